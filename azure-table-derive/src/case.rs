@@ -1,0 +1,126 @@
+//! Upper and lower case of names.
+//!
+//! Owns [`Case`], the rules of `rename_all`, and [`screaming_snake`], the form of the constants. For a field in
+//! snake_case the result is that of serde's `rename_all`; a field in camelCase is cut at its humps first.
+
+/// A rule of `rename_all`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Case {
+    Lower,
+    Upper,
+    Pascal,
+    Camel,
+    Snake,
+    ScreamingSnake,
+}
+
+impl Case {
+    /// The rules as a user writes them.
+    pub(crate) const NAMES: [&str; 6] =
+        ["lowercase", "UPPERCASE", "PascalCase", "camelCase", "snake_case", "SCREAMING_SNAKE_CASE"];
+
+    /// The rule of this name.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "lowercase" => Self::Lower,
+            "UPPERCASE" => Self::Upper,
+            "PascalCase" => Self::Pascal,
+            "camelCase" => Self::Camel,
+            "snake_case" => Self::Snake,
+            "SCREAMING_SNAKE_CASE" => Self::ScreamingSnake,
+            _ => return None,
+        })
+    }
+
+    /// A field's name by this rule.
+    pub(crate) fn apply(self, field: &str) -> String {
+        match self {
+            Self::Lower => field.to_lowercase(),
+            Self::Upper => field.to_uppercase(),
+            Self::Snake => separated(field).to_lowercase(),
+            Self::ScreamingSnake => screaming_snake(field),
+            Self::Pascal => words(field).iter().map(|word| capitalized(word)).collect(),
+            Self::Camel => match words(field).split_first() {
+                None => String::new(),
+                Some((first, rest)) => {
+                    first.to_lowercase() + &rest.iter().map(|word| capitalized(word)).collect::<String>()
+                }
+            },
+        }
+    }
+}
+
+/// The name of the constant of a field.
+pub(crate) fn screaming_snake(field: &str) -> String {
+    separated(field).to_uppercase()
+}
+
+/// The words of a name.
+fn words(name: &str) -> Vec<String> {
+    separated(name).split('_').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// The name with `_` between its humps; what underscores it has are kept.
+fn separated(name: &str) -> String {
+    let chars: Vec<char> = name.chars().collect();
+    let mut separated = String::with_capacity(name.len() + 4);
+    for (at, &c) in chars.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|before| chars.get(before));
+        let after = chars.get(at + 1);
+        // `postedAt`, `line2End`, and the last letter of an acronym that begins a word: `HTTPServer`.
+        let hump = c.is_uppercase()
+            && before.is_some_and(|&before| {
+                before.is_lowercase()
+                    || before.is_numeric()
+                    || (before.is_uppercase() && after.is_some_and(|after| after.is_lowercase()))
+            });
+        if hump {
+            separated.push('_');
+        }
+        separated.push(c);
+    }
+    separated
+}
+
+fn capitalized(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + &chars.as_str().to_lowercase()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_gives_what_its_name_shows() {
+        let given = |field| Case::NAMES.map(|name| Case::from_name(name).unwrap().apply(field));
+        assert_eq!(given("posted_at"), ["posted_at", "POSTED_AT", "PostedAt", "postedAt", "posted_at", "POSTED_AT"]);
+        assert_eq!(given("text"), ["text", "TEXT", "Text", "text", "text", "TEXT"]);
+        assert_eq!(given("line_2"), ["line_2", "LINE_2", "Line2", "line2", "line_2", "LINE_2"]);
+    }
+
+    #[test]
+    fn humps_are_word_boundaries() {
+        assert_eq!(screaming_snake("postedAt"), "POSTED_AT");
+        assert_eq!(screaming_snake("HTTPServer2Name"), "HTTP_SERVER2_NAME");
+        assert_eq!(Case::Pascal.apply("postedAt"), "PostedAt");
+        assert_eq!(Case::Snake.apply("postedAt"), "posted_at");
+        assert_eq!(Case::Lower.apply("postedAt"), "postedat");
+    }
+
+    #[test]
+    fn underscores_at_the_ends_stay_where_underscores_are_kept() {
+        assert_eq!(Case::Snake.apply("_id"), "_id");
+        assert_eq!(Case::Pascal.apply("_id"), "Id");
+        assert_eq!(Case::Camel.apply("__"), "");
+        assert_eq!(screaming_snake("größe"), "GRÖSSE");
+    }
+
+    #[test]
+    fn an_unknown_rule_is_none() {
+        assert_eq!(Case::from_name("kebab-case"), None);
+        assert_eq!(Case::from_name("pascalcase"), None);
+    }
+}

@@ -1,0 +1,180 @@
+//! The text of a key template: `"{state};{city}"`.
+//!
+//! Owns the grammar: `{field}`, text between the fields, `{{` and `}}` for braces; two fields never touch, since a key
+//! is cut into its fields again when it is read. Which fields there are is `ast.rs`'s business.
+
+/// The longest key, in UTF-16 code units; the same limit as `azure_table`'s `MAX_KEY_UNITS`.
+const MAX_KEY_UNITS: usize = 1_024;
+
+/// A piece of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// The text of a field; the name as it stands in the braces.
+    Field(String),
+    /// Fixed text, never empty.
+    Literal(String),
+}
+
+/// The pieces of a template, and everything that is wrong with it.
+#[derive(Debug, Default)]
+pub(crate) struct Template {
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) faults: Vec<String>,
+}
+
+impl Template {
+    /// Reads a template. Goes on after a fault, to find all of them.
+    pub(crate) fn parse(text: &str) -> Self {
+        let mut template = Self::default();
+        let mut rest = text;
+        while let Some(at) = rest.find(['{', '}']) {
+            template.literal(&rest[..at]);
+            let brace = &rest[at..];
+            rest = if let Some(after) = brace.strip_prefix("{{") {
+                template.literal("{");
+                after
+            } else if let Some(after) = brace.strip_prefix("}}") {
+                template.literal("}");
+                after
+            } else if let Some(after) = brace.strip_prefix('{') {
+                template.field(after)
+            } else {
+                template.fault("`}` without `{`: write `{field}` for a field, or `}}` for a brace");
+                &brace[1..]
+            };
+        }
+        template.literal(rest);
+        template.check_literals();
+        template
+    }
+
+    /// Takes the field that `rest` begins with, and gives what follows its brace.
+    fn field<'a>(&mut self, rest: &'a str) -> &'a str {
+        let end = match rest.find(['{', '}']) {
+            Some(end) if rest[end..].starts_with('}') => end,
+            found => {
+                let end = found.unwrap_or(rest.len());
+                let begun = &rest[..end];
+                self.fault(format!("unclosed `{{{begun}`: write `{{field}}` for a field, or `{{{{` for a brace"));
+                return &rest[end..];
+            }
+        };
+        let name = &rest[..end];
+        if name.is_empty() {
+            self.fault("`{}` names no field: write `{field}`, or `{{}}` for the two braces");
+        } else if !name.chars().all(|c| c == '_' || c.is_alphanumeric()) {
+            let field: String = name.trim().chars().take_while(|c| *c == '_' || c.is_alphanumeric()).collect();
+            let field = if field.is_empty() { "field" } else { &*field };
+            self.fault(format!("`{{{name}}}` holds more than the name of a field: write `{{{field}}}`"));
+        } else {
+            if let Some(Piece::Field(before)) = self.pieces.last() {
+                let fault = format!(
+                    "`{{{before}}}` and `{{{name}}}` touch, so the key could not be cut in two again: put text between \
+                     them, such as `{{{before}}};{{{name}}}`"
+                );
+                self.fault(fault);
+            }
+            self.pieces.push(Piece::Field(name.to_owned()));
+        }
+        &rest[end + 1..]
+    }
+
+    /// Adds fixed text to what stands before it.
+    fn literal(&mut self, text: &str) {
+        match self.pieces.last_mut() {
+            _ if text.is_empty() => {}
+            Some(Piece::Literal(before)) => before.push_str(text),
+            _ => self.pieces.push(Piece::Literal(text.to_owned())),
+        }
+    }
+
+    fn fault(&mut self, fault: impl Into<String>) {
+        self.faults.push(fault.into());
+    }
+
+    /// Fixed text must be text that the service takes in a key; the same rules as `azure_table`'s `model/key.rs`.
+    fn check_literals(&mut self) {
+        let literals = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Literal(text) => Some(text.as_str()),
+            Piece::Field(_) => None,
+        });
+        let text: String = literals.collect();
+        if let Some(wrong) = text.chars().find(|c| matches!(c, '/' | '\\' | '#' | '?') || c.is_control()) {
+            self.fault(format!(
+                "{wrong:?} is forbidden in a key: use another character (not / \\ # ? and no control characters)"
+            ));
+        }
+        let units = text.encode_utf16().count();
+        if units > MAX_KEY_UNITS {
+            self.fault(format!("the fixed text has {units} UTF-16 units: a key has at most {MAX_KEY_UNITS}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Piece::{Field, Literal};
+    use super::*;
+
+    fn pieces(text: &str) -> Vec<Piece> {
+        let template = Template::parse(text);
+        assert!(template.faults.is_empty(), "{:?}", template.faults);
+        template.pieces
+    }
+
+    fn field(name: &str) -> Piece {
+        Field(name.to_owned())
+    }
+
+    fn literal(text: &str) -> Piece {
+        Literal(text.to_owned())
+    }
+
+    #[test]
+    fn fields_and_text_alternate() {
+        assert_eq!(pieces("{state};{city}"), [field("state"), literal(";"), field("city")]);
+        assert_eq!(pieces("o-{id}"), [literal("o-"), field("id")]);
+        assert_eq!(pieces("{größe_2}€"), [field("größe_2"), literal("€")]);
+    }
+
+    #[test]
+    fn a_template_without_fields_is_a_constant() {
+        assert_eq!(pieces("settings"), [literal("settings")]);
+        assert_eq!(pieces(""), []);
+    }
+
+    #[test]
+    fn doubled_braces_are_text() {
+        assert_eq!(pieces("{{{a}}}-{{b}}"), [literal("{"), field("a"), literal("}-{b}")]);
+    }
+
+    #[test]
+    fn faults_say_what_to_write() {
+        for (text, fault) in [
+            ("{state", "unclosed `{state`: write `{field}` for a field, or `{{` for a brace"),
+            ("{a;{b}", "unclosed `{a;`: write `{field}` for a field, or `{{` for a brace"),
+            ("state}", "`}` without `{`: write `{field}` for a field, or `}}` for a brace"),
+            ("{}", "`{}` names no field: write `{field}`, or `{{}}` for the two braces"),
+            ("{n:04}", "`{n:04}` holds more than the name of a field: write `{n}`"),
+            ("{ n }", "`{ n }` holds more than the name of a field: write `{n}`"),
+            (
+                "{a}{b}",
+                "`{a}` and `{b}` touch, so the key could not be cut in two again: put text between them, such as \
+                 `{a};{b}`",
+            ),
+            (
+                "{a}/{b}",
+                "'/' is forbidden in a key: use another character (not / \\ # ? and no control characters)",
+            ),
+        ] {
+            assert_eq!(Template::parse(text).faults, [fault], "{text}");
+        }
+        let long = Template::parse(&"é".repeat(1_025)).faults;
+        assert_eq!(long, ["the fixed text has 1025 UTF-16 units: a key has at most 1024"]);
+    }
+
+    #[test]
+    fn all_faults_of_a_template_come_together() {
+        assert_eq!(Template::parse("{a}{b}}#{}").faults.len(), 4);
+    }
+}

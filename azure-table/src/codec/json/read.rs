@@ -1,0 +1,188 @@
+//! Entities and pages, from JSON to rows.
+//!
+//! Owns the names that are not properties (`odata.…`, `…@odata.type`, the keys, Timestamp). A row is filled in one pass
+//! and used again for the next one of the page; all its text is borrowed from the body.
+
+use std::borrow::Cow;
+
+use crate::codec::json::token::{JsonError, Reader};
+use crate::model::edm::{EdmType, Token};
+use crate::model::error::{Error, Result};
+use crate::model::row::{Row, RowProperty};
+
+/// The ending of a type annotation's name.
+const TYPE_ANNOTATION: &str = "@odata.type";
+
+/// Reads one entity and gives it to `read`. `etag` is that of the answer's header, used where the body has none.
+pub(crate) fn entity<T>(body: &[u8], etag: Option<&str>, read: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T> {
+    let mut reader = Reader::new(body).map_err(not_an_entity)?;
+    let mut row = Row::default();
+    fill(&mut reader, &mut row).map_err(not_an_entity)?;
+    reader.end().map_err(not_an_entity)?;
+    if row.etag.is_none() {
+        row.etag = etag.map(Cow::Borrowed);
+    }
+    read(&row).map_err(|e| row.locate(e))
+}
+
+/// Reads the entities of a page in order and gives each to `read`, which stops the page by an error.
+pub(crate) fn page(body: &[u8], mut read: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
+    let mut reader = Reader::new(body).map_err(not_a_page)?;
+    let mut row = Row::default();
+    let mut has_rows = false;
+    let mut first = true;
+    reader.enter_object().map_err(not_a_page)?;
+    while let Some(name) = reader.next_member(&mut first).map_err(not_a_page)? {
+        if name != "value" {
+            reader.skip().map_err(not_a_page)?;
+            continue;
+        }
+        has_rows = true;
+        let mut first = true;
+        reader.enter_array().map_err(not_a_page)?;
+        while reader.next_element(&mut first).map_err(not_a_page)? {
+            row.clear();
+            fill(&mut reader, &mut row).map_err(not_a_page)?;
+            read(&row).map_err(|e| row.locate(e))?;
+        }
+    }
+    reader.end().map_err(not_a_page)?;
+    if has_rows { Ok(()) } else { Err(Error::invalid_response("the page has no member `value`")) }
+}
+
+fn not_an_entity(error: JsonError) -> Error {
+    Error::invalid_response("the answer is not an entity in JSON").with_source(error)
+}
+
+fn not_a_page(error: JsonError) -> Error {
+    Error::invalid_response("the answer is not a page of entities in JSON").with_source(error)
+}
+
+/// Reads an object into `row`, which is empty.
+fn fill<'a>(reader: &mut Reader<'a>, row: &mut Row<'a>) -> std::result::Result<(), JsonError> {
+    // Annotations whose property has not come yet. The service writes them right before it: one entry at most.
+    let mut pending: Vec<(Cow<'a, str>, EdmType)> = Vec::new();
+    let mut first = true;
+    reader.enter_object()?;
+    while let Some(name) = reader.next_member(&mut first)? {
+        match &*name {
+            "PartitionKey" => row.partition_key = text(reader)?,
+            "RowKey" => row.row_key = text(reader)?,
+            "Timestamp" => row.timestamp = text(reader)?,
+            "odata.etag" => row.etag = text(reader)?,
+            _ if name.starts_with("odata.") => reader.skip()?,
+            _ if name.ends_with(TYPE_ANNOTATION) => {
+                let edm_type = annotation(reader)?;
+                let name = cut(name, TYPE_ANNOTATION.len());
+                match row.properties.iter_mut().rfind(|p| p.name == name) {
+                    Some(property) => property.annotation = Some(edm_type),
+                    None => pending.push((name, edm_type)),
+                }
+            }
+            // A property's name has no `@`: this is an annotation of a kind that says nothing to us.
+            _ if name.contains('@') => reader.skip()?,
+            _ => {
+                let token = reader.scalar()?;
+                let annotation = match pending.iter().position(|(pending, _)| *pending == name) {
+                    Some(at) => Some(pending.swap_remove(at).1),
+                    None => None,
+                };
+                if token != Token::Null {
+                    row.properties.push(RowProperty { name, annotation, token });
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn text<'a>(reader: &mut Reader<'a>) -> std::result::Result<Option<Cow<'a, str>>, JsonError> {
+    match reader.scalar()? {
+        Token::Text(text) => Ok(Some(text)),
+        Token::Null => Ok(None),
+        _ => Err(reader.error("expected text")),
+    }
+}
+
+fn annotation(reader: &mut Reader<'_>) -> std::result::Result<EdmType, JsonError> {
+    let name = text(reader)?.unwrap_or_default();
+    EdmType::from_name(&name).ok_or_else(|| reader.error(format!("unknown property type {name:?}")))
+}
+
+/// The name without its last `length` bytes.
+fn cut(name: Cow<'_, str>, length: usize) -> Cow<'_, str> {
+    match name {
+        Cow::Borrowed(name) => Cow::Borrowed(&name[..name.len() - length]),
+        Cow::Owned(mut name) => {
+            name.truncate(name.len() - length);
+            Cow::Owned(name)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::dynamic::DynamicEntity;
+    use crate::model::edm::EdmValue;
+    use crate::model::entity::ReadEntity;
+
+    const ENTITY: &str = r#"{"odata.metadata":"https://acct/$metadata#t/@Element","odata.etag":"W/\"x\"",
+        "PartitionKey":"p","RowKey":"r","Timestamp":"2026-01-02T03:04:05.1Z","Timestamp@odata.type":"Edm.DateTime",
+        "L@odata.type":"Edm.Int64","L":"5","D":5.0,"I":5,"S":"a\"b","N":null,
+        "G":"debc44d5-04a9-42ea-ab2f-4e2cb49ff833","G@odata.type":"Edm.Guid","X@odata.other":{"deep":[1]}}"#;
+
+    #[test]
+    fn an_annotation_counts_before_and_after_its_property() {
+        let entity = entity(ENTITY.as_bytes(), None, DynamicEntity::read).unwrap();
+        assert_eq!(entity.get("L"), Some(&EdmValue::Int64(5)));
+        assert_eq!(entity.get("D"), Some(&EdmValue::Double(5.0)));
+        assert_eq!(entity.get("I"), Some(&EdmValue::Int32(5)));
+        assert_eq!(entity.get("S"), Some(&EdmValue::from("a\"b")));
+        assert!(matches!(entity.get("G"), Some(EdmValue::Guid(_))));
+        assert_eq!(entity.get("N"), None);
+        assert_eq!(entity.properties.len(), 5);
+        assert_eq!(entity.etag.unwrap().as_str(), "W/\"x\"");
+        assert_eq!(entity.timestamp.unwrap().to_string(), "2026-01-02T03:04:05.1Z");
+    }
+
+    #[test]
+    fn an_annotation_may_stand_far_before_its_property() {
+        let body = r#"{"A@odata.type":"Edm.Int64","PartitionKey":"","RowKey":"","B":1,"A":"7"}"#;
+        let entity = entity(body.as_bytes(), Some("e"), DynamicEntity::read).unwrap();
+        assert_eq!(entity.get("A"), Some(&EdmValue::Int64(7)));
+        assert_eq!(entity.etag.unwrap().as_str(), "e");
+    }
+
+    #[test]
+    fn a_page_may_have_its_rows_first_or_last() {
+        for body in [
+            r#"{"odata.metadata":"m","value":[{"PartitionKey":"a","RowKey":"1"},{"PartitionKey":"a","RowKey":"2","X":1}]}"#,
+            r#"{"value":[{"PartitionKey":"a","RowKey":"1"},{"PartitionKey":"a","RowKey":"2","X":1}],"odata.metadata":"m"}"#,
+        ] {
+            let mut keys = Vec::new();
+            page(body.as_bytes(), |row| {
+                keys.push((row.row_key()?.to_owned(), row.properties().len()));
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(keys, [("1".to_owned(), 0), ("2".to_owned(), 1)]);
+        }
+    }
+
+    #[test]
+    fn what_is_no_page_is_an_error_with_the_place() {
+        for body in ["<html>", "{}", "[]", r#"{"value":{}}"#, r#"{"value":[1]}"#, ""] {
+            let error = page(body.as_bytes(), |_| Ok(())).unwrap_err();
+            assert_eq!(error.kind(), crate::ErrorKind::InvalidResponse, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_bad_row_is_named_by_its_keys() {
+        let body = r#"{"value":[{"PartitionKey":"a","RowKey":"1","X@odata.type":"Edm.Int64","X":"no"}]}"#;
+        let error = page(body.as_bytes(), |row| DynamicEntity::read(row).map(drop)).unwrap_err();
+        assert_eq!(error.entity(), Some(("a", "1")));
+        assert!(error.to_string().contains("property `X`: expected Edm.Int64"), "{error}");
+    }
+}

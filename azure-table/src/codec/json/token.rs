@@ -1,0 +1,382 @@
+//! A JSON reader that hands out one piece after the other, borrowed from the text where it has no escapes.
+//!
+//! Owns the grammar (RFC 8259) and its limits: nesting at most [`MAX_DEPTH`]. Does not own the meaning of names.
+//! serde_json is the oracle of its tests. It stands here instead of a serde visitor because entities need the digits of
+//! a number as they stood, whatever features of serde_json another crate turns on.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::model::edm::Token;
+
+/// How deep a skipped value may be nested.
+const MAX_DEPTH: usize = 64;
+
+/// Where and why text is not the JSON that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct JsonError {
+    /// The byte at which reading stopped.
+    pub(crate) at: usize,
+    pub(crate) what: Cow<'static, str>,
+}
+
+impl fmt::Display for JsonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at byte {}", self.what, self.at)
+    }
+}
+
+impl std::error::Error for JsonError {}
+
+type Result<T> = std::result::Result<T, JsonError>;
+
+/// The reader: a position in a JSON text.
+#[derive(Debug)]
+pub(crate) struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// Starts at the beginning of `body`; a byte order mark is passed over.
+    pub(crate) fn new(body: &'a [u8]) -> Result<Self> {
+        let text = std::str::from_utf8(body)
+            .map_err(|e| JsonError { at: e.valid_up_to(), what: "the text is not UTF-8".into() })?;
+        let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        Ok(Self { text, at })
+    }
+
+    /// Whether the next value is an object.
+    pub(crate) fn at_object(&mut self) -> bool {
+        self.peek() == Some(b'{')
+    }
+
+    /// Enters an object: its members follow by [`next_member`](Self::next_member).
+    pub(crate) fn enter_object(&mut self) -> Result<()> {
+        self.expect(b'{', "expected an object")
+    }
+
+    /// The name of the next member, whose value must be read then; `None` after the last.
+    pub(crate) fn next_member(&mut self, first: &mut bool) -> Result<Option<Cow<'a, str>>> {
+        match self.peek() {
+            Some(b'}') => {
+                self.at += 1;
+                return Ok(None);
+            }
+            Some(b',') if !*first => self.at += 1,
+            Some(_) if *first => {}
+            _ => return Err(self.error("expected `,` or `}`")),
+        }
+        *first = false;
+        if self.peek() != Some(b'"') {
+            return Err(self.error("expected a member's name"));
+        }
+        let name = self.string()?;
+        self.expect(b':', "expected `:`")?;
+        Ok(Some(name))
+    }
+
+    /// Enters an array: its elements follow by [`next_element`](Self::next_element).
+    pub(crate) fn enter_array(&mut self) -> Result<()> {
+        self.expect(b'[', "expected an array")
+    }
+
+    /// Whether another element follows, which must be read then.
+    pub(crate) fn next_element(&mut self, first: &mut bool) -> Result<bool> {
+        match self.peek() {
+            Some(b']') => {
+                self.at += 1;
+                return Ok(false);
+            }
+            Some(b',') if !*first => self.at += 1,
+            Some(_) if *first => {}
+            _ => return Err(self.error("expected `,` or `]`")),
+        }
+        *first = false;
+        Ok(true)
+    }
+
+    /// A value that is neither object nor array.
+    pub(crate) fn scalar(&mut self) -> Result<Token<'a>> {
+        match self.peek() {
+            Some(b'"') => self.string().map(Token::Text),
+            Some(b'-' | b'0'..=b'9') => self.number().map(Token::Number),
+            Some(b't') => self.word("true").map(|()| Token::Boolean(true)),
+            Some(b'f') => self.word("false").map(|()| Token::Boolean(false)),
+            Some(b'n') => self.word("null").map(|()| Token::Null),
+            Some(b'{' | b'[') => Err(self.error("expected a plain value, not an object or array")),
+            _ => Err(self.error("expected a value")),
+        }
+    }
+
+    /// Passes over a value of any kind.
+    pub(crate) fn skip(&mut self) -> Result<()> {
+        self.skip_at(0)
+    }
+
+    fn skip_at(&mut self, depth: usize) -> Result<()> {
+        if depth > MAX_DEPTH {
+            return Err(self.error("the value is nested too deeply"));
+        }
+        let mut first = true;
+        match self.peek() {
+            Some(b'{') => {
+                self.at += 1;
+                while self.next_member(&mut first)?.is_some() {
+                    self.skip_at(depth + 1)?;
+                }
+                Ok(())
+            }
+            Some(b'[') => {
+                self.at += 1;
+                while self.next_element(&mut first)? {
+                    self.skip_at(depth + 1)?;
+                }
+                Ok(())
+            }
+            _ => self.scalar().map(drop),
+        }
+    }
+
+    /// Makes sure that nothing but white space follows.
+    pub(crate) fn end(&mut self) -> Result<()> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(self.error("expected the end of the text")),
+        }
+    }
+
+    pub(crate) fn error(&self, what: impl Into<Cow<'static, str>>) -> JsonError {
+        JsonError { at: self.at, what: what.into() }
+    }
+
+    /// The next byte that is not white space, not consumed.
+    fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(self.at) {
+            self.at += 1;
+        }
+        bytes.get(self.at).copied()
+    }
+
+    fn expect(&mut self, byte: u8, what: &'static str) -> Result<()> {
+        if self.peek() != Some(byte) {
+            return Err(self.error(what));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn word(&mut self, word: &'static str) -> Result<()> {
+        if !self.text.as_bytes()[self.at..].starts_with(word.as_bytes()) {
+            return Err(self.error("expected a value"));
+        }
+        self.at += word.len();
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<()> {
+        let bytes = self.text.as_bytes();
+        let start = self.at;
+        while bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+        }
+        if self.at == start { Err(self.error("expected a digit")) } else { Ok(()) }
+    }
+
+    fn number(&mut self) -> Result<&'a str> {
+        let bytes = self.text.as_bytes();
+        let start = self.at;
+        if bytes[self.at] == b'-' {
+            self.at += 1;
+        }
+        if bytes.get(self.at) == Some(&b'0') {
+            self.at += 1;
+            if bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
+                return Err(self.error("a number does not start with 0"));
+            }
+        } else {
+            self.digits()?;
+        }
+        if bytes.get(self.at) == Some(&b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = bytes.get(self.at) {
+            self.at += 1;
+            if let Some(b'+' | b'-') = bytes.get(self.at) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(&self.text[start..self.at])
+    }
+
+    /// A string, from its opening quote on.
+    fn string(&mut self) -> Result<Cow<'a, str>> {
+        self.at += 1;
+        let start = self.plain();
+        let borrowed = &self.text[start..self.at];
+        match self.text.as_bytes().get(self.at) {
+            Some(b'"') => {
+                self.at += 1;
+                Ok(Cow::Borrowed(borrowed))
+            }
+            Some(b'\\') => self.escaped(borrowed.to_owned()).map(Cow::Owned),
+            Some(_) => Err(self.error("a control character must be escaped")),
+            None => Err(self.error("the string does not end")),
+        }
+    }
+
+    /// Passes over characters that stand for themselves; gives where they started.
+    fn plain(&mut self) -> usize {
+        let start = self.at;
+        let rest = &self.text.as_bytes()[start..];
+        let stop = rest.iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20);
+        self.at += stop.unwrap_or(rest.len());
+        start
+    }
+
+    /// The rest of a string that has escapes.
+    fn escaped(&mut self, mut text: String) -> Result<String> {
+        loop {
+            match self.text.as_bytes().get(self.at) {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(text);
+                }
+                Some(b'\\') => {
+                    self.at += 1;
+                    let character = self.escape()?;
+                    text.push(character);
+                }
+                Some(byte) if *byte >= 0x20 => {
+                    let start = self.plain();
+                    text.push_str(&self.text[start..self.at]);
+                }
+                Some(_) => return Err(self.error("a control character must be escaped")),
+                None => return Err(self.error("the string does not end")),
+            }
+        }
+    }
+
+    /// The character of an escape, after its backslash.
+    fn escape(&mut self) -> Result<char> {
+        let byte = self.text.as_bytes().get(self.at).copied();
+        self.at += 1;
+        Ok(match byte {
+            Some(plain @ (b'"' | b'\\' | b'/')) => char::from(plain),
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => return self.unicode_escape(),
+            _ => {
+                self.at -= 1;
+                return Err(self.error("unknown escape"));
+            }
+        })
+    }
+
+    fn unicode_escape(&mut self) -> Result<char> {
+        let first = self.hex4()?;
+        let code = match first {
+            0xd800..=0xdbff => {
+                if !self.text.as_bytes()[self.at..].starts_with(b"\\u") {
+                    return Err(self.error("half of a surrogate pair"));
+                }
+                self.at += 2;
+                let second = self.hex4()?;
+                if !(0xdc00..=0xdfff).contains(&second) {
+                    return Err(self.error("half of a surrogate pair"));
+                }
+                0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00)
+            }
+            code => code,
+        };
+        char::from_u32(code).ok_or_else(|| self.error("half of a surrogate pair"))
+    }
+
+    fn hex4(&mut self) -> Result<u32> {
+        let digits = self.text.as_bytes().get(self.at..self.at + 4).unwrap_or_default();
+        let mut code = 0;
+        if digits.len() != 4 {
+            return Err(self.error("expected four hexadecimal digits"));
+        }
+        for digit in digits {
+            let digit = char::from(*digit).to_digit(16).ok_or_else(|| self.error("expected four hexadecimal digits"))?;
+            code = code << 4 | digit;
+        }
+        self.at += 4;
+        Ok(code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn accepts(text: &[u8]) -> Result<()> {
+        let mut reader = Reader::new(text)?;
+        reader.skip()?;
+        reader.end()
+    }
+
+    fn one_string(text: &str) -> Result<String> {
+        match Reader::new(text.as_bytes())?.scalar()? {
+            Token::Text(text) => Ok(text.into_owned()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn accepts_and_refuses_what_serde_json_does() {
+        for text in [
+            "{}", "[]", "[1,2]", "{\"a\":{\"b\":[null,true,false]}}", " { \"a\" : 1.5e-3 } ", "-0", "0.1", "\"\\u00e9\\ud83d\\ude00\"",
+            "", "{", "{\"a\"}", "{\"a\":}", "{,}", "{\"a\":1,}", "[1,]", "[,1]", "[1 2]", "01", "1.", ".5", "1e", "+1", "-", "nul",
+            "truex", "\"", "\"\\x\"", "\"\\ud83d\"", "\"\\udc00\"", "\"\u{1}\"", "{\"a\":1}x", "NaN", "{'a':1}", "[[]",
+            "\"\\u12\"", "\"\\ud83d\\u0041\"", "\"\\",
+        ] {
+            let oracle = serde_json::from_str::<serde_json::Value>(text).is_ok();
+            assert_eq!(accepts(text.as_bytes()).is_ok(), oracle, "{text}");
+        }
+        assert!(accepts(&[b'"', 0xff, b'"']).is_err());
+        assert!(accepts("\u{feff}{}".as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn nesting_is_bounded() {
+        let deep = format!("{}{}", "[".repeat(65), "]".repeat(65));
+        assert!(accepts(deep.as_bytes()).is_ok());
+        let deeper = "[".repeat(100_000);
+        assert!(accepts(deeper.as_bytes()).unwrap_err().what.contains("nested"));
+    }
+
+    #[test]
+    fn strings_without_escapes_are_borrowed() {
+        let token = Reader::new(b"\"plain\"").unwrap().scalar().unwrap();
+        assert!(matches!(token, Token::Text(Cow::Borrowed("plain"))));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_survives_serde_jsons_writer(text in any::<String>()) {
+            prop_assert_eq!(one_string(&serde_json::to_string(&text).unwrap()).unwrap(), text);
+        }
+
+        #[test]
+        fn any_bytes_are_judged_as_serde_json_does(bytes in proptest::collection::vec(
+            proptest::sample::select(b"{}[]\",:\\u0019aeftn.-+ \xc3\xa9".to_vec()), 0..24))
+        {
+            let oracle = serde_json::from_slice::<serde_json::Value>(&bytes);
+            // serde_json refuses numbers beyond a double's range, which are well-formed.
+            let oracle = oracle.map_err(|e| e.to_string().contains("out of range"));
+            if oracle != Err(true) {
+                prop_assert_eq!(accepts(&bytes).is_ok(), oracle.is_ok());
+            }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Entities, from values straight to the bytes of a request body.
+
+use std::io::Write as _;
+
+use base64::Engine as _;
+use bytes::Bytes;
+
+use crate::codec::text::double_text;
+use crate::model::edm::Edm;
+use crate::model::entity::TableEntity;
+use crate::model::error::{Error, Result};
+use crate::model::property_writer::{PropertySink, PropertyWriter};
+
+/// The largest request body, in bytes (4 MiB).
+///
+/// Source: REST "Performing entity group transactions" and common error code `RequestBodyTooLarge`.
+pub(crate) const MAX_BODY_BYTES: usize = 4 << 20;
+
+/// The body of an insert, replace or merge: the keys, then the properties.
+pub(crate) fn entity<E: TableEntity + ?Sized>(entity: &E, partition_key: &str, row_key: &str) -> Result<Bytes> {
+    let mut object = Object::new();
+    object.text("PartitionKey", partition_key);
+    object.text("RowKey", row_key);
+    let mut properties = PropertyWriter::new(&mut object, partition_key, row_key);
+    entity.write_properties(&mut properties)?;
+    properties.finish()?;
+    let body = object.finish();
+    if body.len() > MAX_BODY_BYTES {
+        return Err(Error::invalid_input(format!(
+            "the entity's request body has {} bytes, the limit is {MAX_BODY_BYTES}",
+            body.len()
+        )));
+    }
+    Ok(body)
+}
+
+/// A JSON object under construction.
+#[derive(Debug)]
+pub(crate) struct Object {
+    bytes: Vec<u8>,
+}
+
+impl Object {
+    pub(crate) fn new() -> Self {
+        Self { bytes: vec![b'{'] }
+    }
+
+    /// A member whose value is text.
+    pub(crate) fn text(&mut self, name: &str, value: &str) {
+        self.name(name, "");
+        quoted(&mut self.bytes, value);
+    }
+
+    /// A property with the type annotation that its value needs.
+    pub(crate) fn property(&mut self, name: &str, value: &Edm<'_>) {
+        if needs_annotation(value) {
+            self.name(name, "@odata.type");
+            quoted(&mut self.bytes, value.edm_type().name());
+        }
+        self.name(name, "");
+        self.value(value);
+    }
+
+    pub(crate) fn finish(mut self) -> Bytes {
+        self.bytes.push(b'}');
+        self.bytes.into()
+    }
+
+    fn name(&mut self, name: &str, suffix: &str) {
+        if self.bytes.len() > 1 {
+            self.bytes.push(b',');
+        }
+        quoted(&mut self.bytes, name);
+        if !suffix.is_empty() {
+            self.bytes.pop();
+            self.bytes.extend_from_slice(suffix.as_bytes());
+            self.bytes.push(b'"');
+        }
+        self.bytes.push(b':');
+    }
+
+    fn value(&mut self, value: &Edm<'_>) {
+        let bytes = &mut self.bytes;
+        // Writing to a Vec cannot fail.
+        let _ = match value {
+            Edm::String(text) => {
+                quoted(bytes, text);
+                Ok(())
+            }
+            Edm::Boolean(value) => write!(bytes, "{value}"),
+            Edm::Int32(value) => write!(bytes, "{value}"),
+            Edm::Int64(value) => write!(bytes, "\"{value}\""),
+            Edm::Double(value) if value.is_finite() => bytes.write_all(double_text(*value).as_bytes()),
+            Edm::Double(value) => write!(bytes, "\"{}\"", double_text(*value)),
+            Edm::DateTime(value) => write!(bytes, "\"{value}\""),
+            Edm::Guid(value) => write!(bytes, "\"{value}\""),
+            Edm::Binary(value) => {
+                write!(bytes, "\"{}\"", base64::engine::general_purpose::STANDARD.encode(value))
+            }
+        };
+    }
+}
+
+impl PropertySink for Object {
+    fn put(&mut self, name: &str, value: &Edm<'_>) {
+        self.property(name, value);
+    }
+}
+
+/// Whether JSON alone does not show the type. A finite double always has its decimal point.
+fn needs_annotation(value: &Edm<'_>) -> bool {
+    match value {
+        Edm::Int64(_) | Edm::DateTime(_) | Edm::Guid(_) | Edm::Binary(_) => true,
+        Edm::Double(value) => !value.is_finite(),
+        Edm::String(_) | Edm::Boolean(_) | Edm::Int32(_) => false,
+    }
+}
+
+/// Appends a JSON string.
+pub(crate) fn quoted(bytes: &mut Vec<u8>, text: &str) {
+    bytes.push(b'"');
+    let mut rest = text.as_bytes();
+    while let Some(at) = rest.iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20) {
+        bytes.extend_from_slice(&rest[..at]);
+        match rest[at] {
+            b'"' => bytes.extend_from_slice(b"\\\""),
+            b'\\' => bytes.extend_from_slice(b"\\\\"),
+            control => {
+                // Writing to a Vec cannot fail.
+                let _ = write!(bytes, "\\u{control:04x}");
+            }
+        }
+        rest = &rest[at + 1..];
+    }
+    bytes.extend_from_slice(rest);
+    bytes.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::dynamic::DynamicEntity;
+    use crate::model::edm::EdmValue;
+
+    fn body(entity: &DynamicEntity) -> Result<String> {
+        let bytes = super::entity(entity, &entity.partition_key, &entity.row_key)?;
+        Ok(String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    fn with(name: &str, value: impl Into<EdmValue>) -> DynamicEntity {
+        let mut entity = DynamicEntity::new("p", "r");
+        entity.insert(name, value);
+        entity
+    }
+
+    #[test]
+    fn every_type_has_its_wire_text() {
+        for (value, text) in [
+            (EdmValue::from("O'Br\"ien\n"), r#""V":"O'Br\"ien\u000a""#),
+            (EdmValue::from(true), r#""V":true"#),
+            (EdmValue::from(-5_i32), r#""V":-5"#),
+            (EdmValue::from(5_i64), r#""V@odata.type":"Edm.Int64","V":"5""#),
+            (EdmValue::from(5.0), r#""V":5.0"#),
+            (EdmValue::from(1e300), r#""V":1.0e300"#),
+            (EdmValue::from(-0.0), r#""V":-0.0"#),
+            (EdmValue::from(f64::NAN), r#""V@odata.type":"Edm.Double","V":"NaN""#),
+            (EdmValue::from(f64::NEG_INFINITY), r#""V@odata.type":"Edm.Double","V":"-Infinity""#),
+            (
+                EdmValue::from("2026-01-02T03:04:05.1234567Z".parse::<crate::DateTime>().unwrap()),
+                r#""V@odata.type":"Edm.DateTime","V":"2026-01-02T03:04:05.1234567Z""#,
+            ),
+            (
+                EdmValue::from(crate::Guid([0; 16])),
+                r#""V@odata.type":"Edm.Guid","V":"00000000-0000-0000-0000-000000000000""#,
+            ),
+            (EdmValue::from(vec![1_u8, 2]), r#""V@odata.type":"Edm.Binary","V":"AQI=""#),
+        ] {
+            assert_eq!(body(&with("V", value)).unwrap(), format!(r#"{{"PartitionKey":"p","RowKey":"r",{text}}}"#));
+        }
+    }
+
+    #[test]
+    fn limits_are_named_with_property_limit_and_value() {
+        let cases = [
+            (with("V", "x".repeat(32_769).as_str()), "property `V`: the text has 32769 UTF-16 units, the limit is 32768"),
+            (with("V", vec![0_u8; 65_537]), "property `V`: it has 65537 bytes, the limit is 65536"),
+            (with("V", crate::DateTime::MIN), "property `V`: 0001-01-01T00:00:00Z is before the earliest date stored"),
+            (with("a-b", 1), "property name \"a-b\": it contains '-'"),
+            (with("RowKey", 1), "property name \"RowKey\": the service reserves it"),
+        ];
+        for (entity, expected) in cases {
+            let error = body(&entity).unwrap_err();
+            assert_eq!(error.kind(), crate::ErrorKind::InvalidInput);
+            assert!(error.to_string().starts_with(expected), "{error}");
+        }
+        assert!(body(&with("V", "é".repeat(32_768).as_str())).is_ok());
+        let mut many = DynamicEntity::new("p", "r");
+        for n in 0..253 {
+            many.insert(format!("P{n}"), n);
+        }
+        assert!(body(&many).unwrap_err().to_string().contains("253 properties, the limit is 252"));
+        let mut large = DynamicEntity::new("p", "r");
+        for n in 0..17 {
+            large.insert(format!("P{n}"), vec![0_u8; 65_536]);
+        }
+        assert!(body(&large).unwrap_err().to_string().contains("(estimated), the limit is 1048576"));
+    }
+
+    proptest! {
+        #[test]
+        fn strings_are_written_as_serde_json_reads_them(text in any::<String>()) {
+            let mut bytes = Vec::new();
+            quoted(&mut bytes, &text);
+            prop_assert_eq!(serde_json::from_slice::<String>(&bytes).unwrap(), text);
+        }
+    }
+}

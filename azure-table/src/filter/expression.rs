@@ -1,0 +1,118 @@
+//! The expression tree of a filter, and its OData text.
+
+use std::fmt;
+
+use crate::filter::literal::Literal;
+use crate::model::edm::EdmValue;
+
+/// A condition on one row.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Expression {
+    /// `name op value`.
+    Comparison { name: Box<str>, operator: Comparison, value: EdmValue },
+    /// All of them.
+    And(Vec<Expression>),
+    /// At least one of them.
+    Or(Vec<Expression>),
+    /// Not.
+    Not(Box<Expression>),
+    /// Text that is sent as it is. It has no meaning in memory.
+    Raw(Box<str>),
+}
+
+/// A comparison operator of OData.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Eq,
+    Ne,
+    Gt,
+    Ge,
+    Lt,
+    Le,
+}
+
+impl Comparison {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Eq => "eq",
+            Self::Ne => "ne",
+            Self::Gt => "gt",
+            Self::Ge => "ge",
+            Self::Lt => "lt",
+            Self::Le => "le",
+        }
+    }
+
+    #[cfg(feature = "emulator")]
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        [Self::Eq, Self::Ne, Self::Gt, Self::Ge, Self::Lt, Self::Le].into_iter().find(|c| c.name() == name)
+    }
+
+    /// The operator with its two sides exchanged: `a < b` is `b > a`.
+    pub(crate) const fn mirrored(self) -> Self {
+        match self {
+            Self::Gt => Self::Lt,
+            Self::Ge => Self::Le,
+            Self::Lt => Self::Gt,
+            Self::Le => Self::Ge,
+            same => same,
+        }
+    }
+}
+
+impl Expression {
+    pub(crate) fn comparison(name: &str, operator: Comparison, value: EdmValue) -> Self {
+        Self::Comparison { name: name.into(), operator, value }
+    }
+
+    /// Both conditions; chains stay flat.
+    pub(crate) fn and(self, other: Self) -> Self {
+        match self {
+            Self::And(mut all) => {
+                all.push(other);
+                Self::And(all)
+            }
+            first => Self::And(vec![first, other]),
+        }
+    }
+
+    /// Either condition; chains stay flat.
+    pub(crate) fn or(self, other: Self) -> Self {
+        match self {
+            Self::Or(mut any) => {
+                any.push(other);
+                Self::Or(any)
+            }
+            first => Self::Or(vec![first, other]),
+        }
+    }
+
+    /// Whether the text needs parentheses inside a larger expression.
+    fn is_compound(&self) -> bool {
+        !matches!(self, Self::Comparison { .. })
+    }
+}
+
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Comparison { name, operator, value } => {
+                write!(f, "{name} {} {}", operator.name(), Literal(value))
+            }
+            Self::And(all) => join(f, all, " and "),
+            Self::Or(any) => join(f, any, " or "),
+            Self::Not(inner) => write!(f, "not ({inner})"),
+            Self::Raw(text) => f.write_str(text),
+        }
+    }
+}
+
+fn join(f: &mut fmt::Formatter<'_>, parts: &[Expression], word: &str) -> fmt::Result {
+    for (n, part) in parts.iter().enumerate() {
+        if n > 0 {
+            f.write_str(word)?;
+        }
+        if part.is_compound() { write!(f, "({part})")? } else { write!(f, "{part}")? }
+    }
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! Filters as values.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{BitAnd, BitOr, Not};
+
+use crate::filter::expression::{Comparison, Expression};
+use crate::model::edm::EdmValue;
+use crate::model::error::{Error, Result};
+
+/// A condition on the rows of `E`, made of its columns and joined with `&`, `|` and `!`.
+///
+/// Its `Display` is the text that the service gets. A value without a form in the service makes the query fail before
+/// anything is sent.
+///
+/// ```
+/// use azure_table::{Column, DynamicEntity, Filter};
+/// type Col<T> = Column<DynamicEntity, T>;
+/// let filter = Col::<i32>::property("Rating").ge(3)
+///     & !Col::<String>::property("Author").eq("O'Brien");
+/// assert_eq!(filter.to_string(), "Rating ge 3 and (not (Author eq 'O''Brien'))");
+/// ```
+pub struct Filter<E> {
+    state: State,
+    entity: PhantomData<fn() -> E>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum State {
+    Valid(Expression),
+    /// Why it cannot be sent.
+    Fault(Box<str>),
+}
+
+impl<E> Filter<E> {
+    /// OData text, sent as it is. The only way past the typed columns: whatever is put into the text must be quoted by
+    /// the caller.
+    pub fn raw(text: impl Into<Box<str>>) -> Self {
+        Self::from(Expression::Raw(text.into()))
+    }
+
+    /// Both conditions; the same as `&`.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        self.join(other, Expression::and)
+    }
+
+    /// Either condition; the same as `|`.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        self.join(other, Expression::or)
+    }
+
+    /// A condition that no row meets: nothing sorts before the empty text.
+    pub(crate) fn nothing() -> Self {
+        Self::from(Expression::comparison("PartitionKey", Comparison::Lt, EdmValue::from("")))
+    }
+
+    pub(crate) fn fault(why: String) -> Self {
+        Self { state: State::Fault(why.into()), entity: PhantomData }
+    }
+
+    /// The expression.
+    ///
+    /// # Errors
+    /// `InvalidInput` — an operand had no form in the service.
+    pub(crate) fn into_expression(self) -> Result<Expression> {
+        match self.state {
+            State::Valid(expression) => Ok(expression),
+            State::Fault(why) => Err(Error::invalid_input(format!("filter: {why}"))),
+        }
+    }
+
+    fn join(self, other: Self, join: fn(Expression, Expression) -> Expression) -> Self {
+        let state = match (self.state, other.state) {
+            (State::Valid(a), State::Valid(b)) => State::Valid(join(a, b)),
+            (State::Fault(why), _) | (_, State::Fault(why)) => State::Fault(why),
+        };
+        Self { state, entity: PhantomData }
+    }
+}
+
+impl<E> From<Expression> for Filter<E> {
+    fn from(expression: Expression) -> Self {
+        Self { state: State::Valid(expression), entity: PhantomData }
+    }
+}
+
+impl<E> BitAnd for Filter<E> {
+    type Output = Self;
+    fn bitand(self, other: Self) -> Self {
+        self.and(other)
+    }
+}
+
+impl<E> BitOr for Filter<E> {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        self.or(other)
+    }
+}
+
+impl<E> Not for Filter<E> {
+    type Output = Self;
+    fn not(self) -> Self {
+        let state = match self.state {
+            State::Valid(expression) => State::Valid(Expression::Not(Box::new(expression))),
+            fault => fault,
+        };
+        Self { state, entity: PhantomData }
+    }
+}
+
+impl<E> Clone for Filter<E> {
+    fn clone(&self) -> Self {
+        Self { state: self.state.clone(), entity: PhantomData }
+    }
+}
+
+impl<E> PartialEq for Filter<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.state == other.state
+    }
+}
+
+impl<E> fmt::Display for Filter<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.state {
+            State::Valid(expression) => expression.fmt(f),
+            State::Fault(why) => write!(f, "<{why}>"),
+        }
+    }
+}
+
+impl<E> fmt::Debug for Filter<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Filter({self})")
+    }
+}

@@ -1,0 +1,23 @@
+//! What users hold: values, names, keys, entities and errors. No I/O and no JSON.
+//!
+//! Lowest layer: imports nothing of the crate above it. Bytes are made of it in `codec`, filters in `filter`.
+
+pub(crate) mod clock;
+pub(crate) mod datetime;
+pub(crate) mod dynamic;
+pub(crate) mod edm;
+pub(crate) mod entity;
+pub(crate) mod entity_key;
+pub(crate) mod error;
+pub(crate) mod etag;
+pub(crate) mod guid;
+pub(crate) mod key;
+pub(crate) mod key_shape;
+pub(crate) mod name;
+pub(crate) mod operand;
+pub(crate) mod ordinal;
+pub(crate) mod partition;
+pub(crate) mod property;
+pub(crate) mod property_writer;
+pub(crate) mod row;
+pub(crate) mod versioned;

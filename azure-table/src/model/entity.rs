@@ -1,0 +1,146 @@
+//! Entities: the traits that a derived struct has, and what they say about its stored form.
+//!
+//! Owns [`TableEntity`] (writing), [`ReadEntity`] (reading), [`EntitySchema`] and [`MetadataLevel`]. Both traits are
+//! easy to write by hand; see their examples.
+
+use crate::model::edm::EdmType;
+use crate::model::error::Result;
+use crate::model::etag::Condition;
+use crate::model::key_shape::{KeyShape, KeyWriter};
+use crate::model::property_writer::PropertyWriter;
+use crate::model::row::Row;
+
+/// The stored form of an entity type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntitySchema {
+    /// The name of the Rust type, for messages.
+    pub name: &'static str,
+    /// How the key fields make the two keys.
+    pub key: KeyShape,
+    /// The properties that are written; empty where the names are known at run time only.
+    pub properties: &'static [PropertySchema],
+}
+
+/// A stored property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PropertySchema {
+    /// The name in the service, after `rename`.
+    pub name: &'static str,
+    /// Its type.
+    pub edm_type: EdmType,
+}
+
+/// A type that can be written to a table. Usually derived.
+///
+/// By hand it is five items:
+/// ```
+/// use azure_table::{EntitySchema, KeyShape, KeyWriter, PropertyWriter, Result, TableEntity};
+///
+/// struct Counter { name: String, value: i64 }
+///
+/// impl TableEntity for Counter {
+///     type PartitionFields = (String,);
+///     type KeyFields = (String, String);
+///     const SCHEMA: &'static EntitySchema =
+///         &EntitySchema { name: "Counter", key: KeyShape::SIMPLE, properties: &[] };
+///
+///     fn write_key(&self, key: &mut KeyWriter) -> Result<()> {
+///         key.field("counter")?;
+///         key.field(&self.name)
+///     }
+///
+///     fn write_properties(&self, properties: &mut PropertyWriter<'_>) -> Result<()> {
+///         properties.property("Value", &self.value)
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a table entity",
+    label = "not a table entity",
+    note = "add #[derive(TableEntity)]; for rows without a struct use DynamicEntity"
+)]
+pub trait TableEntity {
+    /// The types of the PartitionKey's fields as a tuple.
+    type PartitionFields;
+
+    /// The types of all key fields as one tuple: those of the PartitionKey, then those of the RowKey.
+    type KeyFields;
+
+    /// The stored form.
+    const SCHEMA: &'static EntitySchema;
+
+    /// Writes the key fields, in the order of [`Self::KeyFields`].
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a field has no key text.
+    fn write_key(&self, key: &mut KeyWriter) -> Result<()>;
+
+    /// Writes all properties except PartitionKey, RowKey and Timestamp.
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a name or value that the service would refuse.
+    fn write_properties(&self, properties: &mut PropertyWriter<'_>) -> Result<()>;
+
+    /// What a replace, merge or delete of this value demands: its own ETag if it holds one, else that the entity
+    /// exists.
+    fn condition(&self) -> Condition {
+        Condition::Exists
+    }
+}
+
+/// How much the service says beside the values.
+///
+/// Source: REST "Payload format for Table service operations".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MetadataLevel {
+    /// Values only: the fewest bytes; Int64, DateTime, Guid and Binary arrive as text.
+    None,
+    /// ETags of the rows of a query, and the types that JSON does not show.
+    Minimal,
+}
+
+/// A type that can be read from a table: an entity, or another shape of a row.
+///
+/// ```
+/// use azure_table::{MetadataLevel, ReadEntity, Result, Row};
+///
+/// /// Only the names of the stored properties.
+/// struct Names(Vec<String>);
+///
+/// impl ReadEntity for Names {
+///     const METADATA: MetadataLevel = MetadataLevel::None;
+///
+///     fn read(row: &Row<'_>) -> Result<Self> {
+///         Ok(Names(row.properties().iter().map(|p| p.name().to_owned()).collect()))
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read from a table",
+    label = "not readable from a row",
+    note = "#[derive(TableEntity)] makes a struct without lifetime parameters readable"
+)]
+pub trait ReadEntity: Sized {
+    /// What the service must say beside the values for [`read`](Self::read) to work.
+    const METADATA: MetadataLevel;
+
+    /// The properties to ask for; `None` asks for the whole entity.
+    const SELECT: Option<&'static [&'static str]> = None;
+
+    /// Reads a row.
+    ///
+    /// # Errors
+    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — a property is missing or of another type, or the keys
+    /// do not have the entity's form.
+    fn read(row: &Row<'_>) -> Result<Self>;
+}
+
+/// A type whose value is written as an entity `E`: `E` itself, and [`Versioned<E>`](crate::Versioned).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not written to a table of `{E}`",
+    label = "expected `{E}` or `Versioned<{E}>`",
+    note = "`TableClient::typed` gives the same table with another entity type"
+)]
+pub trait WritesEntity<E>: TableEntity {}
+
+impl<E: TableEntity> WritesEntity<E> for E {}

@@ -1,0 +1,200 @@
+//! The key of one entity.
+//!
+//! Owns [`Key`] and [`IntoKey`]. The texts are made by `key_shape.rs`.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::entity::TableEntity;
+use crate::model::error::Result;
+use crate::model::etag::Condition;
+use crate::model::key::TableKey;
+use crate::model::key_shape::{KeyWriter, check_keys};
+use crate::model::operand::Operand;
+use crate::model::ordinal;
+use crate::model::versioned::Versioned;
+
+/// The PartitionKey and RowKey of an entity of type `E`. The key of another entity type does not fit.
+///
+/// Sorts as the service sorts its rows. Usually not written out: every method takes the tuple of key fields.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "")]
+pub struct Key<E> {
+    partition_key: String,
+    row_key: String,
+    #[serde(skip)]
+    entity: PhantomData<fn() -> E>,
+}
+
+impl<E> Key<E> {
+    /// A key from its two texts, which need not have the form of `E`'s keys.
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a forbidden character or too many characters.
+    pub fn from_text(partition_key: impl Into<String>, row_key: impl Into<String>) -> Result<Self> {
+        let (partition_key, row_key) = (partition_key.into(), row_key.into());
+        check_keys(&partition_key, &row_key)?;
+        Ok(Self::checked(partition_key, row_key))
+    }
+
+    /// The key of an entity.
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a field has no key text, or the service would refuse it.
+    pub fn of(entity: &(impl TableEntity + ?Sized)) -> Result<Self> {
+        let (partition_key, row_key) = key_texts(entity)?;
+        Ok(Self::checked(partition_key, row_key))
+    }
+
+    fn checked(partition_key: String, row_key: String) -> Self {
+        Self { partition_key, row_key, entity: PhantomData }
+    }
+
+    /// The PartitionKey.
+    pub fn partition_key(&self) -> &str {
+        &self.partition_key
+    }
+
+    /// The RowKey.
+    pub fn row_key(&self) -> &str {
+        &self.row_key
+    }
+}
+
+/// PartitionKey and RowKey of an entity.
+pub(crate) fn key_texts<E: TableEntity + ?Sized>(entity: &E) -> Result<(String, String)> {
+    let mut writer = KeyWriter::new(&E::SCHEMA.key);
+    entity.write_key(&mut writer)?;
+    writer.finish()
+}
+
+impl<E> Clone for Key<E> {
+    fn clone(&self) -> Self {
+        Self::checked(self.partition_key.clone(), self.row_key.clone())
+    }
+}
+
+impl<E> PartialEq for Key<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.partition_key == other.partition_key && self.row_key == other.row_key
+    }
+}
+
+impl<E> Eq for Key<E> {}
+
+impl<E> PartialOrd for Key<E> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<E> Ord for Key<E> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        ordinal::compare(&self.partition_key, &other.partition_key)
+            .then_with(|| ordinal::compare(&self.row_key, &other.row_key))
+    }
+}
+
+impl<E> Hash for Key<E> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.partition_key.hash(state);
+        self.row_key.hash(state);
+    }
+}
+
+impl<E> fmt::Display for Key<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({:?}, {:?})", self.partition_key, self.row_key)
+    }
+}
+
+impl<E> fmt::Debug for Key<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key{self}")
+    }
+}
+
+/// What names an entity of type `E`: the flat tuple of its key fields (those of the PartitionKey, then those of the
+/// RowKey), the entity, a [`Versioned`] one, or a [`Key`].
+///
+/// An entity with an ETag brings it along: deleting it demands that version.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the key of `{E}`",
+    label = "not a key of `{E}`",
+    note = "give a tuple of its key fields, a reference to an entity, or `Key::from_text(..)?`"
+)]
+pub trait IntoKey<E> {
+    /// The two keys.
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a field has no key text, or the service would refuse it.
+    fn into_key(self) -> Result<Key<E>>;
+
+    /// What a delete of this demands of the stored entity.
+    fn condition(&self) -> Condition {
+        Condition::Exists
+    }
+}
+
+impl<E> IntoKey<E> for Key<E> {
+    fn into_key(self) -> Result<Key<E>> {
+        Ok(self)
+    }
+}
+
+impl<E> IntoKey<E> for &Key<E> {
+    fn into_key(self) -> Result<Key<E>> {
+        Ok(self.clone())
+    }
+}
+
+impl<E: TableEntity> IntoKey<E> for &E {
+    fn into_key(self) -> Result<Key<E>> {
+        Key::of(self)
+    }
+
+    fn condition(&self) -> Condition {
+        TableEntity::condition(*self)
+    }
+}
+
+impl<E: TableEntity> IntoKey<E> for &Versioned<E> {
+    fn into_key(self) -> Result<Key<E>> {
+        Key::of(self)
+    }
+
+    fn condition(&self) -> Condition {
+        TableEntity::condition(*self)
+    }
+}
+
+macro_rules! tuples {
+    ($(($($given:ident $field:ident $n:tt),+))*) => {$(
+        impl<E, $($given, $field),+> IntoKey<E> for ($($given,)+)
+        where
+            E: TableEntity<KeyFields = ($($field,)+)>,
+            $($given: Operand<$field>, $field: TableKey,)+
+        {
+            fn into_key(self) -> Result<Key<E>> {
+                let mut writer = KeyWriter::new(&E::SCHEMA.key);
+                $(writer.field(&self.$n.into_operand())?;)+
+                let (partition_key, row_key) = writer.finish()?;
+                Ok(Key::checked(partition_key, row_key))
+            }
+        }
+    )*};
+}
+tuples! {
+    (A KA 0)
+    (A KA 0, B KB 1)
+    (A KA 0, B KB 1, C KC 2)
+    (A KA 0, B KB 1, C KC 2, D KD 3)
+    (A KA 0, B KB 1, C KC 2, D KD 3, F KF 4)
+    (A KA 0, B KB 1, C KC 2, D KD 3, F KF 4, G KG 5)
+    (A KA 0, B KB 1, C KC 2, D KD 3, F KF 4, G KG 5, H KH 6)
+    (A KA 0, B KB 1, C KC 2, D KD 3, F KF 4, G KG 5, H KH 6, I KI 7)
+}

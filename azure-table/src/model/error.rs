@@ -1,0 +1,391 @@
+//! The one error type of the crate.
+//!
+//! Owns: [`Error`], [`ErrorKind`], [`ValueError`] and how they read. Does not own: when an error is raised (each
+//! operation's file says so) and how an error answer is parsed (`protocol/answer.rs`).
+
+use std::borrow::Cow;
+use std::error::Error as StdError;
+use std::fmt;
+
+/// The result of every operation of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+type Source = Box<dyn StdError + Send + Sync + 'static>;
+
+/// What went wrong, coarsely enough to branch on.
+///
+/// The service's own code, where there is one, is in [`Error::code`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Refused by this crate before anything was sent: a key, name, value, size or option that cannot work.
+    InvalidInput,
+    /// The endpoint does not offer this operation.
+    Unsupported,
+    /// 404: the table or the entity does not exist.
+    NotFound,
+    /// 409: the table or the entity exists already.
+    AlreadyExists,
+    /// Any other 409, for example `TableBeingDeleted`.
+    Conflict,
+    /// 412: the entity is not the one that was read (its ETag differs).
+    ConditionNotMet,
+    /// 401, or 403 `AuthenticationFailed`: the service does not accept who we say we are.
+    Unauthenticated,
+    /// Any other 403: known, but not allowed.
+    Forbidden,
+    /// 429, or 503 `ServerBusy`: too many requests; nothing was applied.
+    Throttled,
+    /// Any other 4xx: the service refused the request.
+    Rejected,
+    /// 5xx: the service failed.
+    ServerFault,
+    /// The attempt's or the service's time ran out.
+    Timeout,
+    /// No answer over the network: nothing listens, the name is unknown, the connection broke.
+    Connection,
+    /// The answer is not what the Table service sends, or does not fit the type it is read into.
+    InvalidResponse,
+}
+
+impl ErrorKind {
+    /// The kind of an answer with this status and service code.
+    pub(crate) fn of_answer(status: u16, code: Option<&str>) -> Self {
+        match (status, code) {
+            (404, _) => Self::NotFound,
+            (409, Some("EntityAlreadyExists" | "TableAlreadyExists" | "ResourceAlreadyExists")) => {
+                Self::AlreadyExists
+            }
+            (409, _) => Self::Conflict,
+            (412, _) => Self::ConditionNotMet,
+            (401, _) | (403, Some("AuthenticationFailed")) => Self::Unauthenticated,
+            (403, _) => Self::Forbidden,
+            (429, _) | (503, Some("ServerBusy")) => Self::Throttled,
+            (408, _) | (_, Some("OperationTimedOut")) => Self::Timeout,
+            (400..=499, _) => Self::Rejected,
+            (500..=599, _) => Self::ServerFault,
+            _ => Self::InvalidResponse,
+        }
+    }
+}
+
+/// Why an operation failed.
+///
+/// One word wide. Branch on [`kind`](Self::kind); log the `Display` text, which is one line, starts with the operation
+/// and the table, and never repeats its [`source`](StdError::source). No key, signature or token is ever part of it.
+///
+/// ```
+/// use azure_table::{ErrorKind, TableName};
+/// let error = TableName::new("1st").unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::InvalidInput);
+/// assert!(error.to_string().contains("1st"));
+/// ```
+pub struct Error {
+    inner: Box<Inner>,
+}
+
+struct Inner {
+    kind: ErrorKind,
+    message: Cow<'static, str>,
+    operation: Option<&'static str>,
+    table: Option<String>,
+    entity: Option<(String, String)>,
+    status: Option<u16>,
+    code: Option<String>,
+    service_message: Option<String>,
+    request_id: Option<String>,
+    batch_index: Option<usize>,
+    attempts: u32,
+    may_have_applied: bool,
+    source: Option<Source>,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            inner: Box::new(Inner {
+                kind,
+                message: message.into(),
+                operation: None,
+                table: None,
+                entity: None,
+                status: None,
+                code: None,
+                service_message: None,
+                request_id: None,
+                batch_index: None,
+                attempts: 0,
+                may_have_applied: false,
+                source: None,
+            }),
+        }
+    }
+
+    pub(crate) fn invalid_input(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::InvalidInput, message)
+    }
+
+    pub(crate) fn invalid_response(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::InvalidResponse, message)
+    }
+
+    /// An error answer of the service.
+    pub(crate) fn answered(
+        status: u16,
+        code: Option<String>,
+        service_message: Option<String>,
+        request_id: Option<String>,
+    ) -> Self {
+        let mut error = Self::new(ErrorKind::of_answer(status, code.as_deref()), "");
+        error.inner.status = Some(status);
+        error.inner.code = code;
+        error.inner.service_message = service_message;
+        error.inner.request_id = request_id;
+        error
+    }
+
+    pub(crate) fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
+        self.inner.message = message.into();
+        self
+    }
+
+    pub(crate) fn with_source(mut self, source: impl Into<Source>) -> Self {
+        self.inner.source = Some(source.into());
+        self
+    }
+
+    /// Names the operation and the table, unless a deeper layer did.
+    pub(crate) fn in_operation(mut self, operation: &'static str, table: Option<&str>) -> Self {
+        self.inner.operation.get_or_insert(operation);
+        if self.inner.table.is_none() {
+            self.inner.table = table.map(str::to_owned);
+        }
+        self
+    }
+
+    /// Names the entity, unless a deeper layer did.
+    pub(crate) fn at_entity(mut self, partition_key: &str, row_key: &str) -> Self {
+        self.inner
+            .entity
+            .get_or_insert_with(|| (partition_key.to_owned(), row_key.to_owned()));
+        self
+    }
+
+    pub(crate) fn at_batch_index(mut self, index: Option<usize>) -> Self {
+        self.inner.batch_index = index;
+        self
+    }
+
+    pub(crate) fn after_attempts(mut self, attempts: u32) -> Self {
+        self.inner.attempts = attempts;
+        self
+    }
+
+    pub(crate) fn maybe_applied(mut self, may_have_applied: bool) -> Self {
+        self.inner.may_have_applied = may_have_applied;
+        self
+    }
+
+    pub(crate) fn with_request_id(mut self, request_id: Option<String>) -> Self {
+        if self.inner.request_id.is_none() {
+            self.inner.request_id = request_id;
+        }
+        self
+    }
+
+    pub(crate) fn with_status(mut self, status: u16) -> Self {
+        self.inner.status = Some(status);
+        self
+    }
+
+    /// The coarse reason.
+    pub fn kind(&self) -> ErrorKind {
+        self.inner.kind
+    }
+
+    /// The HTTP status of the answer; in a failed batch that of the failing operation. `None` if nothing was answered.
+    pub fn status(&self) -> Option<u16> {
+        self.inner.status
+    }
+
+    /// The service's error code, such as `EntityAlreadyExists`.
+    pub fn code(&self) -> Option<&str> {
+        self.inner.code.as_deref()
+    }
+
+    /// The service's message, without its `RequestId` and `Time` lines and without a batch's index.
+    pub fn service_message(&self) -> Option<&str> {
+        self.inner.service_message.as_deref()
+    }
+
+    /// The service's id of the request (`x-ms-request-id`), for a support ticket.
+    pub fn request_id(&self) -> Option<&str> {
+        self.inner.request_id.as_deref()
+    }
+
+    /// The operation that failed, such as `insert`.
+    pub fn operation(&self) -> Option<&str> {
+        self.inner.operation
+    }
+
+    /// The table it worked on.
+    pub fn table(&self) -> Option<&str> {
+        self.inner.table.as_deref()
+    }
+
+    /// PartitionKey and RowKey of the entity at fault, where one is known.
+    pub fn entity(&self) -> Option<(&str, &str)> {
+        let (partition_key, row_key) = self.inner.entity.as_ref()?;
+        Some((partition_key, row_key))
+    }
+
+    /// The zero-based position of the failing operation in its batch. `None` if the service did not say.
+    pub fn batch_index(&self) -> Option<usize> {
+        self.inner.batch_index
+    }
+
+    /// How many times the request was sent, or tried to be sent. 0 when it was refused before.
+    pub fn attempts(&self) -> u32 {
+        self.inner.attempts
+    }
+
+    /// `true` when a write failed in a way that leaves open whether the service applied it: its answer was lost, or
+    /// the service itself failed while it worked. Read the entity before repeating such a write.
+    pub fn may_have_applied(&self) -> bool {
+        self.inner.may_have_applied
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &*self.inner;
+        if let Some(operation) = inner.operation {
+            f.write_str(operation)?;
+            if let Some(table) = &inner.table {
+                write!(f, " in table {table}")?;
+            }
+            f.write_str(": ")?;
+        }
+        if let Some(index) = inner.batch_index {
+            write!(f, "operation {index} of the batch: ")?;
+        }
+        if let Some((partition_key, row_key)) = &inner.entity {
+            write!(f, "entity ({partition_key:?}, {row_key:?}): ")?;
+        }
+        f.write_str(&inner.message)?;
+        let separator = if inner.message.is_empty() { "" } else { ": " };
+        match (inner.status, &inner.code) {
+            (Some(status), Some(code)) => write!(f, "{separator}the service answered {status} {code}")?,
+            (Some(status), None) => write!(f, "{separator}the service answered {status}")?,
+            (None, _) => {}
+        }
+        if let Some(message) = &inner.service_message {
+            write!(f, ": {}", OneLine(message))?;
+        }
+        if let Some(request_id) = &inner.request_id {
+            write!(f, " (request {request_id})")?;
+        }
+        if inner.attempts > 1 {
+            write!(f, " (after {} attempts)", inner.attempts)?;
+        }
+        if inner.may_have_applied {
+            f.write_str("; the write may have been applied")?;
+        }
+        Ok(())
+    }
+}
+
+/// Text with its line breaks as spaces, so that an error stays one line in a log.
+struct OneLine<'a>(&'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, line) in self.0.split(['\r', '\n']).filter(|l| !l.is_empty()).enumerate() {
+            if n > 0 {
+                f.write_str(" ")?;
+            }
+            f.write_str(line)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &*self.inner;
+        f.debug_struct("Error")
+            .field("kind", &inner.kind)
+            .field("text", &format_args!("{self}"))
+            .field("source", &inner.source)
+            .finish()
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.inner.source.as_deref().map(|s| s as &(dyn StdError + 'static))
+    }
+}
+
+/// Why one value cannot be written or read, before it is known where the value stands.
+///
+/// Returned by hand-written [`Property`](crate::Property) and [`TableKey`](crate::TableKey) conversions; the crate adds
+/// the entity, the property and the keys and makes it an [`Error`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueError(Cow<'static, str>);
+
+impl ValueError {
+    /// A reason that reads well after "property `X`: ", for example `"-5 is below the least value 0"`.
+    pub fn new(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self(reason.into())
+    }
+
+    pub(crate) fn expected(expected: &str, found: impl fmt::Display) -> Self {
+        Self(format!("expected {expected}, found {found}").into())
+    }
+}
+
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl StdError for ValueError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_word_wide() {
+        assert_eq!(size_of::<Error>(), size_of::<usize>());
+        assert_eq!(size_of::<Result<()>>(), size_of::<usize>());
+    }
+
+    #[test]
+    fn the_text_is_one_line_and_names_operation_table_code_and_request() {
+        let error = Error::answered(
+            409,
+            Some("EntityAlreadyExists".into()),
+            Some("The specified entity\nalready exists.".into()),
+            Some("b3-1".into()),
+        )
+        .in_operation("insert", Some("Blogs"))
+        .after_attempts(1);
+        assert_eq!(
+            error.to_string(),
+            "insert in table Blogs: the service answered 409 EntityAlreadyExists: \
+             The specified entity already exists. (request b3-1)"
+        );
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+    }
+
+    #[test]
+    fn a_conflict_that_is_not_existence_has_its_own_kind() {
+        assert_eq!(ErrorKind::of_answer(409, Some("TableBeingDeleted")), ErrorKind::Conflict);
+        assert_eq!(ErrorKind::of_answer(403, Some("AuthenticationFailed")), ErrorKind::Unauthenticated);
+        assert_eq!(ErrorKind::of_answer(503, None), ErrorKind::ServerFault);
+        assert_eq!(ErrorKind::of_answer(503, Some("ServerBusy")), ErrorKind::Throttled);
+    }
+}

@@ -1,0 +1,84 @@
+//! Edm.Guid.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::model::error::ValueError;
+
+/// A GUID: sixteen bytes in the order of its text.
+///
+/// ```
+/// use azure_table::Guid;
+/// let id: Guid = "debc44d5-04a9-42ea-ab2f-4e2cb49ff833".parse().unwrap();
+/// assert_eq!(id.to_string(), "debc44d5-04a9-42ea-ab2f-4e2cb49ff833");
+/// assert_eq!(id.0[0], 0xde);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Guid(pub [u8; 16]);
+
+/// Byte positions before which the text has a hyphen.
+const HYPHENS: [usize; 4] = [4, 6, 8, 10];
+
+impl Guid {
+    /// A random GUID (version 4). Unique, not unpredictable: do not use it as a secret.
+    pub fn random() -> Self {
+        let mut bytes = [0; 16];
+        fastrand::fill(&mut bytes);
+        bytes[6] = (bytes[6] & 0x0f) | 0x40;
+        bytes[8] = (bytes[8] & 0x3f) | 0x80;
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, byte) in self.0.iter().enumerate() {
+            if HYPHENS.contains(&n) {
+                f.write_str("-")?;
+            }
+            write!(f, "{byte:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Guid {
+    type Err = ValueError;
+
+    /// Reads 8-4-4-4-12 hexadecimal digits of either case, without braces.
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let invalid = || ValueError::expected("a GUID (8-4-4-4-12 hexadecimal digits)", format_args!("{text:?}"));
+        let mut bytes = [0; 16];
+        let mut digits = text.bytes();
+        for (n, byte) in bytes.iter_mut().enumerate() {
+            if HYPHENS.contains(&n) && digits.next() != Some(b'-') {
+                return Err(invalid());
+            }
+            for _ in 0..2 {
+                let digit = digits.next().and_then(|d| char::from(d).to_digit(16)).ok_or_else(invalid)?;
+                *byte = *byte << 4 | digit as u8;
+            }
+        }
+        if digits.next().is_some() {
+            return Err(invalid());
+        }
+        Ok(Self(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_either_case_and_refuses_all_else() {
+        let text = "C9DA6455-213D-42C9-9A79-3E9149A57833";
+        let guid: Guid = text.parse().unwrap();
+        assert_eq!(guid.to_string(), text.to_lowercase());
+        for wrong in ["", "c9da6455213d42c99a793e9149a57833", "{c9da6455-213d-42c9-9a79-3e9149a57833}", "é"] {
+            assert!(wrong.parse::<Guid>().is_err(), "{wrong}");
+        }
+        assert!(format!("{guid}0").parse::<Guid>().is_err());
+        assert_ne!(Guid::random(), Guid::random());
+    }
+}

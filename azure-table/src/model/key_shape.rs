@@ -1,0 +1,272 @@
+//! How the fields of an entity make its PartitionKey and RowKey, and come back out of them.
+//!
+//! Owns [`KeyShape`] (a constant that the derive emits), [`KeyWriter`] and [`KeyParts`]. Field texts come from
+//! [`TableKey`](crate::TableKey).
+
+use crate::model::error::{Error, Result};
+use crate::model::key::{ReadTableKey, TableKey, key_text_fault};
+
+/// The pieces of an entity's two keys, left to right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyShape {
+    /// The PartitionKey.
+    pub partition_key: &'static [KeyPiece],
+    /// The RowKey.
+    pub row_key: &'static [KeyPiece],
+}
+
+/// A piece of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyPiece {
+    /// The text of the field of this name.
+    Field(&'static str),
+    /// Fixed text. Two fields always have one between them.
+    Literal(&'static str),
+}
+
+impl KeyShape {
+    /// One field for each key: what most entities have, and what a hand-written entity usually wants.
+    pub const SIMPLE: Self = Self {
+        partition_key: &[KeyPiece::Field("PartitionKey")],
+        row_key: &[KeyPiece::Field("RowKey")],
+    };
+
+    fn keys(&self) -> [(&'static str, &'static [KeyPiece]); 2] {
+        [("PartitionKey", self.partition_key), ("RowKey", self.row_key)]
+    }
+}
+
+/// Takes the key fields of an entity in order and makes the two keys of them.
+#[derive(Debug)]
+pub struct KeyWriter {
+    shape: KeyShape,
+    /// 0 while the PartitionKey is written, 1 for the RowKey.
+    key: usize,
+    piece: usize,
+    text: [String; 2],
+}
+
+impl KeyWriter {
+    pub(crate) fn new(shape: &KeyShape) -> Self {
+        Self { shape: *shape, key: 0, piece: 0, text: [String::new(), String::new()] }
+    }
+
+    /// Adds the next field, in the order of the shape: those of the PartitionKey, then those of the RowKey.
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the value has no key text, or its text would run into the
+    /// literal that follows it, so that it could not be read back; more fields than the shape has.
+    pub fn field<T: TableKey + ?Sized>(&mut self, value: &T) -> Result<()> {
+        let (key_name, name) = self.next_field()?.ok_or_else(|| {
+            Error::invalid_input("more key fields are written than the entity's key shape has")
+        })?;
+        let text = &mut self.text[self.key];
+        let start = text.len();
+        value
+            .write_key(text)
+            .map_err(|e| Error::invalid_input(format!("{key_name}, field `{name}`: {e}")))?;
+        self.piece += 1;
+        if let Some(KeyPiece::Literal(literal)) = self.shape.keys()[self.key].1.get(self.piece) {
+            let end = text.len();
+            text.push_str(literal);
+            self.piece += 1;
+            if text[start..].find(literal) != Some(end - start) {
+                return Err(Error::invalid_input(format!(
+                    "{key_name}, field `{name}`: {:?} contains {literal:?}, which ends the field in the key",
+                    &text[start..end]
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The key and the name of the next field, after the literals before it are written; `None` after the last.
+    fn next_field(&mut self) -> Result<Option<(&'static str, &'static str)>> {
+        loop {
+            let (key_name, pieces) = self.shape.keys()[self.key];
+            match pieces.get(self.piece) {
+                Some(KeyPiece::Field(name)) => return Ok(Some((key_name, name))),
+                Some(KeyPiece::Literal(literal)) => {
+                    self.text[self.key].push_str(literal);
+                    self.piece += 1;
+                }
+                None if self.key == 0 => {
+                    self.key = 1;
+                    self.piece = 0;
+                }
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// PartitionKey and RowKey.
+    pub(crate) fn finish(mut self) -> Result<(String, String)> {
+        if let Some((key_name, name)) = self.next_field()? {
+            return Err(Error::invalid_input(format!("{key_name}, field `{name}`: it was not written")));
+        }
+        let [partition_key, row_key] = self.text;
+        check_keys(&partition_key, &row_key)?;
+        Ok((partition_key, row_key))
+    }
+
+    /// The text so far of a key whose fields are given from the left only.
+    pub(crate) fn finish_partition(mut self) -> Result<String> {
+        while self.key == 0 {
+            match self.shape.partition_key.get(self.piece) {
+                None => break,
+                Some(KeyPiece::Literal(literal)) => {
+                    self.text[0].push_str(literal);
+                    self.piece += 1;
+                }
+                Some(KeyPiece::Field(name)) => {
+                    return Err(Error::invalid_input(format!(
+                        "PartitionKey, field `{name}`: a whole partition needs every field of its key"
+                    )));
+                }
+            }
+        }
+        let [partition_key, _] = self.text;
+        check_key("PartitionKey", &partition_key)?;
+        Ok(partition_key)
+    }
+}
+
+/// Refuses key text that the service would refuse.
+pub(crate) fn check_keys(partition_key: &str, row_key: &str) -> Result<()> {
+    check_key("PartitionKey", partition_key)?;
+    check_key("RowKey", row_key)
+}
+
+pub(crate) fn check_key(name: &str, text: &str) -> Result<()> {
+    match key_text_fault(text) {
+        None => Ok(()),
+        Some(fault) => Err(Error::invalid_input(format!("{name} {text:?}: {fault}"))),
+    }
+}
+
+/// The texts of an entity's key fields, cut out of its keys.
+#[derive(Debug)]
+pub struct KeyParts<'a> {
+    shape: &'a KeyShape,
+    parts: Vec<&'a str>,
+}
+
+impl<'a> KeyParts<'a> {
+    /// Cuts the keys by the shape.
+    pub(crate) fn split(shape: &'a KeyShape, partition_key: &'a str, row_key: &'a str) -> Result<Self> {
+        let mut parts = Vec::new();
+        for ((name, pieces), text) in shape.keys().into_iter().zip([partition_key, row_key]) {
+            split(pieces, text, &mut parts).ok_or_else(|| {
+                Error::invalid_response(format!("{name} {text:?} does not have the form {}", form(pieces)))
+            })?;
+        }
+        Ok(Self { shape, parts })
+    }
+
+    /// The value of the `index`th key field.
+    ///
+    /// # Errors
+    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — the text is not that of a `T`.
+    pub fn read<T: ReadTableKey>(&self, index: usize) -> Result<T> {
+        let text = self.parts.get(index).ok_or_else(|| {
+            Error::invalid_response(format!("the key has {} fields, number {index} was asked for", self.parts.len()))
+        })?;
+        T::read_key(text).map_err(|e| {
+            Error::invalid_response(format!("key field `{}`: {e}", self.field_name(index).unwrap_or_default()))
+        })
+    }
+
+    fn field_name(&self, index: usize) -> Option<&'static str> {
+        let pieces = self.shape.partition_key.iter().chain(self.shape.row_key);
+        pieces
+            .filter_map(|piece| match piece {
+                KeyPiece::Field(name) => Some(*name),
+                KeyPiece::Literal(_) => None,
+            })
+            .nth(index)
+    }
+}
+
+/// Each field ends where the literal after it first occurs, as [`KeyWriter::field`] made sure; the last takes the rest.
+fn split<'a>(pieces: &[KeyPiece], mut text: &'a str, parts: &mut Vec<&'a str>) -> Option<()> {
+    let mut pieces = pieces.iter().peekable();
+    while let Some(piece) = pieces.next() {
+        match piece {
+            KeyPiece::Literal(literal) => text = text.strip_prefix(literal)?,
+            KeyPiece::Field(_) => {
+                let end = match pieces.peek() {
+                    Some(KeyPiece::Literal(literal)) => text.find(literal)?,
+                    _ => text.len(),
+                };
+                let (part, rest) = text.split_at(end);
+                parts.push(part);
+                text = rest;
+            }
+        }
+    }
+    text.is_empty().then_some(())
+}
+
+/// The template of a key, as a user would write it.
+fn form(pieces: &[KeyPiece]) -> String {
+    pieces
+        .iter()
+        .map(|piece| match piece {
+            KeyPiece::Field(name) => format!("{{{name}}}"),
+            KeyPiece::Literal(literal) => (*literal).to_owned(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use KeyPiece::{Field, Literal};
+
+    const SHAPE: KeyShape = KeyShape {
+        partition_key: &[Field("state"), Literal(";"), Field("city")],
+        row_key: &[Literal("o-"), Field("id"), Literal("::"), Field("n")],
+    };
+
+    fn write(fields: [&str; 4]) -> Result<(String, String)> {
+        let mut writer = KeyWriter::new(&SHAPE);
+        for field in &fields {
+            writer.field(field)?;
+        }
+        writer.finish()
+    }
+
+    #[test]
+    fn fields_and_literals_make_the_keys_and_come_back() {
+        let (pk, rk) = write(["WA", "Sea;ttle", "7", "x:y::z"]).unwrap();
+        assert_eq!((&*pk, &*rk), ("WA;Sea;ttle", "o-7::x:y::z"));
+        let parts = KeyParts::split(&SHAPE, &pk, &rk).unwrap();
+        assert_eq!(parts.parts, ["WA", "Sea;ttle", "7", "x:y::z"]);
+    }
+
+    #[test]
+    fn a_value_that_would_run_into_the_literal_is_refused() {
+        let text = write(["W;A", "x", "7", "1"]).unwrap_err().to_string();
+        assert!(text.contains("field `state`") && text.contains("\";\""), "{text}");
+        // "7:" + "::" would be cut after "7".
+        assert!(write(["WA", "x", "7:", "1"]).unwrap_err().to_string().contains("field `id`"));
+    }
+
+    #[test]
+    fn keys_of_another_form_are_an_error_that_shows_the_form() {
+        let text = KeyParts::split(&SHAPE, "WA", "o-7::1").unwrap_err().to_string();
+        assert!(text.contains("{state};{city}"), "{text}");
+        assert!(KeyParts::split(&SHAPE, "WA;S", "7::1").is_err());
+    }
+
+    #[test]
+    fn missing_and_extra_fields_are_errors() {
+        let mut writer = KeyWriter::new(&SHAPE);
+        writer.field("WA").unwrap();
+        assert!(writer.finish().unwrap_err().to_string().contains("field `city`"));
+        let mut writer = KeyWriter::new(&KeyShape::SIMPLE);
+        writer.field("a").unwrap();
+        writer.field("b").unwrap();
+        assert!(writer.field("c").is_err());
+    }
+}

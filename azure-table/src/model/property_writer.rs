@@ -1,0 +1,119 @@
+//! The way of an entity's properties to the wire, with the service's limits checked on the way.
+//!
+//! Owns [`PropertyWriter`] and the limits on names, values, number and size. What becomes of the values is the sink's
+//! business (`codec/json/write.rs`).
+
+use std::fmt;
+
+use crate::model::datetime::DateTime;
+use crate::model::edm::Edm;
+use crate::model::error::{Error, Result};
+use crate::model::name::property_name_fault;
+use crate::model::ordinal::utf16_len;
+use crate::model::property::Property;
+
+/// The longest Edm.String, in UTF-16 code units (64 KiB).
+pub const MAX_STRING_UNITS: usize = 32_768;
+/// The longest Edm.Binary, in bytes (64 KiB).
+pub const MAX_BINARY_BYTES: usize = 65_536;
+/// The most properties of an entity, besides PartitionKey, RowKey and Timestamp.
+pub const MAX_PROPERTIES: usize = 252;
+/// The largest entity by the published formula, in bytes (1 MiB).
+pub const MAX_ENTITY_BYTES: usize = 1 << 20;
+
+/// Where checked properties go.
+pub(crate) trait PropertySink {
+    fn put(&mut self, name: &str, value: &Edm<'_>);
+}
+
+/// Takes the properties of an entity and checks each: name, value range and size, their number, the entity's size.
+///
+/// Limits: [`MAX_STRING_UNITS`], [`MAX_BINARY_BYTES`], [`MAX_PROPERTIES`], [`MAX_ENTITY_BYTES`] (estimated by the
+/// published formula), dates from [`DateTime::MIN_STORED`] on.
+///
+/// Source: REST "Understanding the Table service data model"; "How the size of an entity is calculated" (2011).
+pub struct PropertyWriter<'a> {
+    sink: &'a mut dyn PropertySink,
+    count: usize,
+    size: usize,
+}
+
+impl fmt::Debug for PropertyWriter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PropertyWriter").field("count", &self.count).field("size", &self.size).finish_non_exhaustive()
+    }
+}
+
+impl<'a> PropertyWriter<'a> {
+    pub(crate) fn new(sink: &'a mut dyn PropertySink, partition_key: &str, row_key: &str) -> Self {
+        let size = 4 + 2 * (utf16_len(partition_key) + utf16_len(row_key));
+        Self { sink, count: 0, size }
+    }
+
+    /// Writes a property; one whose value is absent is left out.
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the name is not allowed, the value is out of the service's
+    /// range or over its limit, or it has no form in the service.
+    pub fn property<T: Property + ?Sized>(&mut self, name: &str, value: &T) -> Result<()> {
+        match value.to_edm() {
+            Ok(None) => Ok(()),
+            Ok(Some(value)) => self.value(name, &value),
+            Err(e) => Err(refused(name, &e)),
+        }
+    }
+
+    /// Writes a property whose EDM type is known at run time only.
+    ///
+    /// # Errors
+    /// As [`property`](Self::property).
+    pub fn value(&mut self, name: &str, value: &Edm<'_>) -> Result<()> {
+        if let Some(fault) = property_name_fault(name) {
+            return Err(Error::invalid_input(format!("property name {name:?}: {fault}")));
+        }
+        let value_size = match value {
+            // At most as many UTF-16 units as bytes: only long text is counted.
+            Edm::String(text) if text.len() > MAX_STRING_UNITS && utf16_len(text) > MAX_STRING_UNITS => {
+                let units = utf16_len(text);
+                return Err(refused(name, format!("the text has {units} UTF-16 units, the limit is {MAX_STRING_UNITS}")));
+            }
+            Edm::Binary(bytes) if bytes.len() > MAX_BINARY_BYTES => {
+                return Err(refused(name, format!("it has {} bytes, the limit is {MAX_BINARY_BYTES}", bytes.len())));
+            }
+            Edm::DateTime(time) if *time < DateTime::MIN_STORED => {
+                return Err(refused(name, format!("{time} is before the earliest date stored, {}", DateTime::MIN_STORED)));
+            }
+            Edm::String(text) => 4 + 2 * utf16_len(text),
+            Edm::Binary(bytes) => 4 + bytes.len(),
+            Edm::DateTime(_) | Edm::Double(_) | Edm::Int64(_) => 8,
+            Edm::Guid(_) => 16,
+            Edm::Int32(_) => 4,
+            Edm::Boolean(_) => 1,
+        };
+        self.count += 1;
+        self.size += 8 + 2 * utf16_len(name) + value_size;
+        self.sink.put(name, value);
+        Ok(())
+    }
+
+    /// Checks what concerns the entity as a whole.
+    pub(crate) fn finish(self) -> Result<()> {
+        if self.count > MAX_PROPERTIES {
+            return Err(Error::invalid_input(format!(
+                "the entity has {} properties, the limit is {MAX_PROPERTIES}",
+                self.count
+            )));
+        }
+        if self.size > MAX_ENTITY_BYTES {
+            return Err(Error::invalid_input(format!(
+                "the entity has {} bytes (estimated), the limit is {MAX_ENTITY_BYTES}",
+                self.size
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn refused(name: &str, why: impl fmt::Display) -> Error {
+    Error::invalid_input(format!("property `{name}`: {why}"))
+}

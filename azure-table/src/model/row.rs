@@ -1,0 +1,125 @@
+//! A received entity before it has a Rust type.
+//!
+//! Owns [`Row`] and [`RowProperty`]: names, values and annotations, borrowed from the answer's text. `codec/json` fills
+//! a row and uses it again for the next one; a [`ReadEntity`](crate::ReadEntity) reads it.
+
+use std::borrow::Cow;
+
+use crate::model::datetime::DateTime;
+use crate::model::edm::{EdmType, Token, WireValue};
+use crate::model::error::{Error, Result};
+use crate::model::etag::ETag;
+use crate::model::key_shape::{KeyParts, KeyShape};
+use crate::model::property::ReadProperty;
+
+/// One entity of an answer: its keys, Timestamp, ETag and properties, none of them copied.
+///
+/// A property that is `null` is left out: the service means its absence.
+#[derive(Debug, Default)]
+pub struct Row<'a> {
+    pub(crate) partition_key: Option<Cow<'a, str>>,
+    pub(crate) row_key: Option<Cow<'a, str>>,
+    pub(crate) timestamp: Option<Cow<'a, str>>,
+    pub(crate) etag: Option<Cow<'a, str>>,
+    pub(crate) properties: Vec<RowProperty<'a>>,
+}
+
+/// A property of a [`Row`].
+#[derive(Clone, Debug)]
+pub struct RowProperty<'a> {
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) annotation: Option<EdmType>,
+    pub(crate) token: Token<'a>,
+}
+
+impl<'a> Row<'a> {
+    /// The PartitionKey.
+    ///
+    /// # Errors
+    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — the answer has none.
+    pub fn partition_key(&self) -> Result<&str> {
+        self.partition_key.as_deref().ok_or_else(|| missing("PartitionKey"))
+    }
+
+    /// The RowKey.
+    ///
+    /// # Errors
+    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — the answer has none.
+    pub fn row_key(&self) -> Result<&str> {
+        self.row_key.as_deref().ok_or_else(|| missing("RowKey"))
+    }
+
+    /// When the service last wrote the entity.
+    ///
+    /// # Errors
+    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — the text is no date.
+    pub fn timestamp(&self) -> Result<Option<DateTime>> {
+        let parse = |text: &Cow<'_, str>| text.parse::<DateTime>();
+        self.timestamp.as_ref().map(parse).transpose().map_err(|e| Error::invalid_response(format!("Timestamp: {e}")))
+    }
+
+    /// The ETag: always there at metadata level `minimal` and on a read of one entity.
+    pub fn etag(&self) -> Option<ETag> {
+        self.etag.as_deref().map(ETag::new)
+    }
+
+    /// The properties, in the order of the answer; PartitionKey, RowKey and Timestamp are not among them.
+    pub fn properties(&self) -> &[RowProperty<'a>] {
+        &self.properties
+    }
+
+    /// The texts of the key fields.
+    ///
+    /// # Errors
+    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — the keys do not have this shape.
+    pub fn key_parts<'r>(&'r self, shape: &'r KeyShape) -> Result<KeyParts<'r>> {
+        KeyParts::split(shape, self.partition_key()?, self.row_key()?)
+    }
+
+    /// Names this entity in `error`.
+    pub(crate) fn locate(&self, error: Error) -> Error {
+        error.at_entity(
+            self.partition_key.as_deref().unwrap_or_default(),
+            self.row_key.as_deref().unwrap_or_default(),
+        )
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.partition_key = None;
+        self.row_key = None;
+        self.timestamp = None;
+        self.etag = None;
+        self.properties.clear();
+    }
+}
+
+fn missing(name: &str) -> Error {
+    Error::invalid_response(format!("the entity has no {name}"))
+}
+
+impl<'a> RowProperty<'a> {
+    /// The name, as stored.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The value, not yet of a Rust type.
+    pub fn value(&self) -> WireValue<'_> {
+        let token = match &self.token {
+            Token::Text(text) => Token::Text(Cow::Borrowed(text)),
+            Token::Number(digits) => Token::Number(digits),
+            Token::Boolean(value) => Token::Boolean(*value),
+            Token::Null => Token::Null,
+        };
+        WireValue { annotation: self.annotation, token }
+    }
+
+    /// The value as a `T`.
+    ///
+    /// # Errors
+    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — it is of another type; property, expected and found
+    /// type are named.
+    pub fn read<T: ReadProperty>(&self) -> Result<T> {
+        T::from_wire(self.value()).map_err(|e| Error::invalid_response(format!("property `{}`: {e}", self.name)))
+    }
+}

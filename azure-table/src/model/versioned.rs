@@ -1,0 +1,73 @@
+//! An entity together with the version that was read.
+
+use std::ops::{Deref, DerefMut};
+
+use crate::model::datetime::DateTime;
+use crate::model::entity::{EntitySchema, MetadataLevel, ReadEntity, TableEntity, WritesEntity};
+use crate::model::error::{Error, Result};
+use crate::model::etag::{Condition, ETag};
+use crate::model::key_shape::KeyWriter;
+use crate::model::property_writer::PropertyWriter;
+use crate::model::row::Row;
+
+/// An entity with its ETag and Timestamp.
+///
+/// Writing it demands that the stored entity is still that version: a replace, merge or delete of a `Versioned<E>`
+/// fails with [`ConditionNotMet`](crate::ErrorKind::ConditionNotMet) if someone else was faster. Write the new ETag
+/// back after a write: `blog.etag = blogs.replace(&blog).await?`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Versioned<E> {
+    /// The entity.
+    pub entity: E,
+    /// Its version.
+    pub etag: ETag,
+    /// When the service last wrote it. Not updated by a write of this value.
+    pub timestamp: DateTime,
+}
+
+impl<E> Deref for Versioned<E> {
+    type Target = E;
+    fn deref(&self) -> &E {
+        &self.entity
+    }
+}
+
+impl<E> DerefMut for Versioned<E> {
+    fn deref_mut(&mut self) -> &mut E {
+        &mut self.entity
+    }
+}
+
+impl<E: TableEntity> TableEntity for Versioned<E> {
+    type PartitionFields = E::PartitionFields;
+    type KeyFields = E::KeyFields;
+    const SCHEMA: &'static EntitySchema = E::SCHEMA;
+
+    fn write_key(&self, key: &mut KeyWriter) -> Result<()> {
+        self.entity.write_key(key)
+    }
+
+    fn write_properties(&self, properties: &mut PropertyWriter<'_>) -> Result<()> {
+        self.entity.write_properties(properties)
+    }
+
+    fn condition(&self) -> Condition {
+        Condition::Matches(self.etag.clone())
+    }
+}
+
+impl<E: TableEntity> WritesEntity<E> for Versioned<E> {}
+
+impl<E: ReadEntity> ReadEntity for Versioned<E> {
+    const METADATA: MetadataLevel = MetadataLevel::Minimal;
+    const SELECT: Option<&'static [&'static str]> = E::SELECT;
+
+    fn read(row: &Row<'_>) -> Result<Self> {
+        let missing = |what| Error::invalid_response(format!("the entity came without its {what}"));
+        Ok(Self {
+            etag: row.etag().ok_or_else(|| missing("ETag"))?,
+            timestamp: row.timestamp()?.ok_or_else(|| missing("Timestamp"))?,
+            entity: E::read(row)?,
+        })
+    }
+}
