@@ -4,6 +4,7 @@
 //! the text into a URL (`codec/url.rs`).
 
 pub(crate) mod column;
+#[cfg(feature = "emulator")]
 pub(crate) mod evaluate;
 pub(crate) mod expression;
 pub(crate) mod literal;

@@ -12,7 +12,7 @@ use crate::model::error::{Error, Result};
 pub(crate) struct InnerRequest<'a> {
     pub(crate) method: &'a str,
     pub(crate) url: &'a str,
-    pub(crate) headers: &'a [(&'a str, &'a str)],
+    pub(crate) headers: &'a [(&'static str, String)],
     pub(crate) body: &'a [u8],
 }
 
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn a_change_set_is_written_and_read_back() {
         let operations = [
-            InnerRequest { method: "POST", url: "http://h/T", headers: &[("If-Match", "*")], body: b"{\"a\":\"--b\"}" },
+            InnerRequest { method: "POST", url: "http://h/T", headers: &[("If-Match", "*".into())], body: b"{\"a\":\"--b\"}" },
             InnerRequest { method: "DELETE", url: "http://h/T(x)", headers: &[], body: b"" },
         ];
         let body = write_change_set("b", "c", operations);

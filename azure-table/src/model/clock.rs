@@ -4,6 +4,9 @@
 
 use std::time::{Duration, SystemTime};
 
+/// A point of tokio's clock.
+pub(crate) use tokio::time::Instant;
+
 /// The wall clock.
 pub(crate) fn now() -> SystemTime {
     SystemTime::now()

@@ -51,6 +51,11 @@ impl TransportError {
     pub fn reached(&self) -> Reached {
         self.reached
     }
+
+    /// What happened below, for an error whose text says how far the request got.
+    pub(crate) fn into_source(self) -> Box<dyn std::error::Error + Send + Sync + 'static> {
+        self.source
+    }
 }
 
 impl fmt::Display for TransportError {

@@ -29,6 +29,11 @@ impl SigningKey {
         Ok(Self(state))
     }
 
+    /// The public key of emulators' account.
+    pub(crate) fn development() -> Self {
+        Self(Hmac::new(&DEVELOPMENT_KEY_BYTES.into()))
+    }
+
     /// The base64 of HMAC-SHA256 over the text.
     pub(crate) fn sign(&self, string_to_sign: &str) -> String {
         let mut hmac = self.0.clone();
@@ -36,6 +41,14 @@ impl SigningKey {
         STANDARD.encode(hmac.finalize().into_bytes())
     }
 }
+
+/// The public key of emulators' account, decoded.
+const DEVELOPMENT_KEY_BYTES: [u8; 64] = [
+    0x11, 0xbc, 0xbc, 0xbd, 0xd3, 0x34, 0xdb, 0x13, 0x4e, 0x72, 0xa1, 0x65, 0xa9, 0x4c, 0x09, 0x3c,
+    0xb9, 0x66, 0x12, 0xd9, 0x42, 0x0d, 0x72, 0x75, 0x39, 0x4c, 0xc5, 0x4f, 0x9d, 0x2e, 0x49, 0x16,
+    0x7a, 0x20, 0x5b, 0x2e, 0x16, 0xad, 0x94, 0x54, 0x4a, 0xc2, 0xcf, 0x82, 0x3a, 0xb6, 0xaf, 0xca,
+    0xd5, 0x26, 0x45, 0x3d, 0x33, 0xad, 0xaf, 0xf2, 0x81, 0x1c, 0x17, 0xa4, 0xb2, 0x81, 0x8c, 0x1b,
+];
 
 impl fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -93,6 +106,7 @@ mod tests {
             sign("GET", "", "/t1", Some("timeout=5&comp=acl")),
             "1wP0TXxk8BiTMUhh7R50Tof80G5YPun5iW2NU3go8xY="
         );
+        assert_eq!(SigningKey::development().sign("x"), key.sign("x"));
         let lite = shared_key_lite(DATE, &canonicalized_resource(ACCOUNT, "/Tables", None));
         assert_eq!(key.sign(&lite), "Q3ExhVRWQr1k2oUVjSnPL7YMdgIYnteoMcZyQA6/VPU=");
     }

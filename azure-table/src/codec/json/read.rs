@@ -83,10 +83,8 @@ fn fill<'a>(reader: &mut Reader<'a>, row: &mut Row<'a>) -> std::result::Result<(
             _ if name.contains('@') => reader.skip()?,
             _ => {
                 let token = reader.scalar()?;
-                let annotation = match pending.iter().position(|(pending, _)| *pending == name) {
-                    Some(at) => Some(pending.swap_remove(at).1),
-                    None => None,
-                };
+                let annotated = pending.iter().position(|(pending, _)| *pending == name);
+                let annotation = annotated.map(|at| pending.swap_remove(at).1);
                 if token != Token::Null {
                     row.properties.push(RowProperty { name, annotation, token });
                 }

@@ -46,11 +46,6 @@ impl<'a> Reader<'a> {
         Ok(Self { text, at })
     }
 
-    /// Whether the next value is an object.
-    pub(crate) fn at_object(&mut self) -> bool {
-        self.peek() == Some(b'{')
-    }
-
     /// Enters an object: its members follow by [`next_member`](Self::next_member).
     pub(crate) fn enter_object(&mut self) -> Result<()> {
         self.expect(b'{', "expected an object")

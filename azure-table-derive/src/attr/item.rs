@@ -1,0 +1,109 @@
+//! One option of `#[table(...)]`: a name, and what follows it.
+//!
+//! Owns the split of an attribute into options. The tokens are cut at the commas before anything is parsed: a mistake
+//! in one option does not hide those in the next. Which options there are is `attr.rs`.
+
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream};
+use syn::{Attribute, LitStr, Meta, Token};
+
+use crate::attr::suggest::list;
+use crate::ctxt::Ctxt;
+
+/// An option.
+pub(crate) struct Item {
+    pub(crate) name: Ident,
+    /// What stands after the name: nothing, or `= value`, or something malformed.
+    rest: TokenStream,
+}
+
+impl Parse for Item {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        // `crate` is a keyword.
+        Ok(Self { name: input.call(Ident::parse_any)?, rest: input.parse()? })
+    }
+}
+
+/// The options of all `#[table(...)]` among the attributes of a struct or field; `known` is what may stand there.
+pub(crate) fn items(ctxt: &Ctxt, attributes: &[Attribute], known: &[&str]) -> Vec<Item> {
+    let mut items = Vec::new();
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("table")) {
+        let Meta::List(meta) = &attribute.meta else {
+            ctxt.error(&attribute.meta, format!("write #[table(…)] with {} inside", list(known, "or")));
+            continue;
+        };
+        for tokens in split(meta.tokens.clone()) {
+            match syn::parse2(tokens.clone()) {
+                Ok(item) => items.push(item),
+                Err(_) => ctxt.error(tokens, format!("expected the name of an attribute: {}", list(known, "or"))),
+            }
+        }
+    }
+    items
+}
+
+/// The tokens between the commas; a comma at the end, as usual, begins nothing.
+fn split(tokens: TokenStream) -> Vec<TokenStream> {
+    let mut parts = vec![TokenStream::new()];
+    for token in tokens {
+        match token {
+            TokenTree::Punct(comma) if comma.as_char() == ',' => parts.push(TokenStream::new()),
+            token => {
+                if let Some(part) = parts.last_mut() {
+                    part.extend([token]);
+                }
+            }
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+impl Item {
+    /// An option without a value.
+    pub(crate) fn flag(&self, ctxt: &Ctxt) -> Option<()> {
+        if self.has_value() {
+            ctxt.error(self.place(), format!("`{0}` takes no value: write `{0}`", self.name));
+            return None;
+        }
+        Some(())
+    }
+
+    /// The text after the equals sign; `example` stands in the message where there is none.
+    pub(crate) fn text(&self, ctxt: &Ctxt, example: &str) -> Option<LitStr> {
+        let text = self.value();
+        if text.is_none() {
+            ctxt.error(self.place(), format!("`{0}` takes text: write `{0} = \"{example}\"`", self.name));
+        }
+        text
+    }
+
+    /// Whether anything follows the name.
+    pub(crate) fn has_value(&self) -> bool {
+        !self.rest.is_empty()
+    }
+
+    /// The value after the equals sign, if it is a `T` and nothing more.
+    pub(crate) fn value<T: Parse>(&self) -> Option<T> {
+        syn::parse2::<Value<T>>(self.rest.clone()).ok().map(|value| value.0)
+    }
+
+    /// Where a malformed value is reported: at the whole option.
+    pub(crate) fn place(&self) -> impl ToTokens {
+        let mut tokens = self.name.to_token_stream();
+        tokens.extend(self.rest.clone());
+        tokens
+    }
+}
+
+/// `= value`.
+struct Value<T>(T);
+
+impl<T: Parse> Parse for Value<T> {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        input.parse::<Token![=]>()?;
+        input.parse().map(Self)
+    }
+}

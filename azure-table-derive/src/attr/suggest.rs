@@ -1,0 +1,100 @@
+//! What a user may have meant by an unknown name.
+//!
+//! Owns the message about an unknown attribute and the likeness of names, which `ast.rs` also uses for fields.
+
+/// What other libraries call an attribute.
+const OTHER_WORDS: [(&str, &str); 9] = [
+    ("skip", "ignore"),
+    ("name", "rename"),
+    ("pk", "partition_key"),
+    ("partition", "partition_key"),
+    ("rk", "row_key"),
+    ("row", "row_key"),
+    ("version", "etag"),
+    ("prefix", "columns"),
+    ("const", "column"),
+];
+
+/// The message about an attribute that is none of the `known`; `place` says where it stands.
+pub(crate) fn unknown(name: &str, place: &str, known: &[&str]) -> String {
+    let meant = OTHER_WORDS
+        .iter()
+        .find_map(|(other, ours)| (*other == name && known.contains(ours)).then_some(*ours))
+        .or_else(|| similar(name, known.iter().copied()))
+        .map(|meant| format!("did you mean `{meant}`? "))
+        .unwrap_or_default();
+    format!("unknown attribute `{name}`: {meant}{place} write {}", list(known, "or"))
+}
+
+/// The names, in backquotes.
+pub(crate) fn list(names: &[&str], last: &str) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        Some((end, before)) if !before.is_empty() => format!("{} {last} {end}", before.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+/// The candidate that `name` is most likely a slip of.
+pub(crate) fn similar<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let plain = |name: &str| name.replace('_', "").to_lowercase();
+    let name = plain(name);
+    // With more than a third of its letters wrong it is another word.
+    let most = name.chars().count() / 3;
+    candidates
+        .into_iter()
+        .map(|candidate| (distance(&name, &plain(candidate)), candidate))
+        .filter(|(distance, _)| *distance <= most)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// How many letters must be put in, left out, replaced, or exchanged with their neighbour.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    let mut previous = None;
+    for (i, x) in a.chars().enumerate() {
+        let mut next = vec![i + 1];
+        for (j, y) in b.iter().enumerate() {
+            let mut least = (row[j] + usize::from(x != *y)).min(row[j + 1] + 1).min(next[j] + 1);
+            if j > 0 && previous == Some(*y) && b[j - 1] == x {
+                least = least.min(before[j - 1] + 1);
+            }
+            next.push(least);
+        }
+        before = std::mem::replace(&mut row, next);
+        previous = Some(x);
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_recognized_and_other_words_are_not() {
+        let known = ["partition_key", "row_key", "rename", "ignore", "etag"];
+        for (slip, meant) in [
+            ("ingore", Some("ignore")),
+            ("PartitionKey", Some("partition_key")),
+            ("rowkey", Some("row_key")),
+            ("renam", Some("rename")),
+            ("e_tag", Some("etag")),
+            ("flatten", None),
+            ("x", None),
+        ] {
+            assert_eq!(similar(slip, known), meant, "{slip}");
+        }
+    }
+
+    #[test]
+    fn words_of_other_libraries_are_known() {
+        assert_eq!(
+            unknown("skip", "on a field", &["ignore", "rename"]),
+            "unknown attribute `skip`: did you mean `ignore`? on a field write `ignore` or `rename`"
+        );
+    }
+}

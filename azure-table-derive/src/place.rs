@@ -1,0 +1,65 @@
+//! Where generated code points, and by which names.
+//!
+//! Owns the spans. What the compiler says about a field's type should point at that type, so some generated tokens are
+//! moved there. Owns also the names of locals and the paths of `azure_table`, which no name of the user can hide.
+
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote};
+
+use crate::ast::Field;
+use crate::attr::EntityAttrs;
+
+/// The type of a field: its first token and its last. No single span covers both on stable Rust, but code whose tokens
+/// begin at the one and end at the other does.
+pub(crate) struct Place {
+    start: Span,
+    end: Span,
+}
+
+impl Place {
+    pub(crate) fn of_type(field: &Field<'_>) -> Self {
+        let tokens: Vec<TokenTree> = field.original.ty.to_token_stream().into_iter().collect();
+        let at = |token: Option<&TokenTree>| token.map_or_else(|| field.ident.span(), TokenTree::span);
+        Self { start: at(tokens.first()), end: at(tokens.last()) }
+    }
+
+    /// Moves tokens to the type, as code of the user: an error there is the same as one about the type itself, and the
+    /// compiler says it once. Lints see this code, too.
+    pub(crate) fn own(&self, tokens: TokenStream) -> TokenStream {
+        relocated(tokens, self.start, self.end)
+    }
+
+    /// Moves tokens to the type, as code of the derive.
+    pub(crate) fn derived(&self, tokens: TokenStream) -> TokenStream {
+        let derived = |span: Span| span.resolved_at(Span::call_site());
+        relocated(tokens, derived(self.start), derived(self.end))
+    }
+}
+
+fn relocated(tokens: TokenStream, start: Span, end: Span) -> TokenStream {
+    let tokens = tokens.into_iter().enumerate().map(|(at, mut token)| {
+        token.set_span(if at == 0 { start } else { end });
+        token
+    });
+    tokens.collect()
+}
+
+/// A local of the generated code. The underscores keep it apart from a `const` or `static` of the user, which would
+/// take its place.
+pub(crate) fn local(name: &str) -> Ident {
+    format_ident!("__{name}", span = Span::call_site())
+}
+
+/// The path of `azure_table`, and that of its hidden module for derived code.
+pub(crate) struct Paths {
+    pub(crate) krate: TokenStream,
+    pub(crate) private: TokenStream,
+}
+
+impl Paths {
+    /// The paths that a struct asks for.
+    pub(crate) fn of(attrs: &EntityAttrs) -> Self {
+        let krate = attrs.krate.as_ref().map_or_else(|| quote!(::azure_table), |krate| krate.value.to_token_stream());
+        Self { private: quote!(#krate::__private), krate }
+    }
+}

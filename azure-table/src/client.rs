@@ -1,0 +1,9 @@
+//! What users call: clients, operations, queries, batches.
+//!
+//! Owns the builders and their shapes. What is sent is made in `protocol`, how it is sent is `pipeline`'s business.
+
+pub(crate) mod batch;
+pub(crate) mod ops;
+pub(crate) mod query;
+pub(crate) mod service;
+pub(crate) mod table;

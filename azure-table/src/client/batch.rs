@@ -1,0 +1,143 @@
+//! The builder of one entity group transaction.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use crate::client::ops::commit_batch::CommitBatch;
+use crate::model::entity::WritesEntity;
+use crate::model::entity_key::IntoKey;
+use crate::model::name::TableName;
+use crate::pipeline::run::Pipeline;
+use crate::protocol::batch::{ChangeSet, MAX_BATCH_OPERATIONS, Rejected};
+use crate::protocol::operation::TableOperation;
+
+/// Operations on one partition that are applied all together or not at all.
+///
+/// At most 100 operations and 4 MiB (2 MB on Cosmos DB), one PartitionKey, each entity once: an operation that breaks a
+/// rule is given back by [`Rejected`], and the batch stays as it was.
+///
+/// ```
+/// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+/// # #[tokio::main]
+/// # async fn main() -> azure_table::Result<()> {
+/// let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+/// table.create_table().await?;
+/// let mut batch = table.batch();
+/// batch
+///     .insert(&DynamicEntity::new("Channel9", "1"))?
+///     .insert_or_replace(&DynamicEntity::new("Channel9", "2"))?;
+/// let results = batch.commit().await?;
+/// assert_eq!(results.len(), 2);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Source: REST "Performing entity group transactions".
+#[doc(alias = "SubmitTransaction")]
+#[must_use = "nothing is sent until `commit` is awaited"]
+pub struct TableBatch<E> {
+    pipeline: Arc<Pipeline>,
+    change_set: ChangeSet,
+    entity: PhantomData<fn() -> E>,
+}
+
+impl<E> TableBatch<E> {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName) -> Self {
+        let change_set = ChangeSet::new(&pipeline.endpoint, table.as_str());
+        Self { pipeline: Arc::clone(pipeline), change_set, entity: PhantomData }
+    }
+
+    /// Adds an insert; the batch fails if the entity exists.
+    ///
+    /// # Errors
+    /// [`Rejected`] — the operation breaks a rule of batches, or cannot be sent at all.
+    pub fn insert(&mut self, entity: &impl WritesEntity<E>) -> Result<&mut Self, Rejected> {
+        self.add(TableOperation::insert(entity))
+    }
+
+    /// Adds a replace; the batch fails if the entity does not exist, or has another version than `entity` holds.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn replace(&mut self, entity: &impl WritesEntity<E>) -> Result<&mut Self, Rejected> {
+        self.add(TableOperation::replace(entity))
+    }
+
+    /// Adds a merge; the batch fails if the entity does not exist, or has another version than `entity` holds.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn merge(&mut self, entity: &impl WritesEntity<E>) -> Result<&mut Self, Rejected> {
+        self.add(TableOperation::merge(entity))
+    }
+
+    /// Adds an insert that replaces the stored entity if there is one.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn insert_or_replace(&mut self, entity: &impl WritesEntity<E>) -> Result<&mut Self, Rejected> {
+        self.add(TableOperation::insert_or_replace(entity))
+    }
+
+    /// Adds an insert that merges into the stored entity if there is one.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn insert_or_merge(&mut self, entity: &impl WritesEntity<E>) -> Result<&mut Self, Rejected> {
+        self.add(TableOperation::insert_or_merge(entity))
+    }
+
+    /// Adds a delete; the batch fails if the entity does not exist, or has another version than `key` holds.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn delete(&mut self, key: impl IntoKey<E>) -> Result<&mut Self, Rejected> {
+        self.add(TableOperation::delete(key))
+    }
+
+    /// Adds any operation, of any entity type.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn add(&mut self, operation: TableOperation) -> Result<&mut Self, Rejected> {
+        self.change_set.add(operation)?;
+        Ok(self)
+    }
+
+    /// How many operations it has.
+    pub fn len(&self) -> usize {
+        self.change_set.len()
+    }
+
+    /// Whether it has no operations.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many more operations fit by number.
+    pub fn remaining(&self) -> usize {
+        MAX_BATCH_OPERATIONS - self.len()
+    }
+
+    /// Applies all operations, or none. Gives their results in order.
+    ///
+    /// # Errors
+    /// The error of the operation that failed, with its [`batch_index`](crate::Error::batch_index) where the service
+    /// names it, and its keys: `AlreadyExists` — an insert's entity exists; `NotFound` — a replace's, merge's or
+    /// delete's entity does not, or the table does not; `ConditionNotMet` — an entity has another version;
+    /// `InvalidInput` — the batch is empty. Nothing is applied, unless
+    /// [`may_have_applied`](crate::Error::may_have_applied) says that this is not known.
+    pub fn commit(self) -> CommitBatch {
+        CommitBatch::new(&self.pipeline, self.change_set)
+    }
+}
+
+impl<E> fmt::Debug for TableBatch<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableBatch")
+            .field("table", &self.change_set.table())
+            .field("operations", &self.change_set.operations().collect::<Vec<_>>())
+            .finish()
+    }
+}

@@ -1,0 +1,64 @@
+//! Run a [`TableOperation`] that was made elsewhere; the base of all single writes.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Response;
+
+use crate::client::ops::operation::{Operation, Spec, operation};
+use crate::model::error::{Error, Result};
+use crate::model::name::TableName;
+use crate::pipeline::run::Pipeline;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::operation::{self, OperationKind, TableOperation, TableResult};
+use crate::protocol::request::Call;
+
+/// Runs one operation. See [`TableClient::execute`](crate::TableClient::execute).
+#[must_use = "nothing is sent until it is awaited"]
+pub struct ExecuteOperation {
+    operation: Operation<WriteSpec<TableResult>>,
+}
+operation!(ExecuteOperation, TableResult);
+
+impl ExecuteOperation {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
+        Self { operation: Operation::new(pipeline, WriteSpec::new(table, operation, Ok)) }
+    }
+}
+
+/// A single write, whatever its kind; `output` is what its caller gets of the result.
+pub(crate) struct WriteSpec<T> {
+    table: TableName,
+    kind: OperationKind,
+    /// Taken when the request is made.
+    operation: Option<TableOperation>,
+    output: fn(TableResult) -> Result<T>,
+}
+
+impl<T> WriteSpec<T> {
+    pub(crate) fn new(table: &TableName, operation: TableOperation, output: fn(TableResult) -> Result<T>) -> Self {
+        Self { table: table.clone(), kind: operation.kind(), operation: Some(operation), output }
+    }
+
+    /// Changes the operation before it is sent.
+    pub(crate) fn change(&mut self, change: impl FnOnce(TableOperation) -> TableOperation) {
+        self.operation = self.operation.take().map(change);
+    }
+}
+
+impl<T> Spec for WriteSpec<T> {
+    type Output = T;
+
+    fn subject(&self) -> (&'static str, Option<&str>) {
+        (self.kind.name(), Some(self.table.as_str()))
+    }
+
+    fn call(&mut self, endpoint: &Endpoint) -> Result<Call> {
+        let operation = self.operation.take().ok_or_else(|| Error::invalid_input("the call was made before"))?;
+        operation.check()?.call(endpoint, self.table.as_str())
+    }
+
+    fn answer(&mut self, response: Response<Bytes>) -> Result<T> {
+        (self.output)(operation::answer(self.kind, response)?)
+    }
+}

@@ -1,0 +1,137 @@
+//! The one operation that all builders are made of.
+//!
+//! Owns options, boxing and polling. A builder's own file holds only its request and its answer, as a [`Spec`]. The
+//! future that is boxed knows neither: it carries bytes, so that no entity type needs to be `'static` or `Send` and the
+//! loop is compiled once.
+
+use std::fmt;
+use std::mem;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::Response;
+
+use crate::model::error::{Error, Result};
+use crate::pipeline::run::{Answer, CallOptions, Pipeline};
+use crate::pipeline::transport::BoxFuture;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::request::Call;
+
+/// What one operation sends and what it makes of the answer.
+pub(crate) trait Spec {
+    /// What the caller gets.
+    type Output;
+
+    /// The operation and the table, for errors before there is a request.
+    fn subject(&self) -> (&'static str, Option<&str>);
+
+    /// The request. Asked for once, on the first poll: whatever is wrong is reported there, before anything is sent.
+    fn call(&mut self, endpoint: &Endpoint) -> Result<Call>;
+
+    /// The output of an answer of any status.
+    fn answer(&mut self, response: Response<Bytes>) -> Result<Self::Output>;
+}
+
+/// An operation that has not run, runs, or has run.
+pub(crate) struct Operation<S> {
+    pub(crate) spec: S,
+    pub(crate) options: CallOptions,
+    pipeline: Arc<Pipeline>,
+    state: State,
+}
+
+enum State {
+    Idle,
+    Running(BoxFuture<'static, Result<Answer>>),
+    Done,
+}
+
+impl<S: Spec> Operation<S> {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, spec: S) -> Self {
+        Self { spec, options: CallOptions::default(), pipeline: Arc::clone(pipeline), state: State::Idle }
+    }
+
+    /// The same call with another reading of its answer.
+    pub(crate) fn map_spec<T: Spec>(self, map: impl FnOnce(S) -> T) -> Operation<T> {
+        Operation { spec: map(self.spec), options: self.options, pipeline: self.pipeline, state: self.state }
+    }
+
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<S::Output>> {
+        loop {
+            match mem::replace(&mut self.state, State::Done) {
+                State::Idle => match self.spec.call(&self.pipeline.endpoint) {
+                    Ok(call) => self.state = State::Running(start(&self.pipeline, call, self.options)),
+                    Err(e) => return Poll::Ready(Err(self.refused(e))),
+                },
+                State::Running(mut running) => match running.as_mut().poll(cx) {
+                    Poll::Ready(Ok(Answer { response, call })) => {
+                        return Poll::Ready(self.spec.answer(response).map_err(|e| call.tell(e)));
+                    }
+                    Poll::Ready(Err(e)) => return Poll::Ready(Err(e)),
+                    Poll::Pending => {
+                        self.state = State::Running(running);
+                        return Poll::Pending;
+                    }
+                },
+                // Polled after its end: there is nothing more to give.
+                State::Done => return Poll::Pending,
+            }
+        }
+    }
+
+    fn refused(&self, error: Error) -> Error {
+        let (operation, table) = self.spec.subject();
+        error.in_operation(operation, table)
+    }
+}
+
+/// The call as a future that owns all it needs.
+pub(crate) fn start(pipeline: &Arc<Pipeline>, call: Call, options: CallOptions) -> BoxFuture<'static, Result<Answer>> {
+    let pipeline = Arc::clone(pipeline);
+    Box::pin(async move { pipeline.run(call, options).await })
+}
+
+impl<S: Spec> fmt::Debug for Operation<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (operation, table) = self.spec.subject();
+        let state = match self.state {
+            State::Idle => "not sent",
+            State::Running(_) => "running",
+            State::Done => "done",
+        };
+        f.debug_struct(operation).field("table", &table).field("state", &state).finish()
+    }
+}
+
+/// Makes a struct with the field `operation: Operation<…>` a future with the setters that all builders have.
+macro_rules! operation {
+    ($name:ident $([$($parameter:ident $(: $bound:path)?),+])?, $output:ty) => {
+        impl$(<$($parameter $(: $bound)?),+>)? $name $(<$($parameter),+>)? {
+            /// The longest time for this call, all attempts and the waits between them included. By default each
+            /// attempt has 60 s and there is no limit for all of them.
+            pub fn timeout(mut self, timeout: ::std::time::Duration) -> Self {
+                self.operation.options.timeout = Some(timeout);
+                self
+            }
+        }
+
+        impl$(<$($parameter $(: $bound)?),+>)? ::std::future::Future for $name $(<$($parameter),+>)? {
+            type Output = $crate::model::error::Result<$output>;
+
+            fn poll(
+                self: ::std::pin::Pin<&mut Self>,
+                cx: &mut ::std::task::Context<'_>,
+            ) -> ::std::task::Poll<Self::Output> {
+                self.get_mut().operation.poll(cx)
+            }
+        }
+
+        impl$(<$($parameter $(: $bound)?),+>)? ::std::fmt::Debug for $name $(<$($parameter),+>)? {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                self.operation.fmt(f)
+            }
+        }
+    };
+}
+pub(crate) use operation;

@@ -1,0 +1,220 @@
+//! The client of one table: a typed handle and the constructors of its operations.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use crate::client::batch::TableBatch;
+use crate::client::ops::delete_entity::DeleteEntity;
+use crate::client::ops::execute::ExecuteOperation;
+use crate::client::ops::get_entity::GetEntity;
+use crate::client::ops::tables::{CreateTable, CreateTableIfNotExists, DeleteTable};
+use crate::client::ops::write_entity::{UpdateEntity, WriteEntity};
+use crate::client::query::TableQuery;
+use crate::client::service::TableServiceClient;
+use crate::model::dynamic::DynamicEntity;
+use crate::model::entity::{ReadEntity, TableEntity, WritesEntity};
+use crate::model::entity_key::IntoKey;
+use crate::model::error::Result;
+use crate::model::name::TableName;
+use crate::pipeline::run::Pipeline;
+use crate::protocol::operation::TableOperation;
+
+/// One table whose rows are entities of type `E`. A clone is cheap.
+///
+/// Every method gives a builder that is a future: set its options, then await it, or hand it to `spawn` or `join_all`.
+/// Nothing is sent before the first poll.
+///
+/// ```
+/// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+/// # #[tokio::main]
+/// # async fn main() -> azure_table::Result<()> {
+/// let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+/// table.create_table_if_not_exists().await?;
+/// let mut blog = DynamicEntity::new("Channel9", "1");
+/// blog.insert("Text", "Hello");
+/// table.insert(&blog).await?;
+/// let read = table.get(("Channel9", "1")).await?.unwrap();
+/// assert_eq!(read.get("Text"), Some(&"Hello".into()));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// All operations: `InvalidInput` — a key, name, value or size that the service would refuse; nothing is sent.
+/// `Unauthenticated`, `Forbidden` — the key is not accepted. `NotFound` — the table does not exist. `Connection`,
+/// `Timeout`, `ServerFault`, `Throttled` — no useful answer: reads are tried four times, writes again only if nothing
+/// was sent; [`may_have_applied`](crate::Error::may_have_applied) tells whether a write is in doubt. Each method names
+/// what else it may give.
+#[doc(alias = "CloudTable")]
+pub struct TableClient<E = DynamicEntity> {
+    pipeline: Arc<Pipeline>,
+    table: TableName,
+    entity: PhantomData<fn() -> E>,
+}
+
+impl<E> TableClient<E> {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: TableName) -> Self {
+        Self { pipeline: Arc::clone(pipeline), table, entity: PhantomData }
+    }
+
+    /// A table of the account that a connection string names.
+    ///
+    /// # Errors
+    /// As [`TableServiceClient::from_connection_string`] and [`TableServiceClient::table`].
+    pub fn from_connection_string(connection_string: &str, table: impl AsRef<str>) -> Result<Self> {
+        TableServiceClient::from_connection_string(connection_string)?.table(table)
+    }
+
+    /// The same table with another entity type.
+    pub fn typed<U>(&self) -> TableClient<U> {
+        TableClient { pipeline: Arc::clone(&self.pipeline), table: self.table.clone(), entity: PhantomData }
+    }
+
+    /// The table's name.
+    pub fn name(&self) -> &TableName {
+        &self.table
+    }
+
+    /// Makes the table.
+    ///
+    /// # Errors
+    /// `AlreadyExists` — there is one of this name. `Conflict` — it is being deleted, which takes at least 40 s.
+    ///
+    /// Source: REST "Create Table".
+    pub fn create_table(&self) -> CreateTable {
+        CreateTable::new(&self.pipeline, &self.table)
+    }
+
+    /// Makes the table unless there is one, and tells which.
+    ///
+    /// # Errors
+    /// `Conflict` — it is being deleted, which takes at least 40 s.
+    ///
+    /// Source: REST "Create Table".
+    pub fn create_table_if_not_exists(&self) -> CreateTableIfNotExists {
+        CreateTableIfNotExists::new(&self.pipeline, &self.table)
+    }
+
+    /// Removes the table with all its rows. Its name is free again after at least 40 s.
+    ///
+    /// # Errors
+    /// `NotFound` — there is none.
+    ///
+    /// Source: REST "Delete Table".
+    pub fn delete_table(&self) -> DeleteTable {
+        DeleteTable::new(&self.pipeline, &self.table)
+    }
+
+    /// Makes a new entity and gives its ETag.
+    ///
+    /// # Errors
+    /// `AlreadyExists` — its key is taken.
+    ///
+    /// Source: REST "Insert Entity".
+    #[doc(alias = "AddEntity")]
+    pub fn insert(&self, entity: &impl WritesEntity<E>) -> WriteEntity {
+        WriteEntity::new(&self.pipeline, &self.table, TableOperation::insert(entity))
+    }
+
+    /// Makes the entity or puts it in the place of the stored one, and gives its ETag.
+    ///
+    /// Source: REST "Insert Or Replace Entity".
+    #[doc(alias = "upsert")]
+    pub fn insert_or_replace(&self, entity: &impl WritesEntity<E>) -> WriteEntity {
+        WriteEntity::new(&self.pipeline, &self.table, TableOperation::insert_or_replace(entity))
+    }
+
+    /// Makes the entity or writes its properties into the stored one, and gives its ETag. Stored properties that
+    /// `entity` does not have, or has as `None`, stay as they are.
+    ///
+    /// Source: REST "Insert Or Merge Entity".
+    #[doc(alias = "upsert")]
+    pub fn insert_or_merge(&self, entity: &impl WritesEntity<E>) -> WriteEntity {
+        WriteEntity::new(&self.pipeline, &self.table, TableOperation::insert_or_merge(entity))
+    }
+
+    /// Puts the entity in the place of the stored one and gives its new ETag. A [`Versioned`](crate::Versioned) entity,
+    /// or one with a filled etag field, demands that the stored one is that version; any other only that it exists.
+    ///
+    /// # Errors
+    /// `NotFound` — there is none. `ConditionNotMet` — it has another version. `InvalidInput` — the etag field is empty.
+    ///
+    /// Source: REST "Update Entity".
+    #[doc(alias = "UpdateEntity")]
+    pub fn replace(&self, entity: &impl WritesEntity<E>) -> UpdateEntity {
+        UpdateEntity::new(&self.pipeline, &self.table, TableOperation::replace(entity))
+    }
+
+    /// Writes the entity's properties into the stored one and gives its new ETag; conditions as in
+    /// [`replace`](Self::replace). Stored properties that `entity` does not have, or has as `None`, stay as they are.
+    ///
+    /// # Errors
+    /// As [`replace`](Self::replace).
+    ///
+    /// Source: REST "Merge Entity".
+    pub fn merge(&self, entity: &impl WritesEntity<E>) -> UpdateEntity {
+        UpdateEntity::new(&self.pipeline, &self.table, TableOperation::merge(entity))
+    }
+
+    /// Removes an entity, named by the tuple of its key fields, a [`Key`](crate::Key), or itself. An entity demands the
+    /// version it holds, as in [`replace`](Self::replace); a key only that there is one.
+    ///
+    /// # Errors
+    /// `NotFound` — there is none. `ConditionNotMet` — it has another version.
+    ///
+    /// Source: REST "Delete Entity".
+    pub fn delete(&self, key: impl IntoKey<E>) -> DeleteEntity {
+        DeleteEntity::new(&self.pipeline, &self.table, TableOperation::delete(key))
+    }
+
+    /// Runs an operation that was made as a value.
+    ///
+    /// # Errors
+    /// Those of the method of the same name.
+    pub fn execute(&self, operation: TableOperation) -> ExecuteOperation {
+        ExecuteOperation::new(&self.pipeline, &self.table, operation)
+    }
+
+    /// A batch of operations that are applied all together or not at all.
+    #[doc(alias = "SubmitTransaction")]
+    pub fn batch(&self) -> TableBatch<E> {
+        TableBatch::new(&self.pipeline, &self.table)
+    }
+}
+
+impl<E: ReadEntity> TableClient<E> {
+    /// Reads the entity of this key, given as the tuple of its key fields, a [`Key`](crate::Key), or an entity;
+    /// `None` if there is none.
+    ///
+    /// # Errors
+    /// `InvalidResponse` — the stored entity does not fit `E`: a property is missing or of another type.
+    ///
+    /// Source: REST "Query Entities".
+    #[doc(alias = "retrieve")]
+    pub fn get(&self, key: impl IntoKey<E>) -> GetEntity<E> {
+        GetEntity::new(&self.pipeline, &self.table, key.into_key())
+    }
+}
+
+impl<E: TableEntity + ReadEntity> TableClient<E> {
+    /// Reads many entities: see [`TableQuery`].
+    pub fn query(&self) -> TableQuery<E> {
+        TableQuery::new(&self.pipeline, &self.table)
+    }
+}
+
+impl<E> Clone for TableClient<E> {
+    fn clone(&self) -> Self {
+        self.typed()
+    }
+}
+
+impl<E> fmt::Debug for TableClient<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableClient")
+            .field("endpoint", &self.pipeline.endpoint.base())
+            .field("table", &self.table.as_str())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,126 @@
+//! One stored entity: its keys, its properties in order, its version.
+//!
+//! Owns the order of rows, the ETag's text and the limits on an entity as a whole. Does not own how a row changes
+//! (`store.rs`) or how it is written as JSON (`json.rs`).
+//! Not confirmed: that the service's 1 MiB limit uses the published formula, which it does here.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use crate::emulator::refusal::{Refusal, Result};
+use crate::model::datetime::DateTime;
+use crate::model::edm::{Edm, EdmValue};
+use crate::model::ordinal::{self, utf16_len};
+use crate::model::property_writer::{MAX_ENTITY_BYTES, MAX_PROPERTIES};
+
+/// Properties besides the keys and Timestamp, in the order in which they are answered.
+pub(crate) type Properties = Vec<(Box<str>, EdmValue)>;
+
+/// The keys of a row; ordered as the service orders rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RowId {
+    pub(crate) partition_key: Box<str>,
+    pub(crate) row_key: Box<str>,
+}
+
+impl RowId {
+    pub(crate) fn new(partition_key: impl Into<Box<str>>, row_key: impl Into<Box<str>>) -> Self {
+        Self { partition_key: partition_key.into(), row_key: row_key.into() }
+    }
+}
+
+impl Ord for RowId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        ordinal::compare(&self.partition_key, &other.partition_key)
+            .then_with(|| ordinal::compare(&self.row_key, &other.row_key))
+    }
+}
+
+impl PartialOrd for RowId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// What is stored under a [`RowId`].
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) properties: Properties,
+    pub(crate) timestamp: DateTime,
+}
+
+impl Row {
+    /// The version: made of the Timestamp, which no two writes share.
+    pub(crate) fn etag(&self) -> String {
+        format!("W/\"datetime'{}'\"", self.timestamp.to_string().replace(':', "%3A"))
+    }
+
+    pub(crate) fn property(&self, name: &str) -> Option<&EdmValue> {
+        self.properties.iter().find(|(known, _)| **known == *name).map(|(_, value)| value)
+    }
+
+    /// The value that a filter sees under `name`.
+    pub(crate) fn value<'a>(&'a self, id: &'a RowId, name: &str) -> Option<Edm<'a>> {
+        Some(match name {
+            "PartitionKey" => Edm::String(Cow::Borrowed(&id.partition_key)),
+            "RowKey" => Edm::String(Cow::Borrowed(&id.row_key)),
+            "Timestamp" => Edm::DateTime(self.timestamp),
+            _ => borrowed(self.property(name)?),
+        })
+    }
+}
+
+/// The same value, borrowed.
+fn borrowed(value: &EdmValue) -> Edm<'_> {
+    match value {
+        Edm::String(text) => Edm::String(Cow::Borrowed(text)),
+        Edm::Binary(bytes) => Edm::Binary(Cow::Borrowed(bytes)),
+        Edm::Boolean(value) => Edm::Boolean(*value),
+        Edm::Int32(value) => Edm::Int32(*value),
+        Edm::Int64(value) => Edm::Int64(*value),
+        Edm::Double(value) => Edm::Double(*value),
+        Edm::DateTime(value) => Edm::DateTime(*value),
+        Edm::Guid(value) => Edm::Guid(*value),
+    }
+}
+
+/// Brings properties into the order that they have after any write but an insert.
+pub(crate) fn sort(properties: &mut Properties) {
+    properties.sort_by(|(a, _), (b, _)| ordinal::compare(a, b));
+}
+
+/// `properties` with `changes` laid over them.
+pub(crate) fn merged(mut properties: Properties, changes: Properties) -> Properties {
+        for (name, value) in changes {
+        match properties.iter_mut().find(|(known, _)| *known == name) {
+            Some(property) => property.1 = value,
+            None => properties.push((name, value)),
+        }
+    }
+    properties
+}
+
+/// Refuses an entity with too many properties, or too large a one.
+///
+/// Source: REST "Understanding the Table service data model"; "How the size of an entity is calculated" (2011).
+pub(crate) fn check_limits(id: &RowId, properties: &Properties) -> Result<()> {
+    if properties.len() > MAX_PROPERTIES {
+        return Err(Refusal::TOO_MANY_PROPERTIES);
+    }
+    let size: usize = properties.iter().map(|(name, value)| 8 + 2 * utf16_len(name) + value_size(value)).sum();
+    if 4 + 2 * (utf16_len(&id.partition_key) + utf16_len(&id.row_key)) + size > MAX_ENTITY_BYTES {
+        return Err(Refusal::ENTITY_TOO_LARGE);
+    }
+    Ok(())
+}
+
+fn value_size(value: &EdmValue) -> usize {
+    match value {
+        Edm::String(text) => 2 * utf16_len(text) + 4,
+        Edm::Binary(bytes) => bytes.len() + 4,
+        Edm::DateTime(_) | Edm::Double(_) | Edm::Int64(_) => 8,
+        Edm::Guid(_) => 16,
+        Edm::Int32(_) => 4,
+        Edm::Boolean(_) => 1,
+    }
+}

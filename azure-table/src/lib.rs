@@ -1,0 +1,60 @@
+#![doc = include_str!("../README.md")]
+
+#[doc(hidden)]
+pub mod __private;
+mod client;
+mod codec;
+#[cfg(feature = "emulator")]
+pub mod emulator;
+mod filter;
+mod model;
+mod pipeline;
+mod protocol;
+
+#[cfg(feature = "derive")]
+pub use azure_table_derive::TableEntity;
+
+pub use crate::client::batch::TableBatch;
+pub use crate::client::ops::commit_batch::CommitBatch;
+pub use crate::client::ops::delete_entity::DeleteEntity;
+pub use crate::client::ops::execute::ExecuteOperation;
+pub use crate::client::ops::get_entity::GetEntity;
+pub use crate::client::ops::list_tables::ListTables;
+pub use crate::client::ops::tables::{CreateTable, CreateTableIfNotExists, DeleteTable};
+pub use crate::client::ops::write_entity::{UpdateEntity, WriteEntity};
+pub use crate::client::query::TableQuery;
+pub use crate::client::query::stream::{EntityStream, Page, PageStream};
+pub use crate::client::service::TableServiceClient;
+pub use crate::client::table::TableClient;
+#[cfg(feature = "emulator")]
+pub use crate::emulator::Emulator;
+#[cfg(feature = "emulator-http")]
+pub use crate::emulator::EmulatorServer;
+pub use crate::filter::column::Column;
+pub use crate::filter::typed::Filter;
+pub use crate::model::datetime::DateTime;
+pub use crate::model::dynamic::DynamicEntity;
+pub use crate::model::edm::{Edm, EdmType, EdmValue, WireValue};
+pub use crate::model::entity::{
+    EntitySchema, MetadataLevel, PropertySchema, ReadEntity, TableEntity, WritesEntity,
+};
+pub use crate::model::entity_key::{IntoKey, Key};
+pub use crate::model::error::{Error, ErrorKind, Result, ValueError};
+pub use crate::model::etag::{Condition, ETag};
+pub use crate::model::guid::Guid;
+pub use crate::model::key::{Descending, MAX_KEY_UNITS, ReadTableKey, TableKey};
+pub use crate::model::key_shape::{KeyParts, KeyPiece, KeyShape, KeyWriter};
+pub use crate::model::name::TableName;
+pub use crate::model::operand::Operand;
+pub use crate::model::partition::PartitionGivenAs;
+pub use crate::model::property::{Property, ReadProperty};
+pub use crate::model::property_writer::{
+    MAX_BINARY_BYTES, MAX_ENTITY_BYTES, MAX_PROPERTIES, MAX_STRING_UNITS, PropertyWriter,
+};
+pub use crate::model::row::{Row, RowProperty};
+pub use crate::model::versioned::Versioned;
+pub use crate::pipeline::transport::{BoxFuture, Reached, Transport, TransportError};
+pub use crate::protocol::batch::{BatchRule, MAX_BATCH_OPERATIONS, Rejected};
+pub use crate::protocol::continuation::Continuation;
+pub use crate::protocol::operation::{OperationKind, TableOperation, TableResult};
+pub use crate::protocol::tables::Creation;

@@ -1,0 +1,17 @@
+//! Requests and answers of the REST API as plain values: no network, no clock.
+//!
+//! One file per operation or family: its inputs to an `http::Request<Bytes>`, its `http::Response<Bytes>` to an output
+//! or an [`Error`](crate::Error). Sending is `pipeline`'s business; bodies and URL text are made by `codec`.
+
+pub(crate) mod answer;
+pub(crate) mod batch;
+pub(crate) mod batch_answer;
+pub(crate) mod connection_string;
+pub(crate) mod continuation;
+pub(crate) mod endpoint;
+pub(crate) mod get;
+pub(crate) mod operation;
+pub(crate) mod query;
+pub(crate) mod request;
+pub(crate) mod signature;
+pub(crate) mod tables;

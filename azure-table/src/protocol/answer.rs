@@ -1,0 +1,135 @@
+//! Error answers, in every form in which they come.
+//!
+//! Owns the reading of error bodies and of the headers that all answers share. Source: REST "Status and error codes"
+//! and the forms seen of Storage and Cosmos DB.
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, ETAG};
+use http::{Response, StatusCode};
+use serde::Deserialize;
+
+use crate::model::error::{Error, Result};
+use crate::model::etag::ETag;
+
+/// How much of a strange answer is shown.
+const EXCERPT: usize = 80;
+
+#[derive(Deserialize)]
+struct ErrorBody {
+    #[serde(rename = "odata.error")]
+    error: ODataError,
+}
+
+#[derive(Deserialize)]
+struct ODataError {
+    code: String,
+    message: Option<Message>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    value: String,
+}
+
+/// Gives the answer back if its status is the expected one, else the error it is.
+pub(crate) fn expect(response: Response<Bytes>, expected: &[StatusCode]) -> Result<Response<Bytes>> {
+    if expected.contains(&response.status()) { Ok(response) } else { Err(error(&response)) }
+}
+
+/// The error that an answer is.
+pub(crate) fn error(response: &Response<Bytes>) -> Error {
+    let header = |name: &str| response.headers().get(name).and_then(|v| v.to_str().ok());
+    let status = response.status();
+    let code = header("x-ms-error-code");
+    let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
+    error_of(status.as_u16(), code, content_type, response.body(), request_id(response))
+}
+
+/// The error of a status, the code of its header and its body: of a whole answer or of one part of a batch.
+pub(crate) fn error_of(
+    status: u16,
+    header_code: Option<&str>,
+    content_type: Option<&str>,
+    body: &[u8],
+    request_id: Option<String>,
+) -> Error {
+    // A byte order mark or white space around the JSON does no harm.
+    let text = String::from_utf8_lossy(body);
+    let text = text.trim_start_matches('\u{feff}').trim();
+    if let Ok(body) = serde_json::from_str::<ErrorBody>(text) {
+        let (index, message) = body.error.message.map_or((None, None), |m| {
+            let (index, message) = split_message(&m.value);
+            (index, Some(message.to_owned()))
+        });
+        return Error::answered(status, Some(body.error.code), message, request_id).at_batch_index(index);
+    }
+    let answered = Error::answered(status, header_code.map(str::to_owned), None, request_id);
+    if text.is_empty() || header_code.is_some() {
+        return answered;
+    }
+    answered.with_message(format!(
+        "the answer is not an error of the Table service (content type {}, begins with {:?}); is this its endpoint?",
+        content_type.unwrap_or("none"),
+        text.chars().take(EXCERPT).collect::<String>(),
+    ))
+}
+
+/// The index that a batch's message starts with, and the message without it and without the RequestId and Time lines
+/// (Storage) or the ActivityId line (Cosmos DB).
+fn split_message(message: &str) -> (Option<usize>, &str) {
+    let end = ["\nRequestId:", "\nRequestID:", "\nActivityId:"].iter().filter_map(|mark| message.find(mark)).min();
+    let message = message[..end.unwrap_or(message.len())].trim();
+    match message.split_once(':') {
+        Some((digits, rest)) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
+            (digits.parse().ok(), rest.trim_start())
+        }
+        _ => (None, message),
+    }
+}
+
+/// The service's id of the request.
+pub(crate) fn request_id(response: &Response<Bytes>) -> Option<String> {
+    response.headers().get("x-ms-request-id").and_then(|v| v.to_str().ok()).map(str::to_owned)
+}
+
+/// The ETag header.
+pub(crate) fn etag(response: &Response<Bytes>) -> Option<ETag> {
+    response.headers().get(ETAG).and_then(|v| v.to_str().ok()).map(ETag::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::error::ErrorKind;
+
+    fn storage(message: &str) -> Error {
+        let body = serde_json::json!({"odata.error": {"code": "X", "message": {"lang": "en-US", "value": message}}});
+        error_of(400, None, None, body.to_string().as_bytes(), None)
+    }
+
+    #[test]
+    fn the_message_loses_its_request_id_time_and_index() {
+        let error = storage("3:The specified entity already exists.\nRequestId:a\nTime:b");
+        assert_eq!(error.service_message(), Some("The specified entity already exists."));
+        assert_eq!(error.batch_index(), Some(3));
+        let error = storage("Time: it is.\r\nActivityId: x, y\n\nRequestID:z\n");
+        assert_eq!((error.service_message(), error.batch_index()), (Some("Time: it is."), None));
+    }
+
+    #[test]
+    fn html_is_shown_as_what_it_is() {
+        let html = b"<html><body>It works!</body></html>";
+        let error = error_of(404, None, Some("text/html"), html, None);
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        assert!(error.to_string().contains("text/html") && error.to_string().contains("It works!"), "{error}");
+    }
+
+    #[test]
+    fn a_body_may_be_missing_or_have_a_byte_order_mark() {
+        assert_eq!(error_of(503, None, None, b"", None).to_string(), "the service answered 503");
+        let error = error_of(403, Some("AuthenticationFailed"), None, b"<x/>", None);
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Unauthenticated, Some("AuthenticationFailed")));
+        let body = "\u{feff}{\"odata.error\":{\"code\":\"X\"}}\r\n";
+        assert_eq!(error_of(400, None, None, body.as_bytes(), None).code(), Some("X"));
+    }
+}

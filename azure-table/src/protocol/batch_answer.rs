@@ -1,0 +1,76 @@
+//! The answer to an entity group transaction: a result per operation, or the one that failed.
+//!
+//! Source: REST "Performing entity group transactions"; the forms seen of Storage and Cosmos DB.
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{Response, StatusCode};
+
+use crate::codec::multipart::{Message, boundary, http_message, parts};
+use crate::model::error::{Error, Result};
+use crate::model::etag::ETag;
+use crate::protocol::answer;
+use crate::protocol::batch::ChangeSet;
+use crate::protocol::operation::TableResult;
+
+/// Errors of the store that Storage reports without an index when the first operation failed, and with one otherwise.
+const UNPREFIXED_AT_FIRST: [&str; 4] =
+    ["EntityAlreadyExists", "ResourceNotFound", "UpdateConditionNotSatisfied", "PropertyValueTooLarge"];
+
+/// The results in the order of the operations, or the failure, after which nothing is applied.
+pub(crate) fn answer(sent: &ChangeSet, response: Response<Bytes>) -> Result<Vec<TableResult>> {
+    let request_id = answer::request_id(&response);
+    let response = answer::expect(response, &[StatusCode::ACCEPTED])?;
+    // From here on the service has worked: what cannot be read may have been applied.
+    let unreadable = |e: Error| e.with_request_id(request_id.clone()).maybe_applied(true);
+    let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let messages = messages(content_type, response.body()).map_err(unreadable)?;
+    let mut results = Vec::with_capacity(messages.len());
+    for (message, kind) in messages.iter().zip(sent.kinds()) {
+        let status = message.status().map_err(unreadable)?;
+        if status >= 400 {
+            return Err(failure(sent, status, message, request_id));
+        }
+        results.push(TableResult { kind, status, etag: message.header("etag").map(ETag::new) });
+    }
+    if results.len() != sent.len() {
+        let why = format!("the batch had {} operations, its answer has {} results", sent.len(), messages.len());
+        return Err(unreadable(Error::invalid_response(why)));
+    }
+    Ok(results)
+}
+
+/// The answers to the operations: inside one change set, or directly where the service answers so.
+fn messages<'a>(content_type: &str, body: &'a [u8]) -> Result<Vec<Message<'a>>> {
+    let mut messages = Vec::new();
+    for part in parts(body, boundary(content_type)?)? {
+        let part_type = part.header("content-type").unwrap_or_default();
+        if part_type.to_ascii_lowercase().starts_with("multipart/") {
+            for inner in parts(part.body, boundary(part_type)?)? {
+                messages.push(http_message(inner.body)?);
+            }
+        } else {
+            messages.push(http_message(part.body)?);
+        }
+    }
+    Ok(messages)
+}
+
+fn failure(sent: &ChangeSet, status: u16, message: &Message<'_>, request_id: Option<String>) -> Error {
+    let error = answer::error_of(
+        status,
+        message.header("x-ms-error-code"),
+        message.header("content-type"),
+        message.body,
+        request_id,
+    );
+    let index = error.batch_index().or_else(|| {
+        let first = sent.len() == 1 || error.code().is_some_and(|code| UNPREFIXED_AT_FIRST.contains(&code));
+        first.then_some(0)
+    });
+    let error = error.at_batch_index(index);
+    match index.and_then(|index| sent.keys(index)) {
+        Some((partition_key, row_key)) => error.at_entity(partition_key, row_key),
+        None => error,
+    }
+}

@@ -1,0 +1,158 @@
+//! Connection strings, as the portal and the emulators give them.
+//!
+//! Errors name the setting at fault and never its value: the string holds the account key.
+//! Source: "Configure Azure Storage connection strings".
+
+use crate::model::error::{Error, ErrorKind, Result};
+use crate::protocol::endpoint::{DEVELOPMENT_ACCOUNT, Endpoint};
+use crate::protocol::signature::SigningKey;
+
+const DEFAULT_SUFFIX: &str = "core.windows.net";
+
+/// What a connection string says.
+#[derive(Debug)]
+pub(crate) struct ConnectionString {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) key: SigningKey,
+}
+
+/// The settings by lower-case name, each at most once.
+struct Settings<'a>(Vec<(String, &'a str)>);
+
+impl<'a> Settings<'a> {
+    fn parse(text: &'a str) -> Result<Self> {
+        let mut settings: Vec<(String, &str)> = Vec::new();
+        for (n, part) in text.split(';').map(str::trim).enumerate().filter(|(_, part)| !part.is_empty()) {
+            let Some((name, value)) = part.split_once('=') else {
+                return Err(fault(format!("part {} is not of the form Name=Value", n + 1)));
+            };
+            let name = name.trim();
+            if settings.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
+                return Err(fault(format!("the setting {name} stands in it twice")));
+            }
+            settings.push((name.to_ascii_lowercase(), value.trim()));
+        }
+        if settings.is_empty() {
+            return Err(fault("it is empty"));
+        }
+        Ok(Self(settings))
+    }
+
+    fn get(&self, name: &str) -> Option<&'a str> {
+        self.0.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
+    }
+}
+
+fn fault(why: impl std::fmt::Display) -> Error {
+    Error::invalid_input(format!("connection string: {why}"))
+}
+
+impl ConnectionString {
+    /// Reads `text`. Names of settings compare without case; white space around names and values does not count.
+    pub(crate) fn parse(text: &str) -> Result<Self> {
+        let settings = Settings::parse(text)?;
+        if let Some(value) = settings.get("UseDevelopmentStorage") {
+            return Self::development(value, settings.get("DevelopmentStorageProxyUri"));
+        }
+        let account = settings.get("AccountName").filter(|name| !name.is_empty());
+        let endpoint = match (settings.get("TableEndpoint"), account) {
+            (Some(url), account) => Endpoint::parse(url, account).map_err(|e| fault(format!("TableEndpoint: {e}")))?,
+            (None, Some(account)) => default_endpoint(&settings, account)?,
+            (None, None) => return Err(fault("it has neither AccountName nor TableEndpoint")),
+        };
+        let key = match (settings.get("AccountKey"), settings.get("SharedAccessSignature")) {
+            (Some(key), _) => SigningKey::from_base64(key).map_err(|e| fault(format!("AccountKey: {e}")))?,
+            (None, Some(_)) => {
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    "connection string: SharedAccessSignature is not supported by this version; use AccountKey",
+                ));
+            }
+            (None, None) => return Err(fault("it has no AccountKey")),
+        };
+        Ok(Self { endpoint, key })
+    }
+
+    /// The emulator's account; `proxy` is the address of the machine it runs on, if another.
+    fn development(value: &str, proxy: Option<&str>) -> Result<Self> {
+        if !value.eq_ignore_ascii_case("true") {
+            return Err(fault("UseDevelopmentStorage must be true"));
+        }
+        let endpoint = match proxy {
+            None => Endpoint::development(),
+            Some(proxy) => {
+                let url = format!("{}:10002/{DEVELOPMENT_ACCOUNT}", proxy.trim_end_matches('/'));
+                Endpoint::parse(&url, Some(DEVELOPMENT_ACCOUNT))
+                    .map_err(|e| fault(format!("DevelopmentStorageProxyUri: {e}")))?
+            }
+        };
+        Ok(Self { endpoint, key: SigningKey::development() })
+    }
+}
+
+fn default_endpoint(settings: &Settings<'_>, account: &str) -> Result<Endpoint> {
+    let protocol = settings.get("DefaultEndpointsProtocol").unwrap_or("https");
+    if !["http", "https"].contains(&protocol.to_ascii_lowercase().as_str()) {
+        return Err(fault("DefaultEndpointsProtocol must be http or https"));
+    }
+    if !account.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+        return Err(fault("AccountName must have letters, digits and hyphens only"));
+    }
+    let suffix = settings.get("EndpointSuffix").filter(|s| !s.is_empty()).unwrap_or(DEFAULT_SUFFIX);
+    Endpoint::parse(&format!("{protocol}://{account}.table.{suffix}"), Some(account))
+        .map_err(|e| fault(format!("EndpointSuffix: {e}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+Pw==";
+
+    #[test]
+    fn the_usual_forms() {
+        for (text, base, account) in [
+            (format!("AccountName=contoso;AccountKey={KEY}"), "https://contoso.table.core.windows.net", "contoso"),
+            (
+                format!(" defaultendpointsprotocol = http ; ACCOUNTNAME = contoso ; AccountKey = {KEY} ; EndpointSuffix=core.chinacloudapi.cn;"),
+                "http://contoso.table.core.chinacloudapi.cn",
+                "contoso",
+            ),
+            (
+                format!("AccountName=c;AccountKey={KEY};TableEndpoint=https://c.table.cosmos.azure.com:443/;"),
+                "https://c.table.cosmos.azure.com:443",
+                "c",
+            ),
+            ("UseDevelopmentStorage=true".into(), "http://127.0.0.1:10002/devstoreaccount1", DEVELOPMENT_ACCOUNT),
+            (
+                "usedevelopmentstorage=TRUE;DevelopmentStorageProxyUri=http://127.0.0.2".into(),
+                "http://127.0.0.2:10002/devstoreaccount1",
+                DEVELOPMENT_ACCOUNT,
+            ),
+        ] {
+            let parsed = ConnectionString::parse(&text).unwrap();
+            assert_eq!((parsed.endpoint.base(), parsed.endpoint.account()), (base, account));
+        }
+    }
+
+    #[test]
+    fn faults_name_the_setting_and_never_a_value() {
+        for (text, why) in [
+            ("", "empty"),
+            ("garbage", "part 1"),
+            ("AccountName=a;AccountKey=SECRET*", "AccountKey: "),
+            ("AccountName=a;AccountKey=", "empty"),
+            ("AccountName=a", "no AccountKey"),
+            ("AccountKey=SECRET", "neither AccountName nor TableEndpoint"),
+            ("AccountName=a;AccountName=b;AccountKey=SECRET", "AccountName stands in it twice"),
+            ("DefaultEndpointsProtocol=ftp;AccountName=a;AccountKey=SECRET", "DefaultEndpointsProtocol"),
+            ("UseDevelopmentStorage=false", "UseDevelopmentStorage must be true"),
+            ("AccountName=a;SharedAccessSignature=SECRET", "SharedAccessSignature"),
+            ("AccountName=a;TableEndpoint=nothing;AccountKey=SECRET", "TableEndpoint"),
+        ] {
+            let error = ConnectionString::parse(text).unwrap_err();
+            assert!(error.to_string().contains(why), "{error}");
+            assert!(!error.to_string().contains("SECRET"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Query Entities, addressed by both keys: one entity.
+//!
+//! Source: REST "Query Entities".
+
+use bytes::Bytes;
+use http::{Method, Response, StatusCode};
+
+use crate::codec::json::read;
+use crate::codec::url;
+use crate::model::entity::{MetadataLevel, ReadEntity};
+use crate::model::error::Result;
+use crate::protocol::answer;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::request::{Call, Effect, odata};
+
+pub(crate) const OPERATION: &str = "get";
+
+/// `GET /table(PartitionKey='…',RowKey='…')`.
+pub(crate) fn call(
+    endpoint: &Endpoint,
+    table: &str,
+    (partition_key, row_key): (&str, &str),
+    select: Option<&[&str]>,
+    metadata: MetadataLevel,
+) -> Result<Call> {
+    let mut query = url::Query::default();
+    if let Some(select) = select {
+        query.pair("$select", &select.join(","));
+    }
+    let path = url::entity(table, partition_key, row_key) + query.as_str();
+    Ok(Call {
+        operation: OPERATION,
+        table: Some(table.to_owned()),
+        effect: Effect::Read,
+        request: odata(endpoint, Method::GET, &path, metadata.accept())?,
+    })
+}
+
+/// The entity, or `None` if there is none. A table that does not exist is an error.
+pub(crate) fn answer<P: ReadEntity>(response: Response<Bytes>) -> Result<Option<P>> {
+    if response.status() == StatusCode::NOT_FOUND {
+        let error = answer::error(&response);
+        return match error.code() {
+            Some("ResourceNotFound" | "EntityNotFound") => Ok(None),
+            _ => Err(error),
+        };
+    }
+    let response = answer::expect(response, &[StatusCode::OK])?;
+    let etag = answer::etag(&response);
+    let read = read::entity(response.body(), etag.as_ref().map(|e| e.as_str()), P::read);
+    read.map(Some).map_err(|e| e.with_request_id(answer::request_id(&response)))
+}

@@ -1,0 +1,266 @@
+//! One write of one entity, as a value.
+//!
+//! Owns [`TableOperation`] and [`TableResult`], and the request that each kind of write is, alone or in a batch.
+//! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge Entity",
+//! "Delete Entity".
+
+use std::fmt;
+
+use bytes::Bytes;
+use http::header::{HeaderName, HeaderValue, IF_MATCH};
+use http::{Method, Response, StatusCode};
+
+use crate::codec::json::write;
+use crate::codec::url;
+use crate::model::entity::{MetadataLevel, TableEntity};
+use crate::model::entity_key::{IntoKey, key_texts};
+use crate::model::error::{Error, Result};
+use crate::model::etag::{Condition, ETag};
+use crate::protocol::answer;
+use crate::protocol::endpoint::{Endpoint, Profile};
+use crate::protocol::request::{Call, Effect, PREFER, X_HTTP_METHOD, header_value, odata, set_json};
+
+/// A write of one entity: encoded when it is made, owned, free of the entity's type.
+///
+/// Run it with [`TableClient::execute`](crate::TableClient::execute) or add it to a [`TableBatch`](crate::TableBatch),
+/// which may so mix entity types. A value that the service would refuse is reported there.
+///
+/// Merge and replace need the entity to exist; `insert_or_…` do not. A replace drops the properties that it does not
+/// name, a merge keeps them.
+///
+/// ```
+/// use azure_table::{DynamicEntity, TableOperation};
+/// let operation = TableOperation::insert_or_merge(&DynamicEntity::new("pk", "rk"));
+/// assert_eq!(operation.to_string(), "insert or merge (\"pk\", \"rk\")");
+/// ```
+#[must_use = "an operation does nothing until it is executed"]
+pub struct TableOperation {
+    kind: OperationKind,
+    /// Why it cannot be sent, or what is.
+    encoded: Result<Encoded>,
+    condition: Condition,
+}
+
+struct Encoded {
+    partition_key: String,
+    row_key: String,
+    body: Bytes,
+}
+
+/// The kinds of writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OperationKind {
+    /// Make a new entity; fails if it exists.
+    Insert,
+    /// Put the entity in the place of the stored one; fails if there is none.
+    Replace,
+    /// Write the entity's properties into the stored one; fails if there is none.
+    Merge,
+    /// Make the entity or put it in the place of the stored one.
+    InsertOrReplace,
+    /// Make the entity or write its properties into the stored one.
+    InsertOrMerge,
+    /// Remove the entity; fails if there is none.
+    Delete,
+}
+
+impl OperationKind {
+    /// The name in messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Insert => "insert",
+            Self::Replace => "replace",
+            Self::Merge => "merge",
+            Self::InsertOrReplace => "insert or replace",
+            Self::InsertOrMerge => "insert or merge",
+            Self::Delete => "delete",
+        }
+    }
+
+    /// Whether it demands something of a stored entity, and so sends `If-Match`. Without it the service would insert.
+    const fn is_conditional(self) -> bool {
+        matches!(self, Self::Replace | Self::Merge | Self::Delete)
+    }
+}
+
+impl TableOperation {
+    /// Makes a new entity; [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if its key is taken.
+    pub fn insert<E: TableEntity + ?Sized>(entity: &E) -> Self {
+        Self::with_body(OperationKind::Insert, entity)
+    }
+
+    /// Puts `entity` in the place of the stored one; demands the version it holds, if it holds one.
+    pub fn replace<E: TableEntity + ?Sized>(entity: &E) -> Self {
+        Self::with_body(OperationKind::Replace, entity)
+    }
+
+    /// Writes the properties of `entity` into the stored one; demands the version it holds, if it holds one.
+    pub fn merge<E: TableEntity + ?Sized>(entity: &E) -> Self {
+        Self::with_body(OperationKind::Merge, entity)
+    }
+
+    /// Makes the entity or puts it in the place of the stored one.
+    pub fn insert_or_replace<E: TableEntity + ?Sized>(entity: &E) -> Self {
+        Self::with_body(OperationKind::InsertOrReplace, entity)
+    }
+
+    /// Makes the entity or writes its properties into the stored one.
+    pub fn insert_or_merge<E: TableEntity + ?Sized>(entity: &E) -> Self {
+        Self::with_body(OperationKind::InsertOrMerge, entity)
+    }
+
+    /// Removes an entity; demands the version that `key` holds, if it holds one.
+    pub fn delete<E>(key: impl IntoKey<E>) -> Self {
+        let condition = key.condition();
+        let encoded = key.into_key().map(|key| Encoded {
+            partition_key: key.partition_key().to_owned(),
+            row_key: key.row_key().to_owned(),
+            body: Bytes::new(),
+        });
+        Self { kind: OperationKind::Delete, encoded, condition }
+    }
+
+    fn with_body<E: TableEntity + ?Sized>(kind: OperationKind, entity: &E) -> Self {
+        let encoded = key_texts(entity).and_then(|(partition_key, row_key)| {
+            let body = write::entity(entity, &partition_key, &row_key)
+                .map_err(|e| e.at_entity(&partition_key, &row_key))?;
+            Ok(Encoded { partition_key, row_key, body })
+        });
+        Self { kind, encoded, condition: entity.condition() }
+    }
+
+    /// Demands that the stored entity has this version. Only replace, merge and delete look at it.
+    pub fn if_match(mut self, etag: ETag) -> Self {
+        self.condition = Condition::Matches(etag);
+        self
+    }
+
+    /// Demands only that the entity exists, whatever version was read.
+    pub fn unconditionally(mut self) -> Self {
+        self.condition = Condition::Exists;
+        self
+    }
+
+    /// What it does.
+    pub fn kind(&self) -> OperationKind {
+        self.kind
+    }
+
+    /// PartitionKey and RowKey; `None` if the operation could not be encoded.
+    pub fn keys(&self) -> Option<(&str, &str)> {
+        let encoded = self.encoded.as_ref().ok()?;
+        Some((&encoded.partition_key, &encoded.row_key))
+    }
+
+    /// Splits off the error of an operation that cannot be sent.
+    pub(crate) fn check(self) -> Result<Self> {
+        if self.kind.is_conditional() && self.condition == Condition::Unread {
+            let (partition_key, row_key) = self.keys().unwrap_or_default();
+            return Err(Error::invalid_input(
+                "the entity's etag field is empty: read the entity first, or say `.unconditionally()`",
+            )
+            .at_entity(partition_key, row_key)
+            .in_operation(self.kind.name(), None));
+        }
+        match self.encoded {
+            Err(e) => Err(e.in_operation(self.kind.name(), None)),
+            encoded => Ok(Self { encoded, ..self }),
+        }
+    }
+
+    /// The parts of its request. Only for an operation that passed [`check`](Self::check).
+    pub(crate) fn parts(&self, table: &str, profile: Profile) -> Result<OperationParts> {
+        let encoded = self.encoded.as_ref().map_err(|e| Error::invalid_input(e.to_string()))?;
+        let entity = || url::entity(table, &encoded.partition_key, &encoded.row_key);
+        let mut headers = Vec::new();
+        let (method, path) = match self.kind {
+            OperationKind::Insert => {
+                headers.push((PREFER, HeaderValue::from_static("return-no-content")));
+                (Method::POST, url::encode(table).to_string())
+            }
+            OperationKind::Replace | OperationKind::InsertOrReplace => (Method::PUT, entity()),
+            OperationKind::Merge | OperationKind::InsertOrMerge if profile.tunnels_merge() => {
+                headers.push((X_HTTP_METHOD, HeaderValue::from_static("MERGE")));
+                (Method::POST, entity())
+            }
+            OperationKind::Merge | OperationKind::InsertOrMerge => (Method::PATCH, entity()),
+            OperationKind::Delete => (Method::DELETE, entity()),
+        };
+        if self.kind.is_conditional() {
+            let value = match &self.condition {
+                Condition::Matches(etag) => header_value("ETag", etag.as_str())?,
+                Condition::Exists | Condition::Unread => HeaderValue::from_static("*"),
+            };
+            headers.push((IF_MATCH, value));
+        }
+        Ok(OperationParts { method, path, headers, body: encoded.body.clone() })
+    }
+
+    /// The request of the operation alone.
+    pub(crate) fn call(&self, endpoint: &Endpoint, table: &str) -> Result<Call> {
+        let parts = self.parts(table, endpoint.profile())?;
+        let mut request = odata(endpoint, parts.method, &parts.path, MetadataLevel::None.accept())?;
+        request.headers_mut().extend(parts.headers);
+        if !parts.body.is_empty() {
+            set_json(&mut request, parts.body);
+        }
+        Ok(Call { operation: self.kind.name(), table: Some(table.to_owned()), effect: Effect::Write, request })
+    }
+}
+
+/// The request of an operation, below the base address.
+#[derive(Debug)]
+pub(crate) struct OperationParts {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(crate) body: Bytes,
+}
+
+impl fmt::Display for TableOperation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind.name())?;
+        match self.keys() {
+            Some((partition_key, row_key)) => write!(f, " ({partition_key:?}, {row_key:?})"),
+            None => f.write_str(" (not encoded)"),
+        }
+    }
+}
+
+impl fmt::Debug for TableOperation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TableOperation({self})")
+    }
+}
+
+/// What an applied operation gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableResult {
+    pub(crate) kind: OperationKind,
+    pub(crate) status: u16,
+    pub(crate) etag: Option<ETag>,
+}
+
+impl TableResult {
+    /// What the operation was.
+    pub fn kind(&self) -> OperationKind {
+        self.kind
+    }
+
+    /// The HTTP status: 204, or 201 of an insert that the service echoed.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The entity's new version; `None` after a delete.
+    pub fn etag(&self) -> Option<&ETag> {
+        self.etag.as_ref()
+    }
+}
+
+/// The result of an operation alone.
+pub(crate) fn answer(kind: OperationKind, response: Response<Bytes>) -> Result<TableResult> {
+    let response = answer::expect(response, &[StatusCode::NO_CONTENT, StatusCode::CREATED])?;
+    Ok(TableResult { kind, status: response.status().as_u16(), etag: answer::etag(&response) })
+}

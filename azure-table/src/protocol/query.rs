@@ -1,0 +1,85 @@
+//! Query Entities: a page of a table.
+//!
+//! Source: REST "Query Entities", "Query timeout and pagination".
+
+use bytes::Bytes;
+use http::{Method, Response, StatusCode};
+
+use crate::codec::json::read;
+use crate::codec::url;
+use crate::model::entity::{MetadataLevel, ReadEntity};
+use crate::model::error::Result;
+use crate::protocol::answer;
+use crate::protocol::continuation::Continuation;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::request::{Call, Effect, odata};
+
+pub(crate) const OPERATION: &str = "query";
+
+/// The most rows of a page.
+///
+/// Source: REST "Query timeout and pagination".
+pub(crate) const MAX_PAGE_SIZE: u32 = 1_000;
+
+/// What is asked of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct QueryRequest {
+    pub(crate) table: String,
+    pub(crate) filter: Option<String>,
+    pub(crate) select: Option<&'static [&'static str]>,
+    /// The most rows of a page; `None` leaves it to the service.
+    pub(crate) top: Option<u32>,
+    pub(crate) metadata: MetadataLevel,
+}
+
+/// One page as read.
+#[derive(Debug)]
+pub(crate) struct PageAnswer<P> {
+    pub(crate) rows: Vec<P>,
+    pub(crate) continuation: Option<Continuation>,
+    pub(crate) request_id: Option<String>,
+}
+
+impl QueryRequest {
+    /// `GET /table()` with the same options for every page and the position of this one.
+    pub(crate) fn call(&self, endpoint: &Endpoint, from: Option<&Continuation>) -> Result<Call> {
+        let mut query = url::Query::default();
+        if let Some(filter) = &self.filter {
+            query.pair("$filter", filter);
+        }
+        if let Some(select) = self.select {
+            query.pair("$select", &select.join(","));
+        }
+        if let Some(top) = self.top {
+            query.pair("$top", &top.to_string());
+        }
+        if let Some(from) = from {
+            let halves = [("NextPartitionKey", &from.next_partition_key), ("NextRowKey", &from.next_row_key)];
+            for (name, value) in halves {
+                if let Some(value) = value {
+                    query.pair(name, value);
+                }
+            }
+        }
+        let path = format!("{}(){}", url::encode(&self.table), query.as_str());
+        Ok(Call {
+            operation: OPERATION,
+            table: Some(self.table.clone()),
+            effect: Effect::Read,
+            request: odata(endpoint, Method::GET, &path, self.metadata.accept())?,
+        })
+    }
+}
+
+/// The rows of a page and where the next one begins.
+pub(crate) fn answer<P: ReadEntity>(response: Response<Bytes>) -> Result<PageAnswer<P>> {
+    let response = answer::expect(response, &[StatusCode::OK])?;
+    let request_id = answer::request_id(&response);
+    let mut rows = Vec::new();
+    let read = read::page(response.body(), |row| {
+        rows.push(P::read(row)?);
+        Ok(())
+    });
+    read.map_err(|e| e.with_request_id(request_id.clone()))?;
+    Ok(PageAnswer { rows, continuation: Continuation::of(response.headers()), request_id })
+}

@@ -1,0 +1,77 @@
+//! What all requests have in common.
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
+use http::{Method, Request};
+
+use crate::model::entity::MetadataLevel;
+use crate::model::error::{Error, Result};
+use crate::protocol::endpoint::Endpoint;
+
+/// The version of the protocol: the one that the official SDKs pin for account keys.
+///
+/// Source: REST "Versioning for Azure Storage".
+pub(crate) const X_MS_VERSION: &str = "2019-02-02";
+
+const DATA_SERVICE_VERSION: HeaderName = HeaderName::from_static("dataserviceversion");
+const X_MS_VERSION_HEADER: HeaderName = HeaderName::from_static("x-ms-version");
+pub(crate) const PREFER: HeaderName = HeaderName::from_static("prefer");
+pub(crate) const X_HTTP_METHOD: HeaderName = HeaderName::from_static("x-http-method");
+
+/// JSON bodies have exactly this type, which is also what is signed.
+pub(crate) const JSON: &str = "application/json";
+
+/// The operation's name and table, for errors; and whether sending it twice is the same as once.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) operation: &'static str,
+    pub(crate) table: Option<String>,
+    pub(crate) effect: Effect,
+    pub(crate) request: Request<Bytes>,
+}
+
+/// What repeating a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Nothing: it only reads.
+    Read,
+    /// It writes: a repetition may fail or apply twice.
+    Write,
+}
+
+impl MetadataLevel {
+    /// The `Accept` header that asks for it.
+    pub(crate) const fn accept(self) -> &'static str {
+        match self {
+            Self::None => "application/json;odata=nometadata",
+            Self::Minimal => "application/json;odata=minimalmetadata",
+        }
+    }
+}
+
+/// A request with the headers that every OData operation has.
+///
+/// Source: REST "Setting the OData data service version headers", "Payload format for Table service operations".
+pub(crate) fn odata(endpoint: &Endpoint, method: Method, path: &str, accept: &'static str) -> Result<Request<Bytes>> {
+    let mut request = Request::new(Bytes::new());
+    *request.method_mut() = method;
+    *request.uri_mut() = endpoint.uri(path)?;
+    let headers = request.headers_mut();
+    headers.insert(ACCEPT, HeaderValue::from_static(accept));
+    headers.insert(DATA_SERVICE_VERSION, HeaderValue::from_static("3.0"));
+    headers.insert(X_MS_VERSION_HEADER, HeaderValue::from_static(X_MS_VERSION));
+    Ok(request)
+}
+
+/// Gives the request a JSON body.
+pub(crate) fn set_json(request: &mut Request<Bytes>, body: Bytes) {
+    request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    *request.body_mut() = body;
+}
+
+/// A header value made of text from outside.
+pub(crate) fn header_value(what: &str, text: &str) -> Result<HeaderValue> {
+    HeaderValue::from_str(text).map_err(|_| {
+        Error::invalid_input(format!("{what} {text:?}: it has characters that no HTTP header can have"))
+    })
+}

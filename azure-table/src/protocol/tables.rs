@@ -1,0 +1,95 @@
+//! Create, delete and list tables.
+//!
+//! Source: REST "Create Table", "Delete Table", "Query Tables".
+
+use bytes::Bytes;
+use http::header::HeaderValue;
+use http::{Method, Response, StatusCode};
+use serde::Deserialize;
+
+use crate::codec::json::write::Object;
+use crate::codec::url;
+use crate::model::entity::MetadataLevel;
+use crate::model::error::{Error, Result};
+use crate::protocol::answer;
+use crate::protocol::continuation::header;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::request::{Call, Effect, PREFER, odata, set_json};
+
+/// What a create-if-not-exists found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Creation {
+    /// The table was made by this call.
+    Created,
+    /// It was there before.
+    Existed,
+}
+
+/// `POST /Tables`.
+pub(crate) fn create(endpoint: &Endpoint, table: &str) -> Result<Call> {
+    let mut request = odata(endpoint, Method::POST, "Tables", MetadataLevel::None.accept())?;
+    request.headers_mut().insert(PREFER, HeaderValue::from_static("return-no-content"));
+    let mut body = Object::new();
+    body.text("TableName", table);
+    set_json(&mut request, body.finish());
+    Ok(Call { operation: "create table", table: Some(table.to_owned()), effect: Effect::Write, request })
+}
+
+/// Created, or the error: `AlreadyExists` among them.
+pub(crate) fn created(response: Response<Bytes>) -> Result<()> {
+    answer::expect(response, &[StatusCode::CREATED, StatusCode::NO_CONTENT]).map(drop)
+}
+
+/// Created or there before. A table that is being deleted is neither.
+pub(crate) fn created_or_existed(response: Response<Bytes>) -> Result<Creation> {
+    match created(response) {
+        Ok(()) => Ok(Creation::Created),
+        Err(e) if e.code() == Some("TableAlreadyExists") => Ok(Creation::Existed),
+        Err(e) => Err(e),
+    }
+}
+
+/// `DELETE /Tables('…')`.
+pub(crate) fn delete(endpoint: &Endpoint, table: &str) -> Result<Call> {
+    let request = odata(endpoint, Method::DELETE, &url::table(table), MetadataLevel::None.accept())?;
+    Ok(Call { operation: "delete table", table: Some(table.to_owned()), effect: Effect::Write, request })
+}
+
+/// Deleted.
+pub(crate) fn deleted(response: Response<Bytes>) -> Result<()> {
+    answer::expect(response, &[StatusCode::NO_CONTENT]).map(drop)
+}
+
+/// `GET /Tables`, from a position on.
+pub(crate) fn list(endpoint: &Endpoint, from: Option<&str>) -> Result<Call> {
+    let mut query = url::Query::default();
+    if let Some(from) = from {
+        query.pair("NextTableName", from);
+    }
+    let path = format!("Tables{}", query.as_str());
+    let request = odata(endpoint, Method::GET, &path, MetadataLevel::None.accept())?;
+    Ok(Call { operation: "list tables", table: None, effect: Effect::Read, request })
+}
+
+#[derive(Deserialize)]
+struct TableList {
+    value: Vec<TableEntry>,
+}
+
+#[derive(Deserialize)]
+struct TableEntry {
+    #[serde(rename = "TableName")]
+    name: String,
+}
+
+/// Table names, and the position of the next page.
+pub(crate) fn listed(response: Response<Bytes>) -> Result<(Vec<String>, Option<String>)> {
+    let response = answer::expect(response, &[StatusCode::OK])?;
+    let list: TableList = serde_json::from_slice(response.body()).map_err(|e| {
+        Error::invalid_response("the answer is not a list of tables in JSON")
+            .with_source(e)
+            .with_request_id(answer::request_id(&response))
+    })?;
+    let next = header(response.headers(), "x-ms-continuation-nexttablename");
+    Ok((list.value.into_iter().map(|table| table.name).collect(), next))
+}
