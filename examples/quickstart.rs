@@ -1,0 +1,159 @@
+//! A week of earthquakes: load 1,707 events, read one, change one, stream a query.
+//!
+//! `cargo run --example quickstart` runs on an emulator inside of this process. With
+//! `AZURE_STORAGE_CONNECTION_STRING` it runs on that account: Azure, Cosmos DB or Azurite.
+
+#![expect(clippy::print_stdout, reason = "an example talks to a person")]
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use azure_table::{DateTime, Descending, Result, TableBatch, TableClient, TableEntity, Versioned};
+use azure_table_examples::{connect, finish};
+use futures::{StreamExt, TryStreamExt, stream};
+use indicatif::ProgressBar;
+use serde::{Deserialize, Deserializer};
+
+/// PartitionKey: the seismic network. RowKey: inverted time, `_`, event id, so that the latest quake comes first.
+#[derive(TableEntity, Deserialize, Clone, Debug, PartialEq)]
+#[table(rename_all = "PascalCase", row_key = "{time}_{id}")]
+struct Quake {
+    #[table(partition_key)]
+    #[serde(rename = "net")]
+    network: String,
+    #[serde(deserialize_with = "milliseconds")]
+    time: Descending<DateTime>,
+    id: String,
+    #[serde(rename = "mag")]
+    magnitude: Option<f64>,
+    place: String,
+    longitude: f64,
+    latitude: f64,
+    /// In kilometres.
+    depth: f64,
+    /// How many people felt it; most often nobody reported.
+    felt: Option<i32>,
+    status: String,
+}
+
+fn milliseconds<'de, D: Deserializer<'de>>(json: D) -> Result<Descending<DateTime>, D::Error> {
+    i64::deserialize(json).map(|millis| Descending(DateTime::from_unix_millis(millis)))
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    finish(run().await)
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
+    let service = connect()?;
+    println!("account    {} at {}", service.account(), service.endpoint());
+
+    // A name of its own: a dropped table's name is not free again for a while.
+    let table = format!("Quakes{}", DateTime::now().unix_millis());
+    let quakes = service.table::<Quake>(&table)?;
+    let mut step = Step::start();
+    quakes.create_table_if_not_exists().await?;
+    step.done(format!("created    table {table}"));
+
+    let result = work(&quakes, &mut step).await;
+    quakes.delete_table().await?;
+    step.done(format!("dropped    table {table}"));
+    result
+}
+
+async fn work(quakes: &TableClient<Quake>, step: &mut Step) -> Result<(), Box<dyn Error>> {
+    let events = read_events()?;
+    step.done(format!("read       {} events from the file", thousands(events.len())));
+
+    let batches = in_batches(quakes, &events)?;
+    let count = batches.len();
+    let progress = ProgressBar::new(events.len() as u64);
+    let loaded = stream::iter(batches)
+        .map(TableBatch::commit)
+        .buffer_unordered(8)
+        .try_fold(0, async |loaded, results| {
+            progress.inc(results.len() as u64);
+            Ok(loaded + results.len())
+        })
+        .await?;
+    progress.finish_and_clear();
+    step.done(format!("loaded     {} events in {count} batches", thousands(loaded)));
+
+    let strength = |quake: &Quake| quake.magnitude.unwrap_or(f64::MIN);
+    let strongest = events.iter().max_by(|a, b| strength(a).total_cmp(&strength(b))).ok_or("no events")?;
+    let key = (&strongest.network, strongest.time, &strongest.id);
+    let quake = quakes.get(key).await?.ok_or("the strongest quake is not there")?;
+    step.done(format!("got        {} {}", magnitude(&quake), quake.place));
+
+    let mut quake: Versioned<Quake> = quakes.get(&quake).versioned().await?.ok_or("the quake is gone")?;
+    quake.status = "reviewed twice".into();
+    quake.etag = quakes.replace(&quake).await?;
+    step.done(format!("changed    {} under its ETag", quake.id));
+
+    // The constants come from the derive: wrong names and wrong types do not compile.
+    let strong = quakes.query().partition("us").filter(Quake::MAGNITUDE.ge(4.5)).page_size(25);
+    let mut pages = strong.pages();
+    let mut newest: Vec<Quake> = Vec::new();
+    let (mut found, mut page_count) = (0, 0);
+    while let Some(page) = pages.try_next().await? {
+        page_count += 1;
+        found += page.items().len();
+        newest.extend(page.into_items().into_iter().take(5 - newest.len().min(5)));
+    }
+    step.done(format!("streamed   {found} events of network us with magnitude >= 4.5 in {page_count} pages"));
+
+    println!("\n           magnitude  time (UTC)                place");
+    for quake in &newest {
+        println!("           {:>9}  {:<24}  {}", magnitude(quake), quake.time.to_string(), quake.place);
+    }
+    println!("           … and {} older ones\n", found - newest.len());
+    Ok(())
+}
+
+fn read_events() -> Result<Vec<Quake>, serde_json::Error> {
+    include_str!("data/earthquakes.jsonl").lines().map(serde_json::from_str).collect()
+}
+
+/// A batch has one partition and at most a hundred operations.
+fn in_batches(quakes: &TableClient<Quake>, events: &[Quake]) -> Result<Vec<TableBatch<Quake>>> {
+    let mut by_network: BTreeMap<&str, Vec<&Quake>> = BTreeMap::new();
+    for event in events {
+        by_network.entry(&event.network).or_default().push(event);
+    }
+    let mut batches = Vec::new();
+    for events in by_network.values() {
+        for chunk in events.chunks(100) {
+            let mut batch = quakes.batch();
+            for event in chunk {
+                batch.insert_or_replace(*event)?;
+            }
+            batches.push(batch);
+        }
+    }
+    Ok(batches)
+}
+
+fn magnitude(quake: &Quake) -> String {
+    quake.magnitude.map_or("?".into(), |magnitude| format!("{magnitude:.1}"))
+}
+
+/// Prints what a step did and how long it took.
+struct Step(Instant);
+
+impl Step {
+    fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    fn done(&mut self, what: String) {
+        println!("{what:<80} {:>8.1} ms", self.0.elapsed().as_secs_f64() * 1_000.0);
+        self.0 = Instant::now();
+    }
+}
+
+fn thousands(n: usize) -> String {
+    if n < 1_000 { n.to_string() } else { format!("{},{:03}", n / 1_000, n % 1_000) }
+}

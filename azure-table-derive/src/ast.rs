@@ -1,17 +1,17 @@
 //! The struct as the derive sees it.
 //!
-//! Owns [`Entity`] and [`Field`]: every field with its one role, and the pieces of the two keys. Borrows the input, for
-//! spans. Reports what keeps it from being built: no struct, bad attributes, templates that do not fit; rules over the
-//! result are `check.rs`.
+//! Owns [`Entity`] and [`Field`]: every field with its one role. Borrows the input, for spans. Reports only that the input
+//! is no struct; the pieces of the keys are `key.rs`, the names of the constants `column.rs`, rules over the result
+//! `check.rs`.
 
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
 use syn::{Data, DeriveInput, Fields, LitStr};
 
-use crate::attr::{Attr, EntityAttrs, FieldAttrs, similar};
+use crate::attr::{Attr, EntityAttrs, FieldAttrs};
 use crate::column;
 use crate::ctxt::Ctxt;
-use crate::template::{Piece, Template};
+use crate::key::{KeyName, KeyPiece, key_pieces};
 
 /// A struct with `#[derive(TableEntity)]`.
 pub(crate) struct Entity<'a> {
@@ -50,42 +50,6 @@ pub(crate) enum Role {
     Property(String),
 }
 
-/// A piece of a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum KeyPiece {
-    /// The field of this index.
-    Field(usize),
-    Literal(String),
-}
-
-/// One of the two keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KeyName {
-    Partition,
-    Row,
-}
-
-impl KeyName {
-    /// Both, in the order of the key tuple.
-    pub(crate) const BOTH: [Self; 2] = [Self::Partition, Self::Row];
-
-    /// The name in the service.
-    pub(crate) const fn service(self) -> &'static str {
-        match self {
-            Self::Partition => "PartitionKey",
-            Self::Row => "RowKey",
-        }
-    }
-
-    /// The name of the attribute.
-    pub(crate) const fn attribute(self) -> &'static str {
-        match self {
-            Self::Partition => "partition_key",
-            Self::Row => "row_key",
-        }
-    }
-}
-
 impl EntityAttrs {
     /// The template of a key.
     pub(crate) fn template(&self, key: KeyName) -> Option<&Attr<LitStr>> {
@@ -101,16 +65,18 @@ impl<'a> Entity<'a> {
     pub(crate) fn read(ctxt: &Ctxt, input: &'a DeriveInput) -> Option<Self> {
         let attrs = EntityAttrs::read(ctxt, &input.attrs);
         let mut fields = fields(ctxt, input)?;
-        let mut key = |name| match attrs.template(name) {
-            Some(template) => template_pieces(ctxt, name, &template.value, &mut fields),
-            None => field_pieces(name, &fields),
-        };
-        let (partition_key, row_key) = (key(KeyName::Partition), key(KeyName::Row));
+        let [partition_key, row_key] = KeyName::BOTH.map(|key| key_pieces(ctxt, key, attrs.template(key), &mut fields));
         for field in &mut fields {
             field.name_property(&attrs);
         }
         column::name_constants(ctxt, attrs.columns.as_ref(), &mut fields);
-        Some(Self { input, attrs, fields, partition_key, row_key })
+        Some(Self {
+            input,
+            attrs,
+            fields,
+            partition_key,
+            row_key,
+        })
     }
 
     /// The pieces of a key.
@@ -149,13 +115,28 @@ fn fields<'a>(ctxt: &Ctxt, input: &'a DeriveInput) -> Option<Vec<Field<'a>>> {
     match &input.data {
         Data::Struct(data) => match &data.fields {
             Fields::Named(named) => {
-                return Some(named.named.iter().filter_map(|field| Field::read(ctxt, field)).collect());
+                return Some(
+                    named
+                        .named
+                        .iter()
+                        .filter_map(|field| Field::read(ctxt, field))
+                        .collect(),
+                );
             }
             Fields::Unnamed(unnamed) => {
-                ctxt.error(unnamed, format!("{NEEDED}: give each field a name, `struct {} {{ name: … }}`", input.ident));
+                ctxt.error(
+                    unnamed,
+                    format!(
+                        "{NEEDED}: give each field a name, `struct {} {{ name: … }}`",
+                        input.ident
+                    ),
+                );
             }
             Fields::Unit => {
-                ctxt.error(&input.ident, format!("{NEEDED}: write `struct {} {{ … }}`", input.ident));
+                ctxt.error(
+                    &input.ident,
+                    format!("{NEEDED}: write `struct {} {{ … }}`", input.ident),
+                );
             }
         },
         Data::Enum(data) => ctxt.error(data.enum_token, format!("{NEEDED}: make this enum a struct")),
@@ -184,7 +165,15 @@ impl<'a> Field<'a> {
         } else {
             Role::Property(name.clone())
         };
-        Some(Self { original, ident, name, attrs, role, constant: None, doubtful: ctxt.count() > mistakes })
+        Some(Self {
+            original,
+            ident,
+            name,
+            attrs,
+            role,
+            constant: None,
+            doubtful: ctxt.count() > mistakes,
+        })
     }
 
     /// Gives a property its stored name: an explicit one wins over the rule of the struct.
@@ -197,46 +186,4 @@ impl<'a> Field<'a> {
             }
         }
     }
-}
-
-/// The pieces of a key that is a field of its own.
-fn field_pieces(key: KeyName, fields: &[Field<'_>]) -> Vec<KeyPiece> {
-    let own = fields.iter().position(|field| field.role == Role::Key(key));
-    own.map(KeyPiece::Field).into_iter().collect()
-}
-
-/// The pieces of a template; its fields become parts of the key.
-fn template_pieces(ctxt: &Ctxt, key: KeyName, text: &LitStr, fields: &mut [Field<'_>]) -> Vec<KeyPiece> {
-    let template = Template::parse(&text.value());
-    for fault in &template.faults {
-        ctxt.error(text, format!("{}: {fault}", key.attribute()));
-    }
-    let mut pieces = Vec::new();
-    for piece in template.pieces {
-        match piece {
-            Piece::Literal(literal) => pieces.push(KeyPiece::Literal(literal)),
-            Piece::Field(name) => {
-                let Some(index) = fields.iter().position(|field| field.name == name) else {
-                    let names = fields.iter().map(|field| &*field.name);
-                    let hint = match similar(&name, names) {
-                        Some(meant) => format!("did you mean `{{{meant}}}`?"),
-                        None => "name a field of the struct, or write `{{` for a brace".to_owned(),
-                    };
-                    ctxt.error(text, format!("{}: there is no field `{name}`: {hint}", key.attribute()));
-                    continue;
-                };
-                if let Role::KeyPart(before) = fields[index].role {
-                    let where_else = if before == key { "twice" } else { "in both keys" };
-                    ctxt.error(
-                        text,
-                        format!("{}: `{{{name}}}` stands {where_else}: a field has one place, name it once", key.attribute()),
-                    );
-                    continue;
-                }
-                fields[index].role = Role::KeyPart(key);
-                pieces.push(KeyPiece::Field(index));
-            }
-        }
-    }
-    pieces
 }

@@ -10,13 +10,21 @@ use proc_macro2::Ident;
 use syn::{Attribute, LitStr, Path};
 
 use self::item::{Item, items};
-pub(crate) use self::suggest::similar;
 use self::suggest::{list, unknown};
+pub(crate) use self::suggest::{meant, similar};
 use crate::case::Case;
 use crate::ctxt::Ctxt;
 
 /// The options of a field.
-const ON_FIELDS: &[&str] = &["partition_key", "row_key", "rename", "ignore", "timestamp", "etag", "column"];
+const ON_FIELDS: &[&str] = &[
+    "partition_key",
+    "row_key",
+    "rename",
+    "ignore",
+    "timestamp",
+    "etag",
+    "column",
+];
 
 /// The options of a struct.
 const ON_STRUCTS: &[&str] = &["partition_key", "row_key", "rename_all", "columns", "crate"];
@@ -69,7 +77,10 @@ impl FieldAttrs {
                 "rename" => set(ctxt, &mut found.rename, &item, item.text(ctxt, "Name")),
                 "column" => set(ctxt, &mut found.column, &item, item.text(ctxt, "NAME")),
                 name if ON_STRUCTS.contains(&name) => {
-                    ctxt.error(&item.name, format!("`{name}` stands on the struct: move it above `struct`"));
+                    ctxt.error(
+                        &item.name,
+                        format!("`{name}` stands on the struct: move it above `struct`"),
+                    );
                 }
                 name => ctxt.error(&item.name, unknown(name, "on a field", ON_FIELDS)),
             }
@@ -90,10 +101,16 @@ impl EntityAttrs {
                 "columns" => set(ctxt, &mut found.columns, &item, columns(ctxt, &item)),
                 "crate" => set(ctxt, &mut found.krate, &item, krate(ctxt, &item)),
                 "rename" => {
-                    ctxt.error(&item.name, "`rename` stands on a field; for all fields write `rename_all = \"PascalCase\"`");
+                    ctxt.error(
+                        &item.name,
+                        "`rename` stands on a field; for all fields write `rename_all = \"PascalCase\"`",
+                    );
                 }
                 name if ON_FIELDS.contains(&name) => {
-                    ctxt.error(&item.name, format!("`{name}` stands on a field: move it to the field that it is about"));
+                    ctxt.error(
+                        &item.name,
+                        format!("`{name}` stands on a field: move it to the field that it is about"),
+                    );
                 }
                 name => ctxt.error(&item.name, unknown(name, "on a struct", ON_STRUCTS)),
             }
@@ -107,7 +124,10 @@ fn set<T>(ctxt: &Ctxt, cell: &mut Option<Attr<T>>, item: &Item, value: Option<T>
     if cell.is_some() {
         ctxt.error(&item.name, format!("duplicate attribute `{}`: say it once", item.name));
     } else if let Some(value) = value {
-        *cell = Some(Attr { name: item.name.clone(), value });
+        *cell = Some(Attr {
+            name: item.name.clone(),
+            value,
+        });
     }
 }
 
@@ -130,7 +150,9 @@ fn entity_key(ctxt: &Ctxt, item: &Item) -> Option<LitStr> {
         let name = &item.name;
         ctxt.error(
             name,
-            format!("on a struct write `{name} = \"{{field}}\"`; for a single field put #[table({name})] on that field"),
+            format!(
+                "on a struct write `{name} = \"{{field}}\"`; for a single field put #[table({name})] on that field"
+            ),
         );
         return None;
     }
@@ -141,7 +163,10 @@ fn rename_all(ctxt: &Ctxt, item: &Item) -> Option<Case> {
     let rule = item.text(ctxt, "PascalCase")?;
     let case = Case::from_name(&rule.value());
     if case.is_none() {
-        ctxt.error(&rule, format!("unknown case {:?}: write {}", rule.value(), list(&Case::NAMES, "or")));
+        ctxt.error(
+            &rule,
+            format!("unknown case {:?}: write {}", rule.value(), list(&Case::NAMES, "or")),
+        );
     }
     case
 }
@@ -158,13 +183,19 @@ fn columns(ctxt: &Ctxt, item: &Item) -> Option<Columns> {
     };
     // `"off"` would be taken for a prefix, and give `offTEXT`.
     if prefix.value() == "off" {
-        ctxt.error(&prefix, "to have no constants write `columns = off`, without the quotes");
+        ctxt.error(
+            &prefix,
+            "to have no constants write `columns = off`, without the quotes",
+        );
         return None;
     }
     if syn::parse_str::<syn::Ident>(&format!("{}X", prefix.value())).is_err() {
         ctxt.error(
             &prefix,
-            format!("{:?} cannot begin the name of a constant: use capitals, digits and `_`", prefix.value()),
+            format!(
+                "{:?} cannot begin the name of a constant: use capitals, digits and `_`",
+                prefix.value()
+            ),
         );
         return None;
     }
@@ -178,7 +209,10 @@ fn krate(ctxt: &Ctxt, item: &Item) -> Option<Path> {
         Err(_) => {
             ctxt.error(
                 &text,
-                format!("{:?} is not a path: write the one of azure-table, such as `crate = \"::azure_table\"`", text.value()),
+                format!(
+                    "{:?} is not a path: write the one of azure-table, such as `crate = \"::azure_table\"`",
+                    text.value()
+                ),
             );
             None
         }

@@ -15,18 +15,18 @@ use crate::place::Paths;
 
 /// The generics of the `TableEntity` impl, and of the constants.
 pub(crate) fn table_generics(entity: &Entity<'_>) -> Generics {
-    let Paths { krate, private } = Paths::of(&entity.attrs);
-    bounded(entity, &quote!(#krate::TableKey), &quote!(#private::Property), None)
+    let private = Paths::of(&entity.attrs).private;
+    bounded(entity, &quote!(#private::TableKey), &quote!(#private::Property), None)
 }
 
 /// The generics of the `ReadEntity` impl: it goes by the schema, and so asks for what writing asks for, too.
 pub(crate) fn read_generics(entity: &Entity<'_>) -> Generics {
-    let Paths { krate, private } = Paths::of(&entity.attrs);
+    let private = Paths::of(&entity.attrs).private;
     bounded(
         entity,
         // Implies `TableKey`.
-        &quote!(#krate::ReadTableKey),
-        &quote!(#private::Property + #krate::ReadProperty),
+        &quote!(#private::ReadTableKey),
+        &quote!(#private::Property + #private::ReadProperty),
         Some(&quote!(::core::default::Default)),
     )
 }
@@ -63,7 +63,12 @@ impl<'a> Bounds<'a> {
             GenericParam::Const(parameter) => Some(parameter.ident.to_string()),
             GenericParam::Lifetime(_) => None,
         });
-        Self { generics, parameters: parameters.collect(), seen: HashSet::new(), predicates: Vec::new() }
+        Self {
+            generics,
+            parameters: parameters.collect(),
+            seen: HashSet::new(),
+            predicates: Vec::new(),
+        }
     }
 
     /// Demands `ty: bound`, if the type depends on a parameter.
@@ -97,7 +102,9 @@ fn mentions(tokens: TokenStream, parameters: &[String]) -> bool {
                 continue;
             }
             TokenTree::Group(group) if mentions(group.stream(), parameters) => return true,
-            TokenTree::Ident(ident) if colons != 2 && parameters.contains(&ident.to_string()) => return true,
+            TokenTree::Ident(ident) if colons != 2 && parameters.contains(&ident.to_string()) => {
+                return true;
+            }
             _ => {}
         }
         colons = 0;
@@ -113,7 +120,16 @@ mod tests {
 
     #[test]
     fn parameters_are_found_wherever_they_stand() {
-        for ty in ["T", "Option<T>", "[T; 3]", "(u8, Vec<T>)", "T::Item", "<T as Trait>::Out", "Text<N>", "Text<{ N + 1 }>"] {
+        for ty in [
+            "T",
+            "Option<T>",
+            "[T; 3]",
+            "(u8, Vec<T>)",
+            "T::Item",
+            "<T as Trait>::Out",
+            "Text<N>",
+            "Text<{ N + 1 }>",
+        ] {
             assert!(mentions(ty), "{ty}");
         }
         for ty in ["String", "my::T", "Option<other::N>", "Vec<Tea>"] {

@@ -16,8 +16,14 @@ pub(crate) enum Case {
 
 impl Case {
     /// The rules as a user writes them.
-    pub(crate) const NAMES: [&str; 6] =
-        ["lowercase", "UPPERCASE", "PascalCase", "camelCase", "snake_case", "SCREAMING_SNAKE_CASE"];
+    pub(crate) const NAMES: [&str; 6] = [
+        "lowercase",
+        "UPPERCASE",
+        "PascalCase",
+        "camelCase",
+        "snake_case",
+        "SCREAMING_SNAKE_CASE",
+    ];
 
     /// The rule of this name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
@@ -57,7 +63,11 @@ pub(crate) fn screaming_snake(field: &str) -> String {
 
 /// The words of a name.
 fn words(name: &str) -> Vec<String> {
-    separated(name).split('_').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    separated(name)
+        .split('_')
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The name with `_` between its humps; what underscores it has are kept.
@@ -96,9 +106,22 @@ mod tests {
     #[test]
     fn every_rule_gives_what_its_name_shows() {
         let given = |field| Case::NAMES.map(|name| Case::from_name(name).unwrap().apply(field));
-        assert_eq!(given("posted_at"), ["posted_at", "POSTED_AT", "PostedAt", "postedAt", "posted_at", "POSTED_AT"]);
+        assert_eq!(
+            given("posted_at"),
+            [
+                "posted_at",
+                "POSTED_AT",
+                "PostedAt",
+                "postedAt",
+                "posted_at",
+                "POSTED_AT"
+            ]
+        );
         assert_eq!(given("text"), ["text", "TEXT", "Text", "text", "text", "TEXT"]);
-        assert_eq!(given("line_2"), ["line_2", "LINE_2", "Line2", "line2", "line_2", "LINE_2"]);
+        assert_eq!(
+            given("line_2"),
+            ["line_2", "LINE_2", "Line2", "line2", "line_2", "LINE_2"]
+        );
     }
 
     #[test]

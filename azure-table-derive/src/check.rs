@@ -5,9 +5,12 @@
 
 use std::collections::HashMap;
 
-use crate::ast::{Entity, Field, KeyName, Role};
-use crate::attr::Attr;
+use syn::Meta;
+
+use crate::ast::{Entity, Field, Role};
+use crate::attr::{Attr, meant};
 use crate::ctxt::Ctxt;
+use crate::key::KeyName;
 
 /// The most fields of both keys together: the longest key tuple that `azure_table` takes.
 const MAX_KEY_FIELDS: usize = 8;
@@ -25,7 +28,7 @@ pub(crate) fn check(ctxt: &Ctxt, entity: &Entity<'_>) {
     }
     check_key_field_count(ctxt, entity);
     for field in &entity.fields {
-        check_one_role(ctxt, field);
+        check_one_role(ctxt, entity, field);
         check_rename(ctxt, field);
         check_column(ctxt, field);
     }
@@ -38,7 +41,10 @@ pub(crate) fn check(ctxt: &Ctxt, entity: &Entity<'_>) {
 /// Two fields with `#[table(row_key)]`, a field and a template, or none of both.
 fn check_key_source(ctxt: &Ctxt, entity: &Entity<'_>, key: KeyName) {
     let (service, attribute) = (key.service(), key.attribute());
-    let marks = entity.fields.iter().filter_map(|field| Some((field, own_key(field, key)?)));
+    let marks = entity
+        .fields
+        .iter()
+        .filter_map(|field| Some((field, own_key(field, key)?)));
     if entity.attrs.template(key).is_some() {
         for (field, mark) in marks {
             ctxt.error(
@@ -55,8 +61,7 @@ fn check_key_source(ctxt: &Ctxt, entity: &Entity<'_>, key: KeyName) {
     let mut marks = marks.peekable();
     if marks.peek().is_none() {
         // With unreadable attributes the key may well be there.
-        let unreadable = ctxt.count() > 0 && says(entity, attribute);
-        if !unreadable {
+        if ctxt.count() == 0 || !says(entity, attribute) {
             ctxt.error(
                 &entity.input.ident,
                 format!(
@@ -85,11 +90,15 @@ fn own_key<'e>(field: &'e Field<'_>, key: KeyName) -> Option<&'e Attr<()>> {
     }
 }
 
-/// Whether the word stands in any `#[table(...)]` of the struct.
+/// Whether the word, or a slip of it, stands in any `#[table(...)]` of the struct.
 fn says(entity: &Entity<'_>, word: &str) -> bool {
-    let attributes = entity.input.attrs.iter().chain(entity.fields.iter().flat_map(|field| &field.original.attrs));
-    attributes.filter(|attribute| attribute.path().is_ident("table")).any(|attribute| match &attribute.meta {
-        syn::Meta::List(list) => list.tokens.clone().into_iter().any(|token| token.to_string() == word),
+    let on_fields = entity.fields.iter().flat_map(|field| &field.original.attrs);
+    let mut attributes = entity.input.attrs.iter().chain(on_fields);
+    attributes.any(|attribute| match &attribute.meta {
+        Meta::List(list) if list.path.is_ident("table") => {
+            let mut tokens = list.tokens.clone().into_iter();
+            tokens.any(|token| meant(&token.to_string(), &[word]).is_some())
+        }
         _ => false,
     })
 }
@@ -109,14 +118,21 @@ fn check_key_field_count(ctxt: &Ctxt, entity: &Entity<'_>) {
 }
 
 /// `#[table(partition_key, ignore)]`, or a role for a field that a template names.
-fn check_one_role(ctxt: &Ctxt, field: &Field<'_>) {
+fn check_one_role(ctxt: &Ctxt, entity: &Entity<'_>, field: &Field<'_>) {
     let attrs = &field.attrs;
-    let roles = [&attrs.partition_key, &attrs.row_key, &attrs.timestamp, &attrs.etag, &attrs.ignore];
+    let roles = [
+        &attrs.partition_key,
+        &attrs.row_key,
+        &attrs.timestamp,
+        &attrs.etag,
+        &attrs.ignore,
+    ];
     let mut roles = roles.into_iter().flatten();
     if let Role::KeyPart(key) = field.role {
         for role in roles {
-            // Where it is this very key, `check_key_source` has the better words.
-            if role.name != key.attribute() {
+            // A key beside its own template was reported as that.
+            let reported = |key: KeyName| role.name == key.attribute() && entity.attrs.template(key).is_some();
+            if !KeyName::BOTH.into_iter().any(reported) {
                 ctxt.error(
                     &role.name,
                     format!(
@@ -132,16 +148,24 @@ fn check_one_role(ctxt: &Ctxt, field: &Field<'_>) {
     }
     let Some(first) = roles.next() else { return };
     for other in roles {
-        ctxt.error(&other.name, format!("a field has one role: remove `{}` or `{}`", first.name, other.name));
+        ctxt.error(
+            &other.name,
+            format!("a field has one role: remove `{}` or `{}`", first.name, other.name),
+        );
     }
 }
 
 /// `#[table(ignore, rename = "x")]`: only properties have a name of their own.
 fn check_rename(ctxt: &Ctxt, field: &Field<'_>) {
-    let Some(rename) = &field.attrs.rename else { return };
+    let Some(rename) = &field.attrs.rename else {
+        return;
+    };
     let message = match field.role {
         Role::Property(_) => return,
-        Role::Key(key) => format!("the field is stored as {}, under no other name: remove `rename`", key.service()),
+        Role::Key(key) => format!(
+            "the field is stored as {}, under no other name: remove `rename`",
+            key.service()
+        ),
         Role::KeyPart(key) => format!("the field is stored in {} only: remove `rename`", key.service()),
         Role::Timestamp => "the service calls this one Timestamp: remove `rename`".to_owned(),
         Role::Etag => "an ETag is not a property and has no name: remove `rename`".to_owned(),
@@ -152,14 +176,19 @@ fn check_rename(ctxt: &Ctxt, field: &Field<'_>) {
 
 /// `#[table(ignore, column = "X")]`: only columns have a constant.
 fn check_column(ctxt: &Ctxt, field: &Field<'_>) {
-    let Some(column) = &field.attrs.column else { return };
+    let Some(column) = &field.attrs.column else {
+        return;
+    };
     let why = match field.role {
         Role::Property(_) | Role::Key(_) | Role::Timestamp => return,
         Role::KeyPart(_) => "a part of a key",
         Role::Etag => "an ETag",
         Role::Ignored => "an ignored field",
     };
-    ctxt.error(&column.name, format!("{why} is not a column and has no constant: remove `column`"));
+    ctxt.error(
+        &column.name,
+        format!("{why} is not a column and has no constant: remove `column`"),
+    );
 }
 
 /// Two fields with `#[table(etag)]`.
@@ -170,7 +199,10 @@ fn check_once<'e>(
     attr: impl Fn(&'e Field<'_>) -> Option<&'e Attr<()>>,
 ) {
     for second in entity.fields.iter().filter_map(attr).skip(1) {
-        ctxt.error(&second.name, format!("a second field with `{name}`: mark one, remove this"));
+        ctxt.error(
+            &second.name,
+            format!("a second field with `{name}`: mark one, remove this"),
+        );
     }
 }
 
@@ -187,7 +219,9 @@ fn check_property_names(ctxt: &Ctxt, entity: &Entity<'_>) {
                 "{name:?} cannot be the name of a property, {fault}: write another with #[table(rename = \"Name\")]"
             ));
         } else if let Some(hint) = reserved(name) {
-            report(format!("`{name}` is the service's own: {hint}, or write another name with #[table(rename = \"Name\")]"));
+            report(format!(
+                "`{name}` is the service's own: {hint}, or write another name with #[table(rename = \"Name\")]"
+            ));
         } else if let Some(other) = taken.insert(name, &field.name) {
             report(format!(
                 "`{other}` and `{}` are both stored as `{name}`: write another name with #[table(rename = \"Name\")]",
@@ -202,7 +236,9 @@ fn reserved(name: &str) -> Option<&'static str> {
     match name {
         "PartitionKey" => Some("for the key itself write #[table(partition_key)]"),
         "RowKey" => Some("for the key itself write #[table(row_key)]"),
-        "Timestamp" => Some("for the time of the last write put #[table(timestamp)] on a field of type Option<DateTime>"),
+        "Timestamp" => {
+            Some("for the time of the last write put #[table(timestamp)] on a field of type Option<DateTime>")
+        }
         _ => None,
     }
 }

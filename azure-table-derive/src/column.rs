@@ -8,12 +8,13 @@ use std::collections::HashMap;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
 
-use crate::ast::{Entity, Field, KeyName, Role};
+use crate::ast::{Entity, Field, Role};
 use crate::attr::{Attr, Columns};
 use crate::bound::table_generics;
 use crate::case::screaming_snake;
 use crate::ctxt::Ctxt;
 use crate::expand::property_item;
+use crate::key::KeyName;
 use crate::place::{Paths, Place};
 
 /// Names the constants of all fields that are columns.
@@ -47,7 +48,10 @@ pub(crate) fn name_constants(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, field
             None => match identifier(&format!("{prefix}{}", screaming_snake(&field.name))) {
                 Some(ident) => ident,
                 None => {
-                    ctxt.error(field.ident, "no constant can be called like this field: name it with #[table(column = \"NAME\")]");
+                    ctxt.error(
+                        field.ident,
+                        "no constant can be called like this field: name it with #[table(column = \"NAME\")]",
+                    );
                     continue;
                 }
             },
@@ -75,7 +79,10 @@ pub(crate) fn name_constants(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, field
 /// With `columns = off` a name for a constant contradicts.
 fn refuse_names(ctxt: &Ctxt, fields: &[Field<'_>]) {
     for column in fields.iter().filter_map(|field| field.attrs.column.as_ref()) {
-        ctxt.error(&column.name, "`columns = off` on the struct leaves out this constant: remove `column`, or `columns = off`");
+        ctxt.error(
+            &column.name,
+            "`columns = off` on the struct leaves out this constant: remove `column`, or `columns = off`",
+        );
     }
 }
 
@@ -85,7 +92,11 @@ fn identifier(name: &str) -> Option<Ident> {
 
 /// The constants as code.
 pub(crate) fn constants(entity: &Entity<'_>) -> Option<TokenStream> {
-    let constants: Vec<_> = entity.fields.iter().filter_map(|field| constant(entity, field)).collect();
+    let constants: Vec<_> = entity
+        .fields
+        .iter()
+        .filter_map(|field| constant(entity, field))
+        .collect();
     let (ident, generics) = (&entity.input.ident, table_generics(entity));
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     (!constants.is_empty()).then(|| {

@@ -11,12 +11,13 @@ use quote::quote;
 use syn::DeriveInput;
 use syn::ext::IdentExt;
 
-use crate::ast::{Entity, Field, KeyName, KeyPiece, Role};
+use crate::ast::{Entity, Field, Role};
 use crate::bound::{read_generics, table_generics};
 use crate::check::check;
 use crate::column::constants;
 use crate::ctxt::Ctxt;
 use crate::fallback;
+use crate::key::{KeyName, KeyPiece};
 use crate::place::{Paths, Place, local};
 
 /// `#[derive(TableEntity)]`.
@@ -55,23 +56,30 @@ fn table_entity(entity: &Entity<'_>) -> TokenStream {
     let [partition_fields, row_fields] = KeyName::BOTH.map(|key| key_types(entity.key_fields(key)));
     let schema = schema(entity);
     let (key, properties) = (local("key"), local("properties"));
-    let write_key = KeyName::BOTH.into_iter().flat_map(|key| entity.key_fields(key)).map(|field| {
-        let (member, ty) = (field.ident, &field.original.ty);
-        quote!(#key.field::<#ty>(&self.#member)?;)
-    });
+    let write_key = KeyName::BOTH
+        .into_iter()
+        .flat_map(|key| entity.key_fields(key))
+        .map(|field| {
+            let (member, ty) = (field.ident, &field.original.ty);
+            quote!(#key.field::<#ty>(&self.#member)?;)
+        });
     let write_properties = entity.properties().map(|(field, name)| {
         let (member, ty) = (field.ident, &field.original.ty);
         quote!(#properties.property::<#ty>(#name, &self.#member)?;)
     });
-    let condition = entity.fields.iter().find(|field| field.role == Role::Etag).map(|field| {
-        let member = field.ident;
-        let value = Place::of_type(field).derived(quote!(&self.#member));
-        quote! {
-            fn condition(&self) -> #private::Condition {
-                #private::condition(#value)
+    let condition = entity
+        .fields
+        .iter()
+        .find(|field| field.role == Role::Etag)
+        .map(|field| {
+            let member = field.ident;
+            let value = Place::of_type(field).derived(quote!(&self.#member));
+            quote! {
+                fn condition(&self) -> #private::Condition {
+                    #private::condition(#value)
+                }
             }
-        }
-    });
+        });
 
     quote! {
         #[automatically_derived]
@@ -168,7 +176,10 @@ fn found(number: usize) -> Ident {
 /// Goes over the properties of the row once, whatever their order.
 fn read_properties(entity: &Entity<'_>, row: &Ident) -> Option<TokenStream> {
     let property = local("property");
-    let (types, names): (Vec<_>, Vec<_>) = entity.properties().map(|(field, name)| (&field.original.ty, name)).unzip();
+    let (types, names): (Vec<_>, Vec<_>) = entity
+        .properties()
+        .map(|(field, name)| (&field.original.ty, name))
+        .unzip();
     let values: Vec<Ident> = (0..names.len()).map(found).collect();
     (!names.is_empty()).then(|| {
         quote! {
@@ -187,8 +198,10 @@ fn read_properties(entity: &Entity<'_>, row: &Ident) -> Option<TokenStream> {
 fn read_fields(entity: &Entity<'_>, row: &Ident, key: &Ident) -> TokenStream {
     let private = Paths::of(&entity.attrs).private;
     let key_fields = KeyName::BOTH.into_iter().flat_map(|key| entity.key_fields(key));
-    let key_index: HashMap<&str, usize> =
-        key_fields.enumerate().map(|(index, field)| (field.name.as_str(), index)).collect();
+    let key_index: HashMap<&str, usize> = key_fields
+        .enumerate()
+        .map(|(index, field)| (field.name.as_str(), index))
+        .collect();
     let mut property_index = 0..;
     let fields = entity.fields.iter().map(|field| {
         let (member, ty, place) = (field.ident, &field.original.ty, Place::of_type(field));

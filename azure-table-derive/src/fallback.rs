@@ -7,11 +7,12 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DeriveInput, Generics};
 
-use crate::ast::{Entity, KeyName};
+use crate::ast::Entity;
 use crate::attr::EntityAttrs;
 use crate::bound::{read_generics, table_generics};
 use crate::column::constants;
 use crate::expand::key_types;
+use crate::key::KeyName;
 use crate::place::Paths;
 
 /// The impls of a struct, as far as it is understood.
@@ -38,7 +39,12 @@ pub(crate) fn of_other(input: &DeriveInput) -> TokenStream {
         partition_fields: TokenStream::new(),
         row_fields: TokenStream::new(),
         table_generics: input.generics.clone(),
-        read_generics: input.generics.lifetimes().next().is_none().then(|| input.generics.clone()),
+        read_generics: input
+            .generics
+            .lifetimes()
+            .next()
+            .is_none()
+            .then(|| input.generics.clone()),
     };
     impls.quote(input)
 }
@@ -54,7 +60,12 @@ struct Impls {
 
 impl Impls {
     fn quote(&self, input: &DeriveInput) -> TokenStream {
-        let Self { paths: Paths { krate, private }, partition_fields, row_fields, .. } = self;
+        let Self {
+            paths: Paths { krate, private },
+            partition_fields,
+            row_fields,
+            ..
+        } = self;
         let ident = &input.ident;
         let (impl_generics, ty_generics, where_clause) = self.table_generics.split_for_impl();
         let table_entity = quote! {

@@ -15,6 +15,7 @@ mod column;
 mod ctxt;
 mod expand;
 mod fallback;
+mod key;
 mod place;
 mod template;
 #[cfg(test)]
@@ -45,7 +46,7 @@ mod tests;
 /// for reading. `r#type` is stored as `type`. A struct may have type parameters: a bound is added for each field whose
 /// type mentions one. A struct with a lifetime parameter borrows, and can be written but not read.
 ///
-/// A key field has the visibility of the struct's type at least: its type becomes part of `TableEntity::KeyFields`.
+/// The type of a key field is at least as visible as the struct: it becomes part of `TableEntity::KeyFields`.
 ///
 /// Several attributes may stand in one `#[table(…)]` or in several. Mistakes are reported all at once. Limits: 8 key
 /// fields, 252 properties, names of 255 UTF-16 units.

@@ -20,7 +20,10 @@ impl Place {
     pub(crate) fn of_type(field: &Field<'_>) -> Self {
         let tokens: Vec<TokenTree> = field.original.ty.to_token_stream().into_iter().collect();
         let at = |token: Option<&TokenTree>| token.map_or_else(|| field.ident.span(), TokenTree::span);
-        Self { start: at(tokens.first()), end: at(tokens.last()) }
+        Self {
+            start: at(tokens.first()),
+            end: at(tokens.last()),
+        }
     }
 
     /// Moves tokens to the type, as code of the user: an error there is the same as one about the type itself, and the
@@ -59,7 +62,13 @@ pub(crate) struct Paths {
 impl Paths {
     /// The paths that a struct asks for.
     pub(crate) fn of(attrs: &EntityAttrs) -> Self {
-        let krate = attrs.krate.as_ref().map_or_else(|| quote!(::azure_table), |krate| krate.value.to_token_stream());
-        Self { private: quote!(#krate::__private), krate }
+        let krate = attrs
+            .krate
+            .as_ref()
+            .map_or_else(|| quote!(::azure_table), |krate| krate.value.to_token_stream());
+        Self {
+            private: quote!(#krate::__private),
+            krate,
+        }
     }
 }

@@ -11,6 +11,8 @@ const MAX_KEY_UNITS: usize = 1_024;
 pub(crate) enum Piece {
     /// The text of a field; the name as it stands in the braces.
     Field(String),
+    /// What is probably a field, at a place that is a fault.
+    Guess(String),
     /// Fixed text, never empty.
     Literal(String),
 }
@@ -55,17 +57,23 @@ impl Template {
             found => {
                 let end = found.unwrap_or(rest.len());
                 let begun = &rest[..end];
-                self.fault(format!("unclosed `{{{begun}`: write `{{field}}` for a field, or `{{{{` for a brace"));
+                self.fault(format!(
+                    "unclosed `{{{begun}`: write `{{field}}` for a field, or `{{{{` for a brace"
+                ));
+                self.pieces.push(Piece::Guess(identifier(begun)));
                 return &rest[end..];
             }
         };
         let name = &rest[..end];
+        let field = identifier(name);
         if name.is_empty() {
             self.fault("`{}` names no field: write `{field}`, or `{{}}` for the two braces");
-        } else if !name.chars().all(|c| c == '_' || c.is_alphanumeric()) {
-            let field: String = name.trim().chars().take_while(|c| *c == '_' || c.is_alphanumeric()).collect();
-            let field = if field.is_empty() { "field" } else { &*field };
-            self.fault(format!("`{{{name}}}` holds more than the name of a field: write `{{{field}}}`"));
+        } else if name != field {
+            let meant = if field.is_empty() { "field" } else { &*field };
+            self.fault(format!(
+                "`{{{name}}}` holds more than the name of a field: write `{{{meant}}}`"
+            ));
+            self.pieces.push(Piece::Guess(field));
         } else {
             if let Some(Piece::Field(before)) = self.pieces.last() {
                 let fault = format!(
@@ -74,7 +82,7 @@ impl Template {
                 );
                 self.fault(fault);
             }
-            self.pieces.push(Piece::Field(name.to_owned()));
+            self.pieces.push(Piece::Field(field));
         }
         &rest[end + 1..]
     }
@@ -96,19 +104,30 @@ impl Template {
     fn check_literals(&mut self) {
         let literals = self.pieces.iter().filter_map(|piece| match piece {
             Piece::Literal(text) => Some(text.as_str()),
-            Piece::Field(_) => None,
+            Piece::Field(_) | Piece::Guess(_) => None,
         });
         let text: String = literals.collect();
-        if let Some(wrong) = text.chars().find(|c| matches!(c, '/' | '\\' | '#' | '?') || c.is_control()) {
+        if let Some(wrong) = text
+            .chars()
+            .find(|c| matches!(c, '/' | '\\' | '#' | '?') || c.is_control())
+        {
             self.fault(format!(
                 "{wrong:?} is forbidden in a key: use another character (not / \\ # ? and no control characters)"
             ));
         }
         let units = text.encode_utf16().count();
         if units > MAX_KEY_UNITS {
-            self.fault(format!("the fixed text has {units} UTF-16 units: a key has at most {MAX_KEY_UNITS}"));
+            self.fault(format!(
+                "the fixed text has {units} UTF-16 units: a key has at most {MAX_KEY_UNITS}"
+            ));
         }
     }
+}
+
+/// The identifier that the text begins with, spaces aside.
+fn identifier(text: &str) -> String {
+    let letters = text.trim_start().chars();
+    letters.take_while(|c| *c == '_' || c.is_alphanumeric()).collect()
 }
 
 #[cfg(test)]
@@ -151,10 +170,22 @@ mod tests {
     #[test]
     fn faults_say_what_to_write() {
         for (text, fault) in [
-            ("{state", "unclosed `{state`: write `{field}` for a field, or `{{` for a brace"),
-            ("{a;{b}", "unclosed `{a;`: write `{field}` for a field, or `{{` for a brace"),
-            ("state}", "`}` without `{`: write `{field}` for a field, or `}}` for a brace"),
-            ("{}", "`{}` names no field: write `{field}`, or `{{}}` for the two braces"),
+            (
+                "{state",
+                "unclosed `{state`: write `{field}` for a field, or `{{` for a brace",
+            ),
+            (
+                "{a;{b}",
+                "unclosed `{a;`: write `{field}` for a field, or `{{` for a brace",
+            ),
+            (
+                "state}",
+                "`}` without `{`: write `{field}` for a field, or `}}` for a brace",
+            ),
+            (
+                "{}",
+                "`{}` names no field: write `{field}`, or `{{}}` for the two braces",
+            ),
             ("{n:04}", "`{n:04}` holds more than the name of a field: write `{n}`"),
             ("{ n }", "`{ n }` holds more than the name of a field: write `{n}`"),
             (
@@ -171,6 +202,13 @@ mod tests {
         }
         let long = Template::parse(&"é".repeat(1_025)).faults;
         assert_eq!(long, ["the fixed text has 1025 UTF-16 units: a key has at most 1024"]);
+    }
+
+    #[test]
+    fn a_field_at_a_fault_is_guessed() {
+        let guess = |name: &str| Piece::Guess(name.to_owned());
+        assert_eq!(Template::parse("{a};{b").pieces, [field("a"), literal(";"), guess("b")]);
+        assert_eq!(Template::parse("{ n:04 }").pieces, [guess("n")]);
     }
 
     #[test]

@@ -15,3 +15,5 @@ pub(crate) mod query;
 pub(crate) mod request;
 pub(crate) mod signature;
 pub(crate) mod tables;
+#[cfg(test)]
+mod vectors;

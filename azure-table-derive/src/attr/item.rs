@@ -22,7 +22,10 @@ pub(crate) struct Item {
 impl Parse for Item {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         // `crate` is a keyword.
-        Ok(Self { name: input.call(Ident::parse_any)?, rest: input.parse()? })
+        Ok(Self {
+            name: input.call(Ident::parse_any)?,
+            rest: input.parse()?,
+        })
     }
 }
 
@@ -31,13 +34,19 @@ pub(crate) fn items(ctxt: &Ctxt, attributes: &[Attribute], known: &[&str]) -> Ve
     let mut items = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("table")) {
         let Meta::List(meta) = &attribute.meta else {
-            ctxt.error(&attribute.meta, format!("write #[table(…)] with {} inside", list(known, "or")));
+            ctxt.error(
+                &attribute.meta,
+                format!("write #[table(…)] with {} inside", list(known, "or")),
+            );
             continue;
         };
         for tokens in split(meta.tokens.clone()) {
             match syn::parse2(tokens.clone()) {
                 Ok(item) => items.push(item),
-                Err(_) => ctxt.error(tokens, format!("expected the name of an attribute: {}", list(known, "or"))),
+                Err(_) => ctxt.error(
+                    tokens,
+                    format!("expected the name of an attribute: {}", list(known, "or")),
+                ),
             }
         }
     }
@@ -75,7 +84,10 @@ impl Item {
     pub(crate) fn text(&self, ctxt: &Ctxt, example: &str) -> Option<LitStr> {
         let text = self.value();
         if text.is_none() {
-            ctxt.error(self.place(), format!("`{0}` takes text: write `{0} = \"{example}\"`", self.name));
+            ctxt.error(
+                self.place(),
+                format!("`{0}` takes text: write `{0} = \"{example}\"`", self.name),
+            );
         }
         text
     }

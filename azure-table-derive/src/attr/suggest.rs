@@ -17,13 +17,19 @@ const OTHER_WORDS: [(&str, &str); 9] = [
 
 /// The message about an attribute that is none of the `known`; `place` says where it stands.
 pub(crate) fn unknown(name: &str, place: &str, known: &[&str]) -> String {
-    let meant = OTHER_WORDS
-        .iter()
-        .find_map(|(other, ours)| (*other == name && known.contains(ours)).then_some(*ours))
-        .or_else(|| similar(name, known.iter().copied()))
+    let meant = meant(name, known)
         .map(|meant| format!("did you mean `{meant}`? "))
         .unwrap_or_default();
     format!("unknown attribute `{name}`: {meant}{place} write {}", list(known, "or"))
+}
+
+/// Which of the `known` attributes a name is another word for, or a slip of.
+pub(crate) fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let word = OTHER_WORDS
+        .iter()
+        .find(|(other, _)| *other == name)
+        .map_or(name, |(_, ours)| ours);
+    similar(word, known.iter().copied())
 }
 
 /// The names, in backquotes.

@@ -181,9 +181,7 @@ impl<E> TableClient<E> {
     pub fn batch(&self) -> TableBatch<E> {
         TableBatch::new(&self.pipeline, &self.table)
     }
-}
 
-impl<E: ReadEntity> TableClient<E> {
     /// Reads the entity of this key, given as the tuple of its key fields, a [`Key`](crate::Key), or an entity;
     /// `None` if there is none.
     ///
@@ -192,14 +190,18 @@ impl<E: ReadEntity> TableClient<E> {
     ///
     /// Source: REST "Query Entities".
     #[doc(alias = "retrieve")]
-    pub fn get(&self, key: impl IntoKey<E>) -> GetEntity<E> {
+    pub fn get(&self, key: impl IntoKey<E>) -> GetEntity<E>
+    where
+        E: ReadEntity,
+    {
         GetEntity::new(&self.pipeline, &self.table, key.into_key())
     }
-}
 
-impl<E: TableEntity + ReadEntity> TableClient<E> {
     /// Reads many entities: see [`TableQuery`].
-    pub fn query(&self) -> TableQuery<E> {
+    pub fn query(&self) -> TableQuery<E>
+    where
+        E: TableEntity + ReadEntity,
+    {
         TableQuery::new(&self.pipeline, &self.table)
     }
 }

@@ -139,6 +139,7 @@ pub trait ReadEntity: Sized {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not written to a table of `{E}`",
     label = "expected `{E}` or `Versioned<{E}>`",
+    note = "a struct becomes an entity by #[derive(TableEntity)]",
     note = "`TableClient::typed` gives the same table with another entity type"
 )]
 pub trait WritesEntity<E>: TableEntity {}

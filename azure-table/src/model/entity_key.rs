@@ -172,6 +172,14 @@ impl<E: TableEntity> IntoKey<E> for &Versioned<E> {
     }
 }
 
+/// The key of an entity whose two keys are both constants.
+impl<E: TableEntity<KeyFields = ()>> IntoKey<E> for () {
+    fn into_key(self) -> Result<Key<E>> {
+        let (partition_key, row_key) = KeyWriter::new(&E::SCHEMA.key).finish()?;
+        Ok(Key::checked(partition_key, row_key))
+    }
+}
+
 macro_rules! tuples {
     ($(($($given:ident $field:ident $n:tt),+))*) => {$(
         impl<E, $($given, $field),+> IntoKey<E> for ($($given,)+)

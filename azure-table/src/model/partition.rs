@@ -47,6 +47,10 @@ tuples! {
     (A KA 0, B KB 1)
     (A KA 0, B KB 1, C KC 2)
     (A KA 0, B KB 1, C KC 2, D KD 3)
+    (A KA 0, B KB 1, C KC 2, D KD 3, F KF 4)
+    (A KA 0, B KB 1, C KC 2, D KD 3, F KF 4, G KG 5)
+    (A KA 0, B KB 1, C KC 2, D KD 3, F KF 4, G KG 5, H KH 6)
+    (A KA 0, B KB 1, C KC 2, D KD 3, F KF 4, G KG 5, H KH 6, I KI 7)
 }
 
 /// The PartitionKey of the partition of `E` that `given` names.

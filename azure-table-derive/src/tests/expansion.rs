@@ -1,0 +1,271 @@
+//! What the derive generates.
+
+use super::{derive, expansion, flat, with};
+
+/// Asserts that the code is part of the expansion.
+#[track_caller]
+fn has(expansion: &str, code: &str) {
+    let code = flat(code);
+    assert!(expansion.contains(&code), "no\n{code}\nin\n{expansion}");
+}
+
+const BLOG: &str = "pub struct Blog {
+    #[table(partition_key)] channel: String,
+    #[table(row_key)] posted: Descending<DateTime>,
+    #[table(rename = \"rtg\")] pub rating: i32,
+    views: Option<i64>,
+    #[table(ignore)] cached: Vec<u8>,
+}";
+
+#[test]
+fn an_entity_says_its_stored_form() {
+    let blog = expansion(BLOG);
+    has(
+        &blog,
+        "#[automatically_derived] #[allow(deprecated)] impl ::azure_table::TableEntity for Blog",
+    );
+    has(&blog, "type PartitionFields = (String,);");
+    has(&blog, "type KeyFields = (String, Descending<DateTime>,);");
+    has(
+        &blog,
+        "const SCHEMA: &'static ::azure_table::__private::EntitySchema = &::azure_table::__private::EntitySchema {
+            name: \"Blog\",
+            key: ::azure_table::__private::KeyShape {
+                partition_key: &[::azure_table::__private::KeyPiece::Field(\"channel\")],
+                row_key: &[::azure_table::__private::KeyPiece::Field(\"posted\")]
+            },
+            properties: &[
+                ::azure_table::__private::PropertySchema {
+                    name: \"rtg\", edm_type: <i32 as ::azure_table::__private::Property>::EDM_TYPE
+                },
+                ::azure_table::__private::PropertySchema {
+                    name: \"views\", edm_type: <Option<i64> as ::azure_table::__private::Property>::EDM_TYPE
+                }
+            ],
+        };",
+    );
+}
+
+#[test]
+fn an_entity_is_written_field_by_field() {
+    let blog = expansion(BLOG);
+    has(
+        &blog,
+        "__key.field::<String>(&self.channel)?; __key.field::<Descending<DateTime>>(&self.posted)?;
+         ::core::result::Result::Ok(())",
+    );
+    has(
+        &blog,
+        "__properties.property::<i32>(\"rtg\", &self.rating)?;
+         __properties.property::<Option<i64>>(\"views\", &self.views)?;
+         ::core::result::Result::Ok(())",
+    );
+    assert!(!blog.contains("fn condition"));
+}
+
+#[test]
+fn an_entity_is_read_in_one_pass() {
+    let blog = expansion(BLOG);
+    has(&blog, "impl ::azure_table::ReadEntity for Blog");
+    has(&blog, "::azure_table::__private::MetadataLevel::None;");
+    has(
+        &blog,
+        "for __property in __row.properties() {
+            match __property.name() {
+                \"rtg\" => __f0 = ::core::option::Option::Some(__property.read::<i32>()?),
+                \"views\" => __f1 = ::core::option::Option::Some(__property.read::<Option<i64>>()?),
+                _ => {}
+            }
+        }
+        let __key = __row.key_parts(&<Self as ::azure_table::TableEntity>::SCHEMA.key)?;
+        ::core::result::Result::Ok(Self {
+            channel: __key.read::<String>(0usize)?,
+            posted: __key.read::<Descending<DateTime>>(1usize)?,
+            rating: ::azure_table::__private::required::<i32>(__f0, \"rtg\")?,
+            views: ::azure_table::__private::required::<Option<i64>>(__f1, \"views\")?,
+            cached: <Vec<u8> as ::core::default::Default>::default(),
+        })",
+    );
+}
+
+#[test]
+fn a_constant_is_as_visible_as_its_field() {
+    let blog = expansion(BLOG);
+    has(
+        &blog,
+        "#[doc = \"The column `rtg`: the field [`rating`](field@Self::rating).\"]
+         pub const RATING: ::azure_table::Column<Self, <i32 as ::azure_table::__private::Property>::Compared>
+             = ::azure_table::Column::property(\"rtg\");",
+    );
+    has(
+        &blog,
+        "const CHANNEL: ::azure_table::Column<Self, String> = ::azure_table::Column::partition_key();",
+    );
+    has(
+        &blog,
+        "const POSTED: ::azure_table::Column<Self, Descending<DateTime>> = ::azure_table::Column::row_key();",
+    );
+    assert!(!blog.contains("pubconstCHANNEL") && !blog.contains("CACHED"));
+}
+
+#[test]
+fn constants_are_named_at_will() {
+    let fields = "#[table(column = \"OTHER\")] a: i32, b: i32, r#type: i32";
+    let prefixed = expansion(&with("#[table(columns = \"COL_\")]", fields));
+    for name in ["COL_PK", "COL_RK", "OTHER", "COL_B", "COL_TYPE"] {
+        has(&prefixed, &format!("const {name}:"));
+    }
+    assert!(!expansion(&with("#[table(columns = off)]", "b: i32")).contains("Column"));
+}
+
+#[test]
+fn etag_and_timestamp_come_from_the_row() {
+    let code = expansion(&with(
+        "",
+        "#[table(etag)] etag: Option<ETag>, #[table(timestamp)] at: Option<DateTime>",
+    ));
+    has(
+        &code,
+        "fn condition(&self) -> ::azure_table::__private::Condition { ::azure_table::__private::condition(&self.etag) }",
+    );
+    has(&code, "::azure_table::__private::MetadataLevel::Minimal;");
+    has(&code, "etag: __row.etag(),");
+    has(
+        &code,
+        "at: { let __timestamp = __row.timestamp()?; let __timestamp: &Option<DateTime> = &__timestamp; *__timestamp },",
+    );
+    has(
+        &code,
+        "const AT: ::azure_table::Column<Self, ::azure_table::__private::DateTime> = ::azure_table::Column::timestamp();",
+    );
+    has(&code, "properties: &[],");
+    assert!(!code.contains("ETAG"));
+}
+
+#[test]
+fn templates_become_pieces_and_flat_key_fields() {
+    let code = expansion(
+        "#[table(partition_key = \"{state};{city}\", row_key = \"o-{{{id}}}\")]
+         struct Order { id: u32, city: String, state: String, total: f64 }",
+    );
+    has(&code, "type PartitionFields = (String, String,);");
+    has(&code, "type KeyFields = (String, String, u32,);");
+    let piece = "::azure_table::__private::KeyPiece";
+    has(
+        &code,
+        &format!("partition_key: &[{piece}::Field(\"state\"), {piece}::Literal(\";\"), {piece}::Field(\"city\")]"),
+    );
+    has(
+        &code,
+        &format!("row_key: &[{piece}::Literal(\"o-{{\"), {piece}::Field(\"id\"), {piece}::Literal(\"}}\")]"),
+    );
+    has(
+        &code,
+        "__key.field::<String>(&self.state)?; __key.field::<String>(&self.city)?; __key.field::<u32>(&self.id)?;",
+    );
+    has(
+        &code,
+        "id: __key.read::<u32>(2usize)?, city: __key.read::<String>(1usize)?, state: __key.read::<String>(0usize)?,",
+    );
+    assert!(!code.contains("CITY"));
+}
+
+#[test]
+fn a_constant_key_has_no_fields() {
+    let code = expansion("#[table(partition_key = \"p\", row_key = \"\")] struct S {}");
+    has(&code, "type PartitionFields = (); type KeyFields = ();");
+    has(
+        &code,
+        "partition_key: &[::azure_table::__private::KeyPiece::Literal(\"p\")], row_key: &[]",
+    );
+    assert!(!code.contains("for__property") && !code.contains("Column"));
+}
+
+#[test]
+fn an_explicit_name_wins_over_the_rule_and_keys_have_none() {
+    let code = expansion(&with(
+        "#[table(rename_all = \"camelCase\")]",
+        "posted_at: i32, #[table(rename = \"rtg\")] my_rating: i32",
+    ));
+    has(&code, "__properties.property::<i32>(\"postedAt\", &self.posted_at)?;");
+    has(&code, "__properties.property::<i32>(\"rtg\", &self.my_rating)?;");
+    has(&code, "::azure_table::__private::KeyPiece::Field(\"pk\")");
+}
+
+#[test]
+fn raw_names_lose_their_mark() {
+    let code = expansion(
+        "struct r#struct { #[table(partition_key)] r#type: String, #[table(row_key)] rk: String, r#fn: i32 }",
+    );
+    has(&code, "name: \"struct\",");
+    has(&code, "KeyPiece::Field(\"type\")");
+    has(&code, "__properties.property::<i32>(\"fn\", &self.r#fn)?;");
+    let template = expansion("#[table(partition_key = \"{type}\", row_key = \"\")] struct S { r#type: String }");
+    has(&template, "__key.field::<String>(&self.r#type)?;");
+}
+
+#[test]
+fn a_borrowing_struct_is_written_only() {
+    let code =
+        expansion("struct S<'a> { #[table(partition_key)] a: &'a str, #[table(row_key)] b: &'a str, c: &'a [u8] }");
+    has(&code, "impl<'a> ::azure_table::TableEntity for S<'a>");
+    has(&code, "impl<'a> S<'a> {");
+    assert!(!code.contains("ReadEntity"));
+}
+
+#[test]
+fn bounds_stand_where_a_type_mentions_a_parameter() {
+    let code = expansion(
+        "struct S<K: Clone, T = i32> where T: Copy {
+            #[table(partition_key)] k: K, #[table(row_key)] r: String, a: Option<T>, b: Option<T>, c: i32,
+            #[table(ignore)] d: PhantomData<T>,
+        }",
+    );
+    let (private, krate) = ("::azure_table::__private", "::azure_table");
+    has(
+        &code,
+        &format!(
+            "impl<K: Clone, T> {krate}::TableEntity for S<K, T>
+             where T: Copy, K: {private}::TableKey, Option<T>: {private}::Property {{"
+        ),
+    );
+    has(
+        &code,
+        &format!(
+            "impl<K: Clone, T> {krate}::ReadEntity for S<K, T>
+             where T: Copy, K: {private}::ReadTableKey, Option<T>: {private}::Property + {private}::ReadProperty,
+             PhantomData<T>: ::core::default::Default {{"
+        ),
+    );
+}
+
+#[test]
+fn another_path_stands_everywhere() {
+    let code = expansion(&with(
+        "#[table(crate = \"crate::tables\")]",
+        "x: i32, #[table(etag)] e: Option<ETag>",
+    ));
+    has(&code, "impl crate::tables::TableEntity for S");
+    has(&code, "crate::tables::Column::property(\"x\")");
+    assert!(!code.contains("azure_table"));
+}
+
+#[test]
+fn a_struct_with_mistakes_still_has_its_impls() {
+    let code = flat(&derive(&with("", "#[table(ingore)] cache: Cache, x: i32")).to_string());
+    has(&code, "impl ::azure_table::TableEntity for S");
+    has(&code, "type KeyFields = (String, String,);");
+    has(&code, "impl ::azure_table::ReadEntity for S");
+    has(&code, "const X:");
+    // It may have been meant to be ignored: nothing is asked of its type.
+    assert!(!code.contains("Cache"));
+    let code = flat(&derive("enum E<'a> { A(&'a str) }").to_string());
+    has(&code, "impl<'a> ::azure_table::TableEntity for E<'a>");
+    assert!(!code.contains("ReadEntity"));
+    let code = "#[table(partition_key = \"{a}{b}\", row_key = \"{numbr};{day\")]
+        struct S { a: String, b: String, number: u32, day: u32 }";
+    has(
+        &flat(&derive(code).to_string()),
+        "type KeyFields = (String, String, u32, u32,);",
+    );
+}

@@ -1,0 +1,470 @@
+//! One test for each mistake, by its message.
+
+use super::{mistakes, with};
+
+/// The only message about this struct.
+#[track_caller]
+fn one(input: &str) -> String {
+    let mut found = mistakes(input);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    found.remove(0)
+}
+
+/// The only message about a struct with both keys and one more field.
+#[track_caller]
+fn field(attributes: &str) -> String {
+    one(&with("", &format!("#[table({attributes})] x: i32")))
+}
+
+/// The only message about a struct with both keys, these attributes and a property.
+#[track_caller]
+fn entity(attributes: &str) -> String {
+    one(&with(&format!("#[table({attributes})]"), "x: i32"))
+}
+
+/// The only message about these two templates and the fields `a`, `b` and `c`.
+#[track_caller]
+fn templates(partition_key: &str, row_key: &str) -> String {
+    one(&format!(
+        "#[table(partition_key = {partition_key:?}, row_key = {row_key:?})] struct S {{ a: String, b: String, c: i32 }}"
+    ))
+}
+
+#[test]
+fn a_struct_without_keys_is_told_of_both() {
+    assert_eq!(
+        mistakes("struct S { x: i32 }"),
+        [
+            "no PartitionKey: put #[table(partition_key)] on the field that holds it, or \
+             #[table(partition_key = \"{field}\")] on the struct",
+            "no RowKey: put #[table(row_key)] on the field that holds it, or #[table(row_key = \"{field}\")] on the struct",
+        ]
+    );
+}
+
+#[test]
+fn a_key_with_a_slip_in_its_attribute_is_not_missing_as_well() {
+    assert!(
+        one("struct S { #[table(partition_key)] a: String, #[table(rowkey)] b: String }")
+            .starts_with("unknown attribute `rowkey`: did you mean `row_key`?")
+    );
+    assert_eq!(
+        one("#[table(partition_key = 5, row_key = \"\")] struct S { a: i32 }"),
+        "`partition_key` takes text: write `partition_key = \"{field}\"`"
+    );
+}
+
+#[test]
+fn two_fields_cannot_both_be_the_row_key() {
+    assert_eq!(
+        field("row_key"),
+        "a second RowKey: mark one field, or join both by a template on the struct, #[table(row_key = \"{a};{b}\")]"
+    );
+}
+
+#[test]
+fn a_template_and_a_field_cannot_both_be_the_key() {
+    assert_eq!(
+        one(
+            "#[table(partition_key = \"p\")] struct S { #[table(partition_key)] a: String, #[table(row_key)] b: String }"
+        ),
+        "PartitionKey is made by the template on the struct: name `{a}` there and remove this attribute, or remove the \
+         template"
+    );
+}
+
+#[test]
+fn a_field_has_one_role() {
+    assert_eq!(
+        field("timestamp, ignore"),
+        "a field has one role: remove `timestamp` or `ignore`"
+    );
+    assert_eq!(
+        one("struct S { #[table(partition_key, row_key)] a: String }"),
+        "a field has one role: remove `partition_key` or `row_key`"
+    );
+}
+
+#[test]
+fn an_attribute_stands_once() {
+    assert_eq!(
+        field("rename = \"a\", rename = \"b\""),
+        "duplicate attribute `rename`: say it once"
+    );
+    assert_eq!(
+        field("ignore)] #[table(ignore"),
+        "duplicate attribute `ignore`: say it once"
+    );
+    assert_eq!(
+        entity("columns = off, columns = off"),
+        "duplicate attribute `columns`: say it once"
+    );
+}
+
+#[test]
+fn an_unknown_attribute_is_answered_with_the_known_ones() {
+    assert_eq!(
+        field("flatten"),
+        "unknown attribute `flatten`: on a field write `partition_key`, `row_key`, `rename`, `ignore`, `timestamp`, `etag` \
+         or `column`"
+    );
+    assert_eq!(
+        field("ingore"),
+        "unknown attribute `ingore`: did you mean `ignore`? on a field write `partition_key`, `row_key`, `rename`, \
+         `ignore`, `timestamp`, `etag` or `column`"
+    );
+    assert_eq!(
+        entity("RenameAll = \"x\""),
+        "unknown attribute `RenameAll`: did you mean `rename_all`? on a struct write `partition_key`, `row_key`, \
+         `rename_all`, `columns` or `crate`"
+    );
+}
+
+#[test]
+fn an_attribute_in_the_wrong_place_is_told_where_it_belongs() {
+    assert_eq!(
+        field("rename_all = \"camelCase\""),
+        "`rename_all` stands on the struct: move it above `struct`"
+    );
+    assert_eq!(
+        entity("rename = \"x\""),
+        "`rename` stands on a field; for all fields write `rename_all = \"PascalCase\"`"
+    );
+    assert_eq!(
+        entity("etag"),
+        "`etag` stands on a field: move it to the field that it is about"
+    );
+    assert_eq!(
+        field("partition_key = \"{x}\""),
+        "on a field write #[table(partition_key)]; a template, `partition_key = \"{field}\"`, stands on the struct"
+    );
+    assert_eq!(
+        one("#[table(row_key)] struct S { #[table(partition_key)] a: String, b: String }"),
+        "on a struct write `row_key = \"{field}\"`; for a single field put #[table(row_key)] on that field"
+    );
+}
+
+#[test]
+fn a_malformed_value_is_answered_with_the_right_form() {
+    for malformed in [
+        "rename",
+        "rename = 5",
+        "rename(\"x\")",
+        "rename = x",
+        "rename =",
+        "rename = \"a\" \"b\"",
+    ] {
+        assert_eq!(
+            field(malformed),
+            "`rename` takes text: write `rename = \"Name\"`",
+            "{malformed}"
+        );
+    }
+    assert_eq!(field("ignore = true"), "`ignore` takes no value: write `ignore`");
+    assert_eq!(
+        field("\"rename\""),
+        "expected the name of an attribute: `partition_key`, `row_key`, `rename`, `ignore`, `timestamp`, `etag` or `column`"
+    );
+    assert_eq!(
+        one(&with("#[table]", "")),
+        "write #[table(…)] with `partition_key`, `row_key`, `rename_all`, `columns` or `crate` inside"
+    );
+    assert_eq!(
+        entity("rename_all = \"kebab-case\""),
+        "unknown case \"kebab-case\": write `lowercase`, `UPPERCASE`, `PascalCase`, `camelCase`, `snake_case` or \
+         `SCREAMING_SNAKE_CASE`"
+    );
+    assert_eq!(
+        entity("crate = \"a b\""),
+        "\"a b\" is not a path: write the one of azure-table, such as `crate = \"::azure_table\"`"
+    );
+}
+
+#[test]
+fn only_structs_with_named_fields_are_entities() {
+    assert_eq!(
+        one("struct S(String);"),
+        "TableEntity is derived for structs with named fields: give each field a name, `struct S { name: … }`"
+    );
+    assert_eq!(
+        one("struct S;"),
+        "TableEntity is derived for structs with named fields: write `struct S { … }`"
+    );
+    assert_eq!(
+        one("enum E { A }"),
+        "TableEntity is derived for structs with named fields: make this enum a struct"
+    );
+    assert_eq!(
+        one("union U { a: u8 }"),
+        "TableEntity is derived for structs with named fields: make this union a struct"
+    );
+}
+
+#[test]
+fn two_fields_cannot_be_stored_under_one_name() {
+    assert_eq!(
+        one(&with("", "x: i32, #[table(rename = \"x\")] y: i32")),
+        "`x` and `y` are both stored as `x`: write another name with #[table(rename = \"Name\")]"
+    );
+    assert_eq!(
+        one(&with(
+            "#[table(rename_all = \"PascalCase\")]",
+            "posted_at: i32, #[table(column = \"B\")] postedAt: i32"
+        )),
+        "`posted_at` and `postedAt` are both stored as `PostedAt`: write another name with #[table(rename = \"Name\")]"
+    );
+}
+
+#[test]
+fn the_names_of_the_service_are_answered_with_its_attributes() {
+    assert_eq!(
+        one(&with("#[table(rename_all = \"PascalCase\")]", "timestamp: i64")),
+        "`Timestamp` is the service's own: for the time of the last write put #[table(timestamp)] on a field of type \
+         Option<DateTime>, or write another name with #[table(rename = \"Name\")]"
+    );
+    assert_eq!(
+        field("rename = \"PartitionKey\""),
+        "`PartitionKey` is the service's own: for the key itself write #[table(partition_key)], or write another name \
+         with #[table(rename = \"Name\")]"
+    );
+    assert!(field("rename = \"RowKey\"").contains("for the key itself write #[table(row_key)]"));
+}
+
+#[test]
+fn a_property_is_named_by_an_identifier() {
+    for (name, fault) in [
+        ("", "it is empty"),
+        ("1st", "it starts with '1' and not with a letter or `_`"),
+        ("odata.etag", "it contains '.' and not letters, digits and `_` only"),
+    ] {
+        assert_eq!(
+            field(&format!("rename = {name:?}")),
+            format!(
+                "{name:?} cannot be the name of a property, {fault}: write another with #[table(rename = \"Name\")]"
+            )
+        );
+    }
+    let long = "é".repeat(256);
+    assert!(field(&format!("rename = {long:?}")).contains("it has 256 UTF-16 units and the limit is 255"));
+    assert!(mistakes(&with("", &format!("#[table(rename = {:?})] x: i32", "é".repeat(255)))).is_empty());
+}
+
+#[test]
+fn a_template_names_fields_of_the_struct_once() {
+    assert_eq!(
+        templates("{a}", "{d}"),
+        "row_key: there is no field `d`: name a field of the struct, or write `{{` for a brace"
+    );
+    assert_eq!(
+        one("#[table(partition_key = \"{stat}\", row_key = \"\")] struct S { state: String }"),
+        "partition_key: there is no field `stat`: did you mean `{state}`?"
+    );
+    assert_eq!(
+        templates("{a};{a}", "{b}"),
+        "partition_key: `{a}` stands twice: a field has one place, name it once"
+    );
+    assert_eq!(
+        templates("{a}", "{b};{a}"),
+        "row_key: `{a}` stands in both keys: a field has one place, name it once"
+    );
+}
+
+#[test]
+fn a_malformed_template_is_answered_with_the_right_form() {
+    assert_eq!(
+        templates("{a}{b}", "{c}"),
+        "partition_key: `{a}` and `{b}` touch, so the key could not be cut in two again: put text between them, such as \
+         `{a};{b}`"
+    );
+    assert_eq!(
+        templates("{a}", "x{b"),
+        "row_key: unclosed `{b`: write `{field}` for a field, or `{{` for a brace"
+    );
+    assert_eq!(
+        templates("{a}/x", "{b}"),
+        "partition_key: '/' is forbidden in a key: use another character (not / \\ # ? and no control characters)"
+    );
+}
+
+#[test]
+fn a_field_of_a_template_is_nothing_else() {
+    let with = |attribute: &str| {
+        one(&format!(
+            "#[table(partition_key = \"{{a}}\", row_key = \"\")] struct S {{ #[table({attribute})] a: String }}"
+        ))
+    };
+    assert_eq!(
+        with("rename = \"x\""),
+        "the field is stored in PartitionKey only: remove `rename`"
+    );
+    assert_eq!(
+        with("ignore"),
+        "`a` is part of the template of PartitionKey: remove `ignore`, or take the field out of the template"
+    );
+    assert_eq!(
+        with("column = \"A\""),
+        "a part of a key is not a column and has no constant: remove `column`"
+    );
+    assert!(with("partition_key").starts_with("PartitionKey is made by the template on the struct: name `{a}` there"));
+    assert!(with("row_key").starts_with("RowKey is made by the template on the struct"));
+    assert_eq!(
+        one("#[table(partition_key = \"{a}\")] struct S { #[table(row_key)] a: String }"),
+        "`a` is part of the template of PartitionKey: remove `row_key`, or take the field out of the template"
+    );
+}
+
+#[test]
+fn only_properties_are_renamed() {
+    assert_eq!(
+        field("ignore, rename = \"y\""),
+        "an ignored field is not stored: remove `rename`, or `ignore`"
+    );
+    assert_eq!(
+        field("etag, rename = \"y\""),
+        "an ETag is not a property and has no name: remove `rename`"
+    );
+    assert_eq!(
+        field("timestamp, rename = \"y\""),
+        "the service calls this one Timestamp: remove `rename`"
+    );
+    assert_eq!(
+        one("struct S { #[table(partition_key, rename = \"x\")] a: String, #[table(row_key)] b: String }"),
+        "the field is stored as PartitionKey, under no other name: remove `rename`"
+    );
+}
+
+#[test]
+fn only_columns_have_a_constant() {
+    assert_eq!(
+        field("ignore, column = \"X\""),
+        "an ignored field is not a column and has no constant: remove `column`"
+    );
+    assert_eq!(
+        field("etag, column = \"X\""),
+        "an ETag is not a column and has no constant: remove `column`"
+    );
+    assert_eq!(
+        one(&with("#[table(columns = off)]", "#[table(column = \"X\")] x: i32")),
+        "`columns = off` on the struct leaves out this constant: remove `column`, or `columns = off`"
+    );
+}
+
+#[test]
+fn etag_and_timestamp_stand_on_one_field_each() {
+    assert_eq!(
+        mistakes(&with(
+            "",
+            "#[table(etag)] a: A, #[table(etag)] b: A, #[table(timestamp)] c: A, #[table(timestamp)] d: A"
+        ))[1],
+        "a second field with `etag`: mark one, remove this"
+    );
+}
+
+#[test]
+fn two_constants_cannot_have_one_name() {
+    assert_eq!(
+        one(&with("", "#[table(rename = \"a\")] postedAt: i32, posted_at: i32")),
+        "the constant `POSTED_AT` is there twice, for `postedAt` and `posted_at`: name one of them with \
+         #[table(column = \"NAME\")]"
+    );
+    assert!(field("column = \"PK\"").starts_with("the constant `PK` is there twice, for `pk` and `x`"));
+}
+
+#[test]
+fn a_constant_is_named_by_an_identifier() {
+    for wrong in ["", "MAX VALUE", "1ST", "Self", "const"] {
+        assert_eq!(
+            field(&format!("column = {wrong:?}")),
+            format!("{wrong:?} cannot be the name of a constant: use capitals, digits and `_`, such as \"X\"")
+        );
+    }
+    assert_eq!(
+        entity("columns = \"1_\""),
+        "\"1_\" cannot begin the name of a constant: use capitals, digits and `_`"
+    );
+    for malformed in ["columns", "columns = on", "columns = 5", "columns(off)"] {
+        assert_eq!(
+            entity(malformed),
+            "write `columns = off`, or `columns = \"PREFIX_\"` to put a prefix before the constants' names"
+        );
+    }
+    assert_eq!(
+        entity("columns = \"off\""),
+        "to have no constants write `columns = off`, without the quotes"
+    );
+}
+
+#[test]
+fn keys_have_at_most_eight_fields() {
+    let names = |count: u32| (1..=count).map(|n| format!("f{n}"));
+    let input = |count| {
+        let template: Vec<_> = names(count).map(|name| format!("{{{name}}}")).collect();
+        let fields: String = names(count).map(|name| format!("{name}: u32, ")).collect();
+        format!(
+            "#[table(partition_key = \"p\", row_key = \"{}\")] struct S {{ {fields} }}",
+            template.join("-")
+        )
+    };
+    assert!(mistakes(&input(8)).is_empty());
+    assert_eq!(
+        one(&input(9)),
+        "the keys have 9 fields, at most 8 are possible: join some in one field of a type that implements TableKey"
+    );
+}
+
+#[test]
+fn an_entity_has_at_most_252_properties() {
+    let input = |count: u32| with("", &(1..=count).map(|n| format!("f{n}: i32, ")).collect::<String>());
+    assert!(mistakes(&input(252)).is_empty());
+    assert_eq!(
+        one(&input(253)),
+        "an entity has at most 252 properties and this struct has 253: mark fields with #[table(ignore)], or split the \
+         struct"
+    );
+}
+
+#[test]
+fn all_mistakes_come_together() {
+    let found = mistakes(
+        "#[table(rename_all = \"shouting\", colums = off, row_key = \"{nope}{x\")]
+         struct S {
+             #[table(partition_key, partition_key)] a: String,
+             #[table(rename = 1, ingore, etag = true)] b: i32,
+             #[table(rename = \"Timestamp\")] c: i32,
+             #[table(rename = \"a b\", column = \"-\")] d: i32,
+         }",
+    );
+    assert_eq!(found.len(), 11, "{found:#?}");
+    let starts: Vec<_> = found
+        .iter()
+        .map(|message| message.split(' ').take(2).collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(
+        starts,
+        [
+            "unknown case",
+            "unknown attribute",
+            "duplicate attribute",
+            "`rename` takes",
+            "unknown attribute",
+            "`etag` takes",
+            "row_key: unclosed",
+            "row_key: there",
+            "\"-\" cannot",
+            "`Timestamp` is",
+            "\"a b\"",
+        ]
+    );
+}
+
+#[test]
+fn every_message_is_one_line_in_lower_case() {
+    let found = mistakes("#[table(crate = 5, columns = on)] struct S { #[table(skip, column = 1)] a: i32, b: i32 }");
+    assert!(found.len() >= 6, "{found:#?}");
+    for message in found {
+        assert!(
+            !message.contains('\n') && !message.starts_with(|c: char| c.is_ascii_uppercase()),
+            "{message}"
+        );
+    }
+}

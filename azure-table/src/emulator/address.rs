@@ -1,0 +1,193 @@
+//! What a request's address names: the account, and the resource in it.
+//!
+//! Owns both forms of base address (account in the path, as emulators have it, and account in the host name) and the
+//! reading of `table(PartitionKey='…',RowKey='…')`. The way there is `codec/url.rs`.
+//!
+//! Source: REST "Addressing Table service resources"; "Use the Azurite emulator", both kinds of URL.
+
+use http::Uri;
+
+use crate::codec::url;
+use crate::emulator::refusal::{Refusal, Result};
+use crate::emulator::row::RowId;
+use crate::filter::parse::quoted;
+
+/// Behind an account's name: its copy in the second region, which can only be read.
+const SECONDARY: &str = "-secondary";
+
+/// The account that is asked, and the address it is asked at.
+#[derive(Debug)]
+pub(crate) struct Site {
+    pub(crate) account: String,
+    pub(crate) is_secondary: bool,
+    /// Scheme, host and account prefix, without a slash at the end: what `Location` and metadata URLs begin with.
+    pub(crate) base: String,
+    /// The part of the path that belongs to the base: `/account`, or nothing.
+    prefix: String,
+}
+
+/// What is addressed below the base.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Resource {
+    Service,
+    Batch,
+    Tables,
+    Table(String),
+    Entities(String),
+    Entity(String, RowId),
+}
+
+impl Site {
+    /// The site of a request.
+    pub(crate) fn of(uri: &Uri) -> Result<Self> {
+        let authority = uri.authority().ok_or(Refusal::NO_HOST)?;
+        let scheme = uri.scheme_str().unwrap_or("http");
+        let (name, prefix) = match authority.host().split_once(".table.") {
+            Some((account, _)) => (account, String::new()),
+            None => {
+                let account = uri.path().split('/').nth(1).filter(|a| !a.is_empty()).ok_or(Refusal::INVALID_URI)?;
+                (account, format!("/{account}"))
+            }
+        };
+        let account = name.strip_suffix(SECONDARY).unwrap_or(name);
+        Ok(Self {
+            account: account.to_owned(),
+            is_secondary: account.len() < name.len(),
+            base: format!("{scheme}://{authority}{prefix}"),
+            prefix,
+        })
+    }
+
+    /// The resource that a path names. In a batch the path may leave out the account.
+    pub(crate) fn resource(&self, path: &str) -> Result<Resource> {
+        let below = match path.strip_prefix(self.prefix.as_str()) {
+            Some(below) if below.is_empty() || below.starts_with('/') => below,
+            _ => path,
+        };
+        let below = below.strip_prefix('/').unwrap_or(below);
+        self.read(&url::decode(below).ok_or(Refusal::INVALID_URI)?)
+    }
+
+    fn read(&self, path: &str) -> Result<Resource> {
+        let Some((name, keys)) = path.split_once('(') else {
+            return match path {
+                "" => Ok(Resource::Service),
+                "$batch" => Ok(Resource::Batch),
+                "Tables" => Ok(Resource::Tables),
+                _ if path.contains('/') => Err(Refusal::INVALID_URI),
+                _ => Ok(Resource::Entities(path.to_owned())),
+            };
+        };
+        let keys = keys.strip_suffix(')').ok_or(Refusal::INVALID_URI)?;
+        let keys = key_values(keys).ok_or(Refusal::INVALID_INPUT)?;
+        match (name, keys.as_slice()) {
+            ("" , _) => Err(Refusal::INVALID_URI),
+            ("Tables", []) => Ok(Resource::Tables),
+            ("Tables", [("" | "TableName", table)]) => Ok(Resource::Table(table.clone())),
+            (_, []) => Ok(Resource::Entities(name.to_owned())),
+            (_, [("PartitionKey", partition), ("RowKey", row)] | [("RowKey", row), ("PartitionKey", partition)]) => {
+                Ok(Resource::Entity(name.to_owned(), RowId::new(partition.as_str(), row.as_str())))
+            }
+            (_, [_, _]) => Err(Refusal::INVALID_INPUT),
+            _ => Err(Refusal::number_of_keys(&self.account, name)),
+        }
+    }
+}
+
+/// The keys between the parentheses: `Name='value'`, or a value alone, whose name is empty then.
+fn key_values(mut text: &str) -> Option<Vec<(&str, String)>> {
+    let mut keys = Vec::new();
+    text = text.trim();
+    while !text.is_empty() {
+        let quote = text.find('\'')?;
+        let name = match text[..quote].trim() {
+            "" => "",
+            name => name.strip_suffix('=')?.trim_end(),
+        };
+        let (value, length) = quoted(&text[quote..])?;
+        keys.push((name, value));
+        text = text[quote + length..].trim_start();
+        match text.strip_prefix(',') {
+            Some(rest) if !rest.trim().is_empty() => text = rest.trim_start(),
+            Some(_) => return None,
+            None if text.is_empty() => {}
+            None => return None,
+        }
+    }
+    Some(keys)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(uri: &str) -> (Site, String) {
+        let uri: Uri = uri.parse().unwrap();
+        (Site::of(&uri).unwrap(), uri.path().to_owned())
+    }
+
+    fn read(uri: &str) -> Result<Resource> {
+        let (site, path) = site(uri);
+        site.resource(&path)
+    }
+
+    #[test]
+    fn the_account_stands_in_the_path_or_in_the_host() {
+        for (uri, account, base, secondary) in [
+            ("http://127.0.0.1:10002/dev/Tables", "dev", "http://127.0.0.1:10002/dev", false),
+            ("http://127.0.0.1:10002/dev-secondary/T()", "dev", "http://127.0.0.1:10002/dev-secondary", true),
+            ("http://dev.table.localhost:10002/T()", "dev", "http://dev.table.localhost:10002", false),
+            ("https://x-secondary.table.core.windows.net/", "x", "https://x-secondary.table.core.windows.net", true),
+        ] {
+            let (site, path) = site(uri);
+            assert_eq!((&*site.account, &*site.base, site.is_secondary), (account, base, secondary));
+            assert!(site.resource(&path).is_ok());
+        }
+        assert_eq!(Site::of(&"/dev/Tables".parse().unwrap()).unwrap_err(), Refusal::NO_HOST);
+        assert_eq!(Site::of(&"http://localhost/".parse().unwrap()).unwrap_err(), Refusal::INVALID_URI);
+    }
+
+    #[test]
+    fn resources_are_read_raw_and_encoded() {
+        let entity = |p: &str, r: &str| Ok(Resource::Entity("t".into(), RowId::new(p, r)));
+        for (path, expected) in [
+            ("", Ok(Resource::Service)),
+            ("$batch", Ok(Resource::Batch)),
+            ("Tables", Ok(Resource::Tables)),
+            ("Tables()", Ok(Resource::Tables)),
+            ("Tables('x')", Ok(Resource::Table("x".into()))),
+            ("Tables(%27x%27)", Ok(Resource::Table("x".into()))),
+            ("t", Ok(Resource::Entities("t".into()))),
+            ("t()", Ok(Resource::Entities("t".into()))),
+            ("t(PartitionKey='a',RowKey='b')", entity("a", "b")),
+            ("t(RowKey=%27b%27,%20PartitionKey=%27a%27)", entity("a", "b")),
+            ("t%28PartitionKey%3D%27a%27%2CRowKey%3D%27b%27%29", entity("a", "b")),
+            ("t(PartitionKey='',RowKey='')", entity("", "")),
+            ("t(PartitionKey='it''s',RowKey='100%25+%F0%9F%98%80,)(')", entity("it's", "100%+😀,)(")),
+            ("t(PartitionKey='a%2Fb',RowKey='')", entity("a/b", "")),
+            ("t('x')", Err(Refusal::number_of_keys("dev", "t"))),
+            ("t(PartitionKey='x')", Err(Refusal::number_of_keys("dev", "t"))),
+            ("t(PartitionKey='x',Other='y')", Err(Refusal::INVALID_INPUT)),
+            ("t(PartitionKey=1,RowKey='y')", Err(Refusal::INVALID_INPUT)),
+            ("t(PartitionKey='x',RowKey='y',)", Err(Refusal::INVALID_INPUT)),
+            ("t(PartitionKey='x'RowKey='y')", Err(Refusal::INVALID_INPUT)),
+            ("t(PartitionKey='x',RowKey='y)", Err(Refusal::INVALID_INPUT)),
+            ("t(PartitionKey='x',RowKey='y'", Err(Refusal::INVALID_URI)),
+            ("a/b", Err(Refusal::INVALID_URI)),
+            ("%ff", Err(Refusal::INVALID_URI)),
+            ("()", Err(Refusal::INVALID_URI)),
+        ] {
+            assert_eq!(read(&format!("http://localhost/dev/{path}")), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_batch_may_leave_the_account_out() {
+        let (site, _) = site("http://localhost/dev/$batch");
+        for path in ["/dev/t()", "/t()", "t()"] {
+            assert_eq!(site.resource(path), Ok(Resource::Entities("t".into())), "{path}");
+        }
+        assert_eq!(site.resource("/dev"), Ok(Resource::Service));
+        assert_eq!(site.resource("/developers"), Ok(Resource::Entities("developers".into())));
+    }
+}

@@ -1,0 +1,207 @@
+//! Entity group transactions: several changes as one, or a single query in a batch's clothes.
+//!
+//! Owns the rules of a batch and the multipart answer. The text of requests is read by `codec/multipart.rs`, each
+//! operation by `call.rs`; that all changes are made or none is `store.rs`.
+//! Not confirmed: the index and text for more than 100 changes, the form of the refusal of a second change set, the
+//! codes for a query among other parts and for a batch that cannot be read (400 InvalidInput).
+//!
+//! Source: REST "Performing entity group transactions"; recorded requests and answers of several SDKs.
+
+use std::borrow::Cow;
+
+use crate::codec::multipart::{self, Message};
+use crate::emulator::address::{Resource, Site};
+use crate::emulator::answer::{Answer, Trace};
+use crate::emulator::call::{Call, Headers, Request, Verb};
+use crate::emulator::entities;
+use crate::emulator::query;
+use crate::emulator::refusal::{Refusal, Result};
+use crate::emulator::store::{Change, Store};
+use crate::model::guid::Guid;
+use crate::protocol::batch::MAX_BATCH_OPERATIONS;
+
+/// What a part that holds an HTTP message begins with.
+const HTTP_PART: &str = "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n";
+
+/// `POST /$batch`.
+pub(crate) fn run(
+    store: &mut Store,
+    site: &Site,
+    request: &Request<'_>,
+    page_size: usize,
+    trace: &Trace,
+) -> Result<Answer> {
+    let content_type = request.headers.header("content-type").unwrap_or_default();
+    let parts = parts(request.body, &content_type)?;
+    let (boundary, inner) = (format!("batchresponse_{}", Guid::random()), format!("changesetresponse_{}", Guid::random()));
+    let mut out = Vec::new();
+    match parts.as_slice() {
+        [] => return Err(Refusal::INVALID_INPUT),
+        [only] if !is_change_set(only) => {
+            let answer = lone_query(store, site, only, page_size, trace)?;
+            out.extend_from_slice(format!("--{boundary}\r\n{HTTP_PART}").as_bytes());
+            answer.write_part(&mut out, None);
+        }
+        [first, further @ ..] if is_change_set(first) => {
+            let answers = change_set(store, site, first, trace)?;
+            write_change_set(&mut out, &boundary, &inner, &answers);
+            for _ in further {
+                // The first is executed, all others are refused (documented).
+                let (level, _) = request.error_form();
+                let refused = (Answer::refusal(&Refusal::INVALID_INPUT, level, trace), None);
+                write_change_set(&mut out, &boundary, &inner, &[refused]);
+            }
+        }
+        _ => return Err(Refusal::INVALID_INPUT),
+    }
+    out.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
+    Ok(Answer::new(202, out, format!("multipart/mixed; boundary={boundary}")))
+}
+
+type AnswerPart = (Answer, Option<String>);
+
+fn write_change_set(out: &mut Vec<u8>, boundary: &str, inner: &str, answers: &[AnswerPart]) {
+    let head = format!("--{boundary}\r\nContent-Type: multipart/mixed; boundary={inner}\r\n\r\n");
+    out.extend_from_slice(head.as_bytes());
+    for (answer, content_id) in answers {
+        out.extend_from_slice(format!("--{inner}\r\n{HTTP_PART}").as_bytes());
+        answer.write_part(out, content_id.as_deref());
+    }
+    out.extend_from_slice(format!("--{inner}--\r\n").as_bytes());
+}
+
+fn is_change_set(part: &Message<'_>) -> bool {
+    Message::header(part, "content-type").is_some_and(|value| value.to_ascii_lowercase().starts_with("multipart/mixed"))
+}
+
+fn parts<'a>(body: &'a [u8], content_type: &str) -> Result<Vec<Message<'a>>> {
+    let boundary = multipart::boundary(content_type).map_err(|_| Refusal::INVALID_INPUT)?;
+    multipart::parts(body, boundary).map_err(|_| Refusal::INVALID_INPUT)
+}
+
+/// The request line and headers of a part.
+fn request<'a>(message: &'a Message<'a>) -> Option<Request<'a>> {
+    let mut words = message.start_line.split_ascii_whitespace();
+    let (method, uri) = (words.next()?, words.next()?);
+    // Absolute addresses and bare paths are both taken (recorded).
+    let path = match uri.split_once("://") {
+        Some((_, rest)) => &rest[rest.find('/')?..],
+        None => uri,
+    };
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    Some(Request { method, path, query, headers: message, body: message.body })
+}
+
+/// The changes of a change set, made: an answer for each, or a single one that says which failed.
+fn change_set(store: &mut Store, site: &Site, part: &Message<'_>, trace: &Trace) -> Result<Vec<AnswerPart>> {
+    let content_type = Message::header(part, "content-type").unwrap_or_default();
+    let boundary = multipart::boundary(content_type).map_err(|_| Refusal::INVALID_INPUT)?;
+    let body = with_line_ends(part.body, boundary);
+    let parts = parts(&body, content_type)?;
+    let messages: Vec<Message<'_>> = parts
+        .iter()
+        .map(|part| multipart::http_message(part.body).map_err(|_| Refusal::INVALID_INPUT))
+        .collect::<Result<_>>()?;
+    let requests: Vec<Request<'_>> =
+        messages.iter().map(|message| request(message).ok_or(Refusal::INVALID_INPUT)).collect::<Result<_>>()?;
+    // SDKs write it before or behind the request line.
+    let content_id = |index: usize| {
+        let id = messages.get(index).and_then(|message| Message::header(message, "content-id"));
+        id.or_else(|| parts.get(index).and_then(|part| Message::header(part, "content-id"))).map(str::to_owned)
+    };
+    match apply(store, site, &requests) {
+        Ok(answers) => Ok(answers.into_iter().enumerate().map(|(n, answer)| (answer, content_id(n))).collect()),
+        Err((index, refusal)) => {
+            let (level, prefer) = requests.get(index).ok_or(Refusal::INVALID_INPUT)?.error_form();
+            let answer = Answer::refusal(&refusal.at_index(index), level, trace);
+            Ok(vec![(Answer { prefer, ..answer }, content_id(index))])
+        }
+    }
+}
+
+fn apply(
+    store: &mut Store,
+    site: &Site,
+    requests: &[Request<'_>],
+) -> std::result::Result<Vec<Answer>, (usize, Refusal)> {
+    if requests.len() > MAX_BATCH_OPERATIONS {
+        return Err((MAX_BATCH_OPERATIONS - 1, Refusal::TOO_MANY_CHANGES));
+    }
+    let calls: Vec<Call<'_>> = requests
+        .iter()
+        .enumerate()
+        .map(|(index, request)| Call::parse(site, request).map_err(|refusal| (index, refusal)))
+        .collect::<std::result::Result<_, _>>()?;
+    let mut first_table: Option<&str> = None;
+    let mut changes: Vec<Change> = Vec::with_capacity(calls.len());
+    for (index, call) in calls.iter().enumerate() {
+        let (table, change) = read_change(call).map_err(|refusal| (index, refusal))?;
+        let is_same_table = first_table.get_or_insert(table).eq_ignore_ascii_case(table);
+        let is_same_partition =
+            changes.first().is_none_or(|first| first.id.partition_key == change.id.partition_key);
+        if !is_same_table || !is_same_partition {
+            return Err((index, Refusal::DIFFERENT_PARTITIONS));
+        }
+        if changes.iter().any(|earlier| earlier.id == change.id) {
+            return Err((index, Refusal::DUPLICATE_ROW));
+        }
+        changes.push(change);
+    }
+    let Some(table) = first_table else { return Ok(Vec::new()) };
+    let applied = store.apply(&site.account, table, changes)?;
+    let answers = calls.iter().zip(applied).enumerate().map(|(index, (call, applied))| {
+        entities::written(store, call, table, applied).map_err(|refusal| (index, refusal))
+    });
+    answers.collect()
+}
+
+fn read_change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
+    // A query stands outside of change sets (documented).
+    if call.verb == Verb::Get { Err(Refusal::INVALID_INPUT) } else { entities::change(call) }
+}
+
+/// The query that is the only part of a batch.
+fn lone_query(
+    store: &Store,
+    site: &Site,
+    part: &Message<'_>,
+    page_size: usize,
+    trace: &Trace,
+) -> Result<Answer> {
+    let message = multipart::http_message(part.body).map_err(|_| Refusal::INVALID_INPUT)?;
+    let request = request(&message).ok_or(Refusal::INVALID_INPUT)?;
+    let outcome = Call::parse(site, &request).and_then(|call| match (call.verb, &call.resource) {
+        (Verb::Get, Resource::Entity(table, id)) => entities::get(store, &call, table, id),
+        (Verb::Get, Resource::Entities(table)) => query::page(store, &call, table, page_size),
+        _ => Err(Refusal::INVALID_INPUT),
+    });
+    Ok(outcome.unwrap_or_else(|refusal| {
+        let (level, _) = request.error_form();
+        // Here the index stands before the text of every refusal (recorded).
+        let refusal = Refusal { message: format!("0:{}", refusal.message).into(), ..refusal };
+        Answer::refusal(&refusal, level, trace)
+    }))
+}
+
+/// The same text with each boundary at the start of a line: one SDK puts none between a body and the next boundary, and
+/// the service takes that (recorded of the C++ SDK).
+fn with_line_ends<'a>(body: &'a [u8], boundary: &str) -> Cow<'a, [u8]> {
+    let delimiter = format!("--{boundary}");
+    let mut fixed = Vec::new();
+    let mut done = 0;
+    let mut from = 0;
+    while let Some(found) = body[from..].windows(delimiter.len()).position(|part| part == delimiter.as_bytes()) {
+        let at = from + found;
+        if at > 0 && body[at - 1] != b'\n' {
+            fixed.extend_from_slice(&body[done..at]);
+            fixed.extend_from_slice(b"\r\n");
+            done = at;
+        }
+        from = at + delimiter.len();
+    }
+    if done == 0 {
+        return Cow::Borrowed(body);
+    }
+    fixed.extend_from_slice(&body[done..]);
+    Cow::Owned(fixed)
+}

@@ -1,0 +1,147 @@
+//! The rows that a filter can reach, seen from its conditions on the keys.
+//!
+//! Saves looking at rows outside, and says where a query ends: behind the last row of the range there is no next page.
+//! Only conditions that all must hold count; any other filter reaches every row.
+
+use std::cmp::Ordering;
+
+use crate::emulator::row::RowId;
+use crate::filter::expression::{Comparison, Expression};
+use crate::model::edm::Edm;
+use crate::model::ordinal;
+
+/// A range of rows, made of a range of partitions and, within a single partition, a range of RowKeys.
+#[derive(Debug, Default)]
+pub(crate) struct KeyRange<'f> {
+    partitions: Limits<'f>,
+    rows: Limits<'f>,
+}
+
+#[derive(Debug, Default)]
+struct Limits<'f> {
+    from: &'f str,
+    to: Option<To<'f>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct To<'f> {
+    key: &'f str,
+    is_inside: bool,
+}
+
+impl<'f> KeyRange<'f> {
+    pub(crate) fn of(filter: Option<&'f Expression>) -> Self {
+        let mut range = Self::default();
+        if let Some(filter) = filter {
+            range.narrow(filter);
+        }
+        range
+    }
+
+    /// The least keys of the range.
+    pub(crate) fn start(&self) -> RowId {
+        RowId::new(self.partitions.from, if self.is_one_partition() { self.rows.from } else { "" })
+    }
+
+    /// Whether a row, and so all behind it, are outside.
+    pub(crate) fn is_past(&self, id: &RowId) -> bool {
+        self.partitions.is_past(&id.partition_key) || self.is_one_partition() && self.rows.is_past(&id.row_key)
+    }
+
+    fn is_one_partition(&self) -> bool {
+        self.partitions.to.is_some_and(|to| to.is_inside && to.key == self.partitions.from)
+    }
+
+    fn narrow(&mut self, filter: &'f Expression) {
+        match filter {
+            Expression::And(all) => all.iter().for_each(|part| self.narrow(part)),
+            Expression::Comparison { name, operator, value: Edm::String(key) } => match &**name {
+                "PartitionKey" => self.partitions.narrow(*operator, key),
+                "RowKey" => self.rows.narrow(*operator, key),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+}
+
+impl<'f> Limits<'f> {
+    fn narrow(&mut self, operator: Comparison, key: &'f str) {
+        if matches!(operator, Comparison::Eq | Comparison::Ge | Comparison::Gt)
+            && ordinal::compare(key, self.from).is_gt()
+        {
+            self.from = key;
+        }
+        if matches!(operator, Comparison::Eq | Comparison::Le | Comparison::Lt) {
+            let is_inside = operator != Comparison::Lt;
+            let is_nearer = self.to.is_none_or(|to| match ordinal::compare(key, to.key) {
+                Ordering::Less => true,
+                Ordering::Equal => !is_inside,
+                Ordering::Greater => false,
+            });
+            if is_nearer {
+                self.to = Some(To { key, is_inside });
+            }
+        }
+    }
+
+    fn is_past(&self, key: &str) -> bool {
+        self.to.is_some_and(|to| match ordinal::compare(key, to.key) {
+            Ordering::Less => false,
+            Ordering::Equal => !to.is_inside,
+            Ordering::Greater => true,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::filter::evaluate::matches;
+    use crate::filter::parse::parse;
+
+    #[test]
+    fn conditions_on_keys_narrow_and_all_others_do_not() {
+        for (filter, start, past) in [
+            ("PartitionKey eq 'b'", ("b", ""), [false, false, true]),
+            ("PartitionKey eq 'b' and RowKey gt '2' and A eq 1", ("b", "2"), [false, false, true]),
+            ("PartitionKey eq 'b' and (RowKey ge '1' and RowKey lt '2')", ("b", "1"), [false, true, true]),
+            ("PartitionKey lt 'b'", ("", ""), [false, true, true]),
+            ("PartitionKey ge 'b' or A eq 1", ("", ""), [false, false, false]),
+            ("RowKey eq '2'", ("", ""), [false, false, false]),
+            ("not (PartitionKey eq 'b')", ("", ""), [false, false, false]),
+        ] {
+            let expression = parse(filter).unwrap();
+            let range = KeyRange::of(Some(&expression));
+            assert_eq!(range.start(), RowId::new(start.0, start.1), "{filter}");
+            let rows = [("a", "9"), ("b", "2"), ("c", "1")].map(|(p, r)| range.is_past(&RowId::new(p, r)));
+            assert_eq!(rows, past, "{filter}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_row_outside_of_the_range_matches(
+            parts in proptest::collection::vec((
+                proptest::sample::select(vec!["PartitionKey", "RowKey"]),
+                proptest::sample::select(vec!["eq", "ne", "gt", "ge", "lt", "le"]),
+                "[a-c]{0,2}",
+            ), 1..5),
+            partition in "[a-c]{0,2}",
+            row in "[a-c]{0,2}",
+        ) {
+            let text: Vec<String> = parts.iter().map(|(name, op, key)| format!("{name} {op} '{key}'")).collect();
+            let expression = parse(&text.join(" and ")).unwrap();
+            let range = KeyRange::of(Some(&expression));
+            let id = RowId::new(partition.as_str(), row.as_str());
+            let property = |name: &str| {
+                Some(Edm::String(if name == "RowKey" { row.as_str() } else { partition.as_str() }.into()))
+            };
+            if matches(&expression, &property) {
+                prop_assert!(id >= range.start() && !range.is_past(&id));
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The way of a request through the service: who asks, what is asked, the answer.
+//!
+//! Owns the order of checks and the table of resources and verbs. Each operation has its own file.
+//! Not offered: properties and statistics of the service, access policies, shared access signatures, tokens.
+//! Not confirmed: what a missing `x-ms-version` does (the client's own version is assumed), which of several faults of
+//! a request is named.
+//!
+//! Source: REST "Table service REST API", "Versioning for Azure Storage".
+
+use bytes::Bytes;
+use http::header::HeaderValue;
+use http::{HeaderMap, Response};
+
+use crate::codec::json::write::MAX_BODY_BYTES;
+use crate::emulator::address::{Resource, Site};
+use crate::emulator::answer::{Answer, Trace};
+use crate::emulator::call::{Call, Request, Verb};
+use crate::emulator::refusal::{Refusal, Result};
+use crate::emulator::store::Store;
+use crate::emulator::{Emulator, auth, batch, entities, query, tables};
+use crate::model::datetime::DateTime;
+use crate::model::guid::Guid;
+use crate::protocol::request::X_MS_VERSION;
+
+/// The versions of the protocol that are taken: from the first with JSON to the newest known. Any date between counts
+/// as one.
+const VERSIONS: std::ops::RangeInclusive<&str> = "2013-08-15"..="2026-06-06";
+/// From this version on a caller's own id is given back unasked.
+const ECHOES_CLIENT_REQUEST_ID: &str = "2019-02-02";
+/// The longest id that is given back.
+///
+/// Source: REST "Delete Entity", header `x-ms-client-request-id`.
+const MAX_CLIENT_REQUEST_ID: usize = 1_024;
+
+/// Answers a request. Never fails: what is wrong is said in the answer.
+pub(crate) fn answer(emulator: &Emulator, request: http::Request<Bytes>) -> Response<Bytes> {
+    let (head, body) = request.into_parts();
+    let trace = Trace::of(&head.headers);
+    let request = Request {
+        method: head.method.as_str(),
+        path: head.uri.path(),
+        query: head.uri.query().unwrap_or_default(),
+        headers: &head.headers,
+        body: &body,
+    };
+    let outcome = Site::of(&head.uri).and_then(|site| {
+        check_version(&trace.version)?;
+        auth::check(&site, emulator.key(&site.account), &head)?;
+        if body.len() > MAX_BODY_BYTES {
+            return Err(Refusal::BODY_TOO_LARGE);
+        }
+        if site.is_secondary && request.method != "GET" {
+            return Err(Refusal::WRITE_TO_SECONDARY);
+        }
+        run(emulator, &site, &request, &trace)
+    });
+    let answer = outcome.unwrap_or_else(|refusal| {
+        let (level, prefer) = request.error_form();
+        Answer { prefer, ..Answer::refusal(&refusal, level, &trace) }
+    });
+    answer.into_response(&trace)
+}
+
+fn run(emulator: &Emulator, site: &Site, request: &Request<'_>, trace: &Trace) -> Result<Answer> {
+    let page_size = emulator.page_size();
+    if site.resource(request.path)? == Resource::Batch {
+        if request.method != "POST" {
+            return Err(Refusal::METHOD_NOT_ALLOWED);
+        }
+        return batch::run(&mut emulator.store(), site, request, page_size, trace);
+    }
+    let call = Call::parse(site, request)?;
+    if call.options.has_component {
+        return Err(Refusal::NOT_IMPLEMENTED);
+    }
+    execute(&mut emulator.store(), &call, page_size)
+}
+
+fn execute(store: &mut Store, call: &Call<'_>, page_size: usize) -> Result<Answer> {
+    match (&call.resource, call.verb) {
+        (Resource::Tables, Verb::Get) => tables::list(store, call, page_size),
+        (Resource::Tables, Verb::Post) => tables::create(store, call),
+        (Resource::Table(table), Verb::Get) => tables::get(store, call, table),
+        (Resource::Table(table), Verb::Delete) => tables::delete(store, call, table),
+        (Resource::Entities(table), Verb::Get) => query::page(store, call, table, page_size),
+        (Resource::Entity(table, id), Verb::Get) => entities::get(store, call, table, id),
+        (Resource::Entities(_) | Resource::Entity(..), _) => entities::write(store, call),
+        (Resource::Service, _) => Err(Refusal::NOT_IMPLEMENTED),
+        (Resource::Batch | Resource::Tables | Resource::Table(_), _) => Err(Refusal::METHOD_NOT_ALLOWED),
+    }
+}
+
+fn check_version(version: &str) -> Result<()> {
+    let is_date = version.len() == 10
+        && version.bytes().enumerate().all(|(n, b)| if n == 4 || n == 7 { b == b'-' } else { b.is_ascii_digit() });
+    if is_date && VERSIONS.contains(&version) { Ok(()) } else { Err(Refusal::INVALID_HEADER_VALUE) }
+}
+
+impl Trace {
+    fn of(headers: &HeaderMap) -> Self {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let version = text("x-ms-version").unwrap_or(X_MS_VERSION).to_owned();
+        let is_wanted = version.as_str() >= ECHOES_CLIENT_REQUEST_ID
+            || text("x-ms-return-client-request-id").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        let is_echoed = |value: &&HeaderValue| {
+            value.len() <= MAX_CLIENT_REQUEST_ID && value.as_bytes().iter().all(u8::is_ascii_graphic)
+        };
+        let client_request_id = headers.get("x-ms-client-request-id").filter(|_| is_wanted).filter(is_echoed).cloned();
+        Self { id: Guid::random(), time: DateTime::now(), version, client_request_id }
+    }
+}

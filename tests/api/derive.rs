@@ -1,0 +1,110 @@
+//! Derived code stays out of the user's way.
+
+/// Nothing of the prelude, and every warning an error.
+mod strict {
+    #![no_implicit_prelude]
+    #![deny(warnings, missing_docs)]
+
+    /// Names that derived code might use itself.
+    #[derive(::azure_table::TableEntity, ::std::clone::Clone, ::std::fmt::Debug, ::std::cmp::PartialEq)]
+    pub struct Strict {
+        /// The partition.
+        #[table(partition_key)]
+        pub key: ::std::string::String,
+        /// The row.
+        #[table(row_key)]
+        pub row: ::std::string::String,
+        /// A keyword.
+        pub r#type: i32,
+        /// Never read by anyone, and its constant neither.
+        pub schema: ::std::option::Option<bool>,
+    }
+
+    #[expect(dead_code, reason = "an item of the user that must not clash")]
+    impl Strict {
+        const SCHEMA_NAME: i32 = 1;
+        fn key(&self) -> i32 {
+            Self::SCHEMA_NAME
+        }
+    }
+}
+
+/// The crate under another name.
+mod renamed {
+    use azure_table as tables;
+
+    #[derive(tables::TableEntity, Clone, Debug, PartialEq)]
+    #[table(crate = "tables", columns = off)]
+    pub(super) struct Renamed {
+        #[table(partition_key)]
+        pub(super) a: String,
+        #[table(row_key)]
+        pub(super) b: u32,
+        pub(super) max: i32,
+    }
+
+    impl Renamed {
+        pub(super) const MAX: i32 = 5;
+    }
+}
+
+use azure_table::{Emulator, ReadEntity, TableEntity, TableOperation, TableServiceClient};
+
+/// Borrowed fields can be written.
+#[derive(TableEntity)]
+struct Borrowed<'a> {
+    #[table(partition_key)]
+    a: &'a str,
+    #[table(row_key)]
+    b: u32,
+    text: &'a str,
+}
+
+/// A type parameter is a field.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(partition_key = "generic", row_key = "{n}")]
+struct Generic<T> {
+    n: u32,
+    value: T,
+}
+
+#[tokio::test]
+async fn strict_renamed_borrowed_and_generic_entities_work() {
+    let service = TableServiceClient::on(Emulator::new());
+    let table = service.table::<strict::Strict>("Things").unwrap();
+    table.create_table().await.unwrap();
+    let strict = strict::Strict { key: "k".into(), row: "r".into(), r#type: 3, schema: None };
+    table.insert(&strict).await.unwrap();
+    let found = table.query().filter(strict::Strict::TYPE.eq(3)).all().await.unwrap();
+    assert_eq!(found, [strict]);
+
+    let renamed = renamed::Renamed { a: "k".into(), b: 1, max: renamed::Renamed::MAX };
+    let table = table.typed::<renamed::Renamed>();
+    table.insert(&renamed).await.unwrap();
+    assert_eq!(table.get(("k", 1)).await.unwrap().unwrap(), renamed);
+
+    let text = String::from("borrowed");
+    table.execute(TableOperation::insert(&Borrowed { a: "k", b: 2, text: &text })).await.unwrap();
+    let dynamic = service.dynamic_table("Things").unwrap().get(("k", "0000000002")).await.unwrap().unwrap();
+    assert_eq!(dynamic.get("text"), Some(&"borrowed".into()));
+
+    let table = table.typed::<Generic<f64>>();
+    let generic = Generic { n: 4, value: 2.5 };
+    table.insert(&generic).await.unwrap();
+    assert_eq!(table.get((4,)).await.unwrap().unwrap(), generic);
+    assert_eq!(table.query().partition(()).filter(Generic::<f64>::VALUE.gt(2.0)).all().await.unwrap(), [generic]);
+}
+
+/// The schema says what is stored.
+#[test]
+fn the_schema_is_a_constant() {
+    let schema = <azure_table_tests::entity::AllTypes as TableEntity>::SCHEMA;
+    assert_eq!(schema.name, "AllTypes");
+    let names: Vec<_> = schema.properties.iter().map(|p| (p.name, p.edm_type.name())).collect();
+    assert_eq!(names[0], ("Text", "Edm.String"));
+    assert_eq!(names[8], ("opt", "Edm.Int64"));
+    assert_eq!(names.len(), 9);
+    // An etag field needs the metadata that carries it.
+    assert_eq!(azure_table_tests::entity::Tracked::METADATA, azure_table::MetadataLevel::Minimal);
+    assert_eq!(azure_table_tests::entity::Post::METADATA, azure_table::MetadataLevel::None);
+}

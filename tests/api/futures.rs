@@ -1,0 +1,121 @@
+//! Builders are futures: they can be spawned, joined and buffered, whatever the entity is.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use azure_table::{Emulator, ReadEntity, Result, Row, TableClient, TableServiceClient};
+use azure_table_tests::entity::Tracked;
+use futures::{StreamExt, TryStreamExt, stream};
+
+fn assert_send_sync<T: Send + Sync + 'static>(value: T) -> T {
+    value
+}
+
+fn assert_send<T: Send + 'static>(value: T) -> T {
+    value
+}
+
+async fn table() -> TableClient<Tracked> {
+    let table = TableServiceClient::on(Emulator::new()).table::<Tracked>("Things").unwrap();
+    table.create_table().await.unwrap();
+    table
+}
+
+#[tokio::test]
+async fn builders_are_spawned_joined_and_buffered() {
+    let table = table().await;
+    let entity = |n| Tracked::new("g", n, "v");
+
+    // The entity is gone before the future runs: the builder owns its request.
+    let insert = {
+        let local = entity(0);
+        table.insert(&local).timeout(Duration::from_secs(5))
+    };
+    tokio::spawn(insert).await.unwrap().unwrap();
+
+    let joined = futures::future::join_all((1..5).map(|n| table.insert(&entity(n)))).await;
+    assert!(joined.into_iter().all(|result| result.is_ok()));
+
+    let read: Vec<_> =
+        stream::iter(0..5).map(|n| table.get(("g", n))).buffered(3).try_collect().await.unwrap();
+    assert_eq!(read.into_iter().flatten().count(), 5);
+
+    stream::iter(0..5).for_each_concurrent(2, |n| {
+        let delete = table.delete(("g", n));
+        async { delete.await.unwrap() }
+    })
+    .await;
+    assert_eq!(tokio::spawn(table.query().all()).await.unwrap().unwrap(), []);
+}
+
+#[tokio::test]
+async fn clients_builders_and_streams_move_between_threads() {
+    let table = assert_send_sync(table().await);
+    assert_send(table.get(("g", 1)));
+    assert_send(table.get(("g", 1)).versioned());
+    assert_send(table.insert(&Tracked::new("g", 1, "v")));
+    assert_send(table.delete(("g", 1)));
+    assert_send(table.create_table_if_not_exists());
+    assert_send(table.batch());
+    assert_send(table.batch().commit());
+    assert_send(table.query());
+    assert_send(table.query().stream());
+    assert_send(table.query().pages());
+    assert_send(table.query().all());
+    assert_send(azure_table::Error::from(std::convert::identity(
+        azure_table::TableName::new("x").unwrap_err(),
+    )));
+}
+
+/// A shape that stays on its thread can be read: the boxed future carries bytes, not entities.
+#[tokio::test]
+async fn a_shape_need_not_be_send() {
+    struct Local(Rc<str>);
+
+    impl ReadEntity for Local {
+        const METADATA: azure_table::MetadataLevel = azure_table::MetadataLevel::None;
+        fn read(row: &Row<'_>) -> Result<Self> {
+            Ok(Self(row.row_key()?.into()))
+        }
+    }
+
+    let table = table().await;
+    table.insert(&Tracked::new("g", 1, "v")).await.unwrap();
+    let locals = table.typed::<Local>();
+    let key = azure_table::Key::from_text("g", "0000000001").unwrap();
+    assert_eq!(&*locals.get(key).await.unwrap().unwrap().0, "0000000001");
+}
+
+/// A service holds many of these: they stay small.
+#[test]
+fn sizes_are_small() {
+    assert_eq!(size_of::<azure_table::Error>(), size_of::<usize>());
+    assert_eq!(size_of::<azure_table::Rejected>(), size_of::<usize>());
+    assert!(size_of::<TableClient<Tracked>>() <= 4 * size_of::<usize>());
+    assert_eq!(size_of::<TableServiceClient>(), size_of::<usize>());
+    assert!(size_of::<azure_table::WriteEntity>() <= 320, "{}", size_of::<azure_table::WriteEntity>());
+    assert!(size_of::<azure_table::EntityStream<Tracked>>() <= 320);
+}
+
+/// A dropped future leaves nothing behind: the stream can be polled again, the next call works.
+#[tokio::test]
+async fn a_stream_is_cancel_safe() {
+    let table = table().await;
+    for n in 0..5 {
+        table.insert(&Tracked::new("g", n, "v")).await.unwrap();
+    }
+    let mut rows = table.query().page_size(2).stream();
+    let mut seen = Vec::new();
+    loop {
+        tokio::select! {
+            biased;
+            () = std::future::ready(()), if seen.len() % 2 == 1 => seen.push(u32::MAX),
+            row = rows.try_next() => match row.unwrap() {
+                Some(row) => seen.push(row.number),
+                None => break,
+            },
+        }
+    }
+    seen.retain(|n| *n != u32::MAX);
+    assert_eq!(seen, [0, 1, 2, 3, 4]);
+}

@@ -1,0 +1,145 @@
+//! Every trait can be implemented by a stranger.
+
+use azure_table::{
+    BoxFuture, Condition, Edm, EdmType, Emulator, EntitySchema, KeyShape, KeyWriter, MetadataLevel, Property,
+    PropertyWriter, ReadEntity, ReadProperty, ReadTableKey, Result, Row, TableEntity, TableKey, TableServiceClient,
+    Transport, TransportError, ValueError, WireValue,
+};
+use bytes::Bytes;
+
+/// A type of another crate, as far as azure-table is concerned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mood {
+    Good,
+    Bad,
+}
+
+impl Property for Mood {
+    type Compared = Self;
+    const EDM_TYPE: EdmType = EdmType::String;
+
+    fn to_edm(&self) -> Result<Option<Edm<'_>>, ValueError> {
+        let text = match self {
+            Self::Good => "good",
+            Self::Bad => "bad",
+        };
+        Ok(Some(Edm::String(text.into())))
+    }
+}
+
+impl ReadProperty for Mood {
+    fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError> {
+        match value.as_str()? {
+            "good" => Ok(Self::Good),
+            "bad" => Ok(Self::Bad),
+            other => Err(ValueError::new(format!("{other:?} is no mood"))),
+        }
+    }
+}
+
+/// Three letters, upper case in the key.
+#[derive(Clone, Debug, PartialEq)]
+struct Station(String);
+
+impl TableKey for Station {
+    fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
+        if self.0.len() != 3 {
+            return Err(ValueError::new(format!("{:?} has not three letters", self.0)));
+        }
+        text.push_str(&self.0.to_uppercase());
+        Ok(())
+    }
+}
+
+impl ReadTableKey for Station {
+    fn read_key(text: &str) -> Result<Self, ValueError> {
+        Ok(Self(text.to_lowercase()))
+    }
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+struct Derived {
+    #[table(partition_key)]
+    station: Station,
+    #[table(row_key)]
+    n: u64,
+    mood: Mood,
+    before: Option<Mood>,
+}
+
+/// An entity written by hand.
+#[derive(Clone, Debug, PartialEq)]
+struct Counter {
+    name: String,
+    value: i64,
+}
+
+impl TableEntity for Counter {
+    type PartitionFields = (String,);
+    type KeyFields = (String, String);
+    const SCHEMA: &'static EntitySchema =
+        &EntitySchema { name: "Counter", key: KeyShape::SIMPLE, properties: &[] };
+
+    fn write_key(&self, key: &mut KeyWriter) -> Result<()> {
+        key.field("counter")?;
+        key.field(&self.name)
+    }
+
+    fn write_properties(&self, properties: &mut PropertyWriter<'_>) -> Result<()> {
+        properties.property("Value", &self.value)
+    }
+
+    fn condition(&self) -> Condition {
+        Condition::Exists
+    }
+}
+
+impl ReadEntity for Counter {
+    const METADATA: MetadataLevel = MetadataLevel::None;
+
+    fn read(row: &Row<'_>) -> Result<Self> {
+        let mut counter = Self { name: row.row_key()?.to_owned(), value: 0 };
+        for property in row.properties() {
+            if property.name() == "Value" {
+                counter.value = property.read()?;
+            }
+        }
+        Ok(counter)
+    }
+}
+
+/// A transport that counts.
+#[derive(Debug)]
+struct Counting(Emulator, std::sync::atomic::AtomicUsize);
+
+impl Transport for Counting {
+    fn send(&self, request: http::Request<Bytes>) -> BoxFuture<'_, Result<http::Response<Bytes>, TransportError>> {
+        self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.0.send(request)
+    }
+}
+
+#[tokio::test]
+async fn own_properties_keys_entities_and_transports_work() {
+    let service = TableServiceClient::on(Counting(Emulator::new(), 0.into()));
+    let derived = service.table::<Derived>("Things").unwrap();
+    derived.create_table().await.unwrap();
+    let entity = Derived { station: Station("zrh".into()), n: 7, mood: Mood::Bad, before: None };
+    derived.insert(&entity).await.unwrap();
+    let read = derived.get((Station("zrh".into()), 7)).await.unwrap().unwrap();
+    assert_eq!(read, entity);
+    let found = derived.query().filter(Derived::MOOD.eq(Mood::Bad) & Derived::STATION.eq(Station("zrh".into())));
+    assert_eq!(found.all().await.unwrap(), [entity.clone()]);
+    let found = derived.query().filter(Derived::BEFORE.eq(Mood::Good)).all().await.unwrap();
+    assert_eq!(found, []);
+    let error = derived.get((Station("zurich".into()), 7)).await.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "get in table Things: PartitionKey, field `station`: \"zurich\" has not three letters"
+    );
+
+    let counters = derived.typed::<Counter>();
+    let counter = Counter { name: "n".into(), value: 1 << 40 };
+    counters.insert(&counter).await.unwrap();
+    assert_eq!(counters.get(&counter).await.unwrap().unwrap(), counter);
+}

@@ -1,0 +1,78 @@
+//! The house stays in order: imports point downwards, files stay small, each says what it owns.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The layers, highest first.
+const LAYERS: [&str; 8] = ["testing", "emulator", "client", "pipeline", "protocol", "filter", "codec", "model"];
+
+/// Lines of a source file, unit tests not counted.
+const MOST_LINES: usize = 400;
+
+fn sources() -> Vec<(PathBuf, String)> {
+    fn walk(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                found.push((path, text));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for krate in ["azure-table", "azure-table-derive"] {
+        walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(krate).join("src"), &mut found);
+    }
+    assert!(found.len() > 40, "the sources were not found");
+    found
+}
+
+/// The text before the unit tests.
+fn code(text: &str) -> &str {
+    text.split("\n#[cfg(test)]\nmod tests").next().unwrap_or(text)
+}
+
+#[test]
+fn imports_point_downwards() {
+    let rank = |layer: &str| LAYERS.iter().position(|l| *l == layer);
+    for (path, text) in sources() {
+        let components: Vec<_> = path.components().map(|c| c.as_os_str().to_string_lossy().into_owned()).collect();
+        let Some(at) = components.iter().rposition(|c| c == "src") else { continue };
+        let Some(own) = rank(components[at + 1].trim_end_matches(".rs")) else { continue };
+        for line in code(&text).lines().filter(|line| !line.trim_start().starts_with("//")) {
+            for path_text in line.split("crate::").skip(1) {
+                let used = path_text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
+                if let Some(used) = rank(used) {
+                    assert!(used >= own, "{}: {} uses {}", path.display(), LAYERS[own], LAYERS[used]);
+                    assert!(
+                        !(LAYERS[own] == "emulator" && LAYERS[used] == "client"),
+                        "{}: the emulator does not know the client",
+                        path.display()
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn files_are_small_and_say_what_they_own() {
+    for (path, text) in sources() {
+        let lines = code(&text).lines().count();
+        assert!(lines <= MOST_LINES, "{}: {lines} lines, the limit is {MOST_LINES}", path.display());
+        assert!(
+            text.starts_with("//!") || text.starts_with("#![doc"),
+            "{}: it does not open with a module comment",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn no_unwrap_hides_behind_an_allowed_lint() {
+    for (path, text) in sources() {
+        assert!(!text.contains("#[allow("), "{}: use #[expect(…, reason = …)]", path.display());
+    }
+}

@@ -1,0 +1,7 @@
+//! The public interface as such: what it can be combined with, how large it is, who depends on whom.
+
+mod derive;
+mod futures;
+mod handwritten;
+mod layers;
+mod secrets;

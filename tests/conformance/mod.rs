@@ -1,0 +1,82 @@
+//! Runs the conformance suite of `azure_table_tests` on every backend.
+
+use azure_table_tests::Backend;
+use azure_table_tests::{batches, entities, errors, keys, queries, tables};
+
+/// One test per backend for every function of the suite.
+macro_rules! suite {
+    ($($module:ident: $($test:ident),+;)+) => {
+        mod emulator {
+            use super::*;
+            $($(#[tokio::test]
+            async fn $test() {
+                $module::$test(&Backend::emulator()).await;
+            })+)+
+        }
+
+        mod emulator_over_http {
+            use super::*;
+            $($(#[tokio::test]
+            async fn $test() {
+                $module::$test(&Backend::emulator_over_http().await).await;
+            })+)+
+        }
+
+        mod azurite {
+            use super::*;
+            $($(#[tokio::test]
+            async fn $test() {
+                if let Some(backend) = Backend::azurite() {
+                    $module::$test(&backend).await;
+                }
+            })+)+
+        }
+
+        mod live {
+            use super::*;
+            $($(#[tokio::test]
+            async fn $test() {
+                if let Some(backend) = Backend::live() {
+                    $module::$test(&backend).await;
+                }
+            })+)+
+        }
+    };
+}
+
+suite! {
+    tables:
+        a_table_is_created_once,
+        a_deleted_table_is_not_found,
+        tables_are_listed,
+        a_missing_table_is_not_a_missing_row;
+    entities:
+        every_type_survives,
+        special_doubles_survive,
+        none_is_absence,
+        a_missing_entity_is_none,
+        an_insert_does_not_overwrite,
+        upserts_insert_and_change,
+        a_stale_version_is_refused,
+        an_etag_field_is_the_condition,
+        operations_are_values;
+    keys:
+        awkward_keys_are_addressed_exactly,
+        forbidden_keys_are_refused_here;
+    queries:
+        filters_select,
+        every_type_is_comparable,
+        an_absent_property_matches_nothing,
+        rows_come_in_key_order,
+        pages_join_without_loss,
+        more_than_a_page_is_streamed,
+        queried_rows_are_versioned;
+    batches:
+        a_batch_mixes_operations_and_types,
+        a_failed_batch_applies_nothing,
+        the_first_operation_is_named_as_well,
+        the_rules_of_batches_are_checked_here,
+        large_batches_are_measured_exactly;
+    errors:
+        a_wrong_key_is_unauthenticated;
+}

@@ -1,0 +1,134 @@
+//! Faults under the retry loop: what is repeated, what is not, and what the error says then.
+
+use std::time::Duration;
+
+use azure_table::{DynamicEntity, ErrorKind, Reached, TableClient};
+use azure_table_tests::canned::{Canned, Step};
+
+fn table(canned: &Canned) -> TableClient<DynamicEntity> {
+    canned.service().dynamic_table("Things").unwrap()
+}
+
+fn row() -> DynamicEntity {
+    DynamicEntity::new("p", "r")
+}
+
+fn entity() -> Step {
+    Step::answer(200, &[("etag", "e")], r#"{"PartitionKey":"p","RowKey":"r"}"#)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_is_repeated_until_it_is_answered() {
+    let canned = Canned::new([Step::Fail(Reached::MaybeSent), Step::status(503), Step::Fail(Reached::AnswerCut), entity()]);
+    assert!(table(&canned).get(("p", "r")).await.unwrap().is_some());
+    assert_eq!(canned.sent().len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_gives_up_after_four_attempts() {
+    let canned = Canned::new([503, 500, 503, 503].map(Step::status));
+    let error = table(&canned).get(("p", "r")).await.unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::ServerFault, 4));
+    assert!(!error.may_have_applied());
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_attempt_is_signed_anew_with_the_same_body() {
+    let canned = Canned::new([Step::Fail(Reached::NothingSent), Step::answer(204, &[("etag", "e")], "")]);
+    table(&canned).insert(&row()).await.unwrap();
+    let sent = canned.sent();
+    assert_eq!(sent.len(), 2);
+    assert_eq!(sent[0].body(), sent[1].body());
+    assert!(!sent[1].body().is_empty(), "pains 61: a repeated body must not be empty");
+    for request in &sent {
+        assert!(request.headers().contains_key("authorization") && request.headers().contains_key("x-ms-date"));
+        assert!(request.headers()["authorization"].is_sensitive());
+    }
+}
+
+/// pains 40: a write whose answer is lost is not sent again, and is not called failed without saying so.
+#[tokio::test(start_paused = true)]
+async fn a_lost_write_is_in_doubt_and_not_repeated() {
+    for reached in [Reached::MaybeSent, Reached::AnswerCut] {
+        let canned = Canned::new([Step::Fail(reached)]);
+        let error = table(&canned).insert(&row()).await.unwrap_err();
+        assert_eq!((error.kind(), error.attempts()), (ErrorKind::Connection, 1));
+        assert!(error.may_have_applied());
+    }
+    for (status, in_doubt) in [(500, true), (502, true), (504, true), (408, true), (400, false), (409, false), (501, false)] {
+        let canned = Canned::new([Step::status(status)]);
+        let error = table(&canned).insert(&row()).await.unwrap_err();
+        assert_eq!((error.may_have_applied(), error.attempts()), (in_doubt, 1), "{status}");
+    }
+    let busy = r#"{"odata.error":{"code":"ServerBusy","message":{"lang":"en-US","value":"Busy."}}}"#;
+    let canned = Canned::new([Step::answer(503, &[], busy)]);
+    let error = table(&canned).insert(&row()).await.unwrap_err();
+    assert_eq!((error.kind(), error.may_have_applied()), (ErrorKind::Throttled, false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_is_repeated_when_nothing_was_sent() {
+    let canned = Canned::new([Step::Fail(Reached::NothingSent), Step::Fail(Reached::NothingSent), Step::status(204)]);
+    table(&canned).delete(("p", "r")).await.unwrap();
+    assert_eq!(canned.sent().len(), 3);
+}
+
+/// pains 42: what the service asks for is the least wait.
+#[tokio::test(start_paused = true)]
+async fn the_services_wait_is_honoured() {
+    let started = tokio::time::Instant::now();
+    let canned = Canned::new([
+        Step::answer(503, &[("retry-after", "5")], ""),
+        Step::answer(429, &[("x-ms-retry-after-ms", "2500")], ""),
+        entity(),
+    ]);
+    table(&canned).get(("p", "r")).await.unwrap();
+    assert!(started.elapsed() >= Duration::from_millis(7_500), "{:?}", started.elapsed());
+}
+
+/// pains 60: a total time ends attempts and waits alike.
+#[tokio::test(start_paused = true)]
+async fn a_timeout_is_for_the_whole_call() {
+    let started = tokio::time::Instant::now();
+    let canned = Canned::new([Step::Hang]);
+    let error = table(&canned).get(("p", "r")).timeout(Duration::from_secs(2)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert!(error.to_string().contains("no answer within 2s"), "{error}");
+    assert_eq!(started.elapsed().as_secs(), 2);
+
+    let canned = Canned::new([Step::answer(503, &[("retry-after", "60")], "")]);
+    let error = table(&canned).get(("p", "r")).timeout(Duration::from_secs(2)).await.unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::ServerFault, 1));
+
+    let canned = Canned::new([Step::Hang]);
+    let error = table(&canned).insert(&row()).timeout(Duration::from_secs(1)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert!(error.may_have_applied(), "the write may be on its way");
+}
+
+/// The service may work on a write for 30 s: an attempt is not given up before.
+#[tokio::test(start_paused = true)]
+async fn an_attempt_has_longer_than_the_service_may_work() {
+    let started = tokio::time::Instant::now();
+    let canned = Canned::new([Step::Hang]);
+    let error = table(&canned).insert(&row()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert!(started.elapsed() > Duration::from_secs(30));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_goes_on_after_a_page_was_repeated() {
+    let page = |rk: &str, more: &[(&str, &str)]| {
+        Step::answer(200, more, &format!(r#"{{"value":[{{"PartitionKey":"p","RowKey":"{rk}"}}]}}"#))
+    };
+    let canned = Canned::new([
+        page("1", &[("x-ms-continuation-nextpartitionkey", "x")]),
+        Step::status(503),
+        Step::Fail(Reached::AnswerCut),
+        page("2", &[]),
+    ]);
+    let rows = table(&canned).query().all().await.unwrap();
+    assert_eq!(rows.iter().map(|row| row.row_key.as_str()).collect::<Vec<_>>(), ["1", "2"]);
+    let sent = canned.sent();
+    assert_eq!(sent[1].uri(), sent[3].uri());
+}

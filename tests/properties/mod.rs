@@ -1,0 +1,5 @@
+//! Properties that hold for all values, checked on many random ones.
+
+mod entities;
+mod filters;
+mod keys;

@@ -1,0 +1,88 @@
+//! Where the suite runs.
+
+use azure_table::{Emulator, EmulatorServer, TableClient, TableServiceClient};
+
+/// A connection string of a running Azurite; `tests/azurite/run` sets it.
+pub const AZURITE: &str = "AZURE_TABLE_TEST_AZURITE";
+/// When set, a missing Azurite is a failure.
+pub const REQUIRE_AZURITE: &str = "AZURE_TABLE_REQUIRE_AZURITE";
+/// A connection string of a live account. The suite makes and drops tables named `t…` there.
+pub const LIVE: &str = "AZURE_TABLE_TEST_LIVE";
+
+/// A service that the suite talks to.
+#[derive(Debug)]
+pub struct Backend {
+    name: &'static str,
+    service: TableServiceClient,
+    /// Keeps the server of the emulator alive.
+    _server: Option<azure_table::emulator::RunningServer>,
+}
+
+impl Backend {
+    /// A fresh emulator in this process.
+    pub fn emulator() -> Self {
+        Self { name: "emulator", service: TableServiceClient::on(Emulator::new()), _server: None }
+    }
+
+    /// A fresh emulator on a port of this machine.
+    ///
+    /// # Panics
+    /// No port can be had.
+    pub async fn emulator_over_http() -> Self {
+        let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
+        let service = TableServiceClient::from_connection_string(&server.connection_string()).unwrap();
+        Self { name: "emulator over HTTP", service, _server: Some(server.spawn()) }
+    }
+
+    /// The Azurite that the environment names, or `None`, after saying so.
+    ///
+    /// # Panics
+    /// None is named though one is required.
+    pub fn azurite() -> Option<Self> {
+        let backend = Self::named("Azurite", AZURITE);
+        assert!(
+            backend.is_some() || std::env::var_os(REQUIRE_AZURITE).is_none(),
+            "{REQUIRE_AZURITE} is set, but {AZURITE} is not: start the tests with tests/azurite/run"
+        );
+        backend
+    }
+
+    /// The live account that the environment names, or `None`, after saying so.
+    pub fn live() -> Option<Self> {
+        Self::named("live account", LIVE)
+    }
+
+    fn named(name: &'static str, variable: &str) -> Option<Self> {
+        let Ok(connection_string) = std::env::var(variable) else {
+            println!("skipped on {name}: {variable} is not set");
+            return None;
+        };
+        let service = TableServiceClient::from_connection_string(&connection_string).unwrap();
+        Some(Self { name, service, _server: None })
+    }
+
+    /// The client of its account.
+    pub fn service(&self) -> &TableServiceClient {
+        &self.service
+    }
+
+    /// A name for messages.
+    pub fn name(&self) -> &str {
+        self.name
+    }
+
+    /// A name that no other test uses.
+    pub fn fresh_name(&self) -> String {
+        format!("t{}", azure_table::Guid::random().to_string().replace('-', ""))
+    }
+
+    /// A new, empty table.
+    ///
+    /// # Panics
+    /// It cannot be made.
+    pub async fn fresh_table<E>(&self) -> TableClient<E> {
+        let table = self.service.table::<E>(self.fresh_name()).unwrap();
+        table.create_table().await.unwrap();
+        table
+    }
+}

@@ -1,0 +1,127 @@
+//! Entity group transactions: all or nothing.
+
+use azure_table::{BatchRule, DynamicEntity, ErrorKind, OperationKind, TableOperation};
+
+use crate::Backend;
+use crate::entity::{AllTypes, Tracked};
+
+/// All kinds of writes in one batch, each with its result.
+pub async fn a_batch_mixes_operations_and_types(backend: &Backend) {
+    let table = backend.fresh_table::<Tracked>().await;
+    for number in 0..3 {
+        table.insert(&Tracked::new("g", number, "old")).await.unwrap();
+    }
+    let before = table.get(("g", 0)).versioned().await.unwrap().unwrap();
+    let mut batch = table.batch();
+    batch
+        .replace(&before)
+        .unwrap()
+        .merge(&Tracked { version: Some(table.get(("g", 1)).versioned().await.unwrap().unwrap().etag), ..Tracked::new("g", 1, "merged") })
+        .unwrap()
+        .delete(("g", 2))
+        .unwrap()
+        .insert(&Tracked::new("g", 3, "new"))
+        .unwrap()
+        .insert_or_replace(&Tracked::new("g", 4, "new"))
+        .unwrap()
+        .insert_or_merge(&Tracked::new("g", 5, "new"))
+        .unwrap()
+        .add(TableOperation::insert(&AllTypes::sample("g", "x")))
+        .unwrap();
+    assert_eq!((batch.len(), batch.remaining()), (7, 93));
+    let results = batch.commit().await.unwrap();
+    assert_eq!(results.len(), 7);
+    assert_eq!(results[2].kind(), OperationKind::Delete);
+    for (n, result) in results.iter().enumerate() {
+        assert_eq!(result.etag().is_some(), n != 2, "{n}");
+        assert!((200..300).contains(&result.status()));
+    }
+    let after = table.get(("g", 0)).versioned().await.unwrap().unwrap();
+    assert_eq!(Some(&after.etag), results[0].etag());
+    assert_eq!(table.get(("g", 1)).await.unwrap().unwrap().value, "merged");
+    assert_eq!(table.get(("g", 2)).await.unwrap(), None);
+    assert_eq!(table.typed::<AllTypes>().get(("g", "x")).await.unwrap().unwrap(), AllTypes::sample("g", "x"));
+    table.delete_table().await.unwrap();
+}
+
+/// When one operation fails nothing is applied, and the error names it.
+pub async fn a_failed_batch_applies_nothing(backend: &Backend) {
+    let table = backend.fresh_table::<Tracked>().await;
+    table.insert(&Tracked::new("g", 2, "there")).await.unwrap();
+    let mut batch = table.batch();
+    for number in 0..4 {
+        batch.insert(&Tracked::new("g", number, "new")).unwrap();
+    }
+    let error = batch.commit().await.unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::AlreadyExists, Some("EntityAlreadyExists")));
+    assert_eq!((error.status(), error.batch_index()), (Some(409), Some(2)));
+    assert_eq!(error.entity(), Some(("g", "0000000002")));
+    assert!(!error.may_have_applied());
+    let rows = table.query().all().await.unwrap();
+    assert_eq!(rows.iter().map(|row| row.value.as_str()).collect::<Vec<_>>(), ["there"]);
+    table.delete_table().await.unwrap();
+}
+
+/// A failing first operation is named too, though the service gives no index for it.
+pub async fn the_first_operation_is_named_as_well(backend: &Backend) {
+    let table = backend.fresh_table::<Tracked>().await;
+    let mut batch = table.batch();
+    batch.delete(("g", 1)).unwrap().insert(&Tracked::new("g", 2, "new")).unwrap();
+    let error = batch.commit().await.unwrap_err();
+    assert_eq!((error.kind(), error.batch_index()), (ErrorKind::NotFound, Some(0)));
+
+    table.insert(&Tracked::new("g", 1, "v")).await.unwrap();
+    let stale = table.get(("g", 1)).versioned().await.unwrap().unwrap();
+    table.replace(&stale).await.unwrap();
+    let mut batch = table.batch();
+    batch.insert(&Tracked::new("g", 3, "new")).unwrap().replace(&stale).unwrap();
+    let error = batch.commit().await.unwrap_err();
+    assert_eq!((error.kind(), error.batch_index()), (ErrorKind::ConditionNotMet, Some(1)));
+    assert_eq!(table.get(("g", 3)).await.unwrap(), None);
+    table.delete_table().await.unwrap();
+}
+
+/// A hundred operations go; the hundred-and-first, another partition and the same row again come back.
+pub async fn the_rules_of_batches_are_checked_here(backend: &Backend) {
+    let table = backend.fresh_table::<Tracked>().await;
+    let mut batch = table.batch();
+    for number in 0..99 {
+        batch.insert(&Tracked::new("g", number, "v")).unwrap();
+    }
+    let other = batch.insert(&Tracked::new("h", 99, "v")).unwrap_err();
+    assert_eq!((other.rule(), other.index()), (BatchRule::OnePartition, 99));
+    let twice = batch.delete(("g", 5)).unwrap_err();
+    assert_eq!(twice.rule(), BatchRule::EachRowOnce);
+    batch.insert(&Tracked::new("g", 99, "v")).unwrap();
+    let full = batch.insert(&Tracked::new("g", 100, "v")).unwrap_err();
+    assert_eq!(full.rule(), BatchRule::Operations);
+    assert!(full.to_string().contains("limit is 100"), "{full}");
+    let mut next = table.batch();
+    next.add(full.into_operation().unwrap()).unwrap();
+    assert_eq!(batch.commit().await.unwrap().len(), 100);
+    assert_eq!(next.commit().await.unwrap().len(), 1);
+    assert_eq!(table.query().all().await.unwrap().len(), 101);
+
+    let empty = table.batch().commit().await.unwrap_err();
+    assert_eq!(empty.kind(), ErrorKind::InvalidInput);
+    table.delete_table().await.unwrap();
+}
+
+/// A batch over 4 MiB is refused before it is sent; one just below goes.
+pub async fn large_batches_are_measured_exactly(backend: &Backend) {
+    let table = backend.fresh_table::<DynamicEntity>().await;
+    let mut batch = table.batch();
+    let row = |n: u32| {
+        let mut entity = DynamicEntity::new("p", n.to_string());
+        for part in 0..10 {
+            entity.insert(format!("P{part}"), "x".repeat(30_000).as_str());
+        }
+        entity
+    };
+    let rejected = (0..100).find_map(|n| batch.insert(&row(n)).err()).unwrap();
+    assert_eq!(rejected.rule(), BatchRule::Bytes);
+    assert_eq!(rejected.index(), 13);
+    assert!(rejected.to_string().contains("the limit is 4194304"), "{rejected}");
+    assert_eq!(batch.commit().await.unwrap().len(), 13);
+    table.delete_table().await.unwrap();
+}

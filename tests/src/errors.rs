@@ -1,0 +1,38 @@
+//! Refusals that every backend gives.
+
+use azure_table::{DynamicEntity, ErrorKind, TableServiceClient};
+
+use crate::Backend;
+
+/// A key that is base64 and wrong.
+const WRONG_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+Pw==";
+
+/// A wrong account key is one clear line, and no part of the key is in it.
+pub async fn a_wrong_key_is_unauthenticated(backend: &Backend) {
+    let service = backend.service();
+    if !service.endpoint().starts_with("http://127.0.0.1") {
+        return;
+    }
+    let connection_string = format!(
+        "AccountName={};AccountKey={WRONG_KEY};TableEndpoint={}",
+        service.account(),
+        service.endpoint()
+    );
+    // The in-process emulator has no port: its service is asked through the same transport elsewhere.
+    if backend.name() == "emulator" {
+        return;
+    }
+    let table = TableServiceClient::from_connection_string(&connection_string).unwrap().dynamic_table("abc").unwrap();
+    for error in [
+        table.get(("p", "r")).await.unwrap_err(),
+        table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err(),
+        table.query().all().await.unwrap_err(),
+    ] {
+        assert_eq!((error.kind(), error.status()), (ErrorKind::Unauthenticated, Some(403)), "{error}");
+        assert_eq!(error.code(), Some("AuthenticationFailed"));
+        assert!(!error.may_have_applied());
+        let text = format!("{error} {error:?}");
+        assert!(!text.contains("AAECAwQ") && !text.contains("SharedKey "), "{text}");
+        assert_eq!(error.to_string().lines().count(), 1);
+    }
+}

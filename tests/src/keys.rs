@@ -1,0 +1,71 @@
+//! Keys of all kinds, addressed and found.
+
+use azure_table::{Column, DynamicEntity, ErrorKind, Key};
+
+use crate::Backend;
+
+/// Keys that other clients have trouble with.
+pub const AWKWARD: &[&str] = &[
+    "",
+    " ",
+    " leading and trailing ",
+    "O'Brien",
+    "''",
+    "a''''b",
+    "100%",
+    "%27",
+    "%2F",
+    "a+b",
+    "a&b=c",
+    "@:;,!$*()[]~^`|<>{}\"",
+    "äöü",
+    "漢字",
+    "😀",
+    "e\u{301}",
+    "..",
+    "null",
+    "PartitionKey='x'",
+];
+
+/// Every awkward key is written, found by point and by query, changed and removed.
+pub async fn awkward_keys_are_addressed_exactly(backend: &Backend) {
+    let table = backend.fresh_table::<DynamicEntity>().await;
+    for key in AWKWARD {
+        // As both keys at once, since both stand in the address.
+        let mut entity = DynamicEntity::new(*key, *key);
+        entity.insert("Key", *key);
+        table.insert(&entity).await.unwrap_or_else(|e| panic!("{key:?}: {e}"));
+        let read = table.get((*key, *key)).await.unwrap().unwrap_or_else(|| panic!("{key:?} was not found"));
+        assert_eq!((&*read.partition_key, &*read.row_key), (*key, *key));
+        let row_key = Column::<DynamicEntity, String>::row_key();
+        let found = table.query().partition(*key).filter(row_key.eq(*key)).all().await.unwrap();
+        assert_eq!(found.len(), 1, "{key:?}");
+        assert_eq!(found[0].properties, entity.properties);
+        entity.insert("More", 1);
+        table.merge(&entity).await.unwrap_or_else(|e| panic!("{key:?}: {e}"));
+        let mut batch = table.batch();
+        batch.replace(&entity).unwrap();
+        batch.commit().await.unwrap_or_else(|e| panic!("{key:?}: {e}"));
+        table.delete((*key, *key)).await.unwrap_or_else(|e| panic!("{key:?}: {e}"));
+    }
+    assert_eq!(table.query().all().await.unwrap(), []);
+    table.delete_table().await.unwrap();
+}
+
+/// What the service forbids is refused before anything is sent.
+pub async fn forbidden_keys_are_refused_here(backend: &Backend) {
+    let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
+    for bad in ["a/b", "a\\b", "a#b", "a?b", "a\tb", "a\u{7f}b", "a\u{9f}b"] {
+        for error in [
+            table.insert(&DynamicEntity::new(bad, "r")).await.unwrap_err(),
+            table.get(("p", bad)).await.unwrap_err(),
+            table.delete(("p", bad)).await.unwrap_err(),
+            Key::<DynamicEntity>::from_text(bad, "r").unwrap_err(),
+        ] {
+            assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
+            assert!(error.to_string().contains("position 1"), "{error}");
+        }
+    }
+    let long = table.get(("p".repeat(1_025), "r")).await.unwrap_err().to_string();
+    assert!(long.contains("1025 UTF-16 units, the limit is 1024"), "{long}");
+}

@@ -1,0 +1,20 @@
+//! The conformance suite: what a Table service does, as seen through the client.
+//!
+//! Every function takes a [`Backend`] and panics where the service behaves otherwise. `tests/conformance` runs all of
+//! them on the in-process emulator, on the emulator over HTTP, on Azurite and on a live account where one is named.
+//! Besides it owns what several test folders share: the entities of the tests and the way to the fixtures.
+
+#![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test says what failed by panicking")]
+
+pub mod backend;
+pub mod batches;
+pub mod canned;
+pub mod entities;
+pub mod entity;
+pub mod errors;
+pub mod fixtures;
+pub mod keys;
+pub mod queries;
+pub mod tables;
+
+pub use backend::Backend;

@@ -1,0 +1,152 @@
+//! Queries: conditions, order, pages.
+
+use azure_table::{Column, DynamicEntity, Filter, TableClient};
+use futures::{StreamExt, TryStreamExt};
+
+use crate::Backend;
+use crate::entity::{AllTypes, Post, Tracked};
+
+async fn numbers(backend: &Backend, rows: u32) -> TableClient<Tracked> {
+    let table = backend.fresh_table::<Tracked>().await;
+    for chunk in (0..rows).collect::<Vec<_>>().chunks(100) {
+        let mut batch = table.batch();
+        for number in chunk {
+            batch.insert(&Tracked::new("g", *number, &format!("v{}", number % 3))).unwrap();
+        }
+        batch.commit().await.unwrap();
+    }
+    table
+}
+
+async fn found(table: &TableClient<Tracked>, filter: Filter<Tracked>) -> Vec<u32> {
+    let rows = table.query().partition("g").filter(filter).all().await.unwrap();
+    rows.into_iter().map(|row| row.number).collect()
+}
+
+/// Comparisons and their combinations select what they say.
+pub async fn filters_select(backend: &Backend) {
+    let table = numbers(backend, 10).await;
+    let number = Tracked::NUMBER;
+    let value = Tracked::VALUE;
+    assert_eq!(found(&table, number.eq(4)).await, [4]);
+    assert_eq!(found(&table, number.lt(2)).await, [0, 1]);
+    assert_eq!(found(&table, number.le(2) & number.ne(1)).await, [0, 2]);
+    assert_eq!(found(&table, number.gt(8) | number.eq(0)).await, [0, 9]);
+    assert_eq!(found(&table, number.between(3, 5)).await, [3, 4, 5]);
+    assert_eq!(found(&table, number.is_in([7, 1])).await, [1, 7]);
+    assert_eq!(found(&table, number.is_in([0_u32; 0])).await, []);
+    assert_eq!(found(&table, value.eq("v1")).await, [1, 4, 7]);
+    assert_eq!(found(&table, !value.eq("v1") & number.le(4)).await, [0, 2, 3]);
+    assert_eq!(found(&table, value.starts_with("v") & number.ge(8)).await, [8, 9]);
+    assert_eq!(found(&table, value.starts_with("v2")).await, [2, 5, 8]);
+    assert_eq!(found(&table, (number.eq(1) | number.eq(2)) & value.eq("v2")).await, [2]);
+    assert_eq!(found(&table, Filter::raw("value eq 'v0' and RowKey lt '0000000005'")).await, [0, 3]);
+    table.delete_table().await.unwrap();
+}
+
+/// Each type is compared with a literal of its own type.
+pub async fn every_type_is_comparable(backend: &Backend) {
+    let table = backend.fresh_table::<AllTypes>().await;
+    let sample = AllTypes::sample("p", "r");
+    table.insert(&sample).await.unwrap();
+    let hits = [
+        AllTypes::TEXT.eq(&sample.text),
+        AllTypes::FLAG.eq(true),
+        AllTypes::SMALL.lt(0),
+        AllTypes::LARGE.eq(i64::MAX),
+        AllTypes::RATIO.between(4.5, 5.5),
+        AllTypes::RATIO.eq(5.0),
+        AllTypes::MOMENT.eq(sample.moment),
+        AllTypes::ID.eq(sample.id),
+        AllTypes::BYTES.eq(&sample.bytes[..]),
+        AllTypes::MAYBE.ge(1 << 40),
+        AllTypes::PARTITION.eq("p") & AllTypes::ROW.starts_with("r"),
+    ];
+    for filter in hits {
+        let misses = !filter.clone();
+        assert_eq!(table.query().filter(filter.clone()).all().await.unwrap().len(), 1, "{filter}");
+        assert_eq!(table.query().filter(misses).all().await.unwrap().len(), 0, "not {filter}");
+    }
+    table.delete_table().await.unwrap();
+}
+
+/// A row without the property matches no comparison with it.
+pub async fn an_absent_property_matches_nothing(backend: &Backend) {
+    let table = backend.fresh_table::<DynamicEntity>().await;
+    let mut with = DynamicEntity::new("p", "with");
+    with.insert("X", 1);
+    table.insert(&with).await.unwrap();
+    table.insert(&DynamicEntity::new("p", "without")).await.unwrap();
+    let x = Column::<DynamicEntity, i32>::property("X");
+    for (filter, rows) in [(x.ne(1), 0), (x.ne(2), 1), (x.lt(5), 1)] {
+        assert_eq!(table.query().filter(filter.clone()).all().await.unwrap().len(), rows, "{filter}");
+    }
+    table.delete_table().await.unwrap();
+}
+
+/// Rows come in the order of their keys; inverted time makes that newest first.
+pub async fn rows_come_in_key_order(backend: &Backend) {
+    let table = backend.fresh_table::<Post>().await;
+    for (minutes, id) in [(1, "b"), (3, "a"), (2, "c"), (1, "a")] {
+        table.insert(&Post::at("ch", minutes, id, minutes as i32)).await.unwrap();
+    }
+    table.insert(&Post::at("other", 9, "z", 9)).await.unwrap();
+    let posts = table.query().partition("ch").all().await.unwrap();
+    let order: Vec<_> = posts.iter().map(|p| (p.rating, p.id.as_str())).collect();
+    assert_eq!(order, [(3, "a"), (2, "c"), (1, "a"), (1, "b")]);
+    let one = table.get(("ch", Post::time(2), "c")).await.unwrap().unwrap();
+    assert_eq!(one, Post::at("ch", 2, "c", 2));
+    assert_eq!(table.query().all().await.unwrap().len(), 5);
+    table.delete_table().await.unwrap();
+}
+
+/// Small pages give the same rows as large ones; a continuation goes on where its page ended.
+pub async fn pages_join_without_loss(backend: &Backend) {
+    let table = numbers(backend, 25).await;
+    let all: Vec<u32> = (0..25).collect();
+
+    let pages: Vec<_> = table.query().partition("g").page_size(10).pages().try_collect().await.unwrap();
+    assert_eq!(pages.iter().map(|p| p.items().len()).sum::<usize>(), 25);
+    assert!(pages.len() >= 3 && pages.iter().all(|p| p.items().len() <= 10), "{} pages", pages.len());
+    assert!(pages.last().unwrap().continuation().is_none());
+
+    let text = serde_json::to_string(pages[0].continuation().unwrap()).unwrap();
+    let rest = table.query().partition("g").page_size(10).resume_from(serde_json::from_str(&text).unwrap());
+    let mut numbers: Vec<_> = pages[0].items().iter().map(|row| row.number).collect();
+    let mut rows = rest.stream();
+    while let Some(row) = rows.try_next().await.unwrap() {
+        numbers.push(row.number);
+    }
+    assert_eq!(numbers, all);
+
+    let limited: Vec<_> =
+        table.query().partition("g").page_size(10).limit(12).stream().map(|row| row.unwrap().number).collect().await;
+    assert_eq!(limited, all[..12]);
+    assert_eq!(table.query().partition("g").first().await.unwrap().unwrap().number, 0);
+    assert_eq!(table.query().partition("g").limit(0).all().await.unwrap(), []);
+    table.delete_table().await.unwrap();
+}
+
+/// More than a thousand rows take more than one page, and none is lost.
+pub async fn more_than_a_page_is_streamed(backend: &Backend) {
+    let table = numbers(backend, 1_100).await;
+    let pages: Vec<_> = table.query().pages().try_collect().await.unwrap();
+    assert!(pages.len() > 1);
+    let rows: Vec<_> = table.query().stream().try_collect().await.unwrap();
+    assert_eq!(rows.iter().map(|row| row.number).collect::<Vec<_>>(), (0..1_100).collect::<Vec<_>>());
+    table.delete_table().await.unwrap();
+}
+
+/// Rows of a query carry their version when asked.
+pub async fn queried_rows_are_versioned(backend: &Backend) {
+    let table = backend.fresh_table::<AllTypes>().await;
+    let sample = AllTypes::sample("p", "r");
+    let etag = table.insert(&sample).await.unwrap();
+    let mut rows = table.query().partition("p").versioned().all().await.unwrap();
+    let mut row = rows.pop().unwrap();
+    assert_eq!((&row.entity, &row.etag), (&sample, &etag));
+    row.small = 1;
+    table.replace(&row).await.unwrap();
+    assert!(table.replace(&row).await.is_err());
+    table.delete_table().await.unwrap();
+}

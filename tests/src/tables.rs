@@ -1,0 +1,45 @@
+//! Tables: made, found, dropped.
+
+use azure_table::{Creation, DynamicEntity, ErrorKind};
+
+use crate::Backend;
+
+/// Making a table a second time is told apart from making it.
+pub async fn a_table_is_created_once(backend: &Backend) {
+    let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
+    assert_eq!(table.create_table_if_not_exists().await.unwrap(), Creation::Created);
+    assert_eq!(table.create_table_if_not_exists().await.unwrap(), Creation::Existed);
+    let again = table.create_table().await.unwrap_err();
+    assert_eq!(again.kind(), ErrorKind::AlreadyExists);
+    assert_eq!((again.status(), again.code()), (Some(409), Some("TableAlreadyExists")));
+    assert_eq!(again.table(), Some(table.name().as_str()));
+    table.delete_table().await.unwrap();
+}
+
+/// A dropped table is gone, and dropping it again is an error.
+pub async fn a_deleted_table_is_not_found(backend: &Backend) {
+    let table = backend.fresh_table::<DynamicEntity>().await;
+    table.delete_table().await.unwrap();
+    assert_eq!(table.delete_table().await.unwrap_err().kind(), ErrorKind::NotFound);
+    let gone = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+    assert_eq!((gone.kind(), gone.code()), (ErrorKind::NotFound, Some("TableNotFound")));
+    assert!(!gone.may_have_applied());
+}
+
+/// The list has every table.
+pub async fn tables_are_listed(backend: &Backend) {
+    let tables = [backend.fresh_table::<DynamicEntity>().await, backend.fresh_table::<DynamicEntity>().await];
+    let listed = backend.service().list_tables().await.unwrap();
+    for table in &tables {
+        assert!(listed.iter().any(|name| name == table.name().as_str()), "{listed:?}");
+        table.delete_table().await.unwrap();
+    }
+}
+
+/// Reading from a table that does not exist is an error, not the absence of a row.
+pub async fn a_missing_table_is_not_a_missing_row(backend: &Backend) {
+    let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
+    let error = table.query().all().await.unwrap_err();
+    assert_eq!((error.kind(), error.status()), (ErrorKind::NotFound, Some(404)));
+    assert_eq!(error.operation(), Some("query"));
+}

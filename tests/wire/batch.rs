@@ -1,0 +1,130 @@
+//! The request of an entity group transaction, and the answers that services give to it.
+
+use azure_table::{DynamicEntity, ErrorKind};
+use wiremock::ResponseTemplate;
+
+use super::server::{Server, body, headers, line};
+
+fn answer(parts: &str) -> ResponseTemplate {
+    ResponseTemplate::new(202).set_body_raw(
+        format!(
+            "--batchresponse_1\r\nContent-Type: multipart/mixed; boundary=changesetresponse_2\r\n\r\n{parts}\
+             --changesetresponse_2--\r\n--batchresponse_1--\r\n"
+        ),
+        "multipart/mixed; boundary=batchresponse_1",
+    )
+}
+
+fn part(head: &str, body: &str) -> String {
+    format!(
+        "--changesetresponse_2\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n\
+         HTTP/1.1 {head}\r\n\r\n{body}\r\n"
+    )
+}
+
+#[tokio::test]
+async fn a_batch_is_one_request_with_crlf_and_absolute_addresses() {
+    let parts = part("204 No Content\r\nETag: W/\"1\"", "") + &part("204 No Content", "");
+    let server = Server::answering(answer(&parts)).await;
+    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let mut batch = table.batch();
+    batch.insert(&DynamicEntity::new("p", "1")).unwrap().delete(("p", "2")).unwrap();
+    let results = batch.commit().await.unwrap();
+    assert_eq!(results[0].etag().unwrap().as_str(), "W/\"1\"");
+    assert_eq!(results[1].etag(), None);
+
+    let request = server.only_request().await;
+    assert_eq!(line(&request), "POST /acct/$batch");
+    let content_type = request.headers["content-type"].to_str().unwrap();
+    let boundary = content_type.strip_prefix("multipart/mixed; boundary=").unwrap();
+    let change_set = body(&request).lines().nth(1).unwrap().split("boundary=").nth(1).unwrap();
+    assert_eq!(headers(&request).len(), 4);
+    let expected = "--BATCH\n\
+        Content-Type: multipart/mixed; boundary=CHANGES\n\
+        \n\
+        --CHANGES\n\
+        Content-Type: application/http\n\
+        Content-Transfer-Encoding: binary\n\
+        \n\
+        POST URI/acct/Things HTTP/1.1\n\
+        Accept: application/json;odata=nometadata\n\
+        DataServiceVersion: 3.0\n\
+        Content-Type: application/json\n\
+        Prefer: return-no-content\n\
+        \n\
+        {\"PartitionKey\":\"p\",\"RowKey\":\"1\"}\n\
+        --CHANGES\n\
+        Content-Type: application/http\n\
+        Content-Transfer-Encoding: binary\n\
+        \n\
+        DELETE URI/acct/Things(PartitionKey='p',RowKey='2') HTTP/1.1\n\
+        Accept: application/json;odata=nometadata\n\
+        DataServiceVersion: 3.0\n\
+        If-Match: *\n\
+        \n\
+        \n\
+        --CHANGES--\n\
+        --BATCH--\n";
+    let expected = expected
+        .replace('\n', "\r\n")
+        .replace("BATCH", boundary)
+        .replace("CHANGES", change_set)
+        .replace("URI", &server.uri());
+    assert_eq!(body(&request), expected);
+}
+
+/// pains 4, 5 and 6: the failing operation is named by the message's index, or by the code that has none, or not at all.
+#[tokio::test]
+async fn the_failing_operation_is_named_only_when_it_is_known() {
+    let error = |status: &str, code: &str, message: &str| {
+        let body = format!(r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":"{message}"}}}}}}"#);
+        answer(&part(&format!("{status}\r\nContent-Type: application/json"), &body))
+    };
+    for (answer, index, keys) in [
+        (error("409 Conflict", "EntityAlreadyExists", "1:It exists.\\nRequestId:x\\nTime:y"), Some(1), Some(("p", "1"))),
+        (error("409 Conflict", "EntityAlreadyExists", "It exists.\\nRequestId:x\\nTime:y"), Some(0), Some(("p", "0"))),
+        (error("400 Bad Request", "InvalidInput", "Something is wrong."), None, None),
+    ] {
+        let server = Server::answering(answer).await;
+        let table = server.service().table::<DynamicEntity>("Things").unwrap();
+        let mut batch = table.batch();
+        for n in 0..3 {
+            batch.insert(&DynamicEntity::new("p", n.to_string())).unwrap();
+        }
+        let error = batch.commit().await.unwrap_err();
+        assert_eq!((error.batch_index(), error.entity()), (index, keys));
+        assert!(!error.may_have_applied());
+    }
+}
+
+/// A success that cannot be read must not look like a failure.
+#[tokio::test]
+async fn an_unreadable_answer_leaves_the_batch_in_doubt() {
+    for answer in [
+        ResponseTemplate::new(202).set_body_raw("cut off", "multipart/mixed; boundary=x"),
+        ResponseTemplate::new(202).set_body_string("plain"),
+        answer(&part("204 No Content", "")),
+    ] {
+        let server = Server::answering(answer).await;
+        let table = server.service().table::<DynamicEntity>("Things").unwrap();
+        let mut batch = table.batch();
+        batch.insert(&DynamicEntity::new("p", "1")).unwrap().insert(&DynamicEntity::new("p", "2")).unwrap();
+        let error = batch.commit().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+        assert!(error.may_have_applied());
+        assert!(error.to_string().ends_with("; the write may have been applied"), "{error}");
+    }
+}
+
+/// pains 7: a server fault inside of the 202 is one of the server.
+#[tokio::test]
+async fn an_inner_server_fault_is_one() {
+    let body = r#"{"odata.error":{"code":"InternalError","message":{"lang":"en-US","value":"0:Oops."}}}"#;
+    let server = Server::answering(answer(&part("500 Internal Server Error", body))).await;
+    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let mut batch = table.batch();
+    batch.insert(&DynamicEntity::new("p", "1")).unwrap();
+    let error = batch.commit().await.unwrap_err();
+    assert_eq!((error.kind(), error.status()), (ErrorKind::ServerFault, Some(500)));
+    assert!(error.may_have_applied());
+}

@@ -1,0 +1,121 @@
+//! Requests on single entities.
+
+use azure_table::{DynamicEntity, ETag, TableClient, TableOperation};
+use azure_table_tests::canned::{Canned, Step};
+use azure_table_tests::entity::{AllTypes, Post};
+use wiremock::ResponseTemplate;
+
+use super::server::{Server, body, headers, line};
+
+fn written() -> ResponseTemplate {
+    ResponseTemplate::new(204).insert_header("etag", "W/\"new\"")
+}
+
+#[tokio::test]
+async fn insert_sends_every_type_as_the_service_reads_it() {
+    let server = Server::answering(written()).await;
+    let table = server.service().table::<AllTypes>("Things").unwrap();
+    let etag = table.insert(&AllTypes::sample("p", "r")).await.unwrap();
+    assert_eq!(etag.as_str(), "W/\"new\"");
+    let request = server.only_request().await;
+    assert_eq!(line(&request), "POST /acct/Things");
+    assert_eq!(
+        headers(&request),
+        [
+            "accept: application/json;odata=nometadata",
+            "content-type: application/json",
+            "dataserviceversion: 3.0",
+            "prefer: return-no-content",
+            "x-ms-version: 2019-02-02",
+        ]
+    );
+    assert_eq!(
+        body(&request),
+        concat!(
+            r#"{"PartitionKey":"p","RowKey":"r","Text":"O'Brien said \"ü漢😀\"\u000a\u0009\\","Flag":true,"Small":-7,"#,
+            r#""Large@odata.type":"Edm.Int64","Large":"9223372036854775807","Ratio":5.0,"#,
+            r#""Moment@odata.type":"Edm.DateTime","Moment":"2026-01-02T03:04:05.1234567Z","#,
+            r#""Id@odata.type":"Edm.Guid","Id":"debc44d5-04a9-42ea-ab2f-4e2cb49ff833","#,
+            r#""Bytes@odata.type":"Edm.Binary","Bytes":"AAH+/w==","#,
+            r#""opt@odata.type":"Edm.Int64","opt":"1099511627776"}"#,
+        )
+    );
+}
+
+#[tokio::test]
+async fn each_write_has_its_verb_address_and_condition() {
+    let entity = DynamicEntity::new("O'B", "é");
+    let address = "/acct/Things(PartitionKey='O%27%27B',RowKey='%C3%A9')";
+    let etag = ETag::new("W/\"old\"");
+    let cases: [(TableOperation, &str, Option<&str>); 7] = [
+        (TableOperation::replace(&entity), "PUT", Some("*")),
+        (TableOperation::replace(&entity).if_match(etag.clone()), "PUT", Some("W/\"old\"")),
+        (TableOperation::insert_or_replace(&entity), "PUT", None),
+        (TableOperation::merge(&entity), "PATCH", Some("*")),
+        (TableOperation::insert_or_merge(&entity), "PATCH", None),
+        (TableOperation::delete(&entity), "DELETE", Some("*")),
+        (TableOperation::delete(&entity).if_match(etag), "DELETE", Some("W/\"old\"")),
+    ];
+    for (operation, method, if_match) in cases {
+        let server = Server::answering(written()).await;
+        let table = server.service().table::<DynamicEntity>("Things").unwrap();
+        table.execute(operation).await.unwrap();
+        let request = server.only_request().await;
+        assert_eq!(line(&request), format!("{method} {address}"));
+        assert_eq!(request.headers.get("if-match").map(|v| v.to_str().unwrap()), if_match);
+        assert!(!request.headers.contains_key("prefer"));
+        let sent = if method == "DELETE" { "" } else { r#"{"PartitionKey":"O'B","RowKey":"é"}"# };
+        assert_eq!(body(&request), sent);
+    }
+}
+
+/// pains 9: what is read with its version is written under it, whatever the verb.
+#[tokio::test]
+async fn a_version_that_was_read_is_the_condition() {
+    let entity = r#"{"odata.etag":"W/\"read\"","PartitionKey":"p","RowKey":"r","Timestamp":"2026-01-02T03:04:05Z"}"#;
+    let server = Server::answering_in_turn([
+        ResponseTemplate::new(200).set_body_string(entity),
+        written(),
+        ResponseTemplate::new(204),
+    ])
+    .await;
+    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let mut read = table.get(("p", "r")).versioned().await.unwrap().unwrap();
+    read.etag = table.merge(&read).await.unwrap();
+    table.delete(&read).await.unwrap();
+    let requests = server.requests().await;
+    assert_eq!(requests[0].headers["accept"], "application/json;odata=minimalmetadata");
+    assert_eq!(requests[1].headers["if-match"], "W/\"read\"");
+    assert_eq!(requests[2].headers["if-match"], "W/\"new\"");
+}
+
+#[tokio::test]
+async fn get_asks_for_no_metadata_and_the_whole_entity() {
+    let entity = r#"{"PartitionKey":"ch","RowKey":"2518455071999999999_a","Timestamp":"2026-01-02T03:04:05Z","rating":3}"#;
+    let server = Server::answering(ResponseTemplate::new(200).set_body_string(entity)).await;
+    let posts: TableClient<Post> = server.service().table("Posts").unwrap();
+    let read = posts.get(("ch", Post::time(0), "a")).await.unwrap().unwrap();
+    assert_eq!((read.rating, read.id.as_str()), (3, "a"));
+    let request = server.only_request().await;
+    assert_eq!(line(&request), "GET /acct/Posts(PartitionKey='ch',RowKey='2516903635999999999_a')");
+    assert_eq!(
+        headers(&request),
+        ["accept: application/json;odata=nometadata", "dataserviceversion: 3.0", "x-ms-version: 2019-02-02"]
+    );
+}
+
+/// Cosmos DB takes a merge only as a POST that names it.
+#[tokio::test]
+async fn cosmos_gets_its_merges_through_post() {
+    let canned = Canned::new([Step::answer(204, &[("etag", "e")], "")]);
+    let connection_string = format!(
+        "{};TableEndpoint=https://contoso.table.cosmos.azure.com:443/",
+        azure_table_tests::canned::CONTOSO
+    );
+    let service = azure_table::TableServiceClient::with_transport(&connection_string, canned.clone()).unwrap();
+    service.dynamic_table("Things").unwrap().insert_or_merge(&DynamicEntity::new("p", "r")).await.unwrap();
+    let sent = canned.sent();
+    assert_eq!(sent[0].method(), "POST");
+    assert_eq!(sent[0].headers()["x-http-method"], "MERGE");
+    assert_eq!(sent[0].uri().to_string(), "https://contoso.table.cosmos.azure.com:443/Things(PartitionKey='p',RowKey='r')");
+}

@@ -1,0 +1,8 @@
+//! Exact requests: what stands on the wire for each operation, and what is made of rare answers.
+
+mod answers;
+mod batch;
+mod entity;
+mod query;
+mod server;
+mod table;

@@ -1,0 +1,116 @@
+//! Requests of queries, and the walk over their pages.
+
+use azure_table::{DynamicEntity, ErrorKind, Filter};
+use azure_table_tests::entity::{AllTypes, Post};
+use futures::TryStreamExt;
+use wiremock::ResponseTemplate;
+
+use super::server::{Server, line};
+
+fn page(rows: &[&str], token: &[(&str, &str)]) -> ResponseTemplate {
+    let rows: Vec<_> = rows.iter().map(|rk| format!(r#"{{"PartitionKey":"p","RowKey":"{rk}"}}"#)).collect();
+    let mut page = ResponseTemplate::new(200).set_body_string(format!(r#"{{"value":[{}]}}"#, rows.join(",")));
+    for (half, value) in token {
+        page = page.insert_header(format!("x-ms-continuation-{half}"), *value);
+    }
+    page
+}
+
+#[tokio::test]
+async fn a_query_sends_its_options_encoded_once() {
+    let server = Server::answering(page(&[], &[])).await;
+    let posts = server.service().table::<Post>("Posts").unwrap();
+    posts.query().partition("O'B & co").filter(Post::RATING.ge(3)).page_size(5).all().await.unwrap();
+    assert_eq!(
+        line(&server.only_request().await),
+        "GET /acct/Posts()?$filter=PartitionKey%20eq%20%27O%27%27B%20%26%20co%27%20and%20rating%20ge%203&$top=5"
+    );
+}
+
+#[tokio::test]
+async fn operators_keep_their_grouping() {
+    let filter = (AllTypes::SMALL.eq(1) | AllTypes::SMALL.eq(2)) & !(AllTypes::FLAG.eq(true) & AllTypes::RATIO.lt(1.0));
+    assert_eq!(filter.to_string(), "(Small eq 1 or Small eq 2) and (not (Flag eq true and Ratio lt 1.0))");
+    let both = Filter::<AllTypes>::raw("A eq 1 or B eq 2") & AllTypes::SMALL.eq(1);
+    assert_eq!(both.to_string(), "(A eq 1 or B eq 2) and Small eq 1");
+}
+
+/// pains 33 and 35: a page without rows is not the end, half a token is one, an empty header is none.
+#[tokio::test]
+async fn every_kind_of_page_leads_on() {
+    let server = Server::answering_in_turn([
+        page(&["1"], &[("NextPartitionKey", "1!4!cA--"), ("NextRowKey", "1!4!Mg--")]),
+        page(&[], &[("NextPartitionKey", "half")]),
+        page(&["2"], &[("NextPartitionKey", "half2"), ("NextRowKey", "")]),
+        page(&["3"], &[("NextPartitionKey", ""), ("NextRowKey", "")]),
+    ])
+    .await;
+    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let rows: Vec<_> = table.query().partition("p").stream().try_collect().await.unwrap();
+    assert_eq!(rows.iter().map(|row| row.row_key.as_str()).collect::<Vec<_>>(), ["1", "2", "3"]);
+    let base = "GET /acct/Things()?$filter=PartitionKey%20eq%20%27p%27";
+    let lines: Vec<_> = server.requests().await.iter().map(line).collect();
+    assert_eq!(
+        lines,
+        [
+            base.to_owned(),
+            format!("{base}&NextPartitionKey=1%214%21cA--&NextRowKey=1%214%21Mg--"),
+            format!("{base}&NextPartitionKey=half"),
+            format!("{base}&NextPartitionKey=half2"),
+        ]
+    );
+}
+
+/// pains 32: a limit is over all pages, and when it is reached nothing more is asked for.
+#[tokio::test]
+async fn a_limit_ends_the_requests() {
+    let more = [("NextPartitionKey", "x"), ("NextRowKey", "y")];
+    let server = Server::answering_in_turn([page(&["1", "2"], &more), page(&["3", "4"], &more)]).await;
+    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let rows = table.query().limit(3).page_size(2).all().await.unwrap();
+    assert_eq!(rows.len(), 3);
+    let requests = server.requests().await;
+    assert_eq!(requests.len(), 2);
+    assert!(requests.iter().all(|request| line(request).contains("$top=2")));
+
+    let server = Server::answering(page(&["1"], &more)).await;
+    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    assert!(table.query().first().await.unwrap().is_some());
+    assert!(line(&server.only_request().await).ends_with("?$top=1"));
+}
+
+#[tokio::test]
+async fn nothing_is_sent_for_a_query_that_cannot_work() {
+    let server = Server::answering(page(&[], &[])).await;
+    let posts = server.service().table::<Post>("Posts").unwrap();
+    for (query, why) in [
+        (posts.query().page_size(0), "page size 0"),
+        (posts.query().page_size(1_001), "1 to 1000"),
+        (posts.query().partition("a/b"), "'/' at position 1"),
+    ] {
+        let error = query.all().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(error.to_string().contains(why), "{error}");
+    }
+    assert_eq!(posts.query().limit(0).all().await.unwrap(), []);
+    assert_eq!(server.requests().await.len(), 0);
+}
+
+/// pains 17: a row that does not fit names its keys, the property and both types.
+#[tokio::test]
+async fn a_row_that_does_not_fit_is_named() {
+    let body = r#"{"value":[{"PartitionKey":"ch","RowKey":"2516903635999999999_a","rating":"5"}]}"#;
+    let server = Server::answering(ResponseTemplate::new(200).set_body_string(body)).await;
+    let posts = server.service().table::<Post>("Posts").unwrap();
+    let error = posts.query().all().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+    assert_eq!(
+        error.to_string(),
+        "query in table Posts: entity (\"ch\", \"2516903635999999999_a\"): property `rating`: \
+         expected Edm.Int32, found text that is none"
+    );
+    let missing = r#"{"value":[{"PartitionKey":"ch","RowKey":"2516903635999999999_a"}]}"#;
+    let server = Server::answering(ResponseTemplate::new(200).set_body_string(missing)).await;
+    let error = server.service().table::<Post>("Posts").unwrap().query().all().await.unwrap_err();
+    assert!(error.to_string().ends_with("property `rating`: it is missing"), "{error}");
+}

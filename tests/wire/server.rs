@@ -1,0 +1,79 @@
+//! A server that gives every request the same answer and keeps what it was sent.
+
+use azure_table::TableServiceClient;
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, Request, ResponseTemplate};
+
+const KEY: &str = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+
+pub(super) struct Server(MockServer);
+
+impl Server {
+    /// Answers all requests alike.
+    pub(super) async fn answering(answer: ResponseTemplate) -> Self {
+        let server = MockServer::start().await;
+        Mock::given(any()).respond_with(answer).mount(&server).await;
+        Self(server)
+    }
+
+    /// Answers the requests one after the other.
+    pub(super) async fn answering_in_turn(answers: impl IntoIterator<Item = ResponseTemplate>) -> Self {
+        let server = MockServer::start().await;
+        for answer in answers {
+            Mock::given(any()).respond_with(answer).up_to_n_times(1).mount(&server).await;
+        }
+        Self(server)
+    }
+
+    pub(super) fn service(&self) -> TableServiceClient {
+        let connection_string =
+            format!("AccountName=acct;AccountKey={KEY};TableEndpoint={}/acct", self.0.uri());
+        TableServiceClient::from_connection_string(&connection_string).unwrap()
+    }
+
+    /// The requests so far.
+    pub(super) async fn requests(&self) -> Vec<Request> {
+        self.0.received_requests().await.unwrap()
+    }
+
+    /// The only request so far.
+    pub(super) async fn only_request(&self) -> Request {
+        let mut requests = self.requests().await;
+        assert_eq!(requests.len(), 1, "{requests:?}");
+        requests.remove(0)
+    }
+
+    pub(super) fn uri(&self) -> String {
+        self.0.uri()
+    }
+}
+
+/// `METHOD path?query`.
+pub(super) fn line(request: &Request) -> String {
+    let query = request.url.query().map(|q| format!("?{q}")).unwrap_or_default();
+    format!("{} {}{query}", request.method, request.url.path())
+}
+
+/// The headers that say what is wanted, in order of name; those of the connection and of the credential are left out,
+/// after a look that they are there.
+pub(super) fn headers(request: &Request) -> Vec<String> {
+    let authorization = request.headers["authorization"].to_str().unwrap();
+    let signature = authorization.strip_prefix("SharedKey acct:").unwrap();
+    assert_eq!(signature.len(), 44, "{signature}");
+    assert!(request.headers["x-ms-date"].to_str().unwrap().ends_with(" GMT"));
+    assert!(request.headers["user-agent"].to_str().unwrap().starts_with("azure-table/"));
+    assert!(!request.headers.contains_key("expect"));
+    let own = ["authorization", "x-ms-date", "user-agent", "host", "content-length"];
+    let mut headers: Vec<_> = request
+        .headers
+        .iter()
+        .filter(|(name, _)| !own.contains(&name.as_str()))
+        .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
+        .collect();
+    headers.sort();
+    headers
+}
+
+pub(super) fn body(request: &Request) -> &str {
+    std::str::from_utf8(&request.body).unwrap()
+}
