@@ -49,8 +49,6 @@ async fn main() -> ExitCode {
 
 async fn run() -> Result<(), Box<dyn Error>> {
     let service = connect()?;
-    println!("account    {} at {}", service.account(), service.endpoint());
-
     // A name of its own: a dropped table's name is not free again for a while.
     let table = format!("Quakes{}", DateTime::now().unix_millis());
     let quakes = service.table::<Quake>(&table)?;

@@ -82,7 +82,10 @@ impl Emulator {
         Self {
             store: Arc::default(),
             // The key is a constant, which a test reads.
-            settings: Arc::new(Settings { accounts: accounts.into_iter().collect(), page_size: MAX_PAGE }),
+            settings: Arc::new(Settings {
+                accounts: accounts.into_iter().collect(),
+                page_size: MAX_PAGE,
+            }),
         }
     }
 
@@ -93,10 +96,14 @@ impl Emulator {
     /// and digits, or the key is not base64.
     pub fn with_account(mut self, name: &str, key_base64: &str) -> Result<Self> {
         if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric()) {
-            return Err(Error::invalid_input(format!("account name {name:?}: it must have letters and digits only")));
+            return Err(Error::invalid_input(format!(
+                "account name {name:?}: it must have letters and digits only"
+            )));
         }
         let account = account(key_base64)?;
-        Arc::make_mut(&mut self.settings).accounts.insert(name.to_owned(), account);
+        Arc::make_mut(&mut self.settings)
+            .accounts
+            .insert(name.to_owned(), account);
         Ok(self)
     }
 
@@ -148,6 +155,9 @@ impl Transport for Emulator {
 impl fmt::Debug for Emulator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let accounts: Vec<&String> = self.settings.accounts.keys().collect();
-        f.debug_struct("Emulator").field("accounts", &accounts).field("page_size", &self.page_size()).finish()
+        f.debug_struct("Emulator")
+            .field("accounts", &accounts)
+            .field("page_size", &self.page_size())
+            .finish()
     }
 }

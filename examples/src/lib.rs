@@ -2,7 +2,7 @@
 //!
 //! The examples themselves stand beside this folder; `README.md` is their index.
 
-#![expect(clippy::print_stderr, reason = "examples talk to a person")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "examples talk to a person")]
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -12,14 +12,21 @@ use azure_table::{Emulator, Result, TableServiceClient};
 /// Names the account that the examples work on. Without it they use an emulator in their own process.
 pub const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
 
-/// The account that the environment names, or a fresh emulator.
+/// The account that the environment names, or a fresh emulator; says which.
 ///
 /// # Errors
 /// The connection string cannot be used.
 pub fn connect() -> Result<TableServiceClient> {
     match std::env::var(CONNECTION_STRING) {
-        Ok(connection_string) => TableServiceClient::from_connection_string(&connection_string),
-        Err(_) => Ok(TableServiceClient::on(Emulator::new())),
+        Ok(connection_string) => {
+            let service = TableServiceClient::from_connection_string(&connection_string)?;
+            println!("account    {} at {}", service.account(), service.endpoint());
+            Ok(service)
+        }
+        Err(_) => {
+            println!("account    an emulator in this process (set {CONNECTION_STRING} for another)");
+            Ok(TableServiceClient::on(Emulator::new()))
+        }
     }
 }
 

@@ -7,17 +7,17 @@ mod strict {
 
     /// Names that derived code might use itself.
     #[derive(::azure_table::TableEntity, ::std::clone::Clone, ::std::fmt::Debug, ::std::cmp::PartialEq)]
-    pub struct Strict {
+    pub(super) struct Strict {
         /// The partition.
         #[table(partition_key)]
-        pub key: ::std::string::String,
+        pub(super) key: ::std::string::String,
         /// The row.
         #[table(row_key)]
-        pub row: ::std::string::String,
+        pub(super) row: ::std::string::String,
         /// A keyword.
-        pub r#type: i32,
+        pub(super) r#type: i32,
         /// Never read by anyone, and its constant neither.
-        pub schema: ::std::option::Option<bool>,
+        pub(super) schema: ::std::option::Option<bool>,
     }
 
     #[expect(dead_code, reason = "an item of the user that must not clash")]

@@ -31,16 +31,25 @@ fn sources() -> Vec<(PathBuf, String)> {
 
 /// The text before the unit tests.
 fn code(text: &str) -> &str {
-    text.split("\n#[cfg(test)]\nmod tests").next().unwrap_or(text)
+    text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or(text)
+}
+
+/// Whether the whole file is unit tests.
+fn is_test(path: &Path) -> bool {
+    path.components().any(|c| matches!(c.as_os_str().to_str(), Some("tests" | "tests.rs" | "vectors.rs")))
+}
+
+/// The path behind `src`.
+fn path_in_crate(path: &Path) -> &Path {
+    path.ancestors().find(|a| a.ends_with("src")).and_then(|src| path.strip_prefix(src).ok()).unwrap_or(path)
 }
 
 #[test]
 fn imports_point_downwards() {
     let rank = |layer: &str| LAYERS.iter().position(|l| *l == layer);
     for (path, text) in sources() {
-        let components: Vec<_> = path.components().map(|c| c.as_os_str().to_string_lossy().into_owned()).collect();
-        let Some(at) = components.iter().rposition(|c| c == "src") else { continue };
-        let Some(own) = rank(components[at + 1].trim_end_matches(".rs")) else { continue };
+        let Some(first) = path_in_crate(&path).components().next() else { continue };
+        let Some(own) = rank(first.as_os_str().to_string_lossy().trim_end_matches(".rs")) else { continue };
         for line in code(&text).lines().filter(|line| !line.trim_start().starts_with("//")) {
             for path_text in line.split("crate::").skip(1) {
                 let used = path_text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
@@ -61,7 +70,7 @@ fn imports_point_downwards() {
 fn files_are_small_and_say_what_they_own() {
     for (path, text) in sources() {
         let lines = code(&text).lines().count();
-        assert!(lines <= MOST_LINES, "{}: {lines} lines, the limit is {MOST_LINES}", path.display());
+        assert!(is_test(path_in_crate(&path)) || lines <= MOST_LINES, "{}: {lines} lines, the limit is {MOST_LINES}", path.display());
         assert!(
             text.starts_with("//!") || text.starts_with("#![doc"),
             "{}: it does not open with a module comment",
@@ -71,8 +80,9 @@ fn files_are_small_and_say_what_they_own() {
 }
 
 #[test]
-fn no_unwrap_hides_behind_an_allowed_lint() {
-    for (path, text) in sources() {
+fn no_lint_is_allowed_without_a_reason() {
+    // The derive writes `allow` into the user's code, which is its business.
+    for (path, text) in sources().into_iter().filter(|(path, _)| !path.to_string_lossy().contains("azure-table-derive")) {
         assert!(!text.contains("#[allow("), "{}: use #[expect(…, reason = …)]", path.display());
     }
 }

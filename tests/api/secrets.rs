@@ -12,7 +12,8 @@ async fn debug_and_errors_hide_key_and_signature() {
     let table = service.dynamic_table("Things").unwrap();
     let get = table.get(("p", "r"));
     let query = table.query();
-    let mut shown = format!("{service:?} {table:?} {get:?} {query:?} {:?}", query.pages());
+    let mut shown = format!("{service:?} {table:?} {get:?} {query:?}");
+    shown.push_str(&format!("{:?}", query.pages()));
     let error = get.await.unwrap_err();
     shown.push_str(&format!("{error} {error:?}"));
     let mut batch = table.batch();

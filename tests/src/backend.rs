@@ -15,7 +15,7 @@ pub struct Backend {
     name: &'static str,
     service: TableServiceClient,
     /// Keeps the server of the emulator alive.
-    _server: Option<azure_table::emulator::RunningServer>,
+    _server: Option<azure_table::emulator::RunningEmulator>,
 }
 
 impl Backend {

@@ -28,8 +28,13 @@ pub async fn a_wrong_key_is_unauthenticated(backend: &Backend) {
         table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err(),
         table.query().all().await.unwrap_err(),
     ] {
-        assert_eq!((error.kind(), error.status()), (ErrorKind::Unauthenticated, Some(403)), "{error}");
-        assert_eq!(error.code(), Some("AuthenticationFailed"));
+        // Azurite has a code of its own for it.
+        let expected = match backend.name() {
+            "Azurite" => (ErrorKind::Forbidden, Some("AuthorizationFailure")),
+            _ => (ErrorKind::Unauthenticated, Some("AuthenticationFailed")),
+        };
+        assert_eq!((error.kind(), error.code()), expected, "{error}");
+        assert_eq!(error.status(), Some(403));
         assert!(!error.may_have_applied());
         let text = format!("{error} {error:?}");
         assert!(!text.contains("AAECAwQ") && !text.contains("SharedKey "), "{text}");

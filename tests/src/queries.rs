@@ -34,7 +34,7 @@ pub async fn filters_select(backend: &Backend) {
     assert_eq!(found(&table, number.gt(8) | number.eq(0)).await, [0, 9]);
     assert_eq!(found(&table, number.between(3, 5)).await, [3, 4, 5]);
     assert_eq!(found(&table, number.is_in([7, 1])).await, [1, 7]);
-    assert_eq!(found(&table, number.is_in([0_u32; 0])).await, []);
+    assert!(found(&table, number.is_in([0_u32; 0])).await.is_empty());
     assert_eq!(found(&table, value.eq("v1")).await, [1, 4, 7]);
     assert_eq!(found(&table, !value.eq("v1") & number.le(4)).await, [0, 2, 3]);
     assert_eq!(found(&table, value.starts_with("v") & number.ge(8)).await, [8, 9]);

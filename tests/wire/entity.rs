@@ -33,7 +33,7 @@ async fn insert_sends_every_type_as_the_service_reads_it() {
         body(&request),
         concat!(
             r#"{"PartitionKey":"p","RowKey":"r","Text":"O'Brien said \"ü漢😀\"\u000a\u0009\\","Flag":true,"Small":-7,"#,
-            r#""Large@odata.type":"Edm.Int64","Large":"9223372036854775807","Ratio":5.0,"#,
+            r#""Large@odata.type":"Edm.Int64","Large":"9223372036854775807","Ratio@odata.type":"Edm.Double","Ratio":5.0,"#,
             r#""Moment@odata.type":"Edm.DateTime","Moment":"2026-01-02T03:04:05.1234567Z","#,
             r#""Id@odata.type":"Edm.Guid","Id":"debc44d5-04a9-42ea-ab2f-4e2cb49ff833","#,
             r#""Bytes@odata.type":"Edm.Binary","Bytes":"AAH+/w==","#,
@@ -91,13 +91,13 @@ async fn a_version_that_was_read_is_the_condition() {
 
 #[tokio::test]
 async fn get_asks_for_no_metadata_and_the_whole_entity() {
-    let entity = r#"{"PartitionKey":"ch","RowKey":"2518455071999999999_a","Timestamp":"2026-01-02T03:04:05Z","rating":3}"#;
+    let entity = r#"{"PartitionKey":"ch","RowKey":"2517023007999999999_a","Timestamp":"2026-01-02T03:04:05Z","rating":3}"#;
     let server = Server::answering(ResponseTemplate::new(200).set_body_string(entity)).await;
     let posts: TableClient<Post> = server.service().table("Posts").unwrap();
     let read = posts.get(("ch", Post::time(0), "a")).await.unwrap().unwrap();
     assert_eq!((read.rating, read.id.as_str()), (3, "a"));
     let request = server.only_request().await;
-    assert_eq!(line(&request), "GET /acct/Posts(PartitionKey='ch',RowKey='2516903635999999999_a')");
+    assert_eq!(line(&request), "GET /acct/Posts(PartitionKey='ch',RowKey='2517023007999999999_a')");
     assert_eq!(
         headers(&request),
         ["accept: application/json;odata=nometadata", "dataserviceversion: 3.0", "x-ms-version: 2019-02-02"]

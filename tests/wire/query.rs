@@ -99,17 +99,17 @@ async fn nothing_is_sent_for_a_query_that_cannot_work() {
 /// pains 17: a row that does not fit names its keys, the property and both types.
 #[tokio::test]
 async fn a_row_that_does_not_fit_is_named() {
-    let body = r#"{"value":[{"PartitionKey":"ch","RowKey":"2516903635999999999_a","rating":"5"}]}"#;
+    let body = r#"{"value":[{"PartitionKey":"ch","RowKey":"2517023007999999999_a","rating":"5"}]}"#;
     let server = Server::answering(ResponseTemplate::new(200).set_body_string(body)).await;
     let posts = server.service().table::<Post>("Posts").unwrap();
     let error = posts.query().all().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidResponse);
     assert_eq!(
         error.to_string(),
-        "query in table Posts: entity (\"ch\", \"2516903635999999999_a\"): property `rating`: \
+        "query in table Posts: entity (\"ch\", \"2517023007999999999_a\"): property `rating`: \
          expected Edm.Int32, found text that is none"
     );
-    let missing = r#"{"value":[{"PartitionKey":"ch","RowKey":"2516903635999999999_a"}]}"#;
+    let missing = r#"{"value":[{"PartitionKey":"ch","RowKey":"2517023007999999999_a"}]}"#;
     let server = Server::answering(ResponseTemplate::new(200).set_body_string(missing)).await;
     let error = server.service().table::<Post>("Posts").unwrap().query().all().await.unwrap_err();
     assert!(error.to_string().ends_with("property `rating`: it is missing"), "{error}");

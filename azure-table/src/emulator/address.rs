@@ -45,7 +45,12 @@ impl Site {
         let (name, prefix) = match authority.host().split_once(".table.") {
             Some((account, _)) => (account, String::new()),
             None => {
-                let account = uri.path().split('/').nth(1).filter(|a| !a.is_empty()).ok_or(Refusal::INVALID_URI)?;
+                let account = uri
+                    .path()
+                    .split('/')
+                    .nth(1)
+                    .filter(|a| !a.is_empty())
+                    .ok_or(Refusal::INVALID_URI)?;
                 (account, format!("/{account}"))
             }
         };
@@ -81,13 +86,13 @@ impl Site {
         let keys = keys.strip_suffix(')').ok_or(Refusal::INVALID_URI)?;
         let keys = key_values(keys).ok_or(Refusal::INVALID_INPUT)?;
         match (name, keys.as_slice()) {
-            ("" , _) => Err(Refusal::INVALID_URI),
+            ("", _) => Err(Refusal::INVALID_URI),
             ("Tables", []) => Ok(Resource::Tables),
             ("Tables", [("" | "TableName", table)]) => Ok(Resource::Table(table.clone())),
             (_, []) => Ok(Resource::Entities(name.to_owned())),
-            (_, [("PartitionKey", partition), ("RowKey", row)] | [("RowKey", row), ("PartitionKey", partition)]) => {
-                Ok(Resource::Entity(name.to_owned(), RowId::new(partition.as_str(), row.as_str())))
-            }
+            (_, [("PartitionKey", partition), ("RowKey", row)] | [("RowKey", row), ("PartitionKey", partition)]) => Ok(
+                Resource::Entity(name.to_owned(), RowId::new(partition.as_str(), row.as_str())),
+            ),
             (_, [_, _]) => Err(Refusal::INVALID_INPUT),
             _ => Err(Refusal::number_of_keys(&self.account, name)),
         }
@@ -104,6 +109,9 @@ fn key_values(mut text: &str) -> Option<Vec<(&str, String)>> {
             "" => "",
             name => name.strip_suffix('=')?.trim_end(),
         };
+        if !name.bytes().all(|b| b.is_ascii_alphanumeric()) {
+            return None;
+        }
         let (value, length) = quoted(&text[quote..])?;
         keys.push((name, value));
         text = text[quote + length..].trim_start();
@@ -134,17 +142,43 @@ mod tests {
     #[test]
     fn the_account_stands_in_the_path_or_in_the_host() {
         for (uri, account, base, secondary) in [
-            ("http://127.0.0.1:10002/dev/Tables", "dev", "http://127.0.0.1:10002/dev", false),
-            ("http://127.0.0.1:10002/dev-secondary/T()", "dev", "http://127.0.0.1:10002/dev-secondary", true),
-            ("http://dev.table.localhost:10002/T()", "dev", "http://dev.table.localhost:10002", false),
-            ("https://x-secondary.table.core.windows.net/", "x", "https://x-secondary.table.core.windows.net", true),
+            (
+                "http://127.0.0.1:10002/dev/Tables",
+                "dev",
+                "http://127.0.0.1:10002/dev",
+                false,
+            ),
+            (
+                "http://127.0.0.1:10002/dev-secondary/T()",
+                "dev",
+                "http://127.0.0.1:10002/dev-secondary",
+                true,
+            ),
+            (
+                "http://dev.table.localhost:10002/T()",
+                "dev",
+                "http://dev.table.localhost:10002",
+                false,
+            ),
+            (
+                "https://x-secondary.table.core.windows.net/",
+                "x",
+                "https://x-secondary.table.core.windows.net",
+                true,
+            ),
         ] {
             let (site, path) = site(uri);
-            assert_eq!((&*site.account, &*site.base, site.is_secondary), (account, base, secondary));
+            assert_eq!(
+                (&*site.account, &*site.base, site.is_secondary),
+                (account, base, secondary)
+            );
             assert!(site.resource(&path).is_ok());
         }
         assert_eq!(Site::of(&"/dev/Tables".parse().unwrap()).unwrap_err(), Refusal::NO_HOST);
-        assert_eq!(Site::of(&"http://localhost/".parse().unwrap()).unwrap_err(), Refusal::INVALID_URI);
+        assert_eq!(
+            Site::of(&"http://localhost/".parse().unwrap()).unwrap_err(),
+            Refusal::INVALID_URI
+        );
     }
 
     #[test]
@@ -163,7 +197,10 @@ mod tests {
             ("t(RowKey=%27b%27,%20PartitionKey=%27a%27)", entity("a", "b")),
             ("t%28PartitionKey%3D%27a%27%2CRowKey%3D%27b%27%29", entity("a", "b")),
             ("t(PartitionKey='',RowKey='')", entity("", "")),
-            ("t(PartitionKey='it''s',RowKey='100%25+%F0%9F%98%80,)(')", entity("it's", "100%+😀,)(")),
+            (
+                "t(PartitionKey='it''s',RowKey='100%25+%F0%9F%98%80,)(')",
+                entity("it's", "100%+😀,)("),
+            ),
             ("t(PartitionKey='a%2Fb',RowKey='')", entity("a/b", "")),
             ("t('x')", Err(Refusal::number_of_keys("dev", "t"))),
             ("t(PartitionKey='x')", Err(Refusal::number_of_keys("dev", "t"))),
@@ -188,6 +225,9 @@ mod tests {
             assert_eq!(site.resource(path), Ok(Resource::Entities("t".into())), "{path}");
         }
         assert_eq!(site.resource("/dev"), Ok(Resource::Service));
-        assert_eq!(site.resource("/developers"), Ok(Resource::Entities("developers".into())));
+        assert_eq!(
+            site.resource("/developers"),
+            Ok(Resource::Entities("developers".into()))
+        );
     }
 }

@@ -48,8 +48,8 @@ pub(crate) struct Answer {
     pub(crate) prefer: Option<Prefer>,
     /// Where the next page begins.
     pub(crate) next: Vec<(&'static str, String)>,
-    refused_by: Option<RaisedBy>,
-    error_code: &'static str,
+    /// For a refusal: who raised it, and its code.
+    pub(crate) refused: Option<(RaisedBy, &'static str)>,
 }
 
 impl Answer {
@@ -72,14 +72,18 @@ impl Answer {
             location: None,
             prefer: None,
             next: Vec::new(),
-            refused_by: None,
-            error_code: "",
+            refused: None,
         }
     }
 
-    /// A refusal: the error as JSON.
-    pub(crate) fn refusal(refusal: &Refusal, level: Level, trace: &Trace) -> Self {
-        let message = format!("{}\nRequestId:{}\nTime:{}", refusal.message, trace.id, seven_digits(trace.time));
+    /// A refusal: the error as JSON, in the form that the request gives to errors.
+    pub(crate) fn refusal(refusal: &Refusal, (level, prefer): (Level, Option<Prefer>), trace: &Trace) -> Self {
+        let message = format!(
+            "{}\nRequestId:{}\nTime:{}",
+            refusal.message,
+            trace.id,
+            seven_digits(trace.time)
+        );
         let mut body = vec![b'{'];
         name(&mut body, "odata.error");
         body.push(b'{');
@@ -90,8 +94,8 @@ impl Answer {
         text_member(&mut body, "value", &message);
         body.extend_from_slice(b"}}}");
         Self {
-            refused_by: Some(refusal.raised_by),
-            error_code: refusal.code,
+            prefer,
+            refused: Some((refusal.raised_by, refusal.code)),
             ..Self::json(refusal.status, body, level)
         }
     }
@@ -106,16 +110,16 @@ impl Answer {
             }
         };
         put(DATE, &httpdate::fmt_http_date(crate::model::clock::now()));
-        if self.refused_by == Some(RaisedBy::FrontEnd) {
+        if let Some((RaisedBy::FrontEnd, code)) = self.refused {
             // Seen of a failed authentication: these headers and no others (live, 2026).
-            put(X_MS_ERROR_CODE, self.error_code);
+            put(X_MS_ERROR_CODE, code);
             put(CONTENT_TYPE, "application/json");
             *response.body_mut() = self.body.into();
             return response;
         }
         put(X_MS_REQUEST_ID, &trace.id.to_string());
         put(X_MS_VERSION, &trace.version);
-        if self.refused_by != Some(RaisedBy::Parsing) {
+        if !matches!(self.refused, Some((RaisedBy::Parsing, _))) {
             put(CACHE_CONTROL, "no-cache");
         }
         if !self.body.is_empty() {
@@ -148,7 +152,11 @@ impl Answer {
     /// Appends the answer as the HTTP message that a part of a batch holds.
     pub(crate) fn write_part(&self, out: &mut Vec<u8>, content_id: Option<&str>) {
         let status = self.status();
-        let mut head = format!("HTTP/1.1 {} {}\r\n", self.status, status.canonical_reason().unwrap_or_default());
+        let mut head = format!(
+            "HTTP/1.1 {} {}\r\n",
+            self.status,
+            status.canonical_reason().unwrap_or_default()
+        );
         let mut line = |name: &str, value: &str| {
             for part in [name, ": ", value, "\r\n"] {
                 head.push_str(part);
@@ -163,7 +171,10 @@ impl Answer {
             line("Preference-Applied", prefer.name());
         }
         let changed_without_content = self.status == 204 && self.location.is_none();
-        line("DataServiceVersion", if changed_without_content { "1.0;" } else { "3.0;" });
+        line(
+            "DataServiceVersion",
+            if changed_without_content { "1.0;" } else { "3.0;" },
+        );
         if let Some(location) = &self.location {
             line("Location", location);
             if self.status == 204 {
@@ -185,10 +196,6 @@ impl Answer {
         out.extend_from_slice(b"\r\n");
     }
 
-    pub(crate) fn is_refusal(&self) -> bool {
-        self.refused_by.is_some()
-    }
-
     fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
@@ -197,7 +204,10 @@ impl Answer {
 /// A time with all its digits, as error texts have it.
 fn seven_digits(time: DateTime) -> String {
     let text = time.to_string();
-    let (seconds, fraction) = text.trim_end_matches('Z').split_once('.').unwrap_or((text.trim_end_matches('Z'), ""));
+    let (seconds, fraction) = text
+        .trim_end_matches('Z')
+        .split_once('.')
+        .unwrap_or((text.trim_end_matches('Z'), ""));
     format!("{seconds}.{fraction:0<7}Z")
 }
 

@@ -20,7 +20,11 @@ const MAX_AGE: Duration = Duration::from_secs(15 * 60);
 
 /// Checks the signature of a request to `site`, whose key is `key` if there is such an account.
 pub(crate) fn check(site: &Site, key: Option<&SigningKey>, head: &Parts) -> Result<()> {
-    if is_signed(site, key, head).unwrap_or(false) { Ok(()) } else { Err(Refusal::AUTHENTICATION_FAILED) }
+    if is_signed(site, key, head).unwrap_or(false) {
+        Ok(())
+    } else {
+        Err(Refusal::AUTHENTICATION_FAILED)
+    }
 }
 
 /// `None` where something is missing or unreadable.
@@ -36,7 +40,13 @@ fn is_signed(site: &Site, key: Option<&SigningKey>, head: &Parts) -> Option<bool
     let string_to_sign = match scheme {
         "SharedKey" => {
             let header = |name| text(&head.headers, name).unwrap_or_default();
-            shared_key(head.method.as_str(), header("content-md5"), header("content-type"), date, &resource)
+            shared_key(
+                head.method.as_str(),
+                header("content-md5"),
+                header("content-type"),
+                date,
+                &resource,
+            )
         }
         "SharedKeyLite" => shared_key_lite(date, &resource),
         _ => return None,

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use crate::codec::multipart::{self, Message};
 use crate::emulator::address::{Resource, Site};
 use crate::emulator::answer::{Answer, Trace};
-use crate::emulator::call::{Call, Headers, Request, Verb};
+use crate::emulator::call::{Call, Request, Verb};
 use crate::emulator::entities;
 use crate::emulator::query;
 use crate::emulator::refusal::{Refusal, Result};
@@ -33,7 +33,10 @@ pub(crate) fn run(
 ) -> Result<Answer> {
     let content_type = request.headers.header("content-type").unwrap_or_default();
     let parts = parts(request.body, &content_type)?;
-    let (boundary, inner) = (format!("batchresponse_{}", Guid::random()), format!("changesetresponse_{}", Guid::random()));
+    let (boundary, inner) = (
+        format!("batchresponse_{}", Guid::random()),
+        format!("changesetresponse_{}", Guid::random()),
+    );
     let mut out = Vec::new();
     match parts.as_slice() {
         [] => return Err(Refusal::INVALID_INPUT),
@@ -47,8 +50,10 @@ pub(crate) fn run(
             write_change_set(&mut out, &boundary, &inner, &answers);
             for _ in further {
                 // The first is executed, all others are refused (documented).
-                let (level, _) = request.error_form();
-                let refused = (Answer::refusal(&Refusal::INVALID_INPUT, level, trace), None);
+                let refused = (
+                    Answer::refusal(&Refusal::INVALID_INPUT, request.error_form(), trace),
+                    None,
+                );
                 write_change_set(&mut out, &boundary, &inner, &[refused]);
             }
         }
@@ -89,7 +94,13 @@ fn request<'a>(message: &'a Message<'a>) -> Option<Request<'a>> {
         None => uri,
     };
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
-    Some(Request { method, path, query, headers: message, body: message.body })
+    Some(Request {
+        method,
+        path,
+        query,
+        headers: message,
+        body: message.body,
+    })
 }
 
 /// The changes of a change set, made: an answer for each, or a single one that says which failed.
@@ -102,19 +113,30 @@ fn change_set(store: &mut Store, site: &Site, part: &Message<'_>, trace: &Trace)
         .iter()
         .map(|part| multipart::http_message(part.body).map_err(|_| Refusal::INVALID_INPUT))
         .collect::<Result<_>>()?;
-    let requests: Vec<Request<'_>> =
-        messages.iter().map(|message| request(message).ok_or(Refusal::INVALID_INPUT)).collect::<Result<_>>()?;
+    let requests: Vec<Request<'_>> = messages
+        .iter()
+        .map(|message| request(message).ok_or(Refusal::INVALID_INPUT))
+        .collect::<Result<_>>()?;
     // SDKs write it before or behind the request line.
     let content_id = |index: usize| {
-        let id = messages.get(index).and_then(|message| Message::header(message, "content-id"));
-        id.or_else(|| parts.get(index).and_then(|part| Message::header(part, "content-id"))).map(str::to_owned)
+        let id = messages
+            .get(index)
+            .and_then(|message| Message::header(message, "content-id"));
+        id.or_else(|| parts.get(index).and_then(|part| Message::header(part, "content-id")))
+            .map(str::to_owned)
     };
     match apply(store, site, &requests) {
-        Ok(answers) => Ok(answers.into_iter().enumerate().map(|(n, answer)| (answer, content_id(n))).collect()),
+        Ok(answers) => Ok(answers
+            .into_iter()
+            .enumerate()
+            .map(|(n, answer)| (answer, content_id(n)))
+            .collect()),
         Err((index, refusal)) => {
-            let (level, prefer) = requests.get(index).ok_or(Refusal::INVALID_INPUT)?.error_form();
-            let answer = Answer::refusal(&refusal.at_index(index), level, trace);
-            Ok(vec![(Answer { prefer, ..answer }, content_id(index))])
+            let form = requests.get(index).ok_or(Refusal::INVALID_INPUT)?.error_form();
+            Ok(vec![(
+                Answer::refusal(&refusal.at_index(index), form, trace),
+                content_id(index),
+            )])
         }
     }
 }
@@ -137,8 +159,9 @@ fn apply(
     for (index, call) in calls.iter().enumerate() {
         let (table, change) = read_change(call).map_err(|refusal| (index, refusal))?;
         let is_same_table = first_table.get_or_insert(table).eq_ignore_ascii_case(table);
-        let is_same_partition =
-            changes.first().is_none_or(|first| first.id.partition_key == change.id.partition_key);
+        let is_same_partition = changes
+            .first()
+            .is_none_or(|first| first.id.partition_key == change.id.partition_key);
         if !is_same_table || !is_same_partition {
             return Err((index, Refusal::DIFFERENT_PARTITIONS));
         }
@@ -147,7 +170,9 @@ fn apply(
         }
         changes.push(change);
     }
-    let Some(table) = first_table else { return Ok(Vec::new()) };
+    let Some(table) = first_table else {
+        return Ok(Vec::new());
+    };
     let applied = store.apply(&site.account, table, changes)?;
     let answers = calls.iter().zip(applied).enumerate().map(|(index, (call, applied))| {
         entities::written(store, call, table, applied).map_err(|refusal| (index, refusal))
@@ -157,17 +182,15 @@ fn apply(
 
 fn read_change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
     // A query stands outside of change sets (documented).
-    if call.verb == Verb::Get { Err(Refusal::INVALID_INPUT) } else { entities::change(call) }
+    if call.verb == Verb::Get {
+        Err(Refusal::INVALID_INPUT)
+    } else {
+        entities::change(call)
+    }
 }
 
 /// The query that is the only part of a batch.
-fn lone_query(
-    store: &Store,
-    site: &Site,
-    part: &Message<'_>,
-    page_size: usize,
-    trace: &Trace,
-) -> Result<Answer> {
+fn lone_query(store: &Store, site: &Site, part: &Message<'_>, page_size: usize, trace: &Trace) -> Result<Answer> {
     let message = multipart::http_message(part.body).map_err(|_| Refusal::INVALID_INPUT)?;
     let request = request(&message).ok_or(Refusal::INVALID_INPUT)?;
     let outcome = Call::parse(site, &request).and_then(|call| match (call.verb, &call.resource) {
@@ -176,10 +199,12 @@ fn lone_query(
         _ => Err(Refusal::INVALID_INPUT),
     });
     Ok(outcome.unwrap_or_else(|refusal| {
-        let (level, _) = request.error_form();
         // Here the index stands before the text of every refusal (recorded).
-        let refusal = Refusal { message: format!("0:{}", refusal.message).into(), ..refusal };
-        Answer::refusal(&refusal, level, trace)
+        let refusal = Refusal {
+            message: format!("0:{}", refusal.message).into(),
+            ..refusal
+        };
+        Answer::refusal(&refusal, request.error_form(), trace)
     }))
 }
 
@@ -190,7 +215,10 @@ fn with_line_ends<'a>(body: &'a [u8], boundary: &str) -> Cow<'a, [u8]> {
     let mut fixed = Vec::new();
     let mut done = 0;
     let mut from = 0;
-    while let Some(found) = body[from..].windows(delimiter.len()).position(|part| part == delimiter.as_bytes()) {
+    while let Some(found) = body[from..]
+        .windows(delimiter.len())
+        .position(|part| part == delimiter.as_bytes())
+    {
         let at = from + found;
         if at > 0 && body[at - 1] != b'\n' {
             fixed.extend_from_slice(&body[done..at]);

@@ -24,7 +24,11 @@ const TYPE_ANNOTATION: &str = "@odata.type";
 
 /// The body of an insert: it holds the keys.
 pub(crate) fn insert(body: &[u8]) -> Result<(RowId, Properties)> {
-    let Entity { partition_key, row_key, properties } = Entity::read(body)?;
+    let Entity {
+        partition_key,
+        row_key,
+        properties,
+    } = Entity::read(body)?;
     let id = RowId::new(key(partition_key)?, key(row_key)?);
     check_keys(&id)?;
     Ok((id, properties))
@@ -94,7 +98,12 @@ struct Entity<'a> {
 impl<'a> Entity<'a> {
     fn read(body: &'a [u8]) -> Result<Self> {
         let mut entity = Self::default();
-        for Member { name, annotation, token } in members(body)? {
+        for Member {
+            name,
+            annotation,
+            token,
+        } in members(body)?
+        {
             let value = WireValue { annotation, token };
             match &*name {
                 "PartitionKey" => entity.partition_key = Some(value),
@@ -149,7 +158,11 @@ fn members(body: &[u8]) -> Result<Vec<Member<'_>>> {
             }
             let at = pending.iter().position(|(pending, _)| *pending == name);
             let annotation = at.map(|at| pending.swap_remove(at).1);
-            members.push(Member { name, annotation, token });
+            members.push(Member {
+                name,
+                annotation,
+                token,
+            });
         }
         // Far above any entity that can be stored: keeps the searches above short for a body made to be slow.
         if members.len().max(pending.len()) > 8 * MAX_PROPERTIES {
@@ -224,19 +237,79 @@ mod tests {
         let unreadable = "An error occurred while processing this request.";
         let generic = "One of the request inputs is not valid.";
         for (body, status, code_expected, text) in [
-            (r#"{"String":"x"}"#.to_owned(), 400, "PropertiesNeedValue", "The values are not specified"),
-            (r#"{"PartitionKey":null,"RowKey":"r"}"#.into(), 400, "PropertiesNeedValue", "The values are not specified"),
-            (r#"{"PartitionKey":"p","RowKey":1}"#.into(), 400, "InvalidInput", generic),
-            (with(r#""RowKey@odata.type":"Edm.Binary""#), 400, "InvalidInput", generic),
-            (with(r#""A@odata.type":"Edm.Int64","A":"9223372036854775808""#), 400, "InvalidInput", unreadable),
-            (with(r#""A@odata.type":"Edm.Double","A":"13e7705""#), 400, "InvalidInput", unreadable),
-            (with(r#""A@odata.type":"Edm.Other","A":"1""#), 400, "InvalidInput", unreadable),
+            (
+                r#"{"String":"x"}"#.to_owned(),
+                400,
+                "PropertiesNeedValue",
+                "The values are not specified",
+            ),
+            (
+                r#"{"PartitionKey":null,"RowKey":"r"}"#.into(),
+                400,
+                "PropertiesNeedValue",
+                "The values are not specified",
+            ),
+            (
+                r#"{"PartitionKey":"p","RowKey":1}"#.into(),
+                400,
+                "InvalidInput",
+                generic,
+            ),
+            (
+                with(r#""RowKey@odata.type":"Edm.Binary""#),
+                400,
+                "InvalidInput",
+                generic,
+            ),
+            (
+                with(r#""A@odata.type":"Edm.Int64","A":"9223372036854775808""#),
+                400,
+                "InvalidInput",
+                unreadable,
+            ),
+            (
+                with(r#""A@odata.type":"Edm.Double","A":"13e7705""#),
+                400,
+                "InvalidInput",
+                unreadable,
+            ),
+            (
+                with(r#""A@odata.type":"Edm.Other","A":"1""#),
+                400,
+                "InvalidInput",
+                unreadable,
+            ),
             (with(r#""A":{}"#), 400, "InvalidInput", unreadable),
-            (with(r#""A":1,"A":2"#), 400, "DuplicatePropertiesSpecified", "A property is specified"),
-            (with(r#""123":1"#), 400, "PropertyNameInvalid", "The property name is invalid."),
-            (with(r#""a-b":1"#), 400, "PropertyNameInvalid", "The property name is invalid."),
-            (with(&format!(r#""{}":1"#, "a".repeat(256))), 400, "PropertyNameTooLong", "The property name exceeds"),
-            (with(&format!(r#""A":"{}""#, "é".repeat(32_769))), 400, "PropertyValueTooLarge", "The property value"),
+            (
+                with(r#""A":1,"A":2"#),
+                400,
+                "DuplicatePropertiesSpecified",
+                "A property is specified",
+            ),
+            (
+                with(r#""123":1"#),
+                400,
+                "PropertyNameInvalid",
+                "The property name is invalid.",
+            ),
+            (
+                with(r#""a-b":1"#),
+                400,
+                "PropertyNameInvalid",
+                "The property name is invalid.",
+            ),
+            (
+                with(&format!(r#""{}":1"#, "a".repeat(256))),
+                400,
+                "PropertyNameTooLong",
+                "The property name exceeds",
+            ),
+            (
+                with(&format!(r#""A":"{}""#, "é".repeat(32_769))),
+                400,
+                "PropertyValueTooLarge",
+                "The property value",
+            ),
             (
                 with(r#""A@odata.type":"Edm.DateTime","A":"0001-01-01T00:00:00Z""#),
                 400,

@@ -25,7 +25,10 @@ pub(crate) trait Headers {
 
 impl Headers for HeaderMap {
     fn header(&self, name: &str) -> Option<Cow<'_, str>> {
-        let mut values = self.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let mut values = self
+            .get_all(name)
+            .iter()
+            .map(|value| String::from_utf8_lossy(value.as_bytes()));
         let first = values.next()?;
         Some(values.fold(first, |all, next| format!("{all}, {next}").into()))
     }
@@ -50,7 +53,9 @@ impl Request<'_> {
     /// How an error is to be answered: known even if nothing else of the request is.
     pub(crate) fn error_form(&self) -> (Level, Option<Prefer>) {
         let accept = self.headers.header("accept");
-        let level = accept.and_then(|accept| Level::parse(&accept).ok()).unwrap_or(Level::Minimal);
+        let level = accept
+            .and_then(|accept| Level::parse(&accept).ok())
+            .unwrap_or(Level::Minimal);
         let inserts = self.method == "POST" && self.headers.header("x-http-method").is_none();
         let prefer = self.headers.header("prefer").filter(|_| inserts);
         (level, prefer.and_then(|prefer| Prefer::parse(&prefer)))
@@ -115,7 +120,15 @@ impl<'a> Call<'a> {
             (None, None) => None,
         };
         let (_, prefer) = request.error_form();
-        Ok(Self { site, verb, resource, options, prefer, level, request })
+        Ok(Self {
+            site,
+            verb,
+            resource,
+            options,
+            prefer,
+            level,
+            request,
+        })
     }
 
     /// The form of an answer with a body. Without any wish it would be Atom, which is no longer spoken.
@@ -155,7 +168,10 @@ impl<'a> Call<'a> {
 /// does not match (Azurite issue 1229, seen live).
 fn is_well_formed(etag: &str) -> bool {
     let quoted = etag.strip_prefix("W/").unwrap_or(etag);
-    quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).is_some_and(|text| !text.contains('"'))
+    quoted
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+        .is_some_and(|text| !text.contains('"'))
 }
 
 #[cfg(test)]
@@ -164,7 +180,12 @@ mod tests {
 
     #[test]
     fn an_etag_stands_in_quotes_and_alone() {
-        for good in ["\"x\"", "W/\"x\"", "W/\"datetime'2017-11-10T02%3A44%3A47.62Z'\"", "W/\"\""] {
+        for good in [
+            "\"x\"",
+            "W/\"x\"",
+            "W/\"datetime'2017-11-10T02%3A44%3A47.62Z'\"",
+            "W/\"\"",
+        ] {
             assert!(is_well_formed(good), "{good}");
         }
         for bad in ["", "x", "W/x", "\"", "W/\"a\", W/\"b\"", "w/\"x\"", "0x1"] {
@@ -179,12 +200,21 @@ mod tests {
             for value in tunnelled {
                 headers.append("x-http-method", value.parse().unwrap());
             }
-            Verb::of(&Request { method, path: "", query: "", headers: &headers, body: b"" })
+            Verb::of(&Request {
+                method,
+                path: "",
+                query: "",
+                headers: &headers,
+                body: b"",
+            })
         };
         assert_eq!(verb("PATCH", &[]), Ok(Verb::Merge));
         assert_eq!(verb("POST", &["MERGE"]), Ok(Verb::Merge));
         assert_eq!(verb("PUT", &["MERGE"]), Err(Refusal::X_METHOD_NOT_USING_POST));
-        assert_eq!(verb("POST", &["MERGE", "MERGE"]), Err(Refusal::X_METHOD_INCORRECT_COUNT));
+        assert_eq!(
+            verb("POST", &["MERGE", "MERGE"]),
+            Err(Refusal::X_METHOD_INCORRECT_COUNT)
+        );
         assert_eq!(verb("POST", &["BREW"]), Err(Refusal::X_METHOD_INCORRECT_VALUE));
         assert_eq!(verb("BREW", &[]), Err(Refusal::UNSUPPORTED_VERB));
     }

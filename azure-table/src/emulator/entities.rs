@@ -30,7 +30,9 @@ pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str, id: &RowId) -> Re
 /// The only change of a request: made and answered.
 pub(crate) fn write(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
     let (table, change) = change(call)?;
-    let applied = store.apply(&call.site.account, table, vec![change]).map_err(|(_, refusal)| refusal)?;
+    let applied = store
+        .apply(&call.site.account, table, vec![change])
+        .map_err(|(_, refusal)| refusal)?;
     match applied.into_iter().next() {
         Some(applied) => written(store, call, table, applied),
         None => Ok(Answer::no_content()),
@@ -47,15 +49,21 @@ pub(crate) fn change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
             }
             (table, id, Action::Insert(properties))
         }
-        (Resource::Entity(table, id), Verb::Put) => {
-            (table, id.clone(), Action::Replace(body::update(call.json()?)?, call.condition()?))
-        }
-        (Resource::Entity(table, id), Verb::Merge) => {
-            (table, id.clone(), Action::Merge(body::update(call.json()?)?, call.condition()?))
-        }
-        (Resource::Entity(table, id), Verb::Delete) => {
-            (table, id.clone(), Action::Delete(call.condition()?.ok_or(Refusal::INVALID_INPUT)?))
-        }
+        (Resource::Entity(table, id), Verb::Put) => (
+            table,
+            id.clone(),
+            Action::Replace(body::update(call.json()?)?, call.condition()?),
+        ),
+        (Resource::Entity(table, id), Verb::Merge) => (
+            table,
+            id.clone(),
+            Action::Merge(body::update(call.json()?)?, call.condition()?),
+        ),
+        (Resource::Entity(table, id), Verb::Delete) => (
+            table,
+            id.clone(),
+            Action::Delete(call.condition()?.ok_or(Refusal::INVALID_INPUT)?),
+        ),
         _ => return Err(Refusal::METHOD_NOT_ALLOWED),
     };
     body::check_keys(&id)?;
@@ -65,22 +73,38 @@ pub(crate) fn change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
 /// The answer to a change that was made.
 pub(crate) fn written(store: &Store, call: &Call<'_>, table: &str, applied: Applied) -> Result<Answer> {
     if call.verb != Verb::Post {
-        return Ok(Answer { etag: applied.etag, ..Answer::no_content() });
+        return Ok(Answer {
+            etag: applied.etag,
+            ..Answer::no_content()
+        });
     }
     let location = format!("{}/{}", call.site.base, entity_address(table, &applied.id));
     let answer = if call.prefer == Some(Prefer::NoContent) {
         Answer::no_content()
     } else {
         let level = call.level()?;
-        let stored = store.table(&call.site.account, table).and_then(|table| table.rows.get(&applied.id));
+        let stored = store
+            .table(&call.site.account, table)
+            .and_then(|table| table.rows.get(&applied.id));
         let row = stored.ok_or(Refusal::RESOURCE_NOT_FOUND)?;
         Answer::json(201, shape(call, table, level).entity(&applied.id, row), level)
     };
-    Ok(Answer { etag: applied.etag, location: Some(location), prefer: call.prefer, ..answer })
+    Ok(Answer {
+        etag: applied.etag,
+        location: Some(location),
+        prefer: call.prefer,
+        ..answer
+    })
 }
 
 /// How the call's answer looks. Writes have no selection.
 pub(crate) fn shape<'a>(call: &'a Call<'_>, table: &'a str, level: Level) -> Shape<'a> {
     let select = call.options.select.as_ref().filter(|_| call.verb == Verb::Get);
-    Shape { account: &call.site.account, base: &call.site.base, table, level, select }
+    Shape {
+        account: &call.site.account,
+        base: &call.site.base,
+        table,
+        level,
+        select,
+    }
 }

@@ -28,7 +28,12 @@ pub(crate) struct Shape<'a> {
 
 /// `table(PartitionKey='…',RowKey='…')` as the service writes it: keys encoded, but quotes doubled and raw.
 pub(crate) fn entity_address(table: &str, id: &RowId) -> String {
-    format!("{}(PartitionKey='{}',RowKey='{}')", url::encode(table), key(&id.partition_key), key(&id.row_key))
+    format!(
+        "{}(PartitionKey='{}',RowKey='{}')",
+        url::encode(table),
+        key(&id.partition_key),
+        key(&id.row_key)
+    )
 }
 
 fn key(text: &str) -> String {
@@ -68,13 +73,23 @@ impl Shape<'_> {
 
     fn metadata_url(&self, out: &mut Vec<u8>, element: &str) {
         if self.level > Level::None {
-            let select = self.select.map_or(String::new(), |select| format!("&$select={}", select.text));
-            text_member(out, "odata.metadata", &format!("{}/$metadata#{}{element}{select}", self.base, self.table));
+            let select = self
+                .select
+                .map_or(String::new(), |select| format!("&$select={}", select.text));
+            text_member(
+                out,
+                "odata.metadata",
+                &format!("{}/$metadata#{}{element}{select}", self.base, self.table),
+            );
         }
     }
 
     fn members(&self, out: &mut Vec<u8>, id: &RowId, row: &Row) {
-        let address = if self.level == Level::Full { entity_address(self.table, id) } else { String::new() };
+        let address = if self.level == Level::Full {
+            entity_address(self.table, id)
+        } else {
+            String::new()
+        };
         if self.level == Level::Full {
             text_member(out, "odata.type", &format!("{}.{}", self.account, self.table));
             text_member(out, "odata.id", &format!("{}/{address}", self.base));
@@ -209,7 +224,13 @@ mod tests {
     use crate::model::datetime::DateTime;
 
     fn shape(level: Level, select: Option<&Select>) -> Shape<'_> {
-        Shape { account: "acct", base: "https://acct.table.core.windows.net", table: "t", level, select }
+        Shape {
+            account: "acct",
+            base: "https://acct.table.core.windows.net",
+            table: "t",
+            level,
+            select,
+        }
     }
 
     fn row() -> (RowId, Row) {
@@ -261,7 +282,8 @@ mod tests {
         let body = shape(Level::Minimal, options.select.as_ref()).page(&[(&id, &row)]);
         assert_eq!(
             String::from_utf8(body).unwrap(),
-            r#"{"odata.metadata":"https://acct.table.core.windows.net/$metadata#t&$select=sex,xyz,age,RowKey","#.to_owned()
+            r#"{"odata.metadata":"https://acct.table.core.windows.net/$metadata#t&$select=sex,xyz,age,RowKey","#
+                .to_owned()
                 + r#""value":[{"odata.etag":"W/\"datetime'2017-11-10T02%3A44%3A53.636692Z'\"","RowKey":"\u00e9\"/","#
                 + r#""age@odata.type":"Edm.Int64","age":"39","sex":"male","xyz":null}]}"#
         );

@@ -56,12 +56,19 @@ impl Options {
 
 /// A space may be `%20` or `+`.
 fn decode(text: &str) -> Result<String> {
-    let decoded = if text.contains('+') { url::decode(&text.replace('+', " ")) } else { url::decode(text) };
+    let decoded = if text.contains('+') {
+        url::decode(&text.replace('+', " "))
+    } else {
+        url::decode(text)
+    };
     decoded.ok_or(Refusal::INVALID_INPUT)
 }
 
 fn top(text: &str) -> Result<usize> {
-    text.parse().ok().filter(|top| (1..=MAX_PAGE).contains(top)).ok_or(Refusal::INVALID_INPUT)
+    text.parse()
+        .ok()
+        .filter(|top| (1..=MAX_PAGE).contains(top))
+        .ok_or(Refusal::INVALID_INPUT)
 }
 
 /// The properties asked for.
@@ -74,8 +81,12 @@ pub(crate) struct Select {
 
 impl Select {
     fn new(text: String) -> Self {
-        let mut names: Vec<String> =
-            text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let mut names: Vec<String> = text
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect();
         if names.iter().any(|name| name == "*") {
             names.clear();
         }
@@ -120,7 +131,10 @@ impl Level {
             "application/atom+xml" | "application/xml" | "atom" => return Err(Refusal::ATOM_FORMAT_NOT_SUPPORTED),
             _ => return Err(Refusal::MEDIA_TYPE_NOT_SUPPORTED),
         }
-        match parts.find_map(|part| part.strip_prefix("odata=")).unwrap_or("minimalmetadata") {
+        match parts
+            .find_map(|part| part.strip_prefix("odata="))
+            .unwrap_or("minimalmetadata")
+        {
             "nometadata" => Ok(Self::None),
             "minimalmetadata" => Ok(Self::Minimal),
             "fullmetadata" => Ok(Self::Full),
@@ -147,7 +161,9 @@ pub(crate) enum Prefer {
 
 impl Prefer {
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        [Self::Content, Self::NoContent].into_iter().find(|prefer| prefer.name() == text.trim())
+        [Self::Content, Self::NoContent]
+            .into_iter()
+            .find(|prefer| prefer.name() == text.trim())
     }
 
     pub(crate) const fn name(self) -> &'static str {
@@ -164,7 +180,8 @@ mod tests {
 
     #[test]
     fn a_query_is_decoded_once() {
-        let options = Options::parse("%24filter=A+eq+%27x%2By%27&$select=b,%20a,b&%24top=5&timeout=30&NextRowKey=").unwrap();
+        let options =
+            Options::parse("%24filter=A+eq+%27x%2By%27&$select=b,%20a,b&%24top=5&timeout=30&NextRowKey=").unwrap();
         assert_eq!(options.filter.as_deref(), Some("A eq 'x+y'"));
         assert_eq!(options.select.as_ref().unwrap().text, "b, a,b");
         assert_eq!(options.select.unwrap().names().unwrap(), ["a", "b"]);
@@ -176,7 +193,11 @@ mod tests {
     #[test]
     fn what_the_service_does_not_have_is_refused() {
         for top in ["0", "1001", "-1", "x", ""] {
-            assert_eq!(Options::parse(&format!("$top={top}")).unwrap_err(), Refusal::INVALID_INPUT, "{top}");
+            assert_eq!(
+                Options::parse(&format!("$top={top}")).unwrap_err(),
+                Refusal::INVALID_INPUT,
+                "{top}"
+            );
         }
         for query in ["$orderby=A", "$skip=1", "%24expand=x"] {
             assert_eq!(Options::parse(query).unwrap_err(), Refusal::NOT_IMPLEMENTED);
@@ -190,10 +211,16 @@ mod tests {
             ("application/json", Ok(Level::Minimal)),
             ("application/json;odata=nometadata", Ok(Level::None)),
             ("application/json; odata=fullmetadata; streaming=true", Ok(Level::Full)),
-            ("application/atom+xml, application/json;odata=nometadata", Ok(Level::None)),
+            (
+                "application/atom+xml, application/json;odata=nometadata",
+                Ok(Level::None),
+            ),
             ("*/*", Ok(Level::Minimal)),
             ("application/atom+xml", Err(Refusal::ATOM_FORMAT_NOT_SUPPORTED)),
-            ("application/json;odata=verbose", Err(Refusal::JSON_VERBOSE_FORMAT_NOT_SUPPORTED)),
+            (
+                "application/json;odata=verbose",
+                Err(Refusal::JSON_VERBOSE_FORMAT_NOT_SUPPORTED),
+            ),
             ("text/html", Err(Refusal::MEDIA_TYPE_NOT_SUPPORTED)),
         ] {
             assert_eq!(Level::parse(accept), level, "{accept}");

@@ -35,11 +35,17 @@ pub(crate) fn page(store: &Store, call: &Call<'_>, table: &str, page_size: usize
             next.push(("x-ms-continuation-nextrowkey", token::of_key(&id.row_key)));
             break;
         }
-        if filter.as_ref().is_none_or(|filter| matches(filter, &|name: &str| row.value(id, name))) {
+        if filter
+            .as_ref()
+            .is_none_or(|filter| matches(filter, &|name: &str| row.value(id, name)))
+        {
             rows.push((id, row));
         }
     }
-    Ok(Answer { next, ..Answer::json(200, shape(call, table, level).page(&rows), level) })
+    Ok(Answer {
+        next,
+        ..Answer::json(200, shape(call, table, level).page(&rows), level)
+    })
 }
 
 /// The first row of the page. NextRowKey may be missing, but not empty (AzureStorageExplorer issue 5434, seen live).

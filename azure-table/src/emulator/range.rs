@@ -40,22 +40,32 @@ impl<'f> KeyRange<'f> {
 
     /// The least keys of the range.
     pub(crate) fn start(&self) -> RowId {
-        RowId::new(self.partitions.from, if self.is_one_partition() { self.rows.from } else { "" })
+        RowId::new(
+            self.partitions.from,
+            if self.is_one_partition() { self.rows.from } else { "" },
+        )
     }
 
     /// Whether a row, and so all behind it, are outside.
     pub(crate) fn is_past(&self, id: &RowId) -> bool {
-        self.partitions.is_past(&id.partition_key) || self.is_one_partition() && self.rows.is_past(&id.row_key)
+        let is_in_only_partition = self.is_one_partition() && *id.partition_key == *self.partitions.from;
+        self.partitions.is_past(&id.partition_key) || is_in_only_partition && self.rows.is_past(&id.row_key)
     }
 
     fn is_one_partition(&self) -> bool {
-        self.partitions.to.is_some_and(|to| to.is_inside && to.key == self.partitions.from)
+        self.partitions
+            .to
+            .is_some_and(|to| to.is_inside && to.key == self.partitions.from)
     }
 
     fn narrow(&mut self, filter: &'f Expression) {
         match filter {
             Expression::And(all) => all.iter().for_each(|part| self.narrow(part)),
-            Expression::Comparison { name, operator, value: Edm::String(key) } => match &**name {
+            Expression::Comparison {
+                name,
+                operator,
+                value: Edm::String(key),
+            } => match &**name {
                 "PartitionKey" => self.partitions.narrow(*operator, key),
                 "RowKey" => self.rows.narrow(*operator, key),
                 _ => {}
@@ -106,8 +116,16 @@ mod tests {
     fn conditions_on_keys_narrow_and_all_others_do_not() {
         for (filter, start, past) in [
             ("PartitionKey eq 'b'", ("b", ""), [false, false, true]),
-            ("PartitionKey eq 'b' and RowKey gt '2' and A eq 1", ("b", "2"), [false, false, true]),
-            ("PartitionKey eq 'b' and (RowKey ge '1' and RowKey lt '2')", ("b", "1"), [false, true, true]),
+            (
+                "PartitionKey eq 'b' and RowKey gt '2' and A eq 1",
+                ("b", "2"),
+                [false, false, true],
+            ),
+            (
+                "PartitionKey eq 'b' and (RowKey ge '1' and RowKey lt '2')",
+                ("b", "1"),
+                [false, true, true],
+            ),
             ("PartitionKey lt 'b'", ("", ""), [false, true, true]),
             ("PartitionKey ge 'b' or A eq 1", ("", ""), [false, false, false]),
             ("RowKey eq '2'", ("", ""), [false, false, false]),

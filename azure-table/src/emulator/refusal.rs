@@ -36,11 +36,21 @@ use RaisedBy::{FrontEnd, Parsing, Store};
 
 impl Refusal {
     const fn new(status: u16, code: &'static str, message: &'static str, raised_by: RaisedBy) -> Self {
-        Self { status, code, message: Cow::Borrowed(message), raised_by }
+        Self {
+            status,
+            code,
+            message: Cow::Borrowed(message),
+            raised_by,
+        }
     }
 
     fn with(status: u16, code: &'static str, message: String, raised_by: RaisedBy) -> Self {
-        Self { status, code, message: Cow::Owned(message), raised_by }
+        Self {
+            status,
+            code,
+            message: Cow::Owned(message),
+            raised_by,
+        }
     }
 
     pub(crate) const AUTHENTICATION_FAILED: Self = Self::new(
@@ -51,8 +61,12 @@ impl Refusal {
         FrontEnd,
     );
     /// The text is documented; that a write to a secondary gets it is not confirmed.
-    pub(crate) const WRITE_TO_SECONDARY: Self =
-        Self::new(403, "InsufficientAccountPermissions", "Write operations are not allowed.", FrontEnd);
+    pub(crate) const WRITE_TO_SECONDARY: Self = Self::new(
+        403,
+        "InsufficientAccountPermissions",
+        "Write operations are not allowed.",
+        FrontEnd,
+    );
     pub(crate) const NO_HOST: Self = Self::new(
         400,
         "HostInformationNotPresent",
@@ -60,8 +74,12 @@ impl Refusal {
          include the absolute URI in the request line.",
         FrontEnd,
     );
-    pub(crate) const INVALID_URI: Self =
-        Self::new(400, "InvalidUri", "The requested URI does not represent any resource on the server.", FrontEnd);
+    pub(crate) const INVALID_URI: Self = Self::new(
+        400,
+        "InvalidUri",
+        "The requested URI does not represent any resource on the server.",
+        FrontEnd,
+    );
     /// Seen for an unknown `x-ms-version`.
     pub(crate) const INVALID_HEADER_VALUE: Self = Self::new(
         400,
@@ -75,8 +93,12 @@ impl Refusal {
         "The request body is too large and exceeds the maximum permissible limit.",
         Parsing,
     );
-    pub(crate) const UNSUPPORTED_VERB: Self =
-        Self::new(405, "UnsupportedHttpVerb", "The resource doesn't support specified Http Verb.", Parsing);
+    pub(crate) const UNSUPPORTED_VERB: Self = Self::new(
+        405,
+        "UnsupportedHttpVerb",
+        "The resource doesn't support specified Http Verb.",
+        Parsing,
+    );
     pub(crate) const METHOD_NOT_ALLOWED: Self = Self::new(
         405,
         "MethodNotAllowed",
@@ -95,22 +117,42 @@ impl Refusal {
         "The request uses X-HTTP-Method with an HTTP verb other than POST.",
         Parsing,
     );
-    pub(crate) const X_METHOD_INCORRECT_COUNT: Self =
-        Self::new(400, "XMethodIncorrectCount", "More than one X-HTTP-Method is specified.", Parsing);
-    pub(crate) const X_METHOD_INCORRECT_VALUE: Self =
-        Self::new(400, "XMethodIncorrectValue", "The specified X-HTTP-Method is invalid.", Parsing);
+    pub(crate) const X_METHOD_INCORRECT_COUNT: Self = Self::new(
+        400,
+        "XMethodIncorrectCount",
+        "More than one X-HTTP-Method is specified.",
+        Parsing,
+    );
+    pub(crate) const X_METHOD_INCORRECT_VALUE: Self = Self::new(
+        400,
+        "XMethodIncorrectValue",
+        "The specified X-HTTP-Method is invalid.",
+        Parsing,
+    );
     pub(crate) const ATOM_FORMAT_NOT_SUPPORTED: Self =
         Self::new(415, "AtomFormatNotSupported", "Atom format is not supported.", Parsing);
-    pub(crate) const JSON_VERBOSE_FORMAT_NOT_SUPPORTED: Self =
-        Self::new(415, "JsonVerboseFormatNotSupported", "JSON Verbose format is not supported.", Parsing);
-    pub(crate) const MEDIA_TYPE_NOT_SUPPORTED: Self =
-        Self::new(415, "MediaTypeNotSupported", "None of the provided media types are supported", Parsing);
+    pub(crate) const JSON_VERBOSE_FORMAT_NOT_SUPPORTED: Self = Self::new(
+        415,
+        "JsonVerboseFormatNotSupported",
+        "JSON Verbose format is not supported.",
+        Parsing,
+    );
+    pub(crate) const MEDIA_TYPE_NOT_SUPPORTED: Self = Self::new(
+        415,
+        "MediaTypeNotSupported",
+        "None of the provided media types are supported",
+        Parsing,
+    );
 
     pub(crate) const INVALID_INPUT: Self =
         Self::new(400, "InvalidInput", "One of the request inputs is not valid.", Parsing);
     /// A value that is not one of its type: seen for numbers out of range, assumed for all else in a body.
-    pub(crate) const UNREADABLE_VALUE: Self =
-        Self::new(400, "InvalidInput", "An error occurred while processing this request.", Parsing);
+    pub(crate) const UNREADABLE_VALUE: Self = Self::new(
+        400,
+        "InvalidInput",
+        "An error occurred while processing this request.",
+        Parsing,
+    );
     pub(crate) const BOTH_CONDITIONS: Self = Self::new(
         400,
         "InvalidInput",
@@ -156,8 +198,12 @@ impl Refusal {
         "The values are not specified for all properties in the entity.",
         Store,
     );
-    pub(crate) const DUPLICATE_PROPERTIES: Self =
-        Self::new(400, "DuplicatePropertiesSpecified", "A property is specified more than one time.", Parsing);
+    pub(crate) const DUPLICATE_PROPERTIES: Self = Self::new(
+        400,
+        "DuplicatePropertiesSpecified",
+        "A property is specified more than one time.",
+        Parsing,
+    );
     pub(crate) const PROPERTY_NAME_INVALID: Self =
         Self::new(400, "PropertyNameInvalid", "The property name is invalid.", Parsing);
     pub(crate) const PROPERTY_NAME_TOO_LONG: Self = Self::new(
@@ -186,8 +232,12 @@ impl Refusal {
         "The entity is larger than the maximum allowed size (1MB).",
         Store,
     );
-    pub(crate) const ENTITY_ALREADY_EXISTS: Self =
-        Self::new(409, "EntityAlreadyExists", "The specified entity already exists.", Store);
+    pub(crate) const ENTITY_ALREADY_EXISTS: Self = Self::new(
+        409,
+        "EntityAlreadyExists",
+        "The specified entity already exists.",
+        Store,
+    );
     pub(crate) const RESOURCE_NOT_FOUND: Self =
         Self::new(404, "ResourceNotFound", "The specified resource does not exist.", Store);
     pub(crate) const CONDITION_NOT_SATISFIED: Self = Self::new(

@@ -25,7 +25,10 @@ pub(crate) struct RowId {
 
 impl RowId {
     pub(crate) fn new(partition_key: impl Into<Box<str>>, row_key: impl Into<Box<str>>) -> Self {
-        Self { partition_key: partition_key.into(), row_key: row_key.into() }
+        Self {
+            partition_key: partition_key.into(),
+            row_key: row_key.into(),
+        }
     }
 }
 
@@ -56,7 +59,10 @@ impl Row {
     }
 
     pub(crate) fn property(&self, name: &str) -> Option<&EdmValue> {
-        self.properties.iter().find(|(known, _)| **known == *name).map(|(_, value)| value)
+        self.properties
+            .iter()
+            .find(|(known, _)| **known == *name)
+            .map(|(_, value)| value)
     }
 
     /// The value that a filter sees under `name`.
@@ -91,7 +97,7 @@ pub(crate) fn sort(properties: &mut Properties) {
 
 /// `properties` with `changes` laid over them.
 pub(crate) fn merged(mut properties: Properties, changes: Properties) -> Properties {
-        for (name, value) in changes {
+    for (name, value) in changes {
         match properties.iter_mut().find(|(known, _)| *known == name) {
             Some(property) => property.1 = value,
             None => properties.push((name, value)),
@@ -107,7 +113,10 @@ pub(crate) fn check_limits(id: &RowId, properties: &Properties) -> Result<()> {
     if properties.len() > MAX_PROPERTIES {
         return Err(Refusal::TOO_MANY_PROPERTIES);
     }
-    let size: usize = properties.iter().map(|(name, value)| 8 + 2 * utf16_len(name) + value_size(value)).sum();
+    let size: usize = properties
+        .iter()
+        .map(|(name, value)| 8 + 2 * utf16_len(name) + value_size(value))
+        .sum();
     if 4 + 2 * (utf16_len(&id.partition_key) + utf16_len(&id.row_key)) + size > MAX_ENTITY_BYTES {
         return Err(Refusal::ENTITY_TOO_LARGE);
     }

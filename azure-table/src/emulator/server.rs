@@ -14,7 +14,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::HOST;
 use http::uri::{Parts, Scheme, Uri};
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -24,6 +24,7 @@ use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::codec::json::write::MAX_BODY_BYTES;
+use crate::emulator::refusal::Refusal;
 use crate::emulator::{Emulator, service};
 use crate::model::clock;
 use crate::protocol::connection_string::DEVELOPMENT_ACCOUNT;
@@ -61,7 +62,11 @@ impl EmulatorServer {
     pub async fn bind(emulator: Emulator, address: impl ToSocketAddrs) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
-        Ok(Self { emulator, listener, address })
+        Ok(Self {
+            emulator,
+            listener,
+            address,
+        })
     }
 
     /// Where it listens.
@@ -111,7 +116,11 @@ impl EmulatorServer {
     pub fn spawn(self) -> RunningEmulator {
         let (address, connection_string) = (self.address, self.connection_string());
         let task = tokio::spawn(self.serve_until(std::future::pending()));
-        RunningEmulator { address, connection_string, task }
+        RunningEmulator {
+            address,
+            connection_string,
+            task,
+        }
     }
 }
 
@@ -137,7 +146,9 @@ impl RunningEmulator {
 
 impl fmt::Debug for RunningEmulator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunningEmulator").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("RunningEmulator")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
     }
 }
 
@@ -155,16 +166,17 @@ async fn connection(emulator: Emulator, stream: TcpStream) {
         async move { Ok::<_, Infallible>(answer(&emulator, request).await) }
     });
     // A broken connection concerns its client alone.
-    let _ = http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service).await;
+    let _ = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
 }
 
 async fn answer(emulator: &Emulator, request: Request<Incoming>) -> Response<Full<Bytes>> {
     let (mut head, body) = request.into_parts();
     let Ok(body) = Limited::new(body, MAX_BODY_BYTES + BODY_MARGIN).collect().await else {
         // Too large by far, or broken off: the rest of it is not awaited.
-        let mut response = Response::new(Full::default());
-        *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
-        return response;
+        return service::refuse(&head.headers, &Refusal::BODY_TOO_LARGE).map(Full::new);
     };
     if let Some(uri) = absolute(&head.uri, head.headers.get(HOST).and_then(|host| host.to_str().ok())) {
         head.uri = uri;

@@ -15,6 +15,8 @@ use crate::codec::json::write::MAX_BODY_BYTES;
 use crate::emulator::address::{Resource, Site};
 use crate::emulator::answer::{Answer, Trace};
 use crate::emulator::call::{Call, Request, Verb};
+#[cfg(feature = "emulator-http")]
+use crate::emulator::options::Level;
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::store::Store;
 use crate::emulator::{Emulator, auth, batch, entities, query, tables};
@@ -54,11 +56,15 @@ pub(crate) fn answer(emulator: &Emulator, request: http::Request<Bytes>) -> Resp
         }
         run(emulator, &site, &request, &trace)
     });
-    let answer = outcome.unwrap_or_else(|refusal| {
-        let (level, prefer) = request.error_form();
-        Answer { prefer, ..Answer::refusal(&refusal, level, &trace) }
-    });
+    let answer = outcome.unwrap_or_else(|refusal| Answer::refusal(&refusal, request.error_form(), &trace));
     answer.into_response(&trace)
+}
+
+/// The answer to a request whose body is not even read.
+#[cfg(feature = "emulator-http")]
+pub(crate) fn refuse(headers: &HeaderMap, refusal: &Refusal) -> Response<Bytes> {
+    let trace = Trace::of(headers);
+    Answer::refusal(refusal, (Level::Minimal, None), &trace).into_response(&trace)
 }
 
 fn run(emulator: &Emulator, site: &Site, request: &Request<'_>, trace: &Trace) -> Result<Answer> {
@@ -92,8 +98,18 @@ fn execute(store: &mut Store, call: &Call<'_>, page_size: usize) -> Result<Answe
 
 fn check_version(version: &str) -> Result<()> {
     let is_date = version.len() == 10
-        && version.bytes().enumerate().all(|(n, b)| if n == 4 || n == 7 { b == b'-' } else { b.is_ascii_digit() });
-    if is_date && VERSIONS.contains(&version) { Ok(()) } else { Err(Refusal::INVALID_HEADER_VALUE) }
+        && version.bytes().enumerate().all(|(n, b)| {
+            if n == 4 || n == 7 {
+                b == b'-'
+            } else {
+                b.is_ascii_digit()
+            }
+        });
+    if is_date && VERSIONS.contains(&version) {
+        Ok(())
+    } else {
+        Err(Refusal::INVALID_HEADER_VALUE)
+    }
 }
 
 impl Trace {
@@ -105,7 +121,16 @@ impl Trace {
         let is_echoed = |value: &&HeaderValue| {
             value.len() <= MAX_CLIENT_REQUEST_ID && value.as_bytes().iter().all(u8::is_ascii_graphic)
         };
-        let client_request_id = headers.get("x-ms-client-request-id").filter(|_| is_wanted).filter(is_echoed).cloned();
-        Self { id: Guid::random(), time: DateTime::now(), version, client_request_id }
+        let client_request_id = headers
+            .get("x-ms-client-request-id")
+            .filter(|_| is_wanted)
+            .filter(is_echoed)
+            .cloned();
+        Self {
+            id: Guid::random(),
+            time: DateTime::now(),
+            version,
+            client_request_id,
+        }
     }
 }

@@ -67,7 +67,10 @@ pub(crate) struct Applied {
 
 impl Default for Store {
     fn default() -> Self {
-        Self { accounts: HashMap::new(), last_write: DateTime::MIN }
+        Self {
+            accounts: HashMap::new(),
+            last_write: DateTime::MIN,
+        }
     }
 }
 
@@ -86,7 +89,11 @@ impl Store {
         match tables.entry(name.to_ascii_lowercase()) {
             std::collections::btree_map::Entry::Occupied(_) => Err(Refusal::TABLE_ALREADY_EXISTS),
             std::collections::btree_map::Entry::Vacant(vacant) => {
-                vacant.insert(Table { name: name.to_owned(), created: DateTime::now(), rows: BTreeMap::new() });
+                vacant.insert(Table {
+                    name: name.to_owned(),
+                    created: DateTime::now(),
+                    rows: BTreeMap::new(),
+                });
                 Ok(())
             }
         }
@@ -94,7 +101,10 @@ impl Store {
 
     pub(crate) fn delete_table(&mut self, account: &str, name: &str) -> Result<()> {
         let tables = self.accounts.get_mut(account).ok_or(Refusal::RESOURCE_NOT_FOUND)?;
-        tables.remove(&name.to_ascii_lowercase()).map(drop).ok_or(Refusal::RESOURCE_NOT_FOUND)
+        tables
+            .remove(&name.to_ascii_lowercase())
+            .map(drop)
+            .ok_or(Refusal::RESOURCE_NOT_FOUND)
     }
 
     /// Makes all changes, or none: then it says which one failed, and why.
@@ -105,14 +115,19 @@ impl Store {
         changes: Vec<Change>,
     ) -> std::result::Result<Vec<Applied>, (usize, Refusal)> {
         let Self { accounts, last_write } = self;
-        let table = accounts.get_mut(account).and_then(|tables| tables.get_mut(&table.to_ascii_lowercase()));
+        let table = accounts
+            .get_mut(account)
+            .and_then(|tables| tables.get_mut(&table.to_ascii_lowercase()));
         let rows = &mut table.ok_or((0, Refusal::TABLE_NOT_FOUND))?.rows;
         let mut applied = Vec::with_capacity(changes.len());
         let mut undo = Vec::with_capacity(changes.len());
         for (index, Change { id, action }) in changes.into_iter().enumerate() {
             let before = rows.get(&id);
             let after = match outcome(&id, action, before) {
-                Ok(properties) => properties.map(|properties| Row { properties, timestamp: tick(last_write) }),
+                Ok(properties) => properties.map(|properties| Row {
+                    properties,
+                    timestamp: tick(last_write),
+                }),
                 Err(refusal) => {
                     // Backwards, should a row ever occur twice.
                     for (id, before) in undo.into_iter().rev() {
@@ -121,7 +136,10 @@ impl Store {
                     return Err((index, refusal));
                 }
             };
-            applied.push(Applied { id: id.clone(), etag: after.as_ref().map(Row::etag) });
+            applied.push(Applied {
+                id: id.clone(),
+                etag: after.as_ref().map(Row::etag),
+            });
             undo.push((id.clone(), set(rows, id, after)));
         }
         Ok(applied)
@@ -185,11 +203,17 @@ mod tests {
     use crate::model::edm::EdmValue;
 
     fn properties(names: &[(&str, i32)]) -> Properties {
-        names.iter().map(|(name, value)| ((*name).into(), EdmValue::from(*value))).collect()
+        names
+            .iter()
+            .map(|(name, value)| ((*name).into(), EdmValue::from(*value)))
+            .collect()
     }
 
     fn change(row_key: &str, action: Action) -> Change {
-        Change { id: RowId::new("p", row_key), action }
+        Change {
+            id: RowId::new("p", row_key),
+            action,
+        }
     }
 
     fn store() -> Store {
@@ -217,21 +241,37 @@ mod tests {
         let mut store = store();
         let mut write = |change| store.apply("a", "TABLE", vec![change]).unwrap();
         write(change("1", Action::Insert(properties(&[("b", 1), ("a", 2)]))));
-        write(change("2", Action::Replace(properties(&[("b", 1), ("a", 2), ("B", 3)]), None)));
+        write(change(
+            "2",
+            Action::Replace(properties(&[("b", 1), ("a", 2), ("B", 3)]), None),
+        ));
         write(change("3", Action::Insert(properties(&[("b", 1), ("a", 2)]))));
-        write(change("3", Action::Merge(properties(&[("c", 3), ("a", 4)]), Some(Condition::Exists))));
+        write(change(
+            "3",
+            Action::Merge(properties(&[("c", 3), ("a", 4)]), Some(Condition::Exists)),
+        ));
         assert_eq!(rows(&store), ["1: b=1 a=2", "2: B=3 a=2 b=1", "3: a=4 b=1 c=3"]);
     }
 
     #[test]
     fn conditions_are_those_of_the_service() {
         let mut store = store();
-        let mut write = |change| store.apply("a", "Table", vec![change]).map_err(|(index, refusal)| (index, refusal.code));
+        let mut write = |change| {
+            store
+                .apply("a", "Table", vec![change])
+                .map_err(|(index, refusal)| (index, refusal.code))
+        };
         let matches = |etag: &str| Condition::Matches(etag.to_owned());
-        let first = write(change("1", Action::Insert(Properties::new()))).unwrap()[0].etag.clone().unwrap();
+        let first = write(change("1", Action::Insert(Properties::new()))).unwrap()[0]
+            .etag
+            .clone()
+            .unwrap();
         for (action, code) in [
             (Action::Insert(Properties::new()), "EntityAlreadyExists"),
-            (Action::Replace(Properties::new(), Some(matches("W/\"wrong\""))), "UpdateConditionNotSatisfied"),
+            (
+                Action::Replace(Properties::new(), Some(matches("W/\"wrong\""))),
+                "UpdateConditionNotSatisfied",
+            ),
             (Action::Delete(matches("W/\"wrong\"")), "UpdateConditionNotSatisfied"),
         ] {
             assert_eq!(write(change("1", action)).unwrap_err(), (0, code));
@@ -245,15 +285,25 @@ mod tests {
         }
         let second = write(change("1", Action::Replace(Properties::new(), Some(matches(&first))))).unwrap();
         assert_ne!(second[0].etag.as_ref(), Some(&first));
-        assert!(write(change("1", Action::Delete(matches(&first)))).is_err(), "the version is gone");
-        assert_eq!(write(change("1", Action::Delete(Condition::Exists))).unwrap()[0].etag, None);
+        assert!(
+            write(change("1", Action::Delete(matches(&first)))).is_err(),
+            "the version is gone"
+        );
+        assert_eq!(
+            write(change("1", Action::Delete(Condition::Exists))).unwrap()[0].etag,
+            None
+        );
     }
 
     #[test]
     fn a_failed_batch_leaves_no_trace() {
         let mut store = store();
-        store.apply("a", "Table", vec![change("1", Action::Insert(properties(&[("a", 1)])))]).unwrap();
-        store.apply("a", "Table", vec![change("2", Action::Insert(properties(&[("a", 2)])))]).unwrap();
+        store
+            .apply("a", "Table", vec![change("1", Action::Insert(properties(&[("a", 1)])))])
+            .unwrap();
+        store
+            .apply("a", "Table", vec![change("2", Action::Insert(properties(&[("a", 2)])))])
+            .unwrap();
         let before = format!("{:?}", store.table("a", "Table"));
         let failed = store.apply(
             "a",
@@ -272,7 +322,9 @@ mod tests {
     #[test]
     fn versions_are_never_repeated() {
         let mut store = store();
-        let changes = (0..1_000).map(|n| change(&n.to_string(), Action::Insert(Properties::new()))).collect();
+        let changes = (0..1_000)
+            .map(|n| change(&n.to_string(), Action::Insert(Properties::new())))
+            .collect();
         let applied = store.apply("a", "Table", changes).unwrap();
         let etags: std::collections::HashSet<_> = applied.iter().map(|applied| applied.etag.clone()).collect();
         assert_eq!(etags.len(), 1_000);
@@ -281,8 +333,14 @@ mod tests {
     #[test]
     fn an_entity_beyond_the_limits_is_refused_whichever_write_makes_it_so() {
         let mut store = store();
-        let many = |from: i32, to: i32| (from..to).map(|n| (format!("P{n}").into(), EdmValue::from(n))).collect();
-        store.apply("a", "Table", vec![change("1", Action::Insert(many(0, 252)))]).unwrap();
+        let many = |from: i32, to: i32| {
+            (from..to)
+                .map(|n| (format!("P{n}").into(), EdmValue::from(n)))
+                .collect()
+        };
+        store
+            .apply("a", "Table", vec![change("1", Action::Insert(many(0, 252)))])
+            .unwrap();
         let failed = store.apply("a", "Table", vec![change("1", Action::Merge(many(252, 253), None))]);
         assert_eq!(failed.unwrap_err().1, Refusal::TOO_MANY_PROPERTIES);
         let large: Properties = (0..17)
@@ -301,7 +359,11 @@ mod tests {
         store.create_table("b", "Table").unwrap();
         store.delete_table("a", "taBLE").unwrap();
         assert_eq!(store.delete_table("a", "Table"), Err(Refusal::RESOURCE_NOT_FOUND));
-        assert!(store.apply("a", "Table", vec![change("1", Action::Insert(Properties::new()))]).is_err());
+        assert!(
+            store
+                .apply("a", "Table", vec![change("1", Action::Insert(Properties::new()))])
+                .is_err()
+        );
         assert!(store.table("b", "Table").is_some());
     }
 }

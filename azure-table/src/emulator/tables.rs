@@ -25,7 +25,13 @@ use crate::model::name::TableName;
 pub(crate) fn list(store: &Store, call: &Call<'_>, page_size: usize) -> Result<Answer> {
     let level = call.level()?;
     let filter = call.options.filter.as_deref().map(parse).transpose()?;
-    let start = call.options.next_table_name.as_deref().map(token::table_name).transpose()?.unwrap_or_default();
+    let start = call
+        .options
+        .next_table_name
+        .as_deref()
+        .map(token::table_name)
+        .transpose()?
+        .unwrap_or_default();
     let limit = call.options.top.unwrap_or(page_size).min(page_size);
     let none = Tables::new();
     let tables = store.tables(&call.site.account).unwrap_or(&none);
@@ -38,7 +44,10 @@ pub(crate) fn list(store: &Store, call: &Call<'_>, page_size: usize) -> Result<A
             continue;
         }
         if found.len() == limit {
-            next = Some(("x-ms-continuation-nexttablename", token::of_table(position, table.created)));
+            next = Some((
+                "x-ms-continuation-nexttablename",
+                token::of_table(position, table.created),
+            ));
             break;
         }
         found.push(table);
@@ -57,13 +66,18 @@ pub(crate) fn list(store: &Store, call: &Call<'_>, page_size: usize) -> Result<A
         out.push(b'}');
     }
     out.extend_from_slice(b"]}");
-    Ok(Answer { next: next.into_iter().collect(), ..Answer::json(200, out, level) })
+    Ok(Answer {
+        next: next.into_iter().collect(),
+        ..Answer::json(200, out, level)
+    })
 }
 
 /// `GET /Tables('name')`.
 pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer> {
     let level = call.level()?;
-    let table = store.table(&call.site.account, table).ok_or(Refusal::RESOURCE_NOT_FOUND)?;
+    let table = store
+        .table(&call.site.account, table)
+        .ok_or(Refusal::RESOURCE_NOT_FOUND)?;
     Ok(Answer::json(200, element(call, level, &table.name), level))
 }
 
@@ -79,7 +93,11 @@ pub(crate) fn create(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
     };
     store.create_table(&call.site.account, &table)?;
     let location = format!("{}/{}", call.site.base, address(&table));
-    Ok(Answer { location: Some(location), prefer: call.prefer, ..answer })
+    Ok(Answer {
+        location: Some(location),
+        prefer: call.prefer,
+        ..answer
+    })
 }
 
 /// `DELETE /Tables('name')`.
@@ -116,7 +134,11 @@ fn element(call: &Call<'_>, level: Level, table: &str) -> Vec<u8> {
 
 fn metadata_url(out: &mut Vec<u8>, call: &Call<'_>, level: Level, element: &str) {
     if level > Level::None {
-        text_member(out, "odata.metadata", &format!("{}/$metadata#Tables{element}", call.site.base));
+        text_member(
+            out,
+            "odata.metadata",
+            &format!("{}/$metadata#Tables{element}", call.site.base),
+        );
     }
 }
 

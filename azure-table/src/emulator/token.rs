@@ -53,7 +53,10 @@ mod tests {
         assert_eq!(of_key("pk801016e8"), "1!16!cGs4MDEwMTZlOA--");
         assert_eq!(key("1!16!cGs4MDEwMTZlOA--").unwrap(), "pk801016e8");
         assert_eq!(of_key(""), "1!0!");
-        assert_eq!(table_name("1!40!dGFibGUzNTg2MTlkMgEwMWQzNTljZGFiMWI3OTg1").unwrap(), "table358619d2");
+        assert_eq!(
+            table_name("1!40!dGFibGUzNTg2MTlkMgEwMWQzNTljZGFiMWI3OTg1").unwrap(),
+            "table358619d2"
+        );
         for wrong in ["", "1!", "1!5!YQ--", "1!4!!!!!", "2!4!YQ--", "1!4!/w--", "x"] {
             assert_eq!(key(wrong), Err(Refusal::INVALID_INPUT), "{wrong}");
         }

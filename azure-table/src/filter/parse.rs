@@ -22,7 +22,12 @@ pub(crate) enum ParseError {
     /// It follows no rule of filters.
     Invalid,
     /// A constant does not fit its type.
-    Literal { type_name: &'static str, literal: Box<str>, at: usize, filter: Box<str> },
+    Literal {
+        type_name: &'static str,
+        literal: Box<str>,
+        at: usize,
+        filter: Box<str>,
+    },
     /// It uses a part of OData that the service does not have.
     Unsupported,
 }
@@ -31,12 +36,18 @@ impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Invalid => f.write_str("One of the request inputs is not valid."),
-            Self::Literal { type_name, literal, at, filter } => {
-                write!(f, "Unrecognized '{type_name}' literal '{literal}' at '{at}' in '{filter}'.")
+            Self::Literal {
+                type_name,
+                literal,
+                at,
+                filter,
+            } => {
+                write!(
+                    f,
+                    "Unrecognized '{type_name}' literal '{literal}' at '{at}' in '{filter}'."
+                )
             }
-            Self::Unsupported => {
-                f.write_str("The requested operation is not implemented on the specified resource.")
-            }
+            Self::Unsupported => f.write_str("The requested operation is not implemented on the specified resource."),
         }
     }
 }
@@ -200,7 +211,9 @@ impl<'a> Parser<'a> {
     fn next(&mut self) -> Result<Token<'a>> {
         let rest = self.rest().trim_start();
         self.at = self.text.len() - rest.len();
-        let Some(first) = rest.chars().next() else { return Ok(Token::End) };
+        let Some(first) = rest.chars().next() else {
+            return Ok(Token::End);
+        };
         match first {
             '(' | ')' => {
                 self.at += 1;
@@ -226,7 +239,9 @@ impl<'a> Parser<'a> {
     /// A name, a word of the language, a constant that is a word, or the type prefix of a constant in quotes.
     fn word(&mut self) -> Result<Token<'a>> {
         let rest = self.rest();
-        let end = rest.find(|c: char| c != '_' && !c.is_alphanumeric()).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| c != '_' && !c.is_alphanumeric())
+            .unwrap_or(rest.len());
         let word = &rest[..end];
         self.at += end;
         if rest[end..].starts_with('\'') {
@@ -263,7 +278,10 @@ impl<'a> Parser<'a> {
             filter: self.text.into(),
         };
         if let Some(digits) = text.strip_suffix(['L', 'l']) {
-            return digits.parse::<i64>().map(EdmValue::from).map_err(|_| unrecognized("Edm.Int64"));
+            return digits
+                .parse::<i64>()
+                .map(EdmValue::from)
+                .map_err(|_| unrecognized("Edm.Int64"));
         }
         if matches!(text, "-INF" | "-Infinity") {
             return Ok(EdmValue::from(f64::NEG_INFINITY));
@@ -273,7 +291,10 @@ impl<'a> Parser<'a> {
             return Err(ParseError::Invalid);
         }
         if digits.bytes().all(|b| b.is_ascii_digit()) {
-            return text.parse::<i32>().map(EdmValue::from).map_err(|_| unrecognized("Edm.Int32"));
+            return text
+                .parse::<i32>()
+                .map(EdmValue::from)
+                .map_err(|_| unrecognized("Edm.Int32"));
         }
         match text.parse::<f64>() {
             Ok(value) if value.is_finite() => Ok(EdmValue::from(value)),
@@ -287,7 +308,11 @@ fn is_arithmetic(word: &str) -> bool {
 }
 
 fn no_operator(word: &str) -> ParseError {
-    if is_arithmetic(word) { ParseError::Unsupported } else { ParseError::Invalid }
+    if is_arithmetic(word) {
+        ParseError::Unsupported
+    } else {
+        ParseError::Invalid
+    }
 }
 
 /// The value of `prefix'text'`.
@@ -301,8 +326,11 @@ fn typed(prefix: &str, text: &str) -> Option<EdmValue> {
 }
 
 fn hexadecimal(text: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> = text.chars().map(|c| c.to_digit(16).map(|d| d as u8)).collect::<Option<_>>()?;
-    if digits.len() % 2 != 0 {
+    let digits: Vec<u8> = text
+        .chars()
+        .map(|c| c.to_digit(16).map(|d| d as u8))
+        .collect::<Option<_>>()?;
+    if !digits.len().is_multiple_of(2) {
         return None;
     }
     Some(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
@@ -326,14 +354,20 @@ mod tests {
         for (text, expected) in [
             ("S eq 'O''Brien'", "S eq 'O''Brien'"),
             ("S eq ''", "S eq ''"),
-            ("S eq 'a and b or not c (eq) ''q'''", "S eq 'a and b or not c (eq) ''q'''"),
+            (
+                "S eq 'a and b or not c (eq) ''q'''",
+                "S eq 'a and b or not c (eq) ''q'''",
+            ),
             ("I eq -2147483648", "I eq -2147483648"),
             ("L eq 4294967296L", "L eq 4294967296L"),
             ("D gt 1.0e10", "D gt 10000000000.0"),
             ("D eq -1.5e-7", "D eq -1.5e-7"),
             ("D eq -INF", "D eq -Infinity"),
             ("B eq true", "B eq true"),
-            ("T eq datetime'2012-11-10T03:04:05.200Z'", "T eq datetime'2012-11-10T03:04:05.2Z'"),
+            (
+                "T eq datetime'2012-11-10T03:04:05.200Z'",
+                "T eq datetime'2012-11-10T03:04:05.2Z'",
+            ),
             (
                 "G eq guid'C9DA6455-213D-42C9-9A79-3E9149A57833'",
                 "G eq guid'c9da6455-213d-42c9-9a79-3e9149a57833'",
@@ -366,19 +400,61 @@ mod tests {
     #[test]
     fn what_the_service_refuses_is_refused_with_its_text() {
         for text in [
-            "", "I eq", "I == 1", "(I eq 1", "I eq 1)", "I EQ 1", "S eq 'unterminated", "S eq null", "null eq S",
-            "T eq datetime'not a date'", "G eq guid'123'", "X eq X'012'", "X eq X'0g'", "S eq 'a' 'b'", "I eq 1 and",
-            "B", "not B", "not I eq 1", "I eq J", "1 eq 1", "time'x' eq I", "-", "I eq -", "I eq -x", "I eq #", "'", "()",
+            "",
+            "I eq",
+            "I == 1",
+            "(I eq 1",
+            "I eq 1)",
+            "I EQ 1",
+            "S eq 'unterminated",
+            "S eq null",
+            "null eq S",
+            "T eq datetime'not a date'",
+            "G eq guid'123'",
+            "X eq X'012'",
+            "X eq X'0g'",
+            "S eq 'a' 'b'",
+            "I eq 1 and",
+            "B",
+            "not B",
+            "not I eq 1",
+            "I eq J",
+            "1 eq 1",
+            "time'x' eq I",
+            "-",
+            "I eq -",
+            "I eq -x",
+            "I eq #",
+            "'",
+            "()",
         ] {
             assert_eq!(parse(text), Err(ParseError::Invalid), "{text}");
         }
-        assert_eq!(ParseError::Invalid.to_string(), "One of the request inputs is not valid.");
+        assert_eq!(
+            ParseError::Invalid.to_string(),
+            "One of the request inputs is not valid."
+        );
         let overflow = parse("I eq 1498179600055").unwrap_err().to_string();
-        assert!(overflow.starts_with("Unrecognized 'Edm.Int32' literal '1498179600055' at '5' in"), "{overflow}");
-        for text in ["I eq 99999999999", "L eq 9223372036854775808L", "D eq 1e999", "D eq 1.5f", "I eq 0x10"] {
+        assert!(
+            overflow.starts_with("Unrecognized 'Edm.Int32' literal '1498179600055' at '5' in"),
+            "{overflow}"
+        );
+        for text in [
+            "I eq 99999999999",
+            "L eq 9223372036854775808L",
+            "D eq 1e999",
+            "D eq 1.5f",
+            "I eq 0x10",
+        ] {
             assert!(matches!(parse(text), Err(ParseError::Literal { .. })), "{text}");
         }
-        for text in ["startswith(S,'pre')", "substringof('re', S)", "length(S) eq 3", "I add 1 eq 2", "I eq 1 add 1"] {
+        for text in [
+            "startswith(S,'pre')",
+            "substringof('re', S)",
+            "length(S) eq 3",
+            "I add 1 eq 2",
+            "I eq 1 add 1",
+        ] {
             assert_eq!(parse(text), Err(ParseError::Unsupported), "{text}");
         }
     }
@@ -400,7 +476,9 @@ mod tests {
             any::<bool>().prop_map(EdmValue::from),
             any::<i32>().prop_map(EdmValue::from),
             any::<i64>().prop_map(EdmValue::from),
-            any::<f64>().prop_filter("NaN is not equal to itself", |d| !d.is_nan()).prop_map(EdmValue::from),
+            any::<f64>()
+                .prop_filter("NaN is not equal to itself", |d| !d.is_nan())
+                .prop_map(EdmValue::from),
             (0..=DateTime::MAX.ticks())
                 .prop_filter_map("in range", |t| DateTime::from_ticks(t).map(EdmValue::DateTime)),
             any::<[u8; 16]>().prop_map(|bytes| EdmValue::Guid(Guid(bytes))),

@@ -4,8 +4,14 @@
 //! Source: "Configure Azure Storage connection strings".
 
 use crate::model::error::{Error, ErrorKind, Result};
-use crate::protocol::endpoint::{DEVELOPMENT_ACCOUNT, Endpoint};
+use crate::protocol::endpoint::Endpoint;
+pub(crate) use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
 use crate::protocol::signature::SigningKey;
+
+/// The public key of emulators' account.
+#[cfg(feature = "emulator")]
+pub(crate) const DEVELOPMENT_KEY: &str =
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
 const DEFAULT_SUFFIX: &str = "core.windows.net";
 

@@ -107,11 +107,12 @@ impl PropertySink for Object {
     }
 }
 
-/// Whether JSON alone does not show the type. A finite double always has its decimal point.
+/// Whether JSON alone does not show the type. An integral double has its decimal point, which the live service reads,
+/// but a server that parses numbers as JavaScript does loses it (Azurite), so its type is said as well.
 fn needs_annotation(value: &Edm<'_>) -> bool {
     match value {
         Edm::Int64(_) | Edm::DateTime(_) | Edm::Guid(_) | Edm::Binary(_) => true,
-        Edm::Double(value) => !value.is_finite(),
+        Edm::Double(value) => !value.is_finite() || value.fract() == 0.0,
         Edm::String(_) | Edm::Boolean(_) | Edm::Int32(_) => false,
     }
 }
@@ -162,9 +163,10 @@ mod tests {
             (EdmValue::from(true), r#""V":true"#),
             (EdmValue::from(-5_i32), r#""V":-5"#),
             (EdmValue::from(5_i64), r#""V@odata.type":"Edm.Int64","V":"5""#),
-            (EdmValue::from(5.0), r#""V":5.0"#),
-            (EdmValue::from(1e300), r#""V":1.0e300"#),
-            (EdmValue::from(-0.0), r#""V":-0.0"#),
+            (EdmValue::from(0.5), r#""V":0.5"#),
+            (EdmValue::from(5.0), r#""V@odata.type":"Edm.Double","V":5.0"#),
+            (EdmValue::from(1e300), r#""V@odata.type":"Edm.Double","V":1.0e300"#),
+            (EdmValue::from(-0.0), r#""V@odata.type":"Edm.Double","V":-0.0"#),
             (EdmValue::from(f64::NAN), r#""V@odata.type":"Edm.Double","V":"NaN""#),
             (EdmValue::from(f64::NEG_INFINITY), r#""V@odata.type":"Edm.Double","V":"-Infinity""#),
             (

@@ -1,0 +1,580 @@
+use bytes::Bytes;
+use http::{Request, Response};
+
+use super::*;
+use crate::protocol::signature::{canonicalized_resource, shared_key, shared_key_lite};
+
+const BASE: &str = "http://127.0.0.1:10002/devstoreaccount1";
+
+fn unsigned(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Request<Bytes> {
+    let mut request = Request::builder().method(method).uri(format!("{BASE}/{path}"));
+    for (name, value) in [
+        ("x-ms-version", "2019-02-02"),
+        ("accept", "application/json;odata=nometadata"),
+    ] {
+        if !headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
+            request = request.header(name, value);
+        }
+    }
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let date = httpdate::fmt_http_date(std::time::SystemTime::now());
+    request
+        .header("x-ms-date", date)
+        .body(Bytes::copy_from_slice(body.as_bytes()))
+        .unwrap()
+}
+
+fn sign(request: &mut Request<Bytes>, account: &str, key: &str) {
+    let text = |name: &str| request.headers().get(name).map_or("", |value| value.to_str().unwrap());
+    let resource = canonicalized_resource(account, request.uri().path(), request.uri().query());
+    let string = shared_key(
+        request.method().as_str(),
+        "",
+        text("content-type"),
+        text("x-ms-date"),
+        &resource,
+    );
+    let signature = SigningKey::from_base64(key).unwrap().sign(&string);
+    request.headers_mut().insert(
+        "authorization",
+        format!("SharedKey {account}:{signature}").parse().unwrap(),
+    );
+}
+
+async fn send(emulator: &Emulator, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response<Bytes> {
+    let mut request = unsigned(method, path, headers, body);
+    sign(&mut request, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY);
+    emulator.send(request).await.unwrap()
+}
+
+fn body(response: &Response<Bytes>) -> &str {
+    std::str::from_utf8(response.body()).unwrap()
+}
+
+fn header<'a>(response: &'a Response<Bytes>, name: &str) -> &'a str {
+    response.headers().get(name).map_or("", |value| value.to_str().unwrap())
+}
+
+/// Status, code and the first line of the text of an error.
+fn error(response: &Response<Bytes>) -> (u16, String, String) {
+    let json: serde_json::Value = serde_json::from_slice(response.body()).unwrap_or_default();
+    let text = |path: &str| {
+        json.pointer(path)
+            .and_then(|v| v.as_str())
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let message = text("/odata.error/message/value");
+    assert!(
+        message.contains("\nRequestId:") && message.contains("\nTime:"),
+        "{message}"
+    );
+    let first = message.lines().next().unwrap_or_default().to_owned();
+    (response.status().as_u16(), text("/odata.error/code"), first)
+}
+
+fn refused(status: u16, code: &str, text: &str) -> (u16, String, String) {
+    (status, code.to_owned(), text.to_owned())
+}
+
+async fn with_table() -> Emulator {
+    let emulator = Emulator::new();
+    let created = send(&emulator, "POST", "Tables", &[], r#"{"TableName":"Blogs"}"#).await;
+    assert_eq!(created.status(), 201);
+    emulator
+}
+
+#[tokio::test]
+async fn a_table_is_created_listed_read_and_deleted() {
+    let emulator = Emulator::new();
+    let prefer = [("prefer", "return-no-content")];
+    let created = send(&emulator, "POST", "Tables", &prefer, r#"{"TableName":"Blogs"}"#).await;
+    assert_eq!((created.status().as_u16(), body(&created)), (204, ""));
+    assert_eq!(header(&created, "location"), format!("{BASE}/Tables('Blogs')"));
+    assert_eq!(header(&created, "dataserviceid"), header(&created, "location"));
+    assert_eq!(header(&created, "preference-applied"), "return-no-content");
+    assert_eq!(header(&created, "cache-control"), "no-cache");
+    assert_eq!(
+        header(&created, "server"),
+        "Windows-Azure-Table/1.0 Microsoft-HTTPAPI/2.0"
+    );
+    assert_eq!(header(&created, "x-ms-version"), "2019-02-02");
+    assert_eq!(header(&created, "x-ms-request-id").len(), 36);
+
+    let again = send(&emulator, "POST", "Tables", &prefer, r#"{"TableName":"blogs"}"#).await;
+    assert_eq!(
+        error(&again),
+        refused(409, "TableAlreadyExists", "The table specified already exists.")
+    );
+    assert_eq!(header(&again, "preference-applied"), "return-no-content");
+
+    let minimal = [("accept", "application/json;odata=minimalmetadata")];
+    let list = send(
+        &emulator,
+        "GET",
+        "Tables?$filter=TableName%20ge%20%27A%27",
+        &minimal,
+        "",
+    )
+    .await;
+    assert_eq!(
+        body(&list),
+        format!(r#"{{"odata.metadata":"{BASE}/$metadata#Tables","value":[{{"TableName":"Blogs"}}]}}"#)
+    );
+    assert_eq!(
+        header(&list, "content-type"),
+        "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
+    );
+    let one = send(&emulator, "GET", "Tables('blogs')", &[], "").await;
+    assert_eq!(body(&one), r#"{"TableName":"Blogs"}"#);
+
+    assert_eq!(
+        send(&emulator, "DELETE", "Tables('Blogs')", &[], "").await.status(),
+        204
+    );
+    let gone = send(&emulator, "DELETE", "Tables('Blogs')", &[], "").await;
+    assert_eq!(
+        error(&gone),
+        refused(404, "ResourceNotFound", "The specified resource does not exist.")
+    );
+    for (name, code, text) in [
+        (
+            "my_table",
+            "InvalidResourceName",
+            "The specifed resource name contains invalid characters.",
+        ),
+        (
+            "ab",
+            "OutOfRangeInput",
+            "The specified resource name length is not within the permissible limits.",
+        ),
+        ("Tables", "InvalidInput", "One of the request inputs is not valid."),
+    ] {
+        let answer = send(
+            &emulator,
+            "POST",
+            "Tables",
+            &[],
+            &format!(r#"{{"TableName":"{name}"}}"#),
+        )
+        .await;
+        assert_eq!(error(&answer), refused(400, code, text));
+    }
+}
+
+#[tokio::test]
+async fn an_entity_lives_through_all_its_operations() {
+    let emulator = with_table().await;
+    let inserted = send(
+        &emulator,
+        "POST",
+        "Blogs",
+        &[],
+        r#"{"PartitionKey":"it's","RowKey":"1","b":1,"a":"é"}"#,
+    )
+    .await;
+    assert_eq!(inserted.status(), 201);
+    let location = format!("{BASE}/Blogs(PartitionKey='it''s',RowKey='1')");
+    assert_eq!(header(&inserted, "location"), location);
+    let etag = header(&inserted, "etag").to_owned();
+    let timestamp = etag
+        .trim_start_matches("W/\"datetime'")
+        .trim_end_matches("'\"")
+        .replace("%3A", ":");
+    assert_eq!(
+        body(&inserted),
+        format!(r#"{{"PartitionKey":"it's","RowKey":"1","Timestamp":"{timestamp}","b":1,"a":"\u00e9"}}"#)
+    );
+    let again = send(
+        &emulator,
+        "POST",
+        "Blogs",
+        &[],
+        r#"{"PartitionKey":"it's","RowKey":"1"}"#,
+    )
+    .await;
+    assert_eq!(
+        error(&again),
+        refused(409, "EntityAlreadyExists", "The specified entity already exists.")
+    );
+
+    let path = "Blogs(PartitionKey=%27it%27%27s%27,RowKey=%271%27)";
+    let read = send(&emulator, "GET", path, &[], "").await;
+    assert_eq!(
+        (read.status().as_u16(), header(&read, "etag"), body(&read)),
+        (200, &*etag, body(&inserted))
+    );
+
+    let merged = send(
+        &emulator,
+        "MERGE",
+        path,
+        &[("if-match", &etag)],
+        r#"{"c":true,"b":null}"#,
+    )
+    .await;
+    assert_eq!((merged.status().as_u16(), body(&merged)), (204, ""));
+    let stale = send(&emulator, "PUT", path, &[("if-match", &etag)], "{}").await;
+    let text = "The update condition specified in the request was not satisfied.";
+    assert_eq!(error(&stale), refused(412, "UpdateConditionNotSatisfied", text));
+    let selected = send(&emulator, "GET", &format!("{path}?$select=c,b,x"), &[], "").await;
+    assert_eq!(body(&selected), r#"{"b":1,"c":true,"x":null}"#);
+
+    let tunnelled = [("x-http-method", "MERGE"), ("if-match", "*")];
+    assert_eq!(
+        send(&emulator, "POST", path, &tunnelled, r#"{"c":5}"#).await.status(),
+        204
+    );
+    assert_eq!(send(&emulator, "PUT", path, &[], r#"{"z":1}"#).await.status(), 204);
+    let replaced = send(&emulator, "GET", &format!("{path}?$select=z,c"), &[], "").await;
+    assert_eq!(body(&replaced), r#"{"c":null,"z":1}"#);
+
+    let unconditional = send(&emulator, "DELETE", path, &[], "").await;
+    assert_eq!(error(&unconditional).0, 400);
+    let malformed = send(&emulator, "DELETE", path, &[("if-match", "x")], "").await;
+    assert!(
+        error(&malformed)
+            .2
+            .starts_with("The etag value 'x' specified in one of the request headers")
+    );
+    let unknown = send(&emulator, "DELETE", path, &[("if-match", "W/\"wrong\"")], "").await;
+    assert_eq!(error(&unknown).0, 412);
+    assert_eq!(
+        send(&emulator, "DELETE", path, &[("if-match", "*")], "").await.status(),
+        204
+    );
+    for (method, headers) in [
+        ("GET", &[][..]),
+        ("DELETE", &[("if-match", "*")]),
+        ("MERGE", &[("if-match", "*")]),
+    ] {
+        let missing = send(&emulator, method, path, headers, "{}").await;
+        assert_eq!(
+            error(&missing),
+            refused(404, "ResourceNotFound", "The specified resource does not exist.")
+        );
+    }
+    let no_table = send(&emulator, "PUT", "None(PartitionKey='',RowKey='')", &[], "{}").await;
+    assert_eq!(
+        error(&no_table),
+        refused(404, "TableNotFound", "The table specified does not exist.")
+    );
+    assert_eq!(
+        header(&no_table, "cache-control"),
+        "",
+        "found while the request is read"
+    );
+}
+
+#[tokio::test]
+async fn pages_follow_each_other_by_token() {
+    let emulator = with_table().await;
+    for n in 0..5 {
+        let entity = format!(r#"{{"PartitionKey":"p{}","RowKey":"{n}","N":{n}}}"#, n / 3);
+        assert_eq!(send(&emulator, "POST", "Blogs", &[], &entity).await.status(), 201);
+    }
+    let small = emulator.clone().with_page_size(2);
+    let (mut rows, mut path) = (Vec::new(), "Blogs()?$select=N&$filter=N%20ne%203".to_owned());
+    let mut pages = 0;
+    loop {
+        let page = send(&small, "GET", &path, &[], "").await;
+        rows.push(body(&page).to_owned());
+        pages += 1;
+        let (partition, row) = (
+            header(&page, "x-ms-continuation-nextpartitionkey"),
+            header(&page, "x-ms-continuation-nextrowkey"),
+        );
+        if partition.is_empty() {
+            break;
+        }
+        path = format!("Blogs()?$select=N&$filter=N%20ne%203&NextPartitionKey={partition}&NextRowKey={row}");
+    }
+    assert_eq!(pages, 2);
+    assert_eq!(
+        rows,
+        [r#"{"value":[{"N":0},{"N":1}]}"#, r#"{"value":[{"N":2},{"N":4}]}"#]
+    );
+    let point = send(
+        &emulator,
+        "GET",
+        "Blogs?$filter=PartitionKey%20eq%20%27p0%27&$top=3",
+        &[],
+        "",
+    )
+    .await;
+    assert_eq!(
+        header(&point, "x-ms-continuation-nextpartitionkey"),
+        "",
+        "nothing is left in the partition"
+    );
+    let token = send(&emulator, "GET", "Blogs?$top=1", &[], "").await;
+    assert_eq!(header(&token, "x-ms-continuation-nextpartitionkey"), "1!4!cDA-");
+    for (query, status, code) in [
+        ("NextPartitionKey=1!4!cDA-&NextRowKey=", 400, "InvalidInput"),
+        ("$top=1001", 400, "InvalidInput"),
+        ("$filter=N%20eq%20null", 400, "InvalidInput"),
+        ("$filter=startswith(A,'x')", 501, "NotImplemented"),
+        ("$orderby=N", 501, "NotImplemented"),
+    ] {
+        let answer = error(&send(&emulator, "GET", &format!("Blogs?{query}"), &[], "").await);
+        assert_eq!((answer.0, &*answer.1), (status, code), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn requests_without_a_good_signature_are_refused() {
+    let emulator = with_table().await.with_account("other", "AAEC").unwrap();
+    let text = "Server failed to authenticate the request. Make sure the value of Authorization header is formed \
+                correctly including the signature.";
+    let mut requests = vec![unsigned("GET", "Tables", &[], "")];
+    for (account, key) in [(DEVELOPMENT_ACCOUNT, "AAEC"), ("other", "AAEC"), ("nobody", "AAEC")] {
+        let mut request = unsigned("GET", "Tables", &[], "");
+        sign(&mut request, account, key);
+        requests.push(request);
+    }
+    let mut old = unsigned("GET", "Tables", &[], "");
+    let date = httpdate::fmt_http_date(std::time::SystemTime::now() - std::time::Duration::from_secs(16 * 60));
+    old.headers_mut().insert("x-ms-date", date.parse().unwrap());
+    sign(&mut old, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY);
+    requests.push(old);
+    for request in requests {
+        let answer = emulator.send(request).await.unwrap();
+        assert_eq!(error(&answer), refused(403, "AuthenticationFailed", text));
+        assert_eq!(header(&answer, "x-ms-error-code"), "AuthenticationFailed");
+        assert_eq!(answer.headers().len(), 3);
+    }
+
+    let mut lite = unsigned("GET", "Tables", &[], "");
+    let resource = canonicalized_resource(DEVELOPMENT_ACCOUNT, lite.uri().path(), None);
+    let string = shared_key_lite(lite.headers()["x-ms-date"].to_str().unwrap(), &resource);
+    let signature = SigningKey::from_base64(DEVELOPMENT_KEY).unwrap().sign(&string);
+    let authorization = format!("SharedKeyLite {DEVELOPMENT_ACCOUNT}:{signature}");
+    lite.headers_mut()
+        .insert("authorization", authorization.parse().unwrap());
+    assert_eq!(emulator.send(lite).await.unwrap().status(), 200);
+
+    let mut other = unsigned("GET", "", &[], "");
+    *other.uri_mut() = "http://other.table.localhost/Tables".parse().unwrap();
+    sign(&mut other, "other", "AAEC");
+    let answer = emulator.send(other).await.unwrap();
+    assert_eq!(body(&answer), r#"{"value":[]}"#, "accounts share nothing");
+}
+
+#[tokio::test]
+async fn what_is_not_offered_is_refused_by_name() {
+    let emulator = with_table().await;
+    for (method, path, headers, status, code) in [
+        (
+            "GET",
+            "?restype=service&comp=properties",
+            &[][..],
+            501,
+            "NotImplemented",
+        ),
+        ("GET", "Blogs?comp=acl", &[], 501, "NotImplemented"),
+        ("PUT", "Tables", &[], 405, "MethodNotAllowed"),
+        ("PUT", "Blogs", &[], 405, "MethodNotAllowed"),
+        ("GET", "$batch", &[], 405, "MethodNotAllowed"),
+        ("BREW", "Blogs", &[], 405, "UnsupportedHttpVerb"),
+        ("GET", "a/b/c", &[], 400, "InvalidUri"),
+        ("GET", "Blogs('x')", &[], 400, "InvalidInput"),
+        (
+            "GET",
+            "Blogs",
+            &[("accept", "application/atom+xml")],
+            415,
+            "AtomFormatNotSupported",
+        ),
+        (
+            "GET",
+            "Blogs",
+            &[("x-ms-version", "2099-01-01")],
+            400,
+            "InvalidHeaderValue",
+        ),
+    ] {
+        let answer = error(&send(&emulator, method, path, headers, "").await);
+        assert_eq!((answer.0, &*answer.1), (status, code), "{method} {path}");
+    }
+    let large = "x".repeat(4 * 1024 * 1024 + 1);
+    let answer = send(&emulator, "POST", "Blogs", &[], &large).await;
+    let text = "The request body is too large and exceeds the maximum permissible limit.";
+    assert_eq!(error(&answer), refused(413, "RequestBodyTooLarge", text));
+}
+
+mod batches {
+    use super::*;
+    use crate::codec::multipart::{boundary, http_message, parts};
+
+    const TYPE: [(&str, &str); 1] = [("content-type", "multipart/mixed; boundary=b")];
+
+    /// A batch of one change set; `lines` are the requests as they stand in their parts.
+    fn change_set(requests: &[String], line_end: &str) -> String {
+        let parts: String = requests
+            .iter()
+            .map(|request| {
+                format!("--c\nContent-Type: application/http\nContent-Transfer-Encoding: binary\n\n{request}\n")
+            })
+            .collect();
+        let text = format!("--b\nContent-Type: multipart/mixed; boundary=c\n\n{parts}--c--\n--b--\n");
+        text.replace('\n', line_end)
+    }
+
+    fn insert(key: &str) -> String {
+        format!(
+            "POST {BASE}/Blogs HTTP/1.1\nContent-Type: application/json\nPrefer: return-no-content\n\n\
+             {{\"PartitionKey\":\"p\",\"RowKey\":\"{key}\"}}"
+        )
+    }
+
+    async fn run(emulator: &Emulator, body: &str) -> (Response<Bytes>, Vec<(u16, String)>) {
+        let response = send(emulator, "POST", "$batch", &TYPE, body).await;
+        let mut found = Vec::new();
+        if response.status() == 202 {
+            let outer = parts(response.body(), boundary(header(&response, "content-type")).unwrap()).unwrap();
+            for part in &outer {
+                let content_type = part.header("content-type").unwrap();
+                let inner = match content_type.starts_with("multipart") {
+                    true => parts(part.body, boundary(content_type).unwrap()).unwrap(),
+                    false => parts(response.body(), boundary(header(&response, "content-type")).unwrap()).unwrap(),
+                };
+                for part in inner {
+                    let message = http_message(part.body).unwrap();
+                    let json: serde_json::Value = serde_json::from_slice(message.body).unwrap_or_default();
+                    let text = json
+                        .pointer("/odata.error/message/value")
+                        .and_then(|v| v.as_str())
+                        .unwrap_or_default();
+                    found.push((
+                        message.status().unwrap(),
+                        text.lines().next().unwrap_or_default().to_owned(),
+                    ));
+                }
+            }
+        }
+        (response, found)
+    }
+
+    fn ok(status: u16) -> (u16, String) {
+        (status, String::new())
+    }
+
+    #[tokio::test]
+    async fn all_operations_in_one_batch_with_either_line_end() {
+        for line_end in ["\n", "\r\n"] {
+            let emulator = with_table().await;
+            let (_, setup) = run(
+                &emulator,
+                &change_set(&[insert("1"), insert("2"), insert("3")], line_end),
+            )
+            .await;
+            assert_eq!(setup, [ok(204), ok(204), ok(204)]);
+            let requests = [
+                insert("4"),
+                "DELETE /Blogs(PartitionKey='p',RowKey='1') HTTP/1.1\nContent-ID: 2\nIf-Match: *\n".into(),
+                "PUT /devstoreaccount1/Blogs(PartitionKey='p',RowKey='2') HTTP/1.1\nIf-Match: *\n\n{\"A\":1}".into(),
+                "MERGE /Blogs(PartitionKey='p',RowKey='3')?$format=application%2Fjson HTTP/1.1\n\n{\"A\":2}".into(),
+                format!("POST {BASE}/Blogs(PartitionKey='p',RowKey='5') HTTP/1.1\nX-HTTP-Method: MERGE\n\n{{}}"),
+                "POST /Blogs HTTP/1.1\nAccept: application/json\n\n{\"PartitionKey\":\"p\",\"RowKey\":\"6\"}".into(),
+            ];
+            let (response, found) = run(&emulator, &change_set(&requests, line_end)).await;
+            assert_eq!(found, [ok(204), ok(204), ok(204), ok(204), ok(204), ok(201)]);
+            assert!(
+                body(&response).contains("Content-ID: 2\r\n") && body(&response).contains("DataServiceVersion: 1.0;")
+            );
+            let rows = send(&emulator, "GET", "Blogs?$select=RowKey", &[], "").await;
+            assert_eq!(
+                body(&rows),
+                r#"{"value":[{"RowKey":"2"},{"RowKey":"3"},{"RowKey":"4"},{"RowKey":"5"},{"RowKey":"6"}]}"#
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_failure_names_its_index_and_leaves_nothing() {
+        let emulator = with_table().await;
+        run(&emulator, &change_set(&[insert("9")], "\r\n")).await;
+        let elsewhere = insert("2").replace("\"p\"", "\"q\"");
+        let too_long = insert("2").replace("\"2\"", "\"a/b\"");
+        let many: Vec<String> = (0..101).map(|n| insert(&format!("n{n}"))).collect();
+        for (requests, status, text) in [
+            (vec![insert("9")], 409, "The specified entity already exists."),
+            (
+                vec![insert("1"), insert("9")],
+                409,
+                "1:The specified entity already exists.",
+            ),
+            (
+                vec![insert("1"), insert("1")],
+                400,
+                "1:The batch request contains multiple changes with same row key. An entity can appear only once in a \
+                 batch request.",
+            ),
+            (
+                vec![insert("1"), elsewhere],
+                400,
+                "1:All commands in a batch must operate on same entity group.",
+            ),
+            (
+                vec![too_long],
+                400,
+                "0:The 'RowKey' parameter of value 'a/b' is out of range.",
+            ),
+            (
+                vec![insert("1").replace("/Blogs", "/None")],
+                404,
+                "0:The table specified does not exist.",
+            ),
+            (
+                many,
+                400,
+                "99:The batch request operation exceeds the maximum 100 changes per change set.",
+            ),
+            (
+                vec!["GET /Blogs HTTP/1.1\n".into()],
+                400,
+                "0:One of the request inputs is not valid.",
+            ),
+        ] {
+            let (response, found) = run(&emulator, &change_set(&requests, "\r\n")).await;
+            assert_eq!(response.status(), 202);
+            assert_eq!(found, [(status, text.to_owned())]);
+        }
+        let rows = send(&emulator, "GET", "Blogs?$select=RowKey", &[], "").await;
+        assert_eq!(body(&rows), r#"{"value":[{"RowKey":"9"}]}"#);
+    }
+
+    #[tokio::test]
+    async fn forms_that_sdks_send() {
+        let emulator = with_table().await;
+        let no_line_end = change_set(&[insert("1"), insert("2")], "\n").replace("}\n--c", "}--c");
+        assert_eq!(run(&emulator, &no_line_end).await.1, [ok(204), ok(204)]);
+        let (response, found) = run(&emulator, &change_set(&[], "\r\n")).await;
+        assert_eq!((response.status().as_u16(), found), (202, vec![]));
+        let query = |path: &str| {
+            format!("--b\nContent-Type: application/http\n\nGET {path} HTTP/1.1\nAccept: application/json\n\n--b--")
+        };
+        let (response, found) = run(&emulator, &query("/Blogs(PartitionKey='p',RowKey='1')")).await;
+        assert_eq!(found, [ok(200)]);
+        assert!(!body(&response).contains("changesetresponse"));
+        let (_, found) = run(&emulator, &query("/Blogs(PartitionKey='p',RowKey='missing')")).await;
+        assert_eq!(found, [(404, "0:The specified resource does not exist.".to_owned())]);
+        let second = change_set(&[insert("3")], "\n").replace("--b--\n", "") + &change_set(&[insert("4")], "\n");
+        assert_eq!(
+            run(&emulator, &second).await.1,
+            [ok(204), (400, "One of the request inputs is not valid.".to_owned())]
+        );
+        for broken in [
+            "",
+            "--b",
+            "--b\n\n--b--",
+            "--b\nContent-Type: multipart/mixed\n\n--b--",
+            &query("nonsense")[..20],
+        ] {
+            let (response, _) = run(&emulator, broken).await;
+            assert_eq!(error(&response).0, 400, "{broken}");
+        }
+    }
+}
