@@ -3,6 +3,8 @@
 //! Environment: `AZURE_TABLE_FIXTURES` (folder of recordings and vectors), `AZURE_TABLE_TEST_AZURITE` and
 //! `AZURE_TABLE_TEST_LIVE` (connection strings), `AZURE_TABLE_REQUIRE_AZURITE` (fail, not skip, without Azurite).
 
+#![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
+
 mod api;
 mod conformance;
 mod faults;

@@ -1,9 +1,10 @@
 //! Bytes and text of the wire, to and from data. Pure: no network, no clock.
 //!
-//! Owns JSON (`json`), URL text (`url`), OData text (`text`) and multipart bodies (`multipart`). Does not own what is
+//! Owns JSON (`json`), URL text (`url`), OData text (`text`), multipart bodies (`multipart`) and XML (`xml`). Does not own what is
 //! said in them: `protocol`.
 
 pub(crate) mod json;
 pub(crate) mod multipart;
 pub(crate) mod text;
 pub(crate) mod url;
+pub(crate) mod xml;

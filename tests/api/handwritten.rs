@@ -129,7 +129,7 @@ async fn own_properties_keys_entities_and_transports_work() {
     let read = derived.get((Station("zrh".into()), 7)).await.unwrap().unwrap();
     assert_eq!(read, entity);
     let found = derived.query().filter(Derived::MOOD.eq(Mood::Bad) & Derived::STATION.eq(Station("zrh".into())));
-    assert_eq!(found.all().await.unwrap(), [entity.clone()]);
+    assert_eq!(found.all().await.unwrap(), [entity]);
     let found = derived.query().filter(Derived::BEFORE.eq(Mood::Good)).all().await.unwrap();
     assert_eq!(found, []);
     let error = derived.get((Station("zurich".into()), 7)).await.unwrap_err().to_string();

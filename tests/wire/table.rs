@@ -58,7 +58,7 @@ async fn a_table_being_deleted_is_a_conflict() {
     assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, Some("TableBeingDeleted")));
     assert_eq!(
         error.to_string(),
-        "create table in table Blogs: the service answered 409 TableBeingDeleted: \
+        "create table Blogs: the service answered 409 TableBeingDeleted: \
          The specified table is being deleted. Try operation later."
     );
 }

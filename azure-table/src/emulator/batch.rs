@@ -32,8 +32,10 @@ pub(crate) fn run(
     trace: &Trace,
 ) -> Result<Answer> {
     let content_type = request.headers.header("content-type").unwrap_or_default();
-    let parts = parts(request.body, &content_type)?;
-    let (boundary, inner) = (
+    let body = closed(request.body, boundary(&content_type)?);
+    let mut parts = parts(&body, &content_type)?;
+    parts.retain(|part| !is_empty(part));
+    let (outer, inner) = (
         format!("batchresponse_{}", Guid::random()),
         format!("changesetresponse_{}", Guid::random()),
     );
@@ -42,25 +44,25 @@ pub(crate) fn run(
         [] => return Err(Refusal::INVALID_INPUT),
         [only] if !is_change_set(only) => {
             let answer = lone_query(store, site, only, page_size, trace)?;
-            out.extend_from_slice(format!("--{boundary}\r\n{HTTP_PART}").as_bytes());
+            out.extend_from_slice(format!("--{outer}\r\n{HTTP_PART}").as_bytes());
             answer.write_part(&mut out, None);
         }
         [first, further @ ..] if is_change_set(first) => {
             let answers = change_set(store, site, first, trace)?;
-            write_change_set(&mut out, &boundary, &inner, &answers);
+            write_change_set(&mut out, &outer, &inner, &answers);
             for _ in further {
                 // The first is executed, all others are refused (documented).
                 let refused = (
                     Answer::refusal(&Refusal::INVALID_INPUT, request.error_form(), trace),
                     None,
                 );
-                write_change_set(&mut out, &boundary, &inner, &[refused]);
+                write_change_set(&mut out, &outer, &inner, &[refused]);
             }
         }
         _ => return Err(Refusal::INVALID_INPUT),
     }
-    out.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
-    Ok(Answer::new(202, out, format!("multipart/mixed; boundary={boundary}")))
+    out.extend_from_slice(format!("--{outer}--\r\n").as_bytes());
+    Ok(Answer::new(202, out, format!("multipart/mixed; boundary={outer}")))
 }
 
 type AnswerPart = (Answer, Option<String>);
@@ -79,15 +81,22 @@ fn is_change_set(part: &Message<'_>) -> bool {
     Message::header(part, "content-type").is_some_and(|value| value.to_ascii_lowercase().starts_with("multipart/mixed"))
 }
 
+fn is_empty(part: &Message<'_>) -> bool {
+    Message::header(part, "content-type").is_none() && part.body.trim_ascii().is_empty()
+}
+
+fn boundary(content_type: &str) -> Result<&str> {
+    multipart::boundary(content_type).map_err(|_| Refusal::INVALID_INPUT)
+}
+
 fn parts<'a>(body: &'a [u8], content_type: &str) -> Result<Vec<Message<'a>>> {
-    let boundary = multipart::boundary(content_type).map_err(|_| Refusal::INVALID_INPUT)?;
-    multipart::parts(body, boundary).map_err(|_| Refusal::INVALID_INPUT)
+    multipart::parts(body, boundary(content_type)?).map_err(|_| Refusal::INVALID_INPUT)
 }
 
 /// The request line and headers of a part.
 fn request<'a>(message: &'a Message<'a>) -> Option<Request<'a>> {
-    let mut words = message.start_line.split_ascii_whitespace();
-    let (method, uri) = (words.next()?, words.next()?);
+    let (method, rest) = message.start_line.split_once(' ')?;
+    let (uri, _version) = rest.rsplit_once(" HTTP/")?;
     // Absolute addresses and bare paths are both taken (recorded).
     let path = match uri.split_once("://") {
         Some((_, rest)) => &rest[rest.find('/')?..],
@@ -106,8 +115,7 @@ fn request<'a>(message: &'a Message<'a>) -> Option<Request<'a>> {
 /// The changes of a change set, made: an answer for each, or a single one that says which failed.
 fn change_set(store: &mut Store, site: &Site, part: &Message<'_>, trace: &Trace) -> Result<Vec<AnswerPart>> {
     let content_type = Message::header(part, "content-type").unwrap_or_default();
-    let boundary = multipart::boundary(content_type).map_err(|_| Refusal::INVALID_INPUT)?;
-    let body = with_line_ends(part.body, boundary);
+    let body = with_line_ends(part.body, boundary(content_type)?);
     let parts = parts(&body, content_type)?;
     let messages: Vec<Message<'_>> = parts
         .iter()
@@ -208,8 +216,18 @@ fn lone_query(store: &Store, site: &Site, part: &Message<'_>, page_size: usize, 
     }))
 }
 
-/// The same text with each boundary at the start of a line: one SDK puts none between a body and the next boundary, and
-/// the service takes that (recorded of the C++ SDK).
+/// The text with its last boundary. One SDK ends a batch with a boundary that opens another part, which then is empty,
+/// and the service takes that (recorded of the C++ SDK).
+fn closed<'a>(body: &'a [u8], boundary: &str) -> Cow<'a, [u8]> {
+    let last = format!("--{boundary}--");
+    if body.windows(last.len()).any(|part| part == last.as_bytes()) {
+        return Cow::Borrowed(body);
+    }
+    Cow::Owned([body, b"\r\n", last.as_bytes()].concat())
+}
+
+/// The text with each boundary at the start of a line. The same SDK puts no line end between a body and the next
+/// boundary.
 fn with_line_ends<'a>(body: &'a [u8], boundary: &str) -> Cow<'a, [u8]> {
     let delimiter = format!("--{boundary}");
     let mut fixed = Vec::new();

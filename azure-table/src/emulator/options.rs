@@ -24,8 +24,6 @@ pub(crate) struct Options {
     pub(crate) next_partition_key: Option<String>,
     pub(crate) next_row_key: Option<String>,
     pub(crate) next_table_name: Option<String>,
-    /// `comp=…`: an operation of the service beside its tables.
-    pub(crate) has_component: bool,
 }
 
 impl Options {
@@ -43,7 +41,8 @@ impl Options {
                 "NextPartitionKey" => options.next_partition_key = Some(value),
                 "NextRowKey" => options.next_row_key = Some(value),
                 "NextTableName" => options.next_table_name = Some(value),
-                "comp" => options.has_component = true,
+                // Properties and statistics of the service, access policies: not offered here.
+                "comp" => return Err(Refusal::NOT_IMPLEMENTED),
                 // $orderby, $skip, $expand, $inlinecount: parts of OData that the service does not have.
                 _ if name.starts_with('$') => return Err(Refusal::NOT_IMPLEMENTED),
                 // `timeout`, `restype` and what nobody knows change nothing here.

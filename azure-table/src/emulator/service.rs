@@ -76,9 +76,6 @@ fn run(emulator: &Emulator, site: &Site, request: &Request<'_>, trace: &Trace) -
         return batch::run(&mut emulator.store(), site, request, page_size, trace);
     }
     let call = Call::parse(site, request)?;
-    if call.options.has_component {
-        return Err(Refusal::NOT_IMPLEMENTED);
-    }
     execute(&mut emulator.store(), &call, page_size)
 }
 

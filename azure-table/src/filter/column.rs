@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn ranges_sets_and_prefixes() {
         let name = column::<String>("Name");
-        assert_eq!(name.starts_with("O'").to_string(), "(Name ge 'O''') and (Name lt 'O(')".replace(['(', ')'], "").replace("'O'", "'O('"));
+        assert_eq!(name.starts_with("O'").to_string(), "Name ge 'O''' and Name lt 'O('");
         assert_eq!(name.starts_with("").to_string(), "Name ge ''");
         assert_eq!(column::<i32>("N").between(1, 2).to_string(), "N ge 1 and N le 2");
         assert_eq!(column::<i32>("N").is_in([1, 2, 3]).to_string(), "N eq 1 or N eq 2 or N eq 3");

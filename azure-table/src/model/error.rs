@@ -262,7 +262,8 @@ impl fmt::Display for Error {
         if let Some(operation) = inner.operation {
             f.write_str(operation)?;
             if let Some(table) = &inner.table {
-                write!(f, " in table {table}")?;
+                let place = if operation.ends_with(" table") { "" } else { " in table" };
+                write!(f, "{place} {table}")?;
             }
             f.write_str(": ")?;
         }
@@ -272,15 +273,17 @@ impl fmt::Display for Error {
         if let Some((partition_key, row_key)) = &inner.entity {
             write!(f, "entity ({partition_key:?}, {row_key:?}): ")?;
         }
-        f.write_str(&inner.message)?;
-        let separator = if inner.message.is_empty() { "" } else { ": " };
+        let mut parts = Parts { f, first: true };
         match (inner.status, &inner.code) {
-            (Some(status), Some(code)) => write!(f, "{separator}the service answered {status} {code}")?,
-            (Some(status), None) => write!(f, "{separator}the service answered {status}")?,
+            (Some(status), Some(code)) => parts.add(format_args!("the service answered {status} {code}"))?,
+            (Some(status), None) => parts.add(format_args!("the service answered {status}"))?,
             (None, _) => {}
         }
+        if !inner.message.is_empty() {
+            parts.add(format_args!("{}", inner.message))?;
+        }
         if let Some(message) = &inner.service_message {
-            write!(f, ": {}", OneLine(message))?;
+            parts.add(format_args!("{}", OneLine(message)))?;
         }
         if let Some(request_id) = &inner.request_id {
             write!(f, " (request {request_id})")?;
@@ -292,6 +295,21 @@ impl fmt::Display for Error {
             f.write_str("; the write may have been applied")?;
         }
         Ok(())
+    }
+}
+
+/// What is said of an error, one part after the other.
+struct Parts<'a, 'f> {
+    f: &'a mut fmt::Formatter<'f>,
+    first: bool,
+}
+
+impl Parts<'_, '_> {
+    fn add(&mut self, part: fmt::Arguments<'_>) -> fmt::Result {
+        if !std::mem::take(&mut self.first) {
+            self.f.write_str(": ")?;
+        }
+        self.f.write_fmt(part)
     }
 }
 

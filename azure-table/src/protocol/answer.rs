@@ -8,6 +8,7 @@ use http::header::{CONTENT_TYPE, ETAG};
 use http::{Response, StatusCode};
 use serde::Deserialize;
 
+use crate::codec::xml;
 use crate::model::error::{Error, Result};
 use crate::model::etag::ETag;
 
@@ -56,19 +57,21 @@ pub(crate) fn error_of(
     // A byte order mark or white space around the JSON does no harm.
     let text = String::from_utf8_lossy(body);
     let text = text.trim_start_matches('\u{feff}').trim();
-    if let Ok(body) = serde_json::from_str::<ErrorBody>(text) {
-        let (index, message) = body.error.message.map_or((None, None), |m| {
-            let (index, message) = split_message(&m.value);
-            (index, Some(message.to_owned()))
-        });
-        return Error::answered(status, Some(body.error.code), message, request_id).at_batch_index(index);
+    let said = match serde_json::from_str::<ErrorBody>(text) {
+        Ok(body) => Some((body.error.code, body.error.message.map(|message| message.value))),
+        Err(_) => xml::error(text),
+    };
+    if let Some((code, message)) = said {
+        let (index, message) = message.as_deref().map(split_message).unzip();
+        return Error::answered(status, Some(code), message.map(str::to_owned), request_id)
+            .at_batch_index(index.flatten());
     }
     let answered = Error::answered(status, header_code.map(str::to_owned), None, request_id);
     if text.is_empty() || header_code.is_some() {
         return answered;
     }
     answered.with_message(format!(
-        "the answer is not an error of the Table service (content type {}, begins with {:?}); is this its endpoint?",
+        "this is no answer of a Table service (content type {}, begins with {:?}); is this its endpoint?",
         content_type.unwrap_or("none"),
         text.chars().take(EXCERPT).collect::<String>(),
     ))
@@ -128,6 +131,7 @@ mod tests {
     fn a_body_may_be_missing_or_have_a_byte_order_mark() {
         assert_eq!(error_of(503, None, None, b"", None).to_string(), "the service answered 503");
         let error = error_of(403, Some("AuthenticationFailed"), None, b"<x/>", None);
+        assert_eq!(error.service_message(), None);
         assert_eq!((error.kind(), error.code()), (ErrorKind::Unauthenticated, Some("AuthenticationFailed")));
         let body = "\u{feff}{\"odata.error\":{\"code\":\"X\"}}\r\n";
         assert_eq!(error_of(400, None, None, body.as_bytes(), None).code(), Some("X"));

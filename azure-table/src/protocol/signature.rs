@@ -16,9 +16,9 @@ use crate::model::error::{Error, Result};
 pub(crate) struct SigningKey(Hmac<Sha256>);
 
 impl SigningKey {
-    /// From the base64 text of the portal.
+    /// From the base64 text of the portal. The error says what is wrong with "it": the caller names the key.
     pub(crate) fn from_base64(key: &str) -> Result<Self> {
-        let unusable = |why: &str| Error::invalid_input(format!("account key: {why}"));
+        let unusable = |why: &str| Error::invalid_input(why.to_owned());
         let bytes = STANDARD
             .decode(key.trim())
             .map_err(|_| unusable(&format!("its {} characters are not base64", key.trim().len())))?;

@@ -74,7 +74,8 @@ fn shared_key_lite_signatures_are_those_of_the_sdks() {
 #[test]
 fn keys_have_the_canonical_address() {
     let Some(vectors) = vectors("keys.json") else { return };
-    for case in cases(&vectors) {
+    // A key that is given only by its description has no text to check.
+    for case in cases(&vectors).filter(|case| case["partition_key"].is_string()) {
         let path = format!("/{}", url::entity("T", text(case, "partition_key"), text(case, "row_key")));
         assert_eq!(path, text(case, "canonical_path"));
     }
@@ -101,6 +102,8 @@ fn values_of_the_sdks_are_read_and_written_back() {
                 assert_eq!(value.edm_type().name(), edm_type, "{}", case["id"]);
             }
             let mut object = Object::new();
+            object.text("PartitionKey", &entity.partition_key);
+            object.text("RowKey", &entity.row_key);
             object.property("P", value);
             let body = object.finish();
             let again = json::read::entity(&body, None, DynamicEntity::read).unwrap();

@@ -1,0 +1,103 @@
+//! Whatever is asked, the answer is an answer.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::*;
+
+/// Text made of pieces that mean something to the service, and of any characters.
+fn text(pieces: &'static [&'static str]) -> impl Strategy<Value = String> {
+    let piece = prop_oneof![4 => select(pieces).prop_map(str::to_owned), 1 => any::<String>()];
+    proptest::collection::vec(piece, 0..10).prop_map(|pieces| pieces.concat())
+}
+
+const PATH: &[&str] = &[
+    "Tables",
+    "Blogs",
+    "(",
+    ")",
+    "'",
+    "''",
+    "PartitionKey=",
+    "RowKey=",
+    "'p'",
+    ",",
+    "%27",
+    "%",
+    "%ff",
+    "/",
+    "$batch",
+    "?",
+    "&",
+    "$filter=",
+    "$select=",
+    "$top=",
+    "A%20eq%201",
+    "NextPartitionKey=",
+    "NextRowKey=",
+    "1!4!cDA-",
+    "-",
+    "+",
+    "=",
+];
+const BODY: &[&str] = &[
+    "{",
+    "}",
+    "\"",
+    ":",
+    ",",
+    "[",
+    "]",
+    "\"PartitionKey\":\"p\"",
+    "\"RowKey\":\"r\"",
+    "\"TableName\":\"Blogs\"",
+    "\"A@odata.type\":\"Edm.Int64\"",
+    "\"A\":",
+    "1",
+    "-",
+    "1e999",
+    "null",
+    "\\u0000",
+    "\n",
+    "--b",
+    "--b--",
+    "--c",
+    "--c--",
+    "Content-Type: multipart/mixed; boundary=c\n\n",
+    "Content-Type: application/http\n\n",
+    "POST /Blogs HTTP/1.1\n",
+    "DELETE /Blogs(PartitionKey='p',RowKey='r') HTTP/1.1\nIf-Match: *\n\n",
+    " HTTP/1.1",
+];
+
+proptest! {
+    #[test]
+    fn no_request_makes_it_panic(
+        method in select(&["GET", "POST", "PUT", "MERGE", "DELETE"][..]),
+        path in text(PATH),
+        body in text(BODY),
+        is_batch in any::<bool>(),
+        if_match in prop_oneof![Just("*".to_owned()), "[\"W/x]{0,4}"],
+    ) {
+        let path = if is_batch { "$batch".to_owned() } else { path };
+        let mut request = Request::new(Bytes::from(body));
+        let Ok(uri) = format!("{BASE}/{path}").parse() else { return Ok(()) };
+        *request.uri_mut() = uri;
+        *request.method_mut() = method.parse().unwrap();
+        let date = httpdate::fmt_http_date(std::time::SystemTime::now());
+        for (name, value) in [
+            ("x-ms-date", &*date),
+            ("accept", "application/json"),
+            ("content-type", if is_batch { "multipart/mixed; boundary=b" } else { "application/json" }),
+            ("if-match", &if_match),
+        ] {
+            request.headers_mut().insert(name, value.parse().unwrap());
+        }
+        sign(&mut request, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY);
+        let emulator = Emulator::new();
+        emulator.store().create_table(DEVELOPMENT_ACCOUNT, "Blogs").unwrap();
+        let answer = service::answer(&emulator, request);
+        prop_assert!(answer.status().as_u16() < 500 || answer.status() == 501);
+        prop_assert_ne!(answer.status(), 403);
+    }
+}

@@ -1,0 +1,172 @@
+//! Batches: order, atomicity, the index of a failure, and the forms in which SDKs send them.
+
+use super::*;
+use crate::codec::multipart::{boundary, http_message, parts};
+
+const TYPE: [(&str, &str); 1] = [("content-type", "multipart/mixed; boundary=b")];
+
+/// A batch of one change set; `lines` are the requests as they stand in their parts.
+fn change_set(requests: &[String], line_end: &str) -> String {
+    let parts: String = requests
+        .iter()
+        .map(|request| format!("--c\nContent-Type: application/http\nContent-Transfer-Encoding: binary\n\n{request}\n"))
+        .collect();
+    let text = format!("--b\nContent-Type: multipart/mixed; boundary=c\n\n{parts}--c--\n--b--\n");
+    text.replace('\n', line_end)
+}
+
+fn insert(key: &str) -> String {
+    format!(
+        "POST {BASE}/Blogs HTTP/1.1\nContent-Type: application/json\nPrefer: return-no-content\n\n\
+         {{\"PartitionKey\":\"p\",\"RowKey\":\"{key}\"}}"
+    )
+}
+
+async fn run(emulator: &Emulator, body: &str) -> (Response<Bytes>, Vec<(u16, String)>) {
+    let response = send(emulator, "POST", "$batch", &TYPE, body).await;
+    let mut found = Vec::new();
+    if response.status() == 202 {
+        let outer = parts(response.body(), boundary(header(&response, "content-type")).unwrap()).unwrap();
+        for part in &outer {
+            let content_type = part.header("content-type").unwrap();
+            let inner = match content_type.starts_with("multipart") {
+                true => parts(part.body, boundary(content_type).unwrap()).unwrap(),
+                false => parts(response.body(), boundary(header(&response, "content-type")).unwrap()).unwrap(),
+            };
+            for part in inner {
+                let message = http_message(part.body).unwrap();
+                let json: serde_json::Value = serde_json::from_slice(message.body).unwrap_or_default();
+                let text = json
+                    .pointer("/odata.error/message/value")
+                    .and_then(|v| v.as_str())
+                    .unwrap_or_default();
+                found.push((
+                    message.status().unwrap(),
+                    text.lines().next().unwrap_or_default().to_owned(),
+                ));
+            }
+        }
+    }
+    (response, found)
+}
+
+fn ok(status: u16) -> (u16, String) {
+    (status, String::new())
+}
+
+#[tokio::test]
+async fn all_operations_in_one_batch_with_either_line_end() {
+    for line_end in ["\n", "\r\n"] {
+        let emulator = with_table().await;
+        let (_, setup) = run(
+            &emulator,
+            &change_set(&[insert("1"), insert("2"), insert("3")], line_end),
+        )
+        .await;
+        assert_eq!(setup, [ok(204), ok(204), ok(204)]);
+        let requests = [
+            insert("4"),
+            "DELETE /Blogs(PartitionKey='p',RowKey='1') HTTP/1.1\nContent-ID: 2\nIf-Match: *\n".into(),
+            "PUT /devstoreaccount1/Blogs(PartitionKey='p',RowKey='2') HTTP/1.1\nIf-Match: *\n\n{\"A\":1}".into(),
+            "MERGE /Blogs(PartitionKey='p',RowKey='3')?$format=application%2Fjson HTTP/1.1\n\n{\"A\":2}".into(),
+            format!("POST {BASE}/Blogs(PartitionKey='p',RowKey='5') HTTP/1.1\nX-HTTP-Method: MERGE\n\n{{}}"),
+            "POST /Blogs HTTP/1.1\nAccept: application/json\n\n{\"PartitionKey\":\"p\",\"RowKey\":\"6\"}".into(),
+        ];
+        let (response, found) = run(&emulator, &change_set(&requests, line_end)).await;
+        assert_eq!(found, [ok(204), ok(204), ok(204), ok(204), ok(204), ok(201)]);
+        assert!(body(&response).contains("Content-ID: 2\r\n") && body(&response).contains("DataServiceVersion: 1.0;"));
+        let rows = send(&emulator, "GET", "Blogs?$select=RowKey", &[], "").await;
+        assert_eq!(
+            body(&rows),
+            r#"{"value":[{"RowKey":"2"},{"RowKey":"3"},{"RowKey":"4"},{"RowKey":"5"},{"RowKey":"6"}]}"#
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_failure_names_its_index_and_leaves_nothing() {
+    let emulator = with_table().await;
+    run(&emulator, &change_set(&[insert("9")], "\r\n")).await;
+    let elsewhere = insert("2").replace("\"p\"", "\"q\"");
+    let too_long = insert("2").replace("\"2\"", "\"a/b\"");
+    let many: Vec<String> = (0..101).map(|n| insert(&format!("n{n}"))).collect();
+    for (requests, status, text) in [
+        (vec![insert("9")], 409, "The specified entity already exists."),
+        (
+            vec![insert("1"), insert("9")],
+            409,
+            "1:The specified entity already exists.",
+        ),
+        (
+            vec![insert("1"), insert("1")],
+            400,
+            "1:The batch request contains multiple changes with same row key. An entity can appear only once in a \
+             batch request.",
+        ),
+        (
+            vec![insert("1"), elsewhere],
+            400,
+            "1:All commands in a batch must operate on same entity group.",
+        ),
+        (
+            vec![too_long],
+            400,
+            "0:The 'RowKey' parameter of value 'a/b' is out of range.",
+        ),
+        (
+            vec![insert("1").replace("/Blogs", "/None")],
+            404,
+            "0:The table specified does not exist.",
+        ),
+        (
+            many,
+            400,
+            "99:The batch request operation exceeds the maximum 100 changes per change set.",
+        ),
+        (
+            vec!["GET /Blogs HTTP/1.1\n".into()],
+            400,
+            "0:One of the request inputs is not valid.",
+        ),
+    ] {
+        let (response, found) = run(&emulator, &change_set(&requests, "\r\n")).await;
+        assert_eq!(response.status(), 202);
+        assert_eq!(found, [(status, text.to_owned())]);
+    }
+    let rows = send(&emulator, "GET", "Blogs?$select=RowKey", &[], "").await;
+    assert_eq!(body(&rows), r#"{"value":[{"RowKey":"9"}]}"#);
+}
+
+#[tokio::test]
+async fn forms_that_sdks_send() {
+    let emulator = with_table().await;
+    let no_line_end = change_set(&[insert("1"), insert("2")], "\n")
+        .replace("}\n--c", "}--c")
+        .replace("--b--", "--b");
+    assert_eq!(run(&emulator, &no_line_end).await.1, [ok(204), ok(204)]);
+    let (response, found) = run(&emulator, &change_set(&[], "\r\n")).await;
+    assert_eq!((response.status().as_u16(), found), (202, vec![]));
+    let query = |path: &str| {
+        format!("--b\nContent-Type: application/http\n\nGET {path} HTTP/1.1\nAccept: application/json\n\n--b--")
+    };
+    let (response, found) = run(&emulator, &query("/Blogs(PartitionKey='p',RowKey='1')")).await;
+    assert_eq!(found, [ok(200)]);
+    assert!(!body(&response).contains("changesetresponse"));
+    let (_, found) = run(&emulator, &query("/Blogs(PartitionKey='p',RowKey='missing')")).await;
+    assert_eq!(found, [(404, "0:The specified resource does not exist.".to_owned())]);
+    let second = change_set(&[insert("3")], "\n").replace("--b--\n", "") + &change_set(&[insert("4")], "\n");
+    assert_eq!(
+        run(&emulator, &second).await.1,
+        [ok(204), (400, "One of the request inputs is not valid.".to_owned())]
+    );
+    for broken in [
+        "",
+        "--b",
+        "--b\n\n--b--",
+        "--b\nContent-Type: multipart/mixed\n\n--b--",
+        &query("nonsense")[..20],
+    ] {
+        let (response, _) = run(&emulator, broken).await;
+        assert_eq!(error(&response).0, 400, "{broken}");
+    }
+}
