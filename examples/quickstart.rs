@@ -81,7 +81,10 @@ async fn work(quakes: &TableClient<Quake>, step: &mut Step) -> Result<(), Box<dy
     step.done(format!("loaded     {} events in {count} batches", thousands(loaded)));
 
     let strength = |quake: &Quake| quake.magnitude.unwrap_or(f64::MIN);
-    let strongest = events.iter().max_by(|a, b| strength(a).total_cmp(&strength(b))).ok_or("no events")?;
+    let strongest = events
+        .iter()
+        .max_by(|a, b| strength(a).total_cmp(&strength(b)))
+        .ok_or("no events")?;
     let key = (&strongest.network, strongest.time, &strongest.id);
     let quake = quakes.get(key).await?.ok_or("the strongest quake is not there")?;
     step.done(format!("got        {} {}", magnitude(&quake), quake.place));
@@ -92,7 +95,11 @@ async fn work(quakes: &TableClient<Quake>, step: &mut Step) -> Result<(), Box<dy
     step.done(format!("changed    {} under its ETag", quake.id));
 
     // The constants come from the derive: wrong names and wrong types do not compile.
-    let strong = quakes.query().partition("us").filter(Quake::MAGNITUDE.ge(4.5)).page_size(25);
+    let strong = quakes
+        .query()
+        .partition("us")
+        .filter(Quake::MAGNITUDE.ge(4.5))
+        .page_size(25);
     let mut pages = strong.pages();
     let mut newest: Vec<Quake> = Vec::new();
     let (mut found, mut page_count) = (0, 0);
@@ -101,18 +108,28 @@ async fn work(quakes: &TableClient<Quake>, step: &mut Step) -> Result<(), Box<dy
         found += page.items().len();
         newest.extend(page.into_items().into_iter().take(5 - newest.len().min(5)));
     }
-    step.done(format!("streamed   {found} events of network us with magnitude >= 4.5 in {page_count} pages"));
+    step.done(format!(
+        "streamed   {found} events of network us with magnitude >= 4.5 in {page_count} pages"
+    ));
 
     println!("\n           magnitude  time (UTC)                place");
     for quake in &newest {
-        println!("           {:>9}  {:<24}  {}", magnitude(quake), quake.time.to_string(), quake.place);
+        println!(
+            "           {:>9}  {:<24}  {}",
+            magnitude(quake),
+            quake.time.to_string(),
+            quake.place
+        );
     }
     println!("           … and {} older ones\n", found - newest.len());
     Ok(())
 }
 
 fn read_events() -> Result<Vec<Quake>, serde_json::Error> {
-    include_str!("data/earthquakes.jsonl").lines().map(serde_json::from_str).collect()
+    include_str!("data/earthquakes.jsonl")
+        .lines()
+        .map(serde_json::from_str)
+        .collect()
 }
 
 /// A batch has one partition and at most a hundred operations.
@@ -135,7 +152,9 @@ fn in_batches(quakes: &TableClient<Quake>, events: &[Quake]) -> Result<Vec<Table
 }
 
 fn magnitude(quake: &Quake) -> String {
-    quake.magnitude.map_or("?".into(), |magnitude| format!("{magnitude:.1}"))
+    quake
+        .magnitude
+        .map_or("?".into(), |magnitude| format!("{magnitude:.1}"))
 }
 
 /// Prints what a step did and how long it took.
@@ -153,5 +172,9 @@ impl Step {
 }
 
 fn thousands(n: usize) -> String {
-    if n < 1_000 { n.to_string() } else { format!("{},{:03}", n / 1_000, n % 1_000) }
+    if n < 1_000 {
+        n.to_string()
+    } else {
+        format!("{},{:03}", n / 1_000, n % 1_000)
+    }
 }

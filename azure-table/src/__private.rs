@@ -17,5 +17,7 @@ pub fn condition(etag: &Option<ETag>) -> Condition {
 
 /// The value of a field whose property may not have come.
 pub fn required<T: ReadProperty>(value: Option<T>, name: &str) -> Result<T> {
-    value.or_else(T::absent).ok_or_else(|| Error::invalid_response(format!("property `{name}`: it is missing")))
+    value
+        .or_else(T::absent)
+        .ok_or_else(|| Error::invalid_response(format!("property `{name}`: it is missing")))
 }

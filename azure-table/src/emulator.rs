@@ -1,7 +1,7 @@
 //! A Table service inside the process, for tests, examples and development.
 //!
 //! Owns [`Emulator`], which answers requests as Azure Table storage does, and, with feature `emulator-http`,
-//! [`EmulatorServer`], which does so on a port. It stands at the transport: the whole client runs, only the last step
+//! `EmulatorServer`, which does so on a port. It stands at the transport: the whole client runs, only the last step
 //! is replaced. It keeps everything in memory and waits for nothing.
 //!
 //! It imitates what was seen of the live service: statuses, codes, texts, headers, metadata levels, order, paging,
@@ -40,7 +40,10 @@ use crate::emulator::options::MAX_PAGE;
 use crate::emulator::store::Store;
 use crate::model::error::{Error, Result};
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
-use crate::protocol::connection_string::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
+
+use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
+#[cfg(feature = "emulator-http")]
+use crate::protocol::signature::DEVELOPMENT_KEY;
 use crate::protocol::signature::SigningKey;
 
 #[cfg(feature = "emulator-http")]
@@ -55,6 +58,19 @@ pub use crate::emulator::server::{EmulatorServer, RunningEmulator};
 /// Requests are checked as the live service does, signatures included. It offers tables, entities, queries and
 /// batches; properties and statistics of the service, access policies, shared access signatures and Entra tokens are
 /// refused.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+/// let service = TableServiceClient::on(Emulator::new());
+/// let blogs = service.table::<DynamicEntity>("Blogs")?;
+/// blogs.create_table().await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Source: REST "Table service REST API"; recorded answers of live accounts.
 #[derive(Clone)]
 pub struct Emulator {
     store: Arc<Mutex<Store>>,
@@ -78,12 +94,15 @@ struct Account {
 impl Emulator {
     /// A service without tables.
     pub fn new() -> Self {
-        let accounts = account(DEVELOPMENT_KEY).map(|account| (DEVELOPMENT_ACCOUNT.to_owned(), account));
+        let development = Account {
+            key: SigningKey::development(),
+            #[cfg(feature = "emulator-http")]
+            key_text: DEVELOPMENT_KEY.to_owned(),
+        };
         Self {
             store: Arc::default(),
-            // The key is a constant, which a test reads.
             settings: Arc::new(Settings {
-                accounts: accounts.into_iter().collect(),
+                accounts: BTreeMap::from([(DEVELOPMENT_ACCOUNT.to_owned(), development)]),
                 page_size: MAX_PAGE,
             }),
         }
@@ -100,7 +119,12 @@ impl Emulator {
                 "account name {name:?}: it must have letters and digits only"
             )));
         }
-        let account = account(key_base64)?;
+        let account = Account {
+            key: SigningKey::from_base64(key_base64)
+                .map_err(|e| Error::invalid_input(format!("key of account {name:?}: {e}")))?,
+            #[cfg(feature = "emulator-http")]
+            key_text: key_base64.trim().to_owned(),
+        };
         Arc::make_mut(&mut self.settings)
             .accounts
             .insert(name.to_owned(), account);
@@ -127,14 +151,6 @@ impl Emulator {
     fn store(&self) -> MutexGuard<'_, Store> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn account(key: &str) -> Result<Account> {
-    Ok(Account {
-        key: SigningKey::from_base64(key)?,
-        #[cfg(feature = "emulator-http")]
-        key_text: key.trim().to_owned(),
-    })
 }
 
 impl Default for Emulator {

@@ -5,7 +5,7 @@ pub mod __private;
 mod client;
 mod codec;
 #[cfg(feature = "emulator")]
-pub mod emulator;
+mod emulator;
 mod filter;
 mod model;
 mod pipeline;
@@ -29,15 +29,13 @@ pub use crate::client::table::TableClient;
 #[cfg(feature = "emulator")]
 pub use crate::emulator::Emulator;
 #[cfg(feature = "emulator-http")]
-pub use crate::emulator::EmulatorServer;
+pub use crate::emulator::{EmulatorServer, RunningEmulator};
 pub use crate::filter::column::Column;
 pub use crate::filter::typed::Filter;
 pub use crate::model::datetime::DateTime;
 pub use crate::model::dynamic::DynamicEntity;
 pub use crate::model::edm::{Edm, EdmType, EdmValue, WireValue};
-pub use crate::model::entity::{
-    EntitySchema, MetadataLevel, PropertySchema, ReadEntity, TableEntity, WritesEntity,
-};
+pub use crate::model::entity::{EntitySchema, MetadataLevel, PropertySchema, ReadEntity, TableEntity, WritesEntity};
 pub use crate::model::entity_key::{IntoKey, Key};
 pub use crate::model::error::{Error, ErrorKind, Result, ValueError};
 pub use crate::model::etag::{Condition, ETag};

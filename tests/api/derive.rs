@@ -73,26 +73,57 @@ async fn strict_renamed_borrowed_and_generic_entities_work() {
     let service = TableServiceClient::on(Emulator::new());
     let table = service.table::<strict::Strict>("Things").unwrap();
     table.create_table().await.unwrap();
-    let strict = strict::Strict { key: "k".into(), row: "r".into(), r#type: 3, schema: None };
+    let strict = strict::Strict {
+        key: "k".into(),
+        row: "r".into(),
+        r#type: 3,
+        schema: None,
+    };
     table.insert(&strict).await.unwrap();
     let found = table.query().filter(strict::Strict::TYPE.eq(3)).all().await.unwrap();
     assert_eq!(found, [strict]);
 
-    let renamed = renamed::Renamed { a: "k".into(), b: 1, max: renamed::Renamed::MAX };
+    let renamed = renamed::Renamed {
+        a: "k".into(),
+        b: 1,
+        max: renamed::Renamed::MAX,
+    };
     let table = table.typed::<renamed::Renamed>();
     table.insert(&renamed).await.unwrap();
     assert_eq!(table.get(("k", 1)).await.unwrap().unwrap(), renamed);
 
     let text = String::from("borrowed");
-    table.execute(TableOperation::insert(&Borrowed { a: "k", b: 2, text: &text })).await.unwrap();
-    let dynamic = service.dynamic_table("Things").unwrap().get(("k", "0000000002")).await.unwrap().unwrap();
+    table
+        .execute(TableOperation::insert(&Borrowed {
+            a: "k",
+            b: 2,
+            text: &text,
+        }))
+        .await
+        .unwrap();
+    let dynamic = service
+        .dynamic_table("Things")
+        .unwrap()
+        .get(("k", "0000000002"))
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(dynamic.get("text"), Some(&"borrowed".into()));
 
     let table = table.typed::<Generic<f64>>();
     let generic = Generic { n: 4, value: 2.5 };
     table.insert(&generic).await.unwrap();
     assert_eq!(table.get((4,)).await.unwrap().unwrap(), generic);
-    assert_eq!(table.query().partition(()).filter(Generic::<f64>::VALUE.gt(2.0)).all().await.unwrap(), [generic]);
+    assert_eq!(
+        table
+            .query()
+            .partition(())
+            .filter(Generic::<f64>::VALUE.gt(2.0))
+            .all()
+            .await
+            .unwrap(),
+        [generic]
+    );
 }
 
 /// The schema says what is stored.
@@ -105,6 +136,12 @@ fn the_schema_is_a_constant() {
     assert_eq!(names[8], ("opt", "Edm.Int64"));
     assert_eq!(names.len(), 9);
     // An etag field needs the metadata that carries it.
-    assert_eq!(azure_table_tests::entity::Tracked::METADATA, azure_table::MetadataLevel::Minimal);
-    assert_eq!(azure_table_tests::entity::Post::METADATA, azure_table::MetadataLevel::None);
+    assert_eq!(
+        azure_table_tests::entity::Tracked::METADATA,
+        azure_table::MetadataLevel::Minimal
+    );
+    assert_eq!(
+        azure_table_tests::entity::Post::METADATA,
+        azure_table::MetadataLevel::None
+    );
 }

@@ -16,7 +16,9 @@ fn assert_send<T: Send + 'static>(value: T) {
 }
 
 async fn table() -> TableClient<Tracked> {
-    let table = TableServiceClient::on(Emulator::new()).table::<Tracked>("Things").unwrap();
+    let table = TableServiceClient::on(Emulator::new())
+        .table::<Tracked>("Things")
+        .unwrap();
     table.create_table().await.unwrap();
     table
 }
@@ -36,15 +38,20 @@ async fn builders_are_spawned_joined_and_buffered() {
     let joined = futures::future::join_all((1..5).map(|n| table.insert(&entity(n)))).await;
     assert!(joined.into_iter().all(|result| result.is_ok()));
 
-    let read: Vec<_> =
-        stream::iter(0..5).map(|n| table.get(("g", n))).buffered(3).try_collect().await.unwrap();
+    let read: Vec<_> = stream::iter(0..5)
+        .map(|n| table.get(("g", n)))
+        .buffered(3)
+        .try_collect()
+        .await
+        .unwrap();
     assert_eq!(read.into_iter().flatten().count(), 5);
 
-    stream::iter(0..5).for_each_concurrent(2, |n| {
-        let delete = table.delete(("g", n));
-        async { delete.await.unwrap() }
-    })
-    .await;
+    stream::iter(0..5)
+        .for_each_concurrent(2, |n| {
+            let delete = table.delete(("g", n));
+            async { delete.await.unwrap() }
+        })
+        .await;
     assert_eq!(tokio::spawn(table.query().all()).await.unwrap().unwrap(), []);
 }
 
@@ -91,7 +98,11 @@ fn sizes_are_small() {
     assert_eq!(size_of::<azure_table::Rejected>(), size_of::<usize>());
     assert!(size_of::<TableClient<Tracked>>() <= 4 * size_of::<usize>());
     assert_eq!(size_of::<TableServiceClient>(), size_of::<usize>());
-    assert!(size_of::<azure_table::WriteEntity>() <= 320, "{}", size_of::<azure_table::WriteEntity>());
+    assert!(
+        size_of::<azure_table::WriteEntity>() <= 320,
+        "{}",
+        size_of::<azure_table::WriteEntity>()
+    );
     assert!(size_of::<azure_table::EntityStream<Tracked>>() <= 320);
 }
 

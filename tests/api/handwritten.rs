@@ -77,8 +77,11 @@ struct Counter {
 impl TableEntity for Counter {
     type PartitionFields = (String,);
     type KeyFields = (String, String);
-    const SCHEMA: &'static EntitySchema =
-        &EntitySchema { name: "Counter", key: KeyShape::SIMPLE, properties: &[] };
+    const SCHEMA: &'static EntitySchema = &EntitySchema {
+        name: "Counter",
+        key: KeyShape::SIMPLE,
+        properties: &[],
+    };
 
     fn write_key(&self, key: &mut KeyWriter) -> Result<()> {
         key.field("counter")?;
@@ -98,7 +101,10 @@ impl ReadEntity for Counter {
     const METADATA: MetadataLevel = MetadataLevel::None;
 
     fn read(row: &Row<'_>) -> Result<Self> {
-        let mut counter = Self { name: row.row_key()?.to_owned(), value: 0 };
+        let mut counter = Self {
+            name: row.row_key()?.to_owned(),
+            value: 0,
+        };
         for property in row.properties() {
             if property.name() == "Value" {
                 counter.value = property.read()?;
@@ -124,22 +130,41 @@ async fn own_properties_keys_entities_and_transports_work() {
     let service = TableServiceClient::on(Counting(Emulator::new(), 0.into()));
     let derived = service.table::<Derived>("Things").unwrap();
     derived.create_table().await.unwrap();
-    let entity = Derived { station: Station("zrh".into()), n: 7, mood: Mood::Bad, before: None };
+    let entity = Derived {
+        station: Station("zrh".into()),
+        n: 7,
+        mood: Mood::Bad,
+        before: None,
+    };
     derived.insert(&entity).await.unwrap();
     let read = derived.get((Station("zrh".into()), 7)).await.unwrap().unwrap();
     assert_eq!(read, entity);
-    let found = derived.query().filter(Derived::MOOD.eq(Mood::Bad) & Derived::STATION.eq(Station("zrh".into())));
+    let found = derived
+        .query()
+        .filter(Derived::MOOD.eq(Mood::Bad) & Derived::STATION.eq(Station("zrh".into())));
     assert_eq!(found.all().await.unwrap(), [entity]);
-    let found = derived.query().filter(Derived::BEFORE.eq(Mood::Good)).all().await.unwrap();
+    let found = derived
+        .query()
+        .filter(Derived::BEFORE.eq(Mood::Good))
+        .all()
+        .await
+        .unwrap();
     assert_eq!(found, []);
-    let error = derived.get((Station("zurich".into()), 7)).await.unwrap_err().to_string();
+    let error = derived
+        .get((Station("zurich".into()), 7))
+        .await
+        .unwrap_err()
+        .to_string();
     assert_eq!(
         error,
         "get in table Things: PartitionKey, field `station`: \"zurich\" has not three letters"
     );
 
     let counters = derived.typed::<Counter>();
-    let counter = Counter { name: "n".into(), value: 1 << 40 };
+    let counter = Counter {
+        name: "n".into(),
+        value: 1 << 40,
+    };
     counters.insert(&counter).await.unwrap();
     assert_eq!(counters.get(&counter).await.unwrap().unwrap(), counter);
 }

@@ -19,7 +19,12 @@ fn entity() -> Step {
 
 #[tokio::test(start_paused = true)]
 async fn a_read_is_repeated_until_it_is_answered() {
-    let canned = Canned::new([Step::Fail(Reached::MaybeSent), Step::status(503), Step::Fail(Reached::AnswerCut), entity()]);
+    let canned = Canned::new([
+        Step::Fail(Reached::MaybeSent),
+        Step::status(503),
+        Step::Fail(Reached::AnswerCut),
+        entity(),
+    ]);
     assert!(table(&canned).get(("p", "r")).await.unwrap().is_some());
     assert_eq!(canned.sent().len(), 4);
 }
@@ -34,12 +39,18 @@ async fn a_read_gives_up_after_four_attempts() {
 
 #[tokio::test(start_paused = true)]
 async fn every_attempt_is_signed_anew_with_the_same_body() {
-    let canned = Canned::new([Step::Fail(Reached::NothingSent), Step::answer(204, &[("etag", "e")], "")]);
+    let canned = Canned::new([
+        Step::Fail(Reached::NothingSent),
+        Step::answer(204, &[("etag", "e")], ""),
+    ]);
     table(&canned).insert(&row()).await.unwrap();
     let sent = canned.sent();
     assert_eq!(sent.len(), 2);
     assert_eq!(sent[0].body(), sent[1].body());
-    assert!(!sent[1].body().is_empty(), "pains 61: a repeated body must not be empty");
+    assert!(
+        !sent[1].body().is_empty(),
+        "pains 61: a repeated body must not be empty"
+    );
     for request in &sent {
         assert!(request.headers().contains_key("authorization") && request.headers().contains_key("x-ms-date"));
         assert!(request.headers()["authorization"].is_sensitive());
@@ -55,7 +66,15 @@ async fn a_lost_write_is_in_doubt_and_not_repeated() {
         assert_eq!((error.kind(), error.attempts()), (ErrorKind::Connection, 1));
         assert!(error.may_have_applied());
     }
-    for (status, in_doubt) in [(500, true), (502, true), (504, true), (408, true), (400, false), (409, false), (501, false)] {
+    for (status, in_doubt) in [
+        (500, true),
+        (502, true),
+        (504, true),
+        (408, true),
+        (400, false),
+        (409, false),
+        (501, false),
+    ] {
         let canned = Canned::new([Step::status(status)]);
         let error = table(&canned).insert(&row()).await.unwrap_err();
         assert_eq!((error.may_have_applied(), error.attempts()), (in_doubt, 1), "{status}");
@@ -68,7 +87,11 @@ async fn a_lost_write_is_in_doubt_and_not_repeated() {
 
 #[tokio::test(start_paused = true)]
 async fn a_write_is_repeated_when_nothing_was_sent() {
-    let canned = Canned::new([Step::Fail(Reached::NothingSent), Step::Fail(Reached::NothingSent), Step::status(204)]);
+    let canned = Canned::new([
+        Step::Fail(Reached::NothingSent),
+        Step::Fail(Reached::NothingSent),
+        Step::status(204),
+    ]);
     table(&canned).delete(("p", "r")).await.unwrap();
     assert_eq!(canned.sent().len(), 3);
 }
@@ -83,7 +106,11 @@ async fn the_services_wait_is_honoured() {
         entity(),
     ]);
     table(&canned).get(("p", "r")).await.unwrap();
-    assert!(started.elapsed() >= Duration::from_millis(7_500), "{:?}", started.elapsed());
+    assert!(
+        started.elapsed() >= Duration::from_millis(7_500),
+        "{:?}",
+        started.elapsed()
+    );
 }
 
 /// pains 60: a total time ends attempts and waits alike.
@@ -91,17 +118,29 @@ async fn the_services_wait_is_honoured() {
 async fn a_timeout_is_for_the_whole_call() {
     let started = tokio::time::Instant::now();
     let canned = Canned::new([Step::Hang]);
-    let error = table(&canned).get(("p", "r")).timeout(Duration::from_secs(2)).await.unwrap_err();
+    let error = table(&canned)
+        .get(("p", "r"))
+        .timeout(Duration::from_secs(2))
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
     assert!(error.to_string().contains("no answer within 2s"), "{error}");
     assert_eq!(started.elapsed().as_secs(), 2);
 
     let canned = Canned::new([Step::answer(503, &[("retry-after", "60")], "")]);
-    let error = table(&canned).get(("p", "r")).timeout(Duration::from_secs(2)).await.unwrap_err();
+    let error = table(&canned)
+        .get(("p", "r"))
+        .timeout(Duration::from_secs(2))
+        .await
+        .unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::ServerFault, 1));
 
     let canned = Canned::new([Step::Hang]);
-    let error = table(&canned).insert(&row()).timeout(Duration::from_secs(1)).await.unwrap_err();
+    let error = table(&canned)
+        .insert(&row())
+        .timeout(Duration::from_secs(1))
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
     assert!(error.may_have_applied(), "the write may be on its way");
 }
@@ -119,7 +158,11 @@ async fn an_attempt_has_longer_than_the_service_may_work() {
 #[tokio::test(start_paused = true)]
 async fn a_stream_goes_on_after_a_page_was_repeated() {
     let page = |rk: &str, more: &[(&str, &str)]| {
-        Step::answer(200, more, &format!(r#"{{"value":[{{"PartitionKey":"p","RowKey":"{rk}"}}]}}"#))
+        Step::answer(
+            200,
+            more,
+            &format!(r#"{{"value":[{{"PartitionKey":"p","RowKey":"{rk}"}}]}}"#),
+        )
     };
     let canned = Canned::new([
         page("1", &[("x-ms-continuation-nextpartitionkey", "x")]),
@@ -128,7 +171,10 @@ async fn a_stream_goes_on_after_a_page_was_repeated() {
         page("2", &[]),
     ]);
     let rows = table(&canned).query().all().await.unwrap();
-    assert_eq!(rows.iter().map(|row| row.row_key.as_str()).collect::<Vec<_>>(), ["1", "2"]);
+    assert_eq!(
+        rows.iter().map(|row| row.row_key.as_str()).collect::<Vec<_>>(),
+        ["1", "2"]
+    );
     let sent = canned.sent();
     assert_eq!(sent[1].uri(), sent[3].uri());
 }

@@ -10,8 +10,12 @@ fn moment() -> impl Strategy<Value = DateTime> {
 
 /// Text that may be a key: any character that is not forbidden.
 pub(super) fn key_text() -> impl Strategy<Value = String> {
-    proptest::collection::vec(any::<char>(), 0..12)
-        .prop_map(|chars| chars.into_iter().filter(|c| !c.is_control() && !"/\\#?".contains(*c)).collect())
+    proptest::collection::vec(any::<char>(), 0..12).prop_map(|chars| {
+        chars
+            .into_iter()
+            .filter(|c| !c.is_control() && !"/\\#?".contains(*c))
+            .collect()
+    })
 }
 
 prop_compose! {
@@ -35,8 +39,17 @@ prop_compose! {
 
 /// Equal with doubles by their bits; every NaN is one.
 fn same(a: &AllTypes, b: &AllTypes) -> bool {
-    let ratio = |e: &AllTypes| if e.ratio.is_nan() { f64::NAN.to_bits() } else { e.ratio.to_bits() };
-    let without = |e: &AllTypes| AllTypes { ratio: 0.0, ..e.clone() };
+    let ratio = |e: &AllTypes| {
+        if e.ratio.is_nan() {
+            f64::NAN.to_bits()
+        } else {
+            e.ratio.to_bits()
+        }
+    };
+    let without = |e: &AllTypes| AllTypes {
+        ratio: 0.0,
+        ..e.clone()
+    };
     ratio(a) == ratio(b) && without(a) == without(b)
 }
 

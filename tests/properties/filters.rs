@@ -106,7 +106,15 @@ fn items() -> impl Strategy<Value = Vec<Item>> {
     proptest::collection::vec(options, 1..8).prop_map(|rows| {
         rows.into_iter()
             .enumerate()
-            .map(|(n, (text, small, large, ratio, flag))| Item { group: "g".into(), n: n as u32, text, small, large, ratio, flag })
+            .map(|(n, (text, small, large, ratio, flag))| Item {
+                group: "g".into(),
+                n: n as u32,
+                text,
+                small,
+                large,
+                ratio,
+                flag,
+            })
             .collect()
     })
 }

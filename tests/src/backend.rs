@@ -1,6 +1,6 @@
 //! Where the suite runs.
 
-use azure_table::{Emulator, EmulatorServer, TableClient, TableServiceClient};
+use azure_table::{Emulator, EmulatorServer, RunningEmulator, TableClient, TableServiceClient};
 
 /// A connection string of a running Azurite; `tests/azurite/run` sets it.
 pub const AZURITE: &str = "AZURE_TABLE_TEST_AZURITE";
@@ -15,13 +15,17 @@ pub struct Backend {
     name: &'static str,
     service: TableServiceClient,
     /// Keeps the server of the emulator alive.
-    _server: Option<azure_table::emulator::RunningEmulator>,
+    _server: Option<RunningEmulator>,
 }
 
 impl Backend {
     /// A fresh emulator in this process.
     pub fn emulator() -> Self {
-        Self { name: "emulator", service: TableServiceClient::on(Emulator::new()), _server: None }
+        Self {
+            name: "emulator",
+            service: TableServiceClient::on(Emulator::new()),
+            _server: None,
+        }
     }
 
     /// A fresh emulator on a port of this machine.
@@ -31,7 +35,11 @@ impl Backend {
     pub async fn emulator_over_http() -> Self {
         let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
         let service = TableServiceClient::from_connection_string(&server.connection_string()).unwrap();
-        Self { name: "emulator over HTTP", service, _server: Some(server.spawn()) }
+        Self {
+            name: "emulator over HTTP",
+            service,
+            _server: Some(server.spawn()),
+        }
     }
 
     /// The Azurite that the environment names, or `None`, after saying so.
@@ -58,7 +66,11 @@ impl Backend {
             return None;
         };
         let service = TableServiceClient::from_connection_string(&connection_string).unwrap();
-        Some(Self { name, service, _server: None })
+        Some(Self {
+            name,
+            service,
+            _server: None,
+        })
     }
 
     /// The client of its account.

@@ -16,7 +16,10 @@ pub async fn a_batch_mixes_operations_and_types(backend: &Backend) {
     batch
         .replace(&before)
         .unwrap()
-        .merge(&Tracked { version: Some(table.get(("g", 1)).versioned().await.unwrap().unwrap().etag), ..Tracked::new("g", 1, "merged") })
+        .merge(&Tracked {
+            version: Some(table.get(("g", 1)).versioned().await.unwrap().unwrap().etag),
+            ..Tracked::new("g", 1, "merged")
+        })
         .unwrap()
         .delete(("g", 2))
         .unwrap()
@@ -40,7 +43,10 @@ pub async fn a_batch_mixes_operations_and_types(backend: &Backend) {
     assert_eq!(Some(&after.etag), results[0].etag());
     assert_eq!(table.get(("g", 1)).await.unwrap().unwrap().value, "merged");
     assert_eq!(table.get(("g", 2)).await.unwrap(), None);
-    assert_eq!(table.typed::<AllTypes>().get(("g", "x")).await.unwrap().unwrap(), AllTypes::sample("g", "x"));
+    assert_eq!(
+        table.typed::<AllTypes>().get(("g", "x")).await.unwrap().unwrap(),
+        AllTypes::sample("g", "x")
+    );
     table.delete_table().await.unwrap();
 }
 
@@ -53,7 +59,10 @@ pub async fn a_failed_batch_applies_nothing(backend: &Backend) {
         batch.insert(&Tracked::new("g", number, "new")).unwrap();
     }
     let error = batch.commit().await.unwrap_err();
-    assert_eq!((error.kind(), error.code()), (ErrorKind::AlreadyExists, Some("EntityAlreadyExists")));
+    assert_eq!(
+        (error.kind(), error.code()),
+        (ErrorKind::AlreadyExists, Some("EntityAlreadyExists"))
+    );
     assert_eq!((error.status(), error.batch_index()), (Some(409), Some(2)));
     assert_eq!(error.entity(), Some(("g", "0000000002")));
     assert!(!error.may_have_applied());
@@ -66,7 +75,11 @@ pub async fn a_failed_batch_applies_nothing(backend: &Backend) {
 pub async fn the_first_operation_is_named_as_well(backend: &Backend) {
     let table = backend.fresh_table::<Tracked>().await;
     let mut batch = table.batch();
-    batch.delete(("g", 1)).unwrap().insert(&Tracked::new("g", 2, "new")).unwrap();
+    batch
+        .delete(("g", 1))
+        .unwrap()
+        .insert(&Tracked::new("g", 2, "new"))
+        .unwrap();
     let error = batch.commit().await.unwrap_err();
     assert_eq!((error.kind(), error.batch_index()), (ErrorKind::NotFound, Some(0)));
 
@@ -74,9 +87,16 @@ pub async fn the_first_operation_is_named_as_well(backend: &Backend) {
     let stale = table.get(("g", 1)).versioned().await.unwrap().unwrap();
     table.replace(&stale).await.unwrap();
     let mut batch = table.batch();
-    batch.insert(&Tracked::new("g", 3, "new")).unwrap().replace(&stale).unwrap();
+    batch
+        .insert(&Tracked::new("g", 3, "new"))
+        .unwrap()
+        .replace(&stale)
+        .unwrap();
     let error = batch.commit().await.unwrap_err();
-    assert_eq!((error.kind(), error.batch_index()), (ErrorKind::ConditionNotMet, Some(1)));
+    assert_eq!(
+        (error.kind(), error.batch_index()),
+        (ErrorKind::ConditionNotMet, Some(1))
+    );
     assert_eq!(table.get(("g", 3)).await.unwrap(), None);
     table.delete_table().await.unwrap();
 }

@@ -54,7 +54,10 @@ pub struct Canned {
 impl Canned {
     /// One step per request, in order; a request after the last is a failure of the test.
     pub fn new(steps: impl IntoIterator<Item = Step>) -> Self {
-        Self { steps: Arc::new(Mutex::new(steps.into_iter().collect())), sent: Arc::default() }
+        Self {
+            steps: Arc::new(Mutex::new(steps.into_iter().collect())),
+            sent: Arc::default(),
+        }
     }
 
     /// A client that talks to it, and thinks it is Storage.

@@ -31,13 +31,29 @@ pub async fn every_type_survives(backend: &Backend) {
 /// Doubles keep their bits, the special ones too.
 pub async fn special_doubles_survive(backend: &Backend) {
     let table = backend.fresh_table::<AllTypes>().await;
-    for (n, ratio) in
-        [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, f64::MIN_POSITIVE, 0.1, 1e300, 123.0].into_iter().enumerate()
+    for (n, ratio) in [
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::MAX,
+        f64::MIN_POSITIVE,
+        0.1,
+        1e300,
+        123.0,
+    ]
+    .into_iter()
+    .enumerate()
     {
-        let entity = AllTypes { ratio, ..AllTypes::sample("p", &n.to_string()) };
+        let entity = AllTypes {
+            ratio,
+            ..AllTypes::sample("p", &n.to_string())
+        };
         table.insert(&entity).await.unwrap();
         let read = table.get(&entity).await.unwrap().unwrap();
-        assert!(read.ratio.to_bits() == ratio.to_bits() || (read.ratio.is_nan() && ratio.is_nan()), "{ratio}");
+        assert!(
+            read.ratio.to_bits() == ratio.to_bits() || (read.ratio.is_nan() && ratio.is_nan()),
+            "{ratio}"
+        );
     }
     table.delete_table().await.unwrap();
 }
@@ -46,7 +62,11 @@ pub async fn special_doubles_survive(backend: &Backend) {
 pub async fn none_is_absence(backend: &Backend) {
     let table = backend.fresh_table::<AllTypes>().await;
     let full = AllTypes::sample("p", "r");
-    let without = AllTypes { maybe: None, small: 1, ..full.clone() };
+    let without = AllTypes {
+        maybe: None,
+        small: 1,
+        ..full.clone()
+    };
     table.insert(&full).await.unwrap();
     table.merge(&without).await.unwrap();
     let merged = table.get(&full).await.unwrap().unwrap();
@@ -66,9 +86,16 @@ pub async fn a_missing_entity_is_none(backend: &Backend) {
         table.merge(&entity).await.unwrap_err(),
         table.delete(("p", "r")).await.unwrap_err(),
     ] {
-        assert_eq!((error.kind(), error.code()), (ErrorKind::NotFound, Some("ResourceNotFound")));
+        assert_eq!(
+            (error.kind(), error.code()),
+            (ErrorKind::NotFound, Some("ResourceNotFound"))
+        );
     }
-    assert_eq!(table.get(("p", "r")).await.unwrap(), None, "an update must not become an insert");
+    assert_eq!(
+        table.get(("p", "r")).await.unwrap(),
+        None,
+        "an update must not become an insert"
+    );
     table.delete_table().await.unwrap();
 }
 
@@ -77,9 +104,24 @@ pub async fn an_insert_does_not_overwrite(backend: &Backend) {
     let table = backend.fresh_table::<AllTypes>().await;
     let entity = AllTypes::sample("p", "r");
     table.insert(&entity).await.unwrap();
-    let error = table.insert(&AllTypes { small: 0, ..entity.clone() }).await.unwrap_err();
-    assert_eq!((error.kind(), error.code()), (ErrorKind::AlreadyExists, Some("EntityAlreadyExists")));
-    assert!(error.service_message().unwrap().starts_with("The specified entity already exists"), "{error}");
+    let error = table
+        .insert(&AllTypes {
+            small: 0,
+            ..entity.clone()
+        })
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), error.code()),
+        (ErrorKind::AlreadyExists, Some("EntityAlreadyExists"))
+    );
+    assert!(
+        error
+            .service_message()
+            .unwrap()
+            .starts_with("The specified entity already exists"),
+        "{error}"
+    );
     assert!(!error.service_message().unwrap().contains("RequestId"), "{error}");
     assert!(error.request_id().is_some());
     assert_eq!(table.get(&entity).await.unwrap().unwrap(), entity);
@@ -126,7 +168,10 @@ pub async fn a_stale_version_is_refused(backend: &Backend) {
         table.delete(&theirs).await.unwrap_err(),
         table.execute(TableOperation::replace(&theirs)).await.unwrap_err(),
     ] {
-        assert_eq!((error.kind(), error.code()), (ErrorKind::ConditionNotMet, Some("UpdateConditionNotSatisfied")));
+        assert_eq!(
+            (error.kind(), error.code()),
+            (ErrorKind::ConditionNotMet, Some("UpdateConditionNotSatisfied"))
+        );
         assert_eq!(error.status(), Some(412));
     }
     assert_eq!(table.get(&entity).await.unwrap().unwrap(), mine.entity);
@@ -140,7 +185,10 @@ pub async fn an_etag_field_is_the_condition(backend: &Backend) {
     let table = backend.fresh_table::<Tracked>().await;
     let unread = Tracked::new("g", 7, "a");
     table.insert(&unread).await.unwrap();
-    for error in [table.replace(&unread).await.unwrap_err(), table.delete(&unread).await.unwrap_err()] {
+    for error in [
+        table.replace(&unread).await.unwrap_err(),
+        table.delete(&unread).await.unwrap_err(),
+    ] {
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
         assert!(error.to_string().contains("unconditionally"), "{error}");
     }
@@ -148,7 +196,10 @@ pub async fn an_etag_field_is_the_condition(backend: &Backend) {
     assert!(read.version.is_some() && read.written.is_some());
     read.value = "b".into();
     table.replace(&read).await.unwrap();
-    assert_eq!(table.replace(&read).await.unwrap_err().kind(), ErrorKind::ConditionNotMet);
+    assert_eq!(
+        table.replace(&read).await.unwrap_err().kind(),
+        ErrorKind::ConditionNotMet
+    );
     table.replace(&unread).unconditionally().await.unwrap();
     let from_query = table.query().partition("g").all().await.unwrap();
     assert_eq!(from_query[0].value, "a");
@@ -165,7 +216,10 @@ pub async fn operations_are_values(backend: &Backend) {
     let etag = result.etag().unwrap().clone();
     assert_eq!(table.get(&entity).versioned().await.unwrap().unwrap().etag, etag);
     table.execute(TableOperation::insert_or_merge(&entity)).await.unwrap();
-    let stale = table.execute(TableOperation::delete::<AllTypes>(("p", "r")).if_match(etag)).await.unwrap_err();
+    let stale = table
+        .execute(TableOperation::delete::<AllTypes>(("p", "r")).if_match(etag))
+        .await
+        .unwrap_err();
     assert_eq!(stale.kind(), ErrorKind::ConditionNotMet);
     let deleted = table.execute(TableOperation::delete(&entity)).await.unwrap();
     assert_eq!(deleted.etag(), None);

@@ -77,7 +77,12 @@ pub struct Post {
 impl Post {
     /// A post `minutes` after a fixed time.
     pub fn at(channel: &str, minutes: i64, id: &str, rating: i32) -> Self {
-        Self { channel: channel.into(), posted: Descending(Self::time(minutes)), id: id.into(), rating }
+        Self {
+            channel: channel.into(),
+            posted: Descending(Self::time(minutes)),
+            id: id.into(),
+            rating,
+        }
     }
 
     /// The fixed time plus `minutes`.
@@ -108,6 +113,12 @@ pub struct Tracked {
 impl Tracked {
     /// An entity that was not read yet.
     pub fn new(group: &str, number: u32, value: &str) -> Self {
-        Self { group: group.into(), number, value: value.into(), version: None, written: None }
+        Self {
+            group: group.into(),
+            number,
+            value: value.into(),
+            version: None,
+            written: None,
+        }
     }
 }

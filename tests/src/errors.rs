@@ -22,7 +22,10 @@ pub async fn a_wrong_key_is_unauthenticated(backend: &Backend) {
     if backend.name() == "emulator" {
         return;
     }
-    let table = TableServiceClient::from_connection_string(&connection_string).unwrap().dynamic_table("abc").unwrap();
+    let table = TableServiceClient::from_connection_string(&connection_string)
+        .unwrap()
+        .dynamic_table("abc")
+        .unwrap();
     for error in [
         table.get(("p", "r")).await.unwrap_err(),
         table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err(),

@@ -12,7 +12,10 @@ pub const VARIABLE: &str = "AZURE_TABLE_FIXTURES";
 pub fn read(path: &str) -> Option<String> {
     let (folder, named) = match std::env::var_os(VARIABLE) {
         Some(folder) => (PathBuf::from(folder), true),
-        None => (PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared")), false),
+        None => (
+            PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared")),
+            false,
+        ),
     };
     match std::fs::read_to_string(folder.join(path)) {
         Ok(text) => Some(text),

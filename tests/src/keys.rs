@@ -35,10 +35,20 @@ pub async fn awkward_keys_are_addressed_exactly(backend: &Backend) {
         let mut entity = DynamicEntity::new(*key, *key);
         entity.insert("Key", *key);
         table.insert(&entity).await.unwrap_or_else(|e| panic!("{key:?}: {e}"));
-        let read = table.get((*key, *key)).await.unwrap().unwrap_or_else(|| panic!("{key:?} was not found"));
+        let read = table
+            .get((*key, *key))
+            .await
+            .unwrap()
+            .unwrap_or_else(|| panic!("{key:?} was not found"));
         assert_eq!((&*read.partition_key, &*read.row_key), (*key, *key));
         let row_key = Column::<DynamicEntity, String>::row_key();
-        let found = table.query().partition(*key).filter(row_key.eq(*key)).all().await.unwrap();
+        let found = table
+            .query()
+            .partition(*key)
+            .filter(row_key.eq(*key))
+            .all()
+            .await
+            .unwrap();
         assert_eq!(found.len(), 1, "{key:?}");
         assert_eq!(found[0].properties, entity.properties);
         entity.insert("More", 1);
@@ -46,7 +56,10 @@ pub async fn awkward_keys_are_addressed_exactly(backend: &Backend) {
         let mut batch = table.batch();
         batch.replace(&entity).unwrap();
         batch.commit().await.unwrap_or_else(|e| panic!("{key:?}: {e}"));
-        table.delete((*key, *key)).await.unwrap_or_else(|e| panic!("{key:?}: {e}"));
+        table
+            .delete((*key, *key))
+            .await
+            .unwrap_or_else(|e| panic!("{key:?}: {e}"));
     }
     assert_eq!(table.query().all().await.unwrap(), []);
     table.delete_table().await.unwrap();

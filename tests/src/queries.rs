@@ -11,7 +11,9 @@ async fn numbers(backend: &Backend, rows: u32) -> TableClient<Tracked> {
     for chunk in (0..rows).collect::<Vec<_>>().chunks(100) {
         let mut batch = table.batch();
         for number in chunk {
-            batch.insert(&Tracked::new("g", *number, &format!("v{}", number % 3))).unwrap();
+            batch
+                .insert(&Tracked::new("g", *number, &format!("v{}", number % 3)))
+                .unwrap();
         }
         batch.commit().await.unwrap();
     }
@@ -40,7 +42,10 @@ pub async fn filters_select(backend: &Backend) {
     assert_eq!(found(&table, value.starts_with("v") & number.ge(8)).await, [8, 9]);
     assert_eq!(found(&table, value.starts_with("v2")).await, [2, 5, 8]);
     assert_eq!(found(&table, (number.eq(1) | number.eq(2)) & value.eq("v2")).await, [2]);
-    assert_eq!(found(&table, Filter::raw("value eq 'v0' and RowKey lt '0000000005'")).await, [0, 3]);
+    assert_eq!(
+        found(&table, Filter::raw("value eq 'v0' and RowKey lt '0000000005'")).await,
+        [0, 3]
+    );
     table.delete_table().await.unwrap();
 }
 
@@ -64,8 +69,16 @@ pub async fn every_type_is_comparable(backend: &Backend) {
     ];
     for filter in hits {
         let misses = !filter.clone();
-        assert_eq!(table.query().filter(filter.clone()).all().await.unwrap().len(), 1, "{filter}");
-        assert_eq!(table.query().filter(misses).all().await.unwrap().len(), 0, "not {filter}");
+        assert_eq!(
+            table.query().filter(filter.clone()).all().await.unwrap().len(),
+            1,
+            "{filter}"
+        );
+        assert_eq!(
+            table.query().filter(misses).all().await.unwrap().len(),
+            0,
+            "not {filter}"
+        );
     }
     table.delete_table().await.unwrap();
 }
@@ -79,7 +92,11 @@ pub async fn an_absent_property_matches_nothing(backend: &Backend) {
     table.insert(&DynamicEntity::new("p", "without")).await.unwrap();
     let x = Column::<DynamicEntity, i32>::property("X");
     for (filter, rows) in [(x.ne(1), 0), (x.ne(2), 1), (x.lt(5), 1)] {
-        assert_eq!(table.query().filter(filter.clone()).all().await.unwrap().len(), rows, "{filter}");
+        assert_eq!(
+            table.query().filter(filter.clone()).all().await.unwrap().len(),
+            rows,
+            "{filter}"
+        );
     }
     table.delete_table().await.unwrap();
 }
@@ -88,7 +105,10 @@ pub async fn an_absent_property_matches_nothing(backend: &Backend) {
 pub async fn rows_come_in_key_order(backend: &Backend) {
     let table = backend.fresh_table::<Post>().await;
     for (minutes, id) in [(1, "b"), (3, "a"), (2, "c"), (1, "a")] {
-        table.insert(&Post::at("ch", minutes, id, minutes as i32)).await.unwrap();
+        table
+            .insert(&Post::at("ch", minutes, id, minutes as i32))
+            .await
+            .unwrap();
     }
     table.insert(&Post::at("other", 9, "z", 9)).await.unwrap();
     let posts = table.query().partition("ch").all().await.unwrap();
@@ -105,13 +125,28 @@ pub async fn pages_join_without_loss(backend: &Backend) {
     let table = numbers(backend, 25).await;
     let all: Vec<u32> = (0..25).collect();
 
-    let pages: Vec<_> = table.query().partition("g").page_size(10).pages().try_collect().await.unwrap();
+    let pages: Vec<_> = table
+        .query()
+        .partition("g")
+        .page_size(10)
+        .pages()
+        .try_collect()
+        .await
+        .unwrap();
     assert_eq!(pages.iter().map(|p| p.items().len()).sum::<usize>(), 25);
-    assert!(pages.len() >= 3 && pages.iter().all(|p| p.items().len() <= 10), "{} pages", pages.len());
+    assert!(
+        pages.len() >= 3 && pages.iter().all(|p| p.items().len() <= 10),
+        "{} pages",
+        pages.len()
+    );
     assert!(pages.last().unwrap().continuation().is_none());
 
     let text = serde_json::to_string(pages[0].continuation().unwrap()).unwrap();
-    let rest = table.query().partition("g").page_size(10).resume_from(serde_json::from_str(&text).unwrap());
+    let rest = table
+        .query()
+        .partition("g")
+        .page_size(10)
+        .resume_from(serde_json::from_str(&text).unwrap());
     let mut numbers: Vec<_> = pages[0].items().iter().map(|row| row.number).collect();
     let mut rows = rest.stream();
     while let Some(row) = rows.try_next().await.unwrap() {
@@ -119,8 +154,15 @@ pub async fn pages_join_without_loss(backend: &Backend) {
     }
     assert_eq!(numbers, all);
 
-    let limited: Vec<_> =
-        table.query().partition("g").page_size(10).limit(12).stream().map(|row| row.unwrap().number).collect().await;
+    let limited: Vec<_> = table
+        .query()
+        .partition("g")
+        .page_size(10)
+        .limit(12)
+        .stream()
+        .map(|row| row.unwrap().number)
+        .collect()
+        .await;
     assert_eq!(limited, all[..12]);
     assert_eq!(table.query().partition("g").first().await.unwrap().unwrap().number, 0);
     assert_eq!(table.query().partition("g").limit(0).all().await.unwrap(), []);
@@ -133,7 +175,10 @@ pub async fn more_than_a_page_is_streamed(backend: &Backend) {
     let pages: Vec<_> = table.query().pages().try_collect().await.unwrap();
     assert!(pages.len() > 1);
     let rows: Vec<_> = table.query().stream().try_collect().await.unwrap();
-    assert_eq!(rows.iter().map(|row| row.number).collect::<Vec<_>>(), (0..1_100).collect::<Vec<_>>());
+    assert_eq!(
+        rows.iter().map(|row| row.number).collect::<Vec<_>>(),
+        (0..1_100).collect::<Vec<_>>()
+    );
     table.delete_table().await.unwrap();
 }
 

@@ -28,7 +28,10 @@ pub async fn a_deleted_table_is_not_found(backend: &Backend) {
 
 /// The list has every table.
 pub async fn tables_are_listed(backend: &Backend) {
-    let tables = [backend.fresh_table::<DynamicEntity>().await, backend.fresh_table::<DynamicEntity>().await];
+    let tables = [
+        backend.fresh_table::<DynamicEntity>().await,
+        backend.fresh_table::<DynamicEntity>().await,
+    ];
     let listed = backend.service().list_tables().await.unwrap();
     for table in &tables {
         assert!(listed.iter().any(|name| name == table.name().as_str()), "{listed:?}");

@@ -12,7 +12,10 @@ async fn html_is_said_to_be_html() {
         let html = ResponseTemplate::new(status).set_body_raw(page, "text/html");
         let server = Server::answering(html).await;
         let table = server.service().table::<DynamicEntity>("Things").unwrap();
-        for error in [table.get(("p", "r")).await.unwrap_err(), table.query().all().await.unwrap_err()] {
+        for error in [
+            table.get(("p", "r")).await.unwrap_err(),
+            table.query().all().await.unwrap_err(),
+        ] {
             assert_eq!(error.to_string().lines().count(), 1);
             if status == 200 {
                 assert_eq!(error.kind(), ErrorKind::InvalidResponse);
@@ -58,7 +61,10 @@ async fn nothing_listening_is_named_with_its_address() {
     let address = listener.local_addr().unwrap();
     drop(listener);
     let connection_string = format!("AccountName=a;AccountKey=AAAA;TableEndpoint=http://{address}/a");
-    let table = TableServiceClient::from_connection_string(&connection_string).unwrap().dynamic_table("Things").unwrap();
+    let table = TableServiceClient::from_connection_string(&connection_string)
+        .unwrap()
+        .dynamic_table("Things")
+        .unwrap();
     let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Connection, 4));
     assert!(!error.may_have_applied(), "nothing was sent");

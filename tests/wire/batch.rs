@@ -28,7 +28,11 @@ async fn a_batch_is_one_request_with_crlf_and_absolute_addresses() {
     let server = Server::answering(answer(&parts)).await;
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
     let mut batch = table.batch();
-    batch.insert(&DynamicEntity::new("p", "1")).unwrap().delete(("p", "2")).unwrap();
+    batch
+        .insert(&DynamicEntity::new("p", "1"))
+        .unwrap()
+        .delete(("p", "2"))
+        .unwrap();
     let results = batch.commit().await.unwrap();
     assert_eq!(results[0].etag().unwrap().as_str(), "W/\"1\"");
     assert_eq!(results[1].etag(), None);
@@ -37,7 +41,13 @@ async fn a_batch_is_one_request_with_crlf_and_absolute_addresses() {
     assert_eq!(line(&request), "POST /acct/$batch");
     let content_type = request.headers["content-type"].to_str().unwrap();
     let boundary = content_type.strip_prefix("multipart/mixed; boundary=").unwrap();
-    let change_set = body(&request).lines().nth(1).unwrap().split("boundary=").nth(1).unwrap();
+    let change_set = body(&request)
+        .lines()
+        .nth(1)
+        .unwrap()
+        .split("boundary=")
+        .nth(1)
+        .unwrap();
     assert_eq!(headers(&request).len(), 4);
     let expected = "--BATCH\n\
         Content-Type: multipart/mixed; boundary=CHANGES\n\
@@ -81,9 +91,29 @@ async fn the_failing_operation_is_named_only_when_it_is_known() {
         answer(&part(&format!("{status}\r\nContent-Type: application/json"), &body))
     };
     for (answer, index, keys) in [
-        (error("409 Conflict", "EntityAlreadyExists", "1:It exists.\\nRequestId:x\\nTime:y"), Some(1), Some(("p", "1"))),
-        (error("409 Conflict", "EntityAlreadyExists", "It exists.\\nRequestId:x\\nTime:y"), Some(0), Some(("p", "0"))),
-        (error("400 Bad Request", "InvalidInput", "Something is wrong."), None, None),
+        (
+            error(
+                "409 Conflict",
+                "EntityAlreadyExists",
+                "1:It exists.\\nRequestId:x\\nTime:y",
+            ),
+            Some(1),
+            Some(("p", "1")),
+        ),
+        (
+            error(
+                "409 Conflict",
+                "EntityAlreadyExists",
+                "It exists.\\nRequestId:x\\nTime:y",
+            ),
+            Some(0),
+            Some(("p", "0")),
+        ),
+        (
+            error("400 Bad Request", "InvalidInput", "Something is wrong."),
+            None,
+            None,
+        ),
     ] {
         let server = Server::answering(answer).await;
         let table = server.service().table::<DynamicEntity>("Things").unwrap();
@@ -108,11 +138,18 @@ async fn an_unreadable_answer_leaves_the_batch_in_doubt() {
         let server = Server::answering(answer).await;
         let table = server.service().table::<DynamicEntity>("Things").unwrap();
         let mut batch = table.batch();
-        batch.insert(&DynamicEntity::new("p", "1")).unwrap().insert(&DynamicEntity::new("p", "2")).unwrap();
+        batch
+            .insert(&DynamicEntity::new("p", "1"))
+            .unwrap()
+            .insert(&DynamicEntity::new("p", "2"))
+            .unwrap();
         let error = batch.commit().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidResponse);
         assert!(error.may_have_applied());
-        assert!(error.to_string().ends_with("; the write may have been applied"), "{error}");
+        assert!(
+            error.to_string().ends_with("; the write may have been applied"),
+            "{error}"
+        );
     }
 }
 

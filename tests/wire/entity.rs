@@ -49,12 +49,20 @@ async fn each_write_has_its_verb_address_and_condition() {
     let etag = ETag::new("W/\"old\"");
     let cases: [(TableOperation, &str, Option<&str>); 7] = [
         (TableOperation::replace(&entity), "PUT", Some("*")),
-        (TableOperation::replace(&entity).if_match(etag.clone()), "PUT", Some("W/\"old\"")),
+        (
+            TableOperation::replace(&entity).if_match(etag.clone()),
+            "PUT",
+            Some("W/\"old\""),
+        ),
         (TableOperation::insert_or_replace(&entity), "PUT", None),
         (TableOperation::merge(&entity), "PATCH", Some("*")),
         (TableOperation::insert_or_merge(&entity), "PATCH", None),
         (TableOperation::delete(&entity), "DELETE", Some("*")),
-        (TableOperation::delete(&entity).if_match(etag), "DELETE", Some("W/\"old\"")),
+        (
+            TableOperation::delete(&entity).if_match(etag),
+            "DELETE",
+            Some("W/\"old\""),
+        ),
     ];
     for (operation, method, if_match) in cases {
         let server = Server::answering(written()).await;
@@ -64,7 +72,11 @@ async fn each_write_has_its_verb_address_and_condition() {
         assert_eq!(line(&request), format!("{method} {address}"));
         assert_eq!(request.headers.get("if-match").map(|v| v.to_str().unwrap()), if_match);
         assert!(!request.headers.contains_key("prefer"));
-        let sent = if method == "DELETE" { "" } else { r#"{"PartitionKey":"O'B","RowKey":"é"}"# };
+        let sent = if method == "DELETE" {
+            ""
+        } else {
+            r#"{"PartitionKey":"O'B","RowKey":"é"}"#
+        };
         assert_eq!(body(&request), sent);
     }
 }
@@ -91,16 +103,24 @@ async fn a_version_that_was_read_is_the_condition() {
 
 #[tokio::test]
 async fn get_asks_for_no_metadata_and_the_whole_entity() {
-    let entity = r#"{"PartitionKey":"ch","RowKey":"2517023007999999999_a","Timestamp":"2026-01-02T03:04:05Z","rating":3}"#;
+    let entity =
+        r#"{"PartitionKey":"ch","RowKey":"2517023007999999999_a","Timestamp":"2026-01-02T03:04:05Z","rating":3}"#;
     let server = Server::answering(ResponseTemplate::new(200).set_body_string(entity)).await;
     let posts: TableClient<Post> = server.service().table("Posts").unwrap();
     let read = posts.get(("ch", Post::time(0), "a")).await.unwrap().unwrap();
     assert_eq!((read.rating, read.id.as_str()), (3, "a"));
     let request = server.only_request().await;
-    assert_eq!(line(&request), "GET /acct/Posts(PartitionKey='ch',RowKey='2517023007999999999_a')");
+    assert_eq!(
+        line(&request),
+        "GET /acct/Posts(PartitionKey='ch',RowKey='2517023007999999999_a')"
+    );
     assert_eq!(
         headers(&request),
-        ["accept: application/json;odata=nometadata", "dataserviceversion: 3.0", "x-ms-version: 2019-02-02"]
+        [
+            "accept: application/json;odata=nometadata",
+            "dataserviceversion: 3.0",
+            "x-ms-version: 2019-02-02"
+        ]
     );
 }
 
@@ -113,9 +133,17 @@ async fn cosmos_gets_its_merges_through_post() {
         azure_table_tests::canned::CONTOSO
     );
     let service = azure_table::TableServiceClient::with_transport(&connection_string, canned.clone()).unwrap();
-    service.dynamic_table("Things").unwrap().insert_or_merge(&DynamicEntity::new("p", "r")).await.unwrap();
+    service
+        .dynamic_table("Things")
+        .unwrap()
+        .insert_or_merge(&DynamicEntity::new("p", "r"))
+        .await
+        .unwrap();
     let sent = canned.sent();
     assert_eq!(sent[0].method(), "POST");
     assert_eq!(sent[0].headers()["x-http-method"], "MERGE");
-    assert_eq!(sent[0].uri().to_string(), "https://contoso.table.cosmos.azure.com:443/Things(PartitionKey='p',RowKey='r')");
+    assert_eq!(
+        sent[0].uri().to_string(),
+        "https://contoso.table.cosmos.azure.com:443/Things(PartitionKey='p',RowKey='r')"
+    );
 }

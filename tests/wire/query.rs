@@ -8,7 +8,10 @@ use wiremock::ResponseTemplate;
 use super::server::{Server, line};
 
 fn page(rows: &[&str], token: &[(&str, &str)]) -> ResponseTemplate {
-    let rows: Vec<_> = rows.iter().map(|rk| format!(r#"{{"PartitionKey":"p","RowKey":"{rk}"}}"#)).collect();
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|rk| format!(r#"{{"PartitionKey":"p","RowKey":"{rk}"}}"#))
+        .collect();
     let mut page = ResponseTemplate::new(200).set_body_string(format!(r#"{{"value":[{}]}}"#, rows.join(",")));
     for (half, value) in token {
         page = page.insert_header(format!("x-ms-continuation-{half}"), *value);
@@ -20,7 +23,14 @@ fn page(rows: &[&str], token: &[(&str, &str)]) -> ResponseTemplate {
 async fn a_query_sends_its_options_encoded_once() {
     let server = Server::answering(page(&[], &[])).await;
     let posts = server.service().table::<Post>("Posts").unwrap();
-    posts.query().partition("O'B & co").filter(Post::RATING.ge(3)).page_size(5).all().await.unwrap();
+    posts
+        .query()
+        .partition("O'B & co")
+        .filter(Post::RATING.ge(3))
+        .page_size(5)
+        .all()
+        .await
+        .unwrap();
     assert_eq!(
         line(&server.only_request().await),
         "GET /acct/Posts()?$filter=PartitionKey%20eq%20%27O%27%27B%20%26%20co%27%20and%20rating%20ge%203&$top=5"
@@ -30,7 +40,10 @@ async fn a_query_sends_its_options_encoded_once() {
 #[tokio::test]
 async fn operators_keep_their_grouping() {
     let filter = (AllTypes::SMALL.eq(1) | AllTypes::SMALL.eq(2)) & !(AllTypes::FLAG.eq(true) & AllTypes::RATIO.lt(1.0));
-    assert_eq!(filter.to_string(), "(Small eq 1 or Small eq 2) and (not (Flag eq true and Ratio lt 1.0))");
+    assert_eq!(
+        filter.to_string(),
+        "(Small eq 1 or Small eq 2) and (not (Flag eq true and Ratio lt 1.0))"
+    );
     let both = Filter::<AllTypes>::raw("A eq 1 or B eq 2") & AllTypes::SMALL.eq(1);
     assert_eq!(both.to_string(), "(A eq 1 or B eq 2) and Small eq 1");
 }
@@ -47,7 +60,10 @@ async fn every_kind_of_page_leads_on() {
     .await;
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
     let rows: Vec<_> = table.query().partition("p").stream().try_collect().await.unwrap();
-    assert_eq!(rows.iter().map(|row| row.row_key.as_str()).collect::<Vec<_>>(), ["1", "2", "3"]);
+    assert_eq!(
+        rows.iter().map(|row| row.row_key.as_str()).collect::<Vec<_>>(),
+        ["1", "2", "3"]
+    );
     let base = "GET /acct/Things()?$filter=PartitionKey%20eq%20%27p%27";
     let lines: Vec<_> = server.requests().await.iter().map(line).collect();
     assert_eq!(
@@ -111,6 +127,16 @@ async fn a_row_that_does_not_fit_is_named() {
     );
     let missing = r#"{"value":[{"PartitionKey":"ch","RowKey":"2517023007999999999_a"}]}"#;
     let server = Server::answering(ResponseTemplate::new(200).set_body_string(missing)).await;
-    let error = server.service().table::<Post>("Posts").unwrap().query().all().await.unwrap_err();
-    assert!(error.to_string().ends_with("property `rating`: it is missing"), "{error}");
+    let error = server
+        .service()
+        .table::<Post>("Posts")
+        .unwrap()
+        .query()
+        .all()
+        .await
+        .unwrap_err();
+    assert!(
+        error.to_string().ends_with("property `rating`: it is missing"),
+        "{error}"
+    );
 }

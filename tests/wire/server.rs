@@ -20,14 +20,17 @@ impl Server {
     pub(super) async fn answering_in_turn(answers: impl IntoIterator<Item = ResponseTemplate>) -> Self {
         let server = MockServer::start().await;
         for answer in answers {
-            Mock::given(any()).respond_with(answer).up_to_n_times(1).mount(&server).await;
+            Mock::given(any())
+                .respond_with(answer)
+                .up_to_n_times(1)
+                .mount(&server)
+                .await;
         }
         Self(server)
     }
 
     pub(super) fn service(&self) -> TableServiceClient {
-        let connection_string =
-            format!("AccountName=acct;AccountKey={KEY};TableEndpoint={}/acct", self.0.uri());
+        let connection_string = format!("AccountName=acct;AccountKey={KEY};TableEndpoint={}/acct", self.0.uri());
         TableServiceClient::from_connection_string(&connection_string).unwrap()
     }
 
@@ -61,7 +64,12 @@ pub(super) fn headers(request: &Request) -> Vec<String> {
     let signature = authorization.strip_prefix("SharedKey acct:").unwrap();
     assert_eq!(signature.len(), 44, "{signature}");
     assert!(request.headers["x-ms-date"].to_str().unwrap().ends_with(" GMT"));
-    assert!(request.headers["user-agent"].to_str().unwrap().starts_with("azure-table/"));
+    assert!(
+        request.headers["user-agent"]
+            .to_str()
+            .unwrap()
+            .starts_with("azure-table/")
+    );
     assert!(!request.headers.contains_key("expect"));
     let own = ["authorization", "x-ms-date", "user-agent", "host", "content-length"];
     let mut headers: Vec<_> = request

@@ -28,7 +28,13 @@ async fn create_table() {
 #[tokio::test]
 async fn delete_table() {
     let server = Server::answering(ResponseTemplate::new(204)).await;
-    server.service().table::<DynamicEntity>("Blogs").unwrap().delete_table().await.unwrap();
+    server
+        .service()
+        .table::<DynamicEntity>("Blogs")
+        .unwrap()
+        .delete_table()
+        .await
+        .unwrap();
     let request = server.only_request().await;
     assert_eq!(line(&request), "DELETE /acct/Tables('Blogs')");
     assert_eq!(body(&request), "");
@@ -55,7 +61,10 @@ async fn a_table_being_deleted_is_a_conflict() {
     let server = Server::answering(ResponseTemplate::new(409).set_body_string(being_deleted)).await;
     let table = server.service().table::<DynamicEntity>("Blogs").unwrap();
     let error = table.create_table_if_not_exists().await.unwrap_err();
-    assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, Some("TableBeingDeleted")));
+    assert_eq!(
+        (error.kind(), error.code()),
+        (ErrorKind::Conflict, Some("TableBeingDeleted"))
+    );
     assert_eq!(
         error.to_string(),
         "create table Blogs: the service answered 409 TableBeingDeleted: \

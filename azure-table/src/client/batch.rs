@@ -45,7 +45,11 @@ pub struct TableBatch<E> {
 impl<E> TableBatch<E> {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName) -> Self {
         let change_set = ChangeSet::new(&pipeline.endpoint, table.as_str());
-        Self { pipeline: Arc::clone(pipeline), change_set, entity: PhantomData }
+        Self {
+            pipeline: Arc::clone(pipeline),
+            change_set,
+            entity: PhantomData,
+        }
     }
 
     /// Adds an insert; the batch fails if the entity exists.

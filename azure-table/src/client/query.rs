@@ -171,16 +171,22 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
 
     fn into_request(self) -> Result<QueryRequest> {
         if let Some(rows @ (0 | 1_001..)) = self.page_size {
-            return Err(Error::invalid_input(format!("page size {rows}: it must be 1 to {MAX_PAGE_SIZE}")));
+            return Err(Error::invalid_input(format!(
+                "page size {rows}: it must be 1 to {MAX_PAGE_SIZE}"
+            )));
         }
         let partition = self.partition.transpose()?;
-        let partition = partition.map(|key| Expression::comparison("PartitionKey", Comparison::Eq, EdmValue::from(key)));
+        let partition =
+            partition.map(|key| Expression::comparison("PartitionKey", Comparison::Eq, EdmValue::from(key)));
         let filter = self.filter.map(Filter::into_expression).transpose()?;
         let filter = match (partition, filter) {
             (Some(partition), Some(filter)) => Some(partition.and(filter)),
             (partition, filter) => partition.or(filter),
         };
-        let limit = self.limit.and_then(|rows| u32::try_from(rows).ok()).filter(|rows| (1..=MAX_PAGE_SIZE).contains(rows));
+        let limit = self
+            .limit
+            .and_then(|rows| u32::try_from(rows).ok())
+            .filter(|rows| (1..=MAX_PAGE_SIZE).contains(rows));
         Ok(QueryRequest {
             table: self.table.as_str().to_owned(),
             filter: filter.map(|expression| expression.to_string()),

@@ -66,7 +66,9 @@ impl TableServiceClient {
 
     fn new(endpoint: Endpoint, key: SigningKey, transport: Arc<dyn Transport>) -> Self {
         let credential = SharedKey::new(endpoint.account(), key);
-        Self { pipeline: Arc::new(Pipeline::new(endpoint, transport, Arc::new(credential))) }
+        Self {
+            pipeline: Arc::new(Pipeline::new(endpoint, transport, Arc::new(credential))),
+        }
     }
 
     /// The table of this name, whose rows are entities of type `E`. Nothing is sent.
@@ -110,6 +112,8 @@ impl TableServiceClient {
 
 impl fmt::Debug for TableServiceClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TableServiceClient").field("endpoint", &self.endpoint()).finish_non_exhaustive()
+        f.debug_struct("TableServiceClient")
+            .field("endpoint", &self.endpoint())
+            .finish_non_exhaustive()
     }
 }

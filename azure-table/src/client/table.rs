@@ -55,7 +55,11 @@ pub struct TableClient<E = DynamicEntity> {
 
 impl<E> TableClient<E> {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: TableName) -> Self {
-        Self { pipeline: Arc::clone(pipeline), table, entity: PhantomData }
+        Self {
+            pipeline: Arc::clone(pipeline),
+            table,
+            entity: PhantomData,
+        }
     }
 
     /// A table of the account that a connection string names.
@@ -68,7 +72,11 @@ impl<E> TableClient<E> {
 
     /// The same table with another entity type.
     pub fn typed<U>(&self) -> TableClient<U> {
-        TableClient { pipeline: Arc::clone(&self.pipeline), table: self.table.clone(), entity: PhantomData }
+        TableClient {
+            pipeline: Arc::clone(&self.pipeline),
+            table: self.table.clone(),
+            entity: PhantomData,
+        }
     }
 
     /// The table's name.

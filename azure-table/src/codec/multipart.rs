@@ -42,7 +42,12 @@ pub(crate) fn write_change_set<'a>(
 }
 
 fn inner_request(out: &mut Vec<u8>, boundary: &str, operation: &InnerRequest<'_>) {
-    let InnerRequest { method, url, headers, body } = operation;
+    let InnerRequest {
+        method,
+        url,
+        headers,
+        body,
+    } = operation;
     let mut head = format!(
         "--{boundary}\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n\
          {method} {url} HTTP/1.1\r\n"
@@ -59,7 +64,14 @@ fn inner_request(out: &mut Vec<u8>, boundary: &str, operation: &InnerRequest<'_>
 /// The bytes that [`write_change_set`] puts around one operation's body, at most: for the size of a batch.
 pub(crate) fn inner_request_overhead(boundary: &str, operation: &InnerRequest<'_>) -> usize {
     let mut out = Vec::new();
-    inner_request(&mut out, boundary, &InnerRequest { body: b"", ..*operation });
+    inner_request(
+        &mut out,
+        boundary,
+        &InnerRequest {
+            body: b"",
+            ..*operation
+        },
+    );
     out.len()
 }
 
@@ -75,13 +87,20 @@ pub(crate) struct Message<'a> {
 impl<'a> Message<'a> {
     /// A header's value; names compare without case.
     pub(crate) fn header(&self, name: &str) -> Option<&'a str> {
-        self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
+        self.headers
+            .iter()
+            .find(|(n, _)| n.eq_ignore_ascii_case(name))
+            .map(|(_, value)| *value)
     }
 
     /// The status of a response.
     pub(crate) fn status(&self) -> Result<u16> {
-        let code = self.start_line.strip_prefix("HTTP/").and_then(|line| line.split(' ').nth(1));
-        code.and_then(|code| code.parse().ok()).ok_or_else(|| malformed("a part has no HTTP status line"))
+        let code = self
+            .start_line
+            .strip_prefix("HTTP/")
+            .and_then(|line| line.split(' ').nth(1));
+        code.and_then(|code| code.parse().ok())
+            .ok_or_else(|| malformed("a part has no HTTP status line"))
     }
 }
 
@@ -89,9 +108,13 @@ impl<'a> Message<'a> {
 pub(crate) fn boundary(content_type: &str) -> Result<&str> {
     let value = content_type.split(';').find_map(|parameter| {
         let (name, value) = parameter.trim().split_once('=')?;
-        name.trim().eq_ignore_ascii_case("boundary").then(|| value.trim().trim_matches('"'))
+        name.trim()
+            .eq_ignore_ascii_case("boundary")
+            .then(|| value.trim().trim_matches('"'))
     });
-    value.filter(|b| !b.is_empty()).ok_or_else(|| malformed("the multipart Content-Type names no boundary"))
+    value
+        .filter(|b| !b.is_empty())
+        .ok_or_else(|| malformed("the multipart Content-Type names no boundary"))
 }
 
 /// The parts of a multipart body.
@@ -102,7 +125,12 @@ pub(crate) fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<Message<'a
     while at < body.len() {
         let line_start = at;
         let line = next_line(body, &mut at);
-        let Some(rest) = line.strip_prefix(b"--").and_then(|l| l.strip_prefix(boundary.as_bytes())) else { continue };
+        let Some(rest) = line
+            .strip_prefix(b"--")
+            .and_then(|l| l.strip_prefix(boundary.as_bytes()))
+        else {
+            continue;
+        };
         let rest = rest.trim_ascii_end();
         if !rest.is_empty() && rest != b"--" {
             continue;
@@ -139,10 +167,16 @@ fn message(text: &[u8], has_start_line: bool) -> Result<Message<'_>> {
         if line.is_empty() {
             break;
         }
-        let (name, value) = line.split_once(':').ok_or_else(|| malformed("a header line of a part has no colon"))?;
+        let (name, value) = line
+            .split_once(':')
+            .ok_or_else(|| malformed("a header line of a part has no colon"))?;
         headers.push((name.trim(), value.trim()));
     }
-    Ok(Message { start_line, headers, body: &text[at..] })
+    Ok(Message {
+        start_line,
+        headers,
+        body: &text[at..],
+    })
 }
 
 /// The line at `at` without its end; moves `at` behind it.
@@ -173,14 +207,31 @@ mod tests {
     #[test]
     fn a_change_set_is_written_and_read_back() {
         let operations = [
-            InnerRequest { method: "POST", url: "http://h/T", headers: &[("If-Match", "*".into())], body: b"{\"a\":\"--b\"}" },
-            InnerRequest { method: "DELETE", url: "http://h/T(x)", headers: &[], body: b"" },
+            InnerRequest {
+                method: "POST",
+                url: "http://h/T",
+                headers: &[("If-Match", "*".into())],
+                body: b"{\"a\":\"--b\"}",
+            },
+            InnerRequest {
+                method: "DELETE",
+                url: "http://h/T(x)",
+                headers: &[],
+                body: b"",
+            },
         ];
         let body = write_change_set("b", "c", operations);
-        assert!(!body.windows(2).any(|w| w[1] == b'\n' && w[0] != b'\r'), "bare line feed");
+        assert!(
+            !body.windows(2).any(|w| w[1] == b'\n' && w[0] != b'\r'),
+            "bare line feed"
+        );
         let outer = parts(&body, "b").unwrap();
         assert_eq!(outer.len(), 1);
-        let inner = parts(outer[0].body, boundary(outer[0].header("content-type").unwrap()).unwrap()).unwrap();
+        let inner = parts(
+            outer[0].body,
+            boundary(outer[0].header("content-type").unwrap()).unwrap(),
+        )
+        .unwrap();
         let first = http_message(inner[0].body).unwrap();
         assert_eq!(first.start_line, "POST http://h/T HTTP/1.1");
         assert_eq!(first.header("if-match"), Some("*"));
@@ -193,7 +244,10 @@ mod tests {
         let body = b"--x\nContent-Type: application/http\n\nHTTP/1.1 409 Conflict\r\nA: b\r\n\r\n{}\n--x--\r\n";
         let parts = parts(body, "x").unwrap();
         let message = http_message(parts[0].body).unwrap();
-        assert_eq!((message.status().unwrap(), message.header("a"), message.body), (409, Some("b"), &b"{}"[..]));
+        assert_eq!(
+            (message.status().unwrap(), message.header("a"), message.body),
+            (409, Some("b"), &b"{}"[..])
+        );
     }
 
     #[test]

@@ -21,7 +21,10 @@ pub(crate) fn encode(text: &str) -> impl fmt::Display + '_ {
 /// Undoes percent-encoding, once; `None` where the bytes are not UTF-8.
 #[cfg(any(test, feature = "emulator"))]
 pub(crate) fn decode(text: &str) -> Option<String> {
-    percent_encoding::percent_decode_str(text).decode_utf8().ok().map(std::borrow::Cow::into_owned)
+    percent_encoding::percent_decode_str(text)
+        .decode_utf8()
+        .ok()
+        .map(std::borrow::Cow::into_owned)
 }
 
 /// The address of an entity below the base: `table(PartitionKey='…',RowKey='…')`.

@@ -58,7 +58,10 @@ mod tests {
     #[test]
     fn both_forms_are_read() {
         let storage = "<?xml version=\"1.0\"?>\n<Error>\n <Code>AuthorizationFailure</Code>\n <Message>No &lt;key&gt;&#33;\nRequestId:x</Message>\n</Error>";
-        assert_eq!(error(storage), Some(("AuthorizationFailure".into(), Some("No <key>!\nRequestId:x".into()))));
+        assert_eq!(
+            error(storage),
+            Some(("AuthorizationFailure".into(), Some("No <key>!\nRequestId:x".into())))
+        );
         let tables = "<m:error xmlns:m=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\">\
             <m:code>X</m:code><m:message xml:lang=\"en-US\">Text</m:message></m:error>";
         assert_eq!(error(tables), Some(("X".into(), Some("Text".into()))));
@@ -69,6 +72,9 @@ mod tests {
         for text in ["", "<html><body>Hi</body></html>", "{}", "<Error><Code>", "<a></b>"] {
             assert_eq!(error(text), None, "{text}");
         }
-        assert_eq!(error("<!DOCTYPE x [<!ENTITY a 'b'>]><Error><Code>a</Code></Error>"), None);
+        assert_eq!(
+            error("<!DOCTYPE x [<!ENTITY a 'b'>]><Error><Code>a</Code></Error>"),
+            None
+        );
     }
 }

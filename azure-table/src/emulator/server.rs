@@ -27,7 +27,7 @@ use crate::codec::json::write::MAX_BODY_BYTES;
 use crate::emulator::refusal::Refusal;
 use crate::emulator::{Emulator, service};
 use crate::model::clock;
-use crate::protocol::connection_string::DEVELOPMENT_ACCOUNT;
+use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
 
 /// What a body may have beyond the service's limit and still be read to its end, so that the client gets the service's
 /// refusal and not a broken connection.

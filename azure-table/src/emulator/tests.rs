@@ -1,7 +1,7 @@
 //! The emulator through its transport: statuses, headers and bodies, byte by byte.
 //!
 //! What a client makes of them is tested in the crate of tests, on all backends. Here stand the details that the live
-//! service was seen to have, and the few helpers that sign a request by hand.
+//! service was seen to have, and the few functions that sign a request by hand.
 
 mod any_request;
 mod batches;
@@ -136,6 +136,19 @@ async fn a_table_is_created_listed_read_and_deleted() {
         header(&list, "content-type"),
         "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
     );
+    assert_eq!(
+        send(&emulator, "POST", "Tables", &prefer, r#"{"TableName":"authors"}"#)
+            .await
+            .status(),
+        204
+    );
+    let small = emulator.clone().with_page_size(1);
+    let first = send(&small, "GET", "Tables", &[], "").await;
+    assert_eq!(body(&first), r#"{"value":[{"TableName":"authors"}]}"#);
+    let token = header(&first, "x-ms-continuation-nexttablename");
+    let last = send(&small, "GET", &format!("Tables?NextTableName={token}"), &[], "").await;
+    assert_eq!(body(&last), r#"{"value":[{"TableName":"Blogs"}]}"#);
+    assert_eq!(header(&last, "x-ms-continuation-nexttablename"), "");
     let one = send(&emulator, "GET", "Tables('blogs')", &[], "").await;
     assert_eq!(body(&one), r#"{"TableName":"Blogs"}"#);
 

@@ -66,19 +66,34 @@ fn key_literal<T: TableKey>(value: &T) -> Result<EdmValue, ValueError> {
 impl<E, T: Property> Column<E, T> {
     /// The property stored under `name`, declared by the entity or not.
     pub const fn property(name: &'static str) -> Self {
-        Self { name, literal: property_literal::<T>, reversed: false, entity: PhantomData }
+        Self {
+            name,
+            literal: property_literal::<T>,
+            reversed: false,
+            entity: PhantomData,
+        }
     }
 }
 
 impl<E, T: TableKey> Column<E, T> {
     /// The PartitionKey of an entity whose only partition field is a `T`.
     pub const fn partition_key() -> Self {
-        Self { name: "PartitionKey", literal: key_literal::<T>, reversed: T::REVERSED, entity: PhantomData }
+        Self {
+            name: "PartitionKey",
+            literal: key_literal::<T>,
+            reversed: T::REVERSED,
+            entity: PhantomData,
+        }
     }
 
     /// The RowKey of an entity whose only row field is a `T`.
     pub const fn row_key() -> Self {
-        Self { name: "RowKey", literal: key_literal::<T>, reversed: T::REVERSED, entity: PhantomData }
+        Self {
+            name: "RowKey",
+            literal: key_literal::<T>,
+            reversed: T::REVERSED,
+            entity: PhantomData,
+        }
     }
 }
 
@@ -132,7 +147,11 @@ impl<E, T> Column<E, T> {
 
     /// Equal to one of `values`; no row if there are none.
     pub fn is_in<O: Operand<T>>(self, values: impl IntoIterator<Item = O>) -> Filter<E> {
-        values.into_iter().map(|value| self.eq(value)).reduce(|any, one| any | one).unwrap_or_else(Filter::nothing)
+        values
+            .into_iter()
+            .map(|value| self.eq(value))
+            .reduce(|any, one| any | one)
+            .unwrap_or_else(Filter::nothing)
     }
 
     fn compare(self, operator: Comparison, value: impl Operand<T>) -> Filter<E> {
@@ -149,7 +168,11 @@ impl<E, T> Column<E, T> {
     }
 
     fn name_fault(&self) -> Option<String> {
-        if SYSTEM_PROPERTIES.contains(&self.name) { None } else { property_name_fault(self.name) }
+        if SYSTEM_PROPERTIES.contains(&self.name) {
+            None
+        } else {
+            property_name_fault(self.name)
+        }
     }
 }
 
@@ -200,7 +223,10 @@ mod tests {
         let posted = Column::<DynamicEntity, Descending<DateTime>>::row_key();
         let time: DateTime = "2008-10-01T10:00:00Z".parse().unwrap();
         assert_eq!(posted.gt(time).to_string(), "RowKey lt '2521794455999999999'");
-        assert_eq!(posted.le(Descending(time)).to_string(), "RowKey ge '2521794455999999999'");
+        assert_eq!(
+            posted.le(Descending(time)).to_string(),
+            "RowKey ge '2521794455999999999'"
+        );
         assert_eq!(posted.eq(time).to_string(), "RowKey eq '2521794455999999999'");
     }
 
@@ -210,7 +236,10 @@ mod tests {
         assert_eq!(name.starts_with("O'").to_string(), "Name ge 'O''' and Name lt 'O('");
         assert_eq!(name.starts_with("").to_string(), "Name ge ''");
         assert_eq!(column::<i32>("N").between(1, 2).to_string(), "N ge 1 and N le 2");
-        assert_eq!(column::<i32>("N").is_in([1, 2, 3]).to_string(), "N eq 1 or N eq 2 or N eq 3");
+        assert_eq!(
+            column::<i32>("N").is_in([1, 2, 3]).to_string(),
+            "N eq 1 or N eq 2 or N eq 3"
+        );
         assert_eq!(column::<i32>("N").is_in([0; 0]).to_string(), "PartitionKey lt ''");
     }
 
@@ -219,7 +248,11 @@ mod tests {
         for prefix in ["a", "az", "a\u{7f}", "\u{d7ff}", "x\u{ffff}", "\u{10ffff}", "\u{1f600}"] {
             let end = after_prefix(prefix).unwrap();
             for tail in ["", "a", "\u{ffff}", "\u{10ffff}\u{ffff}"] {
-                assert_eq!(ordinal::compare(&format!("{prefix}{tail}"), &end), std::cmp::Ordering::Less, "{prefix:?}");
+                assert_eq!(
+                    ordinal::compare(&format!("{prefix}{tail}"), &end),
+                    std::cmp::Ordering::Less,
+                    "{prefix:?}"
+                );
             }
         }
         assert_eq!(after_prefix("\u{ffff}"), None);

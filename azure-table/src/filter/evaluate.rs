@@ -19,9 +19,9 @@ where
     F: Fn(&str) -> Option<Edm<'a>>,
 {
     match expression {
-        Expression::Comparison { name, operator, value } => {
-            property(name).and_then(|stored| order(&stored, value)).is_some_and(|order| operator.accepts(order))
-        }
+        Expression::Comparison { name, operator, value } => property(name)
+            .and_then(|stored| order(&stored, value))
+            .is_some_and(|order| operator.accepts(order)),
         Expression::And(all) => all.iter().all(|part| matches(part, property)),
         Expression::Or(any) => any.iter().any(|part| matches(part, property)),
         Expression::Not(inner) => !matches(inner, property),
@@ -39,7 +39,9 @@ enum Outcome {
 
 impl Comparison {
     fn accepts(self, outcome: Outcome) -> bool {
-        let Outcome::Ordered(order) = outcome else { return self == Self::Ne };
+        let Outcome::Ordered(order) = outcome else {
+            return self == Self::Ne;
+        };
         match self {
             Self::Eq => order.is_eq(),
             Self::Ne => order.is_ne(),

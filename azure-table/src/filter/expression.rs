@@ -9,7 +9,11 @@ use crate::model::edm::EdmValue;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Expression {
     /// `name op value`.
-    Comparison { name: Box<str>, operator: Comparison, value: EdmValue },
+    Comparison {
+        name: Box<str>,
+        operator: Comparison,
+        value: EdmValue,
+    },
     /// All of them.
     And(Vec<Expression>),
     /// At least one of them.
@@ -45,7 +49,9 @@ impl Comparison {
 
     #[cfg(feature = "emulator")]
     pub(crate) fn from_name(name: &str) -> Option<Self> {
-        [Self::Eq, Self::Ne, Self::Gt, Self::Ge, Self::Lt, Self::Le].into_iter().find(|c| c.name() == name)
+        [Self::Eq, Self::Ne, Self::Gt, Self::Ge, Self::Lt, Self::Le]
+            .into_iter()
+            .find(|c| c.name() == name)
     }
 
     /// The operator with its two sides exchanged: `a < b` is `b > a`.
@@ -62,7 +68,11 @@ impl Comparison {
 
 impl Expression {
     pub(crate) fn comparison(name: &str, operator: Comparison, value: EdmValue) -> Self {
-        Self::Comparison { name: name.into(), operator, value }
+        Self::Comparison {
+            name: name.into(),
+            operator,
+            value,
+        }
     }
 
     /// Both conditions; chains stay flat.
@@ -112,7 +122,11 @@ fn join(f: &mut fmt::Formatter<'_>, parts: &[Expression], word: &str) -> fmt::Re
         if n > 0 {
             f.write_str(word)?;
         }
-        if part.is_compound() { write!(f, "({part})")? } else { write!(f, "{part}")? }
+        if part.is_compound() {
+            write!(f, "({part})")?
+        } else {
+            write!(f, "{part}")?
+        }
     }
     Ok(())
 }

@@ -47,7 +47,10 @@ mod tests {
             (EdmValue::from(5.0), "5.0"),
             (EdmValue::from(1e300), "1.0e300"),
             (EdmValue::from(-1.5e-7), "-1.5e-7"),
-            (EdmValue::from(guid.parse::<crate::Guid>().unwrap()), &format!("guid'{guid}'")),
+            (
+                EdmValue::from(guid.parse::<crate::Guid>().unwrap()),
+                &format!("guid'{guid}'"),
+            ),
             (EdmValue::from(vec![1_u8, 2, 255]), "X'0102ff'"),
         ] {
             assert_eq!(Literal(&value).to_string(), text);

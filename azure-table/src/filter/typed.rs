@@ -53,11 +53,18 @@ impl<E> Filter<E> {
 
     /// A condition that no row meets: nothing sorts before the empty text.
     pub(crate) fn nothing() -> Self {
-        Self::from(Expression::comparison("PartitionKey", Comparison::Lt, EdmValue::from("")))
+        Self::from(Expression::comparison(
+            "PartitionKey",
+            Comparison::Lt,
+            EdmValue::from(""),
+        ))
     }
 
     pub(crate) fn fault(why: String) -> Self {
-        Self { state: State::Fault(why.into()), entity: PhantomData }
+        Self {
+            state: State::Fault(why.into()),
+            entity: PhantomData,
+        }
     }
 
     /// The expression.
@@ -76,13 +83,19 @@ impl<E> Filter<E> {
             (State::Valid(a), State::Valid(b)) => State::Valid(join(a, b)),
             (State::Fault(why), _) | (_, State::Fault(why)) => State::Fault(why),
         };
-        Self { state, entity: PhantomData }
+        Self {
+            state,
+            entity: PhantomData,
+        }
     }
 }
 
 impl<E> From<Expression> for Filter<E> {
     fn from(expression: Expression) -> Self {
-        Self { state: State::Valid(expression), entity: PhantomData }
+        Self {
+            state: State::Valid(expression),
+            entity: PhantomData,
+        }
     }
 }
 
@@ -107,13 +120,19 @@ impl<E> Not for Filter<E> {
             State::Valid(expression) => State::Valid(Expression::Not(Box::new(expression))),
             fault => fault,
         };
-        Self { state, entity: PhantomData }
+        Self {
+            state,
+            entity: PhantomData,
+        }
     }
 }
 
 impl<E> Clone for Filter<E> {
     fn clone(&self) -> Self {
-        Self { state: self.state.clone(), entity: PhantomData }
+        Self {
+            state: self.state.clone(),
+            entity: PhantomData,
+        }
     }
 }
 

@@ -47,7 +47,11 @@ impl DateTime {
 
     /// From .NET ticks: steps of 100 ns since 0001-01-01. `None` outside of the years 1 to 9999.
     pub const fn from_ticks(ticks: i64) -> Option<Self> {
-        if ticks < Self::MIN.0 || ticks > Self::MAX.0 { None } else { Some(Self(ticks)) }
+        if ticks < Self::MIN.0 || ticks > Self::MAX.0 {
+            None
+        } else {
+            Some(Self(ticks))
+        }
     }
 
     /// .NET ticks: steps of 100 ns since 0001-01-01.
@@ -200,7 +204,10 @@ mod tests {
     #[test]
     fn the_system_clock_converts_both_sides_of_1970() {
         let before = SystemTime::UNIX_EPOCH - Duration::from_millis(1_500);
-        assert_eq!(DateTime::try_from(before).unwrap().to_string(), "1969-12-31T23:59:58.5Z");
+        assert_eq!(
+            DateTime::try_from(before).unwrap().to_string(),
+            "1969-12-31T23:59:58.5Z"
+        );
         assert!(DateTime::now() > DateTime::from_unix_seconds(1_700_000_000));
     }
 }

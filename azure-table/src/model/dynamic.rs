@@ -40,7 +40,11 @@ pub struct DynamicEntity {
 impl DynamicEntity {
     /// An entity without properties.
     pub fn new(partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
-        Self { partition_key: partition_key.into(), row_key: row_key.into(), ..Self::default() }
+        Self {
+            partition_key: partition_key.into(),
+            row_key: row_key.into(),
+            ..Self::default()
+        }
     }
 
     /// Sets a property and returns the value it had.
@@ -57,8 +61,11 @@ impl DynamicEntity {
 impl TableEntity for DynamicEntity {
     type PartitionFields = (String,);
     type KeyFields = (String, String);
-    const SCHEMA: &'static EntitySchema =
-        &EntitySchema { name: "DynamicEntity", key: KeyShape::SIMPLE, properties: &[] };
+    const SCHEMA: &'static EntitySchema = &EntitySchema {
+        name: "DynamicEntity",
+        key: KeyShape::SIMPLE,
+        properties: &[],
+    };
 
     fn write_key(&self, key: &mut KeyWriter) -> Result<()> {
         key.field(&self.partition_key)?;
@@ -66,7 +73,9 @@ impl TableEntity for DynamicEntity {
     }
 
     fn write_properties(&self, properties: &mut PropertyWriter<'_>) -> Result<()> {
-        self.properties.iter().try_for_each(|(name, value)| properties.value(name, value))
+        self.properties
+            .iter()
+            .try_for_each(|(name, value)| properties.value(name, value))
     }
 
     fn condition(&self) -> Condition {

@@ -301,7 +301,9 @@ impl<'a> WireValue<'a> {
     pub fn as_binary(&self) -> Result<Vec<u8>, ValueError> {
         use base64::Engine as _;
         let text = self.text_of(EdmType::Binary)?;
-        base64::engine::general_purpose::STANDARD.decode(text).map_err(|_| self.mismatch("Edm.Binary"))
+        base64::engine::general_purpose::STANDARD
+            .decode(text)
+            .map_err(|_| self.mismatch("Edm.Binary"))
     }
 
     fn text_of(&self, edm_type: EdmType) -> Result<&str, ValueError> {
@@ -333,18 +335,27 @@ mod tests {
     use super::*;
 
     fn text(text: &str, annotation: Option<EdmType>) -> WireValue<'_> {
-        WireValue { annotation, token: Token::Text(text.into()) }
+        WireValue {
+            annotation,
+            token: Token::Text(text.into()),
+        }
     }
 
     fn number(digits: &str, annotation: Option<EdmType>) -> WireValue<'_> {
-        WireValue { annotation, token: Token::Number(digits) }
+        WireValue {
+            annotation,
+            token: Token::Number(digits),
+        }
     }
 
     #[test]
     fn unannotated_json_has_the_services_types() {
         assert_eq!(number("5", None).to_edm().unwrap(), Edm::Int32(5));
         assert_eq!(number("5.0", None).to_edm().unwrap(), Edm::Double(5.0));
-        assert_eq!(number("2147483648", None).to_edm().unwrap(), Edm::Double(2_147_483_648.0));
+        assert_eq!(
+            number("2147483648", None).to_edm().unwrap(),
+            Edm::Double(2_147_483_648.0)
+        );
         assert_eq!(text("5", None).to_edm().unwrap(), Edm::String("5".into()));
     }
 
@@ -356,7 +367,13 @@ mod tests {
         let narrowed = text("5", Some(EdmType::Int64)).as_i32().unwrap_err();
         assert_eq!(narrowed.to_string(), "expected Edm.Int32, found Edm.Int64");
         assert!(text("5", Some(EdmType::Int64)).as_f64().is_err());
-        assert!(number("2147483648", None).as_i32().unwrap_err().to_string().contains("2147483648"));
+        assert!(
+            number("2147483648", None)
+                .as_i32()
+                .unwrap_err()
+                .to_string()
+                .contains("2147483648")
+        );
         assert!(number("5.5", None).as_i64().is_err());
     }
 

@@ -51,7 +51,11 @@ impl<E> Key<E> {
     }
 
     fn checked(partition_key: String, row_key: String) -> Self {
-        Self { partition_key, row_key, entity: PhantomData }
+        Self {
+            partition_key,
+            row_key,
+            entity: PhantomData,
+        }
     }
 
     /// The PartitionKey.

@@ -53,9 +53,7 @@ impl ErrorKind {
     pub(crate) fn of_answer(status: u16, code: Option<&str>) -> Self {
         match (status, code) {
             (404, _) => Self::NotFound,
-            (409, Some("EntityAlreadyExists" | "TableAlreadyExists" | "ResourceAlreadyExists")) => {
-                Self::AlreadyExists
-            }
+            (409, Some("EntityAlreadyExists" | "TableAlreadyExists" | "ResourceAlreadyExists")) => Self::AlreadyExists,
             (409, _) => Self::Conflict,
             (412, _) => Self::ConditionNotMet,
             (401, _) | (403, Some("AuthenticationFailed")) => Self::Unauthenticated,
@@ -401,8 +399,14 @@ mod tests {
 
     #[test]
     fn a_conflict_that_is_not_existence_has_its_own_kind() {
-        assert_eq!(ErrorKind::of_answer(409, Some("TableBeingDeleted")), ErrorKind::Conflict);
-        assert_eq!(ErrorKind::of_answer(403, Some("AuthenticationFailed")), ErrorKind::Unauthenticated);
+        assert_eq!(
+            ErrorKind::of_answer(409, Some("TableBeingDeleted")),
+            ErrorKind::Conflict
+        );
+        assert_eq!(
+            ErrorKind::of_answer(403, Some("AuthenticationFailed")),
+            ErrorKind::Unauthenticated
+        );
         assert_eq!(ErrorKind::of_answer(503, None), ErrorKind::ServerFault);
         assert_eq!(ErrorKind::of_answer(503, Some("ServerBusy")), ErrorKind::Throttled);
     }

@@ -55,7 +55,10 @@ impl FromStr for Guid {
                 return Err(invalid());
             }
             for _ in 0..2 {
-                let digit = digits.next().and_then(|d| char::from(d).to_digit(16)).ok_or_else(invalid)?;
+                let digit = digits
+                    .next()
+                    .and_then(|d| char::from(d).to_digit(16))
+                    .ok_or_else(invalid)?;
                 *byte = *byte << 4 | digit as u8;
             }
         }
@@ -75,7 +78,12 @@ mod tests {
         let text = "C9DA6455-213D-42C9-9A79-3E9149A57833";
         let guid: Guid = text.parse().unwrap();
         assert_eq!(guid.to_string(), text.to_lowercase());
-        for wrong in ["", "c9da6455213d42c99a793e9149a57833", "{c9da6455-213d-42c9-9a79-3e9149a57833}", "é"] {
+        for wrong in [
+            "",
+            "c9da6455213d42c99a793e9149a57833",
+            "{c9da6455-213d-42c9-9a79-3e9149a57833}",
+            "é",
+        ] {
             assert!(wrong.parse::<Guid>().is_err(), "{wrong}");
         }
         assert!(format!("{guid}0").parse::<Guid>().is_err());

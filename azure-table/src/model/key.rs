@@ -203,11 +203,20 @@ impl ReadTableKey for Descending<DateTime> {
 /// Forbidden: `/ \ # ?` and the control characters U+0000..U+001F and U+007F..U+009F.
 /// Source: REST "Understanding the Table service data model", characters disallowed in key fields.
 pub(crate) fn key_text_fault(text: &str) -> Option<String> {
-    if let Some((at, wrong)) = text.chars().enumerate().find(|(_, c)| matches!(c, '/' | '\\' | '#' | '?') || c.is_control()) {
-        return Some(format!("{wrong:?} at position {at} is forbidden in a key (no / \\ # ? and no control characters)"));
+    if let Some((at, wrong)) = text
+        .chars()
+        .enumerate()
+        .find(|(_, c)| matches!(c, '/' | '\\' | '#' | '?') || c.is_control())
+    {
+        return Some(format!(
+            "{wrong:?} at position {at} is forbidden in a key (no / \\ # ? and no control characters)"
+        ));
     }
     if text.len() > MAX_KEY_UNITS && utf16_len(text) > MAX_KEY_UNITS {
-        return Some(format!("it has {} UTF-16 units, the limit is {MAX_KEY_UNITS}", utf16_len(text)));
+        return Some(format!(
+            "it has {} UTF-16 units, the limit is {MAX_KEY_UNITS}",
+            utf16_len(text)
+        ));
     }
     None
 }
@@ -242,12 +251,19 @@ mod tests {
         assert_eq!(text(&Descending(first)), "2521794455999999999");
         assert_eq!(text(&Descending(second)), "2521793591999999999");
         assert!(Descending(second) < Descending(first));
-        assert_eq!(Descending::<DateTime>::read_key("2521793591999999999").unwrap(), Descending(second));
+        assert_eq!(
+            Descending::<DateTime>::read_key("2521793591999999999").unwrap(),
+            Descending(second)
+        );
     }
 
     #[test]
     fn forbidden_characters_are_named_with_their_place() {
-        for (bad, why) in [("a/b", "'/' at position 1"), ("é#", "'#' at position 1"), ("\u{85}", "position 0")] {
+        for (bad, why) in [
+            ("a/b", "'/' at position 1"),
+            ("é#", "'#' at position 1"),
+            ("\u{85}", "position 0"),
+        ] {
             assert!(key_text_fault(bad).unwrap().contains(why));
         }
         for good in ["", " ", "it's 100% +&", "漢字", &"x".repeat(1_024)] {

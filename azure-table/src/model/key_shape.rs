@@ -48,7 +48,12 @@ pub struct KeyWriter {
 
 impl KeyWriter {
     pub(crate) fn new(shape: &KeyShape) -> Self {
-        Self { shape: *shape, key: 0, piece: 0, text: [String::new(), String::new()] }
+        Self {
+            shape: *shape,
+            key: 0,
+            piece: 0,
+            text: [String::new(), String::new()],
+        }
     }
 
     /// Adds the next field, in the order of the shape: those of the PartitionKey, then those of the RowKey.
@@ -57,9 +62,9 @@ impl KeyWriter {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the value has no key text, or its text would run into the
     /// literal that follows it, so that it could not be read back; more fields than the shape has.
     pub fn field<T: TableKey + ?Sized>(&mut self, value: &T) -> Result<()> {
-        let (key_name, name) = self.next_field()?.ok_or_else(|| {
-            Error::invalid_input("more key fields are written than the entity's key shape has")
-        })?;
+        let (key_name, name) = self
+            .next_field()?
+            .ok_or_else(|| Error::invalid_input("more key fields are written than the entity's key shape has"))?;
         let text = &mut self.text[self.key];
         let start = text.len();
         value
@@ -102,7 +107,9 @@ impl KeyWriter {
     /// PartitionKey and RowKey.
     pub(crate) fn finish(mut self) -> Result<(String, String)> {
         if let Some((key_name, name)) = self.next_field()? {
-            return Err(Error::invalid_input(format!("{key_name}, field `{name}`: it was not written")));
+            return Err(Error::invalid_input(format!(
+                "{key_name}, field `{name}`: it was not written"
+            )));
         }
         let [partition_key, row_key] = self.text;
         check_keys(&partition_key, &row_key)?;
@@ -169,10 +176,16 @@ impl<'a> KeyParts<'a> {
     /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — the text is not that of a `T`.
     pub fn read<T: ReadTableKey>(&self, index: usize) -> Result<T> {
         let text = self.parts.get(index).ok_or_else(|| {
-            Error::invalid_response(format!("the key has {} fields, number {index} was asked for", self.parts.len()))
+            Error::invalid_response(format!(
+                "the key has {} fields, number {index} was asked for",
+                self.parts.len()
+            ))
         })?;
         T::read_key(text).map_err(|e| {
-            Error::invalid_response(format!("key field `{}`: {e}", self.field_name(index).unwrap_or_default()))
+            Error::invalid_response(format!(
+                "key field `{}`: {e}",
+                self.field_name(index).unwrap_or_default()
+            ))
         })
     }
 
@@ -249,7 +262,12 @@ mod tests {
         let text = write(["W;A", "x", "7", "1"]).unwrap_err().to_string();
         assert!(text.contains("field `state`") && text.contains("\";\""), "{text}");
         // "7:" + "::" would be cut after "7".
-        assert!(write(["WA", "x", "7:", "1"]).unwrap_err().to_string().contains("field `id`"));
+        assert!(
+            write(["WA", "x", "7:", "1"])
+                .unwrap_err()
+                .to_string()
+                .contains("field `id`")
+        );
     }
 
     #[test]

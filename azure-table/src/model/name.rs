@@ -20,7 +20,9 @@ impl TableName {
     pub fn new(name: impl AsRef<str>) -> Result<Self> {
         let name = name.as_ref();
         let refuse = |why: &str| {
-            Err(Error::invalid_input(format!("table name {name:?}: {why} (3 to 63 ASCII letters and digits, a letter first)")))
+            Err(Error::invalid_input(format!(
+                "table name {name:?}: {why} (3 to 63 ASCII letters and digits, a letter first)"
+            )))
         };
         let body = name.strip_prefix('$').unwrap_or(name);
         if !(3..=63).contains(&name.chars().count()) {
@@ -82,7 +84,10 @@ pub(crate) fn property_name_fault(name: &str) -> Option<String> {
     }
     // A name of at most 255 bytes has at most 255 UTF-16 units: only longer ones are counted.
     if name.len() > MAX_PROPERTY_NAME && utf16_len(name) > MAX_PROPERTY_NAME {
-        return Some(format!("it has {} UTF-16 units, the limit is {MAX_PROPERTY_NAME}", utf16_len(name)));
+        return Some(format!(
+            "it has {} UTF-16 units, the limit is {MAX_PROPERTY_NAME}",
+            utf16_len(name)
+        ));
     }
     None
 }
@@ -93,7 +98,13 @@ mod tests {
 
     #[test]
     fn table_names_are_checked_with_the_reason() {
-        for good in ["abc", "Blogs", "A1234567890", &"x".repeat(63), "$MetricsHourPrimaryTransactionsTable"] {
+        for good in [
+            "abc",
+            "Blogs",
+            "A1234567890",
+            &"x".repeat(63),
+            "$MetricsHourPrimaryTransactionsTable",
+        ] {
             assert_eq!(TableName::new(good).unwrap().as_str(), good);
         }
         for (bad, why) in [

@@ -16,7 +16,11 @@ pub(crate) fn compare(a: &str, b: &str) -> Ordering {
 
 /// The length in UTF-16 code units, which is how the service counts text.
 pub(crate) fn utf16_len(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
+    if text.is_ascii() {
+        text.len()
+    } else {
+        text.encode_utf16().count()
+    }
 }
 
 #[cfg(test)]

@@ -40,7 +40,10 @@ pub struct PropertyWriter<'a> {
 
 impl fmt::Debug for PropertyWriter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PropertyWriter").field("count", &self.count).field("size", &self.size).finish_non_exhaustive()
+        f.debug_struct("PropertyWriter")
+            .field("count", &self.count)
+            .field("size", &self.size)
+            .finish_non_exhaustive()
     }
 }
 
@@ -75,13 +78,22 @@ impl<'a> PropertyWriter<'a> {
             // At most as many UTF-16 units as bytes: only long text is counted.
             Edm::String(text) if text.len() > MAX_STRING_UNITS && utf16_len(text) > MAX_STRING_UNITS => {
                 let units = utf16_len(text);
-                return Err(refused(name, format!("the text has {units} UTF-16 units, the limit is {MAX_STRING_UNITS}")));
+                return Err(refused(
+                    name,
+                    format!("the text has {units} UTF-16 units, the limit is {MAX_STRING_UNITS}"),
+                ));
             }
             Edm::Binary(bytes) if bytes.len() > MAX_BINARY_BYTES => {
-                return Err(refused(name, format!("it has {} bytes, the limit is {MAX_BINARY_BYTES}", bytes.len())));
+                return Err(refused(
+                    name,
+                    format!("it has {} bytes, the limit is {MAX_BINARY_BYTES}", bytes.len()),
+                ));
             }
             Edm::DateTime(time) if *time < DateTime::MIN_STORED => {
-                return Err(refused(name, format!("{time} is before the earliest date stored, {}", DateTime::MIN_STORED)));
+                return Err(refused(
+                    name,
+                    format!("{time} is before the earliest date stored, {}", DateTime::MIN_STORED),
+                ));
             }
             Edm::String(text) => 4 + 2 * utf16_len(text),
             Edm::Binary(bytes) => 4 + bytes.len(),

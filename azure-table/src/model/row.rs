@@ -55,7 +55,11 @@ impl<'a> Row<'a> {
     /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — the text is no date.
     pub fn timestamp(&self) -> Result<Option<DateTime>> {
         let parse = |text: &Cow<'_, str>| text.parse::<DateTime>();
-        self.timestamp.as_ref().map(parse).transpose().map_err(|e| Error::invalid_response(format!("Timestamp: {e}")))
+        self.timestamp
+            .as_ref()
+            .map(parse)
+            .transpose()
+            .map_err(|e| Error::invalid_response(format!("Timestamp: {e}")))
     }
 
     /// The ETag: always there at metadata level `minimal` and on a read of one entity.
@@ -111,7 +115,10 @@ impl<'a> RowProperty<'a> {
             Token::Boolean(value) => Token::Boolean(*value),
             Token::Null => Token::Null,
         };
-        WireValue { annotation: self.annotation, token }
+        WireValue {
+            annotation: self.annotation,
+            token,
+        }
     }
 
     /// The value as a `T`.

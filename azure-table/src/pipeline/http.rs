@@ -25,16 +25,17 @@ pub(crate) struct HttpTransport {
 impl HttpTransport {
     /// A new pool. `https` says whether it must be able to open TLS connections.
     pub(crate) fn new(https: bool) -> Result<Self> {
-        let unusable = |e: reqwest::Error| {
-            Error::new(ErrorKind::Connection, "the HTTP client cannot be set up").with_source(e)
-        };
+        let unusable =
+            |e: reqwest::Error| Error::new(ErrorKind::Connection, "the HTTP client cannot be set up").with_source(e);
         let builder = reqwest::Client::builder()
             .user_agent(USER_AGENT)
             .redirect(reqwest::redirect::Policy::none())
             .tcp_nodelay(true)
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_idle_timeout(POOL_IDLE);
-        Ok(Self { client: tls(builder, https)?.build().map_err(unusable)? })
+        Ok(Self {
+            client: tls(builder, https)?.build().map_err(unusable)?,
+        })
     }
 }
 
@@ -75,7 +76,11 @@ impl Transport for HttpTransport {
         Box::pin(async move {
             let request = reqwest::Request::try_from(request).map_err(|e| failed(Reached::NothingSent, e))?;
             let mut response = self.client.execute(request).await.map_err(|e| {
-                let reached = if e.is_connect() || e.is_builder() { Reached::NothingSent } else { Reached::MaybeSent };
+                let reached = if e.is_connect() || e.is_builder() {
+                    Reached::NothingSent
+                } else {
+                    Reached::MaybeSent
+                };
                 failed(reached, e)
             })?;
             let status = response.status();

@@ -34,18 +34,31 @@ impl Default for ExponentialRetry {
     /// Three retries after about 0.4, 0.8 and 1.6 s: long enough for a partition to be moved away from a busy server's
     /// peak, short enough that a wrong address is reported within three seconds.
     fn default() -> Self {
-        Self { retries: 3, first: Duration::from_millis(400), most: Duration::from_secs(20) }
+        Self {
+            retries: 3,
+            first: Duration::from_millis(400),
+            most: Duration::from_secs(20),
+        }
     }
 }
 
 impl ExponentialRetry {
     /// How long to wait before the next attempt; `None` to give up. `attempts` were made, `floor` is what the service
     /// asks for.
-    pub(crate) fn wait(&self, attempts: u32, effect: Effect, failure: Failure, floor: Option<Duration>) -> Option<Duration> {
+    pub(crate) fn wait(
+        &self,
+        attempts: u32,
+        effect: Effect,
+        failure: Failure,
+        floor: Option<Duration>,
+    ) -> Option<Duration> {
         if attempts > self.retries || !may_repeat(effect, failure) {
             return None;
         }
-        let grown = self.first.saturating_mul(1 << attempts.saturating_sub(1).min(16)).min(self.most);
+        let grown = self
+            .first
+            .saturating_mul(1 << attempts.saturating_sub(1).min(16))
+            .min(self.most);
         let jittered = grown.mul_f64(0.8 + 0.4 * fastrand::f64());
         Some(floor.map_or(jittered, |floor| jittered.max(floor)))
     }
@@ -68,7 +81,9 @@ pub(crate) fn is_transient(status: u16) -> bool {
 /// The least wait that an answer asks for, in either of its headers.
 pub(crate) fn wait_asked_for(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
-    let millis = number("x-ms-retry-after-ms").or_else(|| number("retry-after-ms")).map(Duration::from_millis);
+    let millis = number("x-ms-retry-after-ms")
+        .or_else(|| number("retry-after-ms"))
+        .map(Duration::from_millis);
     millis.max(number("retry-after").map(Duration::from_secs))
 }
 
@@ -76,8 +91,11 @@ pub(crate) fn wait_asked_for(headers: &HeaderMap) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    const RETRY: ExponentialRetry =
-        ExponentialRetry { retries: 3, first: Duration::from_millis(400), most: Duration::from_secs(1) };
+    const RETRY: ExponentialRetry = ExponentialRetry {
+        retries: 3,
+        first: Duration::from_millis(400),
+        most: Duration::from_secs(1),
+    };
 
     fn wait(attempts: u32, effect: Effect, failure: Failure) -> Option<Duration> {
         RETRY.wait(attempts, effect, failure, None)

@@ -55,7 +55,10 @@ impl CallStory {
     /// Completes an error that came of this call.
     pub(crate) fn tell(&self, error: Error) -> Error {
         let maybe = self.effect == Effect::Write && (error.may_have_applied() || leaves_open(&error));
-        error.in_operation(self.operation, self.table.as_deref()).after_attempts(self.attempts).maybe_applied(maybe)
+        error
+            .in_operation(self.operation, self.table.as_deref())
+            .after_attempts(self.attempts)
+            .maybe_applied(maybe)
     }
 }
 
@@ -71,13 +74,28 @@ fn leaves_open(error: &Error) -> bool {
 
 impl Pipeline {
     pub(crate) fn new(endpoint: Endpoint, transport: Arc<dyn Transport>, credential: Arc<dyn Credential>) -> Self {
-        Self { endpoint, transport, credential, retry: ExponentialRetry::default() }
+        Self {
+            endpoint,
+            transport,
+            credential,
+            retry: ExponentialRetry::default(),
+        }
     }
 
     /// Sends the request until there is an answer that is not worth another attempt.
     pub(crate) async fn run(&self, call: Call, options: CallOptions) -> Result<Answer> {
-        let Call { operation, table, effect, request } = call;
-        let mut story = CallStory { operation, table, effect, attempts: 0 };
+        let Call {
+            operation,
+            table,
+            effect,
+            request,
+        } = call;
+        let mut story = CallStory {
+            operation,
+            table,
+            effect,
+            attempts: 0,
+        };
         let deadline = Deadline::new(options.timeout);
         // A deadline may end the call in a wait: whether some attempt before was sent is kept.
         let mut maybe_sent = false;
@@ -85,8 +103,12 @@ impl Pipeline {
             story.attempts += 1;
             // Both parts share their bytes with the original: no body is copied.
             let mut attempt = request.clone();
-            self.credential.authorize(&mut attempt, clock::now()).map_err(|e| story.tell(e))?;
-            let limit = deadline.remaining().map_or(ATTEMPT_TIMEOUT, |left| left.min(ATTEMPT_TIMEOUT));
+            self.credential
+                .authorize(&mut attempt, clock::now())
+                .map_err(|e| story.tell(e))?;
+            let limit = deadline
+                .remaining()
+                .map_or(ATTEMPT_TIMEOUT, |left| left.min(ATTEMPT_TIMEOUT));
             let (failure, floor, outcome) = match clock::within(limit, self.transport.send(attempt)).await {
                 Some(Ok(response)) => {
                     let failure = Failure::Status(response.status().as_u16());
@@ -99,7 +121,10 @@ impl Pipeline {
                 None => (Failure::Transport(Reached::MaybeSent), None, Err(timed_out(limit))),
             };
             maybe_sent |= matches!(failure, Failure::Transport(Reached::MaybeSent | Reached::AnswerCut));
-            let wait = self.retry.wait(story.attempts, effect, failure, floor).filter(|wait| deadline.allows(*wait));
+            let wait = self
+                .retry
+                .wait(story.attempts, effect, failure, floor)
+                .filter(|wait| deadline.allows(*wait));
             match (wait, outcome) {
                 (Some(wait), _) => clock::sleep(wait).await,
                 (None, Ok(response)) => return Ok(Answer { response, call: story }),

@@ -44,7 +44,10 @@ pub struct TransportError {
 impl TransportError {
     /// A failure and how far the request got. `source` must not show secrets: leave URLs with queries out.
     pub fn new(reached: Reached, source: impl Into<Box<dyn std::error::Error + Send + Sync + 'static>>) -> Self {
-        Self { reached, source: source.into() }
+        Self {
+            reached,
+            source: source.into(),
+        }
     }
 
     /// How far the request got.

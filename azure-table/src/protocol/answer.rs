@@ -34,7 +34,11 @@ struct Message {
 
 /// Gives the answer back if its status is the expected one, else the error it is.
 pub(crate) fn expect(response: Response<Bytes>, expected: &[StatusCode]) -> Result<Response<Bytes>> {
-    if expected.contains(&response.status()) { Ok(response) } else { Err(error(&response)) }
+    if expected.contains(&response.status()) {
+        Ok(response)
+    } else {
+        Err(error(&response))
+    }
 }
 
 /// The error that an answer is.
@@ -43,7 +47,13 @@ pub(crate) fn error(response: &Response<Bytes>) -> Error {
     let status = response.status();
     let code = header("x-ms-error-code");
     let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
-    error_of(status.as_u16(), code, content_type, response.body(), request_id(response))
+    error_of(
+        status.as_u16(),
+        code,
+        content_type,
+        response.body(),
+        request_id(response),
+    )
 }
 
 /// The error of a status, the code of its header and its body: of a whole answer or of one part of a batch.
@@ -80,7 +90,10 @@ pub(crate) fn error_of(
 /// The index that a batch's message starts with, and the message without it and without the RequestId and Time lines
 /// (Storage) or the ActivityId line (Cosmos DB).
 fn split_message(message: &str) -> (Option<usize>, &str) {
-    let end = ["\nRequestId:", "\nRequestID:", "\nActivityId:"].iter().filter_map(|mark| message.find(mark)).min();
+    let end = ["\nRequestId:", "\nRequestID:", "\nActivityId:"]
+        .iter()
+        .filter_map(|mark| message.find(mark))
+        .min();
     let message = message[..end.unwrap_or(message.len())].trim();
     match message.split_once(':') {
         Some((digits, rest)) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
@@ -92,12 +105,20 @@ fn split_message(message: &str) -> (Option<usize>, &str) {
 
 /// The service's id of the request.
 pub(crate) fn request_id(response: &Response<Bytes>) -> Option<String> {
-    response.headers().get("x-ms-request-id").and_then(|v| v.to_str().ok()).map(str::to_owned)
+    response
+        .headers()
+        .get("x-ms-request-id")
+        .and_then(|v| v.to_str().ok())
+        .map(str::to_owned)
 }
 
 /// The ETag header.
 pub(crate) fn etag(response: &Response<Bytes>) -> Option<ETag> {
-    response.headers().get(ETAG).and_then(|v| v.to_str().ok()).map(ETag::new)
+    response
+        .headers()
+        .get(ETAG)
+        .and_then(|v| v.to_str().ok())
+        .map(ETag::new)
 }
 
 #[cfg(test)]
@@ -116,7 +137,10 @@ mod tests {
         assert_eq!(error.service_message(), Some("The specified entity already exists."));
         assert_eq!(error.batch_index(), Some(3));
         let error = storage("Time: it is.\r\nActivityId: x, y\n\nRequestID:z\n");
-        assert_eq!((error.service_message(), error.batch_index()), (Some("Time: it is."), None));
+        assert_eq!(
+            (error.service_message(), error.batch_index()),
+            (Some("Time: it is."), None)
+        );
     }
 
     #[test]
@@ -124,15 +148,24 @@ mod tests {
         let html = b"<html><body>It works!</body></html>";
         let error = error_of(404, None, Some("text/html"), html, None);
         assert_eq!(error.kind(), ErrorKind::NotFound);
-        assert!(error.to_string().contains("text/html") && error.to_string().contains("It works!"), "{error}");
+        assert!(
+            error.to_string().contains("text/html") && error.to_string().contains("It works!"),
+            "{error}"
+        );
     }
 
     #[test]
     fn a_body_may_be_missing_or_have_a_byte_order_mark() {
-        assert_eq!(error_of(503, None, None, b"", None).to_string(), "the service answered 503");
+        assert_eq!(
+            error_of(503, None, None, b"", None).to_string(),
+            "the service answered 503"
+        );
         let error = error_of(403, Some("AuthenticationFailed"), None, b"<x/>", None);
         assert_eq!(error.service_message(), None);
-        assert_eq!((error.kind(), error.code()), (ErrorKind::Unauthenticated, Some("AuthenticationFailed")));
+        assert_eq!(
+            (error.kind(), error.code()),
+            (ErrorKind::Unauthenticated, Some("AuthenticationFailed"))
+        );
         let body = "\u{feff}{\"odata.error\":{\"code\":\"X\"}}\r\n";
         assert_eq!(error_of(400, None, None, body.as_bytes(), None).code(), Some("X"));
     }

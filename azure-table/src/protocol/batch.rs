@@ -79,8 +79,15 @@ struct RejectedInner {
 impl Rejected {
     fn new(rule: BatchRule, index: usize, why: String, operation: TableOperation) -> Self {
         let (partition_key, row_key) = operation.keys().unwrap_or_default();
-        let error = Error::invalid_input(why).at_entity(partition_key, row_key).at_batch_index(Some(index));
-        Self(Box::new(RejectedInner { rule, index, error, operation: Some(operation) }))
+        let error = Error::invalid_input(why)
+            .at_entity(partition_key, row_key)
+            .at_batch_index(Some(index));
+        Self(Box::new(RejectedInner {
+            rule,
+            index,
+            error,
+            operation: Some(operation),
+        }))
     }
 
     /// The rule that the operation would break.
@@ -149,8 +156,15 @@ impl ChangeSet {
     pub(crate) fn add(&mut self, operation: TableOperation) -> Result<(), Rejected> {
         let index = self.len();
         let invalid = |error: Error| {
-            let error = error.in_operation(OPERATION, Some(&self.table)).at_batch_index(Some(index));
-            Rejected(Box::new(RejectedInner { rule: BatchRule::Valid, index, error, operation: None }))
+            let error = error
+                .in_operation(OPERATION, Some(&self.table))
+                .at_batch_index(Some(index));
+            Rejected(Box::new(RejectedInner {
+                rule: BatchRule::Valid,
+                index,
+                error,
+                operation: None,
+            }))
         };
         let operation = operation.check().map_err(invalid)?;
         if index == MAX_BATCH_OPERATIONS {
@@ -159,7 +173,11 @@ impl ChangeSet {
         }
         let parts = operation.parts(&self.table, self.endpoint.profile()).map_err(invalid)?;
         let (partition_key, row_key) = operation.keys().unwrap_or_default();
-        if self.partition_key.as_deref().is_some_and(|first| first != partition_key) {
+        if self
+            .partition_key
+            .as_deref()
+            .is_some_and(|first| first != partition_key)
+        {
             let why = format!(
                 "all operations of a batch have one PartitionKey, this batch has {:?}",
                 self.partition_key.as_deref().unwrap_or_default()
@@ -210,13 +228,22 @@ impl ChangeSet {
         let body = write_change_set(
             &self.batch_boundary,
             &self.change_set_boundary,
-            inner.iter().map(|(url, headers, parts)| inner_request(parts, url, headers)),
+            inner
+                .iter()
+                .map(|(url, headers, parts)| inner_request(parts, url, headers)),
         );
         let mut request = odata(&self.endpoint, Method::POST, "$batch", MetadataLevel::None.accept())?;
         let content_type = format!("multipart/mixed; boundary={}", self.batch_boundary);
-        request.headers_mut().insert(CONTENT_TYPE, header_value("Content-Type", &content_type)?);
+        request
+            .headers_mut()
+            .insert(CONTENT_TYPE, header_value("Content-Type", &content_type)?);
         *request.body_mut() = Bytes::from(body);
-        Ok(Call { operation: OPERATION, table: Some(self.table.clone()), effect: Effect::Write, request })
+        Ok(Call {
+            operation: OPERATION,
+            table: Some(self.table.clone()),
+            effect: Effect::Write,
+            request,
+        })
     }
 
     /// What each operation is, for its result.
@@ -236,7 +263,10 @@ impl ChangeSet {
 
 /// Header names in the spelling of the documentation: an emulator may look for that.
 fn inner_headers(parts: &OperationParts) -> Result<Vec<(&'static str, String)>> {
-    let mut headers = vec![("Accept", MetadataLevel::None.accept().to_owned()), ("DataServiceVersion", "3.0".into())];
+    let mut headers = vec![
+        ("Accept", MetadataLevel::None.accept().to_owned()),
+        ("DataServiceVersion", "3.0".into()),
+    ];
     if !parts.body.is_empty() {
         headers.push(("Content-Type", JSON.into()));
     }
@@ -245,7 +275,11 @@ fn inner_headers(parts: &OperationParts) -> Result<Vec<(&'static str, String)>> 
             "if-match" => "If-Match",
             "prefer" => "Prefer",
             "x-http-method" => "X-HTTP-Method",
-            other => return Err(Error::invalid_input(format!("header {other:?} has no place in a batch"))),
+            other => {
+                return Err(Error::invalid_input(format!(
+                    "header {other:?} has no place in a batch"
+                )));
+            }
         };
         headers.push((name, text(value)?.to_owned()));
     }
@@ -253,9 +287,20 @@ fn inner_headers(parts: &OperationParts) -> Result<Vec<(&'static str, String)>> 
 }
 
 fn text(value: &HeaderValue) -> Result<&str> {
-    value.to_str().map_err(|_| Error::invalid_input(format!("header value {value:?}: only ASCII can stand in a batch")))
+    value
+        .to_str()
+        .map_err(|_| Error::invalid_input(format!("header value {value:?}: only ASCII can stand in a batch")))
 }
 
-fn inner_request<'a>(parts: &'a OperationParts, url: &'a str, headers: &'a [(&'static str, String)]) -> InnerRequest<'a> {
-    InnerRequest { method: parts.method.as_str(), url, headers, body: &parts.body }
+fn inner_request<'a>(
+    parts: &'a OperationParts,
+    url: &'a str,
+    headers: &'a [(&'static str, String)],
+) -> InnerRequest<'a> {
+    InnerRequest {
+        method: parts.method.as_str(),
+        url,
+        headers,
+        body: &parts.body,
+    }
 }

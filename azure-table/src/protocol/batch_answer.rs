@@ -14,8 +14,12 @@ use crate::protocol::batch::ChangeSet;
 use crate::protocol::operation::TableResult;
 
 /// Errors of the store that Storage reports without an index when the first operation failed, and with one otherwise.
-const UNPREFIXED_AT_FIRST: [&str; 4] =
-    ["EntityAlreadyExists", "ResourceNotFound", "UpdateConditionNotSatisfied", "PropertyValueTooLarge"];
+const UNPREFIXED_AT_FIRST: [&str; 4] = [
+    "EntityAlreadyExists",
+    "ResourceNotFound",
+    "UpdateConditionNotSatisfied",
+    "PropertyValueTooLarge",
+];
 
 /// The results in the order of the operations, or the failure, after which nothing is applied.
 pub(crate) fn answer(sent: &ChangeSet, response: Response<Bytes>) -> Result<Vec<TableResult>> {
@@ -23,7 +27,11 @@ pub(crate) fn answer(sent: &ChangeSet, response: Response<Bytes>) -> Result<Vec<
     let response = answer::expect(response, &[StatusCode::ACCEPTED])?;
     // From here on the service has worked: what cannot be read may have been applied.
     let unreadable = |e: Error| e.with_request_id(request_id.clone()).maybe_applied(true);
-    let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let content_type = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|v| v.to_str().ok())
+        .unwrap_or_default();
     let messages = messages(content_type, response.body()).map_err(unreadable)?;
     let mut results = Vec::with_capacity(messages.len());
     for (message, kind) in messages.iter().zip(sent.kinds()) {
@@ -31,10 +39,18 @@ pub(crate) fn answer(sent: &ChangeSet, response: Response<Bytes>) -> Result<Vec<
         if status >= 400 {
             return Err(failure(sent, status, message, request_id));
         }
-        results.push(TableResult { kind, status, etag: message.header("etag").map(ETag::new) });
+        results.push(TableResult {
+            kind,
+            status,
+            etag: message.header("etag").map(ETag::new),
+        });
     }
     if results.len() != sent.len() {
-        let why = format!("the batch had {} operations, its answer has {} results", sent.len(), messages.len());
+        let why = format!(
+            "the batch had {} operations, its answer has {} results",
+            sent.len(),
+            messages.len()
+        );
         return Err(unreadable(Error::invalid_response(why)));
     }
     Ok(results)

@@ -4,14 +4,8 @@
 //! Source: "Configure Azure Storage connection strings".
 
 use crate::model::error::{Error, ErrorKind, Result};
-use crate::protocol::endpoint::Endpoint;
-pub(crate) use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
+use crate::protocol::endpoint::{DEVELOPMENT_ACCOUNT, Endpoint};
 use crate::protocol::signature::SigningKey;
-
-/// The public key of emulators' account.
-#[cfg(feature = "emulator")]
-pub(crate) const DEVELOPMENT_KEY: &str =
-    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
 const DEFAULT_SUFFIX: &str = "core.windows.net";
 
@@ -28,7 +22,12 @@ struct Settings<'a>(Vec<(String, &'a str)>);
 impl<'a> Settings<'a> {
     fn parse(text: &'a str) -> Result<Self> {
         let mut settings: Vec<(String, &str)> = Vec::new();
-        for (n, part) in text.split(';').map(str::trim).enumerate().filter(|(_, part)| !part.is_empty()) {
+        for (n, part) in text
+            .split(';')
+            .map(str::trim)
+            .enumerate()
+            .filter(|(_, part)| !part.is_empty())
+        {
             let Some((name, value)) = part.split_once('=') else {
                 return Err(fault(format!("part {} is not of the form Name=Value", n + 1)));
             };
@@ -45,7 +44,10 @@ impl<'a> Settings<'a> {
     }
 
     fn get(&self, name: &str) -> Option<&'a str> {
-        self.0.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
+        self.0
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, value)| *value)
     }
 }
 
@@ -92,7 +94,10 @@ impl ConnectionString {
                     .map_err(|e| fault(format!("DevelopmentStorageProxyUri: {e}")))?
             }
         };
-        Ok(Self { endpoint, key: SigningKey::development() })
+        Ok(Self {
+            endpoint,
+            key: SigningKey::development(),
+        })
     }
 }
 
@@ -104,7 +109,10 @@ fn default_endpoint(settings: &Settings<'_>, account: &str) -> Result<Endpoint> 
     if !account.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
         return Err(fault("AccountName must have letters, digits and hyphens only"));
     }
-    let suffix = settings.get("EndpointSuffix").filter(|s| !s.is_empty()).unwrap_or(DEFAULT_SUFFIX);
+    let suffix = settings
+        .get("EndpointSuffix")
+        .filter(|s| !s.is_empty())
+        .unwrap_or(DEFAULT_SUFFIX);
     Endpoint::parse(&format!("{protocol}://{account}.table.{suffix}"), Some(account))
         .map_err(|e| fault(format!("EndpointSuffix: {e}")))
 }
@@ -118,9 +126,15 @@ mod tests {
     #[test]
     fn the_usual_forms() {
         for (text, base, account) in [
-            (format!("AccountName=contoso;AccountKey={KEY}"), "https://contoso.table.core.windows.net", "contoso"),
             (
-                format!(" defaultendpointsprotocol = http ; ACCOUNTNAME = contoso ; AccountKey = {KEY} ; EndpointSuffix=core.chinacloudapi.cn;"),
+                format!("AccountName=contoso;AccountKey={KEY}"),
+                "https://contoso.table.core.windows.net",
+                "contoso",
+            ),
+            (
+                format!(
+                    " defaultendpointsprotocol = http ; ACCOUNTNAME = contoso ; AccountKey = {KEY} ; EndpointSuffix=core.chinacloudapi.cn;"
+                ),
                 "http://contoso.table.core.chinacloudapi.cn",
                 "contoso",
             ),
@@ -129,7 +143,11 @@ mod tests {
                 "https://c.table.cosmos.azure.com:443",
                 "c",
             ),
-            ("UseDevelopmentStorage=true".into(), "http://127.0.0.1:10002/devstoreaccount1", DEVELOPMENT_ACCOUNT),
+            (
+                "UseDevelopmentStorage=true".into(),
+                "http://127.0.0.1:10002/devstoreaccount1",
+                DEVELOPMENT_ACCOUNT,
+            ),
             (
                 "usedevelopmentstorage=TRUE;DevelopmentStorageProxyUri=http://127.0.0.2".into(),
                 "http://127.0.0.2:10002/devstoreaccount1",
@@ -150,8 +168,14 @@ mod tests {
             ("AccountName=a;AccountKey=", "empty"),
             ("AccountName=a", "no AccountKey"),
             ("AccountKey=SECRET", "neither AccountName nor TableEndpoint"),
-            ("AccountName=a;AccountName=b;AccountKey=SECRET", "AccountName stands in it twice"),
-            ("DefaultEndpointsProtocol=ftp;AccountName=a;AccountKey=SECRET", "DefaultEndpointsProtocol"),
+            (
+                "AccountName=a;AccountName=b;AccountKey=SECRET",
+                "AccountName stands in it twice",
+            ),
+            (
+                "DefaultEndpointsProtocol=ftp;AccountName=a;AccountKey=SECRET",
+                "DefaultEndpointsProtocol",
+            ),
             ("UseDevelopmentStorage=false", "UseDevelopmentStorage must be true"),
             ("AccountName=a;SharedAccessSignature=SECRET", "SharedAccessSignature"),
             ("AccountName=a;TableEndpoint=nothing;AccountKey=SECRET", "TableEndpoint"),

@@ -24,11 +24,18 @@ impl Continuation {
         if next_partition_key.is_none() && next_row_key.is_none() {
             return None;
         }
-        Some(Self { next_partition_key, next_row_key })
+        Some(Self {
+            next_partition_key,
+            next_row_key,
+        })
     }
 }
 
 /// A header that is there and not empty.
 pub(crate) fn header(headers: &HeaderMap, name: &str) -> Option<String> {
-    headers.get(name).and_then(|v| v.to_str().ok()).filter(|v| !v.is_empty()).map(str::to_owned)
+    headers
+        .get(name)
+        .and_then(|v| v.to_str().ok())
+        .filter(|v| !v.is_empty())
+        .map(str::to_owned)
 }

@@ -42,7 +42,9 @@ impl Endpoint {
         let refuse = |why: &dyn fmt::Display| Error::invalid_input(format!("table endpoint {url:?}: {why}"));
         let uri: Uri = url.parse().map_err(|e: http::uri::InvalidUri| refuse(&e))?;
         let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
-            return Err(refuse(&"it is not an absolute URL such as https://contoso.table.core.windows.net"));
+            return Err(refuse(
+                &"it is not an absolute URL such as https://contoso.table.core.windows.net",
+            ));
         };
         if ![Scheme::HTTP, Scheme::HTTPS].contains(scheme) {
             return Err(refuse(&"the scheme must be http or https"));
@@ -59,8 +61,16 @@ impl Endpoint {
             Some(account) => account.to_owned(),
             None => account_of(authority, prefix).ok_or_else(|| refuse(&"it shows no account name"))?,
         };
-        let profile = if is_cosmos(authority.host()) { Profile::Cosmos } else { Profile::Storage };
-        Ok(Self { base: format!("{scheme}://{authority}{prefix}"), account, profile })
+        let profile = if is_cosmos(authority.host()) {
+            Profile::Cosmos
+        } else {
+            Profile::Storage
+        };
+        Ok(Self {
+            base: format!("{scheme}://{authority}{prefix}"),
+            account,
+            profile,
+        })
     }
 
     /// An emulator on this machine.
@@ -119,9 +129,21 @@ mod tests {
     fn the_account_is_found_in_host_or_path() {
         for (url, account, profile) in [
             ("https://contoso.table.core.windows.net/", "contoso", Profile::Storage),
-            ("https://contoso-secondary.table.core.windows.net", "contoso", Profile::Storage),
-            ("http://127.0.0.1:10002/devstoreaccount1", "devstoreaccount1", Profile::Storage),
-            ("https://contoso.table.cosmos.azure.com:443/", "contoso", Profile::Cosmos),
+            (
+                "https://contoso-secondary.table.core.windows.net",
+                "contoso",
+                Profile::Storage,
+            ),
+            (
+                "http://127.0.0.1:10002/devstoreaccount1",
+                "devstoreaccount1",
+                Profile::Storage,
+            ),
+            (
+                "https://contoso.table.cosmos.azure.com:443/",
+                "contoso",
+                Profile::Cosmos,
+            ),
         ] {
             let endpoint = Endpoint::parse(url, None).unwrap();
             assert_eq!((endpoint.account(), endpoint.profile()), (account, profile));
@@ -137,9 +159,15 @@ mod tests {
             ("https://example.com", "no account name"),
             ("", "table endpoint"),
         ] {
-            assert!(Endpoint::parse(url, None).unwrap_err().to_string().contains(why), "{url}");
+            assert!(
+                Endpoint::parse(url, None).unwrap_err().to_string().contains(why),
+                "{url}"
+            );
         }
-        for (url, secret) in [("https://a.table.core.windows.net/?sig=SECRET", "SECRET"), ("https://u:SECRET@h/x", "SECRET")] {
+        for (url, secret) in [
+            ("https://a.table.core.windows.net/?sig=SECRET", "SECRET"),
+            ("https://u:SECRET@h/x", "SECRET"),
+        ] {
             assert!(!Endpoint::parse(url, None).unwrap_err().to_string().contains(secret));
         }
     }

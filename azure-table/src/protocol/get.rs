@@ -48,5 +48,6 @@ pub(crate) fn answer<P: ReadEntity>(response: Response<Bytes>) -> Result<Option<
     let response = answer::expect(response, &[StatusCode::OK])?;
     let etag = answer::etag(&response);
     let read = read::entity(response.body(), etag.as_ref().map(|e| e.as_str()), P::read);
-    read.map(Some).map_err(|e| e.with_request_id(answer::request_id(&response)))
+    read.map(Some)
+        .map_err(|e| e.with_request_id(answer::request_id(&response)))
 }

@@ -118,16 +118,28 @@ impl TableOperation {
             row_key: key.row_key().to_owned(),
             body: Bytes::new(),
         });
-        Self { kind: OperationKind::Delete, encoded, condition }
+        Self {
+            kind: OperationKind::Delete,
+            encoded,
+            condition,
+        }
     }
 
     fn with_body<E: TableEntity + ?Sized>(kind: OperationKind, entity: &E) -> Self {
         let encoded = key_texts(entity).and_then(|(partition_key, row_key)| {
-            let body = write::entity(entity, &partition_key, &row_key)
-                .map_err(|e| e.at_entity(&partition_key, &row_key))?;
-            Ok(Encoded { partition_key, row_key, body })
+            let body =
+                write::entity(entity, &partition_key, &row_key).map_err(|e| e.at_entity(&partition_key, &row_key))?;
+            Ok(Encoded {
+                partition_key,
+                row_key,
+                body,
+            })
         });
-        Self { kind, encoded, condition: entity.condition() }
+        Self {
+            kind,
+            encoded,
+            condition: entity.condition(),
+        }
     }
 
     /// Demands that the stored entity has this version. Only replace, merge and delete look at it.
@@ -194,7 +206,12 @@ impl TableOperation {
             };
             headers.push((IF_MATCH, value));
         }
-        Ok(OperationParts { method, path, headers, body: encoded.body.clone() })
+        Ok(OperationParts {
+            method,
+            path,
+            headers,
+            body: encoded.body.clone(),
+        })
     }
 
     /// The request of the operation alone.
@@ -205,7 +222,12 @@ impl TableOperation {
         if !parts.body.is_empty() {
             set_json(&mut request, parts.body);
         }
-        Ok(Call { operation: self.kind.name(), table: Some(table.to_owned()), effect: Effect::Write, request })
+        Ok(Call {
+            operation: self.kind.name(),
+            table: Some(table.to_owned()),
+            effect: Effect::Write,
+            request,
+        })
     }
 }
 
@@ -262,5 +284,9 @@ impl TableResult {
 /// The result of an operation alone.
 pub(crate) fn answer(kind: OperationKind, response: Response<Bytes>) -> Result<TableResult> {
     let response = answer::expect(response, &[StatusCode::NO_CONTENT, StatusCode::CREATED])?;
-    Ok(TableResult { kind, status: response.status().as_u16(), etag: answer::etag(&response) })
+    Ok(TableResult {
+        kind,
+        status: response.status().as_u16(),
+        etag: answer::etag(&response),
+    })
 }

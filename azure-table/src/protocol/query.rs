@@ -54,7 +54,10 @@ impl QueryRequest {
             query.pair("$top", &top.to_string());
         }
         if let Some(from) = from {
-            let halves = [("NextPartitionKey", &from.next_partition_key), ("NextRowKey", &from.next_row_key)];
+            let halves = [
+                ("NextPartitionKey", &from.next_partition_key),
+                ("NextRowKey", &from.next_row_key),
+            ];
             for (name, value) in halves {
                 if let Some(value) = value {
                     query.pair(name, value);
@@ -81,5 +84,9 @@ pub(crate) fn answer<P: ReadEntity>(response: Response<Bytes>) -> Result<PageAns
         Ok(())
     });
     read.map_err(|e| e.with_request_id(request_id.clone()))?;
-    Ok(PageAnswer { rows, continuation: Continuation::of(response.headers()), request_id })
+    Ok(PageAnswer {
+        rows,
+        continuation: Continuation::of(response.headers()),
+        request_id,
+    })
 }

@@ -65,13 +65,17 @@ pub(crate) fn odata(endpoint: &Endpoint, method: Method, path: &str, accept: &'s
 
 /// Gives the request a JSON body.
 pub(crate) fn set_json(request: &mut Request<Bytes>, body: Bytes) {
-    request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    request
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
     *request.body_mut() = body;
 }
 
 /// A header value made of text from outside.
 pub(crate) fn header_value(what: &str, text: &str) -> Result<HeaderValue> {
     HeaderValue::from_str(text).map_err(|_| {
-        Error::invalid_input(format!("{what} {text:?}: it has characters that no HTTP header can have"))
+        Error::invalid_input(format!(
+            "{what} {text:?}: it has characters that no HTTP header can have"
+        ))
     })
 }

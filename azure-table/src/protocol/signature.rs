@@ -42,12 +42,17 @@ impl SigningKey {
     }
 }
 
-/// The public key of emulators' account, decoded.
+/// The public key of emulators' account.
+#[cfg(any(test, feature = "emulator-http"))]
+pub(crate) const DEVELOPMENT_KEY: &str =
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+
+/// The same, decoded: a constant needs no error.
 const DEVELOPMENT_KEY_BYTES: [u8; 64] = [
-    0x11, 0xbc, 0xbc, 0xbd, 0xd3, 0x34, 0xdb, 0x13, 0x4e, 0x72, 0xa1, 0x65, 0xa9, 0x4c, 0x09, 0x3c,
-    0xb9, 0x66, 0x12, 0xd9, 0x42, 0x0d, 0x72, 0x75, 0x39, 0x4c, 0xc5, 0x4f, 0x9d, 0x2e, 0x49, 0x16,
-    0x7a, 0x20, 0x5b, 0x2e, 0x16, 0xad, 0x94, 0x54, 0x4a, 0xc2, 0xcf, 0x82, 0x3a, 0xb6, 0xaf, 0xca,
-    0xd5, 0x26, 0x45, 0x3d, 0x33, 0xad, 0xaf, 0xf2, 0x81, 0x1c, 0x17, 0xa4, 0xb2, 0x81, 0x8c, 0x1b,
+    0x11, 0xbc, 0xbc, 0xbd, 0xd3, 0x34, 0xdb, 0x13, 0x4e, 0x72, 0xa1, 0x65, 0xa9, 0x4c, 0x09, 0x3c, 0xb9, 0x66, 0x12,
+    0xd9, 0x42, 0x0d, 0x72, 0x75, 0x39, 0x4c, 0xc5, 0x4f, 0x9d, 0x2e, 0x49, 0x16, 0x7a, 0x20, 0x5b, 0x2e, 0x16, 0xad,
+    0x94, 0x54, 0x4a, 0xc2, 0xcf, 0x82, 0x3a, 0xb6, 0xaf, 0xca, 0xd5, 0x26, 0x45, 0x3d, 0x33, 0xad, 0xaf, 0xf2, 0x81,
+    0x1c, 0x17, 0xa4, 0xb2, 0x81, 0x8c, 0x1b,
 ];
 
 impl fmt::Debug for SigningKey {
@@ -60,7 +65,10 @@ impl fmt::Debug for SigningKey {
 ///
 /// Source: REST "Authorize with Shared Key", canonicalized resource for the Table service.
 pub(crate) fn canonicalized_resource(account: &str, path: &str, query: Option<&str>) -> String {
-    let comp = query.unwrap_or_default().split('&').find_map(|pair| pair.strip_prefix("comp="));
+    let comp = query
+        .unwrap_or_default()
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("comp="));
     match comp {
         Some(comp) => format!("/{account}{path}?comp={comp}"),
         None => format!("/{account}{path}"),
@@ -86,18 +94,20 @@ pub(crate) fn shared_key_lite(date: &str, resource: &str) -> String {
 mod tests {
     use super::*;
 
-    const KEY: &str = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
     const ACCOUNT: &str = "devstoreaccount1";
     const DATE: &str = "Mon, 02 Aug 2021 18:01:46 GMT";
 
     #[test]
     fn signatures_are_those_of_the_published_formulas() {
-        let key = SigningKey::from_base64(KEY).unwrap();
+        let key = SigningKey::from_base64(DEVELOPMENT_KEY).unwrap();
         let sign = |method, content_type, path, query| {
             let resource = canonicalized_resource(ACCOUNT, path, query);
             key.sign(&shared_key(method, "", content_type, DATE, &resource))
         };
-        assert_eq!(sign("POST", "application/json", "/Tables", None), "5F6N1BpqTY9L3XdMcg5L/ljluThuyDQbQ5jEE0wB8h4=");
+        assert_eq!(
+            sign("POST", "application/json", "/Tables", None),
+            "5F6N1BpqTY9L3XdMcg5L/ljluThuyDQbQ5jEE0wB8h4="
+        );
         assert_eq!(
             sign("POST", "application/json", "/devstoreaccount1/Tables", None),
             "17i3E9LvfcBYodPTI2TX+pY0dfrg0YAJhLa/MV57rnk="
@@ -118,6 +128,9 @@ mod tests {
             assert!(error.contains(why), "{error}");
             assert!(key.is_empty() || !error.contains(key));
         }
-        assert_eq!(format!("{:?}", SigningKey::from_base64(KEY).unwrap()), "SigningKey(hidden)");
+        assert_eq!(
+            format!("{:?}", SigningKey::from_base64(DEVELOPMENT_KEY).unwrap()),
+            "SigningKey(hidden)"
+        );
     }
 }

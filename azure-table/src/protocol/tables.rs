@@ -28,11 +28,18 @@ pub enum Creation {
 /// `POST /Tables`.
 pub(crate) fn create(endpoint: &Endpoint, table: &str) -> Result<Call> {
     let mut request = odata(endpoint, Method::POST, "Tables", MetadataLevel::None.accept())?;
-    request.headers_mut().insert(PREFER, HeaderValue::from_static("return-no-content"));
+    request
+        .headers_mut()
+        .insert(PREFER, HeaderValue::from_static("return-no-content"));
     let mut body = Object::new();
     body.text("TableName", table);
     set_json(&mut request, body.finish());
-    Ok(Call { operation: "create table", table: Some(table.to_owned()), effect: Effect::Write, request })
+    Ok(Call {
+        operation: "create table",
+        table: Some(table.to_owned()),
+        effect: Effect::Write,
+        request,
+    })
 }
 
 /// Created, or the error: `AlreadyExists` among them.
@@ -51,8 +58,18 @@ pub(crate) fn created_or_existed(response: Response<Bytes>) -> Result<Creation> 
 
 /// `DELETE /Tables('…')`.
 pub(crate) fn delete(endpoint: &Endpoint, table: &str) -> Result<Call> {
-    let request = odata(endpoint, Method::DELETE, &url::table(table), MetadataLevel::None.accept())?;
-    Ok(Call { operation: "delete table", table: Some(table.to_owned()), effect: Effect::Write, request })
+    let request = odata(
+        endpoint,
+        Method::DELETE,
+        &url::table(table),
+        MetadataLevel::None.accept(),
+    )?;
+    Ok(Call {
+        operation: "delete table",
+        table: Some(table.to_owned()),
+        effect: Effect::Write,
+        request,
+    })
 }
 
 /// Deleted.
@@ -68,7 +85,12 @@ pub(crate) fn list(endpoint: &Endpoint, from: Option<&str>) -> Result<Call> {
     }
     let path = format!("Tables{}", query.as_str());
     let request = odata(endpoint, Method::GET, &path, MetadataLevel::None.accept())?;
-    Ok(Call { operation: "list tables", table: None, effect: Effect::Read, request })
+    Ok(Call {
+        operation: "list tables",
+        table: None,
+        effect: Effect::Read,
+        request,
+    })
 }
 
 #[derive(Deserialize)]

@@ -17,7 +17,9 @@ use crate::protocol::signature::{SigningKey, canonicalized_resource, shared_key,
 
 fn vectors(file: &str) -> Option<Value> {
     let named = std::env::var_os("AZURE_TABLE_FIXTURES").map(PathBuf::from);
-    let folder = named.clone().unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared").into());
+    let folder = named
+        .clone()
+        .unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared").into());
     match std::fs::read(folder.join("vectors").join(file)) {
         Ok(text) => Some(serde_json::from_slice(&text).unwrap()),
         Err(e) if named.is_some() => panic!("AZURE_TABLE_FIXTURES is set, but {file} cannot be read: {e}"),
@@ -39,15 +41,22 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 /// `vectors/shared_key.json`.
 #[test]
 fn shared_key_signatures_are_those_of_the_sdks() {
-    let Some(vectors) = vectors("shared_key.json") else { return };
+    let Some(vectors) = vectors("shared_key.json") else {
+        return;
+    };
     let mut checked = 0;
     for case in cases(&vectors).filter(|case| case.get("sdk_bug").is_none()) {
         let key = SigningKey::from_base64(text(&vectors["keys"][text(case, "key")], "key")).unwrap();
         let headers = &case["headers"];
         let date = headers["x-ms-date"].as_str().or(headers["date"].as_str()).unwrap();
         let resource = canonicalized_resource(text(case, "account"), text(case, "path"), case["query"].as_str());
-        let to_sign =
-            shared_key(text(case, "method"), text(headers, "content-md5"), text(headers, "content-type"), date, &resource);
+        let to_sign = shared_key(
+            text(case, "method"),
+            text(headers, "content-md5"),
+            text(headers, "content-type"),
+            date,
+            &resource,
+        );
         assert_eq!(to_sign, text(case, "string_to_sign"), "{}", case["name"]);
         let authorization = format!("SharedKey {}:{}", text(case, "account"), key.sign(&to_sign));
         assert_eq!(authorization, text(case, "authorization"), "{}", case["name"]);
@@ -59,7 +68,9 @@ fn shared_key_signatures_are_those_of_the_sdks() {
 /// `vectors/shared_key_lite.json`.
 #[test]
 fn shared_key_lite_signatures_are_those_of_the_sdks() {
-    let Some(vectors) = vectors("shared_key_lite.json") else { return };
+    let Some(vectors) = vectors("shared_key_lite.json") else {
+        return;
+    };
     for case in cases(&vectors) {
         let key = SigningKey::from_base64(text(&vectors["keys"][text(case, "key")], "key")).unwrap();
         let resource = canonicalized_resource(text(case, "account"), text(case, "path"), case["query"].as_str());
@@ -76,7 +87,10 @@ fn keys_have_the_canonical_address() {
     let Some(vectors) = vectors("keys.json") else { return };
     // A key that is given only by its description has no text to check.
     for case in cases(&vectors).filter(|case| case["partition_key"].is_string()) {
-        let path = format!("/{}", url::entity("T", text(case, "partition_key"), text(case, "row_key")));
+        let path = format!(
+            "/{}",
+            url::entity("T", text(case, "partition_key"), text(case, "row_key"))
+        );
         assert_eq!(path, text(case, "canonical_path"));
     }
 }
@@ -84,11 +98,15 @@ fn keys_have_the_canonical_address() {
 /// `vectors/entities.json`: what the SDKs sent is read, and written back with the same meaning.
 #[test]
 fn values_of_the_sdks_are_read_and_written_back() {
-    let Some(vectors) = vectors("entities.json") else { return };
+    let Some(vectors) = vectors("entities.json") else {
+        return;
+    };
     let mut checked = 0;
     for case in cases(&vectors) {
         for sdk in ["python", "js"] {
-            let (Some(body), Some(edm_type)) = (case[sdk]["body"].as_str(), case["edm_type"].as_str()) else { continue };
+            let (Some(body), Some(edm_type)) = (case[sdk]["body"].as_str(), case["edm_type"].as_str()) else {
+                continue;
+            };
             let accepted = case[sdk]["status"].as_u64().is_some_and(|status| status < 300);
             if !accepted || body.contains("<base64") {
                 continue;
@@ -107,7 +125,12 @@ fn values_of_the_sdks_are_read_and_written_back() {
             object.property("P", value);
             let body = object.finish();
             let again = json::read::entity(&body, None, DynamicEntity::read).unwrap();
-            assert_eq!(format!("{:?}", again.get("P")), format!("{:?}", Some(value)), "{}", case["id"]);
+            assert_eq!(
+                format!("{:?}", again.get("P")),
+                format!("{:?}", Some(value)),
+                "{}",
+                case["id"]
+            );
             checked += 1;
         }
     }
@@ -117,14 +140,21 @@ fn values_of_the_sdks_are_read_and_written_back() {
 /// `vectors/multipart.json`: every answer falls apart into as many parts as it has statuses.
 #[test]
 fn batch_answers_of_azurite_are_read() {
-    let Some(vectors) = vectors("multipart.json") else { return };
+    let Some(vectors) = vectors("multipart.json") else {
+        return;
+    };
     for case in cases(&vectors) {
         let response = &case["azurite_response"];
         let body = text(response, "body").as_bytes();
         let outer = multipart::parts(body, multipart::boundary(text(response, "content_type")).unwrap()).unwrap();
         let boundary = multipart::boundary(outer[0].header("content-type").unwrap()).unwrap();
         let parts = multipart::parts(outer[0].body, boundary).unwrap();
-        assert_eq!(parts.len(), text(response, "body").matches("HTTP/1.1 ").count(), "{}", case["name"]);
+        assert_eq!(
+            parts.len(),
+            text(response, "body").matches("HTTP/1.1 ").count(),
+            "{}",
+            case["name"]
+        );
         for part in parts {
             assert!(multipart::http_message(part.body).unwrap().status().unwrap() >= 200);
         }
@@ -134,19 +164,28 @@ fn batch_answers_of_azurite_are_read() {
 /// `vectors/connection_strings.json`: all that hold an account key, and all that are wrong.
 #[test]
 fn connection_strings_are_read_as_expected() {
-    let Some(vectors) = vectors("connection_strings.json") else { return };
+    let Some(vectors) = vectors("connection_strings.json") else {
+        return;
+    };
     for case in cases(&vectors) {
         let connection_string = text(case, "connection_string");
         let expected = &case["expected"];
         match ConnectionString::parse(connection_string) {
             Ok(parsed) => {
                 assert_eq!(parsed.endpoint.base(), text(expected, "primary"), "{connection_string}");
-                assert_eq!(parsed.endpoint.account(), text(expected, "account"), "{connection_string}");
+                assert_eq!(
+                    parsed.endpoint.account(),
+                    text(expected, "account"),
+                    "{connection_string}"
+                );
             }
             Err(e) => {
                 let is_sas = text(expected, "credential") == "sas";
                 assert!(is_sas || expected.get("error").is_some(), "{connection_string}: {e}");
-                assert!(!e.to_string().contains("AAECAw") && !e.to_string().contains("AAAA%3D"), "{e}");
+                assert!(
+                    !e.to_string().contains("AAECAw") && !e.to_string().contains("AAAA%3D"),
+                    "{e}"
+                );
             }
         }
     }

@@ -27,7 +27,9 @@ struct CommitSpec {
 
 impl CommitBatch {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, change_set: ChangeSet) -> Self {
-        Self { operation: Operation::new(pipeline, CommitSpec { change_set }) }
+        Self {
+            operation: Operation::new(pipeline, CommitSpec { change_set }),
+        }
     }
 }
 

@@ -22,7 +22,9 @@ operation!(ExecuteOperation, TableResult);
 
 impl ExecuteOperation {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
-        Self { operation: Operation::new(pipeline, WriteSpec::new(table, operation, Ok)) }
+        Self {
+            operation: Operation::new(pipeline, WriteSpec::new(table, operation, Ok)),
+        }
     }
 }
 
@@ -37,7 +39,12 @@ pub(crate) struct WriteSpec<T> {
 
 impl<T> WriteSpec<T> {
     pub(crate) fn new(table: &TableName, operation: TableOperation, output: fn(TableResult) -> Result<T>) -> Self {
-        Self { table: table.clone(), kind: operation.kind(), operation: Some(operation), output }
+        Self {
+            table: table.clone(),
+            kind: operation.kind(),
+            operation: Some(operation),
+            output,
+        }
     }
 
     /// Changes the operation before it is sent.
@@ -54,7 +61,10 @@ impl<T> Spec for WriteSpec<T> {
     }
 
     fn call(&mut self, endpoint: &Endpoint) -> Result<Call> {
-        let operation = self.operation.take().ok_or_else(|| Error::invalid_input("the call was made before"))?;
+        let operation = self
+            .operation
+            .take()
+            .ok_or_else(|| Error::invalid_input("the call was made before"))?;
         operation.check()?.call(endpoint, self.table.as_str())
     }
 
@@ -62,3 +72,24 @@ impl<T> Spec for WriteSpec<T> {
         (self.output)(operation::answer(self.kind, response)?)
     }
 }
+
+/// The setters of the writes that demand something of the stored entity.
+macro_rules! conditions {
+    ($name:ident) => {
+        impl $name {
+            /// Demands that the stored entity has this version, else
+            /// [`ConditionNotMet`](crate::ErrorKind::ConditionNotMet).
+            pub fn if_match(mut self, etag: $crate::model::etag::ETag) -> Self {
+                self.operation.spec.change(|operation| operation.if_match(etag));
+                self
+            }
+
+            /// Demands only that the entity exists, whatever version was read.
+            pub fn unconditionally(mut self) -> Self {
+                self.operation.spec.change(TableOperation::unconditionally);
+                self
+            }
+        }
+    };
+}
+pub(crate) use conditions;

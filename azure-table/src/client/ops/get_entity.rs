@@ -36,14 +36,23 @@ struct GetSpec<E, P> {
 
 impl<E, P: ReadEntity> GetEntity<E, P> {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, key: Result<Key<E>>) -> Self {
-        let spec = GetSpec { table: table.clone(), key: Some(key), shape: PhantomData };
-        Self { operation: Operation::new(pipeline, spec) }
+        let spec = GetSpec {
+            table: table.clone(),
+            key: Some(key),
+            shape: PhantomData,
+        };
+        Self {
+            operation: Operation::new(pipeline, spec),
+        }
     }
 
     /// Reads the entity with its ETag and Timestamp: the form from which it is changed and written back.
     pub fn versioned(self) -> GetEntity<E, Versioned<P>> {
-        let operation =
-            self.operation.map_spec(|spec| GetSpec { table: spec.table, key: spec.key, shape: PhantomData });
+        let operation = self.operation.map_spec(|spec| GetSpec {
+            table: spec.table,
+            key: spec.key,
+            shape: PhantomData,
+        });
         GetEntity { operation }
     }
 }
@@ -56,8 +65,17 @@ impl<E, P: ReadEntity> Spec for GetSpec<E, P> {
     }
 
     fn call(&mut self, endpoint: &Endpoint) -> Result<Call> {
-        let key = self.key.take().unwrap_or_else(|| Err(Error::invalid_input("the call was made before")))?;
-        get::call(endpoint, self.table.as_str(), (key.partition_key(), key.row_key()), P::SELECT, P::METADATA)
+        let key = self
+            .key
+            .take()
+            .unwrap_or_else(|| Err(Error::invalid_input("the call was made before")))?;
+        get::call(
+            endpoint,
+            self.table.as_str(),
+            (key.partition_key(), key.row_key()),
+            P::SELECT,
+            P::METADATA,
+        )
     }
 
     fn answer(&mut self, response: Response<Bytes>) -> Result<Option<P>> {

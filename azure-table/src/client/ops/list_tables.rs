@@ -23,7 +23,11 @@ pub struct ListTables {
 
 impl ListTables {
     pub(crate) fn new(pipeline: &Arc<Pipeline>) -> Self {
-        Self { pipeline: Arc::clone(pipeline), options: CallOptions::default(), running: None }
+        Self {
+            pipeline: Arc::clone(pipeline),
+            options: CallOptions::default(),
+            running: None,
+        }
     }
 
     /// The longest time for each page, all attempts and the waits between them included.
@@ -53,8 +57,9 @@ impl Future for ListTables {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        let running =
-            this.running.get_or_insert_with(|| Box::pin(all_pages(Arc::clone(&this.pipeline), this.options)));
+        let running = this
+            .running
+            .get_or_insert_with(|| Box::pin(all_pages(Arc::clone(&this.pipeline), this.options)));
         running.as_mut().poll(cx)
     }
 }

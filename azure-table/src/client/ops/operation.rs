@@ -49,12 +49,22 @@ enum State {
 
 impl<S: Spec> Operation<S> {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, spec: S) -> Self {
-        Self { spec, options: CallOptions::default(), pipeline: Arc::clone(pipeline), state: State::Idle }
+        Self {
+            spec,
+            options: CallOptions::default(),
+            pipeline: Arc::clone(pipeline),
+            state: State::Idle,
+        }
     }
 
     /// The same call with another reading of its answer.
     pub(crate) fn map_spec<T: Spec>(self, map: impl FnOnce(S) -> T) -> Operation<T> {
-        Operation { spec: map(self.spec), options: self.options, pipeline: self.pipeline, state: self.state }
+        Operation {
+            spec: map(self.spec),
+            options: self.options,
+            pipeline: self.pipeline,
+            state: self.state,
+        }
     }
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<S::Output>> {
@@ -100,7 +110,10 @@ impl<S: Spec> fmt::Debug for Operation<S> {
             State::Running(_) => "running",
             State::Done => "done",
         };
-        f.debug_struct(operation).field("table", &table).field("state", &state).finish()
+        f.debug_struct(operation)
+            .field("table", &table)
+            .field("state", &state)
+            .finish()
     }
 }
 

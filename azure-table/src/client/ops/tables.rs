@@ -52,7 +52,9 @@ impl CreateTable {
             call: tables::create,
             answer: tables::created,
         };
-        Self { operation: Operation::new(pipeline, spec) }
+        Self {
+            operation: Operation::new(pipeline, spec),
+        }
     }
 }
 
@@ -72,7 +74,9 @@ impl CreateTableIfNotExists {
             call: tables::create,
             answer: tables::created_or_existed,
         };
-        Self { operation: Operation::new(pipeline, spec) }
+        Self {
+            operation: Operation::new(pipeline, spec),
+        }
     }
 }
 
@@ -91,6 +95,8 @@ impl DeleteTable {
             call: tables::delete,
             answer: tables::deleted,
         };
-        Self { operation: Operation::new(pipeline, spec) }
+        Self {
+            operation: Operation::new(pipeline, spec),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::client::ops::execute::WriteSpec;
+use crate::client::ops::execute::{WriteSpec, conditions};
 use crate::client::ops::operation::{Operation, operation};
 use crate::model::error::{Error, Result};
 use crate::model::etag::ETag;
@@ -12,7 +12,9 @@ use crate::protocol::operation::{TableOperation, TableResult};
 
 fn etag(result: TableResult) -> Result<ETag> {
     // The write was applied: it must not look like one that was not.
-    result.etag.ok_or_else(|| Error::invalid_response("the answer has no ETag").with_status(result.status))
+    result
+        .etag
+        .ok_or_else(|| Error::invalid_response("the answer has no ETag").with_status(result.status))
 }
 
 /// Writes an entity whatever its stored version. See [`TableClient::insert`](crate::TableClient::insert) and
@@ -25,7 +27,9 @@ operation!(WriteEntity, ETag);
 
 impl WriteEntity {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
-        Self { operation: Operation::new(pipeline, WriteSpec::new(table, operation, etag)) }
+        Self {
+            operation: Operation::new(pipeline, WriteSpec::new(table, operation, etag)),
+        }
     }
 }
 
@@ -36,22 +40,12 @@ pub struct UpdateEntity {
     operation: Operation<WriteSpec<ETag>>,
 }
 operation!(UpdateEntity, ETag);
+conditions!(UpdateEntity);
 
 impl UpdateEntity {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
-        Self { operation: Operation::new(pipeline, WriteSpec::new(table, operation, etag)) }
-    }
-
-    /// Demands that the stored entity has this version, else
-    /// [`ConditionNotMet`](crate::ErrorKind::ConditionNotMet).
-    pub fn if_match(mut self, etag: ETag) -> Self {
-        self.operation.spec.change(|operation| operation.if_match(etag));
-        self
-    }
-
-    /// Demands only that the entity exists, whatever version was read.
-    pub fn unconditionally(mut self) -> Self {
-        self.operation.spec.change(TableOperation::unconditionally);
-        self
+        Self {
+            operation: Operation::new(pipeline, WriteSpec::new(table, operation, etag)),
+        }
     }
 }

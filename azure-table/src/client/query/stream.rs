@@ -85,7 +85,13 @@ impl<P: ReadEntity> PageStream<P> {
             Ok(_) if limit == Some(0) => State::Done,
             Ok(request) => State::Ready(request, from),
         };
-        Self { pipeline, options, state, remaining: limit, shape: std::marker::PhantomData }
+        Self {
+            pipeline,
+            options,
+            state,
+            remaining: limit,
+            shape: std::marker::PhantomData,
+        }
     }
 
     /// The next page; `None` after the last.
@@ -123,7 +129,11 @@ impl<P: ReadEntity> PageStream<P> {
     /// Decodes a page and moves on to its continuation.
     fn take_page(&mut self, request: QueryRequest, answer: Answer) -> Result<Page<P>> {
         let page = query::answer::<P>(answer.response).map_err(|e| answer.call.tell(e))?;
-        let mut page = Page { items: page.rows, continuation: page.continuation, request_id: page.request_id };
+        let mut page = Page {
+            items: page.rows,
+            continuation: page.continuation,
+            request_id: page.request_id,
+        };
         if let Some(remaining) = &mut self.remaining {
             if page.items.len() > *remaining {
                 page.items.truncate(*remaining);
@@ -156,7 +166,9 @@ impl<P: ReadEntity> FusedStream for PageStream<P> {
 
 impl<P> fmt::Debug for PageStream<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PageStream").field("remaining", &self.remaining).finish_non_exhaustive()
+        f.debug_struct("PageStream")
+            .field("remaining", &self.remaining)
+            .finish_non_exhaustive()
     }
 }
 
@@ -172,7 +184,10 @@ impl<P> Unpin for EntityStream<P> {}
 
 impl<P: ReadEntity> EntityStream<P> {
     pub(crate) fn new(pages: PageStream<P>) -> Self {
-        Self { pages, rows: Vec::new().into_iter() }
+        Self {
+            pages,
+            rows: Vec::new().into_iter(),
+        }
     }
 
     /// The next row; `None` after the last.
@@ -213,6 +228,8 @@ impl<P: ReadEntity> FusedStream for EntityStream<P> {
 
 impl<P> fmt::Debug for EntityStream<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EntityStream").field("held", &self.rows.as_slice().len()).finish_non_exhaustive()
+        f.debug_struct("EntityStream")
+            .field("held", &self.rows.as_slice().len())
+            .finish_non_exhaustive()
     }
 }

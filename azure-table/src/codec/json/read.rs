@@ -47,7 +47,11 @@ pub(crate) fn page(body: &[u8], mut read: impl FnMut(&Row<'_>) -> Result<()>) ->
         }
     }
     reader.end().map_err(not_a_page)?;
-    if has_rows { Ok(()) } else { Err(Error::invalid_response("the page has no member `value`")) }
+    if has_rows {
+        Ok(())
+    } else {
+        Err(Error::invalid_response("the page has no member `value`"))
+    }
 }
 
 fn not_an_entity(error: JsonError) -> Error {
@@ -86,7 +90,11 @@ fn fill<'a>(reader: &mut Reader<'a>, row: &mut Row<'a>) -> std::result::Result<(
                 let annotated = pending.iter().position(|(pending, _)| *pending == name);
                 let annotation = annotated.map(|at| pending.swap_remove(at).1);
                 if token != Token::Null {
-                    row.properties.push(RowProperty { name, annotation, token });
+                    row.properties.push(RowProperty {
+                        name,
+                        annotation,
+                        token,
+                    });
                 }
             }
         }
@@ -181,6 +189,9 @@ mod tests {
         let body = r#"{"value":[{"PartitionKey":"a","RowKey":"1","X@odata.type":"Edm.Int64","X":"no"}]}"#;
         let error = page(body.as_bytes(), |row| DynamicEntity::read(row).map(drop)).unwrap_err();
         assert_eq!(error.entity(), Some(("a", "1")));
-        assert!(error.to_string().contains("property `X`: expected Edm.Int64"), "{error}");
+        assert!(
+            error.to_string().contains("property `X`: expected Edm.Int64"),
+            "{error}"
+        );
     }
 }

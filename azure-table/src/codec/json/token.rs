@@ -40,9 +40,15 @@ pub(crate) struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Starts at the beginning of `body`; a byte order mark is passed over.
     pub(crate) fn new(body: &'a [u8]) -> Result<Self> {
-        let text = std::str::from_utf8(body)
-            .map_err(|e| JsonError { at: e.valid_up_to(), what: "the text is not UTF-8".into() })?;
-        let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        let text = std::str::from_utf8(body).map_err(|e| JsonError {
+            at: e.valid_up_to(),
+            what: "the text is not UTF-8".into(),
+        })?;
+        let at = if text.starts_with('\u{feff}') {
+            '\u{feff}'.len_utf8()
+        } else {
+            0
+        };
         Ok(Self { text, at })
     }
 
@@ -142,7 +148,10 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn error(&self, what: impl Into<Cow<'static, str>>) -> JsonError {
-        JsonError { at: self.at, what: what.into() }
+        JsonError {
+            at: self.at,
+            what: what.into(),
+        }
     }
 
     /// The next byte that is not white space, not consumed.
@@ -176,7 +185,11 @@ impl<'a> Reader<'a> {
         while bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
             self.at += 1;
         }
-        if self.at == start { Err(self.error("expected a digit")) } else { Ok(()) }
+        if self.at == start {
+            Err(self.error("expected a digit"))
+        } else {
+            Ok(())
+        }
     }
 
     fn number(&mut self) -> Result<&'a str> {
@@ -300,7 +313,9 @@ impl<'a> Reader<'a> {
             return Err(self.error("expected four hexadecimal digits"));
         }
         for digit in digits {
-            let digit = char::from(*digit).to_digit(16).ok_or_else(|| self.error("expected four hexadecimal digits"))?;
+            let digit = char::from(*digit)
+                .to_digit(16)
+                .ok_or_else(|| self.error("expected four hexadecimal digits"))?;
             code = code << 4 | digit;
         }
         self.at += 4;
@@ -330,10 +345,43 @@ mod tests {
     #[test]
     fn accepts_and_refuses_what_serde_json_does() {
         for text in [
-            "{}", "[]", "[1,2]", "{\"a\":{\"b\":[null,true,false]}}", " { \"a\" : 1.5e-3 } ", "-0", "0.1", "\"\\u00e9\\ud83d\\ude00\"",
-            "", "{", "{\"a\"}", "{\"a\":}", "{,}", "{\"a\":1,}", "[1,]", "[,1]", "[1 2]", "01", "1.", ".5", "1e", "+1", "-", "nul",
-            "truex", "\"", "\"\\x\"", "\"\\ud83d\"", "\"\\udc00\"", "\"\u{1}\"", "{\"a\":1}x", "NaN", "{'a':1}", "[[]",
-            "\"\\u12\"", "\"\\ud83d\\u0041\"", "\"\\",
+            "{}",
+            "[]",
+            "[1,2]",
+            "{\"a\":{\"b\":[null,true,false]}}",
+            " { \"a\" : 1.5e-3 } ",
+            "-0",
+            "0.1",
+            "\"\\u00e9\\ud83d\\ude00\"",
+            "",
+            "{",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{,}",
+            "{\"a\":1,}",
+            "[1,]",
+            "[,1]",
+            "[1 2]",
+            "01",
+            "1.",
+            ".5",
+            "1e",
+            "+1",
+            "-",
+            "nul",
+            "truex",
+            "\"",
+            "\"\\x\"",
+            "\"\\ud83d\"",
+            "\"\\udc00\"",
+            "\"\u{1}\"",
+            "{\"a\":1}x",
+            "NaN",
+            "{'a':1}",
+            "[[]",
+            "\"\\u12\"",
+            "\"\\ud83d\\u0041\"",
+            "\"\\",
         ] {
             let oracle = serde_json::from_str::<serde_json::Value>(text).is_ok();
             assert_eq!(accepts(text.as_bytes()).is_ok(), oracle, "{text}");

@@ -168,7 +168,10 @@ mod tests {
             (EdmValue::from(1e300), r#""V@odata.type":"Edm.Double","V":1.0e300"#),
             (EdmValue::from(-0.0), r#""V@odata.type":"Edm.Double","V":-0.0"#),
             (EdmValue::from(f64::NAN), r#""V@odata.type":"Edm.Double","V":"NaN""#),
-            (EdmValue::from(f64::NEG_INFINITY), r#""V@odata.type":"Edm.Double","V":"-Infinity""#),
+            (
+                EdmValue::from(f64::NEG_INFINITY),
+                r#""V@odata.type":"Edm.Double","V":"-Infinity""#,
+            ),
             (
                 EdmValue::from("2026-01-02T03:04:05.1234567Z".parse::<crate::DateTime>().unwrap()),
                 r#""V@odata.type":"Edm.DateTime","V":"2026-01-02T03:04:05.1234567Z""#,
@@ -177,18 +180,33 @@ mod tests {
                 EdmValue::from(crate::Guid([0; 16])),
                 r#""V@odata.type":"Edm.Guid","V":"00000000-0000-0000-0000-000000000000""#,
             ),
-            (EdmValue::from(vec![1_u8, 2]), r#""V@odata.type":"Edm.Binary","V":"AQI=""#),
+            (
+                EdmValue::from(vec![1_u8, 2]),
+                r#""V@odata.type":"Edm.Binary","V":"AQI=""#,
+            ),
         ] {
-            assert_eq!(body(&with("V", value)).unwrap(), format!(r#"{{"PartitionKey":"p","RowKey":"r",{text}}}"#));
+            assert_eq!(
+                body(&with("V", value)).unwrap(),
+                format!(r#"{{"PartitionKey":"p","RowKey":"r",{text}}}"#)
+            );
         }
     }
 
     #[test]
     fn limits_are_named_with_property_limit_and_value() {
         let cases = [
-            (with("V", "x".repeat(32_769).as_str()), "property `V`: the text has 32769 UTF-16 units, the limit is 32768"),
-            (with("V", vec![0_u8; 65_537]), "property `V`: it has 65537 bytes, the limit is 65536"),
-            (with("V", crate::DateTime::MIN), "property `V`: 0001-01-01T00:00:00Z is before the earliest date stored"),
+            (
+                with("V", "x".repeat(32_769).as_str()),
+                "property `V`: the text has 32769 UTF-16 units, the limit is 32768",
+            ),
+            (
+                with("V", vec![0_u8; 65_537]),
+                "property `V`: it has 65537 bytes, the limit is 65536",
+            ),
+            (
+                with("V", crate::DateTime::MIN),
+                "property `V`: 0001-01-01T00:00:00Z is before the earliest date stored",
+            ),
             (with("a-b", 1), "property name \"a-b\": it contains '-'"),
             (with("RowKey", 1), "property name \"RowKey\": the service reserves it"),
         ];
@@ -202,12 +220,22 @@ mod tests {
         for n in 0..253 {
             many.insert(format!("P{n}"), n);
         }
-        assert!(body(&many).unwrap_err().to_string().contains("253 properties, the limit is 252"));
+        assert!(
+            body(&many)
+                .unwrap_err()
+                .to_string()
+                .contains("253 properties, the limit is 252")
+        );
         let mut large = DynamicEntity::new("p", "r");
         for n in 0..17 {
             large.insert(format!("P{n}"), vec![0_u8; 65_536]);
         }
-        assert!(body(&large).unwrap_err().to_string().contains("(estimated), the limit is 1048576"));
+        assert!(
+            body(&large)
+                .unwrap_err()
+                .to_string()
+                .contains("(estimated), the limit is 1048576")
+        );
     }
 
     proptest! {

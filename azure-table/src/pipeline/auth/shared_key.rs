@@ -24,13 +24,18 @@ pub(crate) struct SharedKey {
 
 impl SharedKey {
     pub(crate) fn new(account: &str, key: SigningKey) -> Self {
-        Self { account: account.to_owned(), key }
+        Self {
+            account: account.to_owned(),
+            key,
+        }
     }
 }
 
 impl fmt::Debug for SharedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SharedKey").field("account", &self.account).finish_non_exhaustive()
+        f.debug_struct("SharedKey")
+            .field("account", &self.account)
+            .finish_non_exhaustive()
     }
 }
 
@@ -39,7 +44,13 @@ impl Credential for SharedKey {
         let date = httpdate::fmt_http_date(now);
         let uri = request.uri();
         let resource = canonicalized_resource(&self.account, uri.path(), uri.query());
-        let to_sign = shared_key(request.method().as_str(), "", text(request.headers(), &CONTENT_TYPE), &date, &resource);
+        let to_sign = shared_key(
+            request.method().as_str(),
+            "",
+            text(request.headers(), &CONTENT_TYPE),
+            &date,
+            &resource,
+        );
         let authorization = format!("SharedKey {}:{}", self.account, self.key.sign(&to_sign));
         let mut authorization = header_value("Authorization", &authorization)?;
         authorization.set_sensitive(true);
