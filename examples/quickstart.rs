@@ -57,9 +57,11 @@ async fn run() -> Result<(), Box<dyn Error>> {
     step.done(format!("created    table {table}"));
 
     let result = work(&quakes, &mut step).await;
-    quakes.delete_table().await?;
+    let dropped = quakes.delete_table().await;
+    result?;
+    dropped?;
     step.done(format!("dropped    table {table}"));
-    result
+    Ok(())
 }
 
 async fn work(quakes: &TableClient<Quake>, step: &mut Step) -> Result<(), Box<dyn Error>> {

@@ -6,14 +6,13 @@
 use std::collections::HashMap;
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote};
+use quote::quote;
 
 use crate::ast::{Entity, Field, Role};
 use crate::attr::{Attr, Columns};
 use crate::bound::table_generics;
 use crate::case::screaming_snake;
 use crate::ctxt::Ctxt;
-use crate::expand::property_item;
 use crate::key::KeyName;
 use crate::place::{Paths, Place};
 
@@ -118,17 +117,17 @@ fn constant(entity: &Entity<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let (doc, ty, value) = match &field.role {
         Role::Property(stored) => (
             format!("The column `{stored}`: the field [`{name}`](field@Self::{name})."),
-            property_item(entity, field, "Compared"),
+            quote!(#ty),
             quote!(property(#stored)),
         ),
         Role::Key(KeyName::Partition) => (
             format!("The PartitionKey: the field [`{name}`](field@Self::{name})."),
-            ty.to_token_stream(),
+            quote!(#ty, #private::InKey),
             quote!(partition_key()),
         ),
         Role::Key(KeyName::Row) => (
             format!("The RowKey: the field [`{name}`](field@Self::{name})."),
-            ty.to_token_stream(),
+            quote!(#ty, #private::InKey),
             quote!(row_key()),
         ),
         Role::Timestamp => (

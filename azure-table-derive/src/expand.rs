@@ -122,13 +122,14 @@ fn schema(entity: &Entity<'_>) -> TokenStream {
     });
     let properties = entity.properties().map(|(field, name)| {
         let edm_type = property_item(entity, field, "EDM_TYPE");
-        quote!(#private::PropertySchema { name: #name, edm_type: #edm_type })
+        quote!(#private::PropertySchema { name: #name, edm_type: #edm_type, aliases: &[] })
     });
     quote! {
         #private::EntitySchema {
             name: #name,
             key: #private::KeyShape { partition_key: #partition_key, row_key: #row_key },
             properties: &[#(#properties),*],
+            groups: &[],
         }
     }
 }

@@ -77,6 +77,7 @@ impl Impls {
                     name: "",
                     key: #private::KeyShape { partition_key: &[], row_key: &[] },
                     properties: &[],
+                    groups: &[],
                 };
                 fn write_key(&self, _: &mut #private::KeyWriter) -> #private::Result<()> {
                     loop {}

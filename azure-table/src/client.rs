@@ -6,4 +6,5 @@ pub(crate) mod batch;
 pub(crate) mod ops;
 pub(crate) mod query;
 pub(crate) mod service;
+pub(crate) mod shape;
 pub(crate) mod table;

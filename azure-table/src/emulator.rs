@@ -49,7 +49,7 @@ use crate::protocol::signature::SigningKey;
 #[cfg(feature = "emulator-http")]
 pub use crate::emulator::server::{EmulatorServer, RunningEmulator};
 
-/// A Table service in memory.
+/// A Table service in memory. Feature `emulator`.
 ///
 /// A [`Transport`]: give it to a client in place of the network. It has the account `devstoreaccount1` with its public
 /// key, as all emulators do, and starts without tables. Clones are cheap and share the tables; what a `with_…` method

@@ -3,11 +3,15 @@
 //! Owns the expression tree that the client renders, the emulator parses and both evaluate. Does not own the way of
 //! the text into a URL (`codec/url.rs`).
 
+pub(crate) mod assignment;
 pub(crate) mod column;
 #[cfg(feature = "emulator")]
 pub(crate) mod evaluate;
 pub(crate) mod expression;
 pub(crate) mod literal;
+pub(crate) mod name;
+pub(crate) mod nested;
 #[cfg(feature = "emulator")]
 pub(crate) mod parse;
+pub(crate) mod select;
 pub(crate) mod typed;

@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[doc(hidden)]
 pub mod __private;
@@ -30,13 +31,20 @@ pub use crate::client::table::TableClient;
 pub use crate::emulator::Emulator;
 #[cfg(feature = "emulator-http")]
 pub use crate::emulator::{EmulatorServer, RunningEmulator};
-pub use crate::filter::column::Column;
+pub use crate::filter::assignment::Assignment;
+pub use crate::filter::column::{Column, ColumnRole, InKey, Stored};
+pub use crate::filter::nested::{Nested, NestedIn, Variant, VariantColumn};
+pub use crate::filter::select::{Columns, SelectColumn};
 pub use crate::filter::typed::Filter;
 pub use crate::model::datetime::DateTime;
 pub use crate::model::dynamic::DynamicEntity;
 pub use crate::model::edm::{Edm, EdmType, EdmValue, WireValue};
-pub use crate::model::entity::{EntitySchema, MetadataLevel, PropertySchema, ReadEntity, TableEntity, WritesEntity};
+pub use crate::model::entity::{MetadataLevel, Projection, ReadEntity, TableEntity, WritesEntity};
 pub use crate::model::entity_key::{IntoKey, Key};
+pub use crate::model::group::{PropertyGroup, ReadPropertyGroup};
+pub use crate::model::chunked::Chunked;
+pub use crate::model::prefix::{KeyPrefix, PrefixGivenAs};
+pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema, assert_reads};
 pub use crate::model::error::{Error, ErrorKind, Result, ValueError};
 pub use crate::model::etag::{Condition, ETag};
 pub use crate::model::guid::Guid;

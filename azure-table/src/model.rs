@@ -3,6 +3,7 @@
 //! Lowest layer: imports nothing of the crate above it. Bytes are made of it in `codec`, filters in `filter`.
 
 pub(crate) mod clock;
+pub mod chunked;
 pub(crate) mod datetime;
 pub(crate) mod dynamic;
 pub(crate) mod edm;
@@ -10,6 +11,7 @@ pub(crate) mod entity;
 pub(crate) mod entity_key;
 pub(crate) mod error;
 pub(crate) mod etag;
+pub(crate) mod group;
 pub(crate) mod guid;
 pub(crate) mod key;
 pub(crate) mod key_shape;
@@ -17,7 +19,10 @@ pub(crate) mod name;
 pub(crate) mod operand;
 pub(crate) mod ordinal;
 pub(crate) mod partition;
+pub(crate) mod prefix;
 pub(crate) mod property;
 pub(crate) mod property_writer;
 pub(crate) mod row;
+pub(crate) mod schema;
+pub(crate) mod shown;
 pub(crate) mod versioned;

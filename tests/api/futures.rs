@@ -91,6 +91,20 @@ async fn a_shape_need_not_be_send() {
     assert_eq!(&*locals.get(key).await.unwrap().unwrap().0, "0000000001");
 }
 
+/// A builder that is polled again, as in a loop around `select!`, neither hangs nor panics.
+#[tokio::test]
+async fn a_finished_builder_says_so() {
+    let table = table().await;
+    let service = TableServiceClient::on(Emulator::new());
+    let mut get = table.get(("g", 1));
+    (&mut get).await.unwrap();
+    let error = (&mut get).await.unwrap_err();
+    assert!(error.to_string().contains("has ended before"), "{error}");
+    let mut list = service.list_tables();
+    (&mut list).await.unwrap();
+    assert!((&mut list).await.is_err());
+}
+
 /// A service holds many of these: they stay small.
 #[test]
 fn sizes_are_small() {

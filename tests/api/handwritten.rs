@@ -77,11 +77,7 @@ struct Counter {
 impl TableEntity for Counter {
     type PartitionFields = (String,);
     type KeyFields = (String, String);
-    const SCHEMA: &'static EntitySchema = &EntitySchema {
-        name: "Counter",
-        key: KeyShape::SIMPLE,
-        properties: &[],
-    };
+    const SCHEMA: &'static EntitySchema = &EntitySchema::new("Counter", KeyShape::SIMPLE);
 
     fn write_key(&self, key: &mut KeyWriter) -> Result<()> {
         key.field("counter")?;

@@ -113,6 +113,19 @@ async fn the_services_wait_is_honoured() {
     );
 }
 
+/// What it asks for beyond all reason ends the call, and is told.
+#[tokio::test(start_paused = true)]
+async fn a_wait_without_end_is_not_waited() {
+    let started = tokio::time::Instant::now();
+    let canned = Canned::new([Step::answer(503, &[("retry-after", "86400")], "")]);
+    let error = table(&canned).get(("p", "r")).await.unwrap_err();
+    assert_eq!((error.attempts(), started.elapsed()), (1, Duration::ZERO));
+    assert_eq!(
+        error.to_string(),
+        "get in table Things: entity (\"p\", \"r\"): the service answered 503: it asks to wait 86400s"
+    );
+}
+
 /// pains 60: a total time ends attempts and waits alike.
 #[tokio::test(start_paused = true)]
 async fn a_timeout_is_for_the_whole_call() {
@@ -127,7 +140,7 @@ async fn a_timeout_is_for_the_whole_call() {
     assert!(error.to_string().contains("no answer within 2s"), "{error}");
     assert_eq!(started.elapsed().as_secs(), 2);
 
-    let canned = Canned::new([Step::answer(503, &[("retry-after", "60")], "")]);
+    let canned = Canned::new([Step::answer(503, &[("retry-after", "6")], "")]);
     let error = table(&canned)
         .get(("p", "r"))
         .timeout(Duration::from_secs(2))

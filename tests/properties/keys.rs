@@ -20,6 +20,14 @@ fn any_time() -> impl Strategy<Value = DateTime> {
     (DateTime::MIN.ticks()..=DateTime::MAX.ticks()).prop_map(|ticks| DateTime::from_ticks(ticks).unwrap())
 }
 
+#[test]
+fn a_key_from_outside_is_checked() {
+    let key: Key<Post> = serde_json::from_str(r#"{"partition_key":"a","row_key":"b"}"#).unwrap();
+    assert_eq!(serde_json::to_string(&key).unwrap(), r#"{"partition_key":"a","row_key":"b"}"#);
+    let wrong = serde_json::from_str::<Key<Post>>(r#"{"partition_key":"a/b","row_key":""}"#);
+    assert!(wrong.unwrap_err().to_string().contains("'/' at position 1"));
+}
+
 proptest! {
     #[test]
     fn numbers_sort(a in any::<u32>(), b in any::<u32>(), c in any::<u64>(), d in any::<u64>()) {

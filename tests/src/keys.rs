@@ -1,6 +1,6 @@
 //! Keys of all kinds, addressed and found.
 
-use azure_table::{Column, DynamicEntity, ErrorKind, Key};
+use azure_table::{Column, DynamicEntity, ErrorKind, InKey, Key};
 
 use crate::Backend;
 
@@ -41,7 +41,7 @@ pub async fn awkward_keys_are_addressed_exactly(backend: &Backend) {
             .unwrap()
             .unwrap_or_else(|| panic!("{key:?} was not found"));
         assert_eq!((&*read.partition_key, &*read.row_key), (*key, *key));
-        let row_key = Column::<DynamicEntity, String>::row_key();
+        let row_key = Column::<DynamicEntity, String, InKey>::row_key();
         let found = table
             .query()
             .partition(*key)

@@ -15,17 +15,32 @@ async fn html_is_said_to_be_html() {
         for error in [
             table.get(("p", "r")).await.unwrap_err(),
             table.query().all().await.unwrap_err(),
+            server.service().list_tables().await.unwrap_err(),
         ] {
+            // A proxy's 404 says nothing about the entity: it is not the absence of one.
+            assert_eq!((error.kind(), error.status()), (ErrorKind::InvalidResponse, Some(status)));
             assert_eq!(error.to_string().lines().count(), 1);
-            if status == 200 {
-                assert_eq!(error.kind(), ErrorKind::InvalidResponse);
-                assert!(error.to_string().contains("in JSON"), "{error}");
-            } else {
-                assert!(error.to_string().contains("text/html"), "{error}");
-                assert!(error.to_string().contains("<!DOCTYPE html>"), "{error}");
-            }
+            assert!(error.to_string().contains("content type text/html, begins with \"<!DOCTYPE html>"), "{error}");
         }
     }
+}
+
+/// What a user can tell the failed one of many by.
+#[tokio::test]
+async fn a_refused_entity_is_named() {
+    let exists = r#"{"odata.error":{"code":"EntityAlreadyExists","message":{"lang":"en-US","value":"It\u001bexists."}}}"#;
+    let server = Server::answering(ResponseTemplate::new(409).set_body_string(exists)).await;
+    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let long = "r".repeat(1_000);
+    let error = table.insert(&DynamicEntity::new("p", long.as_str())).await.unwrap_err();
+    assert_eq!(error.entity(), Some(("p", long.as_str())));
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "insert in table Things: entity (\"p\", \"{}\"…): the service answered 409 EntityAlreadyExists: It exists.",
+            "r".repeat(80)
+        )
+    );
 }
 
 #[tokio::test]
@@ -40,7 +55,7 @@ async fn a_wrong_key_is_shown_as_what_the_live_service_says() {
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Unauthenticated, 1));
     assert_eq!(
         error.to_string(),
-        "insert in table Things: the service answered 403 AuthenticationFailed: Server failed to authenticate the \
+        "insert in table Things: entity (\"p\", \"r\"): the service answered 403 AuthenticationFailed: Server failed to authenticate the \
          request. Make sure the value of Authorization header is formed correctly including the signature."
     );
 }
@@ -70,7 +85,10 @@ async fn nothing_listening_is_named_with_its_address() {
     assert!(!error.may_have_applied(), "nothing was sent");
     assert_eq!(
         error.to_string(),
-        format!("insert in table Things: no connection to the service at http://{address}/a (after 4 attempts)")
+        format!(
+            "insert in table Things: entity (\"p\", \"r\"): no connection to the service at http://{address}/a \
+             (after 4 attempts)"
+        )
     );
     let mut causes = String::new();
     let mut source = std::error::Error::source(&error);

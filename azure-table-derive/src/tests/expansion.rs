@@ -36,12 +36,13 @@ fn an_entity_says_its_stored_form() {
             },
             properties: &[
                 ::azure_table::__private::PropertySchema {
-                    name: \"rtg\", edm_type: <i32 as ::azure_table::__private::Property>::EDM_TYPE
+                    name: \"rtg\", edm_type: <i32 as ::azure_table::__private::Property>::EDM_TYPE, aliases: &[]
                 },
                 ::azure_table::__private::PropertySchema {
-                    name: \"views\", edm_type: <Option<i64> as ::azure_table::__private::Property>::EDM_TYPE
+                    name: \"views\", edm_type: <Option<i64> as ::azure_table::__private::Property>::EDM_TYPE, aliases: &[]
                 }
             ],
+            groups: &[],
         };",
     );
 }
@@ -94,16 +95,18 @@ fn a_constant_is_as_visible_as_its_field() {
     has(
         &blog,
         "#[doc = \"The column `rtg`: the field [`rating`](field@Self::rating).\"]
-         pub const RATING: ::azure_table::Column<Self, <i32 as ::azure_table::__private::Property>::Compared>
+         pub const RATING: ::azure_table::Column<Self, i32>
              = ::azure_table::Column::property(\"rtg\");",
     );
     has(
         &blog,
-        "const CHANNEL: ::azure_table::Column<Self, String> = ::azure_table::Column::partition_key();",
+        "const CHANNEL: ::azure_table::Column<Self, String, ::azure_table::__private::InKey>
+             = ::azure_table::Column::partition_key();",
     );
     has(
         &blog,
-        "const POSTED: ::azure_table::Column<Self, Descending<DateTime>> = ::azure_table::Column::row_key();",
+        "const POSTED: ::azure_table::Column<Self, Descending<DateTime>, ::azure_table::__private::InKey>
+             = ::azure_table::Column::row_key();",
     );
     assert!(!blog.contains("pubconstCHANNEL") && !blog.contains("CACHED"));
 }

@@ -3,18 +3,22 @@
 //! Owns [`TableQuery`]. Its pages and rows as they come are `query/stream.rs`.
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::query::stream::{EntityStream, PageStream};
+use crate::client::shape::Shape;
 use crate::filter::expression::{Comparison, Expression};
+use crate::filter::select::Columns;
 use crate::filter::typed::Filter;
 use crate::model::edm::EdmValue;
-use crate::model::entity::{ReadEntity, TableEntity};
+use crate::model::entity::{Projection, ReadEntity, TableEntity};
 use crate::model::error::{Error, Result};
+use crate::model::key::after_prefix;
+use crate::model::key_shape::{KeyStart, Start};
 use crate::model::name::TableName;
 use crate::model::partition::{PartitionGivenAs, partition_key};
+use crate::model::prefix::KeyPrefix;
 use crate::model::versioned::Versioned;
 use crate::pipeline::run::{CallOptions, Pipeline};
 use crate::protocol::continuation::Continuation;
@@ -52,13 +56,14 @@ pub(crate) mod stream;
 pub struct TableQuery<E, P = E> {
     pipeline: Arc<Pipeline>,
     table: TableName,
-    partition: Option<Result<String>>,
+    /// The condition on the keys, or why there is none.
+    keys: Option<Result<Expression, Box<str>>>,
     filter: Option<Filter<E>>,
     page_size: Option<u32>,
     limit: Option<usize>,
     from: Option<Continuation>,
     options: CallOptions,
-    shape: PhantomData<fn() -> P>,
+    shape: Shape<P>,
 }
 
 impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
@@ -66,22 +71,38 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
         Self {
             pipeline: Arc::clone(pipeline),
             table: table.clone(),
-            partition: None,
+            keys: None,
             filter: None,
             page_size: None,
             limit: None,
             from: None,
             options: CallOptions::default(),
-            shape: PhantomData,
+            shape: Shape::of_type(),
         }
     }
 
+    /// Reads each entity with its ETag and Timestamp.
+    pub fn versioned(self) -> TableQuery<E, Versioned<P>> {
+        self.shaped(Shape::of_type())
+    }
+}
+
+impl<E: TableEntity, P> TableQuery<E, P> {
     /// Only this partition: the value of the PartitionKey's field, or the tuple of its fields if it has several.
     pub fn partition<G>(mut self, given: G) -> Self
     where
         E::PartitionFields: PartitionGivenAs<G>,
     {
-        self.partition = Some(partition_key::<E, G>(given));
+        let key = partition_key::<E, G>(given);
+        let keys = key.map(|key| starts("PartitionKey", &Start::Whole(key)));
+        self.keys = Some(keys.map_err(|e| e.to_string().into()));
+        self
+    }
+
+    /// Only entities whose keys begin with these fields: [`Key::prefix`](crate::Key::prefix). With a whole PartitionKey it
+    /// is a range of one partition, else one of several partitions. Takes the place of [`partition`](Self::partition).
+    pub fn under(mut self, prefix: KeyPrefix<E>) -> Self {
+        self.keys = Some(Ok(under(prefix.start())));
         self
     }
 
@@ -121,26 +142,45 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
         self
     }
 
-    /// Reads each entity with its ETag and Timestamp.
-    pub fn versioned(self) -> TableQuery<E, Versioned<P>> {
+    /// Reads only the columns that the projection has.
+    pub fn project<Q: Projection<E>>(self) -> TableQuery<E, Q> {
+        self.shaped(Shape::of_type())
+    }
+
+    /// Reads only these columns, as a tuple of their values: `.select((Blog::TEXT, Blog::RATING))`.
+    pub fn select<C: Columns<E>>(self, columns: C) -> TableQuery<E, C::Values>
+    where
+        C::Values: 'static,
+    {
+        self.shaped(Shape::of_columns(columns))
+    }
+
+    fn shaped<Q>(self, shape: Shape<Q>) -> TableQuery<E, Q> {
         TableQuery {
             pipeline: self.pipeline,
             table: self.table,
-            partition: self.partition,
+            keys: self.keys,
             filter: self.filter,
             page_size: self.page_size,
             limit: self.limit,
             from: self.from,
             options: self.options,
-            shape: PhantomData,
+            shape,
         }
     }
 
     /// The pages as they come, empty ones too; the first is asked for when the stream is first polled.
-    pub fn pages(self) -> PageStream<P> {
-        let (pipeline, options, limit, from) =
-            (Arc::clone(&self.pipeline), self.options, self.limit, self.from.clone());
-        PageStream::new(pipeline, options, self.into_request(), from, limit)
+    pub fn pages(mut self) -> PageStream<P> {
+        let request = self.request();
+        PageStream::new(
+            self.pipeline,
+            self.options,
+            &self.table,
+            request,
+            self.from,
+            self.limit,
+            self.shape,
+        )
     }
 
     /// The rows, page after page.
@@ -169,19 +209,17 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
         self.limit(1).stream().try_next().await
     }
 
-    fn into_request(self) -> Result<QueryRequest> {
+    fn request(&mut self) -> Result<QueryRequest> {
         if let Some(rows @ (0 | 1_001..)) = self.page_size {
             return Err(Error::invalid_input(format!(
                 "page size {rows}: it must be 1 to {MAX_PAGE_SIZE}"
             )));
         }
-        let partition = self.partition.transpose()?;
-        let partition =
-            partition.map(|key| Expression::comparison("PartitionKey", Comparison::Eq, EdmValue::from(key)));
-        let filter = self.filter.map(Filter::into_expression).transpose()?;
-        let filter = match (partition, filter) {
-            (Some(partition), Some(filter)) => Some(partition.and(filter)),
-            (partition, filter) => partition.or(filter),
+        let keys = self.keys.take().transpose().map_err(|why| Error::invalid_input(String::from(why)))?;
+        let filter = self.filter.take().map(Filter::into_expression).transpose()?;
+        let filter = match (keys, filter) {
+            (Some(keys), Some(filter)) => Some(keys.and(filter)),
+            (keys, filter) => keys.or(filter),
         };
         let limit = self
             .limit
@@ -190,14 +228,56 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
         Ok(QueryRequest {
             table: self.table.as_str().to_owned(),
             filter: filter.map(|expression| expression.to_string()),
-            select: P::SELECT,
-            // A small limit is also the size of the page: no row comes that nobody asked for.
+            select: self.shape.select.clone(),
+            // A limit within one page is also its size: no row comes that nobody asked for. The size stays the same on
+            // every page, as the service wants it.
             top: match (self.page_size, limit) {
                 (Some(page_size), Some(limit)) => Some(page_size.min(limit)),
                 (page_size, limit) => page_size.or(limit),
             },
-            metadata: P::METADATA,
+            metadata: self.shape.metadata,
         })
+    }
+}
+
+/// The condition of keys that begin so.
+fn under(start: &KeyStart) -> Expression {
+    let partition = starts("PartitionKey", &start.partition_key);
+    match &start.row_key {
+        None => partition,
+        // Every row of the partition.
+        Some(Start::Prefix(prefix)) if prefix.is_empty() => partition,
+        Some(row_key) => partition.and(starts("RowKey", row_key)),
+    }
+}
+
+fn starts(name: &str, start: &Start) -> Expression {
+    let compare = |operator, text: &str| Expression::comparison(name, operator, EdmValue::from(text));
+    match start {
+        Start::Whole(text) => compare(Comparison::Eq, text),
+        Start::Prefix(prefix) => {
+            let from = compare(Comparison::Ge, prefix);
+            match after_prefix(prefix) {
+                Some(end) => from.and(compare(Comparison::Lt, &end)),
+                None => from,
+            }
+        }
+    }
+}
+
+impl<E, P> Clone for TableQuery<E, P> {
+    fn clone(&self) -> Self {
+        Self {
+            pipeline: Arc::clone(&self.pipeline),
+            table: self.table.clone(),
+            keys: self.keys.clone(),
+            filter: self.filter.clone(),
+            page_size: self.page_size,
+            limit: self.limit,
+            from: self.from.clone(),
+            options: self.options,
+            shape: self.shape.clone(),
+        }
     }
 }
 
@@ -205,7 +285,7 @@ impl<E, P> fmt::Debug for TableQuery<E, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TableQuery")
             .field("table", &self.table.as_str())
-            .field("partition", &self.partition)
+            .field("keys", &self.keys)
             .field("filter", &self.filter)
             .field("page_size", &self.page_size)
             .field("limit", &self.limit)

@@ -18,6 +18,8 @@ use crate::protocol::signature::SigningKey;
 
 /// The Table service of one account. A clone is cheap and shares connections and credential.
 ///
+/// Calls run on a tokio runtime with I/O and time enabled, as `#[tokio::main]` makes it; elsewhere they panic.
+///
 /// ```no_run
 /// use azure_table::{DynamicEntity, TableServiceClient};
 /// # fn main() -> azure_table::Result<()> {

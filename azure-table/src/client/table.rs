@@ -12,6 +12,7 @@ use crate::client::ops::tables::{CreateTable, CreateTableIfNotExists, DeleteTabl
 use crate::client::ops::write_entity::{UpdateEntity, WriteEntity};
 use crate::client::query::TableQuery;
 use crate::client::service::TableServiceClient;
+use crate::filter::assignment::Assignment;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{ReadEntity, TableEntity, WritesEntity};
 use crate::model::entity_key::IntoKey;
@@ -163,6 +164,39 @@ impl<E> TableClient<E> {
     /// Source: REST "Merge Entity".
     pub fn merge(&self, entity: &impl WritesEntity<E>) -> UpdateEntity {
         UpdateEntity::new(&self.pipeline, &self.table, TableOperation::merge(entity))
+    }
+
+    /// Writes the named columns of a stored entity and gives its new ETag; all other properties stay as they are. No
+    /// read, no whole struct; conditions as in [`delete`](Self::delete).
+    ///
+    /// ```
+    /// use azure_table::{DateTime, Descending, Emulator, TableEntity, TableServiceClient};
+    /// #[derive(TableEntity)]
+    /// struct Blog {
+    ///     #[table(partition_key)]
+    ///     channel: String,
+    ///     #[table(row_key)]
+    ///     posted: Descending<DateTime>,
+    ///     text: String,
+    ///     rating: i32,
+    /// }
+    /// # #[tokio::main]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let blogs = TableServiceClient::on(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # blogs.create_table().await?;
+    /// # let posted = DateTime::now();
+    /// # blogs.insert(&Blog { channel: "Channel9".into(), posted: posted.into(), text: "".into(), rating: 1 }).await?;
+    /// blogs.patch(("Channel9", posted), [Blog::RATING.set(5), Blog::TEXT.set("Hello")]).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`merge`](Self::merge).
+    ///
+    /// Source: REST "Merge Entity".
+    pub fn patch(&self, key: impl IntoKey<E>, columns: impl IntoIterator<Item = Assignment<E>>) -> UpdateEntity {
+        UpdateEntity::new(&self.pipeline, &self.table, TableOperation::patch(key, columns))
     }
 
     /// Removes an entity, named by the tuple of its key fields, a [`Key`](crate::Key), or itself. An entity demands the

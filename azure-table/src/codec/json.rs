@@ -1,8 +1,9 @@
 //! JSON of entities and pages, in a single pass.
 //!
 //! `token` reads any JSON text piece by piece and borrows from it; `read` makes rows of it; `write` makes the body of a
-//! write. Numbers keep their digits until they have a type, so nothing is rounded twice.
+//! write; `embedded` is JSON inside of a property. Numbers keep their digits until they have a type, so nothing is rounded twice.
 
+pub mod embedded;
 pub(crate) mod read;
 pub(crate) mod token;
 pub(crate) mod write;

@@ -16,20 +16,3 @@ impl fmt::Display for Doubled<'_> {
         Ok(())
     }
 }
-
-/// The shortest digits that give the same double back, always with a decimal point, without which the service reads an
-/// integer; the three special values by their names.
-pub(crate) fn double_text(value: f64) -> String {
-    if value.is_nan() {
-        return "NaN".into();
-    }
-    if value.is_infinite() {
-        return if value > 0.0 { "Infinity" } else { "-Infinity" }.into();
-    }
-    let mut text = format!("{value:?}");
-    if !text.contains('.') {
-        let exponent = text.find('e').unwrap_or(text.len());
-        text.insert_str(exponent, ".0");
-    }
-    text
-}

@@ -10,11 +10,10 @@ use std::io::Write as _;
 
 use base64::Engine as _;
 
-use crate::codec::text::double_text;
 use crate::codec::url;
 use crate::emulator::options::{Level, Select};
 use crate::emulator::row::{Row, RowId};
-use crate::model::edm::{Edm, EdmType, EdmValue};
+use crate::model::edm::{Edm, EdmType, EdmValue, double_text};
 
 /// What the JSON of a table's entities depends on, besides the entities.
 #[derive(Debug)]

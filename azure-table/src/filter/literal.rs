@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::codec::text::{Doubled, double_text};
-use crate::model::edm::Edm;
+use crate::codec::text::Doubled;
+use crate::model::edm::{Edm, double_text};
 
 /// A value as it stands in a filter, type prefix and quotes included.
 ///

@@ -10,6 +10,9 @@ use crate::model::error::{Error, Result};
 
 /// A condition on the rows of `E`, made of its columns and joined with `&`, `|` and `!`.
 ///
+/// What `!` selects of rows that lack the property is not confirmed of the live service: on the emulator it is those rows
+/// too, since no comparison holds for them. Where that matters compare with `ne`.
+///
 /// Its `Display` is the text that the service gets. A value without a form in the service makes the query fail before
 /// anything is sent.
 ///
@@ -58,6 +61,11 @@ impl<E> Filter<E> {
             Comparison::Lt,
             EdmValue::from(""),
         ))
+    }
+
+    /// The same condition on the rows of another type.
+    pub(crate) fn retyped<U>(self) -> Filter<U> {
+        Filter { state: self.state, entity: PhantomData }
     }
 
     pub(crate) fn fault(why: String) -> Self {

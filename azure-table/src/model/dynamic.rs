@@ -1,20 +1,32 @@
 //! Rows without a struct.
+//!
+//! Owns [`DynamicEntity`]: its properties, its way from and to any entity type. Its form in serde is `dynamic/json.rs`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::model::datetime::DateTime;
-use crate::model::edm::EdmValue;
-use crate::model::entity::{EntitySchema, MetadataLevel, ReadEntity, TableEntity};
+use crate::model::edm::{Edm, EdmType, EdmValue, Token, base64_text, double_text};
+use crate::model::entity::{MetadataLevel, ReadEntity, TableEntity};
+use crate::model::entity_key::key_texts;
 use crate::model::error::{Error, Result};
 use crate::model::etag::{Condition, ETag};
 use crate::model::key_shape::{KeyShape, KeyWriter};
-use crate::model::property_writer::PropertyWriter;
-use crate::model::row::Row;
+use crate::model::property::ReadProperty;
+use crate::model::property_writer::{PropertySink, PropertyWriter};
+use crate::model::row::{Row, RowProperty};
+use crate::model::schema::EntitySchema;
+
+mod json;
 
 /// An entity whose properties are known at run time only; each keeps its EDM type.
 ///
 /// Read from the service it holds the ETag, and writes of it demand that version; see
-/// [`Versioned`](crate::Versioned). A merge sends the properties it holds and leaves all others as they are.
+/// [`Versioned`](crate::Versioned). A merge sends the properties it holds and leaves all others as they are: take out
+/// what should stay, or use [`TableClient::patch`](crate::TableClient::patch).
+///
+/// Its serde form is the JSON of the service: keys, properties, and beside each whose type JSON does not show a member
+/// `name@odata.type`.
 ///
 /// ```
 /// use azure_table::{DynamicEntity, EdmValue};
@@ -22,6 +34,10 @@ use crate::model::row::Row;
 /// row.insert("Rating", 5_i32);
 /// row.insert("Views", 5_i64);
 /// assert_eq!(row.get("Views"), Some(&EdmValue::Int64(5)));
+/// assert_eq!(row.property::<i64>("Rating")?, 5); // widened without loss
+/// let error = row.property::<i32>("Views").unwrap_err();
+/// assert!(error.to_string().contains("property `Views`: expected Edm.Int32, found Edm.Int64"));
+/// # Ok::<(), azure_table::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DynamicEntity {
@@ -47,6 +63,38 @@ impl DynamicEntity {
         }
     }
 
+    /// The keys and properties that an entity is stored with.
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a key, name or value that the service would refuse.
+    pub fn from_entity<E: TableEntity + ?Sized>(entity: &E) -> Result<Self> {
+        let (partition_key, row_key) = key_texts(entity)?;
+        let mut dynamic = Self::new(partition_key.as_str(), row_key.as_str());
+        let mut writer = PropertyWriter::new(&mut dynamic, &partition_key, &row_key);
+        entity.write_properties(&mut writer)?;
+        writer.finish()?;
+        if let Condition::Matches(etag) = entity.condition() {
+            dynamic.etag = Some(etag);
+        }
+        Ok(dynamic)
+    }
+
+    /// Reads this row as an entity or another shape, as if it came from the service.
+    ///
+    /// # Errors
+    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — a property is missing or of another type, or the keys
+    /// do not have the form of the entity's.
+    pub fn to_entity<E: ReadEntity>(&self) -> Result<E> {
+        let row = Row {
+            partition_key: Some(Cow::Borrowed(&self.partition_key)),
+            row_key: Some(Cow::Borrowed(&self.row_key)),
+            timestamp: self.timestamp.map(|timestamp| timestamp.to_string().into()),
+            etag: self.etag.as_ref().map(|etag| Cow::Borrowed(etag.as_str())),
+            properties: self.properties.iter().map(|(name, value)| row_property(name, value)).collect(),
+        };
+        E::read(&row).map_err(|e| row.locate(e))
+    }
+
     /// Sets a property and returns the value it had.
     pub fn insert(&mut self, name: impl Into<String>, value: impl Into<EdmValue>) -> Option<EdmValue> {
         self.properties.insert(name.into(), value.into())
@@ -56,16 +104,52 @@ impl DynamicEntity {
     pub fn get(&self, name: &str) -> Option<&EdmValue> {
         self.properties.get(name)
     }
+
+    /// Takes a property out and returns its value.
+    pub fn remove(&mut self, name: &str) -> Option<EdmValue> {
+        self.properties.remove(name)
+    }
+
+    /// A property's value as a Rust type; `Option<T>` for one that may be missing.
+    ///
+    /// # Errors
+    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — it is missing, or of a type that does not widen to `T`
+    /// without loss.
+    pub fn property<T: ReadProperty>(&self, name: &str) -> Result<T> {
+        let read = match self.properties.get(name) {
+            Some(value) => row_property(name, value).read(),
+            None => T::absent().ok_or_else(|| Error::invalid_response(format!("property `{name}`: it is missing"))),
+        };
+        read.map_err(|e| e.at_entity(&self.partition_key, &self.row_key))
+    }
+}
+
+/// A value as if it came from the service at metadata level `minimal`.
+fn row_property<'a>(name: &'a str, value: &'a EdmValue) -> RowProperty<'a> {
+    let (annotated, token) = match value {
+        Edm::String(text) => (false, Token::Text(Cow::Borrowed(text))),
+        Edm::Boolean(value) => (false, Token::Boolean(*value)),
+        Edm::Int32(value) => (false, Token::Number(value.to_string().into())),
+        Edm::Int64(value) => (true, Token::Text(value.to_string().into())),
+        Edm::Double(value) => (true, Token::Text(double_text(*value).into())),
+        Edm::DateTime(value) => (true, Token::Text(value.to_string().into())),
+        Edm::Guid(value) => (true, Token::Text(value.to_string().into())),
+        Edm::Binary(bytes) => (true, Token::Text(base64_text(bytes).into())),
+    };
+    let annotation: Option<EdmType> = annotated.then(|| value.edm_type());
+    RowProperty { name: Cow::Borrowed(name), annotation, token }
+}
+
+impl PropertySink for DynamicEntity {
+    fn put(&mut self, name: &str, value: &Edm<'_>) {
+        self.properties.insert(name.to_owned(), value.clone().into_owned());
+    }
 }
 
 impl TableEntity for DynamicEntity {
     type PartitionFields = (String,);
     type KeyFields = (String, String);
-    const SCHEMA: &'static EntitySchema = &EntitySchema {
-        name: "DynamicEntity",
-        key: KeyShape::SIMPLE,
-        properties: &[],
-    };
+    const SCHEMA: &'static EntitySchema = &EntitySchema::new("DynamicEntity", KeyShape::SIMPLE);
 
     fn write_key(&self, key: &mut KeyWriter) -> Result<()> {
         key.field(&self.partition_key)?;
@@ -73,9 +157,7 @@ impl TableEntity for DynamicEntity {
     }
 
     fn write_properties(&self, properties: &mut PropertyWriter<'_>) -> Result<()> {
-        self.properties
-            .iter()
-            .try_for_each(|(name, value)| properties.value(name, value))
+        self.properties.iter().try_for_each(|(name, value)| properties.value(name, value))
     }
 
     fn condition(&self) -> Condition {
@@ -89,11 +171,8 @@ impl ReadEntity for DynamicEntity {
     fn read(row: &Row<'_>) -> Result<Self> {
         let mut properties = BTreeMap::new();
         for property in row.properties() {
-            let value = property
-                .value()
-                .to_edm()
-                .map_err(|e| Error::invalid_response(format!("property `{}`: {e}", property.name())))?;
-            properties.insert(property.name().to_owned(), value.into_owned());
+            let value = property.convert(|value| value.to_edm().map(Edm::into_owned))?;
+            properties.insert(property.name().to_owned(), value);
         }
         Ok(Self {
             partition_key: row.partition_key()?.to_owned(),

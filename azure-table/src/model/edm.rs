@@ -6,6 +6,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+
 use crate::model::datetime::DateTime;
 use crate::model::error::ValueError;
 use crate::model::guid::Guid;
@@ -13,7 +17,7 @@ use crate::model::guid::Guid;
 /// A property's type as the service knows it.
 ///
 /// Source: REST "Understanding the Table service data model", property types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum EdmType {
     /// Text of at most 32,768 UTF-16 units.
     String,
@@ -165,8 +169,30 @@ pub(crate) enum Token<'a> {
     Null,
     Boolean(bool),
     /// The digits as they stood, so that `5` and `5.0` stay apart and no double is rounded twice.
-    Number(&'a str),
+    Number(Cow<'a, str>),
     Text(Cow<'a, str>),
+}
+
+/// The shortest digits that give the same double back, always with a decimal point, without which the service reads an
+/// integer; the three special values by their names.
+pub(crate) fn double_text(value: f64) -> String {
+    if value.is_nan() {
+        return "NaN".into();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "Infinity" } else { "-Infinity" }.into();
+    }
+    let mut text = format!("{value:?}");
+    if !text.contains('.') {
+        let exponent = text.find('e').unwrap_or(text.len());
+        text.insert_str(exponent, ".0");
+    }
+    text
+}
+
+/// The text of an Edm.Binary.
+pub(crate) fn base64_text(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
 }
 
 impl<'a> WireValue<'a> {
@@ -235,7 +261,7 @@ impl<'a> WireValue<'a> {
     /// Another type, Edm.Int64 included: nothing is narrowed.
     pub fn as_i32(&self) -> Result<i32, ValueError> {
         let digits = match (&self.token, self.annotation) {
-            (Token::Number(digits), None | Some(EdmType::Int32)) => *digits,
+            (Token::Number(digits), None | Some(EdmType::Int32)) => digits,
             (Token::Text(text), Some(EdmType::Int32)) => text,
             _ => return Err(self.mismatch("Edm.Int32")),
         };
@@ -248,7 +274,7 @@ impl<'a> WireValue<'a> {
     /// Another type.
     pub fn as_i64(&self) -> Result<i64, ValueError> {
         let digits = match (&self.token, self.annotation) {
-            (Token::Number(digits), None | Some(EdmType::Int32 | EdmType::Int64)) => *digits,
+            (Token::Number(digits), None | Some(EdmType::Int32 | EdmType::Int64)) => digits,
             (Token::Text(text), None | Some(EdmType::Int32 | EdmType::Int64)) => text,
             _ => return Err(self.mismatch("Edm.Int64")),
         };
@@ -261,12 +287,12 @@ impl<'a> WireValue<'a> {
     /// Another type, Edm.Int64 included (a double does not hold every one of them); digits beyond a double's range.
     pub fn as_f64(&self) -> Result<f64, ValueError> {
         let digits = match (&self.token, self.annotation) {
-            (Token::Number(digits), None | Some(EdmType::Double | EdmType::Int32)) => *digits,
+            (Token::Number(digits), None | Some(EdmType::Double | EdmType::Int32)) => digits,
             (Token::Text(text), None) if matches!(&**text, "NaN" | "Infinity" | "-Infinity") => text,
             (Token::Text(text), Some(EdmType::Double)) => text,
             _ => return Err(self.mismatch("Edm.Double")),
         };
-        match digits {
+        match &**digits {
             "NaN" => Ok(f64::NAN),
             "Infinity" => Ok(f64::INFINITY),
             "-Infinity" => Ok(f64::NEG_INFINITY),
@@ -299,10 +325,8 @@ impl<'a> WireValue<'a> {
     /// # Errors
     /// Another type, or text that is not base64.
     pub fn as_binary(&self) -> Result<Vec<u8>, ValueError> {
-        use base64::Engine as _;
         let text = self.text_of(EdmType::Binary)?;
-        base64::engine::general_purpose::STANDARD
-            .decode(text)
+        STANDARD.decode(text)
             .map_err(|_| self.mismatch("Edm.Binary"))
     }
 
@@ -344,7 +368,7 @@ mod tests {
     fn number(digits: &str, annotation: Option<EdmType>) -> WireValue<'_> {
         WireValue {
             annotation,
-            token: Token::Number(digits),
+            token: Token::Number(digits.into()),
         }
     }
 

@@ -1,34 +1,14 @@
 //! Entities: the traits that a derived struct has, and what they say about its stored form.
 //!
-//! Owns [`TableEntity`] (writing), [`ReadEntity`] (reading), [`EntitySchema`] and [`MetadataLevel`]. Both traits are
-//! easy to write by hand; see their examples.
+//! Owns [`TableEntity`] (writing), [`ReadEntity`] (reading) and [`MetadataLevel`]. Both traits are easy to write by hand;
+//! see their examples. Groups of properties inside of an entity are `group.rs`.
 
-use crate::model::edm::EdmType;
 use crate::model::error::Result;
 use crate::model::etag::Condition;
 use crate::model::key_shape::{KeyShape, KeyWriter};
 use crate::model::property_writer::PropertyWriter;
 use crate::model::row::Row;
-
-/// The stored form of an entity type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EntitySchema {
-    /// The name of the Rust type, for messages.
-    pub name: &'static str,
-    /// How the key fields make the two keys.
-    pub key: KeyShape,
-    /// The properties that are written; empty where the names are known at run time only.
-    pub properties: &'static [PropertySchema],
-}
-
-/// A stored property.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PropertySchema {
-    /// The name in the service, after `rename`.
-    pub name: &'static str,
-    /// Its type.
-    pub edm_type: EdmType,
-}
+use crate::model::schema::EntitySchema;
 
 /// A type that can be written to a table. Usually derived.
 ///
@@ -41,8 +21,7 @@ pub struct PropertySchema {
 /// impl TableEntity for Counter {
 ///     type PartitionFields = (String,);
 ///     type KeyFields = (String, String);
-///     const SCHEMA: &'static EntitySchema =
-///         &EntitySchema { name: "Counter", key: KeyShape::SIMPLE, properties: &[] };
+///     const SCHEMA: &'static EntitySchema = &EntitySchema::new("Counter", KeyShape::SIMPLE);
 ///
 ///     fn write_key(&self, key: &mut KeyWriter) -> Result<()> {
 ///         key.field("counter")?;
@@ -68,6 +47,11 @@ pub trait TableEntity {
 
     /// The stored form.
     const SCHEMA: &'static EntitySchema;
+
+    /// How this value's key fields make its keys: as the schema says, except in an enum, whose variants differ.
+    fn key_shape(&self) -> &'static KeyShape {
+        &Self::SCHEMA.key
+    }
 
     /// Writes the key fields, in the order of [`Self::KeyFields`].
     ///
@@ -134,6 +118,14 @@ pub trait ReadEntity: Sized {
     /// do not have the entity's form.
     fn read(row: &Row<'_>) -> Result<Self>;
 }
+
+/// A shape of the rows of `E` that has some of its columns. Derived.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not select from `{E}`",
+    label = "no projection of `{E}`",
+    note = "add #[derive(Projection)] and #[table(of = {E})], with field names of `{E}`"
+)]
+pub trait Projection<E>: ReadEntity {}
 
 /// A type whose value is written as an entity `E`: `E` itself, and [`Versioned<E>`](crate::Versioned).
 #[diagnostic::on_unimplemented(

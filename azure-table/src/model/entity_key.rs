@@ -9,8 +9,8 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::entity::TableEntity;
-use crate::model::error::Result;
+use crate::model::entity::{TableEntity, WritesEntity};
+use crate::model::error::{Error, Result};
 use crate::model::etag::Condition;
 use crate::model::key::TableKey;
 use crate::model::key_shape::{KeyWriter, check_keys};
@@ -21,13 +21,30 @@ use crate::model::versioned::Versioned;
 /// The PartitionKey and RowKey of an entity of type `E`. The key of another entity type does not fit.
 ///
 /// Sorts as the service sorts its rows. Usually not written out: every method takes the tuple of key fields.
+///
+/// Its serde form is a map of `partition_key` and `row_key`; what is read is checked as in [`from_text`](Self::from_text).
 #[derive(Serialize, Deserialize)]
-#[serde(bound = "")]
+#[serde(bound = "", try_from = "KeyTexts")]
 pub struct Key<E> {
     partition_key: String,
     row_key: String,
     #[serde(skip)]
     entity: PhantomData<fn() -> E>,
+}
+
+/// What a key is read from.
+#[derive(Deserialize)]
+struct KeyTexts {
+    partition_key: String,
+    row_key: String,
+}
+
+impl<E> TryFrom<KeyTexts> for Key<E> {
+    type Error = Error;
+
+    fn try_from(texts: KeyTexts) -> Result<Self> {
+        Self::from_text(texts.partition_key, texts.row_key)
+    }
 }
 
 impl<E> Key<E> {
@@ -45,7 +62,7 @@ impl<E> Key<E> {
     ///
     /// # Errors
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a field has no key text, or the service would refuse it.
-    pub fn of(entity: &(impl TableEntity + ?Sized)) -> Result<Self> {
+    pub fn of(entity: &impl WritesEntity<E>) -> Result<Self> {
         let (partition_key, row_key) = key_texts(entity)?;
         Ok(Self::checked(partition_key, row_key))
     }
@@ -71,7 +88,7 @@ impl<E> Key<E> {
 
 /// PartitionKey and RowKey of an entity.
 pub(crate) fn key_texts<E: TableEntity + ?Sized>(entity: &E) -> Result<(String, String)> {
-    let mut writer = KeyWriter::new(&E::SCHEMA.key);
+    let mut writer = KeyWriter::new(entity.key_shape());
     entity.write_key(&mut writer)?;
     writer.finish()
 }

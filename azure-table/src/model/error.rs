@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 
+use crate::model::shown::{OneLine, Shown};
+
 /// The result of every operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -134,17 +136,28 @@ impl Error {
         service_message: Option<String>,
         request_id: Option<String>,
     ) -> Self {
+        let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        let code = said(code);
         let mut error = Self::new(ErrorKind::of_answer(status, code.as_deref()), "");
         error.inner.status = Some(status);
         error.inner.code = code;
-        error.inner.service_message = service_message;
-        error.inner.request_id = request_id;
+        error.inner.service_message = said(service_message);
+        error.inner.request_id = said(request_id);
         error
     }
 
     pub(crate) fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
         self.inner.message = message.into();
         self
+    }
+
+    pub(crate) fn with_kind(mut self, kind: ErrorKind) -> Self {
+        self.inner.kind = kind;
+        self
+    }
+
+    pub(crate) fn has_message(&self) -> bool {
+        !self.inner.message.is_empty()
     }
 
     pub(crate) fn with_source(mut self, source: impl Into<Source>) -> Self {
@@ -269,11 +282,11 @@ impl fmt::Display for Error {
             write!(f, "operation {index} of the batch: ")?;
         }
         if let Some((partition_key, row_key)) = &inner.entity {
-            write!(f, "entity ({partition_key:?}, {row_key:?}): ")?;
+            write!(f, "entity ({}, {}): ", Shown(partition_key), Shown(row_key))?;
         }
         let mut parts = Parts { f, first: true };
         match (inner.status, &inner.code) {
-            (Some(status), Some(code)) => parts.add(format_args!("the service answered {status} {code}"))?,
+            (Some(status), Some(code)) => parts.add(format_args!("the service answered {status} {}", OneLine(code)))?,
             (Some(status), None) => parts.add(format_args!("the service answered {status}"))?,
             (None, _) => {}
         }
@@ -284,7 +297,7 @@ impl fmt::Display for Error {
             parts.add(format_args!("{}", OneLine(message)))?;
         }
         if let Some(request_id) = &inner.request_id {
-            write!(f, " (request {request_id})")?;
+            write!(f, " (request {})", OneLine(request_id))?;
         }
         if inner.attempts > 1 {
             write!(f, " (after {} attempts)", inner.attempts)?;
@@ -308,21 +321,6 @@ impl Parts<'_, '_> {
             self.f.write_str(": ")?;
         }
         self.f.write_fmt(part)
-    }
-}
-
-/// Text with its line breaks as spaces, so that an error stays one line in a log.
-struct OneLine<'a>(&'a str);
-
-impl fmt::Display for OneLine<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (n, line) in self.0.split(['\r', '\n']).filter(|l| !l.is_empty()).enumerate() {
-            if n > 0 {
-                f.write_str(" ")?;
-            }
-            f.write_str(line)?;
-        }
-        Ok(())
     }
 }
 

@@ -2,11 +2,14 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// The version of an entity, as the service wrote it.
 ///
 /// Opaque: compare it, send it back, never build one from a Timestamp.
 /// Source: REST "Insert Entity", header `ETag`; `odata.etag` in the JSON of reads.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct ETag(Box<str>);
 
 impl ETag {

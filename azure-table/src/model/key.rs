@@ -37,6 +37,10 @@ pub trait TableKey {
     /// Whether greater values have text that sorts earlier. A filter then turns its comparison round.
     const REVERSED: bool = false;
 
+    /// The number of digits, for a type whose text is an unsigned number of fixed width. A key template may shorten it:
+    /// `{n:04}` writes four digits of a `u32`, and a value that has more is an error.
+    const DIGITS: Option<usize> = None;
+
     /// Appends the key text.
     ///
     /// # Errors
@@ -80,6 +84,7 @@ impl TableKey for str {
 
 impl<T: TableKey + ?Sized> TableKey for &T {
     const REVERSED: bool = T::REVERSED;
+    const DIGITS: Option<usize> = T::DIGITS;
 
     fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
         (**self).write_key(text)
@@ -102,6 +107,8 @@ fn write_digits(text: &mut String, value: impl fmt::Display, width: usize) -> Re
 macro_rules! digits {
     ($($type:ty: $width:literal;)*) => {$(
         impl TableKey for $type {
+            const DIGITS: Option<usize> = Some($width);
+
             fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
                 write_digits(text, self, $width)
             }
@@ -221,6 +228,26 @@ pub(crate) fn key_text_fault(text: &str) -> Option<String> {
     None
 }
 
+/// The least text after all that begin with `prefix`, in the order of UTF-16 units; `None` if there is no such text.
+pub(crate) fn after_prefix(prefix: &str) -> Option<String> {
+    let mut text = prefix.to_owned();
+    while let Some(last) = text.pop() {
+        let next = match last {
+            '\u{d7ff}' => '\u{10000}',
+            '\u{10ffff}' => '\u{e000}',
+            // The greatest unit: the character before it is the one to raise.
+            '\u{ffff}' => continue,
+            _ => match char::from_u32(u32::from(last) + 1) {
+                Some(next) => next,
+                None => continue,
+            },
+        };
+        text.push(next);
+        return Some(text);
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,6 +282,19 @@ mod tests {
             Descending::<DateTime>::read_key("2521793591999999999").unwrap(),
             Descending(second)
         );
+    }
+
+    #[test]
+    fn the_end_of_a_prefix_is_after_all_that_begin_with_it() {
+        for prefix in ["a", "az", "a\u{7f}", "\u{d7ff}", "x\u{ffff}", "\u{10ffff}", "\u{1f600}"] {
+            let end = after_prefix(prefix).unwrap();
+            for tail in ["", "a", "\u{ffff}", "\u{10ffff}\u{ffff}"] {
+                let text = format!("{prefix}{tail}");
+                assert_eq!(crate::model::ordinal::compare(&text, &end), Ordering::Less, "{prefix:?}");
+            }
+        }
+        assert_eq!(after_prefix("\u{ffff}"), None);
+        assert_eq!(after_prefix(""), None);
     }
 
     #[test]

@@ -3,11 +3,14 @@
 //! Owns [`KeyShape`] (a constant that the derive emits), [`KeyWriter`] and [`KeyParts`]. Field texts come from
 //! [`TableKey`](crate::TableKey).
 
-use crate::model::error::{Error, Result};
+use serde::Serialize;
+
+use crate::model::error::{Error, Result, ValueError};
 use crate::model::key::{ReadTableKey, TableKey, key_text_fault};
+use crate::model::shown::Shown;
 
 /// The pieces of an entity's two keys, left to right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct KeyShape {
     /// The PartitionKey.
     pub partition_key: &'static [KeyPiece],
@@ -16,10 +19,12 @@ pub struct KeyShape {
 }
 
 /// A piece of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum KeyPiece {
     /// The text of the field of this name.
     Field(&'static str),
+    /// The same for a field of digits, with this many of them: `{n:04}` in a template.
+    Padded(&'static str, usize),
     /// Fixed text. Two fields always have one between them.
     Literal(&'static str),
 }
@@ -65,11 +70,17 @@ impl KeyWriter {
         let (key_name, name) = self
             .next_field()?
             .ok_or_else(|| Error::invalid_input("more key fields are written than the entity's key shape has"))?;
+        let refused = |e: ValueError| Error::invalid_input(format!("{key_name}, field `{name}`: {e}"));
+        let width = match self.shape.keys()[self.key].1.get(self.piece) {
+            Some(KeyPiece::Padded(_, width)) => Some(*width),
+            _ => None,
+        };
         let text = &mut self.text[self.key];
         let start = text.len();
-        value
-            .write_key(text)
-            .map_err(|e| Error::invalid_input(format!("{key_name}, field `{name}`: {e}")))?;
+        value.write_key(text).map_err(refused)?;
+        if let Some(width) = width {
+            shorten::<T>(text, start, width).map_err(refused)?;
+        }
         self.piece += 1;
         if let Some(KeyPiece::Literal(literal)) = self.shape.keys()[self.key].1.get(self.piece) {
             let end = text.len();
@@ -90,7 +101,7 @@ impl KeyWriter {
         loop {
             let (key_name, pieces) = self.shape.keys()[self.key];
             match pieces.get(self.piece) {
-                Some(KeyPiece::Field(name)) => return Ok(Some((key_name, name))),
+                Some(KeyPiece::Field(name) | KeyPiece::Padded(name, _)) => return Ok(Some((key_name, name))),
                 Some(KeyPiece::Literal(literal)) => {
                     self.text[self.key].push_str(literal);
                     self.piece += 1;
@@ -125,7 +136,7 @@ impl KeyWriter {
                     self.text[0].push_str(literal);
                     self.piece += 1;
                 }
-                Some(KeyPiece::Field(name)) => {
+                Some(KeyPiece::Field(name) | KeyPiece::Padded(name, _)) => {
                     return Err(Error::invalid_input(format!(
                         "PartitionKey, field `{name}`: a whole partition needs every field of its key"
                     )));
@@ -138,6 +149,61 @@ impl KeyWriter {
     }
 }
 
+/// What a key whose fields are given from the left only begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeyStart {
+    pub(crate) partition_key: Start,
+    /// `None` while the PartitionKey is not whole.
+    pub(crate) row_key: Option<Start>,
+}
+
+/// A key's beginning, or all of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    Whole(String),
+    Prefix(String),
+}
+
+impl KeyWriter {
+    /// What all keys with these fields begin with; the literals behind the last field are part of it.
+    pub(crate) fn finish_start(mut self) -> Result<KeyStart> {
+        let next = self.next_field()?.map(|_| self.key);
+        let [partition_key, row_key] = self.text;
+        check_keys(&partition_key, &row_key)?;
+        Ok(match next {
+            Some(0) => KeyStart { partition_key: Start::Prefix(partition_key), row_key: None },
+            Some(_) => KeyStart {
+                partition_key: Start::Whole(partition_key),
+                row_key: Some(Start::Prefix(row_key)),
+            },
+            None => KeyStart {
+                partition_key: Start::Whole(partition_key),
+                row_key: Some(Start::Whole(row_key)),
+            },
+        })
+    }
+}
+
+/// Cuts the leading zeros of a number's key text, from `start` on, so that `width` digits are left.
+fn shorten<T: TableKey + ?Sized>(text: &mut String, start: usize, width: usize) -> Result<(), ValueError> {
+    let digits = T::DIGITS.ok_or_else(|| ValueError::new("only a field of digits can be given a width"))?;
+    let surplus = digits.saturating_sub(width);
+    if text[start..].bytes().take(surplus).any(|digit| digit != b'0') {
+        let number = text[start..].trim_start_matches('0');
+        return Err(ValueError::new(format!("{number} has more than {width} digits")));
+    }
+    text.replace_range(start..start + surplus, "");
+    text.insert_str(start, &"0".repeat(width.saturating_sub(digits)));
+    Ok(())
+}
+
+/// Undoes [`shorten`]: the digits as the type writes them.
+fn lengthen<T: ReadTableKey>(text: &str) -> Result<String, ValueError> {
+    let digits = T::DIGITS.ok_or_else(|| ValueError::new("only a field of digits can be given a width"))?;
+    let number = text.trim_start_matches('0');
+    Ok(format!("{number:0>digits$}"))
+}
+
 /// Refuses key text that the service would refuse.
 pub(crate) fn check_keys(partition_key: &str, row_key: &str) -> Result<()> {
     check_key("PartitionKey", partition_key)?;
@@ -147,7 +213,7 @@ pub(crate) fn check_keys(partition_key: &str, row_key: &str) -> Result<()> {
 pub(crate) fn check_key(name: &str, text: &str) -> Result<()> {
     match key_text_fault(text) {
         None => Ok(()),
-        Some(fault) => Err(Error::invalid_input(format!("{name} {text:?}: {fault}"))),
+        Some(fault) => Err(Error::invalid_input(format!("{name} {}: {fault}", Shown(text)))),
     }
 }
 
@@ -164,7 +230,7 @@ impl<'a> KeyParts<'a> {
         let mut parts = Vec::new();
         for ((name, pieces), text) in shape.keys().into_iter().zip([partition_key, row_key]) {
             split(pieces, text, &mut parts).ok_or_else(|| {
-                Error::invalid_response(format!("{name} {text:?} does not have the form {}", form(pieces)))
+                Error::invalid_response(format!("{name} {} does not have the form {}", Shown(text), form(pieces)))
             })?;
         }
         Ok(Self { shape, parts })
@@ -181,22 +247,22 @@ impl<'a> KeyParts<'a> {
                 self.parts.len()
             ))
         })?;
-        T::read_key(text).map_err(|e| {
-            Error::invalid_response(format!(
-                "key field `{}`: {e}",
-                self.field_name(index).unwrap_or_default()
-            ))
+        let value = match self.piece(index) {
+            Some(KeyPiece::Padded(..)) => lengthen::<T>(text).and_then(|text| T::read_key(&text)),
+            _ => T::read_key(text),
+        };
+        value.map_err(|e| {
+            let name = match self.piece(index) {
+                Some(KeyPiece::Field(name) | KeyPiece::Padded(name, _)) => name,
+                _ => "",
+            };
+            Error::invalid_response(format!("key field `{name}`: {e}"))
         })
     }
 
-    fn field_name(&self, index: usize) -> Option<&'static str> {
+    fn piece(&self, index: usize) -> Option<&'static KeyPiece> {
         let pieces = self.shape.partition_key.iter().chain(self.shape.row_key);
-        pieces
-            .filter_map(|piece| match piece {
-                KeyPiece::Field(name) => Some(*name),
-                KeyPiece::Literal(_) => None,
-            })
-            .nth(index)
+        pieces.filter(|piece| !matches!(piece, KeyPiece::Literal(_))).nth(index)
     }
 }
 
@@ -206,7 +272,7 @@ fn split<'a>(pieces: &[KeyPiece], mut text: &'a str, parts: &mut Vec<&'a str>) -
     while let Some(piece) = pieces.next() {
         match piece {
             KeyPiece::Literal(literal) => text = text.strip_prefix(literal)?,
-            KeyPiece::Field(_) => {
+            KeyPiece::Field(_) | KeyPiece::Padded(..) => {
                 let end = match pieces.peek() {
                     Some(KeyPiece::Literal(literal)) => text.find(literal)?,
                     _ => text.len(),
@@ -221,11 +287,12 @@ fn split<'a>(pieces: &[KeyPiece], mut text: &'a str, parts: &mut Vec<&'a str>) -
 }
 
 /// The template of a key, as a user would write it.
-fn form(pieces: &[KeyPiece]) -> String {
+pub(crate) fn form(pieces: &[KeyPiece]) -> String {
     pieces
         .iter()
         .map(|piece| match piece {
             KeyPiece::Field(name) => format!("{{{name}}}"),
+            KeyPiece::Padded(name, width) => format!("{{{name}:0{width}}}"),
             KeyPiece::Literal(literal) => (*literal).to_owned(),
         })
         .collect()
@@ -275,6 +342,41 @@ mod tests {
         let text = KeyParts::split(&SHAPE, "WA", "o-7::1").unwrap_err().to_string();
         assert!(text.contains("{state};{city}"), "{text}");
         assert!(KeyParts::split(&SHAPE, "WA;S", "7::1").is_err());
+    }
+
+    #[test]
+    fn a_number_may_be_shortened_to_a_width() {
+        const PADDED: KeyShape = KeyShape {
+            partition_key: &[Literal("p")],
+            row_key: &[KeyPiece::Padded("n", 4), Literal("-"), Field("id")],
+        };
+        let write = |n: u32| {
+            let mut writer = KeyWriter::new(&PADDED);
+            writer.field(&n)?;
+            writer.field("x")?;
+            writer.finish()
+        };
+        let (pk, rk) = write(70).unwrap();
+        assert_eq!((&*pk, &*rk), ("p", "0070-x"));
+        assert_eq!(KeyParts::split(&PADDED, &pk, &rk).unwrap().read::<u32>(0).unwrap(), 70);
+        assert_eq!(write(0).unwrap().1, "0000-x");
+        let text = write(12_345).unwrap_err().to_string();
+        assert_eq!(text, "RowKey, field `n`: 12345 has more than 4 digits");
+    }
+
+    #[test]
+    fn a_key_may_be_given_from_the_left() {
+        let start = |fields: &[&str]| {
+            let mut writer = KeyWriter::new(&SHAPE);
+            fields.iter().for_each(|field| writer.field(*field).unwrap());
+            writer.finish_start().unwrap()
+        };
+        assert_eq!(start(&["WA"]).partition_key, Start::Prefix("WA;".into()));
+        let row = |fields: &[&str]| start(fields).row_key;
+        assert_eq!(row(&["WA"]), None);
+        assert_eq!(row(&["WA", "S"]), Some(Start::Prefix("o-".into())));
+        assert_eq!(row(&["WA", "S", "7"]), Some(Start::Prefix("o-7::".into())));
+        assert_eq!(row(&["WA", "S", "7", "1"]), Some(Start::Whole("o-7::1".into())));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::model::error::{Error, Result};
 use crate::model::ordinal::utf16_len;
+use crate::model::shown::Shown;
 
 /// A table's name: a letter, then 2 to 62 letters and digits, ASCII only; or one of the service's own `$…` tables.
 ///
@@ -21,7 +22,8 @@ impl TableName {
         let name = name.as_ref();
         let refuse = |why: &str| {
             Err(Error::invalid_input(format!(
-                "table name {name:?}: {why} (3 to 63 ASCII letters and digits, a letter first)"
+                "table name {}: {why} (3 to 63 ASCII letters and digits, a letter first)",
+                Shown(name)
             )))
         };
         let body = name.strip_prefix('$').unwrap_or(name);

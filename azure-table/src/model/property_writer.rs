@@ -3,11 +3,14 @@
 //! Owns [`PropertyWriter`] and the limits on names, values, number and size. What becomes of the values is the sink's
 //! business (`codec/json/write.rs`).
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::model::datetime::DateTime;
 use crate::model::edm::Edm;
-use crate::model::error::{Error, Result};
+use crate::model::error::{Error, Result, ValueError};
+use crate::model::group::PropertyGroup;
+use crate::model::guid::Guid;
 use crate::model::name::property_name_fault;
 use crate::model::ordinal::utf16_len;
 use crate::model::property::Property;
@@ -34,8 +37,11 @@ pub(crate) trait PropertySink {
 /// Source: REST "Understanding the Table service data model"; "How the size of an entity is calculated" (2011).
 pub struct PropertyWriter<'a> {
     sink: &'a mut dyn PropertySink,
+    /// What the names begin with, inside of a flattened field.
+    prefix: String,
     count: usize,
     size: usize,
+    write_id: Option<Guid>,
 }
 
 impl fmt::Debug for PropertyWriter<'_> {
@@ -50,7 +56,13 @@ impl fmt::Debug for PropertyWriter<'_> {
 impl<'a> PropertyWriter<'a> {
     pub(crate) fn new(sink: &'a mut dyn PropertySink, partition_key: &str, row_key: &str) -> Self {
         let size = 4 + 2 * (utf16_len(partition_key) + utf16_len(row_key));
-        Self { sink, count: 0, size }
+        Self {
+            sink,
+            prefix: String::new(),
+            count: 0,
+            size,
+            write_id: None,
+        }
     }
 
     /// Writes a property; one whose value is absent is left out.
@@ -59,11 +71,45 @@ impl<'a> PropertyWriter<'a> {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the name is not allowed, the value is out of the service's
     /// range or over its limit, or it has no form in the service.
     pub fn property<T: Property + ?Sized>(&mut self, name: &str, value: &T) -> Result<()> {
-        match value.to_edm() {
+        self.converted(name, value.to_edm())
+    }
+
+    /// Writes the outcome of a conversion; an absent value is left out.
+    ///
+    /// # Errors
+    /// As [`property`](Self::property).
+    pub fn converted(&mut self, name: &str, value: Result<Option<Edm<'_>>, ValueError>) -> Result<()> {
+        match value {
             Ok(None) => Ok(()),
             Ok(Some(value)) => self.value(name, &value),
-            Err(e) => Err(refused(name, &e)),
+            Err(e) => Err(refused(&self.whole(name), &e)),
         }
+    }
+
+    /// Writes the properties of a flattened field, `prefix` before their names.
+    ///
+    /// # Errors
+    /// As [`property`](Self::property).
+    pub fn group<G: PropertyGroup + ?Sized>(&mut self, prefix: &str, group: &G) -> Result<()> {
+        let outer = self.prefix.len();
+        self.prefix.push_str(prefix);
+        let written = group.write_group(self);
+        self.prefix.truncate(outer);
+        written
+    }
+
+    /// Writes an id that no other write has, by which a repeated write recognises its own work.
+    ///
+    /// # Errors
+    /// As [`property`](Self::property).
+    pub fn write_id(&mut self, name: &str) -> Result<()> {
+        let id = Guid::random();
+        self.write_id = Some(id);
+        self.value(name, &Edm::Guid(id))
+    }
+
+    fn whole<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        if self.prefix.is_empty() { Cow::Borrowed(name) } else { Cow::Owned(format!("{}{name}", self.prefix)) }
     }
 
     /// Writes a property whose EDM type is known at run time only.
@@ -71,6 +117,7 @@ impl<'a> PropertyWriter<'a> {
     /// # Errors
     /// As [`property`](Self::property).
     pub fn value(&mut self, name: &str, value: &Edm<'_>) -> Result<()> {
+        let name = &*self.whole(name);
         if let Some(fault) = property_name_fault(name) {
             return Err(Error::invalid_input(format!("property name {name:?}: {fault}")));
         }
@@ -108,8 +155,8 @@ impl<'a> PropertyWriter<'a> {
         Ok(())
     }
 
-    /// Checks what concerns the entity as a whole.
-    pub(crate) fn finish(self) -> Result<()> {
+    /// Checks what concerns the entity as a whole. Gives the write's id, if it has one.
+    pub(crate) fn finish(self) -> Result<Option<Guid>> {
         if self.count > MAX_PROPERTIES {
             return Err(Error::invalid_input(format!(
                 "the entity has {} properties, the limit is {MAX_PROPERTIES}",
@@ -122,7 +169,7 @@ impl<'a> PropertyWriter<'a> {
                 self.size
             )));
         }
-        Ok(())
+        Ok(self.write_id)
     }
 }
 

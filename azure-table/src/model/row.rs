@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 
 use crate::model::datetime::DateTime;
-use crate::model::edm::{EdmType, Token, WireValue};
-use crate::model::error::{Error, Result};
+use crate::model::edm::{Edm, EdmType, Token, WireValue};
+use crate::model::error::{Error, Result, ValueError};
 use crate::model::etag::ETag;
 use crate::model::key_shape::{KeyParts, KeyShape};
 use crate::model::property::ReadProperty;
@@ -72,6 +72,11 @@ impl<'a> Row<'a> {
         &self.properties
     }
 
+    /// The property of this name.
+    pub fn property(&self, name: &str) -> Option<&RowProperty<'a>> {
+        self.properties.iter().find(|property| property.name == name)
+    }
+
     /// The texts of the key fields.
     ///
     /// # Errors
@@ -111,7 +116,7 @@ impl<'a> RowProperty<'a> {
     pub fn value(&self) -> WireValue<'_> {
         let token = match &self.token {
             Token::Text(text) => Token::Text(Cow::Borrowed(text)),
-            Token::Number(digits) => Token::Number(digits),
+            Token::Number(digits) => Token::Number(Cow::Borrowed(digits)),
             Token::Boolean(value) => Token::Boolean(*value),
             Token::Null => Token::Null,
         };
@@ -121,12 +126,29 @@ impl<'a> RowProperty<'a> {
         }
     }
 
+    /// The value as one of this EDM type.
+    pub(crate) fn read_as(&self, edm_type: EdmType) -> Result<Edm<'_>> {
+        let WireValue { annotation, token } = self.value();
+        WireValue { annotation: annotation.or(Some(edm_type)), token }
+            .to_edm()
+            .map_err(|e| self.refused(&e))
+    }
+
+    fn refused(&self, error: &ValueError) -> Error {
+        Error::invalid_response(format!("property `{}`: {error}", self.name))
+    }
+
+    /// The value by a conversion of its own, for `#[table(with = …)]`.
+    pub(crate) fn convert<T>(&self, convert: impl FnOnce(WireValue<'_>) -> Result<T, ValueError>) -> Result<T> {
+        convert(self.value()).map_err(|e| self.refused(&e))
+    }
+
     /// The value as a `T`.
     ///
     /// # Errors
     /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — it is of another type; property, expected and found
     /// type are named.
     pub fn read<T: ReadProperty>(&self) -> Result<T> {
-        T::from_wire(self.value()).map_err(|e| Error::invalid_response(format!("property `{}`: {e}", self.name)))
+        self.convert(T::from_wire)
     }
 }

@@ -3,12 +3,13 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::model::datetime::DateTime;
-use crate::model::entity::{EntitySchema, MetadataLevel, ReadEntity, TableEntity, WritesEntity};
+use crate::model::entity::{MetadataLevel, ReadEntity, TableEntity, WritesEntity};
 use crate::model::error::{Error, Result};
 use crate::model::etag::{Condition, ETag};
-use crate::model::key_shape::KeyWriter;
+use crate::model::key_shape::{KeyShape, KeyWriter};
 use crate::model::property_writer::PropertyWriter;
 use crate::model::row::Row;
+use crate::model::schema::EntitySchema;
 
 /// An entity with its ETag and Timestamp.
 ///
@@ -42,6 +43,10 @@ impl<E: TableEntity> TableEntity for Versioned<E> {
     type PartitionFields = E::PartitionFields;
     type KeyFields = E::KeyFields;
     const SCHEMA: &'static EntitySchema = E::SCHEMA;
+
+    fn key_shape(&self) -> &'static KeyShape {
+        self.entity.key_shape()
+    }
 
     fn write_key(&self, key: &mut KeyWriter) -> Result<()> {
         self.entity.write_key(key)

@@ -44,7 +44,7 @@ impl Default for ExponentialRetry {
 
 impl ExponentialRetry {
     /// How long to wait before the next attempt; `None` to give up. `attempts` were made, `floor` is what the service
-    /// asks for.
+    /// asks for; more than the longest wait of this policy ends the call.
     pub(crate) fn wait(
         &self,
         attempts: u32,
@@ -60,7 +60,11 @@ impl ExponentialRetry {
             .saturating_mul(1 << attempts.saturating_sub(1).min(16))
             .min(self.most);
         let jittered = grown.mul_f64(0.8 + 0.4 * fastrand::f64());
-        Some(floor.map_or(jittered, |floor| jittered.max(floor)))
+        match floor {
+            // Who wants to wait that long says so: the caller is told instead.
+            Some(floor) if floor > self.most => None,
+            floor => Some(floor.map_or(jittered, |floor| jittered.max(floor))),
+        }
     }
 }
 
@@ -124,8 +128,10 @@ mod tests {
                 assert!((millis * 8 / 10..=millis * 12 / 10).contains(&waited), "{waited}");
             }
         }
-        let floor = Some(Duration::from_secs(7));
+        let floor = Some(Duration::from_millis(900));
         assert_eq!(RETRY.wait(1, Effect::Read, Failure::Status(429), floor), floor);
+        let day = Some(Duration::from_secs(86_400));
+        assert_eq!(RETRY.wait(1, Effect::Read, Failure::Status(503), day), None);
     }
 
     #[test]

@@ -47,14 +47,23 @@ pub(crate) struct Answer {
 pub(crate) struct CallStory {
     operation: &'static str,
     table: Option<String>,
+    entity: Option<(String, String)>,
     effect: Effect,
     attempts: u32,
+    /// How long the last answer asked to wait.
+    asked_wait: Option<Duration>,
 }
 
 impl CallStory {
     /// Completes an error that came of this call.
-    pub(crate) fn tell(&self, error: Error) -> Error {
+    pub(crate) fn tell(&self, mut error: Error) -> Error {
         let maybe = self.effect == Effect::Write && (error.may_have_applied() || leaves_open(&error));
+        if let Some((partition_key, row_key)) = &self.entity {
+            error = error.at_entity(partition_key, row_key);
+        }
+        if let Some(wait) = self.asked_wait.filter(|_| !error.has_message()) {
+            error = error.with_message(format!("it asks to wait {wait:?}"));
+        }
         error
             .in_operation(self.operation, self.table.as_deref())
             .after_attempts(self.attempts)
@@ -87,14 +96,17 @@ impl Pipeline {
         let Call {
             operation,
             table,
+            entity,
             effect,
             request,
         } = call;
         let mut story = CallStory {
             operation,
             table,
+            entity,
             effect,
             attempts: 0,
+            asked_wait: None,
         };
         let deadline = Deadline::new(options.timeout);
         // A deadline may end the call in a wait: whether some attempt before was sent is kept.
@@ -120,6 +132,7 @@ impl Pipeline {
                 }
                 None => (Failure::Transport(Reached::MaybeSent), None, Err(timed_out(limit))),
             };
+            story.asked_wait = floor;
             maybe_sent |= matches!(failure, Failure::Transport(Reached::MaybeSent | Reached::AnswerCut));
             let wait = self
                 .retry

@@ -9,7 +9,7 @@ use http::{Response, StatusCode};
 use serde::Deserialize;
 
 use crate::codec::xml;
-use crate::model::error::{Error, Result};
+use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::etag::ETag;
 
 /// How much of a strange answer is shown.
@@ -80,11 +80,30 @@ pub(crate) fn error_of(
     if text.is_empty() || header_code.is_some() {
         return answered;
     }
-    answered.with_message(format!(
+    // A proxy's 404 says nothing about a table or an entity.
+    let kind = if status == 404 { ErrorKind::InvalidResponse } else { answered.kind() };
+    answered.with_kind(kind).with_message(strange(content_type, text))
+}
+
+/// The body of an answer that should be a JSON object.
+pub(crate) fn json(response: &Response<Bytes>) -> Result<&[u8]> {
+    let body: &[u8] = response.body();
+    let text = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body).trim_ascii_start();
+    if text.starts_with(b"{") {
+        return Ok(body);
+    }
+    let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
+    Err(Error::invalid_response(strange(content_type, &String::from_utf8_lossy(text)))
+        .with_status(response.status().as_u16())
+        .with_request_id(request_id(response)))
+}
+
+fn strange(content_type: Option<&str>, text: &str) -> String {
+    format!(
         "this is no answer of a Table service (content type {}, begins with {:?}); is this its endpoint?",
         content_type.unwrap_or("none"),
         text.chars().take(EXCERPT).collect::<String>(),
-    ))
+    )
 }
 
 /// The index that a batch's message starts with, and the message without it and without the RequestId and Time lines
@@ -124,7 +143,6 @@ pub(crate) fn etag(response: &Response<Bytes>) -> Option<ETag> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::error::ErrorKind;
 
     fn storage(message: &str) -> Error {
         let body = serde_json::json!({"odata.error": {"code": "X", "message": {"lang": "en-US", "value": message}}});
@@ -147,7 +165,7 @@ mod tests {
     fn html_is_shown_as_what_it_is() {
         let html = b"<html><body>It works!</body></html>";
         let error = error_of(404, None, Some("text/html"), html, None);
-        assert_eq!(error.kind(), ErrorKind::NotFound);
+        assert_eq!(error.kind(), ErrorKind::InvalidResponse);
         assert!(
             error.to_string().contains("text/html") && error.to_string().contains("It works!"),
             "{error}"

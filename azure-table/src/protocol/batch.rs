@@ -77,9 +77,10 @@ struct RejectedInner {
 }
 
 impl Rejected {
-    fn new(rule: BatchRule, index: usize, why: String, operation: TableOperation) -> Self {
+    fn new(rule: BatchRule, table: &str, index: usize, why: String, operation: TableOperation) -> Self {
         let (partition_key, row_key) = operation.keys().unwrap_or_default();
         let error = Error::invalid_input(why)
+            .in_operation(OPERATION, Some(table))
             .at_entity(partition_key, row_key)
             .at_batch_index(Some(index));
         Self(Box::new(RejectedInner {
@@ -155,7 +156,7 @@ impl ChangeSet {
     /// Adds an operation if the service would take the batch with it.
     pub(crate) fn add(&mut self, operation: TableOperation) -> Result<(), Rejected> {
         let index = self.len();
-        let invalid = |error: Error| {
+        let invalid = |error: Error, operation: Option<TableOperation>| {
             let error = error
                 .in_operation(OPERATION, Some(&self.table))
                 .at_batch_index(Some(index));
@@ -163,15 +164,15 @@ impl ChangeSet {
                 rule: BatchRule::Valid,
                 index,
                 error,
-                operation: None,
+                operation,
             }))
         };
-        let operation = operation.check().map_err(invalid)?;
+        let operation = operation.check().map_err(|(error, operation)| invalid(error, operation))?;
         if index == MAX_BATCH_OPERATIONS {
             let why = format!("the batch is full: the limit is {MAX_BATCH_OPERATIONS} operations");
-            return Err(Rejected::new(BatchRule::Operations, index, why, operation));
+            return Err(Rejected::new(BatchRule::Operations, &self.table, index, why, operation));
         }
-        let parts = operation.parts(&self.table, self.endpoint.profile()).map_err(invalid)?;
+        let parts = operation.parts(&self.table, self.endpoint.profile()).map_err(|e| invalid(e, None))?;
         let (partition_key, row_key) = operation.keys().unwrap_or_default();
         if self
             .partition_key
@@ -182,18 +183,18 @@ impl ChangeSet {
                 "all operations of a batch have one PartitionKey, this batch has {:?}",
                 self.partition_key.as_deref().unwrap_or_default()
             );
-            return Err(Rejected::new(BatchRule::OnePartition, index, why, operation));
+            return Err(Rejected::new(BatchRule::OnePartition, &self.table, index, why, operation));
         }
         if self.row_keys.contains(row_key) {
             let why = "the batch has an operation on this entity already".to_owned();
-            return Err(Rejected::new(BatchRule::EachRowOnce, index, why, operation));
+            return Err(Rejected::new(BatchRule::EachRowOnce, &self.table, index, why, operation));
         }
-        let bytes = self.bytes_of(&parts).map_err(invalid)?;
+        let bytes = self.bytes_of(&parts).map_err(|e| invalid(e, None))?;
         let limit = max_bytes(self.endpoint.profile());
         let total = self.framing() + self.bytes + bytes;
         if total > limit {
             let why = format!("the batch would have {total} bytes, the limit is {limit}");
-            return Err(Rejected::new(BatchRule::Bytes, index, why, operation));
+            return Err(Rejected::new(BatchRule::Bytes, &self.table, index, why, operation));
         }
         self.partition_key.get_or_insert_with(|| partition_key.to_owned());
         self.row_keys.insert(row_key.to_owned());
@@ -241,6 +242,7 @@ impl ChangeSet {
         Ok(Call {
             operation: OPERATION,
             table: Some(self.table.clone()),
+            entity: None,
             effect: Effect::Write,
             request,
         })

@@ -1,7 +1,5 @@
 //! Where an account's tables are.
 
-use std::fmt;
-
 use http::uri::{Authority, Scheme, Uri};
 
 use crate::model::error::{Error, Result};
@@ -10,6 +8,9 @@ use crate::model::error::{Error, Result};
 pub(crate) const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
 /// Where an emulator's Table service listens by default.
 const DEVELOPMENT_ENDPOINT: &str = "http://127.0.0.1:10002/devstoreaccount1";
+
+/// The longest URL that can be sent at all, in bytes. The service's own limit is lower and not documented.
+const MAX_URL: usize = u16::MAX as usize - 1;
 
 /// An account's base address, such as `https://contoso.table.core.windows.net`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,30 +38,32 @@ impl Profile {
 }
 
 impl Endpoint {
-    /// From an absolute `http` or `https` URL. `account` is needed where the URL does not show it.
+    /// From an absolute `http` or `https` URL. `account` is needed where the URL does not show it. What is wrong is
+    /// never shown: what was pasted here may hold a key or a signature.
     pub(crate) fn parse(url: &str, account: Option<&str>) -> Result<Self> {
-        let refuse = |why: &dyn fmt::Display| Error::invalid_input(format!("table endpoint {url:?}: {why}"));
-        let uri: Uri = url.parse().map_err(|e: http::uri::InvalidUri| refuse(&e))?;
+        let refuse = |why: &str| Error::invalid_input(format!("table endpoint: {why}"));
+        if url.contains('?') {
+            return Err(refuse("it must not have a query"));
+        }
+        if url.contains('@') {
+            return Err(refuse("it must not have a user name"));
+        }
+        let absolute = "it is not an absolute URL such as https://contoso.table.core.windows.net";
+        let uri: Uri = url.parse().map_err(|_| refuse(absolute))?;
         let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
-            return Err(refuse(
-                &"it is not an absolute URL such as https://contoso.table.core.windows.net",
-            ));
+            return Err(refuse(absolute));
         };
         if ![Scheme::HTTP, Scheme::HTTPS].contains(scheme) {
-            return Err(refuse(&"the scheme must be http or https"));
-        }
-        if uri.query().is_some() {
-            // Not shown: a pasted SAS URL holds its signature there.
-            return Err(Error::invalid_input("table endpoint: it must not have a query"));
-        }
-        if authority.as_str().contains('@') {
-            return Err(Error::invalid_input("table endpoint: it must not have a user name"));
+            return Err(refuse("the scheme must be http or https"));
         }
         let prefix = uri.path().trim_end_matches('/');
         let account = match account {
             Some(account) => account.to_owned(),
-            None => account_of(authority, prefix).ok_or_else(|| refuse(&"it shows no account name"))?,
+            None => account_of(authority, prefix).ok_or_else(|| refuse("it shows no account name"))?,
         };
+        if account.is_empty() || !account.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+            return Err(refuse("the account name must have letters, digits and hyphens only"));
+        }
         let profile = if is_cosmos(authority.host()) {
             Profile::Cosmos
         } else {
@@ -90,7 +93,12 @@ impl Endpoint {
     pub(crate) fn uri(&self, path: &str) -> Result<Uri> {
         let uri = format!("{}/{path}", self.base);
         uri.parse().map_err(|e: http::uri::InvalidUri| {
-            Error::invalid_input(format!("the request's URL of {} characters cannot be used", uri.len())).with_source(e)
+            let length = uri.len();
+            let why = match length > MAX_URL {
+                true => format!("the request's URL has {length} characters, the limit is {MAX_URL}: its filter is too long"),
+                false => "the request's URL cannot be used".to_owned(),
+            };
+            Error::invalid_input(why).with_source(e)
         })
     }
 
@@ -155,6 +163,7 @@ mod tests {
     fn what_is_no_endpoint_is_refused() {
         for (url, why) in [
             ("contoso", "absolute"),
+            ("https://a_b.table.core.windows.net", "account name must"),
             ("ftp://contoso.table.core.windows.net", "http or https"),
             ("https://example.com", "no account name"),
             ("", "table endpoint"),
@@ -164,11 +173,16 @@ mod tests {
                 "{url}"
             );
         }
-        for (url, secret) in [
-            ("https://a.table.core.windows.net/?sig=SECRET", "SECRET"),
-            ("https://u:SECRET@h/x", "SECRET"),
+        for url in [
+            "https://a.table.core.windows.net/?sig=SECRET",
+            "https://a.table.core.windows.net/?sv=2019 02&sig=SECRET",
+            "a.table.core.windows.net/?sig=SECRET",
+            "https://u:SECRET@h/x",
+            "ftp://u:SECRET@h/",
+            "https://a.table.core.windows.net AccountKey=SECRET==",
+            "http://127.0.0.1/SECRET\u{7f}",
         ] {
-            assert!(!Endpoint::parse(url, None).unwrap_err().to_string().contains(secret));
+            assert!(!Endpoint::parse(url, None).unwrap_err().to_string().contains("SECRET"), "{url}");
         }
     }
 }

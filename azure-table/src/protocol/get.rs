@@ -7,8 +7,9 @@ use http::{Method, Response, StatusCode};
 
 use crate::codec::json::read;
 use crate::codec::url;
-use crate::model::entity::{MetadataLevel, ReadEntity};
+use crate::model::entity::MetadataLevel;
 use crate::model::error::Result;
+use crate::model::row::Row;
 use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::{Call, Effect, odata};
@@ -20,24 +21,28 @@ pub(crate) fn call(
     endpoint: &Endpoint,
     table: &str,
     (partition_key, row_key): (&str, &str),
-    select: Option<&[&str]>,
+    select: Option<&str>,
     metadata: MetadataLevel,
 ) -> Result<Call> {
     let mut query = url::Query::default();
     if let Some(select) = select {
-        query.pair("$select", &select.join(","));
+        query.pair("$select", select);
     }
     let path = url::entity(table, partition_key, row_key) + query.as_str();
     Ok(Call {
         operation: OPERATION,
         table: Some(table.to_owned()),
+        entity: Some((partition_key.to_owned(), row_key.to_owned())),
         effect: Effect::Read,
         request: odata(endpoint, Method::GET, &path, metadata.accept())?,
     })
 }
 
 /// The entity, or `None` if there is none. A table that does not exist is an error.
-pub(crate) fn answer<P: ReadEntity>(response: Response<Bytes>) -> Result<Option<P>> {
+pub(crate) fn answer<P>(
+    response: Response<Bytes>,
+    read: impl FnOnce(&Row<'_>) -> Result<P>,
+) -> Result<Option<P>> {
     if response.status() == StatusCode::NOT_FOUND {
         let error = answer::error(&response);
         return match error.code() {
@@ -47,7 +52,8 @@ pub(crate) fn answer<P: ReadEntity>(response: Response<Bytes>) -> Result<Option<
     }
     let response = answer::expect(response, &[StatusCode::OK])?;
     let etag = answer::etag(&response);
-    let read = read::entity(response.body(), etag.as_ref().map(|e| e.as_str()), P::read);
-    read.map(Some)
+    let entity = read::entity(answer::json(&response)?, etag.as_ref().map(|e| e.as_str()), read);
+    entity
+        .map(Some)
         .map_err(|e| e.with_request_id(answer::request_id(&response)))
 }

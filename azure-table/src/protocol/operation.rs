@@ -4,6 +4,7 @@
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge Entity",
 //! "Delete Entity".
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use bytes::Bytes;
@@ -12,10 +13,12 @@ use http::{Method, Response, StatusCode};
 
 use crate::codec::json::write;
 use crate::codec::url;
+use crate::filter::assignment::Assignment;
 use crate::model::entity::{MetadataLevel, TableEntity};
 use crate::model::entity_key::{IntoKey, key_texts};
 use crate::model::error::{Error, Result};
 use crate::model::etag::{Condition, ETag};
+use crate::model::guid::Guid;
 use crate::protocol::answer;
 use crate::protocol::endpoint::{Endpoint, Profile};
 use crate::protocol::request::{Call, Effect, PREFER, X_HTTP_METHOD, header_value, odata, set_json};
@@ -45,6 +48,8 @@ struct Encoded {
     partition_key: String,
     row_key: String,
     body: Bytes,
+    /// What the entity's `write_id` field was given.
+    write_id: Option<Guid>,
 }
 
 /// The kinds of writes.
@@ -110,13 +115,37 @@ impl TableOperation {
         Self::with_body(OperationKind::InsertOrMerge, entity)
     }
 
-    /// Removes an entity; demands the version that `key` holds, if it holds one.
+    /// Writes the named columns into the stored entity and leaves all others as they are; it must exist, in the version
+    /// that `key` holds, if it holds one. The last of two values for one column counts.
+    ///
+    /// There is no way to remove a property so: see [`Assignment`].
+    pub fn patch<E>(key: impl IntoKey<E>, columns: impl IntoIterator<Item = Assignment<E>>) -> Self {
+        let condition = key.condition();
+        let encoded = key.into_key().and_then(|key| {
+            let (partition_key, row_key) = (key.partition_key().to_owned(), key.row_key().to_owned());
+            let mut values = BTreeMap::new();
+            for column in columns {
+                let (name, value) = column.into_property().map_err(|e| e.at_entity(&partition_key, &row_key))?;
+                values.insert(name, value);
+            }
+            let (body, write_id) = write::properties(&partition_key, &row_key, |writer| {
+                values.iter().try_for_each(|(name, value)| writer.value(name, value))
+            })
+            .map_err(|e| e.at_entity(&partition_key, &row_key))?;
+            Ok(Encoded { partition_key, row_key, body, write_id })
+        });
+        Self { kind: OperationKind::Merge, encoded, condition }
+    }
+
+    /// Removes an entity; demands the version that `key` holds, if it holds one. A tuple does not say of which entity
+    /// type it is the key, so the type is named: `TableOperation::delete::<Blog>(("Channel9", posted))`.
     pub fn delete<E>(key: impl IntoKey<E>) -> Self {
         let condition = key.condition();
         let encoded = key.into_key().map(|key| Encoded {
             partition_key: key.partition_key().to_owned(),
             row_key: key.row_key().to_owned(),
             body: Bytes::new(),
+            write_id: None,
         });
         Self {
             kind: OperationKind::Delete,
@@ -127,12 +156,13 @@ impl TableOperation {
 
     fn with_body<E: TableEntity + ?Sized>(kind: OperationKind, entity: &E) -> Self {
         let encoded = key_texts(entity).and_then(|(partition_key, row_key)| {
-            let body =
+            let (body, write_id) =
                 write::entity(entity, &partition_key, &row_key).map_err(|e| e.at_entity(&partition_key, &row_key))?;
             Ok(Encoded {
                 partition_key,
                 row_key,
                 body,
+                write_id,
             })
         });
         Self {
@@ -165,18 +195,23 @@ impl TableOperation {
         Some((&encoded.partition_key, &encoded.row_key))
     }
 
-    /// Splits off the error of an operation that cannot be sent.
-    pub(crate) fn check(self) -> Result<Self> {
-        if self.kind.is_conditional() && self.condition == Condition::Unread {
-            let (partition_key, row_key) = self.keys().unwrap_or_default();
-            return Err(Error::invalid_input(
-                "the entity's etag field is empty: read the entity first, or say `.unconditionally()`",
-            )
-            .at_entity(partition_key, row_key)
-            .in_operation(self.kind.name(), None));
-        }
+    /// The id that this write gave the entity's `write_id` field, if it has one: no other write has the same.
+    pub fn write_id(&self) -> Option<Guid> {
+        self.encoded.as_ref().ok()?.write_id
+    }
+
+    /// Splits off what cannot be sent: the error, and the operation if it was encoded, so that it can be put right.
+    pub(crate) fn check(self) -> Result<Self, (Error, Option<Self>)> {
+        let kind = self.kind;
         match self.encoded {
-            Err(e) => Err(e.in_operation(self.kind.name(), None)),
+            Err(e) => Err((e.in_operation(kind.name(), None), None)),
+            Ok(encoded) if kind.is_conditional() && self.condition == Condition::Unread => {
+                let why = "the entity's etag field is empty: read the entity first, or say `.unconditionally()`";
+                let error = Error::invalid_input(why)
+                    .at_entity(&encoded.partition_key, &encoded.row_key)
+                    .in_operation(kind.name(), None);
+                Err((error, Some(Self { encoded: Ok(encoded), ..self })))
+            }
             encoded => Ok(Self { encoded, ..self }),
         }
     }
@@ -225,6 +260,7 @@ impl TableOperation {
         Ok(Call {
             operation: self.kind.name(),
             table: Some(table.to_owned()),
+            entity: self.keys().map(|(pk, rk)| (pk.to_owned(), rk.to_owned())),
             effect: Effect::Write,
             request,
         })

@@ -7,8 +7,9 @@ use http::{Method, Response, StatusCode};
 
 use crate::codec::json::read;
 use crate::codec::url;
-use crate::model::entity::{MetadataLevel, ReadEntity};
+use crate::model::entity::MetadataLevel;
 use crate::model::error::Result;
+use crate::model::row::Row;
 use crate::protocol::answer;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::endpoint::Endpoint;
@@ -26,7 +27,7 @@ pub(crate) const MAX_PAGE_SIZE: u32 = 1_000;
 pub(crate) struct QueryRequest {
     pub(crate) table: String,
     pub(crate) filter: Option<String>,
-    pub(crate) select: Option<&'static [&'static str]>,
+    pub(crate) select: Option<String>,
     /// The most rows of a page; `None` leaves it to the service.
     pub(crate) top: Option<u32>,
     pub(crate) metadata: MetadataLevel,
@@ -47,8 +48,8 @@ impl QueryRequest {
         if let Some(filter) = &self.filter {
             query.pair("$filter", filter);
         }
-        if let Some(select) = self.select {
-            query.pair("$select", &select.join(","));
+        if let Some(select) = &self.select {
+            query.pair("$select", select);
         }
         if let Some(top) = self.top {
             query.pair("$top", &top.to_string());
@@ -68,6 +69,7 @@ impl QueryRequest {
         Ok(Call {
             operation: OPERATION,
             table: Some(self.table.clone()),
+            entity: None,
             effect: Effect::Read,
             request: odata(endpoint, Method::GET, &path, self.metadata.accept())?,
         })
@@ -75,12 +77,15 @@ impl QueryRequest {
 }
 
 /// The rows of a page and where the next one begins.
-pub(crate) fn answer<P: ReadEntity>(response: Response<Bytes>) -> Result<PageAnswer<P>> {
+pub(crate) fn answer<P>(
+    response: Response<Bytes>,
+    read_row: impl Fn(&Row<'_>) -> Result<P>,
+) -> Result<PageAnswer<P>> {
     let response = answer::expect(response, &[StatusCode::OK])?;
     let request_id = answer::request_id(&response);
     let mut rows = Vec::new();
-    let read = read::page(response.body(), |row| {
-        rows.push(P::read(row)?);
+    let read = read::page(answer::json(&response)?, |row| {
+        rows.push(read_row(row)?);
         Ok(())
     });
     read.map_err(|e| e.with_request_id(request_id.clone()))?;

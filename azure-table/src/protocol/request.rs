@@ -26,6 +26,8 @@ pub(crate) const JSON: &str = "application/json";
 pub(crate) struct Call {
     pub(crate) operation: &'static str,
     pub(crate) table: Option<String>,
+    /// PartitionKey and RowKey, where the request is about one entity.
+    pub(crate) entity: Option<(String, String)>,
     pub(crate) effect: Effect,
     pub(crate) request: Request<Bytes>,
 }
@@ -71,11 +73,9 @@ pub(crate) fn set_json(request: &mut Request<Bytes>, body: Bytes) {
     *request.body_mut() = body;
 }
 
-/// A header value made of text from outside.
+/// A header value made of text from outside. What cannot be one is not shown: it may be a secret.
 pub(crate) fn header_value(what: &str, text: &str) -> Result<HeaderValue> {
     HeaderValue::from_str(text).map_err(|_| {
-        Error::invalid_input(format!(
-            "{what} {text:?}: it has characters that no HTTP header can have"
-        ))
+        Error::invalid_input(format!("{what} has characters that no HTTP header can have"))
     })
 }

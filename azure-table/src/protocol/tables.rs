@@ -37,6 +37,7 @@ pub(crate) fn create(endpoint: &Endpoint, table: &str) -> Result<Call> {
     Ok(Call {
         operation: "create table",
         table: Some(table.to_owned()),
+        entity: None,
         effect: Effect::Write,
         request,
     })
@@ -67,6 +68,7 @@ pub(crate) fn delete(endpoint: &Endpoint, table: &str) -> Result<Call> {
     Ok(Call {
         operation: "delete table",
         table: Some(table.to_owned()),
+        entity: None,
         effect: Effect::Write,
         request,
     })
@@ -88,6 +90,7 @@ pub(crate) fn list(endpoint: &Endpoint, from: Option<&str>) -> Result<Call> {
     Ok(Call {
         operation: "list tables",
         table: None,
+        entity: None,
         effect: Effect::Read,
         request,
     })
@@ -107,7 +110,7 @@ struct TableEntry {
 /// Table names, and the position of the next page.
 pub(crate) fn listed(response: Response<Bytes>) -> Result<(Vec<String>, Option<String>)> {
     let response = answer::expect(response, &[StatusCode::OK])?;
-    let list: TableList = serde_json::from_slice(response.body()).map_err(|e| {
+    let list: TableList = serde_json::from_slice(answer::json(&response)?).map_err(|e| {
         Error::invalid_response("the answer is not a list of tables in JSON")
             .with_source(e)
             .with_request_id(answer::request_id(&response))

@@ -1,13 +1,14 @@
 //! Read one entity by its key.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Response;
 
 use crate::client::ops::operation::{Operation, Spec, operation};
-use crate::model::entity::ReadEntity;
+use crate::client::shape::Shape;
+use crate::filter::select::Columns;
+use crate::model::entity::{Projection, ReadEntity};
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
@@ -19,19 +20,16 @@ use crate::protocol::request::Call;
 
 /// Reads one entity of type `E` as a `P`. See [`TableClient::get`](crate::TableClient::get).
 #[must_use = "nothing is sent until it is awaited"]
-pub struct GetEntity<E, P = E>
-where
-    P: ReadEntity,
-{
+pub struct GetEntity<E, P = E> {
     operation: Operation<GetSpec<E, P>>,
 }
-operation!(GetEntity[E, P: ReadEntity], Option<P>);
+operation!(GetEntity[E, P], Option<P>);
 
 struct GetSpec<E, P> {
     table: TableName,
     /// Taken when the request is made.
     key: Option<Result<Key<E>>>,
-    shape: PhantomData<fn() -> P>,
+    shape: Shape<P>,
 }
 
 impl<E, P: ReadEntity> GetEntity<E, P> {
@@ -39,7 +37,7 @@ impl<E, P: ReadEntity> GetEntity<E, P> {
         let spec = GetSpec {
             table: table.clone(),
             key: Some(key),
-            shape: PhantomData,
+            shape: Shape::of_type(),
         };
         Self {
             operation: Operation::new(pipeline, spec),
@@ -48,16 +46,35 @@ impl<E, P: ReadEntity> GetEntity<E, P> {
 
     /// Reads the entity with its ETag and Timestamp: the form from which it is changed and written back.
     pub fn versioned(self) -> GetEntity<E, Versioned<P>> {
+        self.shaped(Shape::of_type())
+    }
+}
+
+impl<E, P> GetEntity<E, P> {
+    /// Reads only the columns that the projection has.
+    pub fn project<Q: Projection<E>>(self) -> GetEntity<E, Q> {
+        self.shaped(Shape::of_type())
+    }
+
+    /// Reads only these columns, as a tuple of their values.
+    pub fn select<C: Columns<E>>(self, columns: C) -> GetEntity<E, C::Values>
+    where
+        C::Values: 'static,
+    {
+        self.shaped(Shape::of_columns(columns))
+    }
+
+    fn shaped<Q>(self, shape: Shape<Q>) -> GetEntity<E, Q> {
         let operation = self.operation.map_spec(|spec| GetSpec {
             table: spec.table,
             key: spec.key,
-            shape: PhantomData,
+            shape,
         });
         GetEntity { operation }
     }
 }
 
-impl<E, P: ReadEntity> Spec for GetSpec<E, P> {
+impl<E, P> Spec for GetSpec<E, P> {
     type Output = Option<P>;
 
     fn subject(&self) -> (&'static str, Option<&str>) {
@@ -73,12 +90,12 @@ impl<E, P: ReadEntity> Spec for GetSpec<E, P> {
             endpoint,
             self.table.as_str(),
             (key.partition_key(), key.row_key()),
-            P::SELECT,
-            P::METADATA,
+            self.shape.select.as_deref(),
+            self.shape.metadata,
         )
     }
 
     fn answer(&mut self, response: Response<Bytes>) -> Result<Option<P>> {
-        get::answer(response)
+        get::answer(response, |row| self.shape.read(row))
     }
 }

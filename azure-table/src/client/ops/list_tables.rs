@@ -3,10 +3,10 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use crate::client::ops::operation::start;
+use crate::client::ops::operation::{ended, start};
 use crate::model::error::Result;
 use crate::pipeline::run::{CallOptions, Pipeline};
 use crate::pipeline::transport::BoxFuture;
@@ -18,7 +18,13 @@ use crate::protocol::tables;
 pub struct ListTables {
     pipeline: Arc<Pipeline>,
     options: CallOptions,
-    running: Option<BoxFuture<'static, Result<Vec<String>>>>,
+    state: State,
+}
+
+enum State {
+    Idle,
+    Running(BoxFuture<'static, Result<Vec<String>>>),
+    Done,
 }
 
 impl ListTables {
@@ -26,7 +32,7 @@ impl ListTables {
         Self {
             pipeline: Arc::clone(pipeline),
             options: CallOptions::default(),
-            running: None,
+            state: State::Idle,
         }
     }
 
@@ -57,10 +63,19 @@ impl Future for ListTables {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        let running = this
-            .running
-            .get_or_insert_with(|| Box::pin(all_pages(Arc::clone(&this.pipeline), this.options)));
-        running.as_mut().poll(cx)
+        loop {
+            match &mut this.state {
+                State::Idle => {
+                    this.state = State::Running(Box::pin(all_pages(Arc::clone(&this.pipeline), this.options)));
+                }
+                State::Running(running) => {
+                    let names = ready!(running.as_mut().poll(cx));
+                    this.state = State::Done;
+                    return Poll::Ready(names);
+                }
+                State::Done => return Poll::Ready(Err(ended())),
+            }
+        }
     }
 }
 

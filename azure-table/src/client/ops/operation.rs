@@ -84,8 +84,7 @@ impl<S: Spec> Operation<S> {
                         return Poll::Pending;
                     }
                 },
-                // Polled after its end: there is nothing more to give.
-                State::Done => return Poll::Pending,
+                State::Done => return Poll::Ready(Err(self.refused(ended()))),
             }
         }
     }
@@ -94,6 +93,11 @@ impl<S: Spec> Operation<S> {
         let (operation, table) = self.spec.subject();
         error.in_operation(operation, table)
     }
+}
+
+/// For a builder that is polled after its end, as in a loop around `select!`: an error, where hanging would be silent.
+pub(crate) fn ended() -> Error {
+    Error::invalid_input("the call has ended before: make a new one")
 }
 
 /// The call as a future that owns all it needs.

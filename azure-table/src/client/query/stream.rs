@@ -14,8 +14,9 @@ use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
 use crate::client::ops::operation::start;
-use crate::model::entity::ReadEntity;
+use crate::client::shape::Shape;
 use crate::model::error::{Error, Result};
+use crate::model::name::TableName;
 use crate::pipeline::run::{Answer, CallOptions, Pipeline};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::continuation::Continuation;
@@ -60,7 +61,7 @@ pub struct PageStream<P> {
     state: State,
     /// How many rows are still wanted.
     remaining: Option<usize>,
-    shape: std::marker::PhantomData<fn() -> P>,
+    shape: Shape<P>,
 }
 
 enum State {
@@ -72,16 +73,18 @@ enum State {
     Done,
 }
 
-impl<P: ReadEntity> PageStream<P> {
+impl<P> PageStream<P> {
     pub(crate) fn new(
         pipeline: Arc<Pipeline>,
         options: CallOptions,
+        table: &TableName,
         request: Result<QueryRequest>,
         from: Option<Continuation>,
         limit: Option<usize>,
+        shape: Shape<P>,
     ) -> Self {
         let state = match request {
-            Err(e) => State::Refused(e.in_operation(query::OPERATION, None)),
+            Err(e) => State::Refused(e.in_operation(query::OPERATION, Some(table.as_str()))),
             Ok(_) if limit == Some(0) => State::Done,
             Ok(request) => State::Ready(request, from),
         };
@@ -90,7 +93,7 @@ impl<P: ReadEntity> PageStream<P> {
             options,
             state,
             remaining: limit,
-            shape: std::marker::PhantomData,
+            shape,
         }
     }
 
@@ -128,7 +131,7 @@ impl<P: ReadEntity> PageStream<P> {
 
     /// Decodes a page and moves on to its continuation.
     fn take_page(&mut self, request: QueryRequest, answer: Answer) -> Result<Page<P>> {
-        let page = query::answer::<P>(answer.response).map_err(|e| answer.call.tell(e))?;
+        let page = query::answer(answer.response, |row| self.shape.read(row)).map_err(|e| answer.call.tell(e))?;
         let mut page = Page {
             items: page.rows,
             continuation: page.continuation,
@@ -150,7 +153,7 @@ impl<P: ReadEntity> PageStream<P> {
     }
 }
 
-impl<P: ReadEntity> Stream for PageStream<P> {
+impl<P> Stream for PageStream<P> {
     type Item = Result<Page<P>>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -158,7 +161,7 @@ impl<P: ReadEntity> Stream for PageStream<P> {
     }
 }
 
-impl<P: ReadEntity> FusedStream for PageStream<P> {
+impl<P> FusedStream for PageStream<P> {
     fn is_terminated(&self) -> bool {
         matches!(self.state, State::Done)
     }
@@ -182,7 +185,7 @@ pub struct EntityStream<P> {
 /// No row is ever pinned: rows are moved out.
 impl<P> Unpin for EntityStream<P> {}
 
-impl<P: ReadEntity> EntityStream<P> {
+impl<P> EntityStream<P> {
     pub(crate) fn new(pages: PageStream<P>) -> Self {
         Self {
             pages,
@@ -212,7 +215,7 @@ impl<P: ReadEntity> EntityStream<P> {
     }
 }
 
-impl<P: ReadEntity> Stream for EntityStream<P> {
+impl<P> Stream for EntityStream<P> {
     type Item = Result<P>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -220,7 +223,7 @@ impl<P: ReadEntity> Stream for EntityStream<P> {
     }
 }
 
-impl<P: ReadEntity> FusedStream for EntityStream<P> {
+impl<P> FusedStream for EntityStream<P> {
     fn is_terminated(&self) -> bool {
         self.rows.as_slice().is_empty() && self.pages.is_terminated()
     }

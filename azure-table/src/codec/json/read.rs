@@ -77,18 +77,13 @@ fn fill<'a>(reader: &mut Reader<'a>, row: &mut Row<'a>) -> std::result::Result<(
             _ if name.starts_with("odata.") => reader.skip()?,
             _ if name.ends_with(TYPE_ANNOTATION) => {
                 let edm_type = annotation(reader)?;
-                let name = cut(name, TYPE_ANNOTATION.len());
-                match row.properties.iter_mut().rfind(|p| p.name == name) {
-                    Some(property) => property.annotation = Some(edm_type),
-                    None => pending.push((name, edm_type)),
-                }
+                pending.push((cut(name, TYPE_ANNOTATION.len()), edm_type));
             }
             // A property's name has no `@`: this is an annotation of a kind that says nothing to us.
             _ if name.contains('@') => reader.skip()?,
             _ => {
                 let token = reader.scalar()?;
-                let annotated = pending.iter().position(|(pending, _)| *pending == name);
-                let annotation = annotated.map(|at| pending.swap_remove(at).1);
+                let annotation = pending.pop_if(|(annotated, _)| *annotated == name).map(|(_, edm_type)| edm_type);
                 if token != Token::Null {
                     row.properties.push(RowProperty {
                         name,
@@ -97,6 +92,12 @@ fn fill<'a>(reader: &mut Reader<'a>, row: &mut Row<'a>) -> std::result::Result<(
                     });
                 }
             }
+        }
+    }
+    // Annotations that stand elsewhere; one for a null or for Timestamp has no property.
+    for (name, edm_type) in pending {
+        if let Some(property) = row.properties.iter_mut().find(|property| property.name == name) {
+            property.annotation = Some(edm_type);
         }
     }
     Ok(())

@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn scalar(&mut self) -> Result<Token<'a>> {
         match self.peek() {
             Some(b'"') => self.string().map(Token::Text),
-            Some(b'-' | b'0'..=b'9') => self.number().map(Token::Number),
+            Some(b'-' | b'0'..=b'9') => self.number().map(|digits| Token::Number(Cow::Borrowed(digits))),
             Some(b't') => self.word("true").map(|()| Token::Boolean(true)),
             Some(b'f') => self.word("false").map(|()| Token::Boolean(false)),
             Some(b'n') => self.word("null").map(|()| Token::Null),

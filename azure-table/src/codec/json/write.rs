@@ -2,13 +2,12 @@
 
 use std::io::Write as _;
 
-use base64::Engine as _;
 use bytes::Bytes;
 
-use crate::codec::text::double_text;
-use crate::model::edm::Edm;
+use crate::model::edm::{Edm, base64_text, double_text};
 use crate::model::entity::TableEntity;
 use crate::model::error::{Error, Result};
+use crate::model::guid::Guid;
 use crate::model::property_writer::{PropertySink, PropertyWriter};
 
 /// The largest request body, in bytes (4 MiB).
@@ -16,14 +15,27 @@ use crate::model::property_writer::{PropertySink, PropertyWriter};
 /// Source: REST "Performing entity group transactions" and common error code `RequestBodyTooLarge`.
 pub(crate) const MAX_BODY_BYTES: usize = 4 << 20;
 
-/// The body of an insert, replace or merge: the keys, then the properties.
-pub(crate) fn entity<E: TableEntity + ?Sized>(entity: &E, partition_key: &str, row_key: &str) -> Result<Bytes> {
+/// The body of an insert, replace or merge: the keys, then the properties; and the write's id, if it has one.
+pub(crate) fn entity<E: TableEntity + ?Sized>(
+    entity: &E,
+    partition_key: &str,
+    row_key: &str,
+) -> Result<(Bytes, Option<Guid>)> {
+    properties(partition_key, row_key, |writer| entity.write_properties(writer))
+}
+
+/// The same for properties from elsewhere.
+pub(crate) fn properties(
+    partition_key: &str,
+    row_key: &str,
+    write: impl FnOnce(&mut PropertyWriter<'_>) -> Result<()>,
+) -> Result<(Bytes, Option<Guid>)> {
     let mut object = Object::new();
     object.text("PartitionKey", partition_key);
     object.text("RowKey", row_key);
-    let mut properties = PropertyWriter::new(&mut object, partition_key, row_key);
-    entity.write_properties(&mut properties)?;
-    properties.finish()?;
+    let mut writer = PropertyWriter::new(&mut object, partition_key, row_key);
+    write(&mut writer)?;
+    let write_id = writer.finish()?;
     let body = object.finish();
     if body.len() > MAX_BODY_BYTES {
         return Err(Error::invalid_input(format!(
@@ -31,7 +43,7 @@ pub(crate) fn entity<E: TableEntity + ?Sized>(entity: &E, partition_key: &str, r
             body.len()
         )));
     }
-    Ok(body)
+    Ok((body, write_id))
 }
 
 /// A JSON object under construction.
@@ -95,7 +107,7 @@ impl Object {
             Edm::DateTime(value) => write!(bytes, "\"{value}\""),
             Edm::Guid(value) => write!(bytes, "\"{value}\""),
             Edm::Binary(value) => {
-                write!(bytes, "\"{}\"", base64::engine::general_purpose::STANDARD.encode(value))
+                write!(bytes, "\"{}\"", base64_text(value))
             }
         };
     }
@@ -146,7 +158,7 @@ mod tests {
     use crate::model::edm::EdmValue;
 
     fn body(entity: &DynamicEntity) -> Result<String> {
-        let bytes = super::entity(entity, &entity.partition_key, &entity.row_key)?;
+        let (bytes, _) = super::entity(entity, &entity.partition_key, &entity.row_key)?;
         Ok(String::from_utf8(bytes.to_vec()).unwrap())
     }
 

@@ -1,0 +1,70 @@
+//! What a read gives: an entity, a projection, a tuple of columns, whatever a closure makes of a row.
+//!
+//! Owns the one value that says what to ask for and how to read it, so that builders and streams never branch on it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::filter::select::Columns;
+use crate::model::entity::{MetadataLevel, ReadEntity};
+use crate::model::error::Result;
+use crate::model::row::Row;
+
+/// How rows become a `P`.
+pub(crate) struct Shape<P> {
+    /// The `$select`; `None` asks for whole entities.
+    pub(crate) select: Option<String>,
+    pub(crate) metadata: MetadataLevel,
+    reader: Reader<P>,
+}
+
+enum Reader<P> {
+    /// By the type alone.
+    Typed(fn(&Row<'_>) -> Result<P>),
+    /// By a value, such as a tuple of columns.
+    Valued(Arc<dyn Fn(&Row<'_>) -> Result<P> + Send + Sync>),
+}
+
+impl<P> Shape<P> {
+    /// The shape of a type.
+    pub(crate) fn of_type() -> Self
+    where
+        P: ReadEntity,
+    {
+        Self { select: P::SELECT.map(|names| names.join(",")), metadata: P::METADATA, reader: Reader::Typed(P::read) }
+    }
+
+    /// The shape of a tuple of columns.
+    pub(crate) fn of_columns<E, C: Columns<E, Values = P>>(columns: C) -> Self
+    where
+        P: 'static,
+    {
+        let names = columns.names();
+        let select = Some(names.join(","));
+        let reader = Reader::Valued(Arc::new(move |row: &Row<'_>| columns.read_all(&names, row)));
+        Self { select, metadata: MetadataLevel::None, reader }
+    }
+
+    pub(crate) fn read(&self, row: &Row<'_>) -> Result<P> {
+        match &self.reader {
+            Reader::Typed(read) => read(row),
+            Reader::Valued(read) => read(row),
+        }
+    }
+}
+
+impl<P> Clone for Shape<P> {
+    fn clone(&self) -> Self {
+        let reader = match &self.reader {
+            Reader::Typed(read) => Reader::Typed(*read),
+            Reader::Valued(read) => Reader::Valued(Arc::clone(read)),
+        };
+        Self { select: self.select.clone(), metadata: self.metadata, reader }
+    }
+}
+
+impl<P> fmt::Debug for Shape<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shape").field("select", &self.select).field("metadata", &self.metadata).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,23 @@
+//! Any serde type as the text of one property: what `#[table(json)]` stands for.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::model::edm::{Edm, EdmType, WireValue};
+use crate::model::error::ValueError;
+
+/// The property's type.
+pub const EDM_TYPE: EdmType = EdmType::String;
+
+/// The value as JSON text.
+pub fn to_edm<T: Serialize + ?Sized>(value: &T) -> Result<Option<Edm<'static>>, ValueError> {
+    match serde_json::to_string(value) {
+        Ok(json) => Ok(Some(Edm::String(json.into()))),
+        Err(e) => Err(ValueError::new(format!("it cannot be written as JSON: {e}"))),
+    }
+}
+
+/// The value of JSON text.
+pub fn from_wire<T: DeserializeOwned>(value: WireValue<'_>) -> Result<T, ValueError> {
+    serde_json::from_str(value.as_str()?).map_err(|e| ValueError::new(format!("its JSON does not fit: {e}")))
+}

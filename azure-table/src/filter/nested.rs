@@ -1,0 +1,245 @@
+//! Columns that stand inside of something: of a flattened field, of one variant of an enum.
+//!
+//! Owns [`Nested`] and [`Variant`], which the derive makes constants of, and [`VariantColumn`]. What they lead to is a
+//! column of the whole entity again.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use crate::filter::column::{Column, ColumnRole};
+use crate::filter::expression::{Comparison, Expression};
+use crate::filter::name::ColumnName;
+use crate::filter::typed::Filter;
+use crate::model::edm::EdmValue;
+use crate::model::key::after_prefix;
+use crate::model::key_shape::{KeyPiece, KeyShape};
+use crate::model::operand::Operand;
+
+/// A flattened field of `E` with the properties of the group `G`.
+///
+/// `Shop::ADDRESS.then(Address::CITY)` is the column of the city in the address of a shop.
+pub struct Nested<E, G> {
+    prefix: ColumnName,
+    kind: PhantomData<fn() -> (E, G)>,
+}
+
+impl<E, G> Nested<E, G> {
+    /// The flattened field whose property names begin with `prefix`.
+    pub const fn new(prefix: &'static str) -> Self {
+        Self { prefix: ColumnName::new(prefix), kind: PhantomData }
+    }
+
+    /// What stands in the group: a column, or a flattened field of it. Names four groups deep are possible; a filter on
+    /// a deeper one is refused when it is used.
+    pub fn then<N: NestedIn<G>>(self, inner: N) -> N::In<E> {
+        inner.within(self.prefix)
+    }
+}
+
+/// What can stand in a flattened field: [`Column`] and [`Nested`].
+pub trait NestedIn<G> {
+    /// The same, seen from the entity `E`.
+    type In<E>;
+
+    #[doc(hidden)]
+    fn within<E>(self, prefix: ColumnName) -> Self::In<E>;
+}
+
+impl<G, T> NestedIn<G> for Column<G, T> {
+    type In<E> = Column<E, T>;
+
+    fn within<E>(self, prefix: ColumnName) -> Column<E, T> {
+        Column::of(self.stored_name().within(prefix))
+    }
+}
+
+impl<G, H> NestedIn<G> for Nested<G, H> {
+    type In<E> = Nested<E, H>;
+
+    fn within<E>(self, prefix: ColumnName) -> Nested<E, H> {
+        Nested { prefix: self.prefix.within(prefix), kind: PhantomData }
+    }
+}
+
+impl<E, G> Clone for Nested<E, G> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E, G> Copy for Nested<E, G> {}
+
+impl<E, G> fmt::Debug for Nested<E, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Nested({}…)", self.prefix)
+    }
+}
+
+/// The rows of the enum `E` that are its variant `V`.
+///
+/// `Item::CUSTOMER.then(Customer::NAME).eq("x")` selects customers of that name, and nothing that is no customer;
+/// `Item::CUSTOMER.only()` all customers.
+pub struct Variant<E, V> {
+    mark: Mark,
+    kind: PhantomData<fn() -> (E, V)>,
+}
+
+/// By what the service tells the variant.
+#[derive(Clone, Copy, Debug)]
+enum Mark {
+    Tag(&'static str, &'static str),
+    RowKeyPrefix(&'static str),
+}
+
+impl<E, V> Variant<E, V> {
+    /// Rows whose property `name` is the text `tag`.
+    pub const fn by_tag(name: &'static str, tag: &'static str) -> Self {
+        Self { mark: Mark::Tag(name, tag), kind: PhantomData }
+    }
+
+    /// Rows whose RowKey begins with `prefix`.
+    pub const fn by_row_key_prefix(prefix: &'static str) -> Self {
+        Self { mark: Mark::RowKeyPrefix(prefix), kind: PhantomData }
+    }
+
+    /// Rows whose keys have this form. The service sees only the fixed text that the RowKey begins with: where there is
+    /// none, [`only`](Self::only) selects all rows.
+    pub const fn by_key_form(shape: &KeyShape) -> Self {
+        let prefix = match shape.row_key {
+            [KeyPiece::Literal(text), ..] => *text,
+            _ => "",
+        };
+        Self::by_row_key_prefix(prefix)
+    }
+
+    /// All rows of the variant.
+    pub fn only(self) -> Filter<E> {
+        let text = |text: &str| EdmValue::from(text);
+        match self.mark {
+            Mark::Tag(name, tag) => Expression::comparison(name, Comparison::Eq, text(tag)).into(),
+            Mark::RowKeyPrefix(prefix) => {
+                let from = Expression::comparison("RowKey", Comparison::Ge, text(prefix));
+                match after_prefix(prefix) {
+                    Some(end) => from.and(Expression::comparison("RowKey", Comparison::Lt, text(&end))).into(),
+                    None => from.into(),
+                }
+            }
+        }
+    }
+
+    /// The rows of the variant that meet a condition on it.
+    pub fn filter(self, filter: Filter<V>) -> Filter<E> {
+        self.only() & filter.retyped()
+    }
+
+    /// A column of the variant.
+    pub fn then<T, R>(self, column: Column<V, T, R>) -> VariantColumn<E, V, T, R> {
+        VariantColumn { variant: self, column }
+    }
+}
+
+impl<E, V> Clone for Variant<E, V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E, V> Copy for Variant<E, V> {}
+
+impl<E, V> fmt::Debug for Variant<E, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Variant({:?})", self.mark)
+    }
+}
+
+/// A column of one variant of an enum: its comparisons select rows of that variant only.
+#[derive(Debug)]
+pub struct VariantColumn<E, V, T, R> {
+    variant: Variant<E, V>,
+    column: Column<V, T, R>,
+}
+
+impl<E, V, T, R> Clone for VariantColumn<E, V, T, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E, V, T, R> Copy for VariantColumn<E, V, T, R> {}
+
+/// The comparisons of [`Column`], for the variant.
+macro_rules! comparisons {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        impl<E, V, T, R: ColumnRole<T>> VariantColumn<E, V, T, R> {
+            $($(#[$doc])*
+            pub fn $name(self, value: impl Operand<R::Compared>) -> Filter<E> {
+                self.variant.filter(self.column.$name(value))
+            })*
+        }
+    };
+}
+comparisons! {
+    /// Equal to `value`.
+    eq;
+    /// There, and not equal to `value`.
+    ne;
+    /// Greater than `value`.
+    gt;
+    /// Greater than `value`, or equal.
+    ge;
+    /// Less than `value`.
+    lt;
+    /// Less than `value`, or equal.
+    le;
+}
+
+impl<E, V, T, R: ColumnRole<T>> VariantColumn<E, V, T, R> {
+    /// From `least` to `greatest`, both included.
+    pub fn between(self, least: impl Operand<R::Compared>, greatest: impl Operand<R::Compared>) -> Filter<E> {
+        self.variant.filter(self.column.between(least, greatest))
+    }
+
+    /// Equal to one of `values`; no row if there are none.
+    pub fn is_in<O: Operand<R::Compared>>(self, values: impl IntoIterator<Item = O>) -> Filter<E> {
+        self.variant.filter(self.column.is_in(values))
+    }
+}
+
+impl<E, V, T, R: ColumnRole<T, Compared = String>> VariantColumn<E, V, T, R> {
+    /// Begins with `prefix`.
+    pub fn starts_with(self, prefix: &str) -> Filter<E> {
+        self.variant.filter(self.column.starts_with(prefix))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Shop;
+    struct Address;
+    struct Geo;
+
+    #[test]
+    fn flattened_columns_have_their_whole_name() {
+        let geo = Nested::<Address, Geo>::new("Geo_");
+        let lat = Column::<Geo, f64>::property("Lat");
+        let address = Nested::<Shop, Address>::new("Home_");
+        assert_eq!(address.then(geo.then(lat)).gt(1.5).to_string(), "Home_Geo_Lat gt 1.5");
+        assert_eq!(address.then(geo).then(lat).gt(1.5).to_string(), "Home_Geo_Lat gt 1.5");
+    }
+
+    #[test]
+    fn a_variant_adds_its_condition() {
+        let name = Column::<Address, Option<String>>::property("Name");
+        let tagged = Variant::<Shop, Address>::by_tag("Kind", "customer");
+        assert_eq!(tagged.then(name).eq("x").to_string(), "Kind eq 'customer' and Name eq 'x'");
+        let prefixed = Variant::<Shop, Address>::by_row_key_prefix("0001");
+        assert_eq!(
+            prefixed.then(name).starts_with("x").to_string(),
+            "RowKey ge '0001' and RowKey lt '0002' and (Name ge 'x' and Name lt 'y')"
+        );
+        const SHAPE: KeyShape = KeyShape { partition_key: &[], row_key: &[KeyPiece::Field("id")] };
+        assert_eq!(Variant::<Shop, Address>::by_key_form(&SHAPE).only().to_string(), "RowKey ge ''");
+    }
+}

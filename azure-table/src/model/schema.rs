@@ -1,0 +1,209 @@
+//! What an entity type stores, as data: names, types, the form of its keys.
+//!
+//! Owns [`EntitySchema`] and its parts, their text, and [`assert_reads`], which keeps stored names from vanishing. The
+//! derive emits a schema as a constant.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::model::edm::EdmType;
+use crate::model::entity::TableEntity;
+use crate::model::key_shape::{KeyShape, form};
+
+/// The stored form of an entity type.
+///
+/// Its text has one line for the type's name, one for each key and one for each property; keep it in a file beside the
+/// code and give it to [`assert_reads`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct EntitySchema {
+    /// The name of the Rust type, for messages.
+    pub name: &'static str,
+    /// How the key fields make the two keys.
+    pub key: KeyShape,
+    /// The properties that are written; empty where the names are known at run time only.
+    pub properties: &'static [PropertySchema],
+    /// The properties of flattened fields.
+    pub groups: &'static [GroupSchema],
+}
+
+/// A stored property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PropertySchema {
+    /// The name in the service, after `rename`.
+    pub name: &'static str,
+    /// Its type.
+    pub edm_type: EdmType,
+    /// Older names that are read too.
+    pub aliases: &'static [&'static str],
+}
+
+/// The properties of a flattened field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct GroupSchema {
+    /// What their names begin with.
+    pub prefix: &'static str,
+    /// The properties, without the prefix.
+    pub properties: &'static [PropertySchema],
+    /// Flattened fields inside of it; their prefixes stand behind this one.
+    pub groups: &'static [GroupSchema],
+}
+
+impl EntitySchema {
+    /// A schema without properties, for an entity written by hand.
+    pub const fn new(name: &'static str, key: KeyShape) -> Self {
+        Self { name, key, properties: &[], groups: &[] }
+    }
+
+    /// The same with properties.
+    #[must_use]
+    pub const fn with_properties(self, properties: &'static [PropertySchema]) -> Self {
+        Self { properties, ..self }
+    }
+
+    /// Every stored property with its whole name, those of flattened fields included.
+    fn stored(&self) -> Vec<(String, &'static PropertySchema)> {
+        let mut stored = Vec::new();
+        collect("", self.properties, self.groups, &mut stored);
+        stored
+    }
+}
+
+impl PropertySchema {
+    /// A property without older names.
+    pub const fn new(name: &'static str, edm_type: EdmType) -> Self {
+        Self { name, edm_type, aliases: &[] }
+    }
+}
+
+fn collect(
+    prefix: &str,
+    properties: &'static [PropertySchema],
+    groups: &'static [GroupSchema],
+    stored: &mut Vec<(String, &'static PropertySchema)>,
+) {
+    stored.extend(properties.iter().map(|property| (format!("{prefix}{}", property.name), property)));
+    for group in groups {
+        collect(&format!("{prefix}{}", group.prefix), group.properties, group.groups, stored);
+    }
+}
+
+impl fmt::Display for EntitySchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.name)?;
+        writeln!(f, "PartitionKey {}", form(self.key.partition_key))?;
+        writeln!(f, "RowKey {}", form(self.key.row_key))?;
+        for (name, property) in self.stored() {
+            writeln!(f, "{name} {}", property.edm_type)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a field of type `now` reads a stored value of type `then` without loss.
+fn reads(now: EdmType, then: EdmType) -> bool {
+    now == then || (then == EdmType::Int32 && matches!(now, EdmType::Int64 | EdmType::Double))
+}
+
+/// What rows written under the `old` schema text, of [`EntitySchema`]'s `Display`, `schema` could not read any more.
+fn unreadable(schema: &EntitySchema, old: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    let stored = schema.stored();
+    for line in old.lines().skip(1).map(str::trim).filter(|line| !line.is_empty()) {
+        let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let key = match name {
+            "PartitionKey" => Some(schema.key.partition_key),
+            "RowKey" => Some(schema.key.row_key),
+            _ => None,
+        };
+        if let Some(pieces) = key {
+            if form(pieces) != rest {
+                faults.push(format!("the {name} was {rest}, now it is {}", form(pieces)));
+            }
+            continue;
+        }
+        let found = stored.iter().find(|(whole, property)| {
+            let prefix = whole.strip_suffix(property.name).unwrap_or_default();
+            whole == name || property.aliases.iter().any(|alias| format!("{prefix}{alias}") == name)
+        });
+        match (found, EdmType::from_name(rest)) {
+            (None, _) => faults.push(format!(
+                "the property `{name}` is gone: keep its field, or name it with #[table(alias = \"{name}\")]"
+            )),
+            (_, None) => faults.push(format!("the line {line:?} names no property type")),
+            (Some((_, property)), Some(then)) if !reads(property.edm_type, then) => {
+                faults.push(format!("the property `{name}` was {then}, now it is {}", property.edm_type));
+            }
+            _ => {}
+        }
+    }
+    faults
+}
+
+/// Panics unless `E` still reads rows that were written under the `old` schema, the text of `E::SCHEMA` of then: no
+/// stored name vanished without an alias, no type was narrowed, the keys have the same form.
+///
+/// ```
+/// use azure_table::{TableEntity, assert_reads};
+/// #[derive(TableEntity)]
+/// struct Blog {
+///     #[table(partition_key)]
+///     channel: String,
+///     #[table(row_key)]
+///     id: String,
+///     #[table(alias = "rtg")]
+///     rating: i64,
+/// }
+/// // In a test: assert_reads::<Blog>(include_str!("blog.v1.schema"));
+/// assert_reads::<Blog>("Blog\nPartitionKey {channel}\nRowKey {id}\nrtg Edm.Int32\n");
+/// ```
+///
+/// # Panics
+/// Lists each line that could not be read any more, with what to do.
+#[expect(clippy::panic, reason = "a test asserts with it")]
+#[track_caller]
+pub fn assert_reads<E: TableEntity>(old: &str) {
+    let faults = unreadable(E::SCHEMA, old);
+    if !faults.is_empty() {
+        panic!("{} does not read rows of the old schema:\n- {}", E::SCHEMA.name, faults.join("\n- "));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::key_shape::KeyPiece::{Field, Literal};
+
+    const SCHEMA: EntitySchema = EntitySchema {
+        name: "Blog",
+        key: KeyShape { partition_key: &[Field("channel")], row_key: &[Field("posted"), Literal("_"), Field("id")] },
+        properties: &[
+            PropertySchema { name: "rtg", edm_type: EdmType::Int64, aliases: &["rating", "stars"] },
+            PropertySchema::new("text", EdmType::String),
+        ],
+        groups: &[GroupSchema {
+            prefix: "Home_",
+            properties: &[PropertySchema { name: "City", edm_type: EdmType::String, aliases: &["Town"] }],
+            groups: &[],
+        }],
+    };
+
+    #[test]
+    fn the_text_has_a_line_for_each_stored_name() {
+        assert_eq!(
+            SCHEMA.to_string(),
+            "Blog\nPartitionKey {channel}\nRowKey {posted}_{id}\nrtg Edm.Int64\ntext Edm.String\nHome_City Edm.String\n"
+        );
+        assert_eq!(unreadable(&SCHEMA, &SCHEMA.to_string()), [""; 0]);
+    }
+
+    #[test]
+    fn a_vanished_name_and_a_narrowed_type_are_faults() {
+        let readable = "Blog\nPartitionKey {channel}\nRowKey {posted}_{id}\nstars Edm.Int32\nHome_Town Edm.String\n";
+        assert_eq!(unreadable(&SCHEMA, readable), [""; 0]);
+        let old = "Blog\nPartitionKey {user}\nmood Edm.String\ntext Edm.Int32\nrtg Edm.Double\n";
+        let faults = unreadable(&SCHEMA, old);
+        assert_eq!(faults.len(), 4, "{faults:?}");
+        assert!(faults[1].contains("`mood` is gone") && faults[1].contains("alias"));
+    }
+}

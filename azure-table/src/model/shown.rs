@@ -1,0 +1,46 @@
+//! Text from outside as it stands in an error: quoted, of bounded length, on one line.
+
+use std::fmt;
+
+/// How many characters of a key or name are shown.
+const MOST: usize = 80;
+
+/// A text in quotes, cut after 80 characters.
+pub(crate) struct Shown<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.char_indices().nth(MOST) {
+            None => write!(f, "{:?}", self.0),
+            Some((end, _)) => write!(f, "{:?}…", &self.0[..end]),
+        }
+    }
+}
+
+/// A text with every line break and control character as a space, several as one.
+pub(crate) struct OneLine<'a>(pub(crate) &'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+        for (n, part) in self.0.split(breaks).filter(|part| !part.is_empty()).enumerate() {
+            if n > 0 {
+                f.write_str(" ")?;
+            }
+            f.write_str(part)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_is_cut_and_lines_are_joined() {
+        assert_eq!(Shown("a\"b").to_string(), r#""a\"b""#);
+        assert_eq!(Shown(&"é".repeat(81)).to_string(), format!("\"{}\"…", "é".repeat(80)));
+        assert_eq!(OneLine("a\r\n\u{1b}b\u{2028}c\n").to_string(), "a b c");
+    }
+}
