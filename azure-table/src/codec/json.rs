@@ -5,5 +5,6 @@
 
 pub mod embedded;
 pub(crate) mod read;
+pub(crate) mod scan;
 pub(crate) mod token;
 pub(crate) mod write;

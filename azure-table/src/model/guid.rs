@@ -35,13 +35,18 @@ impl Guid {
 
 impl fmt::Display for Guid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut text = [b'-'; 36];
+        let mut at = 0;
         for (n, byte) in self.0.iter().enumerate() {
             if HYPHENS.contains(&n) {
-                f.write_str("-")?;
+                at += 1;
             }
-            write!(f, "{byte:02x}")?;
+            text[at] = DIGITS[usize::from(byte >> 4)];
+            text[at + 1] = DIGITS[usize::from(byte & 0x0f)];
+            at += 2;
         }
-        Ok(())
+        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
     }
 }
 

@@ -70,6 +70,12 @@ pub(crate) const SYSTEM_PROPERTIES: [&str; 3] = ["PartitionKey", "RowKey", "Time
 ///
 /// Source: REST "Understanding the Table service data model", property names.
 pub(crate) fn property_name_fault(name: &str) -> Option<String> {
+    // Nearly all names are of this kind; the rest is for saying what is wrong.
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let letter = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+    if letter && name.len() <= MAX_PROPERTY_NAME && name.bytes().all(plain) && !SYSTEM_PROPERTIES.contains(&name) {
+        return None;
+    }
     let mut chars = name.chars();
     match chars.next() {
         None => return Some("it is empty".into()),

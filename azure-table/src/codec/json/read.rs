@@ -74,13 +74,12 @@ fn fill<'a>(reader: &mut Reader<'a>, row: &mut Row<'a>) -> std::result::Result<(
             "RowKey" => row.row_key = text(reader)?,
             "Timestamp" => row.timestamp = text(reader)?,
             "odata.etag" => row.etag = text(reader)?,
-            _ if name.starts_with("odata.") => reader.skip()?,
             _ if name.ends_with(TYPE_ANNOTATION) => {
                 let edm_type = annotation(reader)?;
                 pending.push((cut(name, TYPE_ANNOTATION.len()), edm_type));
             }
-            // A property's name has no `@`: this is an annotation of a kind that says nothing to us.
-            _ if name.contains('@') => reader.skip()?,
+            // A property's name has neither: this is an annotation of a kind that says nothing to us.
+            _ if name.bytes().any(|byte| matches!(byte, b'@' | b'.')) => reader.skip()?,
             _ => {
                 let token = reader.scalar()?;
                 let annotation = pending.pop_if(|(annotated, _)| *annotated == name).map(|(_, edm_type)| edm_type);

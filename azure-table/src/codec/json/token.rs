@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::codec::json::scan::plain_length;
 use crate::model::edm::Token;
 
 /// How deep a skipped value may be nested.
@@ -239,9 +240,7 @@ impl<'a> Reader<'a> {
     /// Passes over characters that stand for themselves; gives where they started.
     fn plain(&mut self) -> usize {
         let start = self.at;
-        let rest = &self.text.as_bytes()[start..];
-        let stop = rest.iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20);
-        self.at += stop.unwrap_or(rest.len());
+        self.at += plain_length(&self.text.as_bytes()[start..]);
         start
     }
 

@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use bytes::Bytes;
 
+use crate::codec::json::scan::plain_length;
 use crate::model::edm::{Edm, base64_text, double_text};
 use crate::model::entity::TableEntity;
 use crate::model::error::{Error, Result};
@@ -46,6 +47,9 @@ pub(crate) fn properties(
     Ok((body, write_id))
 }
 
+/// Most entities fit into this many bytes.
+const INITIAL_CAPACITY: usize = 512;
+
 /// A JSON object under construction.
 #[derive(Debug)]
 pub(crate) struct Object {
@@ -54,7 +58,9 @@ pub(crate) struct Object {
 
 impl Object {
     pub(crate) fn new() -> Self {
-        Self { bytes: vec![b'{'] }
+        let mut bytes = Vec::with_capacity(INITIAL_CAPACITY);
+        bytes.push(b'{');
+        Self { bytes }
     }
 
     /// A member whose value is text.
@@ -67,7 +73,9 @@ impl Object {
     pub(crate) fn property(&mut self, name: &str, value: &Edm<'_>) {
         if needs_annotation(value) {
             self.name(name, "@odata.type");
-            quoted(&mut self.bytes, value.edm_type().name());
+            for part in ["\"", value.edm_type().name(), "\""] {
+                self.bytes.extend_from_slice(part.as_bytes());
+            }
         }
         self.name(name, "");
         self.value(value);
@@ -78,17 +86,12 @@ impl Object {
         self.bytes.into()
     }
 
+    /// The name of a member. It needs no escapes: names are checked before, to letters, digits and `_`.
     fn name(&mut self, name: &str, suffix: &str) {
-        if self.bytes.len() > 1 {
-            self.bytes.push(b',');
+        let comma: &[u8] = if self.bytes.len() > 1 { b",\"" } else { b"\"" };
+        for part in [comma, name.as_bytes(), suffix.as_bytes(), b"\":"] {
+            self.bytes.extend_from_slice(part);
         }
-        quoted(&mut self.bytes, name);
-        if !suffix.is_empty() {
-            self.bytes.pop();
-            self.bytes.extend_from_slice(suffix.as_bytes());
-            self.bytes.push(b'"');
-        }
-        self.bytes.push(b':');
     }
 
     fn value(&mut self, value: &Edm<'_>) {
@@ -100,9 +103,20 @@ impl Object {
                 Ok(())
             }
             Edm::Boolean(value) => write!(bytes, "{value}"),
-            Edm::Int32(value) => write!(bytes, "{value}"),
-            Edm::Int64(value) => write!(bytes, "\"{value}\""),
-            Edm::Double(value) if value.is_finite() => bytes.write_all(double_text(*value).as_bytes()),
+            Edm::Int32(value) => {
+                number(bytes, value);
+                Ok(())
+            }
+            Edm::Int64(value) => {
+                bytes.push(b'"');
+                number(bytes, value);
+                bytes.push(b'"');
+                Ok(())
+            }
+            Edm::Double(value) if value.is_finite() => {
+                finite(bytes, *value);
+                Ok(())
+            }
             Edm::Double(value) => write!(bytes, "\"{}\"", double_text(*value)),
             Edm::DateTime(value) => write!(bytes, "\"{value}\""),
             Edm::Guid(value) => write!(bytes, "\"{value}\""),
@@ -116,6 +130,22 @@ impl Object {
 impl PropertySink for Object {
     fn put(&mut self, name: &str, value: &Edm<'_>) {
         self.property(name, value);
+    }
+}
+
+fn number(bytes: &mut Vec<u8>, value: &impl serde::Serialize) {
+    // Writing to a Vec cannot fail.
+    let _ = serde_json::to_writer(bytes, value);
+}
+
+/// Appends the shortest digits that give the same double back, with a decimal point.
+fn finite(bytes: &mut Vec<u8>, value: f64) {
+    let start = bytes.len();
+    number(bytes, &value);
+    let digits = &bytes[start..];
+    if !digits.contains(&b'.') {
+        let exponent = digits.iter().position(|b| *b == b'e').unwrap_or(digits.len());
+        bytes.splice(start + exponent..start + exponent, *b".0");
     }
 }
 
@@ -133,9 +163,11 @@ fn needs_annotation(value: &Edm<'_>) -> bool {
 pub(crate) fn quoted(bytes: &mut Vec<u8>, text: &str) {
     bytes.push(b'"');
     let mut rest = text.as_bytes();
-    while let Some(at) = rest.iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20) {
-        bytes.extend_from_slice(&rest[..at]);
-        match rest[at] {
+    loop {
+        let (plain, special) = rest.split_at(plain_length(rest));
+        bytes.extend_from_slice(plain);
+        let Some((special, after)) = special.split_first() else { break };
+        match special {
             b'"' => bytes.extend_from_slice(b"\\\""),
             b'\\' => bytes.extend_from_slice(b"\\\\"),
             control => {
@@ -143,9 +175,8 @@ pub(crate) fn quoted(bytes: &mut Vec<u8>, text: &str) {
                 let _ = write!(bytes, "\\u{control:04x}");
             }
         }
-        rest = &rest[at + 1..];
+        rest = after;
     }
-    bytes.extend_from_slice(rest);
     bytes.push(b'"');
 }
 
@@ -177,7 +208,7 @@ mod tests {
             (EdmValue::from(5_i64), r#""V@odata.type":"Edm.Int64","V":"5""#),
             (EdmValue::from(0.5), r#""V":0.5"#),
             (EdmValue::from(5.0), r#""V@odata.type":"Edm.Double","V":5.0"#),
-            (EdmValue::from(1e300), r#""V@odata.type":"Edm.Double","V":1.0e300"#),
+            (EdmValue::from(1e300), r#""V@odata.type":"Edm.Double","V":1.0e+300"#),
             (EdmValue::from(-0.0), r#""V@odata.type":"Edm.Double","V":-0.0"#),
             (EdmValue::from(f64::NAN), r#""V@odata.type":"Edm.Double","V":"NaN""#),
             (
