@@ -224,26 +224,60 @@ fn report(what: &str, mut programs: Vec<Program<'_>>) {
     let medians = measure(&mut programs);
     println!("\n{what}, ns per row (median of {ROUNDS} rounds, CPU)");
     for (program, median) in programs.iter().zip(&medians) {
-        println!("  {:<48} {median:>8.0}   ratio {:.2}", program.name, median / medians[0]);
+        println!(
+            "  {:<48} {median:>8.0}   ratio {:.2}",
+            program.name,
+            median / medians[0]
+        );
     }
     println!("  A/A {:.3}", medians[1] / medians[0]);
 }
 
 fn decode(body: &Bytes) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
     let service = TableServiceClient::on(Canned(body.clone()));
     let table: TableClient<Order> = service.table("Orders").unwrap();
     let plain = || black_box(serde_json::from_slice::<PlainPage<Plain>>(body).unwrap().value.len());
-    let converted = || black_box(serde_json::from_slice::<PlainPage<Converted>>(body).unwrap().value.len());
+    let converted = || {
+        black_box(
+            serde_json::from_slice::<PlainPage<Converted>>(body)
+                .unwrap()
+                .value
+                .len(),
+        )
+    };
     let ours = || black_box(runtime.block_on(table.query().all()).unwrap().len());
     assert_eq!((plain(), converted(), ours()), (ROWS, ROWS, ROWS));
     report(
         &format!("decode a page of {ROWS} rows, {} bytes a row", body.len() / ROWS),
         vec![
-            Program { name: "serde_json, plain struct", run: Box::new(move || { plain(); }) },
-            Program { name: "the same again", run: Box::new(move || { plain(); }) },
-            Program { name: "serde_json, struct with converted values", run: Box::new(move || { converted(); }) },
-            Program { name: "azure-table, query().all()", run: Box::new(move || { ours(); }) },
+            Program {
+                name: "serde_json, plain struct",
+                run: Box::new(move || {
+                    plain();
+                }),
+            },
+            Program {
+                name: "the same again",
+                run: Box::new(move || {
+                    plain();
+                }),
+            },
+            Program {
+                name: "serde_json, struct with converted values",
+                run: Box::new(move || {
+                    converted();
+                }),
+            },
+            Program {
+                name: "azure-table, query().all()",
+                run: Box::new(move || {
+                    ours();
+                }),
+            },
         ],
     );
 }
@@ -263,9 +297,18 @@ fn encode(orders: &[Order]) {
     report(
         "encode an insert",
         vec![
-            Program { name: "serde_json::to_vec, annotated struct", run: Box::new(plain) },
-            Program { name: "the same again", run: Box::new(plain) },
-            Program { name: "azure-table, TableOperation::insert", run: Box::new(ours) },
+            Program {
+                name: "serde_json::to_vec, annotated struct",
+                run: Box::new(plain),
+            },
+            Program {
+                name: "the same again",
+                run: Box::new(plain),
+            },
+            Program {
+                name: "azure-table, TableOperation::insert",
+                run: Box::new(ours),
+            },
         ],
     );
 }

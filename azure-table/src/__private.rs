@@ -9,16 +9,16 @@ pub use crate::filter::nested::{Nested, Variant};
 pub use crate::model::chunked::{self, Chunked};
 pub use crate::model::dynamic::DynamicEntity;
 pub use crate::model::edm::{Edm, EdmType, EdmValue, WireValue};
-pub use crate::model::group::{PropertyGroup, ReadPropertyGroup};
 pub use crate::model::entity::{MetadataLevel, ReadEntity, TableEntity};
-pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema};
 pub use crate::model::error::{Error, Result, ValueError};
 pub use crate::model::etag::{Condition, ETag};
+pub use crate::model::group::{PropertyGroup, ReadPropertyGroup};
 pub use crate::model::key::{ReadTableKey, TableKey};
 pub use crate::model::key_shape::{KeyPiece, KeyShape, KeyWriter};
 pub use crate::model::property::{Property, ReadProperty};
 pub use crate::model::property_writer::PropertyWriter;
 pub use crate::model::row::{Row, RowProperty};
+pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema};
 
 /// What a write demands of an entity whose ETag is kept in a field.
 pub fn condition(etag: &Option<ETag>) -> Condition {
@@ -59,7 +59,10 @@ pub fn missing<T>(value: Option<T>, name: &str) -> Result<T> {
 
 /// The error for a property that the entity does not declare.
 pub fn unknown(property: &RowProperty<'_>) -> Error {
-    Error::invalid_response(format!("property `{}`: the entity does not declare it", property.name()))
+    Error::invalid_response(format!(
+        "property `{}`: the entity does not declare it",
+        property.name()
+    ))
 }
 
 /// Keeps a property that the entity does not declare.
@@ -75,11 +78,7 @@ pub fn write_extra(properties: &mut PropertyWriter<'_>, extra: &BTreeMap<String,
 }
 
 /// A row that does not read as the present struct goes to the upgrade of older rows.
-pub fn upgrade<T>(
-    row: &Row<'_>,
-    read: Result<T>,
-    upgrade: impl FnOnce(DynamicEntity) -> Result<T>,
-) -> Result<T> {
+pub fn upgrade<T>(row: &Row<'_>, read: Result<T>, upgrade: impl FnOnce(DynamicEntity) -> Result<T>) -> Result<T> {
     match read {
         Ok(read) => Ok(read),
         Err(_) => upgrade(DynamicEntity::read(row)?),
@@ -93,7 +92,8 @@ pub fn has_form(row: &Row<'_>, shape: &KeyShape) -> bool {
 
 /// Whether a property of a row is this text.
 pub fn has_tag(row: &Row<'_>, name: &str, tag: &str) -> bool {
-    row.property(name).is_some_and(|property| property.value().as_str().is_ok_and(|text| text == tag))
+    row.property(name)
+        .is_some_and(|property| property.value().as_str().is_ok_and(|text| text == tag))
 }
 
 /// The error for a row that is no variant of an enum.

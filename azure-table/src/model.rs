@@ -2,13 +2,14 @@
 //!
 //! Lowest layer: imports nothing of the crate above it. Bytes are made of it in `codec`, filters in `filter`.
 
-pub(crate) mod clock;
 pub mod chunked;
+pub(crate) mod clock;
 pub(crate) mod datetime;
 pub(crate) mod dynamic;
 pub(crate) mod edm;
 pub(crate) mod entity;
 pub(crate) mod entity_key;
+pub(crate) mod entity_size;
 pub(crate) mod error;
 pub(crate) mod etag;
 pub(crate) mod group;

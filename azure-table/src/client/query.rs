@@ -19,6 +19,7 @@ use crate::model::key_shape::{KeyStart, Start};
 use crate::model::name::TableName;
 use crate::model::partition::{PartitionGivenAs, partition_key};
 use crate::model::prefix::KeyPrefix;
+use crate::model::row::Row;
 use crate::model::versioned::Versioned;
 use crate::pipeline::run::{CallOptions, Pipeline};
 use crate::protocol::continuation::Continuation;
@@ -155,6 +156,12 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self.shaped(Shape::of_columns(columns))
     }
 
+    /// Makes whatever `resolve` makes of each row, which has all properties with their types, and the ETag.
+    #[doc(alias = "EntityResolver")]
+    pub fn resolve<Q>(self, resolve: impl Fn(&Row<'_>) -> Result<Q> + Send + Sync + 'static) -> TableQuery<E, Q> {
+        self.shaped(Shape::of_closure(resolve))
+    }
+
     fn shaped<Q>(self, shape: Shape<Q>) -> TableQuery<E, Q> {
         TableQuery {
             pipeline: self.pipeline,
@@ -215,7 +222,11 @@ impl<E: TableEntity, P> TableQuery<E, P> {
                 "page size {rows}: it must be 1 to {MAX_PAGE_SIZE}"
             )));
         }
-        let keys = self.keys.take().transpose().map_err(|why| Error::invalid_input(String::from(why)))?;
+        let keys = self
+            .keys
+            .take()
+            .transpose()
+            .map_err(|why| Error::invalid_input(String::from(why)))?;
         let filter = self.filter.take().map(Filter::into_expression).transpose()?;
         let filter = match (keys, filter) {
             (Some(keys), Some(filter)) => Some(keys.and(filter)),

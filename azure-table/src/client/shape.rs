@@ -31,7 +31,11 @@ impl<P> Shape<P> {
     where
         P: ReadEntity,
     {
-        Self { select: P::SELECT.map(|names| names.join(",")), metadata: P::METADATA, reader: Reader::Typed(P::read) }
+        Self {
+            select: P::SELECT.map(|names| names.join(",")),
+            metadata: P::METADATA,
+            reader: Reader::Typed(P::read),
+        }
     }
 
     /// The shape of a tuple of columns.
@@ -42,7 +46,20 @@ impl<P> Shape<P> {
         let names = columns.names();
         let select = Some(names.join(","));
         let reader = Reader::Valued(Arc::new(move |row: &Row<'_>| columns.read_all(&names, row)));
-        Self { select, metadata: MetadataLevel::None, reader }
+        Self {
+            select,
+            metadata: MetadataLevel::None,
+            reader,
+        }
+    }
+
+    /// The shape that a closure makes of whole rows.
+    pub(crate) fn of_closure(resolve: impl Fn(&Row<'_>) -> Result<P> + Send + Sync + 'static) -> Self {
+        Self {
+            select: None,
+            metadata: MetadataLevel::Minimal,
+            reader: Reader::Valued(Arc::new(resolve)),
+        }
     }
 
     pub(crate) fn read(&self, row: &Row<'_>) -> Result<P> {
@@ -59,12 +76,19 @@ impl<P> Clone for Shape<P> {
             Reader::Typed(read) => Reader::Typed(*read),
             Reader::Valued(read) => Reader::Valued(Arc::clone(read)),
         };
-        Self { select: self.select.clone(), metadata: self.metadata, reader }
+        Self {
+            select: self.select.clone(),
+            metadata: self.metadata,
+            reader,
+        }
     }
 }
 
 impl<P> fmt::Debug for Shape<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shape").field("select", &self.select).field("metadata", &self.metadata).finish_non_exhaustive()
+        f.debug_struct("Shape")
+            .field("select", &self.select)
+            .field("metadata", &self.metadata)
+            .finish_non_exhaustive()
     }
 }

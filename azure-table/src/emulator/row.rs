@@ -10,7 +10,8 @@ use std::cmp::Ordering;
 use crate::emulator::refusal::{Refusal, Result};
 use crate::model::datetime::DateTime;
 use crate::model::edm::{Edm, EdmValue};
-use crate::model::ordinal::{self, utf16_len};
+use crate::model::entity_size;
+use crate::model::ordinal;
 use crate::model::property_writer::{MAX_ENTITY_BYTES, MAX_PROPERTIES};
 
 /// Properties besides the keys and Timestamp, in the order in which they are answered.
@@ -115,21 +116,10 @@ pub(crate) fn check_limits(id: &RowId, properties: &Properties) -> Result<()> {
     }
     let size: usize = properties
         .iter()
-        .map(|(name, value)| 8 + 2 * utf16_len(name) + value_size(value))
+        .map(|(name, value)| entity_size::of_property(name, value))
         .sum();
-    if 4 + 2 * (utf16_len(&id.partition_key) + utf16_len(&id.row_key)) + size > MAX_ENTITY_BYTES {
+    if entity_size::of_keys(&id.partition_key, &id.row_key) + size > MAX_ENTITY_BYTES {
         return Err(Refusal::ENTITY_TOO_LARGE);
     }
     Ok(())
-}
-
-fn value_size(value: &EdmValue) -> usize {
-    match value {
-        Edm::String(text) => 2 * utf16_len(text) + 4,
-        Edm::Binary(bytes) => bytes.len() + 4,
-        Edm::DateTime(_) | Edm::Double(_) | Edm::Int64(_) => 8,
-        Edm::Guid(_) => 16,
-        Edm::Int32(_) => 4,
-        Edm::Boolean(_) => 1,
-    }
 }

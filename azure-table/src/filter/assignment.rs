@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::filter::column::{Column, ColumnRole, Stored};
+use crate::filter::literal::Literal;
 use crate::model::edm::EdmValue;
 use crate::model::error::{Error, Result, ValueError};
 use crate::model::operand::Operand;
@@ -28,7 +29,11 @@ where
             Some(fault) => Err(ValueError::new(fault)),
             None => Stored::literal(&value.into_operand()),
         };
-        Assignment { name: self.name(), value, entity: PhantomData }
+        Assignment {
+            name: self.name(),
+            value,
+            entity: PhantomData,
+        }
     }
 }
 
@@ -45,8 +50,17 @@ impl<E> Assignment<E> {
     }
 }
 
+impl<E> fmt::Display for Assignment<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.value {
+            Ok(value) => write!(f, "{} = {}", self.name, Literal(value)),
+            Err(e) => write!(f, "{} = <{e}>", self.name),
+        }
+    }
+}
+
 impl<E> fmt::Debug for Assignment<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Assignment({} = {:?})", self.name, self.value)
+        write!(f, "Assignment({self})")
     }
 }

@@ -124,7 +124,10 @@ impl<E> Column<E, DateTime> {
 
 impl<E, T, R> Column<E, T, R> {
     pub(crate) const fn of(name: ColumnName) -> Self {
-        Self { name, kind: PhantomData }
+        Self {
+            name,
+            kind: PhantomData,
+        }
     }
 
     pub(crate) const fn stored_name(&self) -> ColumnName {
@@ -225,7 +228,10 @@ mod tests {
         let posted = Column::<DynamicEntity, Descending<DateTime>, InKey>::row_key();
         let time: DateTime = "2008-10-01T10:00:00Z".parse().unwrap();
         assert_eq!(posted.gt(time).to_string(), "RowKey lt '2521794455999999999'");
-        assert_eq!(posted.le(Descending(time)).to_string(), "RowKey ge '2521794455999999999'");
+        assert_eq!(
+            posted.le(Descending(time)).to_string(),
+            "RowKey ge '2521794455999999999'"
+        );
         assert_eq!(posted.eq(time).to_string(), "RowKey eq '2521794455999999999'");
     }
 
@@ -235,7 +241,10 @@ mod tests {
         assert_eq!(name.starts_with("O'").to_string(), "Name ge 'O''' and Name lt 'O('");
         assert_eq!(name.starts_with("").to_string(), "Name ge ''");
         assert_eq!(column::<i32>("N").between(1, 2).to_string(), "N ge 1 and N le 2");
-        assert_eq!(column::<i32>("N").is_in([1, 2, 3]).to_string(), "N eq 1 or N eq 2 or N eq 3");
+        assert_eq!(
+            column::<i32>("N").is_in([1, 2, 3]).to_string(),
+            "N eq 1 or N eq 2 or N eq 3"
+        );
         assert_eq!(column::<i32>("N").is_in([0; 0]).to_string(), "PartitionKey lt ''");
     }
 

@@ -75,7 +75,10 @@ mod tests {
         let nested = geo.within(ColumnName::new("Home_"));
         assert_eq!(ColumnName::new("Lat").within(nested), name);
         let deep = name.within(geo).within(geo);
-        assert_eq!(deep.fault().as_deref(), Some("it stands in more than 3 flattened fields"));
+        assert_eq!(
+            deep.fault().as_deref(),
+            Some("it stands in more than 3 flattened fields")
+        );
     }
 
     #[test]

@@ -26,7 +26,10 @@ pub struct Nested<E, G> {
 impl<E, G> Nested<E, G> {
     /// The flattened field whose property names begin with `prefix`.
     pub const fn new(prefix: &'static str) -> Self {
-        Self { prefix: ColumnName::new(prefix), kind: PhantomData }
+        Self {
+            prefix: ColumnName::new(prefix),
+            kind: PhantomData,
+        }
     }
 
     /// What stands in the group: a column, or a flattened field of it. Names four groups deep are possible; a filter on
@@ -57,7 +60,10 @@ impl<G, H> NestedIn<G> for Nested<G, H> {
     type In<E> = Nested<E, H>;
 
     fn within<E>(self, prefix: ColumnName) -> Nested<E, H> {
-        Nested { prefix: self.prefix.within(prefix), kind: PhantomData }
+        Nested {
+            prefix: self.prefix.within(prefix),
+            kind: PhantomData,
+        }
     }
 }
 
@@ -94,12 +100,18 @@ enum Mark {
 impl<E, V> Variant<E, V> {
     /// Rows whose property `name` is the text `tag`.
     pub const fn by_tag(name: &'static str, tag: &'static str) -> Self {
-        Self { mark: Mark::Tag(name, tag), kind: PhantomData }
+        Self {
+            mark: Mark::Tag(name, tag),
+            kind: PhantomData,
+        }
     }
 
     /// Rows whose RowKey begins with `prefix`.
     pub const fn by_row_key_prefix(prefix: &'static str) -> Self {
-        Self { mark: Mark::RowKeyPrefix(prefix), kind: PhantomData }
+        Self {
+            mark: Mark::RowKeyPrefix(prefix),
+            kind: PhantomData,
+        }
     }
 
     /// Rows whose keys have this form. The service sees only the fixed text that the RowKey begins with: where there is
@@ -120,7 +132,9 @@ impl<E, V> Variant<E, V> {
             Mark::RowKeyPrefix(prefix) => {
                 let from = Expression::comparison("RowKey", Comparison::Ge, text(prefix));
                 match after_prefix(prefix) {
-                    Some(end) => from.and(Expression::comparison("RowKey", Comparison::Lt, text(&end))).into(),
+                    Some(end) => from
+                        .and(Expression::comparison("RowKey", Comparison::Lt, text(&end)))
+                        .into(),
                     None => from.into(),
                 }
             }
@@ -233,13 +247,22 @@ mod tests {
     fn a_variant_adds_its_condition() {
         let name = Column::<Address, Option<String>>::property("Name");
         let tagged = Variant::<Shop, Address>::by_tag("Kind", "customer");
-        assert_eq!(tagged.then(name).eq("x").to_string(), "Kind eq 'customer' and Name eq 'x'");
+        assert_eq!(
+            tagged.then(name).eq("x").to_string(),
+            "Kind eq 'customer' and Name eq 'x'"
+        );
         let prefixed = Variant::<Shop, Address>::by_row_key_prefix("0001");
         assert_eq!(
             prefixed.then(name).starts_with("x").to_string(),
             "RowKey ge '0001' and RowKey lt '0002' and (Name ge 'x' and Name lt 'y')"
         );
-        const SHAPE: KeyShape = KeyShape { partition_key: &[], row_key: &[KeyPiece::Field("id")] };
-        assert_eq!(Variant::<Shop, Address>::by_key_form(&SHAPE).only().to_string(), "RowKey ge ''");
+        const SHAPE: KeyShape = KeyShape {
+            partition_key: &[],
+            row_key: &[KeyPiece::Field("id")],
+        };
+        assert_eq!(
+            Variant::<Shop, Address>::by_key_form(&SHAPE).only().to_string(),
+            "RowKey ge ''"
+        );
     }
 }

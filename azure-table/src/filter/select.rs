@@ -41,7 +41,11 @@ impl<E, T: ReadTableKey> SelectColumn<E> for Column<E, T, InKey> {
     }
 
     fn read_from(&self, row: &Row<'_>, name: &str) -> Result<T> {
-        let text = if name == "PartitionKey" { row.partition_key()? } else { row.row_key()? };
+        let text = if name == "PartitionKey" {
+            row.partition_key()?
+        } else {
+            row.row_key()?
+        };
         T::read_key(text).map_err(|e| Error::invalid_response(format!("{name}: {e}")))
     }
 }

@@ -65,7 +65,10 @@ impl<E> Filter<E> {
 
     /// The same condition on the rows of another type.
     pub(crate) fn retyped<U>(self) -> Filter<U> {
-        Filter { state: self.state, entity: PhantomData }
+        Filter {
+            state: self.state,
+            entity: PhantomData,
+        }
     }
 
     pub(crate) fn fault(why: String) -> Self {

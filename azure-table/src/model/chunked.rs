@@ -84,7 +84,11 @@ impl Chunked for Vec<u8> {
         if self.is_empty() {
             return Some(vec![Edm::Binary(Cow::Borrowed(&[]))]);
         }
-        Some(self.chunks(MAX_BINARY_BYTES).map(|piece| Edm::Binary(Cow::Borrowed(piece))).collect())
+        Some(
+            self.chunks(MAX_BINARY_BYTES)
+                .map(|piece| Edm::Binary(Cow::Borrowed(piece)))
+                .collect(),
+        )
     }
 
     fn join(pieces: Vec<Edm<'_>>) -> Option<Self> {
@@ -119,12 +123,18 @@ fn count_name(name: &str) -> String {
 }
 
 fn piece_name(name: &str, index: usize) -> Cow<'_, str> {
-    if index == 0 { Cow::Borrowed(name) } else { Cow::Owned(format!("{name}_{index}")) }
+    if index == 0 {
+        Cow::Borrowed(name)
+    } else {
+        Cow::Owned(format!("{name}_{index}"))
+    }
 }
 
 /// Whether `stored` is one of the properties of the chunked value `name`.
 pub fn owns(name: &str, stored: &str) -> bool {
-    let Some(rest) = stored.strip_prefix(name) else { return false };
+    let Some(rest) = stored.strip_prefix(name) else {
+        return false;
+    };
     match rest.strip_prefix('_') {
         None => rest.is_empty(),
         Some(index) => index == "chunks" || (!index.is_empty() && index.bytes().all(|b| b.is_ascii_digit())),
@@ -156,7 +166,9 @@ pub fn read<T: Chunked>(row: &Row<'_>, name: &str) -> Result<T> {
     let mut pieces = Vec::new();
     for index in 0..count {
         let piece = piece_name(name, index);
-        let property = row.property(&piece).ok_or_else(|| fault(&format!("its piece `{piece}` is missing")))?;
+        let property = row
+            .property(&piece)
+            .ok_or_else(|| fault(&format!("its piece `{piece}` is missing")))?;
         pieces.push(property.read_as(T::EDM_TYPE)?);
     }
     join(pieces).ok_or_else(|| fault("its pieces have another type"))

@@ -90,7 +90,11 @@ impl DynamicEntity {
             row_key: Some(Cow::Borrowed(&self.row_key)),
             timestamp: self.timestamp.map(|timestamp| timestamp.to_string().into()),
             etag: self.etag.as_ref().map(|etag| Cow::Borrowed(etag.as_str())),
-            properties: self.properties.iter().map(|(name, value)| row_property(name, value)).collect(),
+            properties: self
+                .properties
+                .iter()
+                .map(|(name, value)| row_property(name, value))
+                .collect(),
         };
         E::read(&row).map_err(|e| row.locate(e))
     }
@@ -137,7 +141,11 @@ fn row_property<'a>(name: &'a str, value: &'a EdmValue) -> RowProperty<'a> {
         Edm::Binary(bytes) => (true, Token::Text(base64_text(bytes).into())),
     };
     let annotation: Option<EdmType> = annotated.then(|| value.edm_type());
-    RowProperty { name: Cow::Borrowed(name), annotation, token }
+    RowProperty {
+        name: Cow::Borrowed(name),
+        annotation,
+        token,
+    }
 }
 
 impl PropertySink for DynamicEntity {
@@ -157,7 +165,9 @@ impl TableEntity for DynamicEntity {
     }
 
     fn write_properties(&self, properties: &mut PropertyWriter<'_>) -> Result<()> {
-        self.properties.iter().try_for_each(|(name, value)| properties.value(name, value))
+        self.properties
+            .iter()
+            .try_for_each(|(name, value)| properties.value(name, value))
     }
 
     fn condition(&self) -> Condition {

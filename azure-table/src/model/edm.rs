@@ -326,8 +326,7 @@ impl<'a> WireValue<'a> {
     /// Another type, or text that is not base64.
     pub fn as_binary(&self) -> Result<Vec<u8>, ValueError> {
         let text = self.text_of(EdmType::Binary)?;
-        STANDARD.decode(text)
-            .map_err(|_| self.mismatch("Edm.Binary"))
+        STANDARD.decode(text).map_err(|_| self.mismatch("Edm.Binary"))
     }
 
     fn text_of(&self, edm_type: EdmType) -> Result<&str, ValueError> {

@@ -290,7 +290,11 @@ mod tests {
             let end = after_prefix(prefix).unwrap();
             for tail in ["", "a", "\u{ffff}", "\u{10ffff}\u{ffff}"] {
                 let text = format!("{prefix}{tail}");
-                assert_eq!(crate::model::ordinal::compare(&text, &end), Ordering::Less, "{prefix:?}");
+                assert_eq!(
+                    crate::model::ordinal::compare(&text, &end),
+                    Ordering::Less,
+                    "{prefix:?}"
+                );
             }
         }
         assert_eq!(after_prefix("\u{ffff}"), None);

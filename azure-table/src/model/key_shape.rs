@@ -171,7 +171,10 @@ impl KeyWriter {
         let [partition_key, row_key] = self.text;
         check_keys(&partition_key, &row_key)?;
         Ok(match next {
-            Some(0) => KeyStart { partition_key: Start::Prefix(partition_key), row_key: None },
+            Some(0) => KeyStart {
+                partition_key: Start::Prefix(partition_key),
+                row_key: None,
+            },
             Some(_) => KeyStart {
                 partition_key: Start::Whole(partition_key),
                 row_key: Some(Start::Prefix(row_key)),
@@ -230,7 +233,11 @@ impl<'a> KeyParts<'a> {
         let mut parts = Vec::new();
         for ((name, pieces), text) in shape.keys().into_iter().zip([partition_key, row_key]) {
             split(pieces, text, &mut parts).ok_or_else(|| {
-                Error::invalid_response(format!("{name} {} does not have the form {}", Shown(text), form(pieces)))
+                Error::invalid_response(format!(
+                    "{name} {} does not have the form {}",
+                    Shown(text),
+                    form(pieces)
+                ))
             })?;
         }
         Ok(Self { shape, parts })

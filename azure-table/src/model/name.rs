@@ -72,7 +72,10 @@ pub(crate) const SYSTEM_PROPERTIES: [&str; 3] = ["PartitionKey", "RowKey", "Time
 pub(crate) fn property_name_fault(name: &str) -> Option<String> {
     // Nearly all names are of this kind; the rest is for saying what is wrong.
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let letter = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+    let letter = name
+        .bytes()
+        .next()
+        .is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
     if letter && name.len() <= MAX_PROPERTY_NAME && name.bytes().all(plain) && !SYSTEM_PROPERTIES.contains(&name) {
         return None;
     }

@@ -25,7 +25,10 @@ impl<E> KeyPrefix<E> {
 
 impl<E> Clone for KeyPrefix<E> {
     fn clone(&self) -> Self {
-        Self { start: self.start.clone(), entity: PhantomData }
+        Self {
+            start: self.start.clone(),
+            entity: PhantomData,
+        }
     }
 }
 
@@ -73,7 +76,10 @@ impl<E: TableEntity> Key<E> {
     {
         let mut key = KeyWriter::new(&E::SCHEMA.key);
         E::KeyFields::write_prefix(fields, &mut key)?;
-        Ok(KeyPrefix { start: key.finish_start()?, entity: PhantomData })
+        Ok(KeyPrefix {
+            start: key.finish_start()?,
+            entity: PhantomData,
+        })
     }
 }
 

@@ -8,6 +8,7 @@ use std::fmt;
 
 use crate::model::datetime::DateTime;
 use crate::model::edm::Edm;
+use crate::model::entity_size;
 use crate::model::error::{Error, Result, ValueError};
 use crate::model::group::PropertyGroup;
 use crate::model::guid::Guid;
@@ -55,7 +56,7 @@ impl fmt::Debug for PropertyWriter<'_> {
 
 impl<'a> PropertyWriter<'a> {
     pub(crate) fn new(sink: &'a mut dyn PropertySink, partition_key: &str, row_key: &str) -> Self {
-        let size = 4 + 2 * (utf16_len(partition_key) + utf16_len(row_key));
+        let size = entity_size::of_keys(partition_key, row_key);
         Self {
             sink,
             prefix: String::new(),
@@ -109,7 +110,11 @@ impl<'a> PropertyWriter<'a> {
     }
 
     fn whole<'n>(&self, name: &'n str) -> Cow<'n, str> {
-        if self.prefix.is_empty() { Cow::Borrowed(name) } else { Cow::Owned(format!("{}{name}", self.prefix)) }
+        if self.prefix.is_empty() {
+            Cow::Borrowed(name)
+        } else {
+            Cow::Owned(format!("{}{name}", self.prefix))
+        }
     }
 
     /// Writes a property whose EDM type is known at run time only.
@@ -121,7 +126,7 @@ impl<'a> PropertyWriter<'a> {
         if let Some(fault) = property_name_fault(name) {
             return Err(Error::invalid_input(format!("property name {name:?}: {fault}")));
         }
-        let value_size = match value {
+        match value {
             // At most as many UTF-16 units as bytes: only long text is counted.
             Edm::String(text) if text.len() > MAX_STRING_UNITS && utf16_len(text) > MAX_STRING_UNITS => {
                 let units = utf16_len(text);
@@ -142,15 +147,10 @@ impl<'a> PropertyWriter<'a> {
                     format!("{time} is before the earliest date stored, {}", DateTime::MIN_STORED),
                 ));
             }
-            Edm::String(text) => 4 + 2 * utf16_len(text),
-            Edm::Binary(bytes) => 4 + bytes.len(),
-            Edm::DateTime(_) | Edm::Double(_) | Edm::Int64(_) => 8,
-            Edm::Guid(_) => 16,
-            Edm::Int32(_) => 4,
-            Edm::Boolean(_) => 1,
-        };
+            _ => {}
+        }
         self.count += 1;
-        self.size += 8 + 2 * utf16_len(name) + value_size;
+        self.size += entity_size::of_property(name, value);
         self.sink.put(name, value);
         Ok(())
     }

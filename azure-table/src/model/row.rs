@@ -129,9 +129,12 @@ impl<'a> RowProperty<'a> {
     /// The value as one of this EDM type.
     pub(crate) fn read_as(&self, edm_type: EdmType) -> Result<Edm<'_>> {
         let WireValue { annotation, token } = self.value();
-        WireValue { annotation: annotation.or(Some(edm_type)), token }
-            .to_edm()
-            .map_err(|e| self.refused(&e))
+        WireValue {
+            annotation: annotation.or(Some(edm_type)),
+            token,
+        }
+        .to_edm()
+        .map_err(|e| self.refused(&e))
     }
 
     fn refused(&self, error: &ValueError) -> Error {

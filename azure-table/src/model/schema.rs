@@ -52,7 +52,12 @@ pub struct GroupSchema {
 impl EntitySchema {
     /// A schema without properties, for an entity written by hand.
     pub const fn new(name: &'static str, key: KeyShape) -> Self {
-        Self { name, key, properties: &[], groups: &[] }
+        Self {
+            name,
+            key,
+            properties: &[],
+            groups: &[],
+        }
     }
 
     /// The same with properties.
@@ -72,7 +77,11 @@ impl EntitySchema {
 impl PropertySchema {
     /// A property without older names.
     pub const fn new(name: &'static str, edm_type: EdmType) -> Self {
-        Self { name, edm_type, aliases: &[] }
+        Self {
+            name,
+            edm_type,
+            aliases: &[],
+        }
     }
 }
 
@@ -82,9 +91,18 @@ fn collect(
     groups: &'static [GroupSchema],
     stored: &mut Vec<(String, &'static PropertySchema)>,
 ) {
-    stored.extend(properties.iter().map(|property| (format!("{prefix}{}", property.name), property)));
+    stored.extend(
+        properties
+            .iter()
+            .map(|property| (format!("{prefix}{}", property.name), property)),
+    );
     for group in groups {
-        collect(&format!("{prefix}{}", group.prefix), group.properties, group.groups, stored);
+        collect(
+            &format!("{prefix}{}", group.prefix),
+            group.properties,
+            group.groups,
+            stored,
+        );
     }
 }
 
@@ -132,7 +150,10 @@ fn unreadable(schema: &EntitySchema, old: &str) -> Vec<String> {
             )),
             (_, None) => faults.push(format!("the line {line:?} names no property type")),
             (Some((_, property)), Some(then)) if !reads(property.edm_type, then) => {
-                faults.push(format!("the property `{name}` was {then}, now it is {}", property.edm_type));
+                faults.push(format!(
+                    "the property `{name}` was {then}, now it is {}",
+                    property.edm_type
+                ));
             }
             _ => {}
         }
@@ -165,7 +186,11 @@ fn unreadable(schema: &EntitySchema, old: &str) -> Vec<String> {
 pub fn assert_reads<E: TableEntity>(old: &str) {
     let faults = unreadable(E::SCHEMA, old);
     if !faults.is_empty() {
-        panic!("{} does not read rows of the old schema:\n- {}", E::SCHEMA.name, faults.join("\n- "));
+        panic!(
+            "{} does not read rows of the old schema:\n- {}",
+            E::SCHEMA.name,
+            faults.join("\n- ")
+        );
     }
 }
 
@@ -176,14 +201,25 @@ mod tests {
 
     const SCHEMA: EntitySchema = EntitySchema {
         name: "Blog",
-        key: KeyShape { partition_key: &[Field("channel")], row_key: &[Field("posted"), Literal("_"), Field("id")] },
+        key: KeyShape {
+            partition_key: &[Field("channel")],
+            row_key: &[Field("posted"), Literal("_"), Field("id")],
+        },
         properties: &[
-            PropertySchema { name: "rtg", edm_type: EdmType::Int64, aliases: &["rating", "stars"] },
+            PropertySchema {
+                name: "rtg",
+                edm_type: EdmType::Int64,
+                aliases: &["rating", "stars"],
+            },
             PropertySchema::new("text", EdmType::String),
         ],
         groups: &[GroupSchema {
             prefix: "Home_",
-            properties: &[PropertySchema { name: "City", edm_type: EdmType::String, aliases: &["Town"] }],
+            properties: &[PropertySchema {
+                name: "City",
+                edm_type: EdmType::String,
+                aliases: &["Town"],
+            }],
             groups: &[],
         }],
     };

@@ -81,21 +81,30 @@ pub(crate) fn error_of(
         return answered;
     }
     // A proxy's 404 says nothing about a table or an entity.
-    let kind = if status == 404 { ErrorKind::InvalidResponse } else { answered.kind() };
+    let kind = if status == 404 {
+        ErrorKind::InvalidResponse
+    } else {
+        answered.kind()
+    };
     answered.with_kind(kind).with_message(strange(content_type, text))
 }
 
 /// The body of an answer that should be a JSON object.
 pub(crate) fn json(response: &Response<Bytes>) -> Result<&[u8]> {
     let body: &[u8] = response.body();
-    let text = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body).trim_ascii_start();
+    let text = body
+        .strip_prefix("\u{feff}".as_bytes())
+        .unwrap_or(body)
+        .trim_ascii_start();
     if text.starts_with(b"{") {
         return Ok(body);
     }
     let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
-    Err(Error::invalid_response(strange(content_type, &String::from_utf8_lossy(text)))
-        .with_status(response.status().as_u16())
-        .with_request_id(request_id(response)))
+    Err(
+        Error::invalid_response(strange(content_type, &String::from_utf8_lossy(text)))
+            .with_status(response.status().as_u16())
+            .with_request_id(request_id(response)),
+    )
 }
 
 fn strange(content_type: Option<&str>, text: &str) -> String {

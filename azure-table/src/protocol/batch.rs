@@ -167,12 +167,16 @@ impl ChangeSet {
                 operation,
             }))
         };
-        let operation = operation.check().map_err(|(error, operation)| invalid(error, operation))?;
+        let operation = operation
+            .check()
+            .map_err(|(error, operation)| invalid(error, operation))?;
         if index == MAX_BATCH_OPERATIONS {
             let why = format!("the batch is full: the limit is {MAX_BATCH_OPERATIONS} operations");
             return Err(Rejected::new(BatchRule::Operations, &self.table, index, why, operation));
         }
-        let parts = operation.parts(&self.table, self.endpoint.profile()).map_err(|e| invalid(e, None))?;
+        let parts = operation
+            .parts(&self.table, self.endpoint.profile())
+            .map_err(|e| invalid(e, None))?;
         let (partition_key, row_key) = operation.keys().unwrap_or_default();
         if self
             .partition_key
@@ -183,11 +187,23 @@ impl ChangeSet {
                 "all operations of a batch have one PartitionKey, this batch has {:?}",
                 self.partition_key.as_deref().unwrap_or_default()
             );
-            return Err(Rejected::new(BatchRule::OnePartition, &self.table, index, why, operation));
+            return Err(Rejected::new(
+                BatchRule::OnePartition,
+                &self.table,
+                index,
+                why,
+                operation,
+            ));
         }
         if self.row_keys.contains(row_key) {
             let why = "the batch has an operation on this entity already".to_owned();
-            return Err(Rejected::new(BatchRule::EachRowOnce, &self.table, index, why, operation));
+            return Err(Rejected::new(
+                BatchRule::EachRowOnce,
+                &self.table,
+                index,
+                why,
+                operation,
+            ));
         }
         let bytes = self.bytes_of(&parts).map_err(|e| invalid(e, None))?;
         let limit = max_bytes(self.endpoint.profile());

@@ -110,7 +110,10 @@ fn default_endpoint(settings: &Settings<'_>, account: &str) -> Result<Endpoint> 
         .get("EndpointSuffix")
         .filter(|s| !s.is_empty())
         .unwrap_or(DEFAULT_SUFFIX);
-    if !suffix.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b':')) {
+    if !suffix
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b':'))
+    {
         return Err(fault("EndpointSuffix has characters that no host name has"));
     }
     Endpoint::parse(&format!("{protocol}://{account}.table.{suffix}"), Some(account))
@@ -176,9 +179,18 @@ mod tests {
                 "DefaultEndpointsProtocol=ftp;AccountName=a;AccountKey=SECRET",
                 "DefaultEndpointsProtocol",
             ),
-            ("AccountName=a;EndpointSuffix=core.windows.net AccountKey=SECRET==", "EndpointSuffix"),
-            ("AccountName=a\u{7f}b;AccountKey=AAAA;TableEndpoint=http://127.0.0.1:1/SECRET", "account name"),
-            ("AccountName=a;AccountKey=AAAA;TableEndpoint=https://h/?sv=2019 02&sig=SECRET", "TableEndpoint"),
+            (
+                "AccountName=a;EndpointSuffix=core.windows.net AccountKey=SECRET==",
+                "EndpointSuffix",
+            ),
+            (
+                "AccountName=a\u{7f}b;AccountKey=AAAA;TableEndpoint=http://127.0.0.1:1/SECRET",
+                "account name",
+            ),
+            (
+                "AccountName=a;AccountKey=AAAA;TableEndpoint=https://h/?sv=2019 02&sig=SECRET",
+                "TableEndpoint",
+            ),
             ("UseDevelopmentStorage=false", "UseDevelopmentStorage must be true"),
             ("AccountName=a;SharedAccessSignature=SECRET", "SharedAccessSignature"),
             ("AccountName=a;TableEndpoint=nothing;AccountKey=SECRET", "TableEndpoint"),

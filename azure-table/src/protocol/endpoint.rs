@@ -95,7 +95,9 @@ impl Endpoint {
         uri.parse().map_err(|e: http::uri::InvalidUri| {
             let length = uri.len();
             let why = match length > MAX_URL {
-                true => format!("the request's URL has {length} characters, the limit is {MAX_URL}: its filter is too long"),
+                true => {
+                    format!("the request's URL has {length} characters, the limit is {MAX_URL}: its filter is too long")
+                }
                 false => "the request's URL cannot be used".to_owned(),
             };
             Error::invalid_input(why).with_source(e)
@@ -182,7 +184,10 @@ mod tests {
             "https://a.table.core.windows.net AccountKey=SECRET==",
             "http://127.0.0.1/SECRET\u{7f}",
         ] {
-            assert!(!Endpoint::parse(url, None).unwrap_err().to_string().contains("SECRET"), "{url}");
+            assert!(
+                !Endpoint::parse(url, None).unwrap_err().to_string().contains("SECRET"),
+                "{url}"
+            );
         }
     }
 }

@@ -39,10 +39,7 @@ pub(crate) fn call(
 }
 
 /// The entity, or `None` if there is none. A table that does not exist is an error.
-pub(crate) fn answer<P>(
-    response: Response<Bytes>,
-    read: impl FnOnce(&Row<'_>) -> Result<P>,
-) -> Result<Option<P>> {
+pub(crate) fn answer<P>(response: Response<Bytes>, read: impl FnOnce(&Row<'_>) -> Result<P>) -> Result<Option<P>> {
     if response.status() == StatusCode::NOT_FOUND {
         let error = answer::error(&response);
         return match error.code() {

@@ -125,16 +125,27 @@ impl TableOperation {
             let (partition_key, row_key) = (key.partition_key().to_owned(), key.row_key().to_owned());
             let mut values = BTreeMap::new();
             for column in columns {
-                let (name, value) = column.into_property().map_err(|e| e.at_entity(&partition_key, &row_key))?;
+                let (name, value) = column
+                    .into_property()
+                    .map_err(|e| e.at_entity(&partition_key, &row_key))?;
                 values.insert(name, value);
             }
             let (body, write_id) = write::properties(&partition_key, &row_key, |writer| {
                 values.iter().try_for_each(|(name, value)| writer.value(name, value))
             })
             .map_err(|e| e.at_entity(&partition_key, &row_key))?;
-            Ok(Encoded { partition_key, row_key, body, write_id })
+            Ok(Encoded {
+                partition_key,
+                row_key,
+                body,
+                write_id,
+            })
         });
-        Self { kind: OperationKind::Merge, encoded, condition }
+        Self {
+            kind: OperationKind::Merge,
+            encoded,
+            condition,
+        }
     }
 
     /// Removes an entity; demands the version that `key` holds, if it holds one. A tuple does not say of which entity
@@ -210,7 +221,13 @@ impl TableOperation {
                 let error = Error::invalid_input(why)
                     .at_entity(&encoded.partition_key, &encoded.row_key)
                     .in_operation(kind.name(), None);
-                Err((error, Some(Self { encoded: Ok(encoded), ..self })))
+                Err((
+                    error,
+                    Some(Self {
+                        encoded: Ok(encoded),
+                        ..self
+                    }),
+                ))
             }
             encoded => Ok(Self { encoded, ..self }),
         }

@@ -77,10 +77,7 @@ impl QueryRequest {
 }
 
 /// The rows of a page and where the next one begins.
-pub(crate) fn answer<P>(
-    response: Response<Bytes>,
-    read_row: impl Fn(&Row<'_>) -> Result<P>,
-) -> Result<PageAnswer<P>> {
+pub(crate) fn answer<P>(response: Response<Bytes>, read_row: impl Fn(&Row<'_>) -> Result<P>) -> Result<PageAnswer<P>> {
     let response = answer::expect(response, &[StatusCode::OK])?;
     let request_id = answer::request_id(&response);
     let mut rows = Vec::new();

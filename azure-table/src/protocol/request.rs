@@ -75,7 +75,6 @@ pub(crate) fn set_json(request: &mut Request<Bytes>, body: Bytes) {
 
 /// A header value made of text from outside. What cannot be one is not shown: it may be a secret.
 pub(crate) fn header_value(what: &str, text: &str) -> Result<HeaderValue> {
-    HeaderValue::from_str(text).map_err(|_| {
-        Error::invalid_input(format!("{what} has characters that no HTTP header can have"))
-    })
+    HeaderValue::from_str(text)
+        .map_err(|_| Error::invalid_input(format!("{what} has characters that no HTTP header can have")))
 }

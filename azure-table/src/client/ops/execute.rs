@@ -65,7 +65,10 @@ impl<T> Spec for WriteSpec<T> {
             .operation
             .take()
             .ok_or_else(|| Error::invalid_input("the call was made before"))?;
-        operation.check().map_err(|(e, _)| e)?.call(endpoint, self.table.as_str())
+        operation
+            .check()
+            .map_err(|(e, _)| e)?
+            .call(endpoint, self.table.as_str())
     }
 
     fn answer(&mut self, response: Response<Bytes>) -> Result<T> {

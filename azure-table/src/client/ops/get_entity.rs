@@ -12,6 +12,7 @@ use crate::model::entity::{Projection, ReadEntity};
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
+use crate::model::row::Row;
 use crate::model::versioned::Versioned;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::endpoint::Endpoint;
@@ -62,6 +63,12 @@ impl<E, P> GetEntity<E, P> {
         C::Values: 'static,
     {
         self.shaped(Shape::of_columns(columns))
+    }
+
+    /// Makes whatever `resolve` makes of the row, which has all properties with their types, and the ETag.
+    #[doc(alias = "EntityResolver")]
+    pub fn resolve<Q>(self, resolve: impl Fn(&Row<'_>) -> Result<Q> + Send + Sync + 'static) -> GetEntity<E, Q> {
+        self.shaped(Shape::of_closure(resolve))
     }
 
     fn shaped<Q>(self, shape: Shape<Q>) -> GetEntity<E, Q> {

@@ -82,7 +82,9 @@ fn fill<'a>(reader: &mut Reader<'a>, row: &mut Row<'a>) -> std::result::Result<(
             _ if name.bytes().any(|byte| matches!(byte, b'@' | b'.')) => reader.skip()?,
             _ => {
                 let token = reader.scalar()?;
-                let annotation = pending.pop_if(|(annotated, _)| *annotated == name).map(|(_, edm_type)| edm_type);
+                let annotation = pending
+                    .pop_if(|(annotated, _)| *annotated == name)
+                    .map(|(_, edm_type)| edm_type);
                 if token != Token::Null {
                     row.properties.push(RowProperty {
                         name,

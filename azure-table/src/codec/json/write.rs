@@ -166,7 +166,9 @@ pub(crate) fn quoted(bytes: &mut Vec<u8>, text: &str) {
     loop {
         let (plain, special) = rest.split_at(plain_length(rest));
         bytes.extend_from_slice(plain);
-        let Some((special, after)) = special.split_first() else { break };
+        let Some((special, after)) = special.split_first() else {
+            break;
+        };
         match special {
             b'"' => bytes.extend_from_slice(b"\\\""),
             b'\\' => bytes.extend_from_slice(b"\\\\"),

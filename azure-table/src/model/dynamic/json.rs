@@ -116,7 +116,9 @@ fn value(member: Member, annotation: Option<EdmType>) -> Result<Option<EdmValue>
         Member::Decimal(value) => Token::Number(double_text(*value).into()),
         Member::Text(text) => Token::Text(text.as_str().into()),
     };
-    WireValue { annotation, token }.to_edm().map(|value| Some(value.into_owned()))
+    WireValue { annotation, token }
+        .to_edm()
+        .map(|value| Some(value.into_owned()))
 }
 
 #[cfg(test)]
@@ -143,7 +145,10 @@ mod tests {
             entity.insert(name, value);
         }
         let json = serde_json::to_string(&entity).unwrap();
-        assert!(json.contains(r#""L@odata.type":"Edm.Int64","L":"-9223372036854775808""#), "{json}");
+        assert!(
+            json.contains(r#""L@odata.type":"Edm.Int64","L":"-9223372036854775808""#),
+            "{json}"
+        );
         assert_eq!(serde_json::from_str::<DynamicEntity>(&json).unwrap(), entity);
     }
 
@@ -157,8 +162,14 @@ mod tests {
         assert_eq!(entity.get("X"), None);
         for (wrong, why) in [
             (r#"{"RowKey":"r"}"#, "PartitionKey"),
-            (r#"{"PartitionKey":"p","RowKey":"r","N@odata.type":"Edm.Guid","N":"5"}"#, "property `N`"),
-            (r#"{"PartitionKey":"p","RowKey":"r","N@odata.type":"Edm.Decimal","N":"5"}"#, "Edm.Decimal"),
+            (
+                r#"{"PartitionKey":"p","RowKey":"r","N@odata.type":"Edm.Guid","N":"5"}"#,
+                "property `N`",
+            ),
+            (
+                r#"{"PartitionKey":"p","RowKey":"r","N@odata.type":"Edm.Decimal","N":"5"}"#,
+                "Edm.Decimal",
+            ),
         ] {
             let error = serde_json::from_str::<DynamicEntity>(wrong).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
