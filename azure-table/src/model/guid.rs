@@ -33,8 +33,9 @@ impl Guid {
     }
 }
 
-impl fmt::Display for Guid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Guid {
+    /// The text, in ASCII.
+    pub(crate) fn ascii(&self) -> [u8; 36] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut text = [b'-'; 36];
         let mut at = 0;
@@ -46,7 +47,13 @@ impl fmt::Display for Guid {
             text[at + 1] = DIGITS[usize::from(byte & 0x0f)];
             at += 2;
         }
-        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
+        text
+    }
+}
+
+impl fmt::Display for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(std::str::from_utf8(&self.ascii()).unwrap_or_default())
     }
 }
 

@@ -66,17 +66,26 @@ pub(crate) const MAX_PROPERTY_NAME: usize = 255;
 /// Names the service keeps for itself.
 pub(crate) const SYSTEM_PROPERTIES: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];
 
+/// The bytes of ASCII letters, digits and `_`.
+const PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        plain[byte as usize] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        byte += 1;
+    }
+    plain
+};
+
 /// Says what is wrong with a property name, if anything: it must be a C# identifier of at most 255 UTF-16 units.
 ///
 /// Source: REST "Understanding the Table service data model", property names.
 pub(crate) fn property_name_fault(name: &str) -> Option<String> {
     // Nearly all names are of this kind; the rest is for saying what is wrong.
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let letter = name
-        .bytes()
-        .next()
-        .is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
-    if letter && name.len() <= MAX_PROPERTY_NAME && name.bytes().all(plain) && !SYSTEM_PROPERTIES.contains(&name) {
+    let bytes = name.as_bytes();
+    let starts_well = bytes.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
+    let is_plain = bytes.iter().all(|byte| PLAIN[usize::from(*byte)]);
+    if starts_well && is_plain && bytes.len() <= MAX_PROPERTY_NAME && !SYSTEM_PROPERTIES.contains(&name) {
         return None;
     }
     let mut chars = name.chars();

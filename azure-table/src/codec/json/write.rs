@@ -119,7 +119,12 @@ impl Object {
             }
             Edm::Double(value) => write!(bytes, "\"{}\"", double_text(*value)),
             Edm::DateTime(value) => write!(bytes, "\"{value}\""),
-            Edm::Guid(value) => write!(bytes, "\"{value}\""),
+            Edm::Guid(value) => {
+                bytes.push(b'"');
+                bytes.extend_from_slice(&value.ascii());
+                bytes.push(b'"');
+                Ok(())
+            }
             Edm::Binary(value) => {
                 write!(bytes, "\"{}\"", base64_text(value))
             }
