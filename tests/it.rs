@@ -9,4 +9,5 @@ mod api;
 mod conformance;
 mod faults;
 mod properties;
+mod types;
 mod wire;

@@ -1,6 +1,13 @@
 //! Edm.DateTime.
+//!
+//! Owns [`DateTime`]: its range, its arithmetic and its conversions from and to the system's time. Its text is
+//! `datetime/text.rs`, the calendar `datetime/civil.rs`; the time types of other crates are `property/{chrono,jiff,time}.rs`.
+
+pub(crate) mod civil;
+mod text;
 
 use std::fmt;
+use std::ops::{Add, AddAssign, Sub, SubAssign};
 use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
@@ -26,6 +33,19 @@ const UNIX_EPOCH: i64 = 621_355_968_000_000_000;
 /// let posted: DateTime = "2026-01-02T03:04:05.1234567Z".parse().unwrap();
 /// assert_eq!(posted.to_string(), "2026-01-02T03:04:05.1234567Z");
 /// assert_eq!(DateTime::from_unix_millis(0).to_string(), "1970-01-01T00:00:00Z");
+/// ```
+///
+/// A [`Duration`] is added and taken away with `+` and `-`; the result ends at [`DateTime::MIN`] and [`DateTime::MAX`].
+/// Where that would be wrong there are [`checked_add`](Self::checked_add) and [`checked_sub`](Self::checked_sub).
+///
+/// ```
+/// use std::time::Duration;
+/// use azure_table::DateTime;
+/// const HOUR: Duration = Duration::from_secs(3_600);
+/// let posted: DateTime = "2026-01-02T03:04:05Z".parse().unwrap();
+/// assert_eq!((posted + HOUR).to_string(), "2026-01-02T04:04:05Z");
+/// assert_eq!(DateTime::MAX + HOUR, DateTime::MAX);
+/// assert_eq!((posted + HOUR).duration_since(posted), Ok(HOUR));
 /// ```
 ///
 /// Source: REST "Understanding the Table service data model", property types.
@@ -74,6 +94,11 @@ impl DateTime {
         (self.0 - UNIX_EPOCH).div_euclid(PER_SECOND / 1_000)
     }
 
+    /// Seconds since 1970-01-01, rounded down.
+    pub const fn unix_seconds(self) -> i64 {
+        (self.0 - UNIX_EPOCH).div_euclid(PER_SECOND)
+    }
+
     /// This time plus `duration` (cut to 100 ns). `None` after the year 9999.
     pub fn checked_add(self, duration: Duration) -> Option<Self> {
         let ticks = i64::try_from(duration.as_nanos() / 100).ok()?;
@@ -84,6 +109,40 @@ impl DateTime {
     pub fn checked_sub(self, duration: Duration) -> Option<Self> {
         let ticks = i64::try_from(duration.as_nanos() / 100).ok()?;
         Self::from_ticks(self.0.checked_sub(ticks)?)
+    }
+
+    /// The time that passed since `earlier`, as [`SystemTime::duration_since`] gives it.
+    ///
+    /// # Errors
+    /// `earlier` is later than this time. [`abs_diff`](Self::abs_diff) has the time between the two in any order.
+    pub fn duration_since(self, earlier: Self) -> Result<Duration, ValueError> {
+        if self < earlier {
+            return Err(ValueError::new(format!("{self} is before {earlier}")));
+        }
+        Ok(self.abs_diff(earlier))
+    }
+
+    /// The time between the two, whichever is the earlier.
+    pub const fn abs_diff(self, other: Self) -> Duration {
+        let ticks = self.0.abs_diff(other.0);
+        let per_second = PER_SECOND as u64;
+        Duration::new(ticks / per_second, (ticks % per_second) as u32 * 100)
+    }
+
+    /// Nanoseconds since 1970-01-01.
+    pub const fn unix_nanos(self) -> i128 {
+        (self.0 - UNIX_EPOCH) as i128 * 100
+    }
+
+    /// From nanoseconds since 1970-01-01, rounded down to 100 ns.
+    ///
+    /// # Errors
+    /// Outside of the years 1 to 9999.
+    pub(crate) fn from_unix_nanos(nanos: i128) -> Result<Self, ValueError> {
+        i64::try_from(nanos.div_euclid(100) + i128::from(UNIX_EPOCH))
+            .ok()
+            .and_then(Self::from_ticks)
+            .ok_or_else(|| ValueError::new("the time is outside of the years 1 to 9999"))
     }
 
     const fn saturating(ticks: i64) -> Self {
@@ -97,46 +156,71 @@ impl DateTime {
     }
 }
 
+/// Ends at [`DateTime::MAX`]; cut to 100 ns.
+impl Add<Duration> for DateTime {
+    type Output = Self;
+    fn add(self, duration: Duration) -> Self {
+        self.checked_add(duration).unwrap_or(Self::MAX)
+    }
+}
+
+/// Ends at [`DateTime::MIN`]; cut to 100 ns.
+impl Sub<Duration> for DateTime {
+    type Output = Self;
+    fn sub(self, duration: Duration) -> Self {
+        self.checked_sub(duration).unwrap_or(Self::MIN)
+    }
+}
+
+impl AddAssign<Duration> for DateTime {
+    fn add_assign(&mut self, duration: Duration) {
+        *self = *self + duration;
+    }
+}
+
+impl SubAssign<Duration> for DateTime {
+    fn sub_assign(&mut self, duration: Duration) {
+        *self = *self - duration;
+    }
+}
+
 impl TryFrom<SystemTime> for DateTime {
     type Error = ValueError;
 
-    /// Cuts to 100 ns.
+    /// Rounds down to 100 ns.
     ///
     /// # Errors
     /// Before the year 1 or after the year 9999.
     fn try_from(time: SystemTime) -> Result<Self, ValueError> {
-        let outside = || ValueError::new("the time is outside of the years 1 to 9999");
-        let epoch = Self(UNIX_EPOCH);
-        match time.duration_since(SystemTime::UNIX_EPOCH) {
-            Ok(after) => epoch.checked_add(after).ok_or_else(outside),
-            Err(before) => epoch.checked_sub(before.duration()).ok_or_else(outside),
-        }
+        // The nanoseconds of a Duration always fit: it has at most 2^64 seconds.
+        let nanos = match time.duration_since(SystemTime::UNIX_EPOCH) {
+            Ok(after) => after.as_nanos() as i128,
+            Err(before) => -(before.duration().as_nanos() as i128),
+        };
+        Self::from_unix_nanos(nanos)
+    }
+}
+
+impl TryFrom<DateTime> for SystemTime {
+    type Error = ValueError;
+
+    /// # Errors
+    /// The system's clock does not reach so far (on Windows it begins in 1601).
+    fn try_from(time: DateTime) -> Result<Self, ValueError> {
+        let epoch = DateTime(UNIX_EPOCH);
+        let distance = time.abs_diff(epoch);
+        let system = if time < epoch {
+            Self::UNIX_EPOCH.checked_sub(distance)
+        } else {
+            Self::UNIX_EPOCH.checked_add(distance)
+        };
+        system.ok_or_else(|| ValueError::new(format!("{time} is beyond the system's clock")))
     }
 }
 
 impl fmt::Display for DateTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nanos = i128::from(self.0 - UNIX_EPOCH) * 100;
-        let civil = OffsetDateTime::from_unix_timestamp_nanos(nanos).map_err(|_| fmt::Error)?;
-        write!(
-            f,
-            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
-            civil.year(),
-            u8::from(civil.month()),
-            civil.day(),
-            civil.hour(),
-            civil.minute(),
-            civil.second()
-        )?;
-        let (mut fraction, mut width) = (self.0 % PER_SECOND, 7);
-        if fraction != 0 {
-            while fraction % 10 == 0 {
-                fraction /= 10;
-                width -= 1;
-            }
-            write!(f, ".{fraction:0width$}")?;
-        }
-        f.write_str("Z")
+        text::write(self.0, f)
     }
 }
 
@@ -151,11 +235,19 @@ impl FromStr for DateTime {
 
     /// Reads RFC 3339; an offset is turned into UTC, digits beyond 100 ns are cut.
     fn from_str(text: &str) -> Result<Self, ValueError> {
-        let invalid = || ValueError::expected("a date and time such as 2026-01-02T03:04:05Z", format_args!("{text:?}"));
-        let civil = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| invalid())?;
-        let ticks = civil.unix_timestamp_nanos().div_euclid(100) + i128::from(UNIX_EPOCH);
-        i64::try_from(ticks).ok().and_then(Self::from_ticks).ok_or_else(invalid)
+        match text::read(text) {
+            Some(ticks) => Ok(Self(ticks)),
+            None => rfc3339(text),
+        }
     }
+}
+
+/// Any form of RFC 3339, the service's own included.
+fn rfc3339(text: &str) -> Result<DateTime, ValueError> {
+    OffsetDateTime::parse(text, &Rfc3339)
+        .ok()
+        .and_then(|time| DateTime::from_unix_nanos(time.unix_timestamp_nanos()).ok())
+        .ok_or_else(|| ValueError::expected("a date and time such as 2026-01-02T03:04:05Z", format_args!("{text:?}")))
 }
 
 impl Serialize for DateTime {
@@ -173,7 +265,11 @@ impl<'de> Deserialize<'de> for DateTime {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    const TICK: Duration = Duration::from_nanos(100);
 
     #[test]
     fn ticks_and_text_agree_at_the_edges() {
@@ -187,27 +283,94 @@ mod tests {
             assert_eq!(value.to_string(), text);
             assert_eq!(text.parse::<DateTime>().unwrap(), value);
         }
-        assert_eq!(DateTime::MIN.checked_sub(Duration::from_nanos(100)), None);
-        assert_eq!(DateTime::MAX.checked_add(Duration::from_nanos(100)), None);
         assert_eq!(DateTime::from_ticks(-1), None);
+        assert_eq!(format!("{:>22}|", DateTime::MIN), "  0001-01-01T00:00:00Z|");
+    }
+
+    #[test]
+    fn arithmetic_ends_at_the_edges_or_says_so() {
+        assert_eq!(DateTime::MIN.checked_sub(TICK), None);
+        assert_eq!(DateTime::MAX.checked_add(TICK), None);
+        assert_eq!(DateTime::MAX.checked_add(Duration::MAX), None);
+        assert_eq!(DateTime::MIN - TICK, DateTime::MIN);
+        assert_eq!(DateTime::MAX + Duration::MAX, DateTime::MAX);
+        let mut time = DateTime::from_unix_seconds(0);
+        time += Duration::from_nanos(1_999);
+        assert_eq!(time.to_string(), "1970-01-01T00:00:00.0000019Z");
+        time -= Duration::from_secs(1);
+        assert_eq!((time.unix_seconds(), time.unix_millis()), (-1, -1_000));
+    }
+
+    #[test]
+    fn the_time_between_two_has_no_sign() {
+        let whole = DateTime::MAX.duration_since(DateTime::MIN).unwrap();
+        assert_eq!(whole, Duration::new(315_537_897_599, 999_999_900));
+        assert_eq!(DateTime::MIN + whole, DateTime::MAX);
+        let error = DateTime::MIN.duration_since(DateTime::MIN_STORED).unwrap_err();
+        assert_eq!(error.to_string(), "0001-01-01T00:00:00Z is before 1601-01-01T00:00:00Z");
+        assert_eq!(DateTime::MIN.abs_diff(DateTime::MIN + TICK), TICK);
     }
 
     #[test]
     fn offsets_become_utc_and_a_tenth_of_a_microsecond_survives() {
-        let parsed: DateTime = "2026-01-02T04:04:05.0000001+01:00".parse().unwrap();
-        assert_eq!(parsed.to_string(), "2026-01-02T03:04:05.0000001Z");
-        for wrong in ["", "2026-01-02", "2026-13-01T00:00:00Z", "yesterday"] {
+        for (other, utc) in [
+            ("2026-01-02T04:04:05.0000001+01:00", "2026-01-02T03:04:05.0000001Z"),
+            ("2026-01-02t03:04:05.123456789z", "2026-01-02T03:04:05.1234567Z"),
+            ("0001-01-01T00:30:00+00:30", "0001-01-01T00:00:00Z"),
+            // There was a leap second.
+            ("2016-12-31T23:59:60Z", "2016-12-31T23:59:59.9999999Z"),
+        ] {
+            assert_eq!(other.parse::<DateTime>().unwrap().to_string(), utc);
+        }
+        for wrong in [
+            "",
+            "2026-01-02",
+            "2026-13-01T00:00:00Z",
+            "0001-01-01T00:00:00+00:01",
+            "yesterday",
+        ] {
             assert!(wrong.parse::<DateTime>().is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn the_system_clock_converts_both_sides_of_1970() {
-        let before = SystemTime::UNIX_EPOCH - Duration::from_millis(1_500);
-        assert_eq!(
-            DateTime::try_from(before).unwrap().to_string(),
-            "1969-12-31T23:59:58.5Z"
-        );
+        let before = SystemTime::UNIX_EPOCH - Duration::from_nanos(1_500_000_050);
+        let rounded = DateTime::try_from(before).unwrap();
+        assert_eq!(rounded.to_string(), "1969-12-31T23:59:58.4999999Z");
+        assert!(before.duration_since(SystemTime::try_from(rounded).unwrap()).unwrap() < TICK);
         assert!(DateTime::now() > DateTime::from_unix_seconds(1_700_000_000));
+        for edge in [DateTime::MIN_STORED, DateTime::MAX] {
+            assert_eq!(DateTime::try_from(SystemTime::try_from(edge).unwrap()).unwrap(), edge);
+        }
+    }
+
+    /// The text as the `time` crate writes it, whose fraction has the digits it needs.
+    fn rfc3339_of(value: DateTime) -> String {
+        let time = OffsetDateTime::from_unix_timestamp_nanos(value.unix_nanos()).unwrap();
+        time.format(&Rfc3339).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn text_is_that_of_the_time_crate(ticks in 0..=DateTime::MAX.0, zeros in 0..=7_u32) {
+            let unit = 10_i64.pow(zeros);
+            let value = DateTime(ticks / unit * unit);
+            let text = value.to_string();
+            prop_assert_eq!(&text, &rfc3339_of(value));
+            prop_assert_eq!(text::read(&text), Some(value.0));
+            prop_assert_eq!(rfc3339(&text).unwrap(), value);
+        }
+
+        /// Whatever is read by hand is read the same by the `time` crate; digits and separators are near the form.
+        #[test]
+        fn no_other_text_is_taken_for_a_date(
+            text in "[0-9]{4}-[01][0-9]-[0-3][0-9][Tt ][0-2][0-9]:[0-6][0-9]:[0-6][0-9](\\.[0-9]{0,8})?[Zz]"
+        ) {
+            match text::read(&text) {
+                Some(ticks) => prop_assert_eq!(rfc3339(&text).unwrap().0, ticks),
+                None => prop_assert_eq!(text.parse::<DateTime>().ok(), rfc3339(&text).ok()),
+            }
+        }
     }
 }

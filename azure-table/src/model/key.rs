@@ -1,16 +1,21 @@
 //! Text of keys: which types can be part of a key, and how their text sorts.
 //!
-//! Owns [`TableKey`], [`ReadTableKey`], [`Descending`] and the service's rules for key text. How several fields make
-//! one key is `key_shape.rs`; a whole key of an entity is `entity_key.rs`.
+//! Owns [`TableKey`], [`ReadTableKey`] and the service's rules for key text. The codecs are the files of `key/`:
+//! `text.rs`, `digits.rs` (integers and ticks), `descending.rs`, `calendar.rs`, `tuple.rs`, `escaped.rs`, `base64url.rs`,
+//! `bucket.rs`; types of other crates have theirs beside their property, in `property/`. How several fields make one key
+//! is `key_shape.rs`; a whole key of an entity is `entity_key.rs`.
 
-use std::cmp::{Ordering, Reverse};
-use std::fmt;
-use std::fmt::Write as _;
-use std::ops::Deref;
+pub(crate) mod base64url;
+pub(crate) mod bucket;
+pub(crate) mod calendar;
+pub(crate) mod descending;
+mod digits;
+pub(crate) mod escaped;
+mod text;
+mod tuple;
 
-use serde::{Deserialize, Serialize};
+pub use crate::model::key::descending::Descending;
 
-use crate::model::datetime::DateTime;
 use crate::model::error::ValueError;
 use crate::model::ordinal::utf16_len;
 
@@ -23,22 +28,66 @@ pub const MAX_KEY_UNITS: usize = 1_024;
 ///
 /// | Rust | text |
 /// |---|---|
-/// | `String`, `&str` | as it is |
-/// | `u32` | 10 digits |
-/// | `u64` | 20 digits |
-/// | [`DateTime`] | 19 digits: .NET ticks |
-/// | [`Descending<DateTime>`] | 19 digits: greatest ticks minus ticks, so the newest comes first |
+/// | `String`, `&str`, `Cow<str>`, `Box<str>`, `Arc<str>`, `char` | as it is; forbidden characters are an error |
+/// | `bool` | `false`, `true` |
+/// | `u8`, `u16`, `u32`, `u64` | 3, 5, 10, 20 digits |
+/// | `i8`, `i16`, `i32`, `i64` | 3, 5, 10, 20 digits: value minus least value, so that -128 is `000` and 0 is `128` |
+/// | [`DateTime`](crate::DateTime), [`SystemTime`](std::time::SystemTime) | 19 digits: .NET ticks |
+/// | [`Guid`](crate::Guid) | its text, lower case |
+/// | [`Year`](crate::Year), [`Month`](crate::Month), [`Week`](crate::Week), [`Day`](crate::Day) | `2008`, `2008_07`, `2008_10_01`, `2010-10-23` |
+/// | [`Descending<T>`] of integers, times and the calendar | the greatest value minus the value, so the newest comes first |
+/// | `(A, B)`, `(A, B, C)`, `(A, B, C, D)` | the parts with a space between |
+/// | [`Escaped<T>`](crate::Escaped), [`EscapedPercent<T>`](crate::EscapedPercent) | the text of `T`, fit for a key whatever its characters are |
+/// | [`Bucket<N>`](crate::Bucket) | 4 digits |
+/// | [`Base64Url<T>`](crate::Base64Url) | base64url of bytes; the one text whose order is *not* that of the values |
+/// | `&T`, `Box<T>` | that of `T` |
+///
+/// The types of the features `chrono`, `jiff`, `time` and `uuid` have the text of `DateTime` and `Guid`.
+///
+/// The order of text is ordinal, by UTF-16 code unit. How the service orders characters beyond U+FFFF is not confirmed
+/// (they are assumed to sort before U+E000); no codec but text itself makes use of them.
+///
+/// A type of your own:
+///
+/// ```
+/// use azure_table::{ReadTableKey, TableKey, ValueError};
+///
+/// /// A version such as 1.12, whose text is `0001.0012`.
+/// #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// struct Version(u16, u16);
+///
+/// impl TableKey for Version {
+///     fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
+///         if self.0 > 9_999 || self.1 > 9_999 {
+///             return Err(ValueError::new(format!("{self:?} has more than 4 digits")));
+///         }
+///         text.push_str(&format!("{:04}.{:04}", self.0, self.1));
+///         Ok(())
+///     }
+/// }
+///
+/// impl ReadTableKey for Version {
+///     fn read_key(text: &str) -> Result<Self, ValueError> {
+///         let parts = text.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+///         parts.map(|(a, b)| Self(a, b)).ok_or_else(|| ValueError::new(format!("{text:?} is no version")))
+///     }
+/// }
+/// ```
+///
+/// Source: REST "Understanding the Table service data model", characters disallowed in key fields.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be part of a key",
     label = "its text would not sort like its value",
-    note = "use String, u32, u64, DateTime or Descending<_>; or implement TableKey"
+    note = "use text (String, &str, Cow, Arc<str>, Box<str>, char), bool, i8 to i64, u8 to u64, DateTime, SystemTime, Guid, Year, Month, Week, Day, Descending<_>, Escaped<_>, Bucket<_>, Base64Url<_>, or a tuple of 2 to 4 of them",
+    note = "with the feature of that name: types of chrono, jiff, time and uuid",
+    note = "otherwise: implement `TableKey` (and `ReadTableKey`)"
 )]
 pub trait TableKey {
     /// Whether greater values have text that sorts earlier. A filter then turns its comparison round.
     const REVERSED: bool = false;
 
-    /// The number of digits, for a type whose text is an unsigned number of fixed width. A key template may shorten it:
-    /// `{n:04}` writes four digits of a `u32`, and a value that has more is an error.
+    /// The number of digits, for a type whose text is an unsigned decimal number of fixed width: 10 for a `u32`. A key
+    /// template may shorten it: `{n:04}` writes four digits, and a value that has more is an error.
     const DIGITS: Option<usize> = None;
 
     /// Appends the key text.
@@ -52,7 +101,7 @@ pub trait TableKey {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read back from a key",
     label = "no way to read this key field",
-    note = "use an owned type: String, u32, u64, DateTime or Descending<_>; or implement ReadTableKey"
+    note = "use an owned type, such as String, a number, DateTime, Guid, Descending<_> or Escaped<String>; or implement `ReadTableKey`"
 )]
 pub trait ReadTableKey: TableKey + Sized {
     /// Reads what [`TableKey::write_key`] wrote.
@@ -60,149 +109,6 @@ pub trait ReadTableKey: TableKey + Sized {
     /// # Errors
     /// The text is not one that `write_key` gives.
     fn read_key(text: &str) -> Result<Self, ValueError>;
-}
-
-impl TableKey for String {
-    fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
-        text.push_str(self);
-        Ok(())
-    }
-}
-
-impl ReadTableKey for String {
-    fn read_key(text: &str) -> Result<Self, ValueError> {
-        Ok(text.to_owned())
-    }
-}
-
-impl TableKey for str {
-    fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
-        text.push_str(self);
-        Ok(())
-    }
-}
-
-impl<T: TableKey + ?Sized> TableKey for &T {
-    const REVERSED: bool = T::REVERSED;
-    const DIGITS: Option<usize> = T::DIGITS;
-
-    fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
-        (**self).write_key(text)
-    }
-}
-
-/// Exactly `width` digits, as a number.
-fn read_digits<T: std::str::FromStr>(text: &str, width: usize) -> Result<T, ValueError> {
-    let invalid = || ValueError::expected(&format!("{width} digits"), format_args!("{text:?}"));
-    if text.len() != width || !text.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(invalid());
-    }
-    text.parse().map_err(|_| invalid())
-}
-
-fn write_digits(text: &mut String, value: impl fmt::Display, width: usize) -> Result<(), ValueError> {
-    write!(text, "{value:0width$}").map_err(|_| ValueError::new("the value cannot be written"))
-}
-
-macro_rules! digits {
-    ($($type:ty: $width:literal;)*) => {$(
-        impl TableKey for $type {
-            const DIGITS: Option<usize> = Some($width);
-
-            fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
-                write_digits(text, self, $width)
-            }
-        }
-
-        impl ReadTableKey for $type {
-            fn read_key(text: &str) -> Result<Self, ValueError> {
-                read_digits(text, $width)
-            }
-        }
-    )*};
-}
-digits! { u32: 10; u64: 20; }
-
-/// The digits of [`DateTime::MAX`]'s ticks.
-const TICK_DIGITS: usize = 19;
-
-impl TableKey for DateTime {
-    fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
-        write_digits(text, self.ticks(), TICK_DIGITS)
-    }
-}
-
-impl ReadTableKey for DateTime {
-    fn read_key(text: &str) -> Result<Self, ValueError> {
-        DateTime::from_ticks(read_digits(text, TICK_DIGITS)?)
-            .ok_or_else(|| ValueError::expected("ticks up to the year 9999", format_args!("{text:?}")))
-    }
-}
-
-/// A value whose key text sorts the other way round, and which itself compares the other way round.
-///
-/// With `posted: Descending<DateTime>` as RowKey a partition reads newest first. Filters and keys take the plain
-/// `DateTime`, and think in its order: `Blog::POSTED.gt(yesterday)` means newer than yesterday.
-///
-/// ```
-/// use azure_table::{DateTime, Descending, TableKey};
-/// let posted: DateTime = "2008-10-01T10:00:00Z".parse().unwrap();
-/// let mut key = String::new();
-/// Descending(posted).write_key(&mut key).unwrap();
-/// assert_eq!(key, "2521794455999999999");
-/// ```
-///
-/// Source: the log-tail pattern of "Azure Storage Table design guide"; the digits are those of the study of 2010.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Descending<T>(pub T);
-
-impl<T: PartialOrd> PartialOrd for Descending<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        other.0.partial_cmp(&self.0)
-    }
-}
-
-impl<T: Ord> Ord for Descending<T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        Reverse(&self.0).cmp(&Reverse(&other.0))
-    }
-}
-
-impl<T> Deref for Descending<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T> From<T> for Descending<T> {
-    fn from(value: T) -> Self {
-        Self(value)
-    }
-}
-
-impl<T: fmt::Display> fmt::Display for Descending<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl TableKey for Descending<DateTime> {
-    const REVERSED: bool = true;
-
-    fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
-        write_digits(text, DateTime::MAX.ticks() - self.0.ticks(), TICK_DIGITS)
-    }
-}
-
-impl ReadTableKey for Descending<DateTime> {
-    fn read_key(text: &str) -> Result<Self, ValueError> {
-        let ascending = DateTime::read_key(text)?;
-        DateTime::from_ticks(DateTime::MAX.ticks() - ascending.ticks())
-            .map(Descending)
-            .ok_or_else(|| ValueError::expected("inverted ticks", format_args!("{text:?}")))
-    }
 }
 
 /// Says what is wrong with the text of a PartitionKey or RowKey, if anything.
@@ -248,41 +154,41 @@ pub(crate) fn after_prefix(prefix: &str) -> Option<String> {
     None
 }
 
+/// The texts that begin with `prefix`, as a range: from the first text, included, up to the second, excluded. Without a
+/// second text the range has no upper end.
+///
+/// The service has no `startswith`; this is what stands for it, here in a filter of text:
+///
+/// ```
+/// use azure_table::prefix_range;
+/// let (from, Some(to)) = prefix_range("Football_7991_") else { unreachable!() };
+/// assert_eq!(format!("RowKey ge '{from}' and RowKey lt '{to}'"), "RowKey ge 'Football_7991_' and RowKey lt 'Football_7991`'");
+/// ```
+///
+/// A text column has `starts_with`, which does the same. Of [`Escaped`](crate::Escaped) text the prefix has to be
+/// escaped too; the escaped prefix is then a prefix of the escaped text.
+///
+/// Order: ordinal, by UTF-16 code unit; above U+FFFF not confirmed by the service.
+///
+/// Source: REST "Querying tables and entities", prefix matching.
+pub fn prefix_range(prefix: &str) -> (String, Option<String>) {
+    (prefix.to_owned(), after_prefix(prefix))
+}
+
+/// A key's text; for tests.
+#[cfg(test)]
+pub(crate) fn key_text(key: &(impl TableKey + ?Sized)) -> String {
+    let mut text = String::from("<");
+    key.write_key(&mut text).unwrap();
+    // A codec appends: what was there before stays.
+    text.strip_prefix('<').unwrap().to_owned()
+}
+
 #[cfg(test)]
 mod tests {
+    use std::cmp::Ordering;
+
     use super::*;
-
-    fn text(key: &impl TableKey) -> String {
-        let mut text = String::new();
-        key.write_key(&mut text).unwrap();
-        text
-    }
-
-    #[test]
-    fn numbers_and_dates_have_fixed_width_text() {
-        assert_eq!(text(&7_u32), "0000000007");
-        assert_eq!(text(&u64::MAX), "18446744073709551615");
-        assert_eq!(u64::read_key("18446744073709551615").unwrap(), u64::MAX);
-        assert_eq!(text(&DateTime::MIN), "0".repeat(19));
-        assert_eq!(text(&DateTime::MAX), "3155378975999999999");
-        for wrong in ["", "7", "00000000007", "000000000x", "+000000007"] {
-            assert!(u32::read_key(wrong).is_err(), "{wrong}");
-        }
-        assert!(DateTime::read_key("9999999999999999999").is_err());
-    }
-
-    #[test]
-    fn inverted_dates_are_those_of_the_classic_posts() {
-        let first: DateTime = "2008-10-01T10:00:00Z".parse().unwrap();
-        let second: DateTime = "2008-10-02T10:00:00Z".parse().unwrap();
-        assert_eq!(text(&Descending(first)), "2521794455999999999");
-        assert_eq!(text(&Descending(second)), "2521793591999999999");
-        assert!(Descending(second) < Descending(first));
-        assert_eq!(
-            Descending::<DateTime>::read_key("2521793591999999999").unwrap(),
-            Descending(second)
-        );
-    }
 
     #[test]
     fn the_end_of_a_prefix_is_after_all_that_begin_with_it() {

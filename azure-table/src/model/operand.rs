@@ -1,9 +1,31 @@
-//! What may stand where a value of a field is asked for: in a key tuple and in a filter.
+//! What may stand where a value of a field is asked for: in a key tuple, in a filter and in a patch.
+//!
+//! Owns [`Operand`] and its impls for the types of this crate and of the standard library. Those of points in time and of
+//! other crates are beside their property (`property/moment.rs`, `property/uuid.rs`).
 
-use crate::model::key::Descending;
+use std::borrow::Cow;
+use std::sync::Arc;
 
-/// `Self` can be given where a `T` is asked for: the `T` itself, a reference to it, `&str` for a `String`, and for
-/// `Descending<T>` simply the `T`.
+use bytes::Bytes;
+
+use crate::model::key::base64url::Base64Url;
+use crate::model::key::descending::Descending;
+use crate::model::key::escaped::{Escaped, EscapedPercent};
+
+/// `Self` can be given where a `T` is asked for.
+///
+/// | `T` | given as |
+/// |---|---|
+/// | any | `T`, `&T` |
+/// | [`Descending<T>`], [`Escaped<T>`], [`EscapedPercent<T>`], [`Base64Url<T>`] | `T`, `&T` too |
+/// | `String`, and with it every column of text | `&str`, `&&str`, `Cow<str>`, `Box<str>`, `Arc<str>`, and references to them |
+/// | `Cow<str>`, `Box<str>`, `Arc<str>` in a key | `&str`, `String`, `&String` |
+/// | `Escaped<String>`, `EscapedPercent<String>` | `&str` |
+/// | `Vec<u8>`, and with it every column of bytes but `[u8; N]`; `Base64Url<Vec<u8>>` | `&[u8]`, `[u8; N]`, `&[u8; N]`, `Bytes` |
+/// | [`DateTime`](crate::DateTime), `Descending<DateTime>` | `SystemTime`, and with their features the times of chrono, jiff and time; beyond the years 1 to 9999 the nearest end |
+/// | [`Guid`](crate::Guid) | with the feature `uuid`: `Uuid`, and the other way round |
+///
+/// Numbers are given in the type of the field, so that a literal has it too: `Blog::RATING.ge(3)`.
 #[diagnostic::on_unimplemented(
     message = "a field of type `{T}` is never given as `{Self}`",
     label = "expected `{T}` or a reference to it",
@@ -26,20 +48,126 @@ impl<T: Clone> Operand<T> for &T {
     }
 }
 
-impl<T> Operand<Descending<T>> for T {
-    fn into_operand(self) -> Descending<T> {
-        Descending(self)
-    }
+// `do_not_recommend` below: a compile error would list all of these impls, where the note above says it in a line.
+
+/// A field that wraps a value is given as the value.
+macro_rules! wrapped {
+    ($($wrapper:ident),*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl<T> Operand<$wrapper<T>> for T {
+            fn into_operand(self) -> $wrapper<T> {
+                $wrapper(self)
+            }
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl<T: Clone> Operand<$wrapper<T>> for &T {
+            fn into_operand(self) -> $wrapper<T> {
+                $wrapper(self.clone())
+            }
+        }
+    )*};
+}
+wrapped! { Descending, Escaped, EscapedPercent, Base64Url }
+
+/// A field of type `$target` is given as any of the types after it, all of which are a `$slice` when looked at.
+macro_rules! copied {
+    ($slice:ty: $($target:ty = $($given:ty),+;)*) => {$($(
+        #[diagnostic::do_not_recommend]
+        impl Operand<$target> for $given {
+            fn into_operand(self) -> $target {
+                <$target>::from(AsRef::<$slice>::as_ref(&self).to_owned())
+            }
+        }
+    )+)*};
+}
+copied! { str:
+    String = &str, &&str, Cow<'_, str>, &Cow<'_, str>, Box<str>, &Box<str>, Arc<str>, &Arc<str>;
+    Box<str> = &str, String, &String;
+    Arc<str> = &str, String, &String;
+    Escaped<String> = &str;
+    EscapedPercent<String> = &str;
+}
+macro_rules! cow {
+    ($($given:ty),+) => {$(
+        #[diagnostic::do_not_recommend]
+        impl<'a> Operand<Cow<'a, str>> for $given {
+            fn into_operand(self) -> Cow<'a, str> {
+                Cow::Owned(self.to_owned())
+            }
+        }
+    )+};
+}
+cow! { &str, String, &String }
+copied! { [u8]:
+    Vec<u8> = &[u8], Bytes, &Bytes;
+    Base64Url<Vec<u8>> = &[u8], Bytes, &Bytes;
+}
+macro_rules! arrays {
+    ($($target:ty = $($given:ty),+;)*) => {$($(
+        #[diagnostic::do_not_recommend]
+        impl<const N: usize> Operand<$target> for $given {
+            fn into_operand(self) -> $target {
+                <$target>::from(self.to_vec())
+            }
+        }
+    )+)*};
+}
+arrays! {
+    Vec<u8> = [u8; N], &[u8; N];
+    Base64Url<Vec<u8>> = [u8; N], &[u8; N];
 }
 
-impl Operand<String> for &str {
-    fn into_operand(self) -> String {
-        self.to_owned()
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::datetime::DateTime;
 
-impl Operand<Vec<u8>> for &[u8] {
-    fn into_operand(self) -> Vec<u8> {
-        self.to_vec()
+    fn given<T>(value: impl Operand<T>) -> T {
+        value.into_operand()
+    }
+
+    #[test]
+    fn a_literal_has_the_type_of_the_field() {
+        assert_eq!(given::<u8>(3), 3);
+        assert_eq!(given::<i64>(-3), -3);
+        assert_eq!(given::<f32>(0.5), 0.5);
+        assert_eq!(given::<Descending<u64>>(3), Descending(3));
+        assert_eq!(given::<Escaped<i16>>(-3), Escaped(-3));
+        assert_eq!(given::<char>('x'), 'x');
+        assert_eq!(given::<[u8; 2]>([1, 2]), [1, 2]);
+        assert_eq!(given::<Vec<u8>>([1, 2]), [1, 2]);
+        assert_eq!(given::<Vec<u8>>(b"ab"), b"ab");
+        assert_eq!(given::<Base64Url<Vec<u8>>>(b"ab"), Base64Url(b"ab".to_vec()));
+    }
+
+    #[test]
+    fn text_is_given_in_any_form() {
+        let text = String::from("x");
+        assert_eq!(given::<String>("x"), "x");
+        assert_eq!(given::<String>(&"x"), "x");
+        assert_eq!(given::<String>(&text), "x");
+        assert_eq!(given::<String>(Cow::from("x")), "x");
+        assert_eq!(given::<String>(Arc::<str>::from("x")), "x");
+        assert_eq!(given::<String>(&Box::<str>::from("x")), "x");
+        assert_eq!(&*given::<Arc<str>>("x"), "x");
+        assert_eq!(&*given::<Box<str>>(&text), "x");
+        assert_eq!(given::<Cow<'static, str>>(&*text), "x");
+        assert_eq!(given::<Escaped<String>>("x").0, "x");
+        assert_eq!(given::<Escaped<String>>(&text).0, "x");
+        assert_eq!(given::<EscapedPercent<String>>(text).0, "x");
+    }
+
+    #[test]
+    fn bytes_and_wrapped_values_are_given_by_reference_too() {
+        assert_eq!(given::<Vec<u8>>(Bytes::from_static(b"ab")), b"ab");
+        assert_eq!(given::<Vec<u8>>(&b"ab"[..]), b"ab");
+        let time = DateTime::MAX;
+        assert_eq!(given::<Descending<DateTime>>(&time), Descending(time));
+        assert_eq!(given::<Descending<DateTime>>(&Descending(time)), Descending(time));
+        assert_eq!(
+            given::<DateTime>(std::time::SystemTime::UNIX_EPOCH),
+            DateTime::from_unix_seconds(0)
+        );
     }
 }

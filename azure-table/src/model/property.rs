@@ -1,31 +1,70 @@
 //! Which Rust types are properties, and as which EDM type.
 //!
-//! Owns the traits [`Property`] (writing) and [`ReadProperty`] (reading) and their impls for the standard types. They
-//! are two traits so that a borrowed field can be written though it cannot be read.
+//! Owns the traits [`Property`] (writing) and [`ReadProperty`] (reading), and their impls for the types that are an EDM
+//! value as they stand. They are two traits so that a borrowed field can be written though it cannot be read. All other
+//! types are in the files of `property/`: `text.rs`, `integer.rs`, `float.rs`, `binary.rs`, `pointer.rs`, `moment.rs`
+//! (points in time of others than this crate), and one file for each foreign crate.
 
-use std::borrow::Cow;
+mod binary;
+#[cfg(feature = "chrono")]
+mod chrono;
+mod float;
+mod integer;
+#[cfg(feature = "jiff")]
+mod jiff;
+mod moment;
+mod pointer;
+mod text;
+#[cfg(feature = "time")]
+mod time;
+#[cfg(feature = "uuid")]
+mod uuid;
 
 use crate::model::datetime::DateTime;
 use crate::model::edm::{Edm, EdmType, WireValue};
 use crate::model::error::ValueError;
 use crate::model::guid::Guid;
+pub(crate) use crate::model::property::text::one_character;
 
 /// A type that a field of an entity can have.
 ///
 /// | Rust | stored as |
 /// |---|---|
-/// | `String`, `&str` | Edm.String, at most 32,768 UTF-16 units |
+/// | `String`, `&str`, `Cow<str>`, `Box<str>`, `Arc<str>` | Edm.String, at most 32,768 UTF-16 units |
+/// | `char` | Edm.String of one character |
 /// | `bool` | Edm.Boolean |
-/// | `i32` | Edm.Int32 |
-/// | `i64` | Edm.Int64 |
+/// | `i32`; `i8`, `i16`, `u8`, `u16` | Edm.Int32 |
+/// | `i64`; `u32` | Edm.Int64 |
+/// | `u64` | Edm.Int64; a value above 9,223,372,036,854,775,807 is an error when it is written |
 /// | `f64` | Edm.Double, bit by bit, NaN and the infinities included |
+/// | `f32` | Edm.Double, widened; what is read must be exactly an `f32`, or NaN |
 /// | [`DateTime`] | Edm.DateTime, from the year 1601 on |
+/// | [`SystemTime`](std::time::SystemTime) | Edm.DateTime, rounded down to 100 ns |
 /// | [`Guid`] | Edm.Guid |
-/// | `Vec<u8>`, `&[u8]` | Edm.Binary, at most 65,536 bytes |
+/// | `Vec<u8>`, `&[u8]`, [`Bytes`](bytes::Bytes) | Edm.Binary, at most 65,536 bytes |
+/// | `[u8; N]` | Edm.Binary of exactly `N` bytes |
 /// | `Option<T>` | `T`; `None` is not sent |
+/// | `&T`, `Box<T>` | `T` |
+///
+/// With a feature of the same name as the crate:
+///
+/// | Rust | stored as |
+/// |---|---|
+/// | `chrono::DateTime<chrono::Utc>` | Edm.DateTime, rounded down to 100 ns |
+/// | `jiff::Timestamp` | Edm.DateTime, rounded down to 100 ns; ends at 9999-12-30T22:00:00Z |
+/// | `time::OffsetDateTime` | Edm.DateTime in UTC, rounded down to 100 ns |
+/// | `uuid::Uuid` | Edm.Guid |
+///
+/// All of them are converted from and to [`DateTime`] and [`Guid`] by `From` or `TryFrom`.
+///
+/// An integer that is stored in a wider type is checked when it is read: 300 in a `u8` field is the error
+/// `300 is above the greatest u8 255`. Nothing is narrowed silently, and no Int64 is read into a field that is stored as
+/// Int32; an Int32 is read into a field stored as Int64 or Double.
 ///
 /// `None` is the absence of the property: a merge leaves the stored value as it is, a replace removes it. The service
 /// has no stored null.
+///
+/// A type of your own:
 ///
 /// ```
 /// use azure_table::{Edm, EdmType, Property, ReadProperty, ValueError, WireValue};
@@ -47,15 +86,19 @@ use crate::model::guid::Guid;
 ///     }
 /// }
 /// ```
+///
+/// Source: REST "Understanding the Table service data model", property types.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored in a table",
     label = "no EDM type for this field",
-    note = "stored as is: String, bool, i32, i64, f64, DateTime, Guid, Vec<u8>, and Option of them",
+    note = "stored as is: text (String, &str, Cow, Arc<str>, Box<str>, char), bool, i8 to i64, u8 to u64, f32, f64, DateTime, SystemTime, Guid, bytes (Vec<u8>, &[u8], Bytes, [u8; N]), and Option, & and Box of them",
+    note = "with the feature of that name: types of chrono, jiff, time and uuid",
     note = "otherwise: implement `Property` (and `ReadProperty`), or say #[table(ignore)]"
 )]
 pub trait Property {
-    /// What a filter compares a column of this type with: the type itself, and for `Option<T>` its `T`, since absence
-    /// cannot be queried.
+    /// What a filter compares a column of this type with. An owned type that can be read: mostly the type itself, for
+    /// all text `String`, for bytes `Vec<u8>`, and for `Option<T>` what `T` is compared with, since absence cannot be
+    /// queried.
     type Compared: Property;
 
     /// The type in the service.
@@ -87,8 +130,8 @@ pub trait ReadProperty: Sized {
     }
 }
 
-/// For Copy types: the EDM variant of the same name and the reader.
-macro_rules! copied {
+/// For the types that are an EDM value as they stand: the variant of the same name and the reader.
+macro_rules! values {
     ($($type:ty: $variant:ident, $read:ident;)*) => {$(
         impl Property for $type {
             type Compared = Self;
@@ -105,44 +148,13 @@ macro_rules! copied {
         }
     )*};
 }
-copied! {
+values! {
     bool: Boolean, as_bool;
     i32: Int32, as_i32;
     i64: Int64, as_i64;
     f64: Double, as_f64;
     DateTime: DateTime, as_datetime;
     Guid: Guid, as_guid;
-}
-
-/// For text and bytes: borrowed when written.
-macro_rules! borrowed {
-    ($($type:ty: $variant:ident;)*) => {$(
-        impl Property for $type {
-            type Compared = Self;
-            const EDM_TYPE: EdmType = EdmType::$variant;
-            fn to_edm(&self) -> Result<Option<Edm<'_>>, ValueError> {
-                Ok(Some(Edm::$variant(Cow::Borrowed(self))))
-            }
-        }
-    )*};
-}
-borrowed! {
-    String: String;
-    &str: String;
-    Vec<u8>: Binary;
-    &[u8]: Binary;
-}
-
-impl ReadProperty for String {
-    fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError> {
-        value.as_str().map(str::to_owned)
-    }
-}
-
-impl ReadProperty for Vec<u8> {
-    fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError> {
-        value.as_binary()
-    }
 }
 
 impl<T: Property> Property for Option<T> {

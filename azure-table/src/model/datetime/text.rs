@@ -1,0 +1,144 @@
+//! The text of a date in the service's own form, `yyyy-MM-ddTHH:mm:ss[.f]Z` with one to seven fraction digits.
+//!
+//! Owns both directions, written by hand: every row of an answer has at least one date. Other forms of RFC 3339 (offsets,
+//! more digits) are read by the `time` crate, in `datetime.rs`.
+
+use std::fmt;
+
+use super::{PER_SECOND, civil};
+
+const SECONDS_PER_DAY: u64 = 86_400;
+
+/// The ticks of a text of this form; `None` for every other text, of which some are dates all the same.
+pub(super) fn read(text: &str) -> Option<i64> {
+    let [
+        y1,
+        y2,
+        y3,
+        y4,
+        b'-',
+        mo1,
+        mo2,
+        b'-',
+        d1,
+        d2,
+        b'T',
+        h1,
+        h2,
+        b':',
+        mi1,
+        mi2,
+        b':',
+        s1,
+        s2,
+        rest @ ..,
+        b'Z',
+    ] = text.as_bytes()
+    else {
+        return None;
+    };
+    let year = number(&[*y1, *y2, *y3, *y4])?;
+    let month = number(&[*mo1, *mo2])?;
+    let day = number(&[*d1, *d2])?;
+    let (hour, minute, second) = (number(&[*h1, *h2])?, number(&[*mi1, *mi2])?, number(&[*s1, *s2])?);
+    let (year, month, day) = (year as u16, month as u8, day as u8);
+    // A second 60 is for the `time` crate, which knows when there was one.
+    if year == 0 || day == 0 || day > civil::days_in_month(year, month) || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let fraction = match rest {
+        [] => 0,
+        [b'.', digits @ ..] if (1..=7).contains(&digits.len()) => number(digits)? * 10_u32.pow(7 - digits.len() as u32),
+        _ => return None,
+    };
+    let seconds =
+        u64::from(civil::days_of(year, month, day)) * SECONDS_PER_DAY + u64::from(hour * 3_600 + minute * 60 + second);
+    Some(seconds as i64 * PER_SECOND + i64::from(fraction))
+}
+
+/// At most nine digits as a number.
+fn number(digits: &[u8]) -> Option<u32> {
+    let mut number = 0;
+    for digit in digits {
+        let value = digit.wrapping_sub(b'0');
+        if value > 9 {
+            return None;
+        }
+        number = number * 10 + u32::from(value);
+    }
+    Some(number)
+}
+
+/// Writes the text of ticks from 0 to those of the year 9999; a zero at the end of the fraction is left out.
+pub(super) fn write(ticks: i64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let (seconds, fraction) = (ticks / PER_SECOND, (ticks % PER_SECOND) as u32);
+    let (days, second) = (
+        seconds as u64 / SECONDS_PER_DAY,
+        (seconds as u64 % SECONDS_PER_DAY) as u32,
+    );
+    let (year, month, day) = civil::date_of(days as u32);
+
+    let mut buffer = *b"0000-00-00T00:00:00.0000000Z";
+    put(&mut buffer[0..4], year.into());
+    put(&mut buffer[5..7], month.into());
+    put(&mut buffer[8..10], day.into());
+    put(&mut buffer[11..13], second / 3_600);
+    put(&mut buffer[14..16], second / 60 % 60);
+    put(&mut buffer[17..19], second % 60);
+    let end = match fraction {
+        0 => 19,
+        _ => {
+            put(&mut buffer[20..27], fraction);
+            27 - buffer[20..27].iter().rev().take_while(|&&digit| digit == b'0').count()
+        }
+    };
+    buffer[end] = b'Z';
+    // Digits and punctuation: never an error.
+    let text = std::str::from_utf8(&buffer[..=end]).map_err(|_| fmt::Error)?;
+    f.pad(text)
+}
+
+/// Fills the place with the digits of a number that has no more of them.
+fn put(place: &mut [u8], mut number: u32) {
+    for digit in place.iter_mut().rev() {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_services_own_form_is_read_here() {
+        assert_eq!(read("0001-01-01T00:00:00Z"), Some(0));
+        assert_eq!(read("0001-01-01T00:00:00.0000001Z"), Some(1));
+        assert_eq!(read("0001-01-01T00:00:01.5Z"), Some(15_000_000));
+        for other in [
+            "",
+            "Z",
+            "0000-01-01T00:00:00Z",
+            "2026-00-01T00:00:00Z",
+            "2026-13-01T00:00:00Z",
+            "2026-01-00T00:00:00Z",
+            "2026-02-29T00:00:00Z",
+            "2026-01-01T24:00:00Z",
+            "2026-01-01T00:60:00Z",
+            "2016-12-31T23:59:60Z",
+            "2026-01-01T00:00:00.Z",
+            "2026-01-01T00:00:00.12345678Z",
+            "2026-01-01T00:00:00.+1Z",
+            "2026-01-01T00:00:00,1Z",
+            "2026-01-01t00:00:00z",
+            "2026-01-01 00:00:00Z",
+            "2026-01-01T00:00:00+00:00",
+            "2026-01-01T00:00:0xZ",
+            "+026-01-01T00:00:00Z",
+            "2026-01-01T00:00:00",
+        ] {
+            assert_eq!(read(other), None, "{other}");
+        }
+        assert!(read("2024-02-29T00:00:00Z").is_some());
+    }
+}

@@ -1,0 +1,107 @@
+//! Several values as one key field: `(A, B)` to `(A, B, C, D)`.
+//!
+//! The texts of the parts stand with a space between: the least character that a key may have, so that a part that is
+//! the beginning of another sorts before it and the order of the texts is that of the tuples. For the same reason no
+//! part may have a space itself. Templates, which name the literals between fields, are `key_shape.rs`.
+
+use crate::model::error::ValueError;
+use crate::model::key::{ReadTableKey, TableKey};
+
+const SEPARATOR: char = ' ';
+
+/// Appends the text of one part, the `number`th.
+fn write_part(part: &impl TableKey, number: usize, text: &mut String) -> Result<(), ValueError> {
+    if number > 1 {
+        text.push(SEPARATOR);
+    }
+    let start = text.len();
+    part.write_key(text)?;
+    if text[start..].contains(SEPARATOR) {
+        return Err(ValueError::new(format!(
+            "part {number} of the tuple, {:?}, has a space, which separates the parts: use Escaped<_> for it",
+            &text[start..]
+        )));
+    }
+    Ok(())
+}
+
+/// Exactly `N` parts.
+fn parts<const N: usize>(text: &str) -> Result<[&str; N], ValueError> {
+    let parts: Vec<_> = text.split(SEPARATOR).collect();
+    parts
+        .try_into()
+        .map_err(|_| ValueError::expected(&format!("{N} parts with a space between"), format_args!("{text:?}")))
+}
+
+macro_rules! tuples {
+    ($(($($part:ident $value:ident $n:tt $number:literal),+))*) => {$(
+        impl<$($part: TableKey),+> TableKey for ($($part,)+) {
+            fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
+                $(write_part(&self.$n, $number, text)?;)+
+                Ok(())
+            }
+        }
+
+        impl<$($part: ReadTableKey),+> ReadTableKey for ($($part,)+) {
+            fn read_key(text: &str) -> Result<Self, ValueError> {
+                let [$($value),+] = parts(text)?;
+                Ok(($($part::read_key($value)?,)+))
+            }
+        }
+    )*};
+}
+tuples! {
+    (A a 0 1, B b 1 2)
+    (A a 0 1, B b 1 2, C c 2 3)
+    (A a 0 1, B b 1 2, C c 2 3, D d 3 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::key::descending::Descending;
+    use crate::model::key::escaped::Escaped;
+    use crate::model::key::key_text;
+
+    #[test]
+    fn parts_stand_with_a_space_between() {
+        let two = ("WA".to_owned(), 7_u8);
+        assert_eq!(key_text(&two), "WA 007");
+        assert_eq!(<(String, u8)>::read_key("WA 007").unwrap(), two);
+        let four = (String::new(), Descending(1_u8), 'x', String::new());
+        assert_eq!(key_text(&four), " 254 x ");
+        assert_eq!(
+            <(String, Descending<u8>, char, String)>::read_key(" 254 x ").unwrap(),
+            four
+        );
+        let order = [("a", "b"), ("a", "c"), ("a!", "a"), ("aa", "")].map(|pair| key_text(&pair));
+        assert!(order.is_sorted());
+    }
+
+    #[test]
+    fn a_space_inside_of_a_part_needs_escaping() {
+        let error = ("WA", "New York").write_key(&mut String::new()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "part 2 of the tuple, \"New York\", has a space, which separates the parts: use Escaped<_> for it"
+        );
+        assert_eq!(key_text(&("WA", Escaped("New York"))), "WA New!20York");
+        let nested = (1_u8, Escaped(("a", "b")));
+        assert_eq!(key_text(&nested), "001 a!20b");
+        assert_eq!(
+            <(u8, Escaped<(char, char)>)>::read_key("001 a!20b").unwrap(),
+            (1, Escaped(('a', 'b')))
+        );
+    }
+
+    #[test]
+    fn the_number_of_parts_must_be_right() {
+        for wrong in ["", "a", "a b c"] {
+            assert!(<(String, String)>::read_key(wrong).is_err(), "{wrong:?}");
+        }
+        assert_eq!(
+            <(String, String, String)>::read_key("a b").unwrap_err().to_string(),
+            "expected 3 parts with a space between, found \"a b\""
+        );
+    }
+}

@@ -1,0 +1,57 @@
+//! Feature `chrono`: `chrono::DateTime<Utc>` from and to [`DateTime`]. That it is a property, a key part and an operand is
+//! in `moment.rs`.
+
+use chrono::Utc;
+
+use crate::model::datetime::DateTime;
+use crate::model::error::ValueError;
+
+impl TryFrom<chrono::DateTime<Utc>> for DateTime {
+    type Error = ValueError;
+
+    /// Rounds down to 100 ns.
+    ///
+    /// # Errors
+    /// Before the year 1 or after the year 9999.
+    fn try_from(time: chrono::DateTime<Utc>) -> Result<Self, ValueError> {
+        // In a leap second the nanoseconds go on beyond a second.
+        let nanos = time.timestamp_subsec_nanos().min(999_999_999);
+        Self::from_unix_nanos(i128::from(time.timestamp()) * 1_000_000_000 + i128::from(nanos))
+    }
+}
+
+impl From<DateTime> for chrono::DateTime<Utc> {
+    fn from(time: DateTime) -> Self {
+        let nanos = time.unix_nanos().rem_euclid(1_000_000_000) as u32;
+        // Its range is far wider than the years 1 to 9999.
+        Self::from_timestamp(time.unix_seconds(), nanos).unwrap_or(Self::MAX_UTC)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::property::moment::tests::is_a_moment;
+
+    #[test]
+    fn chrono_has_moments() {
+        is_a_moment::<chrono::DateTime<Utc>>(DateTime::MAX);
+        let time: DateTime = "2026-01-02T03:04:05.1234567Z".parse().unwrap();
+        assert_eq!(
+            chrono::DateTime::from(time).to_string(),
+            "2026-01-02 03:04:05.123456700 UTC"
+        );
+        for beyond in [chrono::DateTime::<Utc>::MIN_UTC, chrono::DateTime::<Utc>::MAX_UTC] {
+            assert!(DateTime::try_from(beyond).is_err());
+        }
+        assert_eq!(
+            chrono::DateTime::from(DateTime::MIN).timestamp(),
+            DateTime::MIN.unix_seconds()
+        );
+        let leap = chrono::DateTime::from_timestamp(1_483_228_799, 1_500_000_000).unwrap();
+        assert_eq!(
+            DateTime::try_from(leap).unwrap().to_string(),
+            "2016-12-31T23:59:59.9999999Z"
+        );
+    }
+}

@@ -1,0 +1,74 @@
+//! `f32`: Edm.Double, where every `f32` has its place but not every double is an `f32`.
+
+use crate::model::edm::{Edm, EdmType, WireValue};
+use crate::model::error::ValueError;
+use crate::model::property::{Property, ReadProperty};
+
+impl Property for f32 {
+    type Compared = Self;
+    const EDM_TYPE: EdmType = EdmType::Double;
+
+    fn to_edm(&self) -> Result<Option<Edm<'_>>, ValueError> {
+        Ok(Some(Edm::Double((*self).into())))
+    }
+}
+
+impl ReadProperty for f32 {
+    fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError> {
+        let stored = value.as_f64()?;
+        let nearest = stored as Self;
+        if f64::from(nearest) == stored || stored.is_nan() {
+            Ok(nearest)
+        } else {
+            Err(ValueError::new(format!(
+                "{stored} is no f32, the nearest is {}",
+                f64::from(nearest)
+            )))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::edm::{Token, double_text};
+
+    fn read(text: &str) -> Result<f32, ValueError> {
+        f32::from_wire(WireValue {
+            annotation: Some(EdmType::Double),
+            token: Token::Text(text.into()),
+        })
+    }
+
+    #[test]
+    fn every_f32_comes_back_bit_by_bit() {
+        for value in [
+            0.0,
+            -0.0,
+            0.1,
+            f32::MIN_POSITIVE,
+            f32::MAX,
+            1e-45,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+        ] {
+            let Some(Edm::Double(stored)) = value.to_edm().unwrap() else {
+                panic!()
+            };
+            assert_eq!(read(&double_text(stored)).unwrap().to_bits(), value.to_bits());
+        }
+        assert!(read("NaN").unwrap().is_nan());
+    }
+
+    #[test]
+    fn a_double_that_is_no_f32_is_an_error() {
+        assert_eq!(
+            read("0.1").unwrap_err().to_string(),
+            "0.1 is no f32, the nearest is 0.10000000149011612"
+        );
+        for wrong in ["1e300", "1e-300", "16777217"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(read("16777216").unwrap(), 16_777_216.0);
+    }
+}

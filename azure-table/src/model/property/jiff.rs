@@ -1,0 +1,50 @@
+//! Feature `jiff`: `jiff::Timestamp` from and to [`DateTime`]. That it is a property, a key part and an operand is in
+//! `moment.rs`.
+
+use crate::model::datetime::DateTime;
+use crate::model::error::ValueError;
+
+impl TryFrom<jiff::Timestamp> for DateTime {
+    type Error = ValueError;
+
+    /// Rounds down to 100 ns.
+    ///
+    /// # Errors
+    /// Before the year 1.
+    fn try_from(time: jiff::Timestamp) -> Result<Self, ValueError> {
+        Self::from_unix_nanos(time.as_nanosecond())
+    }
+}
+
+impl TryFrom<DateTime> for jiff::Timestamp {
+    type Error = ValueError;
+
+    /// # Errors
+    /// The last 26 hours of the year 9999, [`DateTime::MAX`] among them: a timestamp ends at 9999-12-30T22:00:00Z.
+    fn try_from(time: DateTime) -> Result<Self, ValueError> {
+        Self::from_nanosecond(time.unix_nanos())
+            .map_err(|_| ValueError::new(format!("{time} is after the greatest jiff::Timestamp {}", Self::MAX)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::property::moment::tests::is_a_moment;
+
+    #[test]
+    fn jiff_has_moments() {
+        is_a_moment::<jiff::Timestamp>("9999-12-30T22:00:00Z".parse().unwrap());
+        let time: DateTime = "2026-01-02T03:04:05.1234567Z".parse().unwrap();
+        assert_eq!(jiff::Timestamp::try_from(time).unwrap().to_string(), time.to_string());
+        assert!(DateTime::try_from(jiff::Timestamp::MIN).is_err());
+        assert_eq!(
+            DateTime::try_from(jiff::Timestamp::MAX).unwrap().to_string(),
+            "9999-12-30T22:00:00.9999999Z"
+        );
+        assert_eq!(
+            jiff::Timestamp::try_from(DateTime::MAX).unwrap_err().to_string(),
+            "9999-12-31T23:59:59.9999999Z is after the greatest jiff::Timestamp 9999-12-30T22:00:00.999999999Z"
+        );
+    }
+}

@@ -1,0 +1,46 @@
+//! Feature `time`: `time::OffsetDateTime` from and to [`DateTime`]. That it is a property, a key part and an operand is
+//! in `moment.rs`.
+
+use time::OffsetDateTime;
+
+use crate::model::datetime::DateTime;
+use crate::model::error::ValueError;
+
+impl TryFrom<OffsetDateTime> for DateTime {
+    type Error = ValueError;
+
+    /// The same time in UTC, rounded down to 100 ns.
+    ///
+    /// # Errors
+    /// Before the year 1 or after the year 9999, in UTC.
+    fn try_from(time: OffsetDateTime) -> Result<Self, ValueError> {
+        Self::from_unix_nanos(time.unix_timestamp_nanos())
+    }
+}
+
+impl From<DateTime> for OffsetDateTime {
+    /// In UTC.
+    fn from(time: DateTime) -> Self {
+        // Its range has the years 1 to 9999.
+        Self::from_unix_timestamp_nanos(time.unix_nanos()).unwrap_or(Self::UNIX_EPOCH)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use time::UtcOffset;
+
+    use super::*;
+    use crate::model::property::moment::tests::is_a_moment;
+
+    #[test]
+    fn time_has_moments() {
+        is_a_moment::<OffsetDateTime>(DateTime::MAX);
+        let utc: DateTime = "2026-01-02T03:04:05.1234567Z".parse().unwrap();
+        let elsewhere = OffsetDateTime::from(utc).to_offset(UtcOffset::from_hms(-3, 30, 0).unwrap());
+        assert_eq!(DateTime::try_from(elsewhere).unwrap(), utc);
+        assert_eq!(OffsetDateTime::from(DateTime::MIN).year(), 1);
+        let before = OffsetDateTime::from(DateTime::MIN) - std::time::Duration::from_nanos(1);
+        assert!(DateTime::try_from(before).is_err());
+    }
+}

@@ -1,0 +1,173 @@
+//! The types of chrono, jiff, time and uuid: as properties, as keys, as operands, and converted.
+
+use azure_table::{
+    Column, DateTime, Descending, DynamicEntity, EdmType, Guid, InKey, Key, ReadTableKey, TableEntity, TableKey,
+};
+use chrono::Utc;
+use jiff::Timestamp;
+use proptest::prelude::*;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use super::fresh_table;
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+struct Foreign {
+    #[table(partition_key)]
+    group: Uuid,
+    #[table(row_key)]
+    at: Descending<chrono::DateTime<Utc>>,
+    chrono: chrono::DateTime<Utc>,
+    jiff: Timestamp,
+    time: OffsetDateTime,
+    uuid: Uuid,
+    maybe: Option<Timestamp>,
+}
+
+const TEXT: &str = "2026-01-02T03:04:05.1234567Z";
+
+fn sample() -> (DateTime, Foreign) {
+    let time: DateTime = TEXT.parse().unwrap();
+    let entity = Foreign {
+        group: Uuid::from_bytes([1; 16]),
+        at: Descending(time.into()),
+        chrono: time.into(),
+        jiff: time.try_into().unwrap(),
+        time: time.into(),
+        uuid: Uuid::from_bytes([7; 16]),
+        maybe: None,
+    };
+    (time, entity)
+}
+
+#[tokio::test]
+async fn foreign_types_survive_and_are_found() {
+    let (time, entity) = sample();
+    let table = fresh_table::<Foreign>().await;
+    table.insert(&entity).await.unwrap();
+    assert_eq!(table.get((entity.group, entity.at)).await.unwrap().unwrap(), entity);
+    let versioned = table
+        .get((Guid([1; 16]), *entity.at))
+        .versioned()
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(versioned.entity, entity);
+    let row = table.typed::<DynamicEntity>().query().first().await.unwrap().unwrap();
+    for name in ["chrono", "jiff", "time"] {
+        assert_eq!(row.properties[name].edm_type(), EdmType::DateTime, "{name}");
+    }
+    assert_eq!(row.properties["uuid"].edm_type(), EdmType::Guid);
+    assert_eq!(row.partition_key, "01010101-0101-0101-0101-010101010101");
+
+    let earlier = time - std::time::Duration::from_nanos(100);
+    let filters = [
+        Foreign::GROUP.eq(entity.group),
+        Foreign::AT.gt(chrono::DateTime::from(earlier)),
+        Foreign::CHRONO.gt(chrono::DateTime::from(earlier)),
+        Foreign::JIFF.gt(Timestamp::try_from(earlier).unwrap()),
+        Foreign::TIME.gt(OffsetDateTime::from(earlier)),
+        Foreign::UUID.eq(entity.uuid),
+        Foreign::UUID.eq(Guid([7; 16])),
+    ];
+    for filter in filters {
+        let text = filter.to_string();
+        let found = table.query().filter(filter).all().await.unwrap();
+        assert_eq!(found, std::slice::from_ref(&entity), "{text}");
+    }
+    let after = Foreign::TIME.gt(entity.time);
+    assert_eq!(table.query().filter(after).all().await.unwrap(), []);
+}
+
+#[test]
+fn foreign_values_are_operands_of_our_own_types() {
+    let (time, entity) = sample();
+    let text = format!("N lt datetime'{TEXT}'");
+    let column = Column::<DynamicEntity, DateTime>::property("N");
+    assert_eq!(column.lt(entity.chrono).to_string(), text);
+    assert_eq!(column.lt(entity.jiff).to_string(), text);
+    assert_eq!(column.lt(entity.time).to_string(), text);
+    let key = Column::<DynamicEntity, Descending<DateTime>, InKey>::row_key();
+    assert_eq!(key.lt(entity.chrono), key.lt(time));
+    assert_eq!(key.lt(entity.jiff), key.lt(time));
+    assert_eq!(key.lt(entity.time), key.lt(time));
+    let column = Column::<DynamicEntity, Guid>::property("N");
+    assert_eq!(column.eq(entity.uuid), column.eq(Guid([7; 16])));
+    // What cannot be stored compares like the end of what can.
+    let column = Column::<DynamicEntity, DateTime>::property("N");
+    assert_eq!(column.lt(chrono::DateTime::<Utc>::MAX_UTC), column.lt(DateTime::MAX));
+    assert_eq!(column.lt(Timestamp::MIN), column.lt(DateTime::MIN));
+}
+
+#[tokio::test]
+async fn a_time_that_cannot_be_stored_names_its_property() {
+    let (_, entity) = sample();
+    let table = fresh_table::<Foreign>().await;
+    let far = Foreign {
+        chrono: chrono::DateTime::<Utc>::MAX_UTC,
+        ..entity.clone()
+    };
+    let error = table.insert(&far).await.unwrap_err().to_string();
+    assert!(
+        error.ends_with("property `chrono`: the time is outside of the years 1 to 9999"),
+        "{error}"
+    );
+    let old = Foreign {
+        jiff: Timestamp::MIN,
+        ..entity.clone()
+    };
+    let error = table.insert(&old).await.unwrap_err().to_string();
+    assert!(
+        error.ends_with("property `jiff`: the time is outside of the years 1 to 9999"),
+        "{error}"
+    );
+    // The other way round: a date that a jiff::Timestamp does not hold.
+    table
+        .insert(&Foreign {
+            time: DateTime::MAX.into(),
+            ..entity.clone()
+        })
+        .await
+        .unwrap();
+    let key = Key::<Foreign>::of(&entity).unwrap();
+    let mut row = DynamicEntity::new(key.partition_key(), key.row_key());
+    row.insert("maybe", DateTime::MAX);
+    table.typed::<DynamicEntity>().merge(&row).await.unwrap();
+    let error = table.get(&key).await.unwrap_err().to_string();
+    let why = "property `maybe`: 9999-12-31T23:59:59.9999999Z is beyond the times that the field's type holds (request";
+    assert!(error.contains(why), "{error}");
+}
+
+fn text(key: &impl TableKey) -> String {
+    let mut text = String::new();
+    key.write_key(&mut text).unwrap();
+    text
+}
+
+/// The texts are those of our own types, and so is the order.
+fn has_the_texts_of<T, U>(value: T, own: U) -> Result<(), TestCaseError>
+where
+    T: ReadTableKey + PartialEq + std::fmt::Debug,
+    U: TableKey,
+{
+    prop_assert_eq!(text(&value), text(&own));
+    prop_assert_eq!(T::read_key(&text(&own)).unwrap(), value);
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn foreign_keys_have_the_text_of_our_own(
+        ticks in DateTime::MIN.ticks()..=DateTime::MAX.ticks() - 26 * 36_000_000_000,
+        id in any::<[u8; 16]>(),
+    ) {
+        let own = DateTime::from_ticks(ticks).unwrap();
+        has_the_texts_of(chrono::DateTime::<Utc>::from(own), own)?;
+        has_the_texts_of(Descending(chrono::DateTime::<Utc>::from(own)), Descending(own))?;
+        has_the_texts_of(Timestamp::try_from(own).unwrap(), own)?;
+        has_the_texts_of(Descending(Timestamp::try_from(own).unwrap()), Descending(own))?;
+        has_the_texts_of(OffsetDateTime::from(own), own)?;
+        has_the_texts_of(Descending(OffsetDateTime::from(own)), Descending(own))?;
+        has_the_texts_of(Uuid::from_bytes(id), Guid(id))?;
+    }
+}

@@ -1,0 +1,307 @@
+//! Each type that a key can have: the row is found by its key and by ranges, and rows stand in the order of the values.
+
+use std::borrow::Cow;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use azure_table::{
+    Base64Url, Bucket, Column, DateTime, Day, Descending, Escaped, EscapedPercent, Guid, InKey, Key, Month, ReadEntity,
+    ReadTableKey, TableEntity, Week, Year, prefix_range,
+};
+
+use super::fresh_table;
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+struct Row<K> {
+    #[table(partition_key)]
+    group: String,
+    #[table(row_key)]
+    key: K,
+}
+
+/// Rows with these keys, which are given in the order of their type: found one by one, and by every comparison with each
+/// of them. A column of `Descending` keys thinks in the order of the values inside.
+async fn stand_in_order<K>(keys: Vec<K>)
+where
+    K: ReadTableKey + PartialOrd + Clone + Debug + Send + Sync + 'static,
+    Row<K>: TableEntity<KeyFields = (String, K)> + ReadEntity,
+{
+    assert!(keys.is_sorted_by(|a, b| a < b), "{keys:?}");
+    let table = fresh_table::<Row<K>>().await;
+    let rows: Vec<_> = keys
+        .iter()
+        .map(|key| Row {
+            group: "g".into(),
+            key: key.clone(),
+        })
+        .collect();
+    for row in rows.iter().rev() {
+        table.insert(row).await.unwrap();
+    }
+    assert_eq!(table.query().all().await.unwrap(), rows);
+    let column = Column::<Row<K>, K, InKey>::row_key();
+    for (at, key) in keys.iter().enumerate() {
+        assert_eq!(table.get(("g", key)).await.unwrap().unwrap(), rows[at]);
+        let (mut before, mut after) = (&rows[..at], &rows[at + 1..]);
+        if K::REVERSED {
+            (before, after) = (after, before);
+        }
+        let this = std::slice::from_ref(&rows[at]);
+        for (filter, mut expected) in [
+            (column.eq(key), vec![this]),
+            (column.ne(key), vec![before, after]),
+            (column.lt(key), vec![before]),
+            (column.le(key), vec![before, this]),
+            (column.gt(key), vec![after]),
+            (column.ge(key), vec![this, after]),
+        ] {
+            if K::REVERSED {
+                expected.reverse();
+            }
+            let text = filter.to_string();
+            assert_eq!(
+                table.query().filter(filter).all().await.unwrap(),
+                expected.concat(),
+                "{text}"
+            );
+        }
+    }
+}
+
+/// The same for the values and for `Descending` of them.
+async fn stand_in_both_orders<K>(keys: Vec<K>)
+where
+    K: ReadTableKey + azure_table::DescendingKey + PartialOrd + Clone + Debug + Send + Sync + 'static,
+    Row<K>: TableEntity<KeyFields = (String, K)> + ReadEntity,
+    Row<Descending<K>>: TableEntity<KeyFields = (String, Descending<K>)> + ReadEntity,
+{
+    stand_in_order(keys.clone()).await;
+    stand_in_order(keys.into_iter().rev().map(Descending).collect()).await;
+}
+
+fn times() -> Vec<DateTime> {
+    [
+        "1601-01-01T00:00:00Z",
+        "2008-10-01T10:00:00Z",
+        "2008-10-01T10:00:00.0000001Z",
+        "9999-12-31T23:59:59.9999999Z",
+    ]
+    .map(|text| text.parse().unwrap())
+    .into()
+}
+
+#[tokio::test]
+async fn integers() {
+    stand_in_both_orders(vec![0, 9, 10, u8::MAX]).await;
+    stand_in_both_orders(vec![0, 9, 10, u16::MAX]).await;
+    stand_in_both_orders(vec![0, 9, 10, u32::MAX]).await;
+    stand_in_both_orders(vec![0, 9, 10, u64::MAX]).await;
+    stand_in_both_orders(vec![i8::MIN, -10, -9, 0, 9, i8::MAX]).await;
+    stand_in_both_orders(vec![i16::MIN, -10, -9, 0, 9, i16::MAX]).await;
+    stand_in_both_orders(vec![i32::MIN, -10, -9, 0, 9, i32::MAX]).await;
+    stand_in_both_orders(vec![i64::MIN, -10, -9, 0, 9, i64::MAX]).await;
+}
+
+#[tokio::test]
+async fn times_and_the_calendar() {
+    stand_in_both_orders(times()).await;
+    stand_in_both_orders(
+        times()
+            .into_iter()
+            .map(|time| SystemTime::try_from(time).unwrap())
+            .collect(),
+    )
+    .await;
+    stand_in_both_orders(
+        vec![Year::new(1), Year::new(2008), Year::new(9999)]
+            .into_iter()
+            .flatten()
+            .collect(),
+    )
+    .await;
+    let months = [(2007, 12), (2008, 1), (2008, 9), (2008, 10)].map(|(year, month)| Month::new(year, month).unwrap());
+    stand_in_both_orders(months.into()).await;
+    let weeks = [(2008, 2, 5), (2008, 3, 1), (2008, 3, 5)].map(|(y, m, week)| Week::new(y, m, week).unwrap());
+    stand_in_both_orders(weeks.into()).await;
+    let days =
+        [(2008, 2, 29), (2008, 3, 1), (2008, 12, 31), (2009, 1, 1)].map(|(y, m, day)| Day::new(y, m, day).unwrap());
+    stand_in_both_orders(days.into()).await;
+}
+
+#[tokio::test]
+async fn text_of_every_kind() {
+    let texts = ["", " ", "'quoted' 100% +&", "A", "a", "a b", "ab", "ü", "漢字"];
+    stand_in_order(texts.map(String::from).into()).await;
+    stand_in_order(texts.map(Box::<str>::from).into()).await;
+    stand_in_order(texts.map(Arc::<str>::from).into()).await;
+    stand_in_order(texts.map(Cow::from).into()).await;
+    stand_in_order(texts.map(|text| Box::new(text.to_owned())).into()).await;
+    stand_in_order(vec!['%', '\'', 'A', 'a', 'ü', '漢']).await;
+    stand_in_order(vec![false, true]).await;
+}
+
+#[tokio::test]
+async fn escaped_text() {
+    let texts = [
+        "", "\0", "\n", " ", "!", "#1", "%", "..", "./", "/", "/var/log", "?x=1", "[", "\\", "a b", "~", "\u{7f}",
+        "\u{9f}", "ü",
+    ];
+    stand_in_order(texts.map(|text| Escaped(text.to_owned())).into()).await;
+    stand_in_order(texts.map(|text| EscapedPercent(text.to_owned())).into()).await;
+}
+
+#[tokio::test]
+async fn tuples_guids_and_buckets() {
+    let pair = |text: &str, n: u8| (Escaped(text.to_owned()), Descending(n));
+    stand_in_order(vec![
+        pair("", 2),
+        pair("", 1),
+        pair("a", 255),
+        pair("a b", 1),
+        pair("ab", 2),
+        pair("ab", 1),
+    ])
+    .await;
+    stand_in_order(vec![
+        (false, 'a', -1_i8),
+        (false, 'a', 0),
+        (false, 'b', -1),
+        (true, 'a', -1),
+    ])
+    .await;
+    let day = Day::from(times()[1]);
+    stand_in_order(vec![
+        (day, 1_u16, 'a', true),
+        (day, 1, 'b', false),
+        (day, 1, 'b', true),
+        (day, 2, 'a', false),
+    ])
+    .await;
+    stand_in_order(vec![Guid([0; 16]), Guid([9; 16]), Guid([10; 16]), Guid([255; 16])]).await;
+    stand_in_order(Bucket::<11>::all().collect()).await;
+}
+
+/// Base64url does not keep the order, so only the row itself is found.
+#[tokio::test]
+async fn bytes_are_found_by_their_key() {
+    let table = fresh_table::<Row<Base64Url<Vec<u8>>>>().await;
+    for bytes in [&[][..], &[0], &[0xff, 0xfe, 0xfb]] {
+        let row = Row {
+            group: "g".into(),
+            key: Base64Url(bytes.to_vec()),
+        };
+        table.insert(&row).await.unwrap();
+        assert_eq!(table.get(("g", bytes)).await.unwrap().unwrap(), row);
+        let column = Column::<Row<Base64Url<Vec<u8>>>, Base64Url<Vec<u8>>, InKey>::row_key();
+        assert_eq!(table.query().filter(column.eq(bytes)).all().await.unwrap(), [row]);
+    }
+}
+
+/// The keys of the classic posts.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(partition_key = "{sport}_{month}", row_key = "{week};{posted}")]
+struct Article {
+    sport: String,
+    month: Descending<Month>,
+    week: Descending<Week>,
+    posted: Descending<DateTime>,
+}
+
+impl Article {
+    fn at(text: &str) -> Self {
+        let time: DateTime = text.parse().unwrap();
+        Self {
+            sport: "Football".into(),
+            month: Month::from(time).into(),
+            week: Week::from(time).into(),
+            posted: time.into(),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_year_of_months_is_the_range_of_its_prefix() {
+    let table = fresh_table::<Article>().await;
+    let times = [
+        "2007-12-31T00:00:00Z",
+        "2008-01-01T00:00:00Z",
+        "2008-07-03T00:00:00Z",
+        "2008-12-31T00:00:00Z",
+        "2009-01-01T00:00:00Z",
+    ];
+    for time in times {
+        table.insert(&Article::at(time)).await.unwrap();
+    }
+    let key = Key::<Article>::of(&Article::at(times[2])).unwrap();
+    assert_eq!(key.partition_key(), "Football_7991_06");
+    let (from, to) = prefix_range("Football_7991_");
+    let year = format!("PartitionKey ge '{from}' and PartitionKey lt '{}'", to.unwrap());
+    let found = table
+        .query()
+        .filter(azure_table::Filter::raw(year))
+        .all()
+        .await
+        .unwrap();
+    // Newest first.
+    assert_eq!(found, [times[3], times[2], times[1]].map(Article::at));
+}
+
+/// A hot partition spread by the hash of a field; everything of a component is in its 16 partitions.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(partition_key = "{component};{bucket}")]
+struct Line {
+    component: String,
+    bucket: Bucket<16>,
+    #[table(row_key)]
+    id: String,
+}
+
+#[tokio::test]
+async fn a_bucket_is_found_again_and_all_of_them_have_everything() {
+    let table = fresh_table::<Line>().await;
+    let bucket = |id: &str| Bucket::<16>::of(id);
+    for n in 0..50 {
+        let id = format!("order-{n}");
+        let line = Line {
+            component: "web".into(),
+            bucket: bucket(&id),
+            id,
+        };
+        table.insert(&line).await.unwrap();
+    }
+    let line = table.get(("web", bucket("order-7"), "order-7")).await.unwrap().unwrap();
+    assert_eq!(line.id, "order-7");
+    let mut count = 0;
+    for bucket in Bucket::all() {
+        count += table.query().partition(("web", bucket)).all().await.unwrap().len();
+    }
+    assert_eq!(count, 50);
+}
+
+#[tokio::test]
+async fn a_key_that_is_none_names_its_field() {
+    let table = fresh_table::<Row<(String, u8)>>().await;
+    let row = Row {
+        group: "g".into(),
+        key: ("a b".to_owned(), 1),
+    };
+    let error = table.insert(&row).await.unwrap_err();
+    assert_eq!(error.kind(), azure_table::ErrorKind::InvalidInput);
+    assert!(
+        error.to_string().ends_with(
+            "RowKey, field `key`: part 1 of the tuple, \"a b\", has a space, which separates the parts: use Escaped<_> for it"
+        ),
+        "{error}"
+    );
+    let row = azure_table::DynamicEntity::new("g", "a 300");
+    table.typed::<azure_table::DynamicEntity>().insert(&row).await.unwrap();
+    let error = table.query().all().await.unwrap_err();
+    assert_eq!(error.kind(), azure_table::ErrorKind::InvalidResponse);
+    assert!(
+        error
+            .to_string()
+            .contains("key field `key`: expected 3 digits, at most 255, found \"300\" (request"),
+        "{error}"
+    );
+}

@@ -1,0 +1,134 @@
+//! What a column is compared with: literals have the type of the field, text and bytes come in any form.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use azure_table::{Base64Url, Column, DateTime, Descending, DynamicEntity, Escaped, Guid, InKey, Property, TableKey};
+use bytes::Bytes;
+
+fn column<T: Property>() -> Column<DynamicEntity, T> {
+    Column::property("N")
+}
+
+fn key<T: TableKey>() -> Column<DynamicEntity, T, InKey> {
+    Column::row_key()
+}
+
+#[test]
+fn a_literal_needs_no_type() {
+    assert_eq!(column::<i8>().ge(-3).to_string(), "N ge -3");
+    assert_eq!(column::<i16>().ge(3).to_string(), "N ge 3");
+    assert_eq!(column::<i32>().ge(3).to_string(), "N ge 3");
+    assert_eq!(column::<i64>().ge(3).to_string(), "N ge 3L");
+    assert_eq!(column::<u8>().ge(3).to_string(), "N ge 3");
+    assert_eq!(column::<u16>().is_in([3, 4]).to_string(), "N eq 3 or N eq 4");
+    assert_eq!(column::<u32>().between(3, 4).to_string(), "N ge 3L and N le 4L");
+    assert_eq!(column::<u64>().ge(3).to_string(), "N ge 3L");
+    assert_eq!(column::<Option<i64>>().ge(3).to_string(), "N ge 3L");
+    assert_eq!(column::<Box<i64>>().ge(3).to_string(), "N ge 3L");
+    assert_eq!(column::<f32>().ge(0.5).to_string(), "N ge 0.5");
+    assert_eq!(column::<f64>().ge(3.0).to_string(), "N ge 3.0");
+    assert_eq!(column::<char>().eq('\'').to_string(), "N eq ''''");
+    assert_eq!(column::<[u8; 2]>().eq([1, 2]).to_string(), "N eq X'0102'");
+    assert_eq!(column::<[u8; 2]>().eq(b"ab").to_string(), "N eq X'6162'");
+    assert_eq!(key::<u8>().ge(3).to_string(), "RowKey ge '003'");
+    assert_eq!(key::<i64>().ge(-1).to_string(), "RowKey ge '09223372036854775807'");
+    assert_eq!(key::<Descending<i16>>().ge(0).to_string(), "RowKey le '32767'");
+    assert_eq!(key::<Escaped<u8>>().ge(3).to_string(), "RowKey ge '003'");
+}
+
+/// An `f32` is compared as the double that it was stored as.
+#[test]
+fn a_single_is_widened() {
+    assert_eq!(column::<f32>().eq(0.1).to_string(), "N eq 0.10000000149011612");
+}
+
+#[test]
+fn text_is_given_in_any_form() {
+    fn all<T: Property<Compared = String>>() {
+        let (owned, borrowed) = (String::from("x"), "x");
+        let column = column::<T>();
+        for filter in [
+            column.eq("x"),
+            column.eq(&borrowed),
+            column.eq(&owned),
+            column.eq(owned.clone()),
+            column.eq(Cow::from("x")),
+            column.eq(&Cow::from("x")),
+            column.eq(Arc::<str>::from("x")),
+            column.eq(&Arc::<str>::from("x")),
+            column.eq(Box::<str>::from("x")),
+            column.is_in(["x"]),
+            column.is_in(["x"].iter()),
+            column.is_in(&[owned]),
+        ] {
+            assert_eq!(filter.to_string(), "N eq 'x'");
+        }
+        assert_eq!(column.starts_with("x").to_string(), "N ge 'x' and N lt 'y'");
+    }
+    all::<String>();
+    all::<&str>();
+    all::<Cow<'_, str>>();
+    all::<Box<str>>();
+    all::<Arc<str>>();
+    all::<Option<Arc<str>>>();
+    all::<&Option<Box<str>>>();
+}
+
+#[test]
+fn bytes_are_given_in_any_form() {
+    fn all<T: Property<Compared = Vec<u8>>>() {
+        let column = column::<T>();
+        for filter in [
+            column.eq(b"ab"),
+            column.eq(*b"ab"),
+            column.eq(&b"ab"[..]),
+            column.eq(b"ab".to_vec()),
+            column.eq(&b"ab".to_vec()),
+            column.eq(Bytes::from_static(b"ab")),
+            column.eq(&Bytes::from_static(b"ab")),
+        ] {
+            assert_eq!(filter.to_string(), "N eq X'6162'");
+        }
+    }
+    all::<Vec<u8>>();
+    all::<&[u8]>();
+    all::<Bytes>();
+    all::<Option<Bytes>>();
+}
+
+#[test]
+fn keys_take_what_their_field_wraps() {
+    let owned = String::from("a/b");
+    assert_eq!(key::<Arc<str>>().eq("x").to_string(), "RowKey eq 'x'");
+    assert_eq!(key::<Box<str>>().eq(String::from("x")).to_string(), "RowKey eq 'x'");
+    assert_eq!(key::<Cow<'_, str>>().eq(&owned).to_string(), "RowKey eq 'a/b'");
+    assert_eq!(key::<Escaped<String>>().eq("a/b").to_string(), "RowKey eq 'a.1b'");
+    assert_eq!(key::<Escaped<String>>().eq(&owned).to_string(), "RowKey eq 'a.1b'");
+    assert_eq!(key::<Base64Url<Vec<u8>>>().eq(b"\xff").to_string(), "RowKey eq '_w'");
+    assert_eq!(key::<(u8, bool)>().eq((3, true)).to_string(), "RowKey eq '003 true'");
+    assert_eq!(key::<Descending<u8>>().is_in([3].iter()).to_string(), "RowKey eq '252'");
+}
+
+#[test]
+fn a_system_time_stands_for_a_date() {
+    let time = SystemTime::UNIX_EPOCH + Duration::from_nanos(1_999);
+    let text = "1970-01-01T00:00:00.0000019Z";
+    assert_eq!(
+        column::<DateTime>().lt(time).to_string(),
+        format!("N lt datetime'{text}'")
+    );
+    assert_eq!(
+        column::<SystemTime>().lt(time).to_string(),
+        format!("N lt datetime'{text}'")
+    );
+    let date: DateTime = text.parse().unwrap();
+    let posted = key::<Descending<DateTime>>();
+    assert_eq!(posted.lt(time), posted.lt(date));
+    assert_eq!(key::<DateTime>().lt(time), key::<DateTime>().lt(date));
+    assert_eq!(
+        column::<Guid>().eq(Guid([0; 16])),
+        column::<Option<Guid>>().eq(Guid([0; 16]))
+    );
+}
