@@ -145,6 +145,11 @@ impl DateTime {
             .ok_or_else(|| ValueError::new("the time is outside of the years 1 to 9999"))
     }
 
+    /// The text, in ASCII, and its length.
+    pub(crate) fn ascii(self) -> ([u8; 28], usize) {
+        text::ascii(self.0)
+    }
+
     const fn saturating(ticks: i64) -> Self {
         if ticks < Self::MIN.0 {
             Self::MIN
@@ -220,7 +225,9 @@ impl TryFrom<DateTime> for SystemTime {
 
 impl fmt::Display for DateTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        text::write(self.0, f)
+        let (text, length) = self.ascii();
+        // Digits and punctuation: never an error.
+        f.pad(std::str::from_utf8(&text[..length]).map_err(|_| fmt::Error)?)
     }
 }
 

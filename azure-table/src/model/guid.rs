@@ -22,6 +22,18 @@ pub struct Guid(pub [u8; 16]);
 /// Byte positions before which the text has a hyphen.
 const HYPHENS: [usize; 4] = [4, 6, 8, 10];
 
+/// The values of hexadecimal digits of either case, and 255 for all other bytes.
+const HEX: [u8; 256] = {
+    let mut values = [255; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        values[b"0123456789abcdef"[digit] as usize] = digit as u8;
+        values[b"0123456789ABCDEF"[digit] as usize] = digit as u8;
+        digit += 1;
+    }
+    values
+};
+
 impl Guid {
     /// A random GUID (version 4). Unique, not unpredictable: do not use it as a secret.
     pub fn random() -> Self {
@@ -82,22 +94,22 @@ impl FromStr for Guid {
     /// Reads 8-4-4-4-12 hexadecimal digits of either case, without braces.
     fn from_str(text: &str) -> Result<Self, ValueError> {
         let invalid = || ValueError::expected("a GUID (8-4-4-4-12 hexadecimal digits)", format_args!("{text:?}"));
+        let text: &[u8; 36] = text.as_bytes().try_into().map_err(|_| invalid())?;
         let mut bytes = [0; 16];
-        let mut digits = text.bytes();
+        let mut at = 0;
         for (n, byte) in bytes.iter_mut().enumerate() {
-            if HYPHENS.contains(&n) && digits.next() != Some(b'-') {
+            if HYPHENS.contains(&n) {
+                if text[at] != b'-' {
+                    return Err(invalid());
+                }
+                at += 1;
+            }
+            let (high, low) = (HEX[usize::from(text[at])], HEX[usize::from(text[at + 1])]);
+            if high | low > 0x0f {
                 return Err(invalid());
             }
-            for _ in 0..2 {
-                let digit = digits
-                    .next()
-                    .and_then(|d| char::from(d).to_digit(16))
-                    .ok_or_else(invalid)?;
-                *byte = *byte << 4 | digit as u8;
-            }
-        }
-        if digits.next().is_some() {
-            return Err(invalid());
+            *byte = high << 4 | low;
+            at += 2;
         }
         Ok(Self(bytes))
     }

@@ -18,6 +18,9 @@ pub struct KeyShape {
     pub row_key: &'static [KeyPiece],
 }
 
+/// The most fields that the two keys of an entity are made of.
+pub const MAX_KEY_FIELDS: usize = 8;
+
 /// A piece of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum KeyPiece {
@@ -224,15 +227,17 @@ pub(crate) fn check_key(name: &str, text: &str) -> Result<()> {
 #[derive(Debug)]
 pub struct KeyParts<'a> {
     shape: &'a KeyShape,
-    parts: Vec<&'a str>,
+    /// Those that there are; on the stack, since every row of a page has them.
+    parts: [&'a str; MAX_KEY_FIELDS],
+    count: usize,
 }
 
 impl<'a> KeyParts<'a> {
     /// Cuts the keys by the shape.
     pub(crate) fn split(shape: &'a KeyShape, partition_key: &'a str, row_key: &'a str) -> Result<Self> {
-        let mut parts = Vec::new();
+        let mut parts = Self { shape, parts: [""; MAX_KEY_FIELDS], count: 0 };
         for ((name, pieces), text) in shape.keys().into_iter().zip([partition_key, row_key]) {
-            split(pieces, text, &mut parts).ok_or_else(|| {
+            parts.cut(pieces, text).ok_or_else(|| {
                 Error::invalid_response(format!(
                     "{name} {} does not have the form {}",
                     Shown(text),
@@ -240,7 +245,29 @@ impl<'a> KeyParts<'a> {
                 ))
             })?;
         }
-        Ok(Self { shape, parts })
+        Ok(parts)
+    }
+
+    /// Cuts one key. Each field ends where the literal after it first occurs, as [`KeyWriter::field`] made sure; the last
+    /// takes the rest.
+    fn cut(&mut self, pieces: &[KeyPiece], mut text: &'a str) -> Option<()> {
+        let mut pieces = pieces.iter().peekable();
+        while let Some(piece) = pieces.next() {
+            match piece {
+                KeyPiece::Literal(literal) => text = text.strip_prefix(literal)?,
+                KeyPiece::Field(_) | KeyPiece::Padded(..) => {
+                    let end = match pieces.peek() {
+                        Some(KeyPiece::Literal(literal)) => text.find(literal)?,
+                        _ => text.len(),
+                    };
+                    let (part, rest) = text.split_at(end);
+                    *self.parts.get_mut(self.count)? = part;
+                    self.count += 1;
+                    text = rest;
+                }
+            }
+        }
+        text.is_empty().then_some(())
     }
 
     /// The value of the `index`th key field.
@@ -248,10 +275,10 @@ impl<'a> KeyParts<'a> {
     /// # Errors
     /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — the text is not that of a `T`.
     pub fn read<T: ReadTableKey>(&self, index: usize) -> Result<T> {
-        let text = self.parts.get(index).ok_or_else(|| {
+        let text = self.parts[..self.count].get(index).ok_or_else(|| {
             Error::invalid_response(format!(
                 "the key has {} fields, number {index} was asked for",
-                self.parts.len()
+                self.count
             ))
         })?;
         let value = match self.piece(index) {
@@ -271,26 +298,6 @@ impl<'a> KeyParts<'a> {
         let pieces = self.shape.partition_key.iter().chain(self.shape.row_key);
         pieces.filter(|piece| !matches!(piece, KeyPiece::Literal(_))).nth(index)
     }
-}
-
-/// Each field ends where the literal after it first occurs, as [`KeyWriter::field`] made sure; the last takes the rest.
-fn split<'a>(pieces: &[KeyPiece], mut text: &'a str, parts: &mut Vec<&'a str>) -> Option<()> {
-    let mut pieces = pieces.iter().peekable();
-    while let Some(piece) = pieces.next() {
-        match piece {
-            KeyPiece::Literal(literal) => text = text.strip_prefix(literal)?,
-            KeyPiece::Field(_) | KeyPiece::Padded(..) => {
-                let end = match pieces.peek() {
-                    Some(KeyPiece::Literal(literal)) => text.find(literal)?,
-                    _ => text.len(),
-                };
-                let (part, rest) = text.split_at(end);
-                parts.push(part);
-                text = rest;
-            }
-        }
-    }
-    text.is_empty().then_some(())
 }
 
 /// The template of a key, as a user would write it.
@@ -328,7 +335,7 @@ mod tests {
         let (pk, rk) = write(["WA", "Sea;ttle", "7", "x:y::z"]).unwrap();
         assert_eq!((&*pk, &*rk), ("WA;Sea;ttle", "o-7::x:y::z"));
         let parts = KeyParts::split(&SHAPE, &pk, &rk).unwrap();
-        assert_eq!(parts.parts, ["WA", "Sea;ttle", "7", "x:y::z"]);
+        assert_eq!(parts.parts[..parts.count], ["WA", "Sea;ttle", "7", "x:y::z"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use crate::codec::json::scan::is_annotation;
 use crate::codec::json::token::{JsonError, Reader};
 use crate::model::edm::{EdmType, Token};
 use crate::model::error::{Error, Result};
@@ -74,12 +75,15 @@ fn fill<'a>(reader: &mut Reader<'a>, row: &mut Row<'a>) -> std::result::Result<(
             "RowKey" => row.row_key = text(reader)?,
             "Timestamp" => row.timestamp = text(reader)?,
             "odata.etag" => row.etag = text(reader)?,
-            _ if name.ends_with(TYPE_ANNOTATION) => {
-                let edm_type = annotation(reader)?;
-                pending.push((cut(name, TYPE_ANNOTATION.len()), edm_type));
+            _ if is_annotation(name.as_bytes()) => {
+                if name.ends_with(TYPE_ANNOTATION) {
+                    let edm_type = annotation(reader)?;
+                    pending.push((cut(name, TYPE_ANNOTATION.len()), edm_type));
+                } else {
+                    // Of a kind that says nothing to us.
+                    reader.skip()?;
+                }
             }
-            // A property's name has neither: this is an annotation of a kind that says nothing to us.
-            _ if name.bytes().any(|byte| matches!(byte, b'@' | b'.')) => reader.skip()?,
             _ => {
                 let token = reader.scalar()?;
                 let annotation = pending

@@ -1,23 +1,30 @@
 //! The search for the characters that JSON strings treat specially, for reader and writer alike.
 
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
+const HIGH: u64 = ONES << 7;
+
+/// Sets the high bit of the bytes that are equal to `byte` (and perhaps of some behind the first of them, never before
+/// it: subtracting borrows upwards).
+const fn equals(word: u64, byte: u8) -> u64 {
+    let difference = word ^ (ONES * byte as u64);
+    difference.wrapping_sub(ONES) & !difference & HIGH
+}
+
+/// The bytes as one number, the first byte lowest.
+fn word(chunk: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    bytes[..chunk.len()].copy_from_slice(chunk);
+    u64::from_le_bytes(bytes)
+}
+
 /// How many bytes stand for themselves in a string: up to a quote, a backslash or a control character.
-///
-/// Looks at eight bytes at once. Subtracting sets the high bit of a byte that is below what is subtracted (and perhaps
-/// of one behind it, never before it), so the lowest high bit is the first hit.
 pub(crate) fn plain_length(bytes: &[u8]) -> usize {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const HIGH: u64 = ONES << 7;
-    let equals = |word: u64, byte: u8| {
-        let difference = word ^ (ONES * u64::from(byte));
-        difference.wrapping_sub(ONES) & !difference
-    };
     let mut chunks = bytes.chunks_exact(8);
     for (n, chunk) in chunks.by_ref().enumerate() {
-        let mut word = [0; 8];
-        word.copy_from_slice(chunk);
-        let word = u64::from_le_bytes(word);
-        let control = word.wrapping_sub(ONES * 0x20) & !word;
-        let hits = (control | equals(word, b'"') | equals(word, b'\\')) & HIGH;
+        let word = word(chunk);
+        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
+        // The lowest high bit is the first hit.
+        let hits = control | equals(word, b'"') | equals(word, b'\\');
         if hits != 0 {
             return n * 8 + hits.trailing_zeros() as usize / 8;
         }
@@ -27,11 +34,26 @@ pub(crate) fn plain_length(bytes: &[u8]) -> usize {
     bytes.len() - rest.len() + stop.unwrap_or(rest.len())
 }
 
+/// Whether a name is that of an annotation, which has an `@` or a `.`; no property's name has one.
+pub(crate) fn is_annotation(name: &[u8]) -> bool {
+    name.chunks(8).any(|chunk| {
+        let word = word(chunk);
+        equals(word, b'@') | equals(word, b'.') != 0
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn annotations_are_known_by_their_marks() {
+        for (name, is) in [("", false), ("Name", false), ("a@b", true), ("odata.etag", true), ("LongerThanEight@x", true)] {
+            assert_eq!(is_annotation(name.as_bytes()), is, "{name}");
+        }
+    }
 
     proptest! {
         #[test]

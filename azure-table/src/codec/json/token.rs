@@ -15,15 +15,25 @@ const MAX_DEPTH: usize = 64;
 
 /// Where and why text is not the JSON that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct JsonError {
+pub(crate) struct JsonError(Box<Fault>);
+
+/// Boxed, so that a result is not larger than what is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Fault {
     /// The byte at which reading stopped.
-    pub(crate) at: usize,
-    pub(crate) what: Cow<'static, str>,
+    at: usize,
+    what: Cow<'static, str>,
+}
+
+impl JsonError {
+    fn new(at: usize, what: impl Into<Cow<'static, str>>) -> Self {
+        Self(Box::new(Fault { at, what: what.into() }))
+    }
 }
 
 impl fmt::Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at byte {}", self.what, self.at)
+        write!(f, "{} at byte {}", self.0.what, self.0.at)
     }
 }
 
@@ -41,10 +51,7 @@ pub(crate) struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Starts at the beginning of `body`; a byte order mark is passed over.
     pub(crate) fn new(body: &'a [u8]) -> Result<Self> {
-        let text = std::str::from_utf8(body).map_err(|e| JsonError {
-            at: e.valid_up_to(),
-            what: "the text is not UTF-8".into(),
-        })?;
+        let text = std::str::from_utf8(body).map_err(|e| JsonError::new(e.valid_up_to(), "the text is not UTF-8"))?;
         let at = if text.starts_with('\u{feff}') {
             '\u{feff}'.len_utf8()
         } else {
@@ -148,11 +155,9 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[cold]
     pub(crate) fn error(&self, what: impl Into<Cow<'static, str>>) -> JsonError {
-        JsonError {
-            at: self.at,
-            what: what.into(),
-        }
+        JsonError::new(self.at, what)
     }
 
     /// The next byte that is not white space, not consumed.
@@ -394,7 +399,7 @@ mod tests {
         let deep = format!("{}{}", "[".repeat(65), "]".repeat(65));
         assert!(accepts(deep.as_bytes()).is_ok());
         let deeper = "[".repeat(100_000);
-        assert!(accepts(deeper.as_bytes()).unwrap_err().what.contains("nested"));
+        assert!(accepts(deeper.as_bytes()).unwrap_err().to_string().contains("nested"));
     }
 
     #[test]

@@ -73,9 +73,7 @@ impl Object {
     pub(crate) fn property(&mut self, name: &str, value: &Edm<'_>) {
         if needs_annotation(value) {
             self.name(name, "@odata.type");
-            for part in ["\"", value.edm_type().name(), "\""] {
-                self.bytes.extend_from_slice(part.as_bytes());
-            }
+            plain(&mut self.bytes, value.edm_type().name().as_bytes());
         }
         self.name(name, "");
         self.value(value);
@@ -88,48 +86,46 @@ impl Object {
 
     /// The name of a member. It needs no escapes: names are checked before, to letters, digits and `_`.
     fn name(&mut self, name: &str, suffix: &str) {
-        let comma: &[u8] = if self.bytes.len() > 1 { b",\"" } else { b"\"" };
-        for part in [comma, name.as_bytes(), suffix.as_bytes(), b"\":"] {
-            self.bytes.extend_from_slice(part);
+        self.bytes.reserve(name.len() + suffix.len() + 4);
+        if self.bytes.len() > 1 {
+            self.bytes.push(b',');
         }
+        self.bytes.push(b'"');
+        self.bytes.extend_from_slice(name.as_bytes());
+        self.bytes.extend_from_slice(suffix.as_bytes());
+        self.bytes.push(b'"');
+        self.bytes.push(b':');
     }
 
     fn value(&mut self, value: &Edm<'_>) {
         let bytes = &mut self.bytes;
-        // Writing to a Vec cannot fail.
-        let _ = match value {
-            Edm::String(text) => {
-                quoted(bytes, text);
-                Ok(())
-            }
-            Edm::Boolean(value) => write!(bytes, "{value}"),
-            Edm::Int32(value) => {
-                number(bytes, value);
-                Ok(())
-            }
+        match value {
+            Edm::String(text) => quoted(bytes, text),
+            Edm::Boolean(true) => bytes.extend_from_slice(b"true"),
+            Edm::Boolean(false) => bytes.extend_from_slice(b"false"),
+            Edm::Int32(value) => number(bytes, value),
             Edm::Int64(value) => {
                 bytes.push(b'"');
                 number(bytes, value);
                 bytes.push(b'"');
-                Ok(())
             }
-            Edm::Double(value) if value.is_finite() => {
-                finite(bytes, *value);
-                Ok(())
+            Edm::Double(value) if value.is_finite() => finite(bytes, *value),
+            Edm::Double(value) => plain(bytes, double_text(*value).as_bytes()),
+            Edm::DateTime(value) => {
+                let (text, length) = value.ascii();
+                plain(bytes, &text[..length]);
             }
-            Edm::Double(value) => write!(bytes, "\"{}\"", double_text(*value)),
-            Edm::DateTime(value) => write!(bytes, "\"{value}\""),
-            Edm::Guid(value) => {
-                bytes.push(b'"');
-                bytes.extend_from_slice(&value.ascii());
-                bytes.push(b'"');
-                Ok(())
-            }
-            Edm::Binary(value) => {
-                write!(bytes, "\"{}\"", base64_text(value))
-            }
-        };
+            Edm::Guid(value) => plain(bytes, &value.ascii()),
+            Edm::Binary(value) => plain(bytes, base64_text(value).as_bytes()),
+        }
     }
+}
+
+/// Appends text that needs no escapes, in quotes.
+fn plain(bytes: &mut Vec<u8>, text: &[u8]) {
+    bytes.push(b'"');
+    bytes.extend_from_slice(text);
+    bytes.push(b'"');
 }
 
 impl PropertySink for Object {

@@ -3,8 +3,6 @@
 //! Owns both directions, written by hand: every row of an answer has at least one date. Other forms of RFC 3339 (offsets,
 //! more digits) are read by the `time` crate, in `datetime.rs`.
 
-use std::fmt;
-
 use super::{PER_SECOND, civil};
 
 const SECONDS_PER_DAY: u64 = 86_400;
@@ -69,8 +67,9 @@ fn number(digits: &[u8]) -> Option<u32> {
     Some(number)
 }
 
-/// Writes the text of ticks from 0 to those of the year 9999; a zero at the end of the fraction is left out.
-pub(super) fn write(ticks: i64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// The text of ticks from 0 to those of the year 9999, in ASCII, and its length; a zero at the end of the fraction is left
+/// out.
+pub(super) fn ascii(ticks: i64) -> ([u8; 28], usize) {
     let (seconds, fraction) = (ticks / PER_SECOND, (ticks % PER_SECOND) as u32);
     let (days, second) = (
         seconds as u64 / SECONDS_PER_DAY,
@@ -93,9 +92,7 @@ pub(super) fn write(ticks: i64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         }
     };
     buffer[end] = b'Z';
-    // Digits and punctuation: never an error.
-    let text = std::str::from_utf8(&buffer[..=end]).map_err(|_| fmt::Error)?;
-    f.pad(text)
+    (buffer, end + 1)
 }
 
 /// Fills the place with the digits of a number that has no more of them.
