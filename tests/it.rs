@@ -7,7 +7,9 @@
 
 mod api;
 mod conformance;
+mod entities_derive;
 mod faults;
 mod properties;
+mod samples;
 mod types;
 mod wire;

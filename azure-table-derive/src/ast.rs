@@ -1,56 +1,40 @@
-//! The struct as the derive sees it.
+//! The item as the derive sees it.
 //!
-//! Owns [`Entity`] and [`Field`]: every field with its one role. Borrows the input, for spans. Reports only that the input
-//! is no struct; the pieces of the keys are `key.rs`, the names of the constants `column.rs`, rules over the result
-//! `check.rs`.
+//! Owns [`Struct`], a struct with its fields in their roles, and [`Entity`], one with keys. Borrows the input, for spans.
+//! Reports only that the input is of the wrong form; the pieces of the keys are `key.rs`, the names of the constants
+//! `column.rs`, rules over the result `check.rs`. A field is `ast/field.rs`; enums of entities are `ast/variants.rs`, the
+//! types of properties `ast/property.rs`.
 
-use proc_macro2::Ident;
-use syn::ext::IdentExt;
+mod field;
+mod property;
+mod variants;
+
 use syn::{Data, DeriveInput, Fields, LitStr};
 
-use crate::attr::{Attr, EntityAttrs, FieldAttrs};
+pub(crate) use self::field::{Field, Form, Role};
+pub(crate) use self::property::{Choice, ChoiceVariant, Newtype};
+pub(crate) use self::variants::{Mark, Variant, Variants};
+use crate::attr::{Attr, ContainerAttrs, Kind};
 use crate::column;
 use crate::ctxt::Ctxt;
 use crate::key::{KeyName, KeyPiece, key_pieces};
+use crate::place::Paths;
+
+/// A struct with named fields.
+pub(crate) struct Struct<'a> {
+    pub(crate) input: &'a DeriveInput,
+    pub(crate) attrs: ContainerAttrs,
+    pub(crate) fields: Vec<Field<'a>>,
+}
 
 /// A struct with `#[derive(TableEntity)]`.
 pub(crate) struct Entity<'a> {
-    pub(crate) input: &'a DeriveInput,
-    pub(crate) attrs: EntityAttrs,
-    pub(crate) fields: Vec<Field<'a>>,
+    pub(crate) base: Struct<'a>,
     pub(crate) partition_key: Vec<KeyPiece>,
     pub(crate) row_key: Vec<KeyPiece>,
 }
 
-/// A field.
-pub(crate) struct Field<'a> {
-    pub(crate) original: &'a syn::Field,
-    pub(crate) ident: &'a Ident,
-    /// The name without `r#`.
-    pub(crate) name: String,
-    pub(crate) attrs: FieldAttrs,
-    pub(crate) role: Role,
-    /// The name of the constant, where there is one.
-    pub(crate) constant: Option<Ident>,
-    /// Its attributes have mistakes, so its role is a guess.
-    pub(crate) doubtful: bool,
-}
-
-/// What a field is for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// It is this key.
-    Key(KeyName),
-    /// It is part of this key's template.
-    KeyPart(KeyName),
-    Timestamp,
-    Etag,
-    Ignored,
-    /// It is stored under this name.
-    Property(String),
-}
-
-impl EntityAttrs {
+impl ContainerAttrs {
     /// The template of a key.
     pub(crate) fn template(&self, key: KeyName) -> Option<&Attr<LitStr>> {
         match key {
@@ -60,20 +44,83 @@ impl EntityAttrs {
     }
 }
 
+impl<'a> Struct<'a> {
+    /// Reads the input; `None` where it is no struct with named fields.
+    fn read(ctxt: &Ctxt, kind: Kind, input: &'a DeriveInput) -> Option<Self> {
+        let attrs = ContainerAttrs::read(ctxt, kind, &input.attrs);
+        let fields = fields(ctxt, kind, input)?;
+        Some(Self { input, attrs, fields })
+    }
+
+    /// Reads a `#[derive(PropertyGroup)]`.
+    pub(crate) fn group(ctxt: &Ctxt, input: &'a DeriveInput) -> Option<Self> {
+        let mut base = Self::read(ctxt, Kind::Group, input)?;
+        base.name();
+        column::name_constants(ctxt, base.attrs.columns.as_ref(), &mut base.fields);
+        Some(base)
+    }
+
+    /// Reads a `#[derive(Projection)]`.
+    pub(crate) fn projection(ctxt: &Ctxt, input: &'a DeriveInput) -> Option<Self> {
+        let mut base = Self::read(ctxt, Kind::Projection, input)?;
+        // The constants that are named here are those of the entity.
+        column::name_sources(ctxt, &mut base.fields);
+        Some(base)
+    }
+
+    /// Gives every property its stored name.
+    fn name(&mut self) {
+        for field in &mut self.fields {
+            field.name_property(&self.attrs);
+        }
+    }
+
+    /// The fields that are one property, with its name.
+    pub(crate) fn properties(&self) -> impl Iterator<Item = (&Field<'a>, &str)> {
+        self.fields.iter().filter_map(|field| match &field.role {
+            Role::Property(name) => Some((field, name.as_str())),
+            _ => None,
+        })
+    }
+
+    /// The flattened fields, with their prefixes.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = (&Field<'a>, &str)> {
+        self.fields.iter().filter_map(|field| match &field.role {
+            Role::Group(prefix) => Some((field, prefix.as_str())),
+            _ => None,
+        })
+    }
+
+    /// The first field of a role.
+    pub(crate) fn field(&self, role: &Role) -> Option<&Field<'a>> {
+        self.fields.iter().find(|field| field.role == *role)
+    }
+
+    /// Whether it borrows, and so can be written only.
+    pub(crate) fn borrows(&self) -> bool {
+        borrows(self.input)
+    }
+
+    /// Whether constants of the generated code depend on type parameters.
+    pub(crate) fn is_generic(&self) -> bool {
+        !self.input.generics.params.is_empty()
+    }
+
+    pub(crate) fn paths(&self) -> Paths {
+        Paths::of(&self.attrs)
+    }
+}
+
 impl<'a> Entity<'a> {
     /// Reads the input; `None` where it is no struct with named fields.
     pub(crate) fn read(ctxt: &Ctxt, input: &'a DeriveInput) -> Option<Self> {
-        let attrs = EntityAttrs::read(ctxt, &input.attrs);
-        let mut fields = fields(ctxt, input)?;
-        let [partition_key, row_key] = KeyName::BOTH.map(|key| key_pieces(ctxt, key, attrs.template(key), &mut fields));
-        for field in &mut fields {
-            field.name_property(&attrs);
-        }
-        column::name_constants(ctxt, attrs.columns.as_ref(), &mut fields);
+        let mut base = Struct::read(ctxt, Kind::Entity, input)?;
+        let [partition_key, row_key] =
+            KeyName::BOTH.map(|key| key_pieces(ctxt, key, base.attrs.template(key), &mut base.fields));
+        base.name();
+        column::name_constants(ctxt, base.attrs.columns.as_ref(), &mut base.fields);
         Some(Self {
-            input,
-            attrs,
-            fields,
+            base,
             partition_key,
             row_key,
         })
@@ -89,101 +136,41 @@ impl<'a> Entity<'a> {
 
     /// The fields of a key, in the key's order.
     pub(crate) fn key_fields(&self, key: KeyName) -> impl Iterator<Item = &Field<'a>> {
-        self.key(key).iter().filter_map(|piece| match piece {
-            KeyPiece::Field(index) => self.fields.get(*index),
-            KeyPiece::Literal(_) => None,
-        })
+        self.key(key)
+            .iter()
+            .filter_map(|piece| self.base.fields.get(piece.field()?))
     }
+}
 
-    /// The stored fields with their names.
-    pub(crate) fn properties(&self) -> impl Iterator<Item = (&Field<'a>, &str)> {
-        self.fields.iter().filter_map(|field| match &field.role {
-            Role::Property(name) => Some((field, name.as_str())),
-            _ => None,
-        })
-    }
-
-    /// Whether it borrows, and so can be written only.
-    pub(crate) fn borrows(&self) -> bool {
-        self.input.generics.lifetimes().next().is_some()
-    }
+/// Whether a type has a lifetime parameter.
+pub(crate) fn borrows(input: &DeriveInput) -> bool {
+    input.generics.lifetimes().next().is_some()
 }
 
 /// The fields with the roles that their own attributes give them.
-fn fields<'a>(ctxt: &Ctxt, input: &'a DeriveInput) -> Option<Vec<Field<'a>>> {
-    const NEEDED: &str = "TableEntity is derived for structs with named fields";
+fn fields<'a>(ctxt: &Ctxt, kind: Kind, input: &'a DeriveInput) -> Option<Vec<Field<'a>>> {
+    let needed = format!("{} is derived for structs with named fields", kind.derive());
+    let ident = &input.ident;
     match &input.data {
         Data::Struct(data) => match &data.fields {
             Fields::Named(named) => {
-                return Some(
-                    named
-                        .named
-                        .iter()
-                        .filter_map(|field| Field::read(ctxt, field))
-                        .collect(),
-                );
+                let fields = named.named.iter();
+                return Some(fields.filter_map(|field| Field::read(ctxt, kind, field)).collect());
             }
             Fields::Unnamed(unnamed) => {
-                ctxt.error(
-                    unnamed,
-                    format!(
-                        "{NEEDED}: give each field a name, `struct {} {{ name: … }}`",
-                        input.ident
-                    ),
-                );
+                let form = format!("give each field a name, `struct {ident} {{ name: … }}`");
+                ctxt.error(unnamed, format!("{needed}: {form}"));
             }
-            Fields::Unit => {
-                ctxt.error(
-                    &input.ident,
-                    format!("{NEEDED}: write `struct {} {{ … }}`", input.ident),
-                );
-            }
+            Fields::Unit => ctxt.error(ident, format!("{needed}: write `struct {ident} {{ … }}`")),
         },
-        Data::Enum(data) => ctxt.error(data.enum_token, format!("{NEEDED}: make this enum a struct")),
-        Data::Union(data) => ctxt.error(data.union_token, format!("{NEEDED}: make this union a struct")),
+        Data::Enum(data) => {
+            let hint = match kind {
+                Kind::Group => "make this enum a struct, or derive TableProperty to store it as one property",
+                _ => "make this enum a struct",
+            };
+            ctxt.error(data.enum_token, format!("{needed}: {hint}"));
+        }
+        Data::Union(data) => ctxt.error(data.union_token, format!("{needed}: make this union a struct")),
     }
     None
-}
-
-impl<'a> Field<'a> {
-    fn read(ctxt: &Ctxt, original: &'a syn::Field) -> Option<Self> {
-        let ident = original.ident.as_ref()?;
-        let mistakes = ctxt.count();
-        let attrs = FieldAttrs::read(ctxt, &original.attrs);
-        let name = ident.unraw().to_string();
-        // Which role wins where there are several does not matter: that is a mistake.
-        let role = if attrs.partition_key.is_some() {
-            Role::Key(KeyName::Partition)
-        } else if attrs.row_key.is_some() {
-            Role::Key(KeyName::Row)
-        } else if attrs.timestamp.is_some() {
-            Role::Timestamp
-        } else if attrs.etag.is_some() {
-            Role::Etag
-        } else if attrs.ignore.is_some() {
-            Role::Ignored
-        } else {
-            Role::Property(name.clone())
-        };
-        Some(Self {
-            original,
-            ident,
-            name,
-            attrs,
-            role,
-            constant: None,
-            doubtful: ctxt.count() > mistakes,
-        })
-    }
-
-    /// Gives a property its stored name: an explicit one wins over the rule of the struct.
-    fn name_property(&mut self, entity: &EntityAttrs) {
-        if let Role::Property(name) = &mut self.role {
-            if let Some(rename) = &self.attrs.rename {
-                *name = rename.value.value();
-            } else if let Some(rule) = &entity.rename_all {
-                *name = rule.value.apply(&self.name);
-            }
-        }
-    }
 }

@@ -1,6 +1,6 @@
-//! Trait bounds for generic structs.
+//! Trait bounds for generic types.
 //!
-//! Owns the generics of the two impls. A bound is added only where a field's type mentions a parameter, and it is on the
+//! Owns the generics of the impls. A bound is added only where a field's type mentions a parameter, and it is on the
 //! field's type, not on the parameter: an ignored `PhantomData<T>` asks nothing of `T`. For all other fields the compiler
 //! checks the code of the impl itself.
 
@@ -10,45 +10,63 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{GenericParam, Generics, Type, WherePredicate};
 
-use crate::ast::{Entity, Role};
-use crate::place::Paths;
+use crate::ast::{Form, Role, Struct};
+use crate::attr::Fallback;
 
-/// The generics of the `TableEntity` impl, and of the constants.
-pub(crate) fn table_generics(entity: &Entity<'_>) -> Generics {
-    let private = Paths::of(&entity.attrs).private;
-    bounded(entity, &quote!(#private::TableKey), &quote!(#private::Property), None)
-}
-
-/// The generics of the `ReadEntity` impl: it goes by the schema, and so asks for what writing asks for, too.
-pub(crate) fn read_generics(entity: &Entity<'_>) -> Generics {
-    let private = Paths::of(&entity.attrs).private;
-    bounded(
-        entity,
-        // Implies `TableKey`.
-        &quote!(#private::ReadTableKey),
-        &quote!(#private::Property + #private::ReadProperty),
-        Some(&quote!(::core::default::Default)),
-    )
-}
-
-fn bounded(entity: &Entity<'_>, key: &TokenStream, property: &TokenStream, ignored: Option<&TokenStream>) -> Generics {
-    let mut bounds = Bounds::new(&entity.input.generics);
-    for field in entity.fields.iter().filter(|field| !field.doubtful) {
+/// The generics of an impl that writes the struct, and of its constants.
+pub(crate) fn write_generics(base: &Struct<'_>) -> Generics {
+    let private = base.paths().private;
+    let mut bounds = Bounds::new(&base.input.generics);
+    for field in base.fields.iter().filter(|field| !field.doubtful) {
         let bound = match &field.role {
-            Role::Key(_) | Role::KeyPart(_) => Some(key),
-            Role::Property(_) => Some(property),
-            Role::Ignored => ignored,
-            Role::Timestamp | Role::Etag => None,
+            Role::Key(_) | Role::KeyPart(_) => quote!(#private::TableKey),
+            Role::Group(_) => quote!(#private::PropertyGroup),
+            Role::Property(_) => match field.form() {
+                Form::Plain => quote!(#private::Property),
+                Form::Json => quote!(#private::Serialize),
+                Form::Chunked => quote!(#private::Chunked),
+                // What a module asks for is not known.
+                Form::With(_) | Form::WriteId => continue,
+            },
+            Role::Timestamp | Role::Etag | Role::Ignored | Role::Extra => continue,
         };
-        if let Some(bound) = bound {
-            bounds.require(&field.original.ty, bound);
+        bounds.require(&field.original.ty, &bound);
+    }
+    bounds.generics()
+}
+
+/// The generics of an impl that reads the struct: an entity is read by its schema, and so asks for what writing asks
+/// for, too.
+pub(crate) fn read_generics(base: &Struct<'_>) -> Generics {
+    let private = base.paths().private;
+    let mut bounds = Bounds::new(&base.input.generics);
+    for field in base.fields.iter().filter(|field| !field.doubtful) {
+        let bound = match &field.role {
+            // Implies `TableKey`.
+            Role::Key(_) | Role::KeyPart(_) => quote!(#private::ReadTableKey),
+            Role::Group(_) => quote!(#private::PropertyGroup + #private::ReadPropertyGroup),
+            Role::Ignored => quote!(::core::default::Default),
+            Role::Property(_) => match field.form() {
+                Form::Plain => quote!(#private::Property + #private::ReadProperty),
+                Form::Json => quote!(#private::Serialize + #private::DeserializeOwned),
+                Form::Chunked => quote!(#private::Chunked),
+                Form::With(_) | Form::WriteId => TokenStream::new(),
+            },
+            Role::Timestamp | Role::Etag | Role::Extra => continue,
+        };
+        let ty = &field.original.ty;
+        if !bound.is_empty() {
+            bounds.require(ty, &bound);
+        }
+        if let Some(Fallback::OfType) = field.attrs.default.as_ref().map(|default| &default.value) {
+            bounds.require(ty, &quote!(::core::default::Default));
         }
     }
     bounds.generics()
 }
 
 /// Collects the bounds of one impl.
-struct Bounds<'a> {
+pub(crate) struct Bounds<'a> {
     generics: &'a Generics,
     parameters: Vec<String>,
     seen: HashSet<String>,
@@ -56,7 +74,7 @@ struct Bounds<'a> {
 }
 
 impl<'a> Bounds<'a> {
-    fn new(generics: &'a Generics) -> Self {
+    pub(crate) fn new(generics: &'a Generics) -> Self {
         let parameters = generics.params.iter().filter_map(|parameter| match parameter {
             GenericParam::Type(parameter) => Some(parameter.ident.to_string()),
             // `Text<N>` may be a property for some `N` only.
@@ -72,7 +90,7 @@ impl<'a> Bounds<'a> {
     }
 
     /// Demands `ty: bound`, if the type depends on a parameter.
-    fn require(&mut self, ty: &Type, bound: &TokenStream) {
+    pub(crate) fn require(&mut self, ty: &Type, bound: &TokenStream) {
         if !mentions(ty.to_token_stream(), &self.parameters) {
             return;
         }
@@ -82,8 +100,8 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// The struct's generics with these bounds.
-    fn generics(self) -> Generics {
+    /// The type's generics with these bounds.
+    pub(crate) fn generics(self) -> Generics {
         let mut generics = self.generics.clone();
         if !self.predicates.is_empty() {
             generics.make_where_clause().predicates.extend(self.predicates);

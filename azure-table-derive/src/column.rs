@@ -1,86 +1,124 @@
 //! The generated constants.
 //!
-//! Owns which fields have a constant, what it is called, that no two have the same name, and its code. A constant is as
-//! visible as its field.
+//! Owns which fields and variants have a constant, what it is called, that no two have the same name, and its code. A
+//! constant is as visible as its field; that of a variant as its enum.
 
 use std::collections::HashMap;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
+use syn::{Generics, LitStr};
 
-use crate::ast::{Entity, Field, Role};
+use crate::ast::{Field, Mark, Role, Struct, Variant, Variants};
 use crate::attr::{Attr, Columns};
-use crate::bound::table_generics;
 use crate::case::screaming_snake;
 use crate::ctxt::Ctxt;
 use crate::key::KeyName;
 use crate::place::{Paths, Place};
 
+/// What a constant is made for.
+struct Source<'s> {
+    ident: &'s Ident,
+    name: String,
+    column: Option<&'s Attr<LitStr>>,
+    constant: &'s mut Option<Ident>,
+}
+
 /// Names the constants of all fields that are columns.
 pub(crate) fn name_constants(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, fields: &mut [Field<'_>]) {
+    let sources = fields.iter_mut().filter(|field| field.is_column()).map(source);
+    name(ctxt, columns, "field", sources.collect());
+}
+
+/// Names the constants of all variants that are entities of a kind.
+pub(crate) fn name_variants(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, variants: &mut [Variant<'_>]) {
+    let named = variants.iter_mut().filter(|variant| variant.attrs.other.is_none());
+    let sources = named.map(|variant| Source {
+        ident: variant.ident,
+        name: variant.name(),
+        column: variant.attrs.column.as_ref(),
+        constant: &mut variant.constant,
+    });
+    name(ctxt, columns, "variant", sources.collect());
+}
+
+/// Names the entity's constants that a projection reads; two fields may read the same.
+pub(crate) fn name_sources(ctxt: &Ctxt, fields: &mut [Field<'_>]) {
+    let columns = fields
+        .iter_mut()
+        .filter(|field| matches!(field.role, Role::Property(_)));
+    for source in columns.map(source) {
+        *source.constant = called(ctxt, &source, "", "field").map(|constant| at(&constant, source.ident));
+    }
+}
+
+fn source<'s>(field: &'s mut Field<'_>) -> Source<'s> {
+    Source {
+        ident: field.ident,
+        name: field.name.clone(),
+        column: field.attrs.column.as_ref(),
+        constant: &mut field.constant,
+    }
+}
+
+fn name(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, kind: &str, sources: Vec<Source<'_>>) {
     let prefix = match columns.map(|columns| &columns.value) {
-        Some(Columns::Off) => return refuse_names(ctxt, fields),
+        Some(Columns::Off) => return refuse_names(ctxt, &sources),
         Some(Columns::Prefix(prefix)) => prefix.value(),
         None => String::new(),
     };
     let mut taken: HashMap<String, String> = HashMap::new();
-    for field in fields {
-        // A part of a key cannot be compared on its own, an ETag not at all; an ignored field is not stored.
-        if matches!(field.role, Role::KeyPart(_) | Role::Etag | Role::Ignored) {
+    for source in sources {
+        let Some(constant) = called(ctxt, &source, &prefix, kind) else {
             continue;
-        }
-        let constant = match &field.attrs.column {
-            Some(column) => match identifier(&column.value.value()) {
-                Some(ident) => ident,
-                None => {
-                    ctxt.error(
-                        &column.value,
-                        format!(
-                            "{:?} cannot be the name of a constant: use capitals, digits and `_`, such as {:?}",
-                            column.value.value(),
-                            screaming_snake(&field.name)
-                        ),
-                    );
-                    continue;
-                }
-            },
-            None => match identifier(&format!("{prefix}{}", screaming_snake(&field.name))) {
-                Some(ident) => ident,
-                None => {
-                    ctxt.error(
-                        field.ident,
-                        "no constant can be called like this field: name it with #[table(column = \"NAME\")]",
-                    );
-                    continue;
-                }
-            },
         };
         if let Some(other) = taken.get(&constant.to_string()) {
             let message = format!(
                 "the constant `{constant}` is there twice, for `{other}` and `{}`: name one of them with \
                  #[table(column = \"NAME\")]",
-                field.name
+                source.name
             );
-            match &field.attrs.column {
+            match source.column {
                 Some(column) => ctxt.error(&column.value, message),
-                None => ctxt.error(field.ident, message),
+                None => ctxt.error(source.ident, message),
             }
             continue;
         }
-        taken.insert(constant.to_string(), field.name.clone());
-        // The place of the field, so that tools lead there, but names of the derive are not mixed up with names of a
-        // macro that the struct may come from.
-        let span = field.ident.span().resolved_at(Span::call_site());
-        field.constant = Some(Ident::new(&constant.to_string(), span));
+        taken.insert(constant.to_string(), source.name.clone());
+        *source.constant = Some(at(&constant, source.ident));
     }
 }
 
+/// What a constant is called.
+fn called(ctxt: &Ctxt, source: &Source<'_>, prefix: &str, kind: &str) -> Option<Ident> {
+    let found = match source.column {
+        Some(column) => identifier(&column.value.value()),
+        None => identifier(&format!("{prefix}{}", screaming_snake(&source.name))),
+    };
+    match (&found, source.column) {
+        (Some(_), _) => {}
+        (None, Some(column)) => ctxt.error(
+            &column.value,
+            format!(
+                "{:?} cannot be the name of a constant: use capitals, digits and `_`, such as {:?}",
+                column.value.value(),
+                screaming_snake(&source.name)
+            ),
+        ),
+        (None, None) => ctxt.error(
+            source.ident,
+            format!("no constant can be called like this {kind}: name it with #[table(column = \"NAME\")]"),
+        ),
+    }
+    found
+}
+
 /// With `columns = off` a name for a constant contradicts.
-fn refuse_names(ctxt: &Ctxt, fields: &[Field<'_>]) {
-    for column in fields.iter().filter_map(|field| field.attrs.column.as_ref()) {
+fn refuse_names(ctxt: &Ctxt, sources: &[Source<'_>]) {
+    for column in sources.iter().filter_map(|source| source.column) {
         ctxt.error(
             &column.name,
-            "`columns = off` on the struct leaves out this constant: remove `column`, or `columns = off`",
+            "the `columns = off` above leaves out this constant: remove `column`, or `columns = off`",
         );
     }
 }
@@ -89,14 +127,44 @@ fn identifier(name: &str) -> Option<Ident> {
     syn::parse_str(name).ok()
 }
 
-/// The constants as code.
-pub(crate) fn constants(entity: &Entity<'_>) -> Option<TokenStream> {
-    let constants: Vec<_> = entity
-        .fields
-        .iter()
-        .filter_map(|field| constant(entity, field))
-        .collect();
-    let (ident, generics) = (&entity.input.ident, table_generics(entity));
+/// The place of the field, so that tools lead there, but names of the derive are not mixed up with names of a macro that
+/// the struct may come from.
+fn at(constant: &Ident, ident: &Ident) -> Ident {
+    Ident::new(&constant.to_string(), ident.span().resolved_at(Span::call_site()))
+}
+
+/// The constants of a struct as code.
+pub(crate) fn constants(base: &Struct<'_>, generics: &Generics) -> Option<TokenStream> {
+    let paths = base.paths();
+    let constants = base.fields.iter().filter_map(|field| constant(&paths, field));
+    block(&base.input.ident, generics, constants.collect())
+}
+
+/// The constants of an enum of entities as code.
+pub(crate) fn variant_constants(variants: &Variants<'_>, generics: &Generics) -> Option<TokenStream> {
+    let constants = variants.named().filter_map(|(variant, ty)| {
+        let constant = variant.constant.as_ref()?;
+        let Paths { krate, private } = variants.paths();
+        let (vis, name, tag) = (&variants.input.vis, variant.name(), &variant.tag);
+        let doc = format!("The rows that are [`{name}`](variant@Self::{name}).");
+        let value = match &variants.mark {
+            Mark::Tag(property) => quote!(by_tag(#property, #tag)),
+            Mark::RowKeyPrefix => {
+                let prefix = variant.attrs.row_key_prefix.as_ref().map(|prefix| prefix.value.value());
+                let prefix = prefix.unwrap_or_default();
+                quote!(by_row_key_prefix(#prefix))
+            }
+            Mark::KeyForm => quote!(by_key_form(&<#ty as #krate::TableEntity>::SCHEMA.key)),
+        };
+        Some(quote! {
+            #[doc = #doc]
+            #vis const #constant: #private::Variant<Self, #ty> = #private::Variant::#value;
+        })
+    });
+    block(&variants.input.ident, generics, constants.collect())
+}
+
+fn block(ident: &Ident, generics: &Generics, constants: Vec<TokenStream>) -> Option<TokenStream> {
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     (!constants.is_empty()).then(|| {
         quote! {
@@ -109,11 +177,18 @@ pub(crate) fn constants(entity: &Entity<'_>) -> Option<TokenStream> {
     })
 }
 
-fn constant(entity: &Entity<'_>, field: &Field<'_>) -> Option<TokenStream> {
+fn constant(paths: &Paths, field: &Field<'_>) -> Option<TokenStream> {
     // A field with unreadable attributes may not be a column at all; the compiler should not go on about its type.
     let constant = field.constant.as_ref().filter(|_| !field.doubtful)?;
-    let Paths { krate, private } = Paths::of(&entity.attrs);
+    let Paths { krate, private } = paths;
     let (vis, ty, name) = (&field.original.vis, &field.original.ty, &field.name);
+    if let Role::Group(prefix) = &field.role {
+        let doc = format!("The flattened field [`{name}`](field@Self::{name}).");
+        return Some(quote! {
+            #[doc = #doc]
+            #vis const #constant: #private::Nested<Self, #ty> = #private::Nested::new(#prefix);
+        });
+    }
     let (doc, ty, value) = match &field.role {
         Role::Property(stored) => (
             format!("The column `{stored}`: the field [`{name}`](field@Self::{name})."),
@@ -135,7 +210,7 @@ fn constant(entity: &Entity<'_>, field: &Field<'_>) -> Option<TokenStream> {
             quote!(#private::DateTime),
             quote!(timestamp()),
         ),
-        Role::KeyPart(_) | Role::Etag | Role::Ignored => return None,
+        Role::KeyPart(_) | Role::Etag | Role::Ignored | Role::Extra | Role::Group(_) => return None,
     };
     let value = Place::of_type(field).own(quote!(#krate::Column::#value));
     Some(quote! {

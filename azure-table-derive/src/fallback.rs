@@ -7,72 +7,153 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DeriveInput, Generics};
 
-use crate::ast::Entity;
-use crate::attr::EntityAttrs;
-use crate::bound::{read_generics, table_generics};
-use crate::column::constants;
-use crate::expand::key_types;
+use crate::ast::{Choice, Entity, Newtype, Struct, Variants, borrows};
+use crate::attr::{ContainerAttrs, Kind};
+use crate::bound::{read_generics, write_generics};
+use crate::column::{constants, variant_constants};
+use crate::expand::{key_types, variant_generics};
 use crate::key::KeyName;
 use crate::place::Paths;
 
-/// The impls of a struct, as far as it is understood.
+/// The impls of an entity, as far as it is understood.
 pub(crate) fn of_entity(entity: &Entity<'_>) -> TokenStream {
+    let base = &entity.base;
     let [partition_fields, row_fields] = KeyName::BOTH.map(|key| {
         // Without attributes that can be relied on, a field may yet be ignored or be a key.
         key_types(entity.key_fields(key).filter(|field| !field.doubtful))
     });
+    let (write, read) = (write_generics(base), read_generics(base));
     let impls = Impls {
-        paths: Paths::of(&entity.attrs),
-        partition_fields,
-        row_fields,
-        table_generics: table_generics(entity),
-        read_generics: (!entity.borrows()).then(|| read_generics(entity)),
+        input: base.input,
+        paths: base.paths(),
+        write: &write,
+        read: &read,
     };
-    let (impls, constants) = (impls.quote(entity.input), constants(entity));
-    quote!(#impls #constants)
+    let (entity, constants) = (
+        impls.entity(&quote!((#partition_fields)), &quote!((#partition_fields #row_fields))),
+        constants(base, &write),
+    );
+    quote!(#entity #constants)
 }
 
-/// The impls of an enum, a union or a tuple struct.
-pub(crate) fn of_other(input: &DeriveInput) -> TokenStream {
+/// The impls of an enum of entities.
+pub(crate) fn of_variants(variants: &Variants<'_>) -> TokenStream {
+    let Paths { krate, private } = variants.paths();
+    let generics = variant_generics(variants, &TokenStream::new());
     let impls = Impls {
-        paths: Paths::of(&EntityAttrs::default()),
-        partition_fields: TokenStream::new(),
-        row_fields: TokenStream::new(),
-        table_generics: input.generics.clone(),
-        read_generics: input
-            .generics
-            .lifetimes()
-            .next()
-            .is_none()
-            .then(|| input.generics.clone()),
+        input: variants.input,
+        paths: variants.paths(),
+        write: &generics,
+        read: &generics,
     };
-    impls.quote(input)
+    let partition_fields = match variants.named().next() {
+        Some((_, first)) => quote!(<#first as #krate::TableEntity>::PartitionFields),
+        None => quote!(()),
+    };
+    let entity = impls.entity(&partition_fields, &quote!(#private::VariantKeys));
+    let constants = variant_constants(variants, &generics);
+    quote!(#entity #constants)
 }
 
-struct Impls {
+/// The impls of a group of properties.
+pub(crate) fn of_group(base: &Struct<'_>) -> TokenStream {
+    let (write, read) = (write_generics(base), read_generics(base));
+    let impls = Impls {
+        input: base.input,
+        paths: base.paths(),
+        write: &write,
+        read: &read,
+    };
+    let (group, constants) = (impls.group(), constants(base, &write));
+    quote!(#group #constants)
+}
+
+/// The impls of an enum that is a property.
+pub(crate) fn of_choice(choice: &Choice<'_>) -> TokenStream {
+    of_property(choice.input, &choice.attrs)
+}
+
+/// The impls of a newtype.
+pub(crate) fn of_newtype(newtype: &Newtype<'_>) -> TokenStream {
+    of_property(newtype.input, &newtype.attrs)
+}
+
+fn of_property(input: &DeriveInput, attrs: &ContainerAttrs) -> TokenStream {
+    let generics = &input.generics;
+    Impls {
+        input,
+        paths: Paths::of(attrs),
+        write: generics,
+        read: generics,
+    }
+    .property(attrs.key.is_some())
+}
+
+/// The impls of a projection.
+pub(crate) fn of_projection(base: &Struct<'_>) -> TokenStream {
+    let generics = &base.input.generics;
+    let impls = Impls {
+        input: base.input,
+        paths: base.paths(),
+        write: generics,
+        read: generics,
+    };
+    let read = impls.read_entity();
+    let projection = base.attrs.of.as_ref().map(|of| impls.projection(&of.value));
+    quote!(#read #projection)
+}
+
+/// The impls of an item that is of another kind than the derive needs.
+pub(crate) fn of_unread(kind: Kind, input: &DeriveInput) -> TokenStream {
+    let attrs = ContainerAttrs::default();
+    let generics = &input.generics;
+    let impls = Impls {
+        input,
+        paths: Paths::of(&attrs),
+        write: generics,
+        read: generics,
+    };
+    match kind {
+        Kind::Entity | Kind::Variants => impls.entity(&quote!(()), &quote!(())),
+        Kind::Group => impls.group(),
+        Kind::Choice | Kind::Newtype => impls.property(false),
+        Kind::Projection => impls.read_entity().unwrap_or_default(),
+    }
+}
+
+/// The impls of one type.
+struct Impls<'a> {
+    input: &'a DeriveInput,
     paths: Paths,
-    partition_fields: TokenStream,
-    row_fields: TokenStream,
-    table_generics: Generics,
-    /// None where the type borrows.
-    read_generics: Option<Generics>,
+    write: &'a Generics,
+    read: &'a Generics,
 }
 
-impl Impls {
-    fn quote(&self, input: &DeriveInput) -> TokenStream {
-        let Self {
-            paths: Paths { krate, private },
-            partition_fields,
-            row_fields,
-            ..
-        } = self;
-        let ident = &input.ident;
-        let (impl_generics, ty_generics, where_clause) = self.table_generics.split_for_impl();
-        let table_entity = quote! {
+impl Impls<'_> {
+    fn implement(&self, of: &TokenStream, generics: &Generics, items: &TokenStream) -> TokenStream {
+        let ident = &self.input.ident;
+        let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+        quote! {
             #[automatically_derived]
-            impl #impl_generics #krate::TableEntity for #ident #ty_generics #where_clause {
-                type PartitionFields = (#partition_fields);
-                type KeyFields = (#partition_fields #row_fields);
+            impl #impl_generics #of for #ident #ty_generics #where_clause {
+                #items
+            }
+        }
+    }
+
+    /// The same for a trait of reading, which a type that borrows has not.
+    fn implement_read(&self, of: &TokenStream, items: &TokenStream) -> Option<TokenStream> {
+        (!borrows(self.input)).then(|| self.implement(of, self.read, items))
+    }
+
+    fn entity(&self, partition_fields: &TokenStream, key_fields: &TokenStream) -> TokenStream {
+        let Paths { krate, private } = &self.paths;
+        let write = self.implement(
+            &quote!(#krate::TableEntity),
+            self.write,
+            &quote! {
+                type PartitionFields = #partition_fields;
+                type KeyFields = #key_fields;
                 const SCHEMA: &'static #private::EntitySchema = &#private::EntitySchema {
                     name: "",
                     key: #private::KeyShape { partition_key: &[], row_key: &[] },
@@ -85,20 +166,98 @@ impl Impls {
                 fn write_properties(&self, _: &mut #private::PropertyWriter<'_>) -> #private::Result<()> {
                     loop {}
                 }
-            }
-        };
-        let read_entity = self.read_generics.as_ref().map(|generics| {
-            let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
-            quote! {
-                #[automatically_derived]
-                impl #impl_generics #krate::ReadEntity for #ident #ty_generics #where_clause {
-                    const METADATA: #private::MetadataLevel = #private::MetadataLevel::None;
-                    fn read(_: &#private::Row<'_>) -> #private::Result<Self> {
+            },
+        );
+        let read = self.read_entity();
+        quote!(#write #read)
+    }
+
+    fn read_entity(&self) -> Option<TokenStream> {
+        let Paths { krate, private } = &self.paths;
+        self.implement_read(
+            &quote!(#krate::ReadEntity),
+            &quote! {
+                const METADATA: #private::MetadataLevel = #private::MetadataLevel::None;
+                fn read(_: &#private::Row<'_>) -> #private::Result<Self> {
+                    loop {}
+                }
+            },
+        )
+    }
+
+    fn projection(&self, of: &syn::Type) -> Option<TokenStream> {
+        let private = &self.paths.private;
+        self.implement_read(&quote!(#private::Projection<#of>), &TokenStream::new())
+    }
+
+    fn group(&self) -> TokenStream {
+        let private = &self.paths.private;
+        let write = self.implement(
+            &quote!(#private::PropertyGroup),
+            self.write,
+            &quote! {
+                const PROPERTIES: &'static [#private::PropertySchema] = &[];
+                fn write_group(&self, _: &mut #private::PropertyWriter<'_>) -> #private::Result<()> {
+                    loop {}
+                }
+            },
+        );
+        let read = self.implement_read(
+            &quote!(#private::ReadPropertyGroup),
+            &quote! {
+                fn read_group(_: &#private::Row<'_>, _: &str) -> #private::Result<Self> {
+                    loop {}
+                }
+                fn owns(_: &str) -> bool {
+                    loop {}
+                }
+            },
+        );
+        quote!(#write #read)
+    }
+
+    fn property(&self, key: bool) -> TokenStream {
+        let private = &self.paths.private;
+        let failed = quote!(#private::ValueError);
+        let write = self.implement(
+            &quote!(#private::Property),
+            self.write,
+            &quote! {
+                type Compared = Self;
+                const EDM_TYPE: #private::EdmType = #private::EdmType::String;
+                fn to_edm(&self) -> ::core::result::Result<::core::option::Option<#private::Edm<'_>>, #failed> {
+                    loop {}
+                }
+            },
+        );
+        let read = self.implement_read(
+            &quote!(#private::ReadProperty),
+            &quote! {
+                fn from_wire(_: #private::WireValue<'_>) -> ::core::result::Result<Self, #failed> {
+                    loop {}
+                }
+            },
+        );
+        let key = key.then(|| {
+            let write = self.implement(
+                &quote!(#private::TableKey),
+                self.write,
+                &quote! {
+                    fn write_key(&self, _: &mut ::std::string::String) -> ::core::result::Result<(), #failed> {
                         loop {}
                     }
-                }
-            }
+                },
+            );
+            let read = self.implement_read(
+                &quote!(#private::ReadTableKey),
+                &quote! {
+                    fn read_key(_: &str) -> ::core::result::Result<Self, #failed> {
+                        loop {}
+                    }
+                },
+            );
+            quote!(#write #read)
         });
-        quote!(#table_entity #read_entity)
+        quote!(#write #read #key)
     }
 }

@@ -43,7 +43,19 @@ impl KeyName {
 pub(crate) enum KeyPiece {
     /// The field of this index.
     Field(usize),
+    /// The same, with this many digits.
+    Padded(usize, usize),
     Literal(String),
+}
+
+impl KeyPiece {
+    /// The index of the field that it is.
+    pub(crate) fn field(&self) -> Option<usize> {
+        match self {
+            Self::Field(index) | Self::Padded(index, _) => Some(*index),
+            Self::Literal(_) => None,
+        }
+    }
 }
 
 /// The pieces of a key: its own field, or those of its template.
@@ -62,14 +74,15 @@ pub(crate) fn key_pieces(
     faults.into_iter().for_each(report);
     let pieces = pieces.into_iter().filter_map(|piece| match piece {
         Piece::Literal(literal) => Some(KeyPiece::Literal(literal)),
-        Piece::Guess(name) => guessed(key, &name, fields),
-        Piece::Field(name) => named(key, &name, fields, report),
+        Piece::Guess(name) => guessed(key, &name, fields).map(KeyPiece::Field),
+        Piece::Field(name) => named(key, &name, fields, report).map(KeyPiece::Field),
+        Piece::Padded(name, width) => named(key, &name, fields, report).map(|index| KeyPiece::Padded(index, width)),
     });
     pieces.collect()
 }
 
 /// The field of this name; it becomes part of the key.
-fn named(key: KeyName, name: &str, fields: &mut [Field<'_>], report: impl Fn(String)) -> Option<KeyPiece> {
+fn named(key: KeyName, name: &str, fields: &mut [Field<'_>], report: impl Fn(String)) -> Option<usize> {
     let Some(index) = fields.iter().position(|field| field.name == name) else {
         let names: Vec<String> = fields.iter().map(|field| field.name.clone()).collect();
         let meant = similar(name, names.iter().map(String::as_str));
@@ -88,15 +101,15 @@ fn named(key: KeyName, name: &str, fields: &mut [Field<'_>], report: impl Fn(Str
         return None;
     }
     *role = Role::KeyPart(key);
-    Some(KeyPiece::Field(index))
+    Some(index)
 }
 
 /// The field that a faulty template probably means: taken for part of the key, so that nothing else is said about it.
-fn guessed(key: KeyName, name: &str, fields: &mut [Field<'_>]) -> Option<KeyPiece> {
+fn guessed(key: KeyName, name: &str, fields: &mut [Field<'_>]) -> Option<usize> {
     let index = fields.iter().position(|field| {
         let plain = field.attrs.rename.is_none() && field.attrs.column.is_none();
         field.name == name && plain && matches!(field.role, Role::Property(_))
     })?;
     fields[index].role = Role::KeyPart(key);
-    Some(KeyPiece::Field(index))
+    Some(index)
 }

@@ -5,21 +5,27 @@
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
+use syn::Type;
 
 use crate::ast::Field;
-use crate::attr::EntityAttrs;
+use crate::attr::ContainerAttrs;
 
-/// The type of a field: its first token and its last. No single span covers both on stable Rust, but code whose tokens
-/// begin at the one and end at the other does.
+/// A type in the user's code: its first token and its last. No single span covers both on stable Rust, but code whose
+/// tokens begin at the one and end at the other does.
 pub(crate) struct Place {
     start: Span,
     end: Span,
 }
 
 impl Place {
+    /// The type of a field.
     pub(crate) fn of_type(field: &Field<'_>) -> Self {
-        let tokens: Vec<TokenTree> = field.original.ty.to_token_stream().into_iter().collect();
-        let at = |token: Option<&TokenTree>| token.map_or_else(|| field.ident.span(), TokenTree::span);
+        Self::of(&field.original.ty)
+    }
+
+    pub(crate) fn of(ty: &Type) -> Self {
+        let tokens: Vec<TokenTree> = ty.to_token_stream().into_iter().collect();
+        let at = |token: Option<&TokenTree>| token.map_or_else(Span::call_site, TokenTree::span);
         Self {
             start: at(tokens.first()),
             end: at(tokens.last()),
@@ -30,6 +36,13 @@ impl Place {
     /// compiler says it once. Lints see this code, too.
     pub(crate) fn own(&self, tokens: TokenStream) -> TokenStream {
         relocated(tokens, self.start, self.end)
+    }
+
+    /// `<Type as Trait>::item`, at the type.
+    pub(crate) fn item(&self, ty: &Type, of: &TokenStream, item: &str) -> TokenStream {
+        let item = Ident::new(item, Span::call_site());
+        let (before, after) = (self.own(quote!(<)), self.own(quote!(as #of>::#item)));
+        quote!(#before #ty #after)
     }
 
     /// Moves tokens to the type, as code of the derive.
@@ -60,8 +73,8 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// The paths that a struct asks for.
-    pub(crate) fn of(attrs: &EntityAttrs) -> Self {
+    /// The paths that an item asks for.
+    pub(crate) fn of(attrs: &ContainerAttrs) -> Self {
         let krate = attrs
             .krate
             .as_ref()

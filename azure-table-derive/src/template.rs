@@ -1,16 +1,21 @@
 //! The text of a key template: `"{state};{city}"`.
 //!
-//! Owns the grammar: `{field}`, text between the fields, `{{` and `}}` for braces; two fields never touch, since a key
-//! is cut into its fields again when it is read. Which fields there are is `ast.rs`'s business.
+//! Owns the grammar: `{field}`, `{field:04}` for four digits, text between the fields, `{{` and `}}` for braces; two
+//! fields never touch, since a key is cut into its fields again when it is read. Which fields there are is `ast.rs`'s
+//! business.
 
 /// The longest key, in UTF-16 code units; the same limit as `azure_table`'s `MAX_KEY_UNITS`.
 const MAX_KEY_UNITS: usize = 1_024;
+/// The most digits of a field: those of a `u128`.
+const MAX_WIDTH: usize = 39;
 
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     /// The text of a field; the name as it stands in the braces.
     Field(String),
+    /// The same, with this many digits.
+    Padded(String, usize),
     /// What is probably a field, at a place that is a fault.
     Guess(String),
     /// Fixed text, never empty.
@@ -64,7 +69,10 @@ impl Template {
                 return &rest[end..];
             }
         };
-        let name = &rest[..end];
+        let (name, width) = match rest[..end].split_once(':') {
+            Some((name, width)) => (name, Some(width)),
+            None => (&rest[..end], None),
+        };
         let field = identifier(name);
         if name.is_empty() {
             self.fault("`{}` names no field: write `{field}`, or `{{}}` for the two braces");
@@ -75,14 +83,26 @@ impl Template {
             ));
             self.pieces.push(Piece::Guess(field));
         } else {
-            if let Some(Piece::Field(before)) = self.pieces.last() {
+            if let Some(Piece::Field(before) | Piece::Padded(before, _)) = self.pieces.last() {
                 let fault = format!(
                     "`{{{before}}}` and `{{{name}}}` touch, so the key could not be cut in two again: put text between \
                      them, such as `{{{before}}};{{{name}}}`"
                 );
                 self.fault(fault);
             }
-            self.pieces.push(Piece::Field(field));
+            let piece = match width.map(digits) {
+                None => Piece::Field(field),
+                Some(Some(width)) => Piece::Padded(field, width),
+                Some(None) => {
+                    self.fault(format!(
+                        "`{{{}}}` has no width: after the colon write a zero and the number of digits, at most \
+                         {MAX_WIDTH}, such as `{{{name}:04}}`",
+                        &rest[..end]
+                    ));
+                    Piece::Guess(field)
+                }
+            };
+            self.pieces.push(piece);
         }
         &rest[end + 1..]
     }
@@ -104,16 +124,11 @@ impl Template {
     fn check_literals(&mut self) {
         let literals = self.pieces.iter().filter_map(|piece| match piece {
             Piece::Literal(text) => Some(text.as_str()),
-            Piece::Field(_) | Piece::Guess(_) => None,
+            Piece::Field(_) | Piece::Padded(..) | Piece::Guess(_) => None,
         });
         let text: String = literals.collect();
-        if let Some(wrong) = text
-            .chars()
-            .find(|c| matches!(c, '/' | '\\' | '#' | '?') || c.is_control())
-        {
-            self.fault(format!(
-                "{wrong:?} is forbidden in a key: use another character (not / \\ # ? and no control characters)"
-            ));
+        if let Some(fault) = key_text_fault(&text) {
+            self.fault(fault);
         }
         let units = text.encode_utf16().count();
         if units > MAX_KEY_UNITS {
@@ -122,6 +137,25 @@ impl Template {
             ));
         }
     }
+}
+
+/// What is wrong with fixed text of a key, its length aside.
+pub(crate) fn key_text_fault(text: &str) -> Option<String> {
+    let wrong = text
+        .chars()
+        .find(|c| matches!(c, '/' | '\\' | '#' | '?') || c.is_control())?;
+    Some(format!(
+        "{wrong:?} is forbidden in a key: use another character (not / \\ # ? and no control characters)"
+    ))
+}
+
+/// The width that `04` stands for.
+fn digits(width: &str) -> Option<usize> {
+    let digits = width.strip_prefix('0')?;
+    if !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok().filter(|width| (1..=MAX_WIDTH).contains(width))
 }
 
 /// The identifier that the text begins with, spaces aside.
@@ -186,7 +220,11 @@ mod tests {
                 "{}",
                 "`{}` names no field: write `{field}`, or `{{}}` for the two braces",
             ),
-            ("{n:04}", "`{n:04}` holds more than the name of a field: write `{n}`"),
+            (
+                "{n:4}",
+                "`{n:4}` has no width: after the colon write a zero and the number of digits, at most 39, such as \
+                 `{n:04}`",
+            ),
             ("{ n }", "`{ n }` holds more than the name of a field: write `{n}`"),
             (
                 "{a}{b}",
@@ -209,6 +247,20 @@ mod tests {
         let guess = |name: &str| Piece::Guess(name.to_owned());
         assert_eq!(Template::parse("{a};{b").pieces, [field("a"), literal(";"), guess("b")]);
         assert_eq!(Template::parse("{ n:04 }").pieces, [guess("n")]);
+        assert_eq!(Template::parse("{n:x}").pieces, [guess("n")]);
+    }
+
+    #[test]
+    fn a_width_is_a_zero_and_a_number() {
+        let padded = |name: &str, width| Piece::Padded(name.to_owned(), width);
+        assert_eq!(pieces("{n:04}"), [padded("n", 4)]);
+        assert_eq!(pieces("{a};{n:010}"), [field("a"), literal(";"), padded("n", 10)]);
+        for wrong in [
+            "{n:}", "{n:0}", "{n:00}", "{n:4}", "{n:040}", "{n:0x}", "{n:04x}", "{n:>4}", "{n: 04}",
+        ] {
+            assert_eq!(Template::parse(wrong).faults.len(), 1, "{wrong}");
+        }
+        assert!(Template::parse("{n:04}{m}").faults[0].contains("touch"));
     }
 
     #[test]

@@ -1,14 +1,34 @@
-//! Tests of the whole derive: what it says about mistakes, and what it generates.
+//! Tests of the whole derives: what they say about mistakes, and what they generate.
 
 mod expansion;
 mod mistake;
+mod mistake_of_field;
+mod mistake_of_group;
+mod mistake_of_projection;
+mod mistake_of_property;
+mod mistake_of_variant;
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::LitStr;
 
-/// Runs the derive on a struct.
+/// Runs a derive.
+fn derived(derive: Derive, input: &str) -> TokenStream {
+    derive(&syn::parse_str(input).unwrap())
+}
+
+type Derive = fn(&syn::DeriveInput) -> TokenStream;
+
+/// Runs `TableEntity` on an item.
 fn derive(input: &str) -> TokenStream {
-    crate::expand::derive(&syn::parse_str(input).unwrap())
+    derived(crate::expand::table_entity, input)
+}
+
+/// The only message of a derive about an item.
+#[track_caller]
+fn only(derive: Derive, input: &str) -> String {
+    let mut found = messages(derived(derive, input));
+    assert_eq!(found.len(), 1, "{found:#?}");
+    found.remove(0)
 }
 
 /// The generated code, without white space.

@@ -1,18 +1,43 @@
 //! All that derived code may name, besides the derive's traits and `Column`. Not part of the public interface.
+//!
+//! Owns what the impls of `#[derive(TableEntity)]` on a struct call. What enums of entities call is
+//! `__private/variant.rs`, projections `__private/projection.rs`, the types of properties `__private/property.rs`; what
+//! is asserted at compile time is `__private/assert.rs`.
 
-pub use crate::filter::column::InKey;
-pub use crate::model::datetime::DateTime;
+mod assert;
+mod projection;
+mod property;
+mod variant;
+
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+#[cfg(feature = "derive")]
+pub use azure_table_derive::{Projection, PropertyGroup, TableProperty};
+pub use serde::Serialize;
+pub use serde::de::DeserializeOwned;
+
+pub use self::assert::{SamePartition, assert_digits, assert_distinct, assert_form, assert_partition, assert_untagged};
+pub use self::projection::{
+    ColumnOf, Distinct, Selection, SoleField, SoleRowField, column_name, partition_field, row_field, select,
+    select_found,
+};
+pub use self::property::{int32, number, text, unknown_number, unknown_text};
+pub use self::variant::{
+    CatchAll, VariantKeys, assert_catch_all, has_form, is_tag, no_variant, untagged, write_prefixed_key,
+};
 pub use crate::codec::json::embedded as json;
+pub use crate::filter::column::InKey;
 pub use crate::filter::nested::{Nested, Variant};
 pub use crate::model::chunked::{self, Chunked};
+pub use crate::model::datetime::DateTime;
 pub use crate::model::dynamic::DynamicEntity;
 pub use crate::model::edm::{Edm, EdmType, EdmValue, WireValue};
-pub use crate::model::entity::{MetadataLevel, ReadEntity, TableEntity};
+pub use crate::model::entity::{MetadataLevel, Projection, ReadEntity, TableEntity};
 pub use crate::model::error::{Error, Result, ValueError};
 pub use crate::model::etag::{Condition, ETag};
 pub use crate::model::group::{PropertyGroup, ReadPropertyGroup};
+pub use crate::model::guid::Guid;
 pub use crate::model::key::{ReadTableKey, TableKey};
 pub use crate::model::key_shape::{KeyPiece, KeyShape, KeyWriter};
 pub use crate::model::property::{Property, ReadProperty};
@@ -25,11 +50,55 @@ pub fn condition(etag: &Option<ETag>) -> Condition {
     etag.clone().map_or(Condition::Unread, Condition::Matches)
 }
 
-/// The value of a field whose property may not have come.
-pub fn required<T: ReadProperty>(value: Option<T>, name: &str) -> Result<T> {
-    value
-        .or_else(T::absent)
-        .ok_or_else(|| Error::invalid_response(format!("property `{name}`: it is missing")))
+/// The value of a field whose property may not have come. In a group the name has a prefix.
+pub fn required<T: ReadProperty>(value: Option<T>, prefix: &str, name: &str) -> Result<T> {
+    missing(value.or_else(T::absent), prefix, name)
+}
+
+/// The error for a property that must be there, of a type that cannot be asked what its absence means.
+pub fn missing<T>(value: Option<T>, prefix: &str, name: &str) -> Result<T> {
+    value.ok_or_else(|| Error::invalid_response(format!("property `{prefix}{name}`: it is missing")))
+}
+
+/// The property under the first of its older names that is there, where it was not found under its present one.
+pub fn aliased<'r, 'a>(found: bool, row: &'r Row<'a>, prefix: &str, aliases: &[&str]) -> Option<&'r RowProperty<'a>> {
+    if found {
+        return None;
+    }
+    aliases.iter().find_map(|alias| row.property(&within(prefix, alias)))
+}
+
+/// The name of a property or a group inside of a group.
+pub fn within<'n>(prefix: &str, name: &'n str) -> Cow<'n, str> {
+    if prefix.is_empty() {
+        Cow::Borrowed(name)
+    } else {
+        Cow::Owned(format!("{prefix}{name}"))
+    }
+}
+
+/// The value stored in pieces under the first of these names that is there.
+pub fn pieces<T: Chunked>(row: &Row<'_>, prefix: &str, names: &[&str]) -> Result<Option<T>> {
+    let whole = names.iter().map(|name| within(prefix, name));
+    let mut there = whole.filter(|whole| row.properties().iter().any(|p| chunked::owns(whole, p.name())));
+    there.next().map(|whole| chunked::read(row, &whole)).transpose()
+}
+
+/// The value of a field that is stored in pieces, which may not have come.
+pub fn required_pieces<T: Chunked>(value: Option<T>, prefix: &str, name: &str) -> Result<T> {
+    missing(value.or_else(T::absent), prefix, name)
+}
+
+/// Whether a property is of a group whose names begin with `prefix`.
+pub fn in_group<G: ReadPropertyGroup>(prefix: &str, name: &str) -> bool {
+    name.strip_prefix(prefix).is_some_and(G::owns)
+}
+
+/// Whether any property of a group is there.
+pub fn has_group<G: ReadPropertyGroup>(row: &Row<'_>, prefix: &str) -> bool {
+    row.properties()
+        .iter()
+        .any(|property| in_group::<G>(prefix, property.name()))
 }
 
 /// The least metadata with which all of these are read.
@@ -52,9 +121,20 @@ pub fn convert<T>(
     property.convert(convert)
 }
 
-/// The error for a property that must be there, of a type that cannot be asked what its absence means.
-pub fn missing<T>(value: Option<T>, name: &str) -> Result<T> {
-    value.ok_or_else(|| Error::invalid_response(format!("property `{name}`: it is missing")))
+/// A value as JSON text. One whose JSON is `null`, as that of `None`, is absent.
+pub fn json_to_edm<T: Serialize>(value: &T) -> std::result::Result<Option<Edm<'static>>, ValueError> {
+    let value = json::to_edm(value)?;
+    Ok(value.filter(|value| !matches!(value, Edm::String(text) if text == "null")))
+}
+
+/// The value of JSON that is absent.
+pub fn json_absent<T: DeserializeOwned>() -> Option<T> {
+    serde_json::from_str("null").ok()
+}
+
+/// Writes a fresh id in place of the one that was read.
+pub fn write_id(properties: &mut PropertyWriter<'_>, name: &str, _read: &Option<Guid>) -> Result<()> {
+    properties.write_id(name)
 }
 
 /// The error for a property that the entity does not declare.
@@ -72,35 +152,30 @@ pub fn keep(extra: &mut BTreeMap<String, EdmValue>, property: &RowProperty<'_>) 
     Ok(())
 }
 
-/// Writes the properties that were kept.
-pub fn write_extra(properties: &mut PropertyWriter<'_>, extra: &BTreeMap<String, EdmValue>) -> Result<()> {
-    extra.iter().try_for_each(|(name, value)| properties.value(name, value))
+/// Writes the properties that were kept; `declared` says which names are those of other fields.
+pub fn write_extra(
+    properties: &mut PropertyWriter<'_>,
+    extra: &BTreeMap<String, EdmValue>,
+    declared: impl Fn(&str) -> bool,
+) -> Result<()> {
+    extra.iter().try_for_each(|(name, value)| {
+        if declared(name) {
+            return Err(Error::invalid_input(format!(
+                "property `{name}`: it is among the extra ones, and the entity has a field for it"
+            )));
+        }
+        properties.value(name, value)
+    })
 }
 
 /// A row that does not read as the present struct goes to the upgrade of older rows.
-pub fn upgrade<T>(row: &Row<'_>, read: Result<T>, upgrade: impl FnOnce(DynamicEntity) -> Result<T>) -> Result<T> {
-    match read {
+pub fn upgrade<T>(
+    row: &Row<'_>,
+    read: impl FnOnce(&Row<'_>) -> Result<T>,
+    upgrade: impl FnOnce(DynamicEntity) -> Result<T>,
+) -> Result<T> {
+    match read(row) {
         Ok(read) => Ok(read),
         Err(_) => upgrade(DynamicEntity::read(row)?),
     }
 }
-
-/// Whether the keys of a row have this form.
-pub fn has_form(row: &Row<'_>, shape: &KeyShape) -> bool {
-    row.key_parts(shape).is_ok()
-}
-
-/// Whether a property of a row is this text.
-pub fn has_tag(row: &Row<'_>, name: &str, tag: &str) -> bool {
-    row.property(name)
-        .is_some_and(|property| property.value().as_str().is_ok_and(|text| text == tag))
-}
-
-/// The error for a row that is no variant of an enum.
-pub fn no_variant<T>(name: &str) -> Result<T> {
-    Err(Error::invalid_response(format!("the row is no variant of `{name}`")))
-}
-
-/// What stands for the key fields of an enum, whose variants differ: no tuple fits it.
-#[derive(Debug)]
-pub enum VariantKeys {}

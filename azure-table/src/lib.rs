@@ -8,12 +8,13 @@ mod codec;
 #[cfg(feature = "emulator")]
 mod emulator;
 mod filter;
+pub mod guide;
 mod model;
 mod pipeline;
 mod protocol;
 
 #[cfg(feature = "derive")]
-pub use azure_table_derive::TableEntity;
+pub use azure_table_derive::{Projection, PropertyGroup, TableEntity, TableProperty};
 
 pub use crate::client::batch::TableBatch;
 pub use crate::client::ops::commit_batch::CommitBatch;
@@ -52,7 +53,7 @@ pub use crate::model::key::calendar::{Day, Month, Week, Year};
 pub use crate::model::key::descending::DescendingKey;
 pub use crate::model::key::escaped::{Escaped, EscapedPercent};
 pub use crate::model::key::{Descending, MAX_KEY_UNITS, ReadTableKey, TableKey, prefix_range};
-pub use crate::model::key_shape::{KeyParts, KeyPiece, KeyShape, KeyWriter};
+pub use crate::model::key_shape::{KeyParts, KeyPiece, KeyShape, KeyWriter, MAX_KEY_FIELDS};
 pub use crate::model::name::TableName;
 pub use crate::model::operand::Operand;
 pub use crate::model::partition::PartitionGivenAs;

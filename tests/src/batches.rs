@@ -125,7 +125,12 @@ pub async fn the_rules_of_batches_are_checked_here(backend: &Backend) {
     // What was encoded comes back, and may be put right.
     let unread = table.batch().replace(&Tracked::new("g", 7, "v")).unwrap_err();
     assert_eq!(unread.rule(), BatchRule::Valid);
-    assert!(unread.to_string().starts_with(&format!("replace in table {}: operation 0", table.name())), "{unread}");
+    assert!(
+        unread
+            .to_string()
+            .starts_with(&format!("replace in table {}: operation 0", table.name())),
+        "{unread}"
+    );
     let mut again = table.batch();
     again.add(unread.into_operation().unwrap().unconditionally()).unwrap();
     again.commit().await.unwrap();

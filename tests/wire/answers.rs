@@ -18,9 +18,17 @@ async fn html_is_said_to_be_html() {
             server.service().list_tables().await.unwrap_err(),
         ] {
             // A proxy's 404 says nothing about the entity: it is not the absence of one.
-            assert_eq!((error.kind(), error.status()), (ErrorKind::InvalidResponse, Some(status)));
+            assert_eq!(
+                (error.kind(), error.status()),
+                (ErrorKind::InvalidResponse, Some(status))
+            );
             assert_eq!(error.to_string().lines().count(), 1);
-            assert!(error.to_string().contains("content type text/html, begins with \"<!DOCTYPE html>"), "{error}");
+            assert!(
+                error
+                    .to_string()
+                    .contains("content type text/html, begins with \"<!DOCTYPE html>"),
+                "{error}"
+            );
         }
     }
 }
@@ -28,7 +36,8 @@ async fn html_is_said_to_be_html() {
 /// What a user can tell the failed one of many by.
 #[tokio::test]
 async fn a_refused_entity_is_named() {
-    let exists = r#"{"odata.error":{"code":"EntityAlreadyExists","message":{"lang":"en-US","value":"It\u001bexists."}}}"#;
+    let exists =
+        r#"{"odata.error":{"code":"EntityAlreadyExists","message":{"lang":"en-US","value":"It\u001bexists."}}}"#;
     let server = Server::answering(ResponseTemplate::new(409).set_body_string(exists)).await;
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
     let long = "r".repeat(1_000);

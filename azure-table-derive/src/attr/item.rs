@@ -1,7 +1,7 @@
 //! One option of `#[table(...)]`: a name, and what follows it.
 //!
 //! Owns the split of an attribute into options. The tokens are cut at the commas before anything is parsed: a mistake
-//! in one option does not hide those in the next. Which options there are is `attr.rs`.
+//! in one option does not hide those in the next. Which options there are is `attr/known.rs`.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -9,6 +9,7 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, LitStr, Meta, Token};
 
+use crate::attr::known::{Kind, Spot};
 use crate::attr::suggest::list;
 use crate::ctxt::Ctxt;
 
@@ -29,24 +30,22 @@ impl Parse for Item {
     }
 }
 
-/// The options of all `#[table(...)]` among the attributes of a struct or field; `known` is what may stand there.
-pub(crate) fn items(ctxt: &Ctxt, attributes: &[Attribute], known: &[&str]) -> Vec<Item> {
+/// The options of all `#[table(...)]` among the attributes of an item, field or variant.
+pub(crate) fn items(ctxt: &Ctxt, attributes: &[Attribute], kind: Kind, spot: Spot) -> Vec<Item> {
+    let inside = || match kind.known(spot) {
+        [] => "nothing".to_owned(),
+        known => list(known, "or"),
+    };
     let mut items = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("table")) {
         let Meta::List(meta) = &attribute.meta else {
-            ctxt.error(
-                &attribute.meta,
-                format!("write #[table(…)] with {} inside", list(known, "or")),
-            );
+            ctxt.error(&attribute.meta, format!("write #[table(…)] with {} inside", inside()));
             continue;
         };
         for tokens in split(meta.tokens.clone()) {
             match syn::parse2(tokens.clone()) {
                 Ok(item) => items.push(item),
-                Err(_) => ctxt.error(
-                    tokens,
-                    format!("expected the name of an attribute: {}", list(known, "or")),
-                ),
+                Err(_) => ctxt.error(tokens, format!("expected the name of an attribute: {}", inside())),
             }
         }
     }
@@ -90,6 +89,25 @@ impl Item {
             );
         }
         text
+    }
+
+    /// What stands after the equals sign, as code or as text that is code; `example` stands in the message where there
+    /// is neither.
+    pub(crate) fn code<T: Parse>(&self, ctxt: &Ctxt, what: &str, example: &str) -> Option<T> {
+        let form = || format!("write `{} = \"{example}\"`", self.name);
+        if let Some(text) = self.value::<LitStr>() {
+            // Its tokens stand where the text stands, so that the compiler points at it.
+            let code = text.parse().ok();
+            if code.is_none() {
+                ctxt.error(&text, format!("{:?} is not {what}: {}", text.value(), form()));
+            }
+            return code;
+        }
+        let code = self.value();
+        if code.is_none() {
+            ctxt.error(self.place(), format!("`{}` takes {what}: {}", self.name, form()));
+        }
+        code
     }
 
     /// Whether anything follows the name.

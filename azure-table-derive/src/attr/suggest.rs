@@ -3,7 +3,7 @@
 //! Owns the message about an unknown attribute and the likeness of names, which `ast.rs` also uses for fields.
 
 /// What other libraries call an attribute.
-const OTHER_WORDS: [(&str, &str); 9] = [
+const OTHER_WORDS: &[(&str, &str)] = &[
     ("skip", "ignore"),
     ("name", "rename"),
     ("pk", "partition_key"),
@@ -13,6 +13,20 @@ const OTHER_WORDS: [(&str, &str); 9] = [
     ("version", "etag"),
     ("prefix", "columns"),
     ("const", "column"),
+    ("embed", "flatten"),
+    ("inline", "flatten"),
+    ("nested", "flatten"),
+    ("convert", "with"),
+    ("serialize_with", "with"),
+    ("large", "chunked"),
+    ("rest", "extra"),
+    ("deny_unknown_fields", "deny_unknown_properties"),
+    ("migrate", "upgrade"),
+    ("discriminator", "tag"),
+    ("unknown", "other"),
+    ("fallback", "other"),
+    ("repr", "integer"),
+    ("entity", "of"),
 ];
 
 /// The message about an attribute that is none of the `known`; `place` says where it stands.

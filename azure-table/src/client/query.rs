@@ -203,7 +203,10 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         let mut pages = self.pages();
         let mut rows = Vec::new();
         while let Some(page) = pages.try_next().await? {
-            rows.extend(page.into_items());
+            match rows.is_empty() {
+                true => rows = page.into_items(),
+                false => rows.extend(page.into_items()),
+            }
         }
         Ok(rows)
     }

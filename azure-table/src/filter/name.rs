@@ -42,6 +42,11 @@ impl ColumnName {
         Self(parts)
     }
 
+    /// The part behind all prefixes: the whole name of a column that stands in no flattened field.
+    pub(crate) const fn last(self) -> &'static str {
+        self.0[MAX_PARTS - 1]
+    }
+
     /// What is wrong with it, if anything.
     pub(crate) fn fault(self) -> Option<String> {
         if let [.., last] = self.0

@@ -42,6 +42,11 @@ impl KeyShape {
     fn keys(&self) -> [(&'static str, &'static [KeyPiece]); 2] {
         [("PartitionKey", self.partition_key), ("RowKey", self.row_key)]
     }
+
+    /// The pieces of the PartitionKey (0) or of the RowKey (1).
+    const fn pieces(&self, key: usize) -> &'static [KeyPiece] {
+        if key == 0 { self.partition_key } else { self.row_key }
+    }
 }
 
 /// Takes the key fields of an entity in order and makes the two keys of them.
@@ -74,7 +79,7 @@ impl KeyWriter {
             .next_field()?
             .ok_or_else(|| Error::invalid_input("more key fields are written than the entity's key shape has"))?;
         let refused = |e: ValueError| Error::invalid_input(format!("{key_name}, field `{name}`: {e}"));
-        let width = match self.shape.keys()[self.key].1.get(self.piece) {
+        let width = match self.shape.pieces(self.key).get(self.piece) {
             Some(KeyPiece::Padded(_, width)) => Some(*width),
             _ => None,
         };
@@ -85,7 +90,7 @@ impl KeyWriter {
             shorten::<T>(text, start, width).map_err(refused)?;
         }
         self.piece += 1;
-        if let Some(KeyPiece::Literal(literal)) = self.shape.keys()[self.key].1.get(self.piece) {
+        if let Some(KeyPiece::Literal(literal)) = self.shape.pieces(self.key).get(self.piece) {
             let end = text.len();
             text.push_str(literal);
             self.piece += 1;
@@ -102,8 +107,8 @@ impl KeyWriter {
     /// The key and the name of the next field, after the literals before it are written; `None` after the last.
     fn next_field(&mut self) -> Result<Option<(&'static str, &'static str)>> {
         loop {
-            let (key_name, pieces) = self.shape.keys()[self.key];
-            match pieces.get(self.piece) {
+            let key_name = if self.key == 0 { "PartitionKey" } else { "RowKey" };
+            match self.shape.pieces(self.key).get(self.piece) {
                 Some(KeyPiece::Field(name) | KeyPiece::Padded(name, _)) => return Ok(Some((key_name, name))),
                 Some(KeyPiece::Literal(literal)) => {
                     self.text[self.key].push_str(literal);
@@ -235,7 +240,11 @@ pub struct KeyParts<'a> {
 impl<'a> KeyParts<'a> {
     /// Cuts the keys by the shape.
     pub(crate) fn split(shape: &'a KeyShape, partition_key: &'a str, row_key: &'a str) -> Result<Self> {
-        let mut parts = Self { shape, parts: [""; MAX_KEY_FIELDS], count: 0 };
+        let mut parts = Self {
+            shape,
+            parts: [""; MAX_KEY_FIELDS],
+            count: 0,
+        };
         for ((name, pieces), text) in shape.keys().into_iter().zip([partition_key, row_key]) {
             parts.cut(pieces, text).ok_or_else(|| {
                 Error::invalid_response(format!(

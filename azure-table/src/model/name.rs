@@ -83,7 +83,9 @@ const PLAIN: [bool; 256] = {
 pub(crate) fn property_name_fault(name: &str) -> Option<String> {
     // Nearly all names are of this kind; the rest is for saying what is wrong.
     let bytes = name.as_bytes();
-    let starts_well = bytes.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
+    let starts_well = bytes
+        .first()
+        .is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
     let is_plain = bytes.iter().all(|byte| PLAIN[usize::from(*byte)]);
     if starts_well && is_plain && bytes.len() <= MAX_PROPERTY_NAME && !SYSTEM_PROPERTIES.contains(&name) {
         return None;

@@ -18,7 +18,7 @@ const TYPE_ANNOTATION: &str = "@odata.type";
 pub(crate) fn entity<T>(body: &[u8], etag: Option<&str>, read: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T> {
     let mut reader = Reader::new(body).map_err(not_an_entity)?;
     let mut row = Row::default();
-    fill(&mut reader, &mut row).map_err(not_an_entity)?;
+    fill(&mut reader, &mut Before::default(), &mut row).map_err(not_an_entity)?;
     reader.end().map_err(not_an_entity)?;
     if row.etag.is_none() {
         row.etag = etag.map(Cow::Borrowed);
@@ -30,6 +30,7 @@ pub(crate) fn entity<T>(body: &[u8], etag: Option<&str>, read: impl FnOnce(&Row<
 pub(crate) fn page(body: &[u8], mut read: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
     let mut reader = Reader::new(body).map_err(not_a_page)?;
     let mut row = Row::default();
+    let mut before = Before::default();
     let mut has_rows = false;
     let mut first = true;
     reader.enter_object().map_err(not_a_page)?;
@@ -43,7 +44,7 @@ pub(crate) fn page(body: &[u8], mut read: impl FnMut(&Row<'_>) -> Result<()>) ->
         reader.enter_array().map_err(not_a_page)?;
         while reader.next_element(&mut first).map_err(not_a_page)? {
             row.clear();
-            fill(&mut reader, &mut row).map_err(not_a_page)?;
+            fill(&mut reader, &mut before, &mut row).map_err(not_a_page)?;
             read(&row).map_err(|e| row.locate(e))?;
         }
     }
@@ -63,28 +64,83 @@ fn not_a_page(error: JsonError) -> Error {
     Error::invalid_response("the answer is not a page of entities in JSON").with_source(error)
 }
 
+/// What a member of an entity is, by its name.
+#[derive(Clone)]
+enum Member<'a> {
+    PartitionKey,
+    RowKey,
+    Timestamp,
+    Etag,
+    /// The type of the property of this name.
+    Type(Cow<'a, str>),
+    /// Of a kind that says nothing to us.
+    Ignored,
+    Property(Cow<'a, str>),
+}
+
+impl<'a> Member<'a> {
+    fn named(name: Cow<'a, str>) -> Self {
+        match &*name {
+            "PartitionKey" => Self::PartitionKey,
+            "RowKey" => Self::RowKey,
+            "Timestamp" => Self::Timestamp,
+            "odata.etag" => Self::Etag,
+            text if !is_annotation(text.as_bytes()) => Self::Property(name),
+            text if text.ends_with(TYPE_ANNOTATION) => Self::Type(cut(name, TYPE_ANNOTATION.len())),
+            _ => Self::Ignored,
+        }
+    }
+}
+
+/// The members of the row before, with the text of their names: the rows of a page mostly have the same ones in the same
+/// order, and comparing that text costs less than reading it.
+#[derive(Default)]
+struct Before<'a> {
+    members: Vec<(&'a str, Member<'a>)>,
+}
+
+impl<'a> Before<'a> {
+    /// The `n`th member of a row; `None` after the last.
+    fn next(
+        &mut self,
+        reader: &mut Reader<'a>,
+        n: usize,
+        first: &mut bool,
+    ) -> std::result::Result<Option<Member<'a>>, JsonError> {
+        if let Some((text, member)) = self.members.get(n)
+            && reader.next_member_is(text, *first)
+        {
+            *first = false;
+            return Ok(Some(member.clone()));
+        }
+        let Some((name, text)) = reader.next_member_text(first)? else {
+            return Ok(None);
+        };
+        let member = Member::named(name);
+        self.members.truncate(n);
+        self.members.push((text, member.clone()));
+        Ok(Some(member))
+    }
+}
+
 /// Reads an object into `row`, which is empty.
-fn fill<'a>(reader: &mut Reader<'a>, row: &mut Row<'a>) -> std::result::Result<(), JsonError> {
+fn fill<'a>(reader: &mut Reader<'a>, before: &mut Before<'a>, row: &mut Row<'a>) -> std::result::Result<(), JsonError> {
     // Annotations whose property has not come yet. The service writes them right before it: one entry at most.
     let mut pending: Vec<(Cow<'a, str>, EdmType)> = Vec::new();
     let mut first = true;
     reader.enter_object()?;
-    while let Some(name) = reader.next_member(&mut first)? {
-        match &*name {
-            "PartitionKey" => row.partition_key = text(reader)?,
-            "RowKey" => row.row_key = text(reader)?,
-            "Timestamp" => row.timestamp = text(reader)?,
-            "odata.etag" => row.etag = text(reader)?,
-            _ if is_annotation(name.as_bytes()) => {
-                if name.ends_with(TYPE_ANNOTATION) {
-                    let edm_type = annotation(reader)?;
-                    pending.push((cut(name, TYPE_ANNOTATION.len()), edm_type));
-                } else {
-                    // Of a kind that says nothing to us.
-                    reader.skip()?;
-                }
-            }
-            _ => {
+    for n in 0.. {
+        let Some(member) = before.next(reader, n, &mut first)? else {
+            break;
+        };
+        match member {
+            Member::PartitionKey => row.partition_key = text(reader)?,
+            Member::RowKey => row.row_key = text(reader)?,
+            Member::Timestamp => row.timestamp = text(reader)?,
+            Member::Etag => row.etag = text(reader)?,
+            Member::Type(name) => pending.push((name, annotation(reader)?)),
+            Member::Ignored => reader.skip()?,
+            Member::Property(name) => {
                 let token = reader.scalar()?;
                 let annotation = pending
                     .pop_if(|(annotated, _)| *annotated == name)
@@ -180,6 +236,47 @@ mod tests {
             .unwrap();
             assert_eq!(keys, [("1".to_owned(), 0), ("2".to_owned(), 1)]);
         }
+    }
+
+    #[test]
+    fn rows_may_have_other_members_than_the_row_before() {
+        let body = r#"{"value":[
+            {"PartitionKey":"p","RowKey":"1","A":1,"B@odata.type":"Edm.Int64","B":"2"},
+            {"PartitionKey":"p","RowKey":"2","A":1,"B@odata.type":"Edm.Int64","B":"2"},
+            {"PartitionKey":"p","RowKey":"3","B@odata.type":"Edm.Int64","B":"2","A":1},
+            {"PartitionKey":"p","RowKey":"4","AB":1},
+            {"PartitionKey":"p", "RowKey":"5", "A" : 1},
+            {"PartitionKey":"p","RowKey":"6","A":1},
+            {"PartitionKey":"p","RowKey":"7","Gr\u00f6\u00dfe@odata.type":"Edm.Int64","Gr\u00f6\u00dfe":"1"},
+            {"PartitionKey":"p","RowKey":"8","Gr\u00f6\u00dfe@odata.type":"Edm.Int64","Gr\u00f6\u00dfe":"1"}]}"#;
+        let mut rows = Vec::new();
+        page(body.as_bytes(), |row| {
+            let entity = DynamicEntity::read(row)?;
+            rows.push(
+                entity
+                    .properties
+                    .into_iter()
+                    .map(|(name, value)| format!("{name} {value:?}"))
+                    .collect::<Vec<_>>(),
+            );
+            Ok(())
+        })
+        .unwrap();
+        let both = ["A Int32(1)", "B Int64(2)"];
+        let size = ["Größe Int64(1)"];
+        assert_eq!(
+            rows,
+            [
+                &both[..],
+                &both,
+                &both,
+                &["AB Int32(1)"],
+                &both[..1],
+                &both[..1],
+                &size,
+                &size
+            ]
+        );
     }
 
     #[test]

@@ -50,7 +50,13 @@ mod tests {
 
     #[test]
     fn annotations_are_known_by_their_marks() {
-        for (name, is) in [("", false), ("Name", false), ("a@b", true), ("odata.etag", true), ("LongerThanEight@x", true)] {
+        for (name, is) in [
+            ("", false),
+            ("Name", false),
+            ("a@b", true),
+            ("odata.etag", true),
+            ("LongerThanEight@x", true),
+        ] {
             assert_eq!(is_annotation(name.as_bytes()), is, "{name}");
         }
     }

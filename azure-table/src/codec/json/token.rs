@@ -67,6 +67,11 @@ impl<'a> Reader<'a> {
 
     /// The name of the next member, whose value must be read then; `None` after the last.
     pub(crate) fn next_member(&mut self, first: &mut bool) -> Result<Option<Cow<'a, str>>> {
+        Ok(self.next_member_text(first)?.map(|(name, _)| name))
+    }
+
+    /// The same with its text as it stands, from the quote to the colon.
+    pub(crate) fn next_member_text(&mut self, first: &mut bool) -> Result<Option<(Cow<'a, str>, &'a str)>> {
         match self.peek() {
             Some(b'}') => {
                 self.at += 1;
@@ -80,9 +85,21 @@ impl<'a> Reader<'a> {
         if self.peek() != Some(b'"') {
             return Err(self.error("expected a member's name"));
         }
+        let start = self.at;
         let name = self.string()?;
         self.expect(b':', "expected `:`")?;
-        Ok(Some(name))
+        Ok(Some((name, &self.text[start..self.at])))
+    }
+
+    /// Whether the next member's name stands there in this very text; then it is passed over.
+    pub(crate) fn next_member_is(&mut self, text: &str, first: bool) -> bool {
+        let rest = &self.text.as_bytes()[self.at..];
+        let name = if first { Some(rest) } else { rest.strip_prefix(b",") };
+        let is = name.is_some_and(|name| name.starts_with(text.as_bytes()));
+        if is {
+            self.at += text.len() + usize::from(!first);
+        }
+        is
     }
 
     /// Enters an array: its elements follow by [`next_element`](Self::next_element).

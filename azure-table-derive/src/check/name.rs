@@ -1,0 +1,170 @@
+//! The rules about the names of properties.
+
+use std::collections::HashMap;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::ToTokens;
+use syn::LitStr;
+
+use crate::ast::{Field, Form, Struct};
+use crate::ctxt::Ctxt;
+
+/// The most properties besides PartitionKey, RowKey and Timestamp.
+///
+/// Source: REST "Understanding the Table service data model".
+const MAX_PROPERTIES: usize = 252;
+/// The longest property name, in UTF-16 code units. Source: as above.
+const MAX_PROPERTY_NAME: usize = 255;
+
+/// Names that the service refuses, and two fields under the same name. In a group the names are not `whole`: a prefix
+/// may come before them.
+pub(crate) fn check_names(ctxt: &Ctxt, base: &Struct<'_>, whole: bool) {
+    let mut taken: HashMap<String, &str> = HashMap::new();
+    for (field, name) in base.properties() {
+        let report = |message: String| ctxt.error(place(field), message);
+        if refused(name, whole, &report) {
+            continue;
+        }
+        if let Some(other) = taken.insert(name.to_owned(), &field.name) {
+            report(format!(
+                "`{other}` and `{}` are both stored as `{name}`: write another name with #[table(rename = \"Name\")]",
+                field.name
+            ));
+        }
+    }
+    check_aliases(ctxt, base, whole, &mut taken);
+    check_pieces(ctxt, base);
+}
+
+/// Where a name is reported.
+fn place(field: &Field<'_>) -> TokenStream {
+    let rename: Option<&LitStr> = field.attrs.rename.as_ref().map(|rename| &rename.value);
+    let ident: &Ident = field.ident;
+    rename.map_or_else(|| ident.to_token_stream(), ToTokens::to_token_stream)
+}
+
+/// Reports a name that no property can have.
+fn refused(name: &str, whole: bool, report: &impl Fn(String)) -> bool {
+    if let Some(fault) = property_name_fault(name) {
+        report(format!(
+            "{name:?} cannot be the name of a property, {fault}: write another with #[table(rename = \"Name\")]"
+        ));
+        return true;
+    }
+    if let Some(hint) = reserved(name).filter(|_| whole) {
+        report(format!(
+            "`{name}` is the service's own: {hint}, or write another name with #[table(rename = \"Name\")]"
+        ));
+        return true;
+    }
+    false
+}
+
+/// `#[table(alias = "x")]` where `x` is the name of a property.
+fn check_aliases<'e>(ctxt: &Ctxt, base: &'e Struct<'_>, whole: bool, taken: &mut HashMap<String, &'e str>) {
+    for (field, _) in base.properties() {
+        for alias in &field.attrs.alias {
+            let name = alias.value.value();
+            if let Some(fault) = property_name_fault(&name) {
+                ctxt.error(
+                    &alias.value,
+                    format!("{name:?} was never the name of a property, {fault}: remove this alias"),
+                );
+                continue;
+            }
+            match taken.insert(name.clone(), &field.name) {
+                None if !whole || reserved(&name).is_none() => {}
+                None => ctxt.error(
+                    &alias.value,
+                    format!("`{name}` is the service's own and was never a property: remove this alias"),
+                ),
+                Some(other) if other == field.name => ctxt.error(
+                    &alias.value,
+                    format!("the property is read as `{name}` already: remove this alias"),
+                ),
+                Some(other) => ctxt.error(
+                    &alias.value,
+                    format!("`{other}` is read as `{name}` already: remove this alias, or rename that field"),
+                ),
+            }
+        }
+    }
+}
+
+/// `Text_1` beside a chunked `Text`.
+fn check_pieces(ctxt: &Ctxt, base: &Struct<'_>) {
+    let chunked = base
+        .properties()
+        .filter(|(field, _)| matches!(field.form(), Form::Chunked));
+    for (chunked, whole) in chunked {
+        for (field, name) in base.properties() {
+            if name != whole && is_piece(whole, name) {
+                ctxt.error(
+                    place(field),
+                    format!(
+                        "`{name}` is where the chunked `{}` keeps its pieces: write another name with #[table(rename = \
+                         \"Name\")]",
+                        chunked.name
+                    ),
+                );
+            }
+        }
+    }
+}
+
+/// The same names as `azure_table`'s `model/chunked.rs`.
+fn is_piece(whole: &str, name: &str) -> bool {
+    let Some(index) = name.strip_prefix(whole).and_then(|rest| rest.strip_prefix('_')) else {
+        return false;
+    };
+    index == "chunks" || (!index.is_empty() && index.bytes().all(|digit| digit.is_ascii_digit()))
+}
+
+/// What to write instead of a property with a name that the service keeps for itself.
+fn reserved(name: &str) -> Option<&'static str> {
+    match name {
+        "PartitionKey" => Some("for the key itself write #[table(partition_key)]"),
+        "RowKey" => Some("for the key itself write #[table(row_key)]"),
+        "Timestamp" => {
+            Some("for the time of the last write put #[table(timestamp)] on a field of type Option<DateTime>")
+        }
+        _ => None,
+    }
+}
+
+/// A property's name is a C# identifier; the same rules as `azure_table`'s `model/name.rs`, which no macro crate can
+/// import.
+pub(crate) fn property_name_fault(name: &str) -> Option<String> {
+    let mut chars = name.chars();
+    match chars.next() {
+        None => return Some("it is empty".to_owned()),
+        Some(first) if first != '_' && !first.is_alphabetic() => {
+            return Some(format!("it starts with {first:?} and not with a letter or `_`"));
+        }
+        Some(_) => {}
+    }
+    if let Some(wrong) = chars.find(|c| *c != '_' && !c.is_alphanumeric()) {
+        return Some(format!("it contains {wrong:?} and not letters, digits and `_` only"));
+    }
+    let units = name.encode_utf16().count();
+    (units > MAX_PROPERTY_NAME).then(|| format!("it has {units} UTF-16 units and the limit is {MAX_PROPERTY_NAME}"))
+}
+
+/// Whether the service keeps this name for itself.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    reserved(name).is_some()
+}
+
+/// More properties than an entity can have.
+pub(crate) fn check_count(ctxt: &Ctxt, base: &Struct<'_>) {
+    if let Some((field, _)) = base.properties().nth(MAX_PROPERTIES) {
+        ctxt.error(
+            field.ident,
+            format!(
+                "an entity has at most {MAX_PROPERTIES} properties and this struct has {}: mark fields with \
+                 #[table(ignore)], or split the struct",
+                base.properties().count()
+            ),
+        );
+    }
+}

@@ -1,0 +1,237 @@
+//! `TableEntity` and `ReadEntity` of a struct.
+
+use std::collections::HashMap;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use syn::ext::IdentExt;
+
+use crate::ast::{Entity, Field, Role, Struct};
+use crate::bound::{read_generics, write_generics};
+use crate::column::constants;
+use crate::expand::read::{Reading, Rest, metadata};
+use crate::expand::stored::{group_schemas, property_schemas, write_properties};
+use crate::key::{KeyName, KeyPiece};
+use crate::place::{Paths, Place, local};
+
+/// The impls, the constants, and the assertions.
+pub(crate) fn expand(entity: &Entity<'_>) -> TokenStream {
+    let table_entity = table_entity(entity);
+    let read_entity = (!entity.base.borrows()).then(|| read_entity(entity));
+    let constants = constants(&entity.base, &write_generics(&entity.base));
+    let assertions = (!entity.base.is_generic()).then(|| {
+        let ident = &entity.base.input.ident;
+        let all = width_assertions(entity).chain(name_assertion(&entity.base, &quote!(#ident)));
+        all.map(|assertion| quote!(const _: () = #assertion;))
+            .collect::<TokenStream>()
+    });
+    quote!(#table_entity #read_entity #constants #assertions)
+}
+
+fn table_entity(entity: &Entity<'_>) -> TokenStream {
+    let base = &entity.base;
+    let Paths { krate, private } = base.paths();
+    let ident = &base.input.ident;
+    let generics = write_generics(base);
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+
+    let [partition_fields, row_fields] = KeyName::BOTH.map(|key| key_types(entity.key_fields(key)));
+    let schema = schema(entity);
+    let (key, properties) = (local("key"), local("properties"));
+    let write_key = key_fields(entity).map(|field| {
+        let (member, ty) = (field.ident, &field.original.ty);
+        quote!(#key.field::<#ty>(&self.#member)?;)
+    });
+    let write_properties = write_properties(base, &properties);
+    let condition = base.field(&Role::Etag).map(|field| {
+        let member = field.ident;
+        let value = Place::of_type(field).derived(quote!(&self.#member));
+        quote! {
+            fn condition(&self) -> #private::Condition {
+                #private::condition(#value)
+            }
+        }
+    });
+    // In a generic struct they can be told for each use only.
+    let (widths, names) = if base.is_generic() {
+        let widths = width_assertions(entity).map(|assertion| quote!(const { #assertion }));
+        let names = name_assertion(base, &quote!(Self)).map(|assertion| quote!(const { #assertion }));
+        (widths.collect(), names)
+    } else {
+        (TokenStream::new(), None)
+    };
+
+    quote! {
+        #[automatically_derived]
+        #[allow(deprecated)]
+        impl #impl_generics #krate::TableEntity for #ident #ty_generics #where_clause {
+            type PartitionFields = (#partition_fields);
+            type KeyFields = (#partition_fields #row_fields);
+            const SCHEMA: &'static #private::EntitySchema = &#schema;
+            fn write_key(&self, #key: &mut #private::KeyWriter) -> #private::Result<()> {
+                #widths
+                #(#write_key)*
+                ::core::result::Result::Ok(())
+            }
+            fn write_properties(&self, #properties: &mut #private::PropertyWriter<'_>) -> #private::Result<()> {
+                #names
+                #write_properties
+                ::core::result::Result::Ok(())
+            }
+            #condition
+        }
+    }
+}
+
+fn key_fields<'e>(entity: &'e Entity<'_>) -> impl Iterator<Item = &'e Field<'e>> {
+    KeyName::BOTH.into_iter().flat_map(|key| entity.key_fields(key))
+}
+
+/// The inside of a tuple; every type with its comma, since one type alone must be a tuple, too.
+pub(crate) fn key_types<'e>(fields: impl Iterator<Item = &'e Field<'e>>) -> TokenStream {
+    let types = fields.map(|field| &field.original.ty);
+    quote!(#(#types,)*)
+}
+
+fn schema(entity: &Entity<'_>) -> TokenStream {
+    let base = &entity.base;
+    let private = base.paths().private;
+    let name = base.input.ident.unraw().to_string();
+    let field_name = |index: usize| base.fields.get(index).map(|field| &field.name);
+    let [partition_key, row_key] = KeyName::BOTH.map(|key| {
+        let pieces = entity.key(key).iter().map(|piece| match piece {
+            KeyPiece::Literal(text) => quote!(#private::KeyPiece::Literal(#text)),
+            KeyPiece::Field(index) => {
+                let name = field_name(*index);
+                quote!(#private::KeyPiece::Field(#name))
+            }
+            KeyPiece::Padded(index, width) => {
+                let name = field_name(*index);
+                quote!(#private::KeyPiece::Padded(#name, #width))
+            }
+        });
+        quote!(&[#(#pieces),*])
+    });
+    let (properties, groups) = (property_schemas(base), group_schemas(base));
+    quote! {
+        #private::EntitySchema {
+            name: #name,
+            key: #private::KeyShape { partition_key: #partition_key, row_key: #row_key },
+            properties: #properties,
+            groups: #groups,
+        }
+    }
+}
+
+/// A field with a width has digits.
+fn width_assertions(entity: &Entity<'_>) -> impl Iterator<Item = TokenStream> {
+    let private = entity.base.paths().private;
+    let pieces = KeyName::BOTH.into_iter().flat_map(|key| entity.key(key));
+    pieces.filter_map(move |piece| {
+        let KeyPiece::Padded(index, _) = piece else { return None };
+        let field = entity.base.fields.get(*index)?;
+        let (ty, place) = (&field.original.ty, Place::of_type(field));
+        let digits = place.item(ty, &quote!(#private::TableKey), "DIGITS");
+        Some(place.derived(quote!(#private::assert_digits(#digits))))
+    })
+}
+
+/// The names of flattened properties are those of no other property.
+fn name_assertion(base: &Struct<'_>, ty: &TokenStream) -> Option<TokenStream> {
+    let Paths { krate, private } = base.paths();
+    let (field, _) = base.groups().last()?;
+    let schema = quote!(<#ty as #krate::TableEntity>::SCHEMA);
+    Some(Place::of_type(field).derived(quote!(#private::assert_distinct(#schema))))
+}
+
+fn read_entity(entity: &Entity<'_>) -> TokenStream {
+    let base = &entity.base;
+    let Paths { krate, private } = base.paths();
+    let ident = &base.input.ident;
+    let generics = read_generics(base);
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+
+    let has = |role| base.field(&role).is_some();
+    let minimal = has(Role::Etag) || has(Role::Extra) || base.attrs.upgrade.is_some();
+    let metadata = metadata(base, if minimal { "Minimal" } else { "None" });
+    let rest = if has(Role::Extra) {
+        Rest::Kept
+    } else if base.attrs.deny_unknown_properties.is_some() {
+        Rest::Refused
+    } else {
+        Rest::Ignored
+    };
+    let (row, key) = (local("row"), local("key"));
+    let reading = Reading {
+        base,
+        row: row.clone(),
+        prefix: None,
+        rest,
+    };
+    let statements = reading.statements();
+    let fields = read_fields(entity, &reading, &key);
+    let read = quote! {
+        #statements
+        let #key = #row.key_parts(&<Self as #krate::TableEntity>::SCHEMA.key)?;
+        ::core::result::Result::Ok(Self { #fields })
+    };
+    let read = match &base.attrs.upgrade {
+        None => read,
+        Some(upgrade) => {
+            let path = &upgrade.value;
+            quote! {
+                #private::upgrade(#row, |#row: &#private::Row<'_>| -> #private::Result<Self> { #read }, #path)
+            }
+        }
+    };
+
+    quote! {
+        #[automatically_derived]
+        #[allow(deprecated)]
+        impl #impl_generics #krate::ReadEntity for #ident #ty_generics #where_clause {
+            const METADATA: #private::MetadataLevel = #metadata;
+            fn read(#row: &#private::Row<'_>) -> #private::Result<Self> {
+                #read
+            }
+        }
+    }
+}
+
+/// The fields of the struct expression.
+fn read_fields(entity: &Entity<'_>, reading: &Reading<'_, '_>, key: &Ident) -> TokenStream {
+    let key_index: HashMap<&str, usize> = key_fields(entity)
+        .enumerate()
+        .map(|(index, field)| (field.name.as_str(), index))
+        .collect();
+    let fields = entity.base.fields.iter().enumerate().map(|(index, field)| {
+        let (member, ty) = (field.ident, &field.original.ty);
+        let value = match &field.role {
+            Role::Key(_) | Role::KeyPart(_) => {
+                let index = key_index.get(&*field.name);
+                quote!(#key.read::<#ty>(#index)?)
+            }
+            Role::Timestamp => timestamp(field, &reading.row),
+            Role::Etag => etag(field, &reading.row),
+            _ => reading.value(index, field),
+        };
+        quote!(#member: #value,)
+    });
+    quote!(#(#fields)*)
+}
+
+/// The value of a Timestamp field.
+pub(crate) fn timestamp(field: &Field<'_>, row: &Ident) -> TokenStream {
+    // Compared by reference: about an `Option` itself the compiler would propose to unwrap it.
+    let (ty, timestamp) = (&field.original.ty, local("timestamp"));
+    let borrowed = Place::of_type(field).derived(quote!(&#timestamp));
+    quote!({
+        let #timestamp = #row.timestamp()?;
+        let #timestamp: &#ty = #borrowed;
+        *#timestamp
+    })
+}
+
+/// The value of an ETag field.
+pub(crate) fn etag(field: &Field<'_>, row: &Ident) -> TokenStream {
+    Place::of_type(field).derived(quote!(#row.etag()))
+}

@@ -1,0 +1,76 @@
+//! `PropertyGroup` and `ReadPropertyGroup` of a struct.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::ast::Struct;
+use crate::bound::{read_generics, write_generics};
+use crate::column::constants;
+use crate::expand::read::{Reading, Rest, metadata};
+use crate::expand::stored::{group_schemas, owned, property_schemas, write_properties};
+use crate::place::{Paths, local};
+
+/// The impls and the constants.
+pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
+    let generics = write_generics(base);
+    let (write, read) = (write_group(base), (!base.borrows()).then(|| read_group(base)));
+    let constants = constants(base, &generics);
+    quote!(#write #read #constants)
+}
+
+fn write_group(base: &Struct<'_>) -> TokenStream {
+    let private = base.paths().private;
+    let ident = &base.input.ident;
+    let generics = write_generics(base);
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    let (properties, groups) = (property_schemas(base), group_schemas(base));
+    let writer = local("properties");
+    let write = write_properties(base, &writer);
+    quote! {
+        #[automatically_derived]
+        #[allow(deprecated)]
+        impl #impl_generics #private::PropertyGroup for #ident #ty_generics #where_clause {
+            const PROPERTIES: &'static [#private::PropertySchema] = #properties;
+            const GROUPS: &'static [#private::GroupSchema] = #groups;
+            fn write_group(&self, #writer: &mut #private::PropertyWriter<'_>) -> #private::Result<()> {
+                #write
+                ::core::result::Result::Ok(())
+            }
+        }
+    }
+}
+
+fn read_group(base: &Struct<'_>) -> TokenStream {
+    let Paths { private, .. } = base.paths();
+    let ident = &base.input.ident;
+    let generics = read_generics(base);
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    let (row, prefix, name) = (local("row"), local("prefix"), local("name"));
+    let metadata = metadata(base, "None");
+    let reading = Reading {
+        base,
+        row: row.clone(),
+        prefix: Some(prefix.clone()),
+        rest: Rest::Ignored,
+    };
+    let statements = reading.statements();
+    let fields = base.fields.iter().enumerate().map(|(index, field)| {
+        let (member, value) = (field.ident, reading.value(index, field));
+        quote!(#member: #value)
+    });
+    let owned = owned(base, &name);
+    quote! {
+        #[automatically_derived]
+        #[allow(deprecated)]
+        impl #impl_generics #private::ReadPropertyGroup for #ident #ty_generics #where_clause {
+            const METADATA: #private::MetadataLevel = #metadata;
+            fn read_group(#row: &#private::Row<'_>, #prefix: &str) -> #private::Result<Self> {
+                #statements
+                ::core::result::Result::Ok(Self { #(#fields),* })
+            }
+            fn owns(#name: &str) -> bool {
+                match #name { #owned _ => false }
+            }
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! `Property`, `ReadProperty` and, on request, `TableKey` and `ReadTableKey` of an enum or a newtype.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use syn::Type;
+
+use crate::ast::{Choice, ChoiceVariant, Newtype, borrows};
+use crate::bound::Bounds;
+use crate::place::{Paths, Place, local};
+
+/// The impls of an enum.
+pub(crate) fn choice(choice: &Choice<'_>) -> TokenStream {
+    let Paths { private, .. } = Paths::of(&choice.attrs);
+    let integer = choice.attrs.integer.is_some();
+    let (ident, generics) = (&choice.input.ident, &choice.input.generics);
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    let (edm_type, written) = if integer {
+        let numbers = numbers(choice);
+        let value = stored(choice, &|index, _| {
+            let number = number(index);
+            quote!(#number)
+        });
+        (quote!(Int32), quote!(#numbers #private::number(#value)))
+    } else {
+        let value = text(choice);
+        (quote!(String), quote!(#private::text(#value)))
+    };
+    let read = (!borrows(choice.input)).then(|| {
+        let value = local("value");
+        let body = if integer {
+            read_number(choice, &value)
+        } else {
+            read_text(choice, &quote!(#value.as_str()?))
+        };
+        quote! {
+            #[automatically_derived]
+            impl #impl_generics #private::ReadProperty for #ident #ty_generics #where_clause {
+                fn from_wire(#value: #private::WireValue<'_>) -> ::core::result::Result<Self, #private::ValueError> {
+                    #body
+                }
+            }
+        }
+    });
+    let key = choice.attrs.key.is_some().then(|| choice_key(choice));
+    quote! {
+        #[automatically_derived]
+        impl #impl_generics #private::Property for #ident #ty_generics #where_clause {
+            type Compared = Self;
+            const EDM_TYPE: #private::EdmType = #private::EdmType::#edm_type;
+            fn to_edm(
+                &self,
+            ) -> ::core::result::Result<::core::option::Option<#private::Edm<'_>>, #private::ValueError> {
+                #written
+            }
+        }
+        #read
+        #key
+    }
+}
+
+/// What is stored for each variant, by match.
+fn stored(choice: &Choice<'_>, of: &dyn Fn(usize, &ChoiceVariant<'_>) -> TokenStream) -> TokenStream {
+    let other = local("other");
+    let arms = choice.variants.iter().enumerate().map(|(index, variant)| {
+        let ident = variant.ident;
+        if variant.other.is_none() {
+            let value = of(index, variant);
+            return quote!(Self::#ident => #value,);
+        }
+        let value = if choice.attrs.integer.is_some() {
+            quote!(*#other)
+        } else {
+            quote!(::core::convert::AsRef::<str>::as_ref(#other))
+        };
+        quote!(Self::#ident(#other) => #value,)
+    });
+    quote!(match self { #(#arms)* })
+}
+
+fn text(choice: &Choice<'_>) -> TokenStream {
+    stored(choice, &|_, variant| {
+        let name = &variant.name;
+        quote!(#name)
+    })
+}
+
+/// A variant by its text.
+fn read_text(choice: &Choice<'_>, text: &TokenStream) -> TokenStream {
+    let Paths { private, .. } = Paths::of(&choice.attrs);
+    let found = local("text");
+    let known = choice.known().map(|variant| {
+        let (ident, name) = (variant.ident, &variant.name);
+        let aliases = variant.attrs.alias.iter().map(|alias| alias.value.value());
+        quote!(#name #(| #aliases)* => ::core::result::Result::Ok(Self::#ident),)
+    });
+    let names = choice.known().map(|variant| &variant.name);
+    let rest = match choice.other() {
+        Some((variant, ty)) => {
+            let (ident, from) = (variant.ident, from(ty, &found));
+            quote!(::core::result::Result::Ok(Self::#ident(#from)))
+        }
+        None => quote!(::core::result::Result::Err(#private::unknown_text(#found, &[#(#names),*]))),
+    };
+    quote! {
+        match #text {
+            #(#known)*
+            #found => #rest,
+        }
+    }
+}
+
+/// The value that the catch-all holds.
+fn from(ty: &Type, value: &Ident) -> TokenStream {
+    let from = Place::of(ty).item(ty, &quote!(::core::convert::From<_>), "from");
+    quote!(#from(#value))
+}
+
+/// The constant with the discriminant of a variant.
+fn number(index: usize) -> Ident {
+    Ident::new(&format!("__D{index}"), proc_macro2::Span::call_site())
+}
+
+/// The discriminants as constants: of an enum of unit variants the compiler tells them, of one with a catch-all they are
+/// counted here.
+fn numbers(choice: &Choice<'_>) -> TokenStream {
+    let Paths { private, .. } = Paths::of(&choice.attrs);
+    let ident = &choice.input.ident;
+    let mut last: Option<(&syn::Expr, usize)> = None;
+    let mut from_start = 0_usize;
+    let constants = choice.variants.iter().enumerate().map(|(index, variant)| {
+        last = match (variant.discriminant, last) {
+            (Some(value), _) => Some((value, 0)),
+            (None, Some((value, offset))) => Some((value, offset + 1)),
+            (None, None) => None,
+        };
+        let before = from_start;
+        from_start += 1;
+        if variant.other.is_some() {
+            return TokenStream::new();
+        }
+        let (constant, variant_ident) = (number(index), variant.ident);
+        let value = match (choice.other(), last) {
+            (None, _) => quote!(#ident::#variant_ident as i128),
+            (Some(_), None) => quote!(#before as i128),
+            (Some(_), Some((value, offset))) => quote!((#value) as i128 + #offset as i128),
+        };
+        quote!(const #constant: i32 = #private::int32(#value);)
+    });
+    let constants: TokenStream = constants.collect();
+    quote!(#constants)
+}
+
+/// A variant by its discriminant.
+fn read_number(choice: &Choice<'_>, value: &Ident) -> TokenStream {
+    let Paths { private, .. } = Paths::of(&choice.attrs);
+    let (found, numbers) = (local("number"), numbers(choice));
+    let variants = choice.variants.iter().enumerate();
+    let known: Vec<(Ident, &Ident)> = variants
+        .filter(|(_, variant)| variant.attrs.other.is_none())
+        .map(|(index, variant)| (number(index), variant.ident))
+        .collect();
+    let constants = known.iter().map(|(constant, _)| constant);
+    let arms = known
+        .iter()
+        .map(|(constant, ident)| quote!(#constant => ::core::result::Result::Ok(Self::#ident),));
+    let rest = match choice.other() {
+        Some((variant, _)) => {
+            let ident = variant.ident;
+            quote!(::core::result::Result::Ok(Self::#ident(#found)))
+        }
+        None => quote!(::core::result::Result::Err(#private::unknown_number(#found, &[#(#constants),*]))),
+    };
+    quote! {
+        #numbers
+        match #value.as_i32()? {
+            #(#arms)*
+            #found => #rest,
+        }
+    }
+}
+
+fn choice_key(choice: &Choice<'_>) -> TokenStream {
+    let Paths { private, .. } = Paths::of(&choice.attrs);
+    let ident = &choice.input.ident;
+    let (impl_generics, ty_generics, where_clause) = choice.input.generics.split_for_impl();
+    let (text, value) = (local("text"), text(choice));
+    let read = (!borrows(choice.input)).then(|| {
+        let body = read_text(choice, &quote!(#text));
+        quote! {
+            #[automatically_derived]
+            impl #impl_generics #private::ReadTableKey for #ident #ty_generics #where_clause {
+                fn read_key(#text: &str) -> ::core::result::Result<Self, #private::ValueError> {
+                    #body
+                }
+            }
+        }
+    });
+    quote! {
+        #[automatically_derived]
+        impl #impl_generics #private::TableKey for #ident #ty_generics #where_clause {
+            fn write_key(
+                &self,
+                #text: &mut ::std::string::String,
+            ) -> ::core::result::Result<(), #private::ValueError> {
+                #text.push_str(#value);
+                ::core::result::Result::Ok(())
+            }
+        }
+        #read
+    }
+}
+
+/// The impls of a newtype: those of what it holds.
+pub(crate) fn newtype(newtype: &Newtype<'_>) -> TokenStream {
+    let Paths { private, .. } = Paths::of(&newtype.attrs);
+    let (ident, member, ty) = (&newtype.input.ident, &newtype.member, newtype.ty);
+    let bounded = |bound: TokenStream| {
+        let mut bounds = Bounds::new(&newtype.input.generics);
+        bounds.require(ty, &bound);
+        bounds.generics()
+    };
+    let (value, text) = (local("value"), local("text"));
+    let item = |of: &TokenStream, name| Place::of(ty).item(ty, of, name);
+    let implement = |of: &TokenStream, bound: TokenStream, body: TokenStream| {
+        let generics = bounded(bound);
+        let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+        quote! {
+            #[automatically_derived]
+            impl #impl_generics #of for #ident #ty_generics #where_clause {
+                #body
+            }
+        }
+    };
+    let reads = !borrows(newtype.input);
+    let made = quote!(|#value| Self { #member: #value });
+
+    let property = quote!(#private::Property);
+    let (edm_type, to_edm) = (item(&property, "EDM_TYPE"), item(&property, "to_edm"));
+    let property = implement(
+        &property,
+        property.clone(),
+        quote! {
+            type Compared = Self;
+            const EDM_TYPE: #private::EdmType = #edm_type;
+            fn to_edm(
+                &self,
+            ) -> ::core::result::Result<::core::option::Option<#private::Edm<'_>>, #private::ValueError> {
+                #to_edm(&self.#member)
+            }
+        },
+    );
+    let read = reads.then(|| {
+        let read = quote!(#private::ReadProperty);
+        let (from_wire, absent) = (item(&read, "from_wire"), item(&read, "absent"));
+        implement(
+            &read,
+            quote!(#private::Property + #read),
+            quote! {
+                fn from_wire(#value: #private::WireValue<'_>) -> ::core::result::Result<Self, #private::ValueError> {
+                    #from_wire(#value).map(#made)
+                }
+                fn absent() -> ::core::option::Option<Self> {
+                    #absent().map(#made)
+                }
+            },
+        )
+    });
+    let key = newtype.attrs.key.is_some().then(|| {
+        let key = quote!(#private::TableKey);
+        let [reversed, digits, write_key] = ["REVERSED", "DIGITS", "write_key"].map(|name| item(&key, name));
+        let write = implement(
+            &key,
+            key.clone(),
+            quote! {
+                const REVERSED: bool = #reversed;
+                const DIGITS: ::core::option::Option<usize> = #digits;
+                fn write_key(
+                    &self,
+                    #text: &mut ::std::string::String,
+                ) -> ::core::result::Result<(), #private::ValueError> {
+                    #write_key(&self.#member, #text)
+                }
+            },
+        );
+        let read = reads.then(|| {
+            let read = quote!(#private::ReadTableKey);
+            let read_key = item(&read, "read_key");
+            implement(
+                &read,
+                read.clone(),
+                quote! {
+                    fn read_key(#text: &str) -> ::core::result::Result<Self, #private::ValueError> {
+                        #read_key(#text).map(#made)
+                    }
+                },
+            )
+        });
+        quote!(#write #read)
+    });
+    quote!(#property #read #key)
+}

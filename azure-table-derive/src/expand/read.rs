@@ -1,0 +1,227 @@
+//! The reading of a struct's properties from a row.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, quote};
+
+use crate::ast::{Field, Form, Role, Struct};
+use crate::attr::Fallback;
+use crate::expand::stored::owned_by_fields;
+use crate::place::{Place, local};
+
+/// The reading of one struct.
+pub(crate) struct Reading<'s, 'a> {
+    pub(crate) base: &'s Struct<'a>,
+    /// The row.
+    pub(crate) row: Ident,
+    /// What all names begin with, in a group; an entity has none.
+    pub(crate) prefix: Option<Ident>,
+    pub(crate) rest: Rest,
+}
+
+/// What becomes of a property that is of no field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// It is left.
+    Ignored,
+    /// It is an error.
+    Refused,
+    /// The field `extra` takes it.
+    Kept,
+}
+
+/// The local that holds a property's value while a row is read.
+fn found(index: usize) -> Ident {
+    local(&format!("f{index}"))
+}
+
+/// The local that holds the properties of no field.
+fn extra() -> Ident {
+    local("extra")
+}
+
+impl Reading<'_, '_> {
+    /// The fields whose values are found on one pass over the row, whatever the order of its properties.
+    fn passed(&self) -> impl Iterator<Item = (usize, &Field<'_>, &str)> {
+        let fields = self.base.fields.iter().enumerate();
+        fields.filter_map(|(index, field)| match &field.role {
+            Role::Property(name) if !matches!(field.form(), Form::Chunked) => Some((index, field, name.as_str())),
+            _ => None,
+        })
+    }
+
+    /// The statements that stand before the values of the fields.
+    pub(crate) fn statements(&self) -> TokenStream {
+        let found = self.passed().map(|(index, ..)| found(index));
+        let extra = (self.rest == Rest::Kept).then(|| {
+            let extra = extra();
+            quote!(let mut #extra = ::std::collections::BTreeMap::new();)
+        });
+        let pass = self.pass();
+        let aliases = self.aliases();
+        quote! {
+            #(let mut #found = ::core::option::Option::None;)*
+            #extra
+            #pass
+            #aliases
+        }
+    }
+
+    /// The pass over the row.
+    fn pass(&self) -> Option<TokenStream> {
+        let row = &self.row;
+        let (property, name) = (local("property"), local("name"));
+        let arms: Vec<TokenStream> = self
+            .passed()
+            .map(|(index, field, stored)| {
+                let (found, value) = (found(index), self.converted(field, &property));
+                quote!(#stored => #found = ::core::option::Option::Some(#value),)
+            })
+            .collect();
+        if arms.is_empty() && self.rest == Rest::Ignored {
+            return None;
+        }
+        let rest = self.rest(&property, &name);
+        let named = match &self.prefix {
+            None => quote!(let #name = #property.name();),
+            Some(prefix) => quote! {
+                let ::core::option::Option::Some(#name) = #property.name().strip_prefix(#prefix) else { continue };
+            },
+        };
+        Some(quote! {
+            for #property in #row.properties() {
+                #named
+                match #name {
+                    #(#arms)*
+                    #rest
+                }
+            }
+        })
+    }
+
+    /// The arms for all other properties.
+    fn rest(&self, property: &Ident, name: &Ident) -> TokenStream {
+        let private = self.base.paths().private;
+        let last = match self.rest {
+            Rest::Ignored => return quote!(_ => {}),
+            Rest::Refused => quote!(_ => return ::core::result::Result::Err(#private::unknown(#property)),),
+            Rest::Kept => {
+                let extra = extra();
+                quote!(_ => #private::keep(&mut #extra, #property)?,)
+            }
+        };
+        let aliases = self.passed().flat_map(|(_, field, _)| field.aliases());
+        let owned = owned_by_fields(self.base, name);
+        quote!(#(#aliases => {})* #(#name if #owned => {})* #last)
+    }
+
+    /// The older names of a property count where the present one is not there.
+    fn aliases(&self) -> TokenStream {
+        let private = self.base.paths().private;
+        let (row, prefix, property) = (&self.row, self.prefix(), local("property"));
+        let aliased = self.passed().filter(|(_, field, _)| !field.attrs.alias.is_empty());
+        let statements = aliased.map(|(index, field, _)| {
+            let (found, aliases) = (found(index), field.aliases());
+            let value = self.converted(field, &property);
+            quote! {
+                if let ::core::option::Option::Some(#property) =
+                    #private::aliased(#found.is_some(), #row, #prefix, &[#(#aliases),*])
+                {
+                    #found = ::core::option::Option::Some(#value);
+                }
+            }
+        });
+        statements.collect()
+    }
+
+    /// The value of a property.
+    fn converted(&self, field: &Field<'_>, property: &Ident) -> TokenStream {
+        let (private, ty) = (self.base.paths().private, &field.original.ty);
+        match field.form() {
+            Form::With(module) => quote!(#private::convert::<#ty>(#property, #module::from_wire)?),
+            Form::Json => quote!(#private::convert::<#ty>(#property, #private::json::from_wire::<#ty>)?),
+            Form::Plain | Form::WriteId | Form::Chunked => quote!(#property.read::<#ty>()?),
+        }
+    }
+
+    /// The value of a field that is no key, no Timestamp and no ETag.
+    pub(crate) fn value(&self, index: usize, field: &Field<'_>) -> TokenStream {
+        let private = self.base.paths().private;
+        let (ty, place) = (&field.original.ty, Place::of_type(field));
+        let (row, prefix) = (&self.row, self.prefix());
+        match &field.role {
+            Role::Property(name) => {
+                let found = found(index);
+                let or_default = self.default(field).map(|default| quote!(.unwrap_or_else(#default)));
+                match (field.form(), or_default) {
+                    (Form::Chunked, or_default) => {
+                        let names = [name.clone()].into_iter().chain(field.aliases());
+                        let pieces = quote!(#private::pieces::<#ty>(#row, #prefix, &[#(#names),*])?);
+                        or_default.map_or_else(
+                            || quote!(#private::required_pieces::<#ty>(#pieces, #prefix, #name)?),
+                            |or_default| quote!(#pieces #or_default),
+                        )
+                    }
+                    (_, Some(or_default)) => quote!(#found #or_default),
+                    (Form::Plain | Form::WriteId, None) => quote!(#private::required::<#ty>(#found, #prefix, #name)?),
+                    (Form::With(_), None) => quote!(#private::missing::<#ty>(#found, #prefix, #name)?),
+                    (Form::Json, None) => {
+                        quote!(#private::missing::<#ty>(#found.or_else(#private::json_absent::<#ty>), #prefix, #name)?)
+                    }
+                }
+            }
+            Role::Group(inner) => {
+                let whole = match &self.prefix {
+                    None => quote!(#inner),
+                    Some(prefix) => quote!(&#private::within(#prefix, #inner)),
+                };
+                let read = quote!(<#ty as #private::ReadPropertyGroup>::read_group(#row, #whole)?);
+                match self.default(field) {
+                    None => read,
+                    Some(default) => quote! {
+                        if #private::has_group::<#ty>(#row, #whole) { #read } else { #default() }
+                    },
+                }
+            }
+            Role::Ignored => quote!(<#ty as ::core::default::Default>::default()),
+            Role::Extra => {
+                let extra = extra();
+                place.derived(quote!(#extra))
+            }
+            Role::Key(_) | Role::KeyPart(_) | Role::Timestamp | Role::Etag => TokenStream::new(),
+        }
+    }
+
+    /// The function that gives the value of a field whose property is not there.
+    fn default(&self, field: &Field<'_>) -> Option<TokenStream> {
+        let default = field.attrs.default.as_ref()?;
+        Some(match &default.value {
+            Fallback::OfType => {
+                Place::of_type(field).item(&field.original.ty, &quote!(::core::default::Default), "default")
+            }
+            Fallback::Function(path) => path.to_token_stream(),
+        })
+    }
+
+    fn prefix(&self) -> TokenStream {
+        self.prefix
+            .as_ref()
+            .map_or_else(|| quote!(""), ToTokens::to_token_stream)
+    }
+}
+
+/// What the service must say beside the values of the groups, and `least` besides.
+pub(crate) fn metadata(base: &Struct<'_>, least: &str) -> TokenStream {
+    let private = base.paths().private;
+    let least = Ident::new(least, proc_macro2::Span::call_site());
+    let groups: Vec<TokenStream> = base
+        .groups()
+        .map(|(field, _)| {
+            let ty = &field.original.ty;
+            Place::of_type(field).item(ty, &quote!(#private::ReadPropertyGroup), "METADATA")
+        })
+        .collect();
+    if groups.is_empty() {
+        return quote!(#private::MetadataLevel::#least);
+    }
+    quote!(#private::metadata(&[#private::MetadataLevel::#least, #(#groups),*]))
+}

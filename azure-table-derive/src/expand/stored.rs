@@ -1,0 +1,109 @@
+//! What a struct stores: its schema, the writing of its properties, and which names are its own.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+use crate::ast::{Field, Form, Role, Struct};
+use crate::place::Place;
+
+/// The properties of the schema.
+pub(crate) fn property_schemas(base: &Struct<'_>) -> TokenStream {
+    let private = base.paths().private;
+    let properties = base.properties().map(|(field, name)| {
+        let edm_type = edm_type(base, field);
+        let aliases = field.aliases();
+        quote!(#private::PropertySchema { name: #name, edm_type: #edm_type, aliases: &[#(#aliases),*] })
+    });
+    quote!(&[#(#properties),*])
+}
+
+/// The groups of the schema.
+pub(crate) fn group_schemas(base: &Struct<'_>) -> TokenStream {
+    let private = base.paths().private;
+    let groups = base.groups().map(|(field, prefix)| {
+        let ty = &field.original.ty;
+        let item = |name| Place::of_type(field).item(ty, &quote!(#private::PropertyGroup), name);
+        let (properties, groups) = (item("PROPERTIES"), item("GROUPS"));
+        quote!(#private::GroupSchema { prefix: #prefix, properties: #properties, groups: #groups })
+    });
+    quote!(&[#(#groups),*])
+}
+
+fn edm_type(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
+    let private = base.paths().private;
+    let of = match field.form() {
+        Form::Plain => quote!(#private::Property),
+        Form::Chunked => quote!(#private::Chunked),
+        Form::With(module) => return quote!(#module::EDM_TYPE),
+        Form::Json => return quote!(#private::json::EDM_TYPE),
+        Form::WriteId => return quote!(#private::EdmType::Guid),
+    };
+    Place::of_type(field).item(&field.original.ty, &of, "EDM_TYPE")
+}
+
+/// The statements that write all properties, in the order of the fields.
+pub(crate) fn write_properties(base: &Struct<'_>, properties: &Ident) -> TokenStream {
+    base.fields
+        .iter()
+        .map(|field| write_property(base, field, properties))
+        .collect()
+}
+
+fn write_property(base: &Struct<'_>, field: &Field<'_>, properties: &Ident) -> TokenStream {
+    let private = base.paths().private;
+    let (member, ty, place) = (field.ident, &field.original.ty, Place::of_type(field));
+    // Where a value does not fit what a function takes, the compiler points at the field's type.
+    let borrowed = || place.derived(quote!(&self.#member));
+    match &field.role {
+        Role::Property(name) => match field.form() {
+            Form::Plain => quote!(#properties.property::<#ty>(#name, &self.#member)?;),
+            Form::Json => quote!(#properties.converted(#name, #private::json_to_edm::<#ty>(&self.#member))?;),
+            Form::Chunked => quote!(#private::chunked::write::<#ty>(#properties, #name, &self.#member)?;),
+            Form::With(module) => {
+                let value = borrowed();
+                quote!(#properties.converted(#name, #module::to_edm(#value))?;)
+            }
+            Form::WriteId => {
+                let value = borrowed();
+                quote!(#private::write_id(#properties, #name, #value)?;)
+            }
+        },
+        Role::Group(prefix) => quote!(#properties.group::<#ty>(#prefix, &self.#member)?;),
+        Role::Extra => {
+            let (value, name) = (borrowed(), crate::place::local("name"));
+            let owned = owned(base, &name);
+            quote!(#private::write_extra(#properties, #value, |#name| match #name { #owned _ => false })?;)
+        }
+        Role::Key(_) | Role::KeyPart(_) | Role::Timestamp | Role::Etag | Role::Ignored => TokenStream::new(),
+    }
+}
+
+/// The arms of a match over a property's name that say which names are those of a field.
+pub(crate) fn owned(base: &Struct<'_>, name: &Ident) -> TokenStream {
+    let plain: Vec<String> = base
+        .properties()
+        .flat_map(|(field, name)| [name.to_owned()].into_iter().chain(field.aliases()))
+        .collect();
+    let plain = (!plain.is_empty()).then(|| quote!(#(#plain)|* => true,));
+    let others = owned_by_fields(base, name);
+    quote!(#plain #(#name if #others => true,)*)
+}
+
+/// Conditions on a name of which one holds where it is of a chunked or flattened field.
+pub(crate) fn owned_by_fields(base: &Struct<'_>, name: &Ident) -> Vec<TokenStream> {
+    let private = base.paths().private;
+    let chunked = base
+        .properties()
+        .filter(|(field, _)| matches!(field.form(), Form::Chunked));
+    let chunked = chunked.flat_map(|(field, whole)| {
+        let names = [whole.to_owned()].into_iter().chain(field.aliases());
+        names
+            .map(|whole| quote!(#private::chunked::owns(#whole, #name)))
+            .collect::<Vec<_>>()
+    });
+    let groups = base.groups().map(|(field, prefix)| {
+        let ty = &field.original.ty;
+        quote!(#private::in_group::<#ty>(#prefix, #name))
+    });
+    chunked.chain(groups).collect()
+}

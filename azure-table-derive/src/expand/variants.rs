@@ -1,0 +1,198 @@
+//! `TableEntity` and `ReadEntity` of an enum of entities.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::Generics;
+use syn::ext::IdentExt;
+
+use crate::ast::{Mark, Variant, Variants, borrows};
+use crate::bound::Bounds;
+use crate::column::variant_constants;
+use crate::place::{Paths, Place, local};
+
+/// The impls, the constants, and the assertions.
+pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
+    let table_entity = table_entity(variants);
+    let read_entity = (!borrows(variants.input)).then(|| read_entity(variants));
+    let constants = variant_constants(variants, &generics(variants, &TokenStream::new()));
+    let assertions = assertions(variants);
+    quote!(#table_entity #read_entity #constants #assertions)
+}
+
+/// The enum's generics; every variant that depends on a parameter is an entity, and `more`.
+pub(crate) fn generics(variants: &Variants<'_>, more: &TokenStream) -> Generics {
+    let krate = variants.paths().krate;
+    let mut bounds = Bounds::new(&variants.input.generics);
+    for ty in variants.variants.iter().filter_map(|variant| variant.ty) {
+        bounds.require(ty, &quote!(#krate::TableEntity #more));
+    }
+    bounds.generics()
+}
+
+fn table_entity(variants: &Variants<'_>) -> TokenStream {
+    let Paths { krate, private } = variants.paths();
+    let ident = &variants.input.ident;
+    let name = ident.unraw().to_string();
+    let generics = generics(variants, &TokenStream::new());
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    let first = variants.named().map(|(_, ty)| ty).next();
+    let (key, properties, entity) = (local("key"), local("properties"), local("entity"));
+    let is_entity = quote!(#krate::TableEntity);
+
+    let arms = |body: &dyn Fn(&Variant<'_>) -> TokenStream| -> TokenStream {
+        let arms = variants.variants.iter().map(|variant| {
+            let (variant_ident, body) = (variant.ident, body(variant));
+            quote!(Self::#variant_ident(#entity) => #body,)
+        });
+        arms.collect()
+    };
+    let key_shapes = arms(&|_| quote!(#is_entity::key_shape(#entity)));
+    let conditions = arms(&|_| quote!(#is_entity::condition(#entity)));
+    let keys = arms(&|variant| match &variant.attrs.row_key_prefix {
+        Some(prefix) => {
+            let (prefix, name) = (prefix.value.value(), variant.name());
+            quote!(#private::write_prefixed_key(#entity, #key, #prefix, #name))
+        }
+        None => quote!(#is_entity::write_key(#entity, #key)),
+    });
+    let written = arms(&|variant| {
+        let write = quote!(#is_entity::write_properties(#entity, #properties));
+        match (&variants.mark, &variant.attrs.other) {
+            (Mark::Tag(property), None) => {
+                let tag = &variant.tag;
+                quote!({
+                    #properties.property::<&str>(#property, &#tag)?;
+                    #write
+                })
+            }
+            _ => write,
+        }
+    });
+
+    quote! {
+        #[automatically_derived]
+        #[allow(deprecated)]
+        impl #impl_generics #krate::TableEntity for #ident #ty_generics #where_clause {
+            type PartitionFields = <#first as #is_entity>::PartitionFields;
+            type KeyFields = #private::VariantKeys;
+            const SCHEMA: &'static #private::EntitySchema = &#private::EntitySchema {
+                name: #name,
+                key: #private::KeyShape {
+                    partition_key: <#first as #is_entity>::SCHEMA.key.partition_key,
+                    row_key: #private::KeyShape::SIMPLE.row_key,
+                },
+                properties: &[],
+                groups: &[],
+            };
+            fn key_shape(&self) -> &'static #private::KeyShape {
+                match self { #key_shapes }
+            }
+            fn write_key(&self, #key: &mut #private::KeyWriter) -> #private::Result<()> {
+                match self { #keys }
+            }
+            fn write_properties(&self, #properties: &mut #private::PropertyWriter<'_>) -> #private::Result<()> {
+                match self { #written }
+            }
+            fn condition(&self) -> #private::Condition {
+                match self { #conditions }
+            }
+        }
+    }
+}
+
+fn read_entity(variants: &Variants<'_>) -> TokenStream {
+    let Paths { krate, private } = variants.paths();
+    let ident = &variants.input.ident;
+    let name = ident.unraw().to_string();
+    let generics = generics(variants, &quote!(+ #krate::ReadEntity));
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    let (row, mark) = (local("row"), local("mark"));
+    let is_read = quote!(#krate::ReadEntity);
+
+    let levels: Vec<TokenStream> = variants
+        .variants
+        .iter()
+        .filter_map(|variant| variant.ty)
+        .map(|ty| Place::of(ty).item(ty, &is_read, "METADATA"))
+        .collect();
+    // What all variants are asked by.
+    let asked = match &variants.mark {
+        Mark::Tag(property) => Some(quote!(let #mark = #row.property(#property);)),
+        Mark::RowKeyPrefix => Some(quote!(let #mark = #row.row_key()?;)),
+        Mark::KeyForm => None,
+    };
+    let named = variants.named().map(|(variant, ty)| {
+        let variant_ident = variant.ident;
+        let condition = match &variants.mark {
+            Mark::Tag(_) => {
+                let tag = &variant.tag;
+                quote!(#private::is_tag(#mark, #tag))
+            }
+            Mark::RowKeyPrefix => {
+                let prefix = variant.attrs.row_key_prefix.as_ref().map(|prefix| prefix.value.value());
+                quote!(#mark.starts_with(#prefix))
+            }
+            Mark::KeyForm => quote!(#private::has_form(#row, &<#ty as #krate::TableEntity>::SCHEMA.key)),
+        };
+        let read_from = match &variants.mark {
+            // To the entity the tag is no property of its own.
+            Mark::Tag(property) => quote!(&#private::untagged(#row, #property)),
+            Mark::RowKeyPrefix | Mark::KeyForm => quote!(#row),
+        };
+        quote! {
+            if #condition {
+                return <#ty as #is_read>::read(#read_from).map(Self::#variant_ident);
+            }
+        }
+    });
+    let last = match variants.other() {
+        Some((other, ty)) => {
+            let other = other.ident;
+            quote!(<#ty as #is_read>::read(#row).map(Self::#other))
+        }
+        None => quote!(#private::no_variant(#name)),
+    };
+
+    quote! {
+        #[automatically_derived]
+        #[allow(deprecated)]
+        impl #impl_generics #krate::ReadEntity for #ident #ty_generics #where_clause {
+            const METADATA: #private::MetadataLevel = #private::metadata(&[#(#levels),*]);
+            fn read(#row: &#private::Row<'_>) -> #private::Result<Self> {
+                #asked
+                #(#named)*
+                #last
+            }
+        }
+    }
+}
+
+/// What the macro cannot see: that the variants fit together. Of a generic enum it cannot be told.
+fn assertions(variants: &Variants<'_>) -> Option<TokenStream> {
+    if !variants.input.generics.params.is_empty() {
+        return None;
+    }
+    let private = variants.paths().private;
+    let first = variants.named().map(|(_, ty)| ty).next();
+    let last = variants.variants.last().map(|variant| variant.ident);
+    let named = variants.named().enumerate().map(|(index, (variant, ty))| {
+        let place = Place::of(ty);
+        let assertion = |call: TokenStream| {
+            let call = place.derived(call);
+            quote!(const _: () = #call;)
+        };
+        let partition = (index > 0).then(|| assertion(quote!(#private::assert_partition::<#first, #ty>())));
+        let mark = match &variants.mark {
+            Mark::Tag(property) => Some(assertion(quote!(#private::assert_untagged::<#ty>(#property)))),
+            // Whatever comes after it is never asked.
+            Mark::KeyForm if last != Some(variant.ident) => Some(assertion(quote!(#private::assert_form::<#ty>()))),
+            Mark::KeyForm | Mark::RowKeyPrefix => None,
+        };
+        quote!(#partition #mark)
+    });
+    let other = variants.other().map(|(_, ty)| {
+        let call = Place::of(ty).derived(quote!(#private::assert_catch_all::<#ty>()));
+        quote!(const _: () = #call;)
+    });
+    Some(quote!(#(#named)* #other))
+}

@@ -1,0 +1,220 @@
+//! What derived code asserts while it is compiled: what the macro cannot see, since it sees one type at a time.
+
+use crate::model::entity::TableEntity;
+use crate::model::key_shape::KeyPiece;
+use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema};
+
+/// The field of a template that has a width is a number.
+#[track_caller]
+pub const fn assert_digits(digits: Option<usize>) {
+    assert!(
+        digits.is_some(),
+        "only a field whose key text is digits can have a width: remove the width from the template, or use an unsigned \
+         integer"
+    );
+}
+
+/// The partition fields of two variants of an enum.
+#[diagnostic::on_unimplemented(
+    message = "the variants of an enum of entities have the same fields in their PartitionKeys",
+    label = "here they are `{Self}`, in the first variant `{P}`",
+    note = "one query over a partition gives all variants: make the key fields the same, or read the types apart"
+)]
+pub trait SamePartition<P> {}
+
+impl<P> SamePartition<P> for P {}
+
+/// A variant of an enum stands in the same partitions as the first.
+#[track_caller]
+pub const fn assert_partition<First: TableEntity, V: TableEntity>()
+where
+    V::PartitionFields: SamePartition<First::PartitionFields>,
+{
+    let (first, own) = (First::SCHEMA.key.partition_key, V::SCHEMA.key.partition_key);
+    let mut same = first.len() == own.len();
+    let mut at = 0;
+    while same && at < first.len() {
+        same = match (&first[at], &own[at]) {
+            // The name of a field is the business of its struct.
+            (KeyPiece::Field(_), KeyPiece::Field(_)) => true,
+            (KeyPiece::Padded(_, a), KeyPiece::Padded(_, b)) => *a == *b,
+            (KeyPiece::Literal(a), KeyPiece::Literal(b)) => is_same(&[a], &[b]),
+            _ => false,
+        };
+        at += 1;
+    }
+    assert!(
+        same,
+        "the variants of an enum of entities have the same PartitionKey: write the same template on each of their structs"
+    );
+}
+
+/// The keys of a variant have a form that not every row has.
+#[track_caller]
+pub const fn assert_form<V: TableEntity>() {
+    let mut is_told = false;
+    let pieces = V::SCHEMA.key.row_key;
+    let mut at = 0;
+    while at < pieces.len() {
+        is_told = is_told || matches!(pieces[at], KeyPiece::Literal(_));
+        at += 1;
+    }
+    assert!(
+        is_told || pieces.is_empty(),
+        "every row has a RowKey of this form, so that no variant after this one is ever read: give its struct a template \
+         with fixed text, or tell the variants apart by `row_key_prefix` or `tag`"
+    );
+}
+
+/// The entity of a variant does not store the tag itself.
+#[track_caller]
+pub const fn assert_untagged<V: TableEntity>(tag: &str) {
+    let schema = V::SCHEMA;
+    assert!(
+        occurrences(schema.properties, schema.groups, [""; DEPTH], 0, &[tag]) == 0,
+        "the entity has a property with the name of the tag, which the enum writes: remove that field, or write another \
+         name with `tag = \"…\"`"
+    );
+}
+
+/// No flattened property has the name of another property.
+#[track_caller]
+pub const fn assert_distinct(schema: &EntitySchema) {
+    assert!(
+        are_distinct(schema, schema.properties, schema.groups, [""; DEPTH], 0),
+        "a flattened property has the name of another property: write `prefix = \"…\"` beside `flatten`"
+    );
+}
+
+/// How many groups deep the names are compared.
+const DEPTH: usize = 6;
+
+/// The parts of a whole name: prefixes from the outermost on, then the name; what is left is empty.
+type Parts<'n> = [&'n str; DEPTH];
+
+const fn are_distinct<'n>(
+    schema: &'n EntitySchema,
+    properties: &'n [PropertySchema],
+    groups: &'n [GroupSchema],
+    parts: Parts<'n>,
+    depth: usize,
+) -> bool {
+    // The macro has compared the names of the struct itself.
+    let mut at = if depth == 0 { properties.len() } else { 0 };
+    while at < properties.len() {
+        let mut whole = parts;
+        whole[depth] = properties[at].name;
+        if occurrences(schema.properties, schema.groups, [""; DEPTH], 0, &whole) > 1 {
+            return false;
+        }
+        at += 1;
+    }
+    at = 0;
+    while at < groups.len() && depth + 1 < DEPTH {
+        let mut inner = parts;
+        inner[depth] = groups[at].prefix;
+        if !are_distinct(schema, groups[at].properties, groups[at].groups, inner, depth + 1) {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+/// How many properties have this name.
+const fn occurrences(
+    properties: &[PropertySchema],
+    groups: &[GroupSchema],
+    parts: Parts<'_>,
+    depth: usize,
+    name: &[&str],
+) -> usize {
+    let mut count = 0;
+    let mut at = 0;
+    while at < properties.len() {
+        let mut whole = parts;
+        whole[depth] = properties[at].name;
+        if is_same(&whole, name) {
+            count += 1;
+        }
+        at += 1;
+    }
+    at = 0;
+    while at < groups.len() && depth + 1 < DEPTH {
+        let mut inner = parts;
+        inner[depth] = groups[at].prefix;
+        count += occurrences(groups[at].properties, groups[at].groups, inner, depth + 1, name);
+        at += 1;
+    }
+    count
+}
+
+/// Whether two texts, each in parts, are the same.
+pub(crate) const fn is_same(a: &[&str], b: &[&str]) -> bool {
+    let (mut part_a, mut byte_a) = (0, 0);
+    let (mut part_b, mut byte_b) = (0, 0);
+    loop {
+        while part_a < a.len() && byte_a == a[part_a].len() {
+            part_a += 1;
+            byte_a = 0;
+        }
+        while part_b < b.len() && byte_b == b[part_b].len() {
+            part_b += 1;
+            byte_b = 0;
+        }
+        if part_a == a.len() || part_b == b.len() {
+            return part_a == a.len() && part_b == b.len();
+        }
+        if a[part_a].as_bytes()[byte_a] != b[part_b].as_bytes()[byte_b] {
+            return false;
+        }
+        byte_a += 1;
+        byte_b += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::edm::EdmType;
+    use crate::model::key_shape::KeyShape;
+
+    #[test]
+    fn texts_in_parts_are_compared_as_one() {
+        assert!(is_same(&["Home_", "", "City"], &["Home", "_City", ""]));
+        assert!(is_same(&[], &["", ""]));
+        for other in ["Home_Cit", "Home_City_", "", "home_City"] {
+            assert!(!is_same(&["Home_", "City"], &[other]), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_found_in_whatever_group() {
+        const CITY: &[PropertySchema] = &[PropertySchema::new("City", EdmType::String)];
+        const fn schema(own: &'static [PropertySchema], groups: &'static [GroupSchema]) -> EntitySchema {
+            EntitySchema {
+                name: "",
+                key: KeyShape::SIMPLE,
+                properties: own,
+                groups,
+            }
+        }
+        const fn group(prefix: &'static str, groups: &'static [GroupSchema]) -> GroupSchema {
+            GroupSchema {
+                prefix,
+                properties: CITY,
+                groups,
+            }
+        }
+        let distinct = |schema: EntitySchema| are_distinct(&schema, schema.properties, schema.groups, [""; DEPTH], 0);
+        const APART: &[GroupSchema] = &[group("Home_", &[group("Old_", &[])]), group("Work_", &[])];
+        assert!(distinct(schema(CITY, APART)));
+        const TWICE: &[GroupSchema] = &[group("Home_", &[]), group("Home_", &[])];
+        assert!(!distinct(schema(&[], TWICE)));
+        const BARE: &[GroupSchema] = &[group("", &[])];
+        assert!(!distinct(schema(CITY, BARE)));
+        assert!(distinct(schema(&[], BARE)));
+        const JOINED: &[GroupSchema] = &[group("Home_", &[group("Old_", &[])]), group("Home_Old_", &[])];
+        assert!(!distinct(schema(&[], JOINED)));
+    }
+}

@@ -1,0 +1,179 @@
+//! What derived code of projections calls.
+
+use std::borrow::Cow;
+
+use super::assert::is_same;
+use crate::filter::column::{Column, InKey, Stored};
+use crate::model::edm::{EdmType, Token};
+use crate::model::entity::TableEntity;
+use crate::model::error::{Error, Result};
+use crate::model::key::ReadTableKey;
+use crate::model::property::ReadProperty;
+use crate::model::row::{Row, RowProperty};
+
+/// The stored names that a projection asks for. A trait of its own, since only a constant can hold them.
+pub trait Selection<const N: usize> {
+    /// The names.
+    const NAMES: &'static Distinct<N>;
+}
+
+/// At most `N` names, each once.
+#[derive(Debug)]
+pub struct Distinct<const N: usize> {
+    names: [&'static str; N],
+    count: usize,
+}
+
+impl<const N: usize> Distinct<N> {
+    /// The names of which some may be the same: two fields may read one column, and a column may be a key.
+    pub const fn of(all: [&'static str; N]) -> Self {
+        let mut names = all;
+        let mut count = 0;
+        let mut at = 0;
+        while at < N {
+            let mut before = 0;
+            while before < count && !is_same(&[names[before]], &[all[at]]) {
+                before += 1;
+            }
+            if before == count {
+                names[count] = all[at];
+                count += 1;
+            }
+            at += 1;
+        }
+        Self { names, count }
+    }
+
+    /// The names.
+    pub const fn names(&'static self) -> &'static [&'static str] {
+        self.names.split_at(self.count).0
+    }
+}
+
+/// The stored name of a column that stands in no group.
+pub const fn column_name<E, T, R>(column: &Column<E, T, R>) -> &'static str {
+    column.stored_name().last()
+}
+
+/// A column of `E` that is read into a field of type `T`.
+#[diagnostic::on_unimplemented(
+    message = "the constant is a `{Self}`, which is not read into a field of type `{T}`",
+    label = "not the type of this field in `{E}`",
+    note = "give the field of the projection the same type as the field of `{E}`",
+    note = "a flattened field cannot be projected: read the whole entity"
+)]
+pub trait ColumnOf<E, T> {
+    /// The value; `None` where it is not there.
+    fn found(self, row: &Row<'_>) -> Result<Option<T>>;
+
+    /// The value, or what its absence means.
+    fn required(self, row: &Row<'_>) -> Result<T>;
+}
+
+impl<E, T: ReadProperty> ColumnOf<E, T> for Column<E, T, Stored> {
+    fn found(self, row: &Row<'_>) -> Result<Option<T>> {
+        let name = column_name(&self);
+        if name == "Timestamp" {
+            return timestamp(row);
+        }
+        row.property(name).map(RowProperty::read).transpose()
+    }
+
+    fn required(self, row: &Row<'_>) -> Result<T> {
+        super::required(self.found(row)?, "", column_name(&self))
+    }
+}
+
+impl<E, T: ReadTableKey> ColumnOf<E, T> for Column<E, T, InKey> {
+    fn found(self, row: &Row<'_>) -> Result<Option<T>> {
+        self.required(row).map(Some)
+    }
+
+    fn required(self, row: &Row<'_>) -> Result<T> {
+        let name = column_name(&self);
+        let text = if name == "PartitionKey" {
+            row.partition_key()?
+        } else {
+            row.row_key()?
+        };
+        T::read_key(text).map_err(|e| Error::invalid_response(format!("{name}: {e}")))
+    }
+}
+
+/// The Timestamp as the type of the entity's constant for it.
+fn timestamp<T: ReadProperty>(row: &Row<'_>) -> Result<Option<T>> {
+    let Some(text) = row.timestamp.as_deref() else {
+        return Ok(None);
+    };
+    let property = RowProperty {
+        name: Cow::Borrowed("Timestamp"),
+        annotation: Some(EdmType::DateTime),
+        token: Token::Text(Cow::Borrowed(text)),
+    };
+    property.read().map(Some)
+}
+
+/// The value of a column, or what its absence means.
+pub fn select<E, T, C: ColumnOf<E, T>>(column: C, row: &Row<'_>) -> Result<T> {
+    column.required(row)
+}
+
+/// The value of a column; `None` where it is not there.
+pub fn select_found<E, T, C: ColumnOf<E, T>>(column: C, row: &Row<'_>) -> Result<Option<T>> {
+    column.found(row)
+}
+
+/// The fields of a PartitionKey that are one `T`.
+#[diagnostic::on_unimplemented(
+    message = "the PartitionKey is not one field of type `{T}`",
+    label = "the fields of the key are `{Self}`",
+    note = "give the field the type that it has in the entity; a key of several fields is read with the whole entity"
+)]
+pub trait SoleField<T> {}
+
+impl<T> SoleField<T> for (T,) {}
+
+/// The fields of both keys of which those after the partition fields `P` are one `T`.
+#[diagnostic::on_unimplemented(
+    message = "the RowKey is not one field of type `{T}`",
+    label = "the fields of both keys are `{Self}`",
+    note = "give the field the type that it has in the entity; a key of several fields is read with the whole entity"
+)]
+pub trait SoleRowField<P, T> {}
+
+macro_rules! row_fields {
+    ($(($($field:ident),*))*) => {$(
+        impl<$($field,)* T> SoleRowField<($($field,)*), T> for ($($field,)* T,) {}
+    )*};
+}
+row_fields! {
+    ()
+    (A)
+    (A, B)
+    (A, B, C)
+    (A, B, C, D)
+    (A, B, C, D, E)
+    (A, B, C, D, E, F)
+    (A, B, C, D, E, F, G)
+}
+
+/// The only field of the PartitionKey.
+pub fn partition_field<E: TableEntity, T: ReadTableKey>(row: &Row<'_>) -> Result<T>
+where
+    E::PartitionFields: SoleField<T>,
+{
+    row.key_parts(&E::SCHEMA.key)?.read(0)
+}
+
+/// The only field of the RowKey.
+pub fn row_field<E: TableEntity, T: ReadTableKey>(row: &Row<'_>) -> Result<T>
+where
+    E::KeyFields: SoleRowField<E::PartitionFields, T>,
+{
+    let key = &E::SCHEMA.key;
+    let before = key
+        .partition_key
+        .iter()
+        .filter(|piece| !matches!(piece, super::KeyPiece::Literal(_)));
+    row.key_parts(key)?.read(before.count())
+}

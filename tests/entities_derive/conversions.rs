@@ -1,0 +1,213 @@
+//! `with`, `json` and `chunked`: values that are stored otherwise than their type says.
+
+use std::collections::BTreeMap;
+
+use azure_table::{EdmType, EdmValue, ErrorKind, TableEntity};
+
+use super::{names, stored, table};
+
+/// Durations as milliseconds.
+mod millis {
+    use std::time::Duration;
+
+    use azure_table::{Edm, EdmType, ValueError, WireValue};
+
+    pub(super) const EDM_TYPE: EdmType = EdmType::Int64;
+
+    pub(super) fn to_edm(value: &Duration) -> Result<Option<Edm<'_>>, ValueError> {
+        let millis = i64::try_from(value.as_millis()).map_err(|_| ValueError::new("it is too long"))?;
+        Ok(Some(Edm::Int64(millis)))
+    }
+
+    pub(super) fn from_wire(value: WireValue<'_>) -> Result<Duration, ValueError> {
+        let millis = u64::try_from(value.as_i64()?).map_err(|_| ValueError::new("it is negative"))?;
+        Ok(Duration::from_millis(millis))
+    }
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(partition_key = "p", row_key = "r", rename_all = "PascalCase")]
+struct Converted {
+    #[table(with = "millis", alias = "Ms")]
+    elapsed: std::time::Duration,
+    #[table(with = millis, default)]
+    pause: std::time::Duration,
+    #[table(json)]
+    tags: BTreeMap<String, Vec<i32>>,
+    #[table(json)]
+    maybe: Option<(i32, i32)>,
+}
+
+#[tokio::test]
+async fn a_module_converts_and_json_is_text() {
+    let table = table::<Converted>().await;
+    let converted = Converted {
+        elapsed: std::time::Duration::from_millis(1_500),
+        pause: std::time::Duration::ZERO,
+        tags: BTreeMap::from([("a'\"".to_owned(), vec![1, 2])]),
+        maybe: None,
+    };
+    table.insert(&converted).await.unwrap();
+    let row = stored(&table).await;
+    assert_eq!(names(&row), ["Elapsed", "Pause", "Tags"]);
+    assert_eq!(row.get("Elapsed"), Some(&EdmValue::Int64(1_500)));
+    assert_eq!(row.get("Tags"), Some(&"{\"a'\\\"\":[1,2]}".into()));
+    assert_eq!(table.get(()).await.unwrap(), Some(converted.clone()));
+
+    let schema = <Converted as TableEntity>::SCHEMA;
+    let types: Vec<_> = schema.properties.iter().map(|p| p.edm_type).collect();
+    assert_eq!(
+        types,
+        [EdmType::Int64, EdmType::Int64, EdmType::String, EdmType::String]
+    );
+
+    let converted = Converted {
+        maybe: Some((1, 2)),
+        ..converted
+    };
+    table.replace(&converted).await.unwrap();
+    assert_eq!(table.get(()).await.unwrap(), Some(converted.clone()));
+
+    // The old name is read, the pause has a default, and the JSON of nothing is `null`.
+    let mut row = stored(&table).await;
+    let elapsed = row.remove("Elapsed").unwrap();
+    row.insert("Ms", elapsed);
+    row.remove("Pause");
+    row.insert("Maybe", "null");
+    row.etag = Some(table.typed().replace(&row).await.unwrap());
+    let read = table.get(()).await.unwrap().unwrap();
+    assert_eq!(
+        read,
+        Converted {
+            maybe: None,
+            ..converted
+        }
+    );
+}
+
+#[tokio::test]
+async fn a_failed_conversion_names_the_property() {
+    let table = table::<Converted>().await;
+    let mut row = azure_table::DynamicEntity::new("p", "r");
+    row.insert("Elapsed", -1_i64);
+    row.insert("Tags", "{}");
+    table.typed().insert(&row).await.unwrap();
+    let message = |row: azure_table::DynamicEntity| {
+        let table = &table;
+        async move {
+            table.typed().insert_or_replace(&row).await.unwrap();
+            let error = table.get(()).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+            error.to_string()
+        }
+    };
+    let text = message(row.clone()).await;
+    assert!(text.contains("property `Elapsed`: it is negative"), "{text}");
+    row.remove("Elapsed");
+    let text = message(row.clone()).await;
+    assert!(text.contains("property `Elapsed`: it is missing"), "{text}");
+    row.insert("Elapsed", 1_i64);
+    row.insert("Tags", "[]");
+    let text = message(row.clone()).await;
+    assert!(text.contains("property `Tags`: its JSON does not fit"), "{text}");
+    row.remove("Tags");
+    let text = message(row).await;
+    assert!(text.contains("property `Tags`: it is missing"), "{text}");
+
+    let too_long = Converted {
+        elapsed: std::time::Duration::MAX,
+        pause: std::time::Duration::ZERO,
+        tags: BTreeMap::new(),
+        maybe: None,
+    };
+    let error = table.insert(&too_long).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(
+        error.to_string().contains("property `Elapsed`: it is too long"),
+        "{error}"
+    );
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(partition_key = "p", row_key = "r")]
+struct Long {
+    #[table(chunked, rename = "Text", alias = "Body")]
+    text: String,
+    #[table(chunked)]
+    bytes: Option<Vec<u8>>,
+    other: i32,
+}
+
+#[tokio::test]
+async fn a_long_value_is_stored_in_pieces() {
+    let table = table::<Long>().await;
+    let text: String = ('a'..='z').chain(['ü', '漢', '😀']).cycle().take(70_000).collect();
+    let long = Long {
+        text,
+        bytes: Some((0..=255).cycle().take(140_000).collect()),
+        other: 1,
+    };
+    table.insert(&long).await.unwrap();
+    let row = stored(&table).await;
+    assert_eq!(
+        names(&row),
+        [
+            "Text",
+            "Text_1",
+            "Text_2",
+            "Text_chunks",
+            "bytes",
+            "bytes_1",
+            "bytes_2",
+            "bytes_chunks",
+            "other"
+        ]
+    );
+    assert_eq!(table.get(()).await.unwrap(), Some(long));
+}
+
+#[tokio::test]
+async fn pieces_that_a_shorter_merge_left_are_not_read() {
+    let table = table::<Long>().await;
+    let long = Long {
+        text: "x".repeat(70_000),
+        bytes: None,
+        other: 1,
+    };
+    table.insert(&long).await.unwrap();
+    let short = Long {
+        text: "short".into(),
+        ..long
+    };
+    table.merge(&short).await.unwrap();
+    // The service still has them.
+    assert!(stored(&table).await.get("Text_2").is_some());
+    assert_eq!(table.get(()).await.unwrap(), Some(short.clone()));
+    table.replace(&short).await.unwrap();
+    assert_eq!(names(&stored(&table).await), ["Text", "Text_chunks", "other"]);
+}
+
+#[tokio::test]
+async fn a_value_from_before_it_was_chunked_is_its_only_piece() {
+    let table = table::<Long>().await;
+    let mut row = azure_table::DynamicEntity::new("p", "r");
+    row.insert("Body", "old");
+    row.insert("other", 1);
+    table.typed().insert(&row).await.unwrap();
+    assert_eq!(
+        table.get(()).await.unwrap(),
+        Some(Long {
+            text: "old".into(),
+            bytes: None,
+            other: 1
+        })
+    );
+    row.insert("Text", "new");
+    table.typed().insert_or_replace(&row).await.unwrap();
+    assert_eq!(table.get(()).await.unwrap().unwrap().text, "new");
+    row.remove("Text");
+    row.remove("Body");
+    table.typed().insert_or_replace(&row).await.unwrap();
+    let text = table.get(()).await.unwrap_err().to_string();
+    assert!(text.contains("property `Text`: it is missing"), "{text}");
+}

@@ -1,0 +1,73 @@
+//! Templates with widths and with several fields.
+
+use azure_table::{ErrorKind, KeyPiece, TableEntity};
+
+use super::{stored, table};
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(partition_key = "{component};{bucket:04}", row_key = "v{version:02}-{id}")]
+struct Part {
+    component: String,
+    bucket: u32,
+    version: u64,
+    id: String,
+    size: i32,
+}
+
+fn part(version: u64, id: &str) -> Part {
+    Part {
+        component: "disk".into(),
+        bucket: 7,
+        version,
+        id: id.into(),
+        size: 1,
+    }
+}
+
+#[tokio::test]
+async fn a_width_shortens_the_digits_of_a_field() {
+    let table = table::<Part>().await;
+    let first = part(3, "a-b");
+    table.insert(&first).await.unwrap();
+    let row = stored(&table).await;
+    assert_eq!((&*row.partition_key, &*row.row_key), ("disk;0007", "v03-a-b"));
+    assert_eq!(table.get(("disk", 7, 3, "a-b")).await.unwrap(), Some(first.clone()));
+    assert_eq!(table.get(&first).await.unwrap(), Some(first.clone()));
+
+    let second = part(12, "c");
+    table.insert(&second).await.unwrap();
+    let found = table.query().partition(("disk", 7)).all().await.unwrap();
+    assert_eq!(found, [first, second]);
+    assert_eq!(
+        <Part as TableEntity>::SCHEMA.key.partition_key[2],
+        KeyPiece::Padded("bucket", 4)
+    );
+}
+
+#[tokio::test]
+async fn a_value_with_more_digits_is_refused_before_it_is_sent() {
+    let table = table::<Part>().await;
+    let error = table.insert(&part(100, "a")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(
+        error
+            .to_string()
+            .contains("RowKey, field `version`: 100 has more than 2 digits"),
+        "{error}"
+    );
+}
+
+/// The width of a generic field is checked where the type is known.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(partition_key = "p", row_key = "{n:05}")]
+struct Counted<N> {
+    n: N,
+}
+
+#[tokio::test]
+async fn a_generic_field_can_have_a_width() {
+    let table = table::<Counted<u64>>().await;
+    table.insert(&Counted { n: 42 }).await.unwrap();
+    assert_eq!(stored(&table).await.row_key, "00042");
+    assert_eq!(table.get((42,)).await.unwrap(), Some(Counted { n: 42 }));
+}

@@ -1,0 +1,31 @@
+//! What the derives do with a row, attribute by attribute, on the embedded service.
+
+mod conversions;
+mod flattened;
+mod keys;
+mod projections;
+mod properties;
+mod schema_changes;
+mod variants;
+mod whole_rows;
+
+use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
+
+/// An empty table of a service of its own.
+async fn table<E>() -> TableClient<E> {
+    let table = TableServiceClient::on(Emulator::new()).table::<E>("Things").unwrap();
+    table.create_table().await.unwrap();
+    table
+}
+
+/// The only row, as it is stored.
+async fn stored<E>(table: &TableClient<E>) -> DynamicEntity {
+    let mut rows = table.typed::<DynamicEntity>().query().all().await.unwrap();
+    assert_eq!(rows.len(), 1, "{rows:#?}");
+    rows.remove(0)
+}
+
+/// The names of a row's properties.
+fn names(row: &DynamicEntity) -> Vec<&str> {
+    row.properties.keys().map(String::as_str).collect()
+}

@@ -1,0 +1,360 @@
+//! Enums of entities: one query, several kinds of rows.
+
+use std::collections::BTreeMap;
+
+use azure_table::__private::PropertyGroup;
+use azure_table::{
+    DateTime, Descending, DynamicEntity, ETag, EdmValue, ErrorKind, MetadataLevel, ReadEntity, TableEntity, Versioned,
+};
+
+use super::{names, table};
+
+/// Told apart by what the RowKey begins with.
+mod by_prefix {
+    use super::*;
+
+    #[derive(TableEntity, Clone, Debug, PartialEq)]
+    #[table(row_key = "0001_{id}")]
+    pub(super) struct Customer {
+        #[table(partition_key)]
+        pub(super) shop: String,
+        pub(super) id: u32,
+        pub(super) name: String,
+    }
+
+    #[derive(TableEntity, Clone, Debug, PartialEq)]
+    pub(super) struct Order {
+        #[table(partition_key)]
+        pub(super) shop: String,
+        #[table(row_key)]
+        pub(super) key: String,
+        pub(super) total: f64,
+        #[table(etag)]
+        pub(super) etag: Option<ETag>,
+    }
+
+    #[derive(TableEntity, Clone, Debug, PartialEq)]
+    pub(super) enum Item {
+        #[table(row_key_prefix = "0001_")]
+        Customer(Customer),
+        #[table(row_key_prefix = "0002_", column = "ORDERS")]
+        Order(Order),
+        #[table(other)]
+        Unknown(DynamicEntity),
+    }
+}
+
+#[tokio::test]
+async fn variants_are_told_by_the_prefix_of_the_row_key() {
+    use by_prefix::{Customer, Item, Order};
+    let table = table::<Item>().await;
+    let customer = Customer {
+        shop: "s".into(),
+        id: 1,
+        name: "Ada".into(),
+    };
+    let order = Order {
+        shop: "s".into(),
+        key: "0002_x".into(),
+        total: 2.5,
+        etag: None,
+    };
+    table.insert(&Item::Customer(customer.clone())).await.unwrap();
+    table.insert(&Item::Order(order.clone())).await.unwrap();
+    let mut other = DynamicEntity::new("s", "0003");
+    other.insert("X", 1_i64);
+    table.insert(&Item::Unknown(other)).await.unwrap();
+
+    let items = table.query().partition("s").all().await.unwrap();
+    assert_eq!(items.len(), 3);
+    assert_eq!(items[0], Item::Customer(customer.clone()));
+    let Item::Order(read) = &items[1] else {
+        panic!("{items:?}")
+    };
+    assert!(read.etag.is_some() && read.total == 2.5);
+    let Item::Unknown(unknown) = &items[2] else {
+        panic!("{items:?}")
+    };
+    assert_eq!(unknown.get("X"), Some(&EdmValue::Int64(1)));
+    assert_eq!(Item::METADATA, MetadataLevel::Minimal);
+
+    let count = |filter| {
+        let query = table.query().filter(filter);
+        async { query.all().await.unwrap().len() }
+    };
+    assert_eq!(count(Item::CUSTOMER.only()).await, 1);
+    assert_eq!(count(Item::CUSTOMER.then(Customer::NAME).eq("Ada")).await, 1);
+    assert_eq!(
+        count(Item::ORDERS.then(Order::TOTAL).gt(3.0) | Item::CUSTOMER.only()).await,
+        1
+    );
+
+    // The condition is that of the variant.
+    let stale = items[1].clone();
+    table.replace(&items[1]).await.unwrap();
+    assert_eq!(
+        table.replace(&stale).await.unwrap_err().kind(),
+        ErrorKind::ConditionNotMet
+    );
+    table.delete(&items[0]).await.unwrap();
+    assert_eq!(table.get(&items[0]).await.unwrap(), None);
+
+    let wrong = Item::Order(Order {
+        key: "0001_x".into(),
+        ..order
+    });
+    let error = table.insert(&wrong).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    let text = error.to_string();
+    assert!(
+        text.contains("RowKey \"0001_x\": that of the variant `Order` begins with \"0002_\""),
+        "{text}"
+    );
+}
+
+/// Told apart by a property.
+mod by_tag {
+    use super::*;
+
+    #[derive(PropertyGroup, Clone, Debug, PartialEq)]
+    pub(super) struct Size {
+        pub(super) width: i32,
+    }
+
+    #[derive(TableEntity, Clone, Debug, PartialEq)]
+    #[table(deny_unknown_properties)]
+    pub(super) struct Photo {
+        #[table(partition_key)]
+        pub(super) album: String,
+        #[table(row_key)]
+        pub(super) id: String,
+        #[table(flatten)]
+        pub(super) size: Size,
+    }
+
+    #[derive(TableEntity, Clone, Debug, PartialEq)]
+    pub(super) struct Video {
+        #[table(partition_key)]
+        pub(super) album: String,
+        #[table(row_key)]
+        pub(super) id: u32,
+        pub(super) seconds: i32,
+        #[table(extra)]
+        pub(super) extra: BTreeMap<String, EdmValue>,
+    }
+
+    #[derive(TableEntity, Clone, Debug, PartialEq)]
+    #[table(tag = "Kind", rename_all = "snake_case", columns = "ONLY_")]
+    pub(super) enum Media {
+        Photo(Photo),
+        ShortVideo(Video),
+        #[table(rename = "long")]
+        LongVideo(Video),
+    }
+}
+
+#[tokio::test]
+async fn variants_are_told_by_a_tag() {
+    use by_tag::{Media, Photo, Size, Video};
+    let table = table::<Media>().await;
+    let photo = Photo {
+        album: "a".into(),
+        id: "x".into(),
+        size: Size { width: 3 },
+    };
+    let video = Video {
+        album: "a".into(),
+        id: 1,
+        seconds: 5,
+        extra: BTreeMap::new(),
+    };
+    let longer = Video {
+        id: 2,
+        seconds: 500,
+        ..video.clone()
+    };
+    let media = [Media::ShortVideo(video), Media::LongVideo(longer), Media::Photo(photo)];
+    for item in &media {
+        table.insert(item).await.unwrap();
+    }
+    assert_eq!(table.query().partition("a").all().await.unwrap(), media);
+    let rows = table.typed::<DynamicEntity>().query().all().await.unwrap();
+    let tags: Vec<_> = rows.iter().filter_map(|row| row.get("Kind")).collect();
+    assert_eq!(tags, [&"short_video".into(), &"long".into(), &"photo".into()]);
+    assert_eq!(names(&rows[2]), ["Kind", "width"]);
+
+    let long = Media::ONLY_LONG_VIDEO.then(Video::SECONDS).gt(1);
+    assert_eq!(table.query().filter(long).all().await.unwrap(), media[1..2]);
+    assert_eq!(
+        table.query().filter(Media::ONLY_PHOTO.only()).all().await.unwrap(),
+        media[2..]
+    );
+
+    // What was read writes as it was: the tag is no extra property.
+    for item in table.query().all().await.unwrap() {
+        table.replace(&item).await.unwrap();
+    }
+    assert_eq!(table.query().all().await.unwrap(), media);
+
+    let versioned: Versioned<Media> = table.get(&media[0]).versioned().await.unwrap().unwrap();
+    table.replace(&versioned).await.unwrap();
+    assert_eq!(
+        table.replace(&versioned).await.unwrap_err().kind(),
+        ErrorKind::ConditionNotMet
+    );
+
+    let mut row = rows[0].clone();
+    row.insert("Kind", "audio");
+    table.typed().insert_or_replace(&row).await.unwrap();
+    let error = table.query().all().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+    assert!(
+        error.to_string().contains("the row is no variant of `Media`"),
+        "{error}"
+    );
+}
+
+/// Told apart by a segment of the RowKey that is not its beginning.
+mod by_form {
+    use super::*;
+
+    #[derive(TableEntity, Clone, Debug, PartialEq)]
+    #[table(row_key = "{posted}_order")]
+    pub(super) struct Order {
+        #[table(partition_key)]
+        pub(super) shop: String,
+        pub(super) posted: Descending<DateTime>,
+        pub(super) total: i32,
+    }
+
+    #[derive(TableEntity, Clone, Debug, PartialEq)]
+    #[table(row_key = "{posted}_refund")]
+    pub(super) struct Refund {
+        #[table(partition_key)]
+        pub(super) customer: String,
+        pub(super) posted: Descending<DateTime>,
+        pub(super) reason: String,
+    }
+
+    #[derive(TableEntity, Clone, Debug, PartialEq)]
+    #[table(row_key = "settings")]
+    pub(super) struct Settings {
+        #[table(partition_key)]
+        pub(super) shop: String,
+        pub(super) dark: bool,
+    }
+
+    #[derive(TableEntity, Clone, Debug, PartialEq)]
+    pub(super) enum Entry {
+        Order(Order),
+        Refund(Refund),
+        Settings(Settings),
+        #[table(other)]
+        Other(DynamicEntity),
+    }
+}
+
+#[tokio::test]
+async fn variants_are_told_by_the_form_of_their_keys() {
+    use by_form::{Entry, Order, Refund, Settings};
+    let table = table::<Entry>().await;
+    let posted = |seconds| DateTime::from_unix_seconds(seconds).into();
+    let entries = [
+        Entry::Order(Order {
+            shop: "s".into(),
+            posted: posted(3),
+            total: 1,
+        }),
+        Entry::Refund(Refund {
+            customer: "s".into(),
+            posted: posted(2),
+            reason: "broken".into(),
+        }),
+        Entry::Order(Order {
+            shop: "s".into(),
+            posted: posted(1),
+            total: 2,
+        }),
+        Entry::Settings(Settings {
+            shop: "s".into(),
+            dark: true,
+        }),
+    ];
+    for entry in &entries {
+        table.insert(entry).await.unwrap();
+    }
+    assert_eq!(table.query().partition("s").all().await.unwrap(), entries);
+    assert_eq!(table.get(&entries[1]).await.unwrap().as_ref(), Some(&entries[1]));
+    table.typed().insert(&DynamicEntity::new("s", "zzz")).await.unwrap();
+    let all = table.query().all().await.unwrap();
+    assert!(matches!(&all[4], Entry::Other(row) if row.row_key == "zzz"));
+    let settings = table
+        .query()
+        .filter(Entry::SETTINGS.then(Settings::DARK).eq(true))
+        .all()
+        .await
+        .unwrap();
+    assert_eq!(settings, entries[3..]);
+    let totals = table
+        .query()
+        .filter(Entry::ORDER.then(Order::TOTAL).gt(1))
+        .all()
+        .await
+        .unwrap();
+    assert_eq!(totals, entries[2..3]);
+
+    let mut batch = table.batch();
+    for entry in &entries {
+        batch.merge(entry).unwrap();
+    }
+    batch.commit().await.unwrap();
+}
+
+/// Enums may borrow, then they are written only, and may be generic.
+#[derive(TableEntity)]
+#[table(partition_key = "p", row_key = "b-{id}")]
+struct Borrowed<'a> {
+    id: u32,
+    text: &'a str,
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(partition_key = "p", row_key = "g-{id}")]
+struct Generic<T> {
+    id: u32,
+    value: T,
+}
+
+#[derive(TableEntity)]
+#[table(columns = off)]
+enum Written<'a> {
+    Borrowed(Borrowed<'a>),
+    Generic(Generic<&'a str>),
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+enum Either<T> {
+    Generic(Generic<T>),
+    #[table(other)]
+    Other(DynamicEntity),
+}
+
+#[tokio::test]
+async fn enums_may_borrow_and_may_be_generic() {
+    let table = table::<Either<String>>().await;
+    let text = String::from("text");
+    for written in [
+        Written::Borrowed(Borrowed { id: 1, text: &text }),
+        Written::Generic(Generic { id: 2, value: &text }),
+    ] {
+        table
+            .execute(azure_table::TableOperation::insert(&written))
+            .await
+            .unwrap();
+    }
+    let read = table.query().all().await.unwrap();
+    assert!(matches!(&read[0], Either::Other(row) if row.get("text") == Some(&"text".into())));
+    assert_eq!(read[1], Either::Generic(Generic { id: 2, value: text }));
+    let generic = Either::<String>::GENERIC.then(Generic::<String>::VALUE);
+    assert_eq!(table.query().filter(generic.eq("text")).all().await.unwrap().len(), 1);
+}

@@ -1,0 +1,6 @@
+//! The samples of the classic posts on Table storage, as a user of this crate writes them.
+
+mod dynamic;
+mod foreign;
+mod store;
+mod stored_as;
