@@ -155,7 +155,7 @@ fn order(n: usize) -> Order {
         cents: 1_234_567_890_123 + n as i64,
         weight: -(n as i64),
         rating: 0.1 + n as f64 / 7.0,
-        paid: n % 2 == 0,
+        paid: n.is_multiple_of(2),
         ordered: DateTime::from_unix_millis(1_700_000_000_123 + n as i64),
         id: Guid([n as u8; 16]),
     }

@@ -46,7 +46,7 @@ fn order(number: u32, total: f64) -> Order {
         placed: placed.into(),
         number,
         total,
-        shipped: number % 2 == 0,
+        shipped: number.is_multiple_of(2),
     }
 }
 

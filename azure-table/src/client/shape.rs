@@ -18,11 +18,13 @@ pub(crate) struct Shape<P> {
     reader: Reader<P>,
 }
 
+type Read<P> = dyn Fn(&Row<'_>) -> Result<P> + Send + Sync;
+
 enum Reader<P> {
     /// By the type alone.
     Typed(fn(&Row<'_>) -> Result<P>),
     /// By a value, such as a tuple of columns.
-    Valued(Arc<dyn Fn(&Row<'_>) -> Result<P> + Send + Sync>),
+    Valued(Arc<Read<P>>),
 }
 
 impl<P> Shape<P> {

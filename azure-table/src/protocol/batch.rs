@@ -169,7 +169,7 @@ impl ChangeSet {
         };
         let operation = operation
             .check()
-            .map_err(|(error, operation)| invalid(error, operation))?;
+            .map_err(|refused| invalid(refused.0, refused.1))?;
         if index == MAX_BATCH_OPERATIONS {
             let why = format!("the batch is full: the limit is {MAX_BATCH_OPERATIONS} operations");
             return Err(Rejected::new(BatchRule::Operations, &self.table, index, why, operation));

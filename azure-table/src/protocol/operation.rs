@@ -212,22 +212,17 @@ impl TableOperation {
     }
 
     /// Splits off what cannot be sent: the error, and the operation if it was encoded, so that it can be put right.
-    pub(crate) fn check(self) -> Result<Self, (Error, Option<Self>)> {
+    pub(crate) fn check(self) -> Result<Self, Box<(Error, Option<Self>)>> {
         let kind = self.kind;
         match self.encoded {
-            Err(e) => Err((e.in_operation(kind.name(), None), None)),
+            Err(e) => Err(Box::new((e.in_operation(kind.name(), None), None))),
             Ok(encoded) if kind.is_conditional() && self.condition == Condition::Unread => {
                 let why = "the entity's etag field is empty: read the entity first, or say `.unconditionally()`";
                 let error = Error::invalid_input(why)
                     .at_entity(&encoded.partition_key, &encoded.row_key)
                     .in_operation(kind.name(), None);
-                Err((
-                    error,
-                    Some(Self {
-                        encoded: Ok(encoded),
-                        ..self
-                    }),
-                ))
+                let operation = Self { encoded: Ok(encoded), ..self };
+                Err(Box::new((error, Some(operation))))
             }
             encoded => Ok(Self { encoded, ..self }),
         }

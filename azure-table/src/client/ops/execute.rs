@@ -67,7 +67,7 @@ impl<T> Spec for WriteSpec<T> {
             .ok_or_else(|| Error::invalid_input("the call was made before"))?;
         operation
             .check()
-            .map_err(|(e, _)| e)?
+            .map_err(|refused| refused.0)?
             .call(endpoint, self.table.as_str())
     }
 
