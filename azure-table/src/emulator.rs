@@ -15,12 +15,14 @@ mod batch;
 mod body;
 mod call;
 mod entities;
+mod grant;
 mod json;
 mod options;
 mod query;
 mod range;
 mod refusal;
 mod row;
+mod sas;
 #[cfg(feature = "emulator-http")]
 mod server;
 mod service;
@@ -55,9 +57,9 @@ pub use crate::emulator::server::{EmulatorServer, RunningEmulator};
 /// key, as all emulators do, and starts without tables. Clones are cheap and share the tables; what a `with_…` method
 /// sets holds for the value it returns and its clones alone.
 ///
-/// Requests are checked as the live service does, signatures included. It offers tables, entities, queries and
-/// batches; properties and statistics of the service, access policies, shared access signatures and Entra tokens are
-/// refused.
+/// Requests are checked as the live service does, signatures included: those with an account's key and shared access
+/// signatures. It offers tables, entities, queries and batches; properties and statistics of the service, access
+/// policies and Entra tokens are refused.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]

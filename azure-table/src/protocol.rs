@@ -3,6 +3,7 @@
 //! One file per operation or family: its inputs to an `http::Request<Bytes>`, its `http::Response<Bytes>` to an output
 //! or an [`Error`](crate::Error). Sending is `pipeline`'s business; bodies and URL text are made by `codec`.
 
+pub(crate) mod account_key;
 pub(crate) mod answer;
 pub(crate) mod batch;
 pub(crate) mod batch_answer;
@@ -13,6 +14,9 @@ pub(crate) mod get;
 pub(crate) mod operation;
 pub(crate) mod query;
 pub(crate) mod request;
+pub(crate) mod sas;
+pub(crate) mod sas_permissions;
+pub(crate) mod sas_token;
 pub(crate) mod signature;
 pub(crate) mod tables;
 #[cfg(test)]

@@ -111,7 +111,7 @@ fn sizes_are_small() {
     assert_eq!(size_of::<azure_table::Error>(), size_of::<usize>());
     assert_eq!(size_of::<azure_table::Rejected>(), size_of::<usize>());
     assert!(size_of::<TableClient<Tracked>>() <= 4 * size_of::<usize>());
-    assert_eq!(size_of::<TableServiceClient>(), size_of::<usize>());
+    assert!(size_of::<TableServiceClient>() <= 2 * size_of::<usize>());
     assert!(
         size_of::<azure_table::WriteEntity>() <= 320,
         "{}",

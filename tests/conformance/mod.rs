@@ -1,7 +1,7 @@
 //! Runs the conformance suite of `azure_table_tests` on every backend.
 
 use azure_table_tests::Backend;
-use azure_table_tests::{batches, entities, errors, keys, queries, tables};
+use azure_table_tests::{batches, entities, errors, keys, queries, sas, tables};
 
 /// One test per backend for every function of the suite.
 macro_rules! suite {
@@ -44,6 +44,37 @@ macro_rules! suite {
     };
 }
 
+/// What does not itself make signatures, once more with a signature in place of the key.
+macro_rules! with_account_sas {
+    ($($module:ident: $($test:ident),+;)+) => {
+        mod emulator_with_account_sas {
+            use super::*;
+            $($(#[tokio::test]
+            async fn $test() {
+                $module::$test(&Backend::emulator().through_account_sas()).await;
+            })+)+
+        }
+
+        mod azurite_with_account_sas {
+            use super::*;
+            $($(#[tokio::test]
+            async fn $test() {
+                if let Some(backend) = Backend::azurite() {
+                    $module::$test(&backend.through_account_sas()).await;
+                }
+            })+)+
+        }
+    };
+}
+
+with_account_sas! {
+    tables: a_table_is_created_once, a_deleted_table_is_not_found, tables_are_listed;
+    entities: every_type_survives, upserts_insert_and_change, a_stale_version_is_refused, operations_are_values;
+    keys: awkward_keys_are_addressed_exactly;
+    queries: filters_select, pages_join_without_loss;
+    batches: a_batch_mixes_operations_and_types, a_failed_batch_applies_nothing;
+}
+
 suite! {
     tables:
         a_table_is_created_once,
@@ -79,4 +110,7 @@ suite! {
         large_batches_are_measured_exactly;
     errors:
         a_wrong_key_is_unauthenticated;
+    sas:
+        a_table_sas_allows_what_it_says,
+        a_worthless_sas_is_refused;
 }

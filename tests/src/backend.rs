@@ -1,5 +1,8 @@
 //! Where the suite runs.
 
+use std::time::Duration;
+
+use azure_table::{AccountPermissions, AccountResources, AccountSas, DateTime, SasToken};
 use azure_table::{Emulator, EmulatorServer, RunningEmulator, TableClient, TableServiceClient};
 
 /// A connection string of a running Azurite; `tests/azurite/run` sets it.
@@ -14,6 +17,8 @@ pub const LIVE: &str = "AZURE_TABLE_TEST_LIVE";
 pub struct Backend {
     name: &'static str,
     service: TableServiceClient,
+    /// The emulator in this process, if that is where the suite runs.
+    emulator: Option<Emulator>,
     /// Keeps the server of the emulator alive.
     _server: Option<RunningEmulator>,
 }
@@ -21,9 +26,11 @@ pub struct Backend {
 impl Backend {
     /// A fresh emulator in this process.
     pub fn emulator() -> Self {
+        let emulator = Emulator::new();
         Self {
             name: "emulator",
-            service: TableServiceClient::on(Emulator::new()),
+            service: TableServiceClient::on(emulator.clone()),
+            emulator: Some(emulator),
             _server: None,
         }
     }
@@ -38,6 +45,7 @@ impl Backend {
         Self {
             name: "emulator over HTTP",
             service,
+            emulator: None,
             _server: Some(server.spawn()),
         }
     }
@@ -69,6 +77,7 @@ impl Backend {
         Some(Self {
             name,
             service,
+            emulator: None,
             _server: None,
         })
     }
@@ -76,6 +85,46 @@ impl Backend {
     /// The client of its account.
     pub fn service(&self) -> &TableServiceClient {
         &self.service
+    }
+
+    /// A client of the same account with a shared access signature.
+    ///
+    /// # Panics
+    /// Never: the backend's address is one.
+    pub fn with_sas(&self, token: &SasToken) -> TableServiceClient {
+        let connection_string = format!(
+            "TableEndpoint={};SharedAccessSignature={}",
+            self.service.endpoint(),
+            token.expose()
+        );
+        match &self.emulator {
+            Some(emulator) => TableServiceClient::with_transport(&connection_string, emulator.clone()).unwrap(),
+            None => TableServiceClient::from_connection_string(&connection_string).unwrap(),
+        }
+    }
+
+    /// The same backend, reached with a signature that allows everything in place of the key.
+    ///
+    /// # Panics
+    /// The backend has no account key.
+    #[must_use]
+    pub fn through_account_sas(mut self) -> Self {
+        let permissions = [
+            AccountPermissions::READ,
+            AccountPermissions::WRITE,
+            AccountPermissions::DELETE,
+            AccountPermissions::LIST,
+            AccountPermissions::ADD,
+            AccountPermissions::CREATE,
+            AccountPermissions::UPDATE,
+        ];
+        let permissions = permissions.into_iter().reduce(|all, one| all | one).unwrap();
+        let resources = AccountResources::SERVICE | AccountResources::TABLES | AccountResources::ENTITIES;
+        let expiry = DateTime::now() + Duration::from_secs(3_600);
+        let sas = AccountSas::new(permissions, resources, expiry);
+        let token = sas.sign(self.service.account_key().unwrap()).unwrap();
+        self.service = self.with_sas(&token);
+        self
     }
 
     /// A name for messages.

@@ -20,6 +20,7 @@ pub mod errors;
 pub mod fixtures;
 pub mod keys;
 pub mod queries;
+pub mod sas;
 pub mod tables;
 
 pub use backend::Backend;

@@ -8,12 +8,16 @@ use crate::client::table::TableClient;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::error::Result;
 use crate::model::name::TableName;
+use crate::pipeline::auth::Credential;
+use crate::pipeline::auth::sas::Sas;
 use crate::pipeline::auth::shared_key::SharedKey;
 use crate::pipeline::http::HttpTransport;
 use crate::pipeline::run::Pipeline;
 use crate::pipeline::transport::Transport;
-use crate::protocol::connection_string::ConnectionString;
-use crate::protocol::endpoint::Endpoint;
+use crate::protocol::account_key::AccountKey;
+use crate::protocol::connection_string::{ConnectionString, Identity};
+use crate::protocol::endpoint::{DEVELOPMENT_ACCOUNT, Endpoint};
+use crate::protocol::sas_token::SasToken;
 use crate::protocol::signature::SigningKey;
 
 /// The Table service of one account. A clone is cheap and shares connections and credential.
@@ -32,23 +36,24 @@ use crate::protocol::signature::SigningKey;
 #[doc(alias = "CloudTableClient")]
 pub struct TableServiceClient {
     pipeline: Arc<Pipeline>,
+    key: Option<AccountKey>,
 }
 
 impl TableServiceClient {
     /// A client for the account that a connection string names: `AccountName` and `AccountKey`, with `EndpointSuffix`
-    /// or `TableEndpoint` where it is not the public cloud; or `UseDevelopmentStorage=true` for an emulator on this
-    /// machine, port 10002.
+    /// or `TableEndpoint` where it is not the public cloud; a `SharedAccessSignature` instead of the key; or
+    /// `UseDevelopmentStorage=true` for an emulator on this machine, port 10002.
     ///
     /// # Errors
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a setting is missing, malformed or there twice; it is named,
-    /// its value is not shown. [`Unsupported`](crate::ErrorKind::Unsupported) — a shared access signature, or HTTPS
-    /// without the feature `rustls`. [`Connection`](crate::ErrorKind::Connection) — TLS cannot be set up.
+    /// its value is not shown. [`Unsupported`](crate::ErrorKind::Unsupported) — HTTPS without the feature `rustls`.
+    /// [`Connection`](crate::ErrorKind::Connection) — TLS cannot be set up.
     ///
     /// Source: "Configure Azure Storage connection strings".
     pub fn from_connection_string(connection_string: &str) -> Result<Self> {
         let parsed = ConnectionString::parse(connection_string)?;
         let transport = HttpTransport::new(parsed.endpoint.is_https())?;
-        Ok(Self::new(parsed.endpoint, parsed.key, Arc::new(transport)))
+        Ok(Self::new(parsed, Arc::new(transport)))
     }
 
     /// The same with another way to the network: a wrapper, or a double in a test.
@@ -56,21 +61,70 @@ impl TableServiceClient {
     /// # Errors
     /// As [`from_connection_string`](Self::from_connection_string).
     pub fn with_transport(connection_string: &str, transport: impl Transport) -> Result<Self> {
-        let parsed = ConnectionString::parse(connection_string)?;
-        Ok(Self::new(parsed.endpoint, parsed.key, Arc::new(transport)))
+        Ok(Self::new(
+            ConnectionString::parse(connection_string)?,
+            Arc::new(transport),
+        ))
+    }
+
+    /// A client for the account at this address, such as `https://contoso.table.core.windows.net`, with its key.
+    ///
+    /// # Errors
+    /// As [`from_connection_string`](Self::from_connection_string).
+    pub fn with_key(endpoint: &str, key: AccountKey) -> Result<Self> {
+        let endpoint = Endpoint::parse(endpoint, Some(key.account()))?;
+        let transport = HttpTransport::new(endpoint.is_https())?;
+        Ok(Self::new(
+            ConnectionString {
+                endpoint,
+                identity: Identity::Key(key),
+            },
+            Arc::new(transport),
+        ))
+    }
+
+    /// A client for the account at this address with a shared access signature.
+    ///
+    /// # Errors
+    /// As [`from_connection_string`](Self::from_connection_string).
+    pub fn with_sas(endpoint: &str, token: SasToken) -> Result<Self> {
+        let endpoint = Endpoint::parse(endpoint, None)?;
+        let transport = HttpTransport::new(endpoint.is_https())?;
+        Ok(Self::new(
+            ConnectionString {
+                endpoint,
+                identity: Identity::Sas(token),
+            },
+            Arc::new(transport),
+        ))
     }
 
     /// A client for an in-process service, such as the `Emulator` of the feature `emulator`: no network. It signs as
     /// the development account.
     pub fn on(transport: impl Transport) -> Self {
-        Self::new(Endpoint::development(), SigningKey::development(), Arc::new(transport))
+        let key = AccountKey::of(DEVELOPMENT_ACCOUNT, SigningKey::development());
+        let development = ConnectionString {
+            endpoint: Endpoint::development(),
+            identity: Identity::Key(key),
+        };
+        Self::new(development, Arc::new(transport))
     }
 
-    fn new(endpoint: Endpoint, key: SigningKey, transport: Arc<dyn Transport>) -> Self {
-        let credential = SharedKey::new(endpoint.account(), key);
+    fn new(ConnectionString { endpoint, identity }: ConnectionString, transport: Arc<dyn Transport>) -> Self {
+        let (key, credential): (_, Arc<dyn Credential>) = match identity {
+            Identity::Key(key) => (Some(key.clone()), Arc::new(SharedKey::new(key))),
+            Identity::Sas(token) => (None, Arc::new(Sas::new(token))),
+        };
         Self {
-            pipeline: Arc::new(Pipeline::new(endpoint, transport, Arc::new(credential))),
+            pipeline: Arc::new(Pipeline::new(endpoint, transport, credential)),
+            key,
         }
+    }
+
+    /// The account key of this client, to make shared access signatures with and to rotate; `None` if it has a signature
+    /// itself.
+    pub fn account_key(&self) -> Option<&AccountKey> {
+        self.key.as_ref()
     }
 
     /// The table of this name, whose rows are entities of type `E`. Nothing is sent.

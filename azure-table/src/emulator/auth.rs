@@ -1,7 +1,9 @@
-//! Whether a request is signed with the key of its account.
+//! Who a request is from: whether it is signed with the key of its account.
 //!
 //! Owns SharedKey and SharedKeyLite as the service checks them, the age of a request included. The strings to sign are
-//! `protocol/signature.rs`. Shared access signatures and tokens are not known here: they fail like a wrong signature.
+//! `protocol/signature.rs`. Shared access signatures are `sas.rs`. Tokens are not known here: they fail like a wrong
+//! signature.
+//! Not confirmed: that an `Authorization` header decides where there is a shared access signature as well.
 //!
 //! Source: REST "Authorize with Shared Key".
 
@@ -11,17 +13,26 @@ use http::HeaderMap;
 use http::request::Parts;
 
 use crate::emulator::address::Site;
+use crate::emulator::grant::Grant;
 use crate::emulator::refusal::{Refusal, Result};
+use crate::emulator::sas;
 use crate::model::clock;
+use crate::model::datetime::DateTime;
 use crate::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
 
 /// How old a request may be on arrival.
 const MAX_AGE: Duration = Duration::from_secs(15 * 60);
 
-/// Checks the signature of a request to `site`, whose key is `key` if there is such an account.
-pub(crate) fn check(site: &Site, key: Option<&SigningKey>, head: &Parts) -> Result<()> {
+/// What a request to `site`, whose key is `key` if there is such an account, may do by its signature.
+pub(crate) fn check(site: &Site, key: Option<&SigningKey>, head: &Parts) -> Result<Grant> {
+    if !head.headers.contains_key("authorization")
+        && let Some(signature) = sas::of(head.uri.query())
+    {
+        // The clock of Timestamps.
+        return sas::check(&signature, site, key, head, DateTime::now());
+    }
     if is_signed(site, key, head).unwrap_or(false) {
-        Ok(())
+        Ok(Grant::everything())
     } else {
         Err(Refusal::AUTHENTICATION_FAILED)
     }

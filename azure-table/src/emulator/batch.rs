@@ -3,7 +3,8 @@
 //! Owns the rules of a batch and the multipart answer. The text of requests is read by `codec/multipart.rs`, each
 //! operation by `call.rs`; that all changes are made or none is `store.rs`.
 //! Not confirmed: the index and text for more than 100 changes, the form of the refusal of a second change set, the
-//! codes for a query among other parts and for a batch that cannot be read (400 InvalidInput).
+//! codes for a query among other parts and for a batch that cannot be read (400 InvalidInput), the form in which an
+//! operation is refused that a shared access signature does not allow (like any other failure of an operation).
 //!
 //! Source: REST "Performing entity group transactions"; recorded requests and answers of several SDKs.
 
@@ -14,6 +15,7 @@ use crate::emulator::address::{Resource, Site};
 use crate::emulator::answer::{Answer, Trace};
 use crate::emulator::call::{Call, Request, Verb};
 use crate::emulator::entities;
+use crate::emulator::grant::Grant;
 use crate::emulator::query;
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::store::{Change, Store};
@@ -23,10 +25,14 @@ use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 /// What a part that holds an HTTP message begins with.
 const HTTP_PART: &str = "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n";
 
+/// Which account a batch is for, and what its sender may do there: each operation is looked at by itself, and only the
+/// request around them is signed.
+type Sender<'a> = (&'a Site, &'a Grant);
+
 /// `POST /$batch`.
 pub(crate) fn run(
     store: &mut Store,
-    site: &Site,
+    sender: Sender<'_>,
     request: &Request<'_>,
     page_size: usize,
     trace: &Trace,
@@ -43,12 +49,12 @@ pub(crate) fn run(
     match parts.as_slice() {
         [] => return Err(Refusal::INVALID_INPUT),
         [only] if !is_change_set(only) => {
-            let answer = lone_query(store, site, only, page_size, trace)?;
+            let answer = lone_query(store, sender, only, page_size, trace)?;
             out.extend_from_slice(format!("--{outer}\r\n{HTTP_PART}").as_bytes());
             answer.write_part(&mut out, None);
         }
         [first, further @ ..] if is_change_set(first) => {
-            let answers = change_set(store, site, first, trace)?;
+            let answers = change_set(store, sender, first, trace)?;
             write_change_set(&mut out, &outer, &inner, &answers);
             for _ in further {
                 // The first is executed, all others are refused (documented).
@@ -113,7 +119,7 @@ fn request<'a>(message: &'a Message<'a>) -> Option<Request<'a>> {
 }
 
 /// The changes of a change set, made: an answer for each, or a single one that says which failed.
-fn change_set(store: &mut Store, site: &Site, part: &Message<'_>, trace: &Trace) -> Result<Vec<AnswerPart>> {
+fn change_set(store: &mut Store, sender: Sender<'_>, part: &Message<'_>, trace: &Trace) -> Result<Vec<AnswerPart>> {
     let content_type = Message::header(part, "content-type").unwrap_or_default();
     let body = with_line_ends(part.body, boundary(content_type)?);
     let parts = parts(&body, content_type)?;
@@ -133,7 +139,7 @@ fn change_set(store: &mut Store, site: &Site, part: &Message<'_>, trace: &Trace)
         id.or_else(|| parts.get(index).and_then(|part| Message::header(part, "content-id")))
             .map(str::to_owned)
     };
-    match apply(store, site, &requests) {
+    match apply(store, sender, &requests) {
         Ok(answers) => Ok(answers
             .into_iter()
             .enumerate()
@@ -151,7 +157,7 @@ fn change_set(store: &mut Store, site: &Site, part: &Message<'_>, trace: &Trace)
 
 fn apply(
     store: &mut Store,
-    site: &Site,
+    (site, grant): Sender<'_>,
     requests: &[Request<'_>],
 ) -> std::result::Result<Vec<Answer>, (usize, Refusal)> {
     if requests.len() > MAX_BATCH_OPERATIONS {
@@ -160,7 +166,7 @@ fn apply(
     let calls: Vec<Call<'_>> = requests
         .iter()
         .enumerate()
-        .map(|(index, request)| Call::parse(site, request).map_err(|refusal| (index, refusal)))
+        .map(|(index, request)| Call::parse(site, grant, request).map_err(|refusal| (index, refusal)))
         .collect::<std::result::Result<_, _>>()?;
     let mut first_table: Option<&str> = None;
     let mut changes: Vec<Change> = Vec::with_capacity(calls.len());
@@ -198,10 +204,16 @@ fn read_change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
 }
 
 /// The query that is the only part of a batch.
-fn lone_query(store: &Store, site: &Site, part: &Message<'_>, page_size: usize, trace: &Trace) -> Result<Answer> {
+fn lone_query(
+    store: &Store,
+    (site, grant): Sender<'_>,
+    part: &Message<'_>,
+    page_size: usize,
+    trace: &Trace,
+) -> Result<Answer> {
     let message = multipart::http_message(part.body).map_err(|_| Refusal::INVALID_INPUT)?;
     let request = request(&message).ok_or(Refusal::INVALID_INPUT)?;
-    let outcome = Call::parse(site, &request).and_then(|call| match (call.verb, &call.resource) {
+    let outcome = Call::parse(site, grant, &request).and_then(|call| match (call.verb, &call.resource) {
         (Verb::Get, Resource::Entity(table, id)) => entities::get(store, &call, table, id),
         (Verb::Get, Resource::Entities(table)) => query::page(store, &call, table, page_size),
         _ => Err(Refusal::INVALID_INPUT),

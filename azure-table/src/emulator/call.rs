@@ -13,6 +13,7 @@ use http::HeaderMap;
 
 use crate::codec::multipart::Message;
 use crate::emulator::address::{Resource, Site};
+use crate::emulator::grant::Grant;
 use crate::emulator::options::{Level, Options, Prefer};
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::store::Condition;
@@ -98,9 +99,10 @@ impl Verb {
     }
 }
 
-/// An operation, read.
+/// An operation, read, which its sender may ask for. Which rows it may touch is looked at where they are known.
 pub(crate) struct Call<'a> {
     pub(crate) site: &'a Site,
+    pub(crate) grant: &'a Grant,
     pub(crate) verb: Verb,
     pub(crate) resource: Resource,
     pub(crate) options: Options,
@@ -110,9 +112,12 @@ pub(crate) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    pub(crate) fn parse(site: &'a Site, request: &'a Request<'a>) -> Result<Self> {
+    pub(crate) fn parse(site: &'a Site, grant: &'a Grant, request: &'a Request<'a>) -> Result<Self> {
         let verb = Verb::of(request)?;
         let resource = site.resource(request.path)?;
+        let is_conditional = request.headers.header("if-match").is_some();
+        let is_about_policies = request.query.split('&').any(|pair| pair == "comp=acl");
+        grant.check(&resource, verb, is_conditional, is_about_policies)?;
         let options = Options::parse(request.query)?;
         let level = match (&options.format, request.headers.header("accept")) {
             (Some(format), _) => Some(Level::parse(format)?),
@@ -122,6 +127,7 @@ impl<'a> Call<'a> {
         let (_, prefer) = request.error_form();
         Ok(Self {
             site,
+            grant,
             verb,
             resource,
             options,

@@ -21,7 +21,8 @@ pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str, id: &RowId) -> Re
     let level = call.level()?;
     body::check_keys(id)?;
     let stored = store.table(&call.site.account, table).ok_or(Refusal::TABLE_NOT_FOUND)?;
-    let row = stored.rows.get(id).ok_or(Refusal::RESOURCE_NOT_FOUND)?;
+    let row = stored.rows.get(id).filter(|_| call.grant.rows.contains(id));
+    let row = row.ok_or(Refusal::RESOURCE_NOT_FOUND)?;
     let mut answer = Answer::json(200, shape(call, table, level).entity(id, row), level);
     answer.etag = Some(row.etag());
     Ok(answer)
@@ -67,6 +68,10 @@ pub(crate) fn change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
         _ => return Err(Refusal::METHOD_NOT_ALLOWED),
     };
     body::check_keys(&id)?;
+    // Seen of an insert; a row that cannot be read is not there, one that cannot be written is.
+    if !call.grant.rows.contains(&id) {
+        return Err(Refusal::AUTHORIZATION_FAILURE);
+    }
     Ok((table, Change { id, action }))
 }
 

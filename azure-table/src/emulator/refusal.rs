@@ -60,6 +60,39 @@ impl Refusal {
          including the signature.",
         FrontEnd,
     );
+    /// Something that no shared access signature allows, or a row outside of one's range (both seen live).
+    pub(crate) const AUTHORIZATION_FAILURE: Self = Self::new(
+        403,
+        "AuthorizationFailure",
+        "This request is not authorized to perform this operation.",
+        Store,
+    );
+    /// Recorded, with the headers of the store's refusals. That the four below have the same headers is not confirmed;
+    /// their texts are those of REST "SAS error codes".
+    pub(crate) const PERMISSION_MISMATCH: Self = Self::new(
+        403,
+        "AuthorizationPermissionMismatch",
+        "This request is not authorized to perform this operation using this permission.",
+        Store,
+    );
+    pub(crate) const RESOURCE_TYPE_MISMATCH: Self = Self::new(
+        403,
+        "AuthorizationResourceTypeMismatch",
+        "This request is not authorized to perform this operation using this resource type.",
+        Store,
+    );
+    pub(crate) const SERVICE_MISMATCH: Self = Self::new(
+        403,
+        "AuthorizationServiceMismatch",
+        "This request is not authorized to perform this operation using this service.",
+        Store,
+    );
+    pub(crate) const PROTOCOL_MISMATCH: Self = Self::new(
+        403,
+        "AuthorizationProtocolMismatch",
+        "This request is not authorized to perform this operation using this protocol.",
+        Store,
+    );
     /// The text is documented; that a write to a secondary gets it is not confirmed.
     pub(crate) const WRITE_TO_SECONDARY: Self = Self::new(
         403,
@@ -268,6 +301,12 @@ impl Refusal {
     pub(crate) fn out_of_range(property: &str, value: impl std::fmt::Display) -> Self {
         let message = format!("The '{property}' parameter of value '{value}' is out of range.");
         Self::with(400, "OutOfRangeInput", message, Parsing)
+    }
+
+    pub(crate) fn source_ip_mismatch(address: std::net::IpAddr) -> Self {
+        let message =
+            format!("This request is not authorized to perform this operation using this source IP {address}.");
+        Self::with(403, "AuthorizationSourceIPMismatch", message, Store)
     }
 
     pub(crate) fn invalid_etag(etag: &str) -> Self {

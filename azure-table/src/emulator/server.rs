@@ -101,8 +101,8 @@ impl EmulatorServer {
             });
             match accepted.await {
                 None => return,
-                Some(Ok((stream, _))) => {
-                    connections.spawn(connection(self.emulator.clone(), stream));
+                Some(Ok((stream, peer))) => {
+                    connections.spawn(connection(self.emulator.clone(), stream, peer));
                 }
                 Some(Err(_)) => clock::sleep(ACCEPT_PAUSE).await,
             }
@@ -158,12 +158,12 @@ impl Drop for RunningEmulator {
     }
 }
 
-async fn connection(emulator: Emulator, stream: TcpStream) {
+async fn connection(emulator: Emulator, stream: TcpStream, peer: SocketAddr) {
     // Answers are small and whole: waiting for more to send only costs time.
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request| {
         let emulator = emulator.clone();
-        async move { Ok::<_, Infallible>(answer(&emulator, request).await) }
+        async move { Ok::<_, Infallible>(answer(&emulator, request, peer).await) }
     });
     // A broken connection concerns its client alone.
     let _ = http1::Builder::new()
@@ -172,8 +172,10 @@ async fn connection(emulator: Emulator, stream: TcpStream) {
         .await;
 }
 
-async fn answer(emulator: &Emulator, request: Request<Incoming>) -> Response<Full<Bytes>> {
+async fn answer(emulator: &Emulator, request: Request<Incoming>, peer: SocketAddr) -> Response<Full<Bytes>> {
     let (mut head, body) = request.into_parts();
+    // For signatures that name addresses.
+    head.extensions.insert(peer);
     let Ok(body) = Limited::new(body, MAX_BODY_BYTES + BODY_MARGIN).collect().await else {
         // Too large by far, or broken off: the rest of it is not awaited.
         return service::refuse(&head.headers, &Refusal::BODY_TOO_LARGE).map(Full::new);

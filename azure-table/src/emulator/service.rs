@@ -1,9 +1,9 @@
 //! The way of a request through the service: who asks, what is asked, the answer.
 //!
 //! Owns the order of checks and the table of resources and verbs. Each operation has its own file.
-//! Not offered: properties and statistics of the service, access policies, shared access signatures, tokens.
-//! Not confirmed: what a missing `x-ms-version` does (the client's own version is assumed), which of several faults of
-//! a request is named.
+//! Not offered: properties and statistics of the service, access policies, tokens.
+//! Not confirmed: what a missing `x-ms-version` does (the client's own version is assumed), that beside a shared access
+//! signature the header goes before the query's versions, which of several faults of a request is named.
 //!
 //! Source: REST "Table service REST API", "Versioning for Azure Storage".
 
@@ -15,18 +15,19 @@ use crate::codec::json::write::MAX_BODY_BYTES;
 use crate::emulator::address::{Resource, Site};
 use crate::emulator::answer::{Answer, Trace};
 use crate::emulator::call::{Call, Request, Verb};
+use crate::emulator::grant::Grant;
 #[cfg(feature = "emulator-http")]
 use crate::emulator::options::Level;
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::store::Store;
-use crate::emulator::{Emulator, auth, batch, entities, query, tables};
+use crate::emulator::{Emulator, auth, batch, entities, query, sas, tables};
 use crate::model::datetime::DateTime;
 use crate::model::guid::Guid;
 use crate::protocol::request::X_MS_VERSION;
 
 /// The versions of the protocol that are taken: from the first with JSON to the newest known. Any date between counts
 /// as one.
-const VERSIONS: std::ops::RangeInclusive<&str> = "2013-08-15"..="2026-06-06";
+pub(crate) const VERSIONS: std::ops::RangeInclusive<&str> = "2013-08-15"..="2026-06-06";
 /// From this version on a caller's own id is given back unasked.
 const ECHOES_CLIENT_REQUEST_ID: &str = "2019-02-02";
 /// The longest id that is given back.
@@ -37,7 +38,7 @@ const MAX_CLIENT_REQUEST_ID: usize = 1_024;
 /// Answers a request. Never fails: what is wrong is said in the answer.
 pub(crate) fn answer(emulator: &Emulator, request: http::Request<Bytes>) -> Response<Bytes> {
     let (head, body) = request.into_parts();
-    let trace = Trace::of(&head.headers);
+    let trace = Trace::of(&head.headers, head.uri.query());
     let request = Request {
         method: head.method.as_str(),
         path: head.uri.path(),
@@ -47,14 +48,14 @@ pub(crate) fn answer(emulator: &Emulator, request: http::Request<Bytes>) -> Resp
     };
     let outcome = Site::of(&head.uri).and_then(|site| {
         check_version(&trace.version)?;
-        auth::check(&site, emulator.key(&site.account), &head)?;
+        let grant = auth::check(&site, emulator.key(&site.account), &head)?;
         if body.len() > MAX_BODY_BYTES {
             return Err(Refusal::BODY_TOO_LARGE);
         }
         if site.is_secondary && request.method != "GET" {
             return Err(Refusal::WRITE_TO_SECONDARY);
         }
-        run(emulator, &site, &request, &trace)
+        run(emulator, &site, &grant, &request, &trace)
     });
     let answer = outcome.unwrap_or_else(|refusal| Answer::refusal(&refusal, request.error_form(), &trace));
     answer.into_response(&trace)
@@ -63,19 +64,19 @@ pub(crate) fn answer(emulator: &Emulator, request: http::Request<Bytes>) -> Resp
 /// The answer to a request whose body is not even read.
 #[cfg(feature = "emulator-http")]
 pub(crate) fn refuse(headers: &HeaderMap, refusal: &Refusal) -> Response<Bytes> {
-    let trace = Trace::of(headers);
+    let trace = Trace::of(headers, None);
     Answer::refusal(refusal, (Level::Minimal, None), &trace).into_response(&trace)
 }
 
-fn run(emulator: &Emulator, site: &Site, request: &Request<'_>, trace: &Trace) -> Result<Answer> {
+fn run(emulator: &Emulator, site: &Site, grant: &Grant, request: &Request<'_>, trace: &Trace) -> Result<Answer> {
     let page_size = emulator.page_size();
     if site.resource(request.path)? == Resource::Batch {
         if request.method != "POST" {
             return Err(Refusal::METHOD_NOT_ALLOWED);
         }
-        return batch::run(&mut emulator.store(), site, request, page_size, trace);
+        return batch::run(&mut emulator.store(), (site, grant), request, page_size, trace);
     }
-    let call = Call::parse(site, request)?;
+    let call = Call::parse(site, grant, request)?;
     execute(&mut emulator.store(), &call, page_size)
 }
 
@@ -109,10 +110,22 @@ fn check_version(version: &str) -> Result<()> {
     }
 }
 
+/// The version that the query of a request with a shared access signature asks for: `api-version`, else `sv`.
+///
+/// Source: REST "Versioning for Azure Storage".
+fn version_of_signature(query: Option<&str>) -> Option<String> {
+    let sas = sas::of(query)?;
+    let asked = ["api-version", "sv"].map(|name| sas.get(name));
+    asked.into_iter().find(|text| !text.is_empty()).map(str::to_owned)
+}
+
 impl Trace {
-    fn of(headers: &HeaderMap) -> Self {
+    fn of(headers: &HeaderMap, query: Option<&str>) -> Self {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let version = text("x-ms-version").unwrap_or(X_MS_VERSION).to_owned();
+        let version = text("x-ms-version")
+            .map(str::to_owned)
+            .or_else(|| version_of_signature(query))
+            .unwrap_or_else(|| X_MS_VERSION.to_owned());
         let is_wanted = version.as_str() >= ECHOES_CLIENT_REQUEST_ID
             || text("x-ms-return-client-request-id").is_some_and(|value| value.eq_ignore_ascii_case("true"));
         let is_echoed = |value: &&HeaderValue| {

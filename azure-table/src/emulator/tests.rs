@@ -5,6 +5,7 @@
 
 mod any_request;
 mod batches;
+mod sas;
 mod signatures;
 
 use bytes::Bytes;

@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use crate::model::error::Result;
 
+pub(crate) mod sas;
 pub(crate) mod shared_key;
 
 /// Puts the proof of identity onto a request.

@@ -167,9 +167,7 @@ impl ChangeSet {
                 operation,
             }))
         };
-        let operation = operation
-            .check()
-            .map_err(|refused| invalid(refused.0, refused.1))?;
+        let operation = operation.check().map_err(|refused| invalid(refused.0, refused.1))?;
         if index == MAX_BATCH_OPERATIONS {
             let why = format!("the batch is full: the limit is {MAX_BATCH_OPERATIONS} operations");
             return Err(Rejected::new(BatchRule::Operations, &self.table, index, why, operation));

@@ -3,8 +3,10 @@
 //! Errors name the setting at fault and never its value: the string holds the account key.
 //! Source: "Configure Azure Storage connection strings".
 
-use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::error::{Error, Result};
+use crate::protocol::account_key::AccountKey;
 use crate::protocol::endpoint::{DEVELOPMENT_ACCOUNT, Endpoint};
+use crate::protocol::sas_token::SasToken;
 use crate::protocol::signature::SigningKey;
 
 const DEFAULT_SUFFIX: &str = "core.windows.net";
@@ -13,7 +15,14 @@ const DEFAULT_SUFFIX: &str = "core.windows.net";
 #[derive(Debug)]
 pub(crate) struct ConnectionString {
     pub(crate) endpoint: Endpoint,
-    pub(crate) key: SigningKey,
+    pub(crate) identity: Identity,
+}
+
+/// By what it identifies its user.
+#[derive(Debug)]
+pub(crate) enum Identity {
+    Key(AccountKey),
+    Sas(SasToken),
 }
 
 /// The settings by lower-case name, each at most once.
@@ -68,17 +77,18 @@ impl ConnectionString {
             (None, Some(account)) => default_endpoint(&settings, account)?,
             (None, None) => return Err(fault("it has neither AccountName nor TableEndpoint")),
         };
-        let key = match (settings.get("AccountKey"), settings.get("SharedAccessSignature")) {
-            (Some(key), _) => SigningKey::from_base64(key).map_err(|e| fault(format!("AccountKey: {e}")))?,
-            (None, Some(_)) => {
-                return Err(Error::new(
-                    ErrorKind::Unsupported,
-                    "connection string: SharedAccessSignature is not supported by this version; use AccountKey",
-                ));
+        let identity = match (settings.get("AccountKey"), settings.get("SharedAccessSignature")) {
+            (Some(key), _) => {
+                let key = SigningKey::from_base64(key).map_err(|e| fault(format!("AccountKey: {e}")))?;
+                Identity::Key(AccountKey::of(endpoint.account(), key))
             }
-            (None, None) => return Err(fault("it has no AccountKey")),
+            (None, Some(token)) => {
+                let token = SasToken::new(token).map_err(|e| fault(format!("SharedAccessSignature: {e}")))?;
+                Identity::Sas(token)
+            }
+            (None, None) => return Err(fault("it has neither AccountKey nor SharedAccessSignature")),
         };
-        Ok(Self { endpoint, key })
+        Ok(Self { endpoint, identity })
     }
 
     /// The emulator's account; `proxy` is the address of the machine it runs on, if another.
@@ -94,9 +104,10 @@ impl ConnectionString {
                     .map_err(|e| fault(format!("DevelopmentStorageProxyUri: {e}")))?
             }
         };
+        let key = AccountKey::of(DEVELOPMENT_ACCOUNT, SigningKey::development());
         Ok(Self {
             endpoint,
-            key: SigningKey::development(),
+            identity: Identity::Key(key),
         })
     }
 }
@@ -169,7 +180,7 @@ mod tests {
             ("garbage", "part 1"),
             ("AccountName=a;AccountKey=SECRET*", "AccountKey: "),
             ("AccountName=a;AccountKey=", "empty"),
-            ("AccountName=a", "no AccountKey"),
+            ("AccountName=a", "neither AccountKey nor SharedAccessSignature"),
             ("AccountKey=SECRET", "neither AccountName nor TableEndpoint"),
             (
                 "AccountName=a;AccountName=b;AccountKey=SECRET",
@@ -192,7 +203,10 @@ mod tests {
                 "TableEndpoint",
             ),
             ("UseDevelopmentStorage=false", "UseDevelopmentStorage must be true"),
-            ("AccountName=a;SharedAccessSignature=SECRET", "SharedAccessSignature"),
+            (
+                "AccountName=a;SharedAccessSignature=sv=1&SECRET",
+                "SharedAccessSignature: shared access signature: it has no",
+            ),
             ("AccountName=a;TableEndpoint=nothing;AccountKey=SECRET", "TableEndpoint"),
         ] {
             let error = ConnectionString::parse(text).unwrap_err();

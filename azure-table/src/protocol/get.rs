@@ -39,7 +39,11 @@ pub(crate) fn call(
 }
 
 /// The entity, or `None` if there is none. A table that does not exist is an error.
-pub(crate) fn answer<P>(response: Response<Bytes>, read: impl FnOnce(&Row<'_>) -> Result<P>) -> Result<Option<P>> {
+pub(crate) fn answer<P>(
+    response: Response<Bytes>,
+    metadata: MetadataLevel,
+    read: impl FnOnce(&Row<'_>) -> Result<P>,
+) -> Result<Option<P>> {
     if response.status() == StatusCode::NOT_FOUND {
         let error = answer::error(&response);
         return match error.code() {
@@ -49,7 +53,12 @@ pub(crate) fn answer<P>(response: Response<Bytes>, read: impl FnOnce(&Row<'_>) -
     }
     let response = answer::expect(response, &[StatusCode::OK])?;
     let etag = answer::etag(&response);
-    let entity = read::entity(answer::json(&response)?, etag.as_ref().map(|e| e.as_str()), read);
+    let entity = read::entity(
+        answer::json(&response)?,
+        metadata,
+        etag.as_ref().map(|e| e.as_str()),
+        read,
+    );
     entity
         .map(Some)
         .map_err(|e| e.with_request_id(answer::request_id(&response)))

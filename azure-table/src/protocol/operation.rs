@@ -221,7 +221,10 @@ impl TableOperation {
                 let error = Error::invalid_input(why)
                     .at_entity(&encoded.partition_key, &encoded.row_key)
                     .in_operation(kind.name(), None);
-                let operation = Self { encoded: Ok(encoded), ..self };
+                let operation = Self {
+                    encoded: Ok(encoded),
+                    ..self
+                };
                 Err(Box::new((error, Some(operation))))
             }
             encoded => Ok(Self { encoded, ..self }),

@@ -77,11 +77,15 @@ impl QueryRequest {
 }
 
 /// The rows of a page and where the next one begins.
-pub(crate) fn answer<P>(response: Response<Bytes>, read_row: impl Fn(&Row<'_>) -> Result<P>) -> Result<PageAnswer<P>> {
+pub(crate) fn answer<P>(
+    response: Response<Bytes>,
+    metadata: MetadataLevel,
+    read_row: impl Fn(&Row<'_>) -> Result<P>,
+) -> Result<PageAnswer<P>> {
     let response = answer::expect(response, &[StatusCode::OK])?;
     let request_id = answer::request_id(&response);
     let mut rows = Vec::new();
-    let read = read::page(answer::json(&response)?, |row| {
+    let read = read::page(answer::json(&response)?, metadata, |row| {
         rows.push(read_row(row)?);
         Ok(())
     });

@@ -10,9 +10,14 @@ use serde_json::Value;
 use crate::codec::json::write::Object;
 use crate::codec::multipart;
 use crate::codec::{json, url};
+use crate::model::datetime::DateTime;
 use crate::model::dynamic::DynamicEntity;
-use crate::model::entity::ReadEntity;
+use crate::model::entity::{MetadataLevel, ReadEntity};
+use crate::model::name::TableName;
+use crate::protocol::account_key::AccountKey;
 use crate::protocol::connection_string::ConnectionString;
+use crate::protocol::sas_permissions::{AccountPermissions, AccountResources, TablePermissions};
+use crate::protocol::sas_token::{AccountSas, TableSas};
 use crate::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
 
 fn vectors(file: &str) -> Option<Value> {
@@ -81,6 +86,106 @@ fn shared_key_lite_signatures_are_those_of_the_sdks() {
     }
 }
 
+/// `vectors/sas.json`: what the SDKs sign, by the builders of this crate. Where they disagree (the order of letters and of
+/// resource types) ours is the service's, which one of them has.
+#[test]
+fn shared_access_signatures_are_those_of_the_sdks() {
+    let Some(vectors) = vectors("sas.json") else { return };
+    let mut checked = 0;
+    for case in cases(&vectors).filter(|case| case["input"].is_object()) {
+        let input = &case["input"];
+        let account = &vectors["keys"][text(case, "key")];
+        let key = AccountKey::new(text(account, "account"), text(account, "key")).unwrap();
+        // The vector of a name that is too short for a table is a unit test of `sas.rs`.
+        if text(input, "table") == "T1" {
+            continue;
+        }
+        let time = |name| input[name].as_str().map(|time: &str| time.parse::<DateTime>().unwrap());
+        let token = match text(input, "kind") {
+            "table" => {
+                let mut sas = TableSas::new(&TableName::new(text(input, "table")).unwrap());
+                if let Some(letters) = input["permission"].as_str() {
+                    let permission = |letter| match letter {
+                        'r' => TablePermissions::READ,
+                        'a' => TablePermissions::ADD,
+                        'u' => TablePermissions::UPDATE,
+                        _ => TablePermissions::DELETE,
+                    };
+                    sas = sas.permissions(letters.chars().map(permission).reduce(|a, b| a | b).unwrap());
+                }
+                sas = time("start").into_iter().fold(sas, TableSas::start);
+                sas = time("expiry").into_iter().fold(sas, TableSas::expiry);
+                sas = input["ip"].as_str().into_iter().fold(sas, TableSas::ip);
+                sas = input["policy"].as_str().into_iter().fold(sas, TableSas::policy);
+                if text(input, "protocol") == "https" {
+                    sas = sas.https_only();
+                }
+                if input["spk"].is_string() {
+                    sas = sas.from(text(input, "spk"), text(input, "srk"));
+                }
+                if input["epk"].is_string() {
+                    sas = sas.to(text(input, "epk"), text(input, "erk"));
+                }
+                sas.sign(&key).unwrap()
+            }
+            _ => {
+                let permission = |letter| match letter {
+                    'r' => AccountPermissions::READ,
+                    'w' => AccountPermissions::WRITE,
+                    'd' => AccountPermissions::DELETE,
+                    'l' => AccountPermissions::LIST,
+                    'a' => AccountPermissions::ADD,
+                    'c' => AccountPermissions::CREATE,
+                    _ => AccountPermissions::UPDATE,
+                };
+                let resource = |letter| match letter {
+                    's' => AccountResources::SERVICE,
+                    'c' => AccountResources::TABLES,
+                    _ => AccountResources::ENTITIES,
+                };
+                let permissions = text(input, "permission")
+                    .chars()
+                    .map(permission)
+                    .reduce(|a, b| a | b)
+                    .unwrap();
+                let resources = text(input, "resource_types")
+                    .chars()
+                    .map(resource)
+                    .reduce(|a, b| a | b)
+                    .unwrap();
+                let mut sas = AccountSas::new(permissions, resources, time("expiry").unwrap());
+                sas = time("start").into_iter().fold(sas, AccountSas::start);
+                sas = input["ip"].as_str().into_iter().fold(sas, AccountSas::ip);
+                if text(input, "protocol") == "https" {
+                    sas = sas.https_only();
+                }
+                sas.sign(&key).unwrap()
+            }
+        };
+        // Both protocols are what no restriction means: it is not written here.
+        // And one SDK orders the resource types otherwise, while the other has no letter for `create`.
+        if text(input, "protocol") == "https,http" || text(case, "id") == "account: all, sco" {
+            continue;
+        }
+        let signature = token
+            .expose()
+            .rsplit_once("&sig=")
+            .map(|(_, signature)| url::decode(signature).unwrap())
+            .unwrap();
+        let signed_alike = ["python", "js"].into_iter().any(|sdk| {
+            let theirs = text(&case[sdk], "token");
+            theirs.split('&').any(|pair| {
+                pair.strip_prefix("sig=")
+                    .and_then(url::decode)
+                    .is_some_and(|theirs| theirs == signature)
+            })
+        });
+        assert!(signed_alike, "{}: {}", case["id"], token.expose());
+        checked += 1;
+    }
+    assert!(checked >= 18, "{checked}");
+}
+
 /// `vectors/keys.json`.
 #[test]
 fn keys_have_the_canonical_address() {
@@ -111,7 +216,8 @@ fn values_of_the_sdks_are_read_and_written_back() {
             if !accepted || body.contains("<base64") {
                 continue;
             }
-            let Ok(entity) = json::read::entity(body.as_bytes(), None, DynamicEntity::read) else {
+            let Ok(entity) = json::read::entity(body.as_bytes(), MetadataLevel::Minimal, None, DynamicEntity::read)
+            else {
                 panic!("{} of {sdk}: {body}", case["id"]);
             };
             let Some(value) = entity.get("P") else { continue };
@@ -124,7 +230,7 @@ fn values_of_the_sdks_are_read_and_written_back() {
             object.text("RowKey", &entity.row_key);
             object.property("P", value);
             let body = object.finish();
-            let again = json::read::entity(&body, None, DynamicEntity::read).unwrap();
+            let again = json::read::entity(&body, MetadataLevel::Minimal, None, DynamicEntity::read).unwrap();
             assert_eq!(
                 format!("{:?}", again.get("P")),
                 format!("{:?}", Some(value)),
@@ -161,7 +267,7 @@ fn batch_answers_of_azurite_are_read() {
     }
 }
 
-/// `vectors/connection_strings.json`: all that hold an account key, and all that are wrong.
+/// `vectors/connection_strings.json`.
 #[test]
 fn connection_strings_are_read_as_expected() {
     let Some(vectors) = vectors("connection_strings.json") else {
@@ -180,8 +286,7 @@ fn connection_strings_are_read_as_expected() {
                 );
             }
             Err(e) => {
-                let is_sas = text(expected, "credential") == "sas";
-                assert!(is_sas || expected.get("error").is_some(), "{connection_string}: {e}");
+                assert!(expected.get("error").is_some(), "{connection_string}: {e}");
                 assert!(
                     !e.to_string().contains("AAECAw") && !e.to_string().contains("AAAA%3D"),
                     "{e}"

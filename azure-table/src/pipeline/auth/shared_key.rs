@@ -2,7 +2,6 @@
 //!
 //! Source: REST "Authorize with Shared Key".
 
-use std::fmt;
 use std::time::SystemTime;
 
 use bytes::Bytes;
@@ -11,31 +10,19 @@ use http::{HeaderMap, Request};
 
 use crate::model::error::Result;
 use crate::pipeline::auth::Credential;
+use crate::protocol::account_key::AccountKey;
 use crate::protocol::request::header_value;
-use crate::protocol::signature::{SigningKey, canonicalized_resource, shared_key};
+use crate::protocol::signature::{canonicalized_resource, shared_key};
 
 const X_MS_DATE: HeaderName = HeaderName::from_static("x-ms-date");
 
 /// Signs with SharedKey in its form for tables.
-pub(crate) struct SharedKey {
-    account: String,
-    key: SigningKey,
-}
+#[derive(Debug)]
+pub(crate) struct SharedKey(AccountKey);
 
 impl SharedKey {
-    pub(crate) fn new(account: &str, key: SigningKey) -> Self {
-        Self {
-            account: account.to_owned(),
-            key,
-        }
-    }
-}
-
-impl fmt::Debug for SharedKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SharedKey")
-            .field("account", &self.account)
-            .finish_non_exhaustive()
+    pub(crate) fn new(key: AccountKey) -> Self {
+        Self(key)
     }
 }
 
@@ -43,7 +30,7 @@ impl Credential for SharedKey {
     fn authorize(&self, request: &mut Request<Bytes>, now: SystemTime) -> Result<()> {
         let date = httpdate::fmt_http_date(now);
         let uri = request.uri();
-        let resource = canonicalized_resource(&self.account, uri.path(), uri.query());
+        let resource = canonicalized_resource(self.0.account(), uri.path(), uri.query());
         let to_sign = shared_key(
             request.method().as_str(),
             "",
@@ -51,7 +38,7 @@ impl Credential for SharedKey {
             &date,
             &resource,
         );
-        let authorization = format!("SharedKey {}:{}", self.account, self.key.sign(&to_sign));
+        let authorization = format!("SharedKey {}:{}", self.0.account(), self.0.sign(&to_sign));
         let mut authorization = header_value("Authorization", &authorization)?;
         authorization.set_sensitive(true);
         let headers = request.headers_mut();

@@ -1,0 +1,234 @@
+//! Shared access signatures in the query of a request: whether one is good, and what it grants.
+//!
+//! Owns both kinds, for a table (`tn`) and for an account (`ss`), their times, addresses and protocols. The strings to
+//! sign are `protocol/sas.rs`; which operation needs which right is `grant.rs`.
+//! Offered are the versions from 2015-04-05 on, whose string to sign is that of today. Not offered: stored policies
+//! (`si`), since there are none here, and signatures made with a key of Entra ID; both fail like a wrong signature.
+//! Where a request comes from, the server says by an extension, a `SocketAddr`. In process there is none: a restriction
+//! of addresses then lets it in.
+//! Not confirmed: the order of the checks; that a row key without its partition key, a parameter given twice or an
+//! `st` that cannot be read fail like a wrong signature; that the letters of an account's signature may have any order,
+//! as the portal (`rwdlacupiyx`) and the SDKs (`rwdxylacuptfi`) write them differently; addresses in IPv6.
+//!
+//! Source: REST "Create a service SAS", "Create an account SAS"; "SAS error codes".
+
+use std::net::{IpAddr, SocketAddr};
+
+use http::request::Parts;
+
+use crate::emulator::address::Site;
+use crate::emulator::grant::{Grant, Rights, Rows};
+use crate::emulator::refusal::{Refusal, Result};
+use crate::emulator::service::VERSIONS;
+use crate::model::datetime::DateTime;
+use crate::protocol::sas::{SasParameters, account_string_to_sign, table_string_to_sign};
+use crate::protocol::signature::SigningKey;
+
+/// The first version with the strings to sign of today.
+const FIRST_VERSION: &str = "2015-04-05";
+/// The letters of a table's permissions, in the order that is demanded.
+const TABLE_LETTERS: &str = "raud";
+/// The letters of an account's permissions for all services.
+const ACCOUNT_LETTERS: &str = "rwdxylacupitf";
+
+/// The signature in a query, if there is one.
+pub(crate) fn of(query: Option<&str>) -> Option<SasParameters> {
+    let parameters = SasParameters::parse(query?);
+    (!parameters.get("sig").is_empty()).then_some(parameters)
+}
+
+/// What a signature grants to a request that comes now.
+pub(crate) fn check(
+    sas: &SasParameters,
+    site: &Site,
+    key: Option<&SigningKey>,
+    head: &Parts,
+    now: DateTime,
+) -> Result<Grant> {
+    let (grant, string_to_sign) = read(sas, &site.account).ok_or(Refusal::AUTHENTICATION_FAILED)?;
+    let is_signed = key.is_some_and(|key| key.sign(&string_to_sign) == sas.get("sig"));
+    if !is_signed || !is_valid_at(sas, now).unwrap_or(false) {
+        return Err(Refusal::AUTHENTICATION_FAILED);
+    }
+    match sas.get("spr") {
+        "" | "https,http" => {}
+        "https" if head.uri.scheme_str() == Some("https") => {}
+        "https" => return Err(Refusal::PROTOCOL_MISMATCH),
+        _ => return Err(Refusal::AUTHENTICATION_FAILED),
+    }
+    if !sas.get("sip").is_empty() {
+        let (first, last) = addresses(sas.get("sip")).ok_or(Refusal::AUTHENTICATION_FAILED)?;
+        if let Some(peer) = head.extensions.get::<SocketAddr>() {
+            let peer = peer.ip().to_canonical();
+            if peer.is_ipv4() != first.is_ipv4() || !(first..=last).contains(&peer) {
+                return Err(Refusal::source_ip_mismatch(peer));
+            }
+        }
+    }
+    if matches!(grant.rights, Rights::Account { .. }) && !sas.get("ss").contains('t') {
+        return Err(Refusal::SERVICE_MISMATCH);
+    }
+    Ok(grant)
+}
+
+/// The grant, and what must be signed; `None` where the parameters are none of a signature.
+fn read(sas: &SasParameters, account: &str) -> Option<(Grant, String)> {
+    let value = |name| sas.get(name);
+    let is_known_version = value("sv") >= FIRST_VERSION && VERSIONS.contains(&value("sv"));
+    let has_policy = !value("si").is_empty();
+    if !is_known_version || has_policy || is_repeated(sas) {
+        return None;
+    }
+    let text = |name| sas.get(name).to_owned();
+    match (value("tn"), value("ss")) {
+        (table, "") if !table.is_empty() => {
+            let starts_within = !value("spk").is_empty() || value("srk").is_empty();
+            let ends_within = !value("epk").is_empty() || value("erk").is_empty();
+            if !starts_within || !ends_within || !is_in_order(value("sp")) {
+                return None;
+            }
+            let grant = Grant {
+                rights: Rights::Table {
+                    table: text("tn"),
+                    letters: text("sp"),
+                },
+                rows: Rows {
+                    start_partition: text("spk"),
+                    start_row: text("srk"),
+                    end_partition: text("epk"),
+                    end_row: text("erk"),
+                },
+            };
+            Some((grant, table_string_to_sign(sas, account, table)))
+        }
+        ("", services) => {
+            let is_well_formed = is_set_of(services, "bqtf")
+                && is_set_of(value("srt"), "sco")
+                && is_set_of(value("sp"), ACCOUNT_LETTERS);
+            let grant = Grant {
+                rights: Rights::Account {
+                    types: text("srt"),
+                    letters: text("sp"),
+                },
+                rows: Rows::default(),
+            };
+            is_well_formed.then(|| (grant, account_string_to_sign(sas, account)))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a parameter of a signature is there twice. It would not be clear which is meant.
+fn is_repeated(sas: &SasParameters) -> bool {
+    const NAMES: &[&str] = &[
+        "sv", "tn", "sp", "st", "se", "sip", "spr", "si", "spk", "srk", "epk", "erk", "ss", "srt", "ses", "sig",
+    ];
+    NAMES
+        .iter()
+        .any(|name| sas.pairs().iter().filter(|(known, _)| known == name).count() > 1)
+}
+
+/// Whether the letters of a table's permissions are there once each and in order.
+fn is_in_order(letters: &str) -> bool {
+    let mut left = TABLE_LETTERS.chars();
+    !letters.is_empty() && letters.chars().all(|letter| left.any(|known| known == letter))
+}
+
+/// Whether there are letters, all of them known and once each.
+fn is_set_of(letters: &str, known: &str) -> bool {
+    let mut left: Vec<char> = known.chars().collect();
+    !letters.is_empty()
+        && letters.chars().all(|letter| {
+            left.iter()
+                .position(|known| *known == letter)
+                .map(|at| left.swap_remove(at))
+                .is_some()
+        })
+}
+
+/// `None` where a time is missing or unreadable.
+fn is_valid_at(sas: &SasParameters, now: DateTime) -> Option<bool> {
+    let has_begun = match sas.get("st") {
+        "" => true,
+        start => time(start)? <= now,
+    };
+    Some(now < time(sas.get("se"))? && has_begun)
+}
+
+/// A time in one of three forms: a date, or with minutes, or with seconds.
+///
+/// Source: REST "Formatting DateTime values".
+fn time(text: &str) -> Option<DateTime> {
+    let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    let missing = match shape.as_str() {
+        "0000-00-00" => "T00:00:00Z",
+        "0000-00-00T00:00Z" => ":00Z",
+        "0000-00-00T00:00:00Z" => "Z",
+        _ => return None,
+    };
+    format!("{}{missing}", text.trim_end_matches('Z')).parse().ok()
+}
+
+/// One address, or two with a hyphen.
+fn addresses(text: &str) -> Option<(IpAddr, IpAddr)> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let (first, last): (IpAddr, IpAddr) = (first.parse().ok()?, last.parse().ok()?);
+    (first.is_ipv4() == last.is_ipv4() && first <= last).then_some((first, last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_three_forms() {
+        for (text, full) in [
+            ("2040-01-02", "2040-01-02T00:00:00Z"),
+            ("2040-01-02T03:04Z", "2040-01-02T03:04:00Z"),
+            ("2040-01-02T03:04:05Z", "2040-01-02T03:04:05Z"),
+        ] {
+            assert_eq!(time(text), Some(full.parse().unwrap()));
+        }
+        for wrong in [
+            "",
+            "2040",
+            "2040-13-01",
+            "2040-01-02Z",
+            "2040-01-02T03:04",
+            "2040-01-02T03:04:05",
+            "2040-01-02T25:00Z",
+            "2040-01-02 03:04Z",
+            "2040-01-02T03:04:05.0Z",
+            "2040-01-02T03:04:05+01:00",
+            "éééé-01-02",
+        ] {
+            assert_eq!(time(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn letters_are_known_and_single() {
+        for good in ["r", "raud", "au", "rd"] {
+            assert!(is_in_order(good), "{good}");
+        }
+        for bad in ["", "ar", "rr", "raudr", "rx", "R", "ra ud"] {
+            assert!(!is_in_order(bad), "{bad}");
+        }
+        for good in ["rwdlacupiyx", "rwdxylacupitf", "l"] {
+            assert!(is_set_of(good, ACCOUNT_LETTERS), "{good}");
+        }
+        for bad in ["", "rwr", "z"] {
+            assert!(!is_set_of(bad, ACCOUNT_LETTERS), "{bad}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_one_or_a_range() {
+        let of = |text: &str| addresses(text).map(|(first, last)| format!("{first} {last}"));
+        assert_eq!(of("10.0.0.1").unwrap(), "10.0.0.1 10.0.0.1");
+        assert_eq!(of("10.0.0.1-10.0.1.0").unwrap(), "10.0.0.1 10.0.1.0");
+        for bad in ["10.0.0", "10.0.0.2-10.0.0.1", "10.0.0.1-", "10.0.0.1-::1", "localhost"] {
+            assert_eq!(of(bad), None, "{bad}");
+        }
+    }
+}

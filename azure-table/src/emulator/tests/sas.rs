@@ -1,0 +1,258 @@
+//! Shared access signatures: which are good, and how the others are refused.
+
+mod rights;
+mod rows;
+
+use super::*;
+use crate::protocol::sas::{SasParameters, account_string_to_sign, table_string_to_sign};
+
+const UNAUTHENTICATED: &str = "Server failed to authenticate the request. Make sure the value of Authorization header \
+                               is formed correctly including the signature.";
+const ANY: &[(&str, &str)] = &[("if-match", "*")];
+const PERMISSION: &str = "This request is not authorized to perform this operation using this permission.";
+const NOTHING: &str = "This request is not authorized to perform this operation.";
+const TABLE: &[(&str, &str)] = &[
+    ("sv", "2019-02-02"),
+    ("tn", "blogs"),
+    ("sp", "raud"),
+    ("se", "2999-01-01"),
+];
+const ACCOUNT: &[(&str, &str)] = &[
+    ("sv", "2020-12-06"),
+    ("ss", "t"),
+    ("srt", "sco"),
+    ("sp", "rwdlacu"),
+    ("se", "2999-01-01"),
+];
+
+/// The query of a signature: `base` with other values for some parameters, empty ones left out.
+fn token(base: &[(&str, &str)], changes: &[(&str, &str)]) -> String {
+    let mut parameters = SasParameters::default();
+    for (name, value) in base {
+        let changed = changes.iter().find(|(known, _)| known == name);
+        parameters.add(name, changed.map_or(*value, |(_, value)| value));
+    }
+    for (name, value) in changes {
+        if !base.iter().any(|(known, _)| known == name) {
+            parameters.add(name, *value);
+        }
+    }
+    let string = match parameters.get("tn") {
+        "" => account_string_to_sign(&parameters, DEVELOPMENT_ACCOUNT),
+        table => table_string_to_sign(&parameters, DEVELOPMENT_ACCOUNT, table),
+    };
+    parameters.add("sig", SigningKey::development().sign(&string));
+    let pairs: Vec<String> = parameters
+        .pairs()
+        .iter()
+        .map(|(name, value)| format!("{name}={}", crate::codec::url::encode(value)))
+        .collect();
+    pairs.join("&")
+}
+
+/// A request with a signature and nothing else to say who sends it.
+fn with_token(method: &str, path: &str, headers: &[(&str, &str)], body: &str, token: &str) -> Request<Bytes> {
+    let separator = if path.contains('?') { '&' } else { '?' };
+    let mut request = unsigned(method, &format!("{path}{separator}{token}"), headers, body);
+    request.headers_mut().remove("x-ms-date");
+    request
+}
+
+async fn try_with(emulator: &Emulator, method: &str, path: &str, body: &str, token: &str) -> Response<Bytes> {
+    let request = with_token(method, path, &[], body, token);
+    emulator.send(request).await.unwrap()
+}
+
+async fn with_rows() -> Emulator {
+    let emulator = with_table().await;
+    for (partition, row) in [("a", "1"), ("b", "1"), ("b", "2"), ("b", "3"), ("c", "1")] {
+        let entity = format!(r#"{{"PartitionKey":"{partition}","RowKey":"{row}"}}"#);
+        assert_eq!(send(&emulator, "POST", "Blogs", &[], &entity).await.status(), 201);
+    }
+    emulator
+}
+
+fn keys(response: &Response<Bytes>) -> Vec<String> {
+    let json: serde_json::Value = serde_json::from_slice(response.body()).unwrap();
+    let rows = json["value"].as_array().unwrap().iter();
+    rows.map(|row| format!("{}{}", row["PartitionKey"], row["RowKey"]).replace('"', ""))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_signature_that_is_not_good_fails_like_a_wrong_key() {
+    let emulator = with_table().await;
+    for (base, path) in [
+        (TABLE, "Blogs"),
+        (ACCOUNT, "Blogs"),
+        (ACCOUNT, "Tables"),
+        (TABLE, "$batch"),
+    ] {
+        let mut tokens: Vec<String> = [
+            ("se", "2020-01-01"),
+            ("se", "2020-01-01T00:00Z"),
+            ("se", "2020-01-01T00:00:00Z"),
+            ("se", ""),
+            ("se", "tomorrow"),
+            ("se", "2999-01-01T00:00:00"),
+            ("st", "2998-01-01"),
+            ("st", "x"),
+            ("sp", ""),
+            ("sp", "rr"),
+            ("sp", "rz"),
+            ("sv", ""),
+            ("sv", "2014-02-14"),
+            ("sv", "2999-01-01"),
+            ("si", "policy"),
+            ("spr", "http"),
+            ("sip", "here"),
+        ]
+        .iter()
+        .map(|change| token(base, &[*change]))
+        .collect();
+        let good = token(base, &[]);
+        tokens.push(good.replace("se=2999", "se=2998"));
+        tokens.push(good.replace("sig=", "sig=x"));
+        tokens.push(format!("{good}&sp=r"));
+        tokens.push(good.split("&sig=").next().unwrap().to_owned());
+        tokens.push(good.replace("sv=", "x="));
+        for token in tokens {
+            let answer = try_with(
+                &emulator,
+                if path == "$batch" { "POST" } else { "GET" },
+                path,
+                "",
+                &token,
+            )
+            .await;
+            assert_eq!(
+                error(&answer),
+                refused(403, "AuthenticationFailed", UNAUTHENTICATED),
+                "{token}"
+            );
+            assert_eq!(header(&answer, "x-ms-error-code"), "AuthenticationFailed");
+            assert_eq!(answer.headers().len(), 3);
+        }
+    }
+    for (base, change) in [
+        (TABLE, ("sp", "ar")),
+        (TABLE, ("sp", "raudl")),
+        (TABLE, ("srk", "1")),
+        (TABLE, ("erk", "1")),
+        (TABLE, ("tn", "")),
+        (TABLE, ("ss", "t")),
+        (ACCOUNT, ("srt", "")),
+        (ACCOUNT, ("srt", "x")),
+        (ACCOUNT, ("ss", "")),
+    ] {
+        let answer = try_with(&emulator, "GET", "Blogs", "", &token(base, &[change])).await;
+        assert_eq!(error(&answer).1, "AuthenticationFailed", "{change:?}");
+    }
+    let mut elsewhere = with_token("GET", "", &[], "", &token(ACCOUNT, &[]));
+    let uri = elsewhere.uri().to_string().replace(DEVELOPMENT_ACCOUNT, "other");
+    *elsewhere.uri_mut() = uri.parse().unwrap();
+    for emulator in [&emulator, &emulator.clone().with_account("other", "AAEC").unwrap()] {
+        let answer = emulator.send(elsewhere.clone()).await.unwrap();
+        assert_eq!(error(&answer).1, "AuthenticationFailed");
+    }
+}
+
+#[tokio::test]
+async fn a_good_signature_is_read_whatever_its_form() {
+    let emulator = with_rows().await;
+    for (base, changes) in [
+        (TABLE, &[][..]),
+        (
+            TABLE,
+            &[("tn", "BLOGS"), ("st", "2020-01-01"), ("se", "2999-01-01T01:02Z")],
+        ),
+        (TABLE, &[("sp", "r"), ("spr", "https,http"), ("sip", "1.1.1.1")]),
+        (TABLE, &[("sv", "2015-04-05"), ("se", "2999-01-01T01:02:03Z")]),
+        (ACCOUNT, &[]),
+        (ACCOUNT, &[("sv", "2019-02-02"), ("ss", "bqtf"), ("srt", "o")]),
+        (ACCOUNT, &[("sp", "rwdlacupiyx")]),
+        (ACCOUNT, &[("sp", "rwdxylacuptfi"), ("ses", "scope")]),
+    ] {
+        let token = token(base, changes);
+        let path = "blogs()?$filter=PartitionKey%20eq%20'b'&$top=2&$select=PartitionKey,RowKey";
+        let answer = try_with(&emulator, "GET", path, "", &token).await;
+        assert_eq!(answer.status(), 200, "{token}");
+        assert_eq!(keys(&answer), ["b1", "b2"]);
+        let first = with_token("GET", &format!("Blogs?{token}&$top=1"), &[], "", "timeout=5");
+        assert_eq!(
+            keys(&emulator.send(first).await.unwrap()),
+            ["a1"],
+            "options may come last"
+        );
+    }
+    // The version of the answer is the signature's where nothing else is said.
+    for (more, version) in [("", "2020-12-06"), ("&api-version=2018-03-28", "2018-03-28")] {
+        let mut request = with_token("GET", "Blogs", &[], "", &(token(ACCOUNT, &[]) + more));
+        request.headers_mut().remove("x-ms-version");
+        assert_eq!(header(&emulator.send(request).await.unwrap(), "x-ms-version"), version);
+    }
+    let mut both = with_token("GET", "Blogs", &[], "", &token(TABLE, &[]));
+    both.headers_mut()
+        .insert("authorization", "SharedKey x:y".parse().unwrap());
+    assert_eq!(emulator.send(both).await.unwrap().status(), 403);
+}
+
+#[tokio::test]
+async fn protocol_service_and_source_are_checked() {
+    let emulator = with_table().await;
+    let answer = try_with(&emulator, "GET", "Blogs", "", &token(TABLE, &[("spr", "https")])).await;
+    let text = "This request is not authorized to perform this operation using this protocol.";
+    assert_eq!(error(&answer), refused(403, "AuthorizationProtocolMismatch", text));
+    let mut secure = with_token("GET", "Blogs", &[], "", &token(ACCOUNT, &[("spr", "https")]));
+    *secure.uri_mut() = secure.uri().to_string().replace("http:", "https:").parse().unwrap();
+    assert_eq!(emulator.send(secure).await.unwrap().status(), 200);
+
+    let answer = try_with(&emulator, "GET", "Blogs", "", &token(ACCOUNT, &[("ss", "bqf")])).await;
+    let text = "This request is not authorized to perform this operation using this service.";
+    assert_eq!(error(&answer), refused(403, "AuthorizationServiceMismatch", text));
+
+    for (range, peer, allowed) in [
+        ("10.0.0.1", "10.0.0.1:80", true),
+        ("10.0.0.1-10.0.0.9", "10.0.0.9:80", true),
+        ("10.0.0.1-10.0.0.9", "[::ffff:10.0.0.2]:80", true),
+        ("10.0.0.1-10.0.0.9", "10.0.0.10:80", false),
+        ("10.0.0.1", "[::1]:80", false),
+    ] {
+        let mut request = with_token("GET", "Blogs", &[], "", &token(TABLE, &[("sip", range)]));
+        let peer: std::net::SocketAddr = peer.parse().unwrap();
+        request.extensions_mut().insert(peer);
+        let answer = emulator.send(request).await.unwrap();
+        if allowed {
+            assert_eq!(answer.status(), 200, "{range} {peer}");
+        } else {
+            let ip = peer.ip();
+            let text = format!("This request is not authorized to perform this operation using this source IP {ip}.");
+            assert_eq!(error(&answer), refused(403, "AuthorizationSourceIPMismatch", &text));
+        }
+    }
+}
+
+#[tokio::test]
+async fn over_http_the_source_is_that_of_the_connection() {
+    use std::io::{Read as _, Write as _};
+    let server = EmulatorServer::bind(with_table().await, "127.0.0.1:0")
+        .await
+        .unwrap()
+        .spawn();
+    for (range, status) in [("127.0.0.1", "200"), ("127.0.0.2", "403")] {
+        let (address, token) = (server.address(), token(TABLE, &[("sip", range)]));
+        let answer = tokio::task::spawn_blocking(move || {
+            let mut stream = std::net::TcpStream::connect(address).unwrap();
+            let head = format!(
+                "GET /{DEVELOPMENT_ACCOUNT}/Blogs?{token} HTTP/1.1\r\nHost: {address}\r\nAccept: application/json\r\n\
+                 Connection: close\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        });
+        let answer = answer.await.unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+    }
+}

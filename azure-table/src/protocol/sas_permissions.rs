@@ -1,0 +1,109 @@
+//! What a shared access signature allows: sets of letters, always written in the order that the service wants.
+
+use std::fmt;
+use std::ops::BitOr;
+
+macro_rules! letters {
+    ($(#[$doc:meta])* $name:ident { $($(#[$letter_doc:meta])* $constant:ident = $letter:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+        pub struct $name(u16);
+
+        impl $name {
+            const LETTERS: &'static [(Self, char)] = &[$((Self::$constant, $letter)),+];
+
+            letters!(@constants 1, $($(#[$letter_doc])* $constant,)+);
+        }
+
+        impl BitOr for $name {
+            type Output = Self;
+            fn bitor(self, other: Self) -> Self {
+                Self(self.0 | other.0)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                Self::LETTERS
+                    .iter()
+                    .filter(|(one, _)| self.0 & one.0 != 0)
+                    .try_for_each(|(_, letter)| write!(f, "{letter}"))
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self)
+            }
+        }
+    };
+    (@constants $bit:expr, $(#[$doc:meta])* $constant:ident, $($rest:tt)*) => {
+        $(#[$doc])*
+        pub const $constant: Self = Self($bit);
+        letters!(@constants $bit << 1, $($rest)*);
+    };
+    (@constants $bit:expr,) => {};
+}
+
+letters! {
+    /// What a [`TableSas`](crate::TableSas) allows. Join with `|`.
+    TablePermissions {
+        /// Read and query entities.
+        READ = 'r',
+        /// Insert entities.
+        ADD = 'a',
+        /// Replace and merge entities.
+        UPDATE = 'u',
+        /// Delete entities.
+        DELETE = 'd',
+    }
+}
+
+letters! {
+    /// What an [`AccountSas`](crate::AccountSas) allows. Join with `|`.
+    AccountPermissions {
+        /// Read entities and the service's properties.
+        READ = 'r',
+        /// Set the service's properties, create tables.
+        WRITE = 'w',
+        /// Delete tables and entities.
+        DELETE = 'd',
+        /// List tables.
+        LIST = 'l',
+        /// Insert entities.
+        ADD = 'a',
+        /// Create tables.
+        CREATE = 'c',
+        /// Replace and merge entities.
+        UPDATE = 'u',
+    }
+}
+
+letters! {
+    /// What kinds of resources an [`AccountSas`](crate::AccountSas) is for. Join with `|`.
+    AccountResources {
+        /// The service: its properties and statistics.
+        SERVICE = 's',
+        /// Tables: create, delete, list.
+        TABLES = 'c',
+        /// Entities.
+        ENTITIES = 'o',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_stand_in_the_services_order() {
+        let all = TablePermissions::DELETE | TablePermissions::UPDATE | TablePermissions::ADD | TablePermissions::READ;
+        assert_eq!(all.to_string(), "raud");
+        let some = AccountPermissions::UPDATE | AccountPermissions::READ | AccountPermissions::CREATE;
+        assert_eq!(some.to_string(), "rcu");
+        assert_eq!(
+            format!("{:?}", AccountResources::ENTITIES | AccountResources::SERVICE),
+            "AccountResources(so)"
+        );
+    }
+}
