@@ -10,6 +10,7 @@ mod conformance;
 mod entities_derive;
 mod faults;
 mod properties;
+mod recordings;
 mod samples;
 mod types;
 mod wire;

@@ -1,0 +1,263 @@
+//! Recorded live sessions: every answer of a table operation goes through the client and loses nothing.
+//!
+//! The recordings are fixtures outside of the repository (`AZURE_TABLE_FIXTURES`); without them these tests pass and say so.
+//! Not sent through the client yet: answers of operations that it does not offer (`comp=`, one table by name).
+
+use azure_table::{DynamicEntity, EdmValue, Error, TableOperation, TableServiceClient};
+use azure_table_tests::canned::{CONTOSO, Canned, Step};
+use azure_table_tests::fixtures;
+use serde_json::Value;
+
+/// What a recording's answers were, by name, so that one that is no longer read is missed.
+#[derive(Debug, Default, PartialEq)]
+struct Seen {
+    entities: usize,
+    pages: usize,
+    rows: usize,
+    lists: usize,
+    batches: usize,
+    writes: usize,
+    refusals: usize,
+}
+
+fn exchanges() -> Option<Vec<(String, Value)>> {
+    let folder = fixtures::folder("recordings")?;
+    let mut found = Vec::new();
+    for kind in ["storage", "cosmos"] {
+        for entry in std::fs::read_dir(folder.join(kind)).unwrap() {
+            let path = entry.unwrap().path();
+            let session: Vec<Value> = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            found.extend(session.into_iter().map(|exchange| (name.clone(), exchange)));
+        }
+    }
+    Some(found)
+}
+
+/// The recorded answer as a step of a script.
+fn step(response: &Value) -> Step {
+    let headers: Vec<(&str, &str)> = response["headers"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
+        .collect();
+    let status = u16::try_from(response["status"].as_u64().unwrap()).unwrap();
+    Step::answer(status, &headers, response["body"].as_str().unwrap_or_default())
+}
+
+fn client(response: &Value) -> TableServiceClient {
+    TableServiceClient::with_transport(CONTOSO, Canned::new([step(response)])).unwrap()
+}
+
+/// Everything that the JSON of an entity says is in what was read of it.
+fn assert_complete(name: &str, json: &Value, read: &DynamicEntity) {
+    for (member, value) in json.as_object().unwrap() {
+        match member.as_str() {
+            "PartitionKey" => assert_eq!(value.as_str().unwrap(), read.partition_key, "{name}"),
+            "RowKey" => assert_eq!(value.as_str().unwrap(), read.row_key, "{name}"),
+            "Timestamp" => assert!(read.timestamp.is_some(), "{name}"),
+            "odata.etag" => assert_eq!(value.as_str(), read.etag.as_ref().map(|etag| etag.as_str()), "{name}"),
+            _ if member.contains('@') || member.starts_with("odata.") || value.is_null() => {}
+            _ => {
+                assert!(read.get(member).is_some(), "{name}: {member} was lost");
+                let property = read.get(member).unwrap();
+                let annotated = json.get(format!("{member}@odata.type")).and_then(Value::as_str);
+                let expected = annotated.unwrap_or(match value {
+                    Value::Bool(_) => "Edm.Boolean",
+                    Value::Number(number) if number.is_i64() => "Edm.Int32",
+                    Value::Number(_) => "Edm.Double",
+                    _ => "Edm.String",
+                });
+                assert_eq!(property.edm_type().name(), expected, "{name}: {member}");
+                if let (EdmValue::String(text), Some(recorded)) = (property, value.as_str()) {
+                    assert_eq!(text, recorded, "{name}: {member}");
+                }
+            }
+        }
+    }
+}
+
+/// The code that a recorded error body has.
+fn recorded_code(body: &str) -> Option<String> {
+    let json: Value = serde_json::from_str(body.trim_start_matches('\u{feff}')).ok()?;
+    Some(json["odata.error"]["code"].as_str()?.to_owned())
+}
+
+fn assert_refused(name: &str, response: &Value, error: &Error) {
+    let body = response["body"].as_str().unwrap_or_default();
+    assert_eq!(
+        error.status().map(u64::from),
+        response["status"].as_u64(),
+        "{name}: {error}"
+    );
+    if let Some(code) = recorded_code(body) {
+        assert_eq!(error.code(), Some(code.as_str()), "{name}");
+        let message = error.service_message().unwrap_or_default();
+        assert!(
+            !message.is_empty() && !message.contains("RequestId:") && !message.contains("Time:"),
+            "{name}: {message}"
+        );
+    }
+    assert_eq!(error.to_string().lines().count(), 1, "{name}: {error}");
+}
+
+#[tokio::test]
+async fn every_recorded_answer_is_read_without_loss() {
+    let Some(exchanges) = exchanges() else { return };
+    let mut seen = Seen::default();
+    for (name, exchange) in &exchanges {
+        let (request, response) = (&exchange["request"], &exchange["response"]);
+        let (method, url) = (request["method"].as_str().unwrap(), request["url"].as_str().unwrap());
+        let path = url.split('?').next().unwrap();
+        let body = response["body"].as_str().unwrap_or_default();
+        let refused = response["status"].as_u64().unwrap() >= 400;
+        let is_entity = path.contains("PartitionKey=");
+        if url.contains("comp=") || (method == "GET" && path.contains("/Tables(")) {
+            continue;
+        }
+        let service = client(response);
+        let table = service.dynamic_table("Things").unwrap();
+        match method {
+            "POST" if path.ends_with("$batch") => batch(name, response, &table, &mut seen).await,
+            "GET" if path.ends_with("/Tables") => {
+                let json: Value = serde_json::from_str(body).unwrap();
+                let recorded: Vec<_> = json["value"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .filter_map(|t| t["TableName"].as_str())
+                    .collect();
+                // A list with a continuation asks for more, which the recording has elsewhere.
+                let headers = response["headers"].as_object().unwrap();
+                if !headers
+                    .keys()
+                    .any(|name| name.to_ascii_lowercase().contains("continuation"))
+                {
+                    assert_eq!(service.list_tables().await.unwrap(), recorded, "{name}");
+                    seen.lists += 1;
+                }
+            }
+            "GET" if is_entity => match table.get(("p", "r")).await {
+                Ok(Some(entity)) => {
+                    assert_complete(name, &serde_json::from_str(body).unwrap(), &complete(entity, body));
+                    seen.entities += 1;
+                }
+                Ok(None) => {
+                    assert_eq!(response["status"], 404, "{name}");
+                    seen.refusals += 1;
+                }
+                // With `$select` an answer has no keys: no whole entity.
+                Err(e) => assert!(
+                    url.contains("select") && e.to_string().contains("has no PartitionKey"),
+                    "{name}: {e}"
+                ),
+            },
+            "GET" => match table.query().pages().try_next().await {
+                Ok(page) => {
+                    let page = page.unwrap();
+                    let json: Value = serde_json::from_str(body.trim()).unwrap();
+                    let recorded = json["value"].as_array().unwrap();
+                    assert_eq!(page.items().len(), recorded.len(), "{name}");
+                    let continues = response["headers"]
+                        .as_object()
+                        .unwrap()
+                        .keys()
+                        .any(|h| h.to_ascii_lowercase().contains("continuation"));
+                    assert_eq!(page.continuation().is_some(), continues, "{name}");
+                    for (json, row) in recorded.iter().zip(page.items()) {
+                        assert_complete(name, json, row);
+                    }
+                    seen.pages += 1;
+                    seen.rows += recorded.len();
+                }
+                Err(e) if refused => {
+                    assert_refused(name, response, &e);
+                    seen.refusals += 1;
+                }
+                Err(e) => assert!(
+                    url.contains("select") && e.to_string().contains("has no PartitionKey"),
+                    "{name}: {e}"
+                ),
+            },
+            _ => {
+                let outcome = if path.ends_with("/Tables") {
+                    table.create_table().await
+                } else if path.contains("/Tables(") {
+                    table.delete_table().await
+                } else if method == "DELETE" {
+                    table.delete(("p", "r")).await
+                } else {
+                    table
+                        .execute(TableOperation::insert(&DynamicEntity::new("p", "r")))
+                        .await
+                        .map(drop)
+                };
+                match outcome {
+                    Ok(()) => assert!(!refused, "{name}"),
+                    Err(e) => {
+                        assert!(refused, "{name}: {e}");
+                        assert_refused(name, response, &e);
+                        seen.refusals += 1;
+                    }
+                }
+                seen.writes += 1;
+            }
+        }
+    }
+    let expected = Seen {
+        entities: 70,
+        pages: 50,
+        rows: 100,
+        lists: 30,
+        batches: 35,
+        writes: 300,
+        refusals: 50,
+    };
+    let enough = seen.entities >= expected.entities
+        && seen.pages >= expected.pages
+        && seen.rows >= expected.rows
+        && seen.lists >= expected.lists
+        && seen.batches >= expected.batches
+        && seen.writes >= expected.writes
+        && seen.refusals >= expected.refusals;
+    assert!(enough, "only {seen:?}");
+}
+
+/// The ETag of a single entity may come in the header alone.
+fn complete(mut entity: DynamicEntity, body: &str) -> DynamicEntity {
+    if !body.contains("odata.etag") {
+        entity.etag = None;
+    }
+    entity
+}
+
+/// As many operations as the answer has parts, or several for the one part of a failure.
+async fn batch(name: &str, response: &Value, table: &azure_table::TableClient<DynamicEntity>, seen: &mut Seen) {
+    let body = response["body"].as_str().unwrap_or_default();
+    let parts = body.matches("HTTP/1.1 ").count();
+    let failed = ["HTTP/1.1 4", "HTTP/1.1 5"]
+        .into_iter()
+        .any(|status| body.contains(status));
+    let mut batch = table.batch();
+    for n in 0..parts.max(if failed { 5 } else { 1 }) {
+        batch.insert(&DynamicEntity::new("p", n.to_string())).unwrap();
+    }
+    match batch.commit().await {
+        Ok(results) => {
+            assert!(!failed && results.len() == parts, "{name}");
+            // A deletion and a read have no ETag here.
+            assert!(results.iter().filter(|result| result.etag().is_some()).count() <= body.matches("ETag").count());
+        }
+        Err(e) if failed => {
+            assert!(
+                e.code().is_some() && e.status().is_some_and(|status| status >= 400),
+                "{name}: {e}"
+            );
+            assert!(!e.may_have_applied(), "{name}: {e}");
+        }
+        // The answer to an empty change set has no part at all.
+        Err(e) => assert!(parts == 0, "{name}: {e}"),
+    }
+    seen.batches += 1;
+}
