@@ -46,10 +46,19 @@ impl<P> Shape<P> {
         P: 'static,
     {
         let names = columns.names();
-        let select = Some(names.join(","));
+        // The keys come along, so that an error can name the row.
+        let keys = ["PartitionKey", "RowKey"]
+            .into_iter()
+            .filter(|key| names.iter().all(|name| name != key));
+        let select = names
+            .iter()
+            .map(String::as_str)
+            .chain(keys)
+            .collect::<Vec<_>>()
+            .join(",");
         let reader = Reader::Valued(Arc::new(move |row: &Row<'_>| columns.read_all(&names, row)));
         Self {
-            select,
+            select: Some(select),
             metadata: MetadataLevel::None,
             reader,
         }

@@ -85,6 +85,10 @@ impl<E, G> fmt::Debug for Nested<E, G> {
 ///
 /// `Item::CUSTOMER.then(Customer::NAME).eq("x")` selects customers of that name, and nothing that is no customer;
 /// `Item::CUSTOMER.only()` all customers.
+///
+/// Where the variants are told apart by the form of their keys alone, the service can only be asked for the fixed text that
+/// a RowKey begins with. If the variant's has none, or shares it with others, their rows are selected as well: give the
+/// enum a `tag` or its variants a `row_key_prefix` to filter by variant.
 pub struct Variant<E, V> {
     mark: Mark,
     kind: PhantomData<fn() -> (E, V)>,
@@ -166,7 +170,8 @@ impl<E, V> fmt::Debug for Variant<E, V> {
     }
 }
 
-/// A column of one variant of an enum: its comparisons select rows of that variant only.
+/// A column of one variant of an enum: its comparisons select rows of that variant only, as far as [`Variant`] can tell
+/// the service.
 #[derive(Debug)]
 pub struct VariantColumn<E, V, T, R> {
     variant: Variant<E, V>,

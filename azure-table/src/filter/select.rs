@@ -1,6 +1,9 @@
 //! Columns as a shape of rows: some of them, as a tuple.
 
+use std::borrow::Cow;
+
 use crate::filter::column::{Column, InKey, Stored};
+use crate::model::edm::{EdmType, Token, WireValue};
 use crate::model::error::{Error, Result};
 use crate::model::key::ReadTableKey;
 use crate::model::property::ReadProperty;
@@ -26,11 +29,27 @@ impl<E, T: ReadProperty> SelectColumn<E> for Column<E, T, Stored> {
     }
 
     fn read_from(&self, row: &Row<'_>, name: &str) -> Result<T> {
+        if name == "Timestamp" {
+            return read_timestamp(row);
+        }
         match row.property(name) {
             Some(property) => property.read(),
             None => T::absent().ok_or_else(|| Error::invalid_response(format!("property `{name}`: it is missing"))),
         }
     }
+}
+
+/// The Timestamp, which stands beside the properties of a row.
+fn read_timestamp<T: ReadProperty>(row: &Row<'_>) -> Result<T> {
+    let fault = |why: &dyn std::fmt::Display| Error::invalid_response(format!("Timestamp: {why}"));
+    let Some(text) = row.timestamp.as_deref() else {
+        return T::absent().ok_or_else(|| fault(&"it is missing"));
+    };
+    let value = WireValue {
+        annotation: Some(EdmType::DateTime),
+        token: Token::Text(Cow::Borrowed(text)),
+    };
+    T::from_wire(value).map_err(|e| fault(&e))
 }
 
 impl<E, T: ReadTableKey> SelectColumn<E> for Column<E, T, InKey> {

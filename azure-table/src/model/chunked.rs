@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use crate::model::edm::{Edm, EdmType};
 use crate::model::error::{Error, Result};
+use crate::model::ordinal::utf16_len;
 use crate::model::property_writer::{MAX_BINARY_BYTES, MAX_STRING_UNITS, PropertyWriter};
 use crate::model::row::Row;
 
@@ -169,9 +170,25 @@ pub fn read<T: Chunked>(row: &Row<'_>, name: &str) -> Result<T> {
         let property = row
             .property(&piece)
             .ok_or_else(|| fault(&format!("its piece `{piece}` is missing")))?;
-        pieces.push(property.read_as(T::EDM_TYPE)?);
+        let value = property.read_as(T::EDM_TYPE)?;
+        // A piece before the last that is not full was written by somebody who knew of no pieces.
+        if index + 1 < count && !is_full(&value) {
+            return Err(fault(&format!(
+                "its piece `{piece}` is not full: it was overwritten on its own"
+            )));
+        }
+        pieces.push(value);
     }
     join(pieces).ok_or_else(|| fault("its pieces have another type"))
+}
+
+/// Whether nothing more fits into a piece; a character of two units may have been too much for the last one.
+fn is_full(piece: &Edm<'_>) -> bool {
+    match piece {
+        Edm::String(text) => utf16_len(text) >= MAX_STRING_UNITS - 1,
+        Edm::Binary(bytes) => bytes.len() == MAX_BINARY_BYTES,
+        _ => false,
+    }
 }
 
 fn join<T: Chunked>(pieces: Vec<Edm<'_>>) -> Option<T> {

@@ -131,7 +131,7 @@ impl DynamicEntity {
 /// A value as if it came from the service at metadata level `minimal`.
 fn row_property<'a>(name: &'a str, value: &'a EdmValue) -> RowProperty<'a> {
     let (annotated, token) = match value {
-        Edm::String(text) => (false, Token::Text(Cow::Borrowed(text))),
+        Edm::String(text) => (true, Token::Text(Cow::Borrowed(text))),
         Edm::Boolean(value) => (false, Token::Boolean(*value)),
         Edm::Int32(value) => (false, Token::Number(value.to_string().into())),
         Edm::Int64(value) => (true, Token::Text(value.to_string().into())),

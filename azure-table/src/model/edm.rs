@@ -343,10 +343,7 @@ impl<'a> WireValue<'a> {
             (Token::Number(digits), None) => ValueError::expected(expected, format_args!("the number {digits}")),
             (Token::Number(digits), Some(found)) => ValueError::expected(expected, format_args!("{found} {digits}")),
             (_, Some(found)) if found.name() != expected => ValueError::expected(expected, found),
-            (Token::Text(_), found) => ValueError::expected(
-                expected,
-                format_args!("{}text that is none", if found.is_some() { "annotated " } else { "" }),
-            ),
+            (Token::Text(_), _) => ValueError::expected(expected, "text"),
             (Token::Boolean(_), _) => ValueError::expected(expected, "a boolean"),
             (Token::Null, _) => ValueError::expected(expected, "null"),
         }

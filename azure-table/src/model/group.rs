@@ -10,7 +10,8 @@ use crate::model::schema::{GroupSchema, PropertySchema};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be flattened into an entity",
     label = "not a group of properties",
-    note = "add #[derive(PropertyGroup)] to `{Self}`; or store it as one property with #[table(json)]"
+    note = "add #[derive(PropertyGroup)] to `{Self}`; or store it as one property with #[table(json)]",
+    note = "an `Option` of a group is not one: make its fields options, or give the field #[table(default)]"
 )]
 pub trait PropertyGroup {
     /// The properties, without the prefix that the field gives them.

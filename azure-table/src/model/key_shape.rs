@@ -208,9 +208,12 @@ fn shorten<T: TableKey + ?Sized>(text: &mut String, start: usize, width: usize) 
     Ok(())
 }
 
-/// Undoes [`shorten`]: the digits as the type writes them.
-fn lengthen<T: ReadTableKey>(text: &str) -> Result<String, ValueError> {
+/// Undoes [`shorten`]: the digits as the type writes them. Text of another width names another row.
+fn lengthen<T: ReadTableKey>(text: &str, width: usize) -> Result<String, ValueError> {
     let digits = T::DIGITS.ok_or_else(|| ValueError::new("only a field of digits can be given a width"))?;
+    if text.len() != width || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(ValueError::expected(&format!("{width} digits"), Shown(text)));
+    }
     let number = text.trim_start_matches('0');
     Ok(format!("{number:0>digits$}"))
 }
@@ -291,7 +294,7 @@ impl<'a> KeyParts<'a> {
             ))
         })?;
         let value = match self.piece(index) {
-            Some(KeyPiece::Padded(..)) => lengthen::<T>(text).and_then(|text| T::read_key(&text)),
+            Some(KeyPiece::Padded(_, width)) => lengthen::<T>(text, *width).and_then(|text| T::read_key(&text)),
             _ => T::read_key(text),
         };
         value.map_err(|e| {
@@ -383,6 +386,12 @@ mod tests {
         assert_eq!((&*pk, &*rk), ("p", "0070-x"));
         assert_eq!(KeyParts::split(&PADDED, &pk, &rk).unwrap().read::<u32>(0).unwrap(), 70);
         assert_eq!(write(0).unwrap().1, "0000-x");
+        for other in ["7-x", "00070-x", "-x", "+070-x"] {
+            assert!(
+                KeyParts::split(&PADDED, "p", other).unwrap().read::<u32>(0).is_err(),
+                "{other}"
+            );
+        }
         let text = write(12_345).unwrap_err().to_string();
         assert_eq!(text, "RowKey, field `n`: 12345 has more than 4 digits");
     }

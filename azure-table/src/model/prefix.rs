@@ -88,7 +88,8 @@ impl<E: TableEntity> Key<E> {
 /// Implemented for tuples of field types; not meant to be implemented elsewhere.
 #[diagnostic::on_unimplemented(
     message = "`{G}` is not the beginning of a key with the fields `{Self}`",
-    label = "expected a tuple of its leading fields"
+    label = "expected a tuple of its leading fields",
+    note = "an enum of entities has no key tuple, since its variants' keys differ: use `typed::<Variant>()`"
 )]
 pub trait PrefixGivenAs<G> {
     #[doc(hidden)]

@@ -85,12 +85,12 @@ impl<'a> Row<'a> {
         KeyParts::split(shape, self.partition_key()?, self.row_key()?)
     }
 
-    /// Names this entity in `error`.
+    /// Names this entity in `error`, where its keys came.
     pub(crate) fn locate(&self, error: Error) -> Error {
-        error.at_entity(
-            self.partition_key.as_deref().unwrap_or_default(),
-            self.row_key.as_deref().unwrap_or_default(),
-        )
+        match (&self.partition_key, &self.row_key) {
+            (Some(partition_key), Some(row_key)) => error.at_entity(partition_key, row_key),
+            _ => error,
+        }
     }
 
     pub(crate) fn clear(&mut self) {

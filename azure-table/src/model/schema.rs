@@ -161,8 +161,11 @@ fn unreadable(schema: &EntitySchema, old: &str) -> Vec<String> {
     faults
 }
 
-/// Panics unless `E` still reads rows that were written under the `old` schema, the text of `E::SCHEMA` of then: no
-/// stored name vanished without an alias, no type was narrowed, the keys have the same form.
+/// Panics where `E` no longer reads what was written under the `old` schema, the text of `E::SCHEMA` of then: a stored name
+/// vanished without an alias, a type was narrowed, or the keys have another form.
+///
+/// It compares names, EDM types and key templates; it does not see a new field that is neither optional nor has a
+/// `default`, another type behind the same key field, a dropped `chunked`, or the variants of an enum.
 ///
 /// ```
 /// use azure_table::{TableEntity, assert_reads};

@@ -103,6 +103,6 @@ impl<E, P> Spec for GetSpec<E, P> {
     }
 
     fn answer(&mut self, response: Response<Bytes>) -> Result<Option<P>> {
-        get::answer(response, |row| self.shape.read(row))
+        get::answer(response, self.shape.metadata, |row| self.shape.read(row))
     }
 }

@@ -131,7 +131,8 @@ impl<P> PageStream<P> {
 
     /// Decodes a page and moves on to its continuation.
     fn take_page(&mut self, request: QueryRequest, answer: Answer) -> Result<Page<P>> {
-        let page = query::answer(answer.response, |row| self.shape.read(row)).map_err(|e| answer.call.tell(e))?;
+        let page = query::answer(answer.response, self.shape.metadata, |row| self.shape.read(row))
+            .map_err(|e| answer.call.tell(e))?;
         let mut page = Page {
             items: page.rows,
             continuation: page.continuation,

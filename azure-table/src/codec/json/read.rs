@@ -8,26 +8,35 @@ use std::borrow::Cow;
 use crate::codec::json::scan::is_annotation;
 use crate::codec::json::token::{JsonError, Reader};
 use crate::model::edm::{EdmType, Token};
+use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};
 use crate::model::row::{Row, RowProperty};
 
 /// The ending of a type annotation's name.
 const TYPE_ANNOTATION: &str = "@odata.type";
 
-/// Reads one entity and gives it to `read`. `etag` is that of the answer's header, used where the body has none.
-pub(crate) fn entity<T>(body: &[u8], etag: Option<&str>, read: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T> {
+/// Reads one entity, asked for at this metadata level, and gives it to `read`. `etag` is that of the answer's header, used
+/// where the body has none.
+pub(crate) fn entity<T>(
+    body: &[u8],
+    metadata: MetadataLevel,
+    etag: Option<&str>,
+    read: impl FnOnce(&Row<'_>) -> Result<T>,
+) -> Result<T> {
     let mut reader = Reader::new(body).map_err(not_an_entity)?;
     let mut row = Row::default();
     fill(&mut reader, &mut Before::default(), &mut row).map_err(not_an_entity)?;
     reader.end().map_err(not_an_entity)?;
+    settle(&mut row, metadata);
     if row.etag.is_none() {
         row.etag = etag.map(Cow::Borrowed);
     }
     read(&row).map_err(|e| row.locate(e))
 }
 
-/// Reads the entities of a page in order and gives each to `read`, which stops the page by an error.
-pub(crate) fn page(body: &[u8], mut read: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
+/// Reads the entities of a page, asked for at this metadata level, in order and gives each to `read`, which stops the page
+/// by an error.
+pub(crate) fn page(body: &[u8], metadata: MetadataLevel, mut read: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
     let mut reader = Reader::new(body).map_err(not_a_page)?;
     let mut row = Row::default();
     let mut before = Before::default();
@@ -45,6 +54,7 @@ pub(crate) fn page(body: &[u8], mut read: impl FnMut(&Row<'_>) -> Result<()>) ->
         while reader.next_element(&mut first).map_err(not_a_page)? {
             row.clear();
             fill(&mut reader, &mut before, &mut row).map_err(not_a_page)?;
+            settle(&mut row, metadata);
             read(&row).map_err(|e| row.locate(e))?;
         }
     }
@@ -53,6 +63,19 @@ pub(crate) fn page(body: &[u8], mut read: impl FnMut(&Row<'_>) -> Result<()>) ->
         Ok(())
     } else {
         Err(Error::invalid_response("the page has no member `value`"))
+    }
+}
+
+/// Where types are said, text without one is an Edm.String, and not a date or a number that lost its type.
+fn settle(row: &mut Row<'_>, metadata: MetadataLevel) {
+    if metadata == MetadataLevel::Minimal {
+        for property in row
+            .properties
+            .iter_mut()
+            .filter(|property| matches!(property.token, Token::Text(_)))
+        {
+            property.annotation.get_or_insert(EdmType::String);
+        }
     }
 }
 
@@ -202,7 +225,7 @@ mod tests {
 
     #[test]
     fn an_annotation_counts_before_and_after_its_property() {
-        let entity = entity(ENTITY.as_bytes(), None, DynamicEntity::read).unwrap();
+        let entity = entity(ENTITY.as_bytes(), MetadataLevel::Minimal, None, DynamicEntity::read).unwrap();
         assert_eq!(entity.get("L"), Some(&EdmValue::Int64(5)));
         assert_eq!(entity.get("D"), Some(&EdmValue::Double(5.0)));
         assert_eq!(entity.get("I"), Some(&EdmValue::Int32(5)));
@@ -217,7 +240,7 @@ mod tests {
     #[test]
     fn an_annotation_may_stand_far_before_its_property() {
         let body = r#"{"A@odata.type":"Edm.Int64","PartitionKey":"","RowKey":"","B":1,"A":"7"}"#;
-        let entity = entity(body.as_bytes(), Some("e"), DynamicEntity::read).unwrap();
+        let entity = entity(body.as_bytes(), MetadataLevel::Minimal, Some("e"), DynamicEntity::read).unwrap();
         assert_eq!(entity.get("A"), Some(&EdmValue::Int64(7)));
         assert_eq!(entity.etag.unwrap().as_str(), "e");
     }
@@ -229,7 +252,7 @@ mod tests {
             r#"{"value":[{"PartitionKey":"a","RowKey":"1"},{"PartitionKey":"a","RowKey":"2","X":1}],"odata.metadata":"m"}"#,
         ] {
             let mut keys = Vec::new();
-            page(body.as_bytes(), |row| {
+            page(body.as_bytes(), MetadataLevel::Minimal, |row| {
                 keys.push((row.row_key()?.to_owned(), row.properties().len()));
                 Ok(())
             })
@@ -250,7 +273,7 @@ mod tests {
             {"PartitionKey":"p","RowKey":"7","Gr\u00f6\u00dfe@odata.type":"Edm.Int64","Gr\u00f6\u00dfe":"1"},
             {"PartitionKey":"p","RowKey":"8","Gr\u00f6\u00dfe@odata.type":"Edm.Int64","Gr\u00f6\u00dfe":"1"}]}"#;
         let mut rows = Vec::new();
-        page(body.as_bytes(), |row| {
+        page(body.as_bytes(), MetadataLevel::Minimal, |row| {
             let entity = DynamicEntity::read(row)?;
             rows.push(
                 entity
@@ -282,7 +305,7 @@ mod tests {
     #[test]
     fn what_is_no_page_is_an_error_with_the_place() {
         for body in ["<html>", "{}", "[]", r#"{"value":{}}"#, r#"{"value":[1]}"#, ""] {
-            let error = page(body.as_bytes(), |_| Ok(())).unwrap_err();
+            let error = page(body.as_bytes(), MetadataLevel::Minimal, |_| Ok(())).unwrap_err();
             assert_eq!(error.kind(), crate::ErrorKind::InvalidResponse, "{body}");
         }
     }
@@ -290,7 +313,10 @@ mod tests {
     #[test]
     fn a_bad_row_is_named_by_its_keys() {
         let body = r#"{"value":[{"PartitionKey":"a","RowKey":"1","X@odata.type":"Edm.Int64","X":"no"}]}"#;
-        let error = page(body.as_bytes(), |row| DynamicEntity::read(row).map(drop)).unwrap_err();
+        let error = page(body.as_bytes(), MetadataLevel::Minimal, |row| {
+            DynamicEntity::read(row).map(drop)
+        })
+        .unwrap_err();
         assert_eq!(error.entity(), Some(("a", "1")));
         assert!(
             error.to_string().contains("property `X`: expected Edm.Int64"),
