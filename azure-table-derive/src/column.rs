@@ -32,6 +32,7 @@ pub(crate) fn name_constants(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, field
 
 /// Names the constants of all variants that are entities of a kind.
 pub(crate) fn name_variants(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, variants: &mut [Variant<'_>]) {
+    let names: Vec<String> = variants.iter().map(Variant::name).collect();
     let named = variants.iter_mut().filter(|variant| variant.attrs.other.is_none());
     let sources = named.map(|variant| Source {
         ident: variant.ident,
@@ -40,6 +41,22 @@ pub(crate) fn name_variants(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, varian
         constant: &mut variant.constant,
     });
     name(ctxt, columns, "variant", sources.collect());
+    for variant in variants {
+        // The name would mean the variant, and nothing could reach the constant.
+        let hidden = |constant: &Ident| names.iter().any(|name| constant == name);
+        if let Some(constant) = variant.constant.take_if(|constant| hidden(constant)) {
+            ctxt.error(
+                variant
+                    .attrs
+                    .column
+                    .as_ref()
+                    .map_or(variant.ident, |column| &column.name),
+                format!(
+                    "the constant `{constant}` has the name of a variant: name it with #[table(column = \"NAME\")]"
+                ),
+            );
+        }
+    }
 }
 
 /// Names the entity's constants that a projection reads; two fields may read the same.

@@ -3,14 +3,14 @@
 //! Owns the spans. What the compiler says about a field's type should point at that type, so some generated tokens are
 //! moved there. Owns also the names of locals and the paths of `azure_table`, which no name of the user can hide.
 
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::Type;
 
 use crate::ast::Field;
 use crate::attr::ContainerAttrs;
 
-/// A type in the user's code: its first token and its last. No single span covers both on stable Rust, but code whose
+/// Code of the user, usually a type: its first token and its last. No single span covers both on stable Rust, but code whose
 /// tokens begin at the one and end at the other does.
 pub(crate) struct Place {
     start: Span,
@@ -23,8 +23,9 @@ impl Place {
         Self::of(&field.original.ty)
     }
 
-    pub(crate) fn of(ty: &Type) -> Self {
-        let tokens: Vec<TokenTree> = ty.to_token_stream().into_iter().collect();
+    /// A type, a path, a name.
+    pub(crate) fn of(code: impl ToTokens) -> Self {
+        let tokens: Vec<TokenTree> = code.to_token_stream().into_iter().collect();
         let at = |token: Option<&TokenTree>| token.map_or_else(Span::call_site, TokenTree::span);
         Self {
             start: at(tokens.first()),
@@ -36,6 +37,19 @@ impl Place {
     /// compiler says it once. Lints see this code, too.
     pub(crate) fn own(&self, tokens: TokenStream) -> TokenStream {
         relocated(tokens, self.start, self.end)
+    }
+
+    /// Shows code of the user at this place, too. What its names mean stays as it is.
+    pub(crate) fn moved(&self, code: impl ToTokens) -> TokenStream {
+        let tokens = code.to_token_stream().into_iter().map(|token| {
+            let mut token = match token {
+                TokenTree::Group(group) => TokenTree::Group(Group::new(group.delimiter(), self.moved(group.stream()))),
+                token => token,
+            };
+            token.set_span(token.span().located_at(self.end));
+            token
+        });
+        tokens.collect()
     }
 
     /// `<Type as Trait>::item`, at the type.

@@ -12,17 +12,19 @@ mod variant;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-#[cfg(feature = "derive")]
-pub use azure_table_derive::{Projection, PropertyGroup, TableProperty};
 pub use serde::Serialize;
 pub use serde::de::DeserializeOwned;
 
-pub use self::assert::{SamePartition, assert_digits, assert_distinct, assert_form, assert_partition, assert_untagged};
+pub use self::assert::{
+    SamePartition, assert_digits, assert_distinct, assert_entity, assert_form, assert_partition, assert_untagged,
+};
 pub use self::projection::{
     ColumnOf, Distinct, Selection, SoleField, SoleRowField, column_name, partition_field, row_field, select,
     select_found,
 };
-pub use self::property::{int32, number, text, unknown_number, unknown_text};
+pub use self::property::{
+    KeepText, KeptNumber, KeptText, int32, number, text, truncated, unknown_number, unknown_text,
+};
 pub use self::variant::{
     CatchAll, VariantKeys, assert_catch_all, has_form, is_tag, no_variant, untagged, write_prefixed_key,
 };
@@ -176,6 +178,7 @@ pub fn upgrade<T>(
 ) -> Result<T> {
     match read(row) {
         Ok(read) => Ok(read),
-        Err(_) => upgrade(DynamicEntity::read(row)?),
+        Err(first) => upgrade(DynamicEntity::read(row)?)
+            .map_err(|e| Error::invalid_response(format!("{first}; as an older row: {e}"))),
     }
 }

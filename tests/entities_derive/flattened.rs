@@ -1,7 +1,6 @@
 //! `flatten`: structs that are stored as properties of the entity they stand in.
 
-use azure_table::__private::PropertyGroup;
-use azure_table::{EdmValue, MetadataLevel, ReadEntity, TableEntity};
+use azure_table::{EdmValue, MetadataLevel, PropertyGroup, ReadEntity, TableEntity};
 
 use super::{names, stored, table};
 

@@ -71,3 +71,35 @@ async fn a_generic_field_can_have_a_width() {
     assert_eq!(stored(&table).await.row_key, "00042");
     assert_eq!(table.get((42,)).await.unwrap(), Some(Counted { n: 42 }));
 }
+
+/// A field that is a tuple is one key field.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(partition_key = "{area}")]
+struct Tupled {
+    area: (String, u32),
+    #[table(row_key)]
+    place: (u64, String),
+    size: i32,
+}
+
+#[tokio::test]
+async fn a_tuple_is_a_key_field() {
+    let table = table::<Tupled>().await;
+    let tupled = Tupled {
+        area: ("north".into(), 7),
+        place: (8, "x".into()),
+        size: 1,
+    };
+    table.insert(&tupled).await.unwrap();
+    let key = (("north".to_owned(), 7), (8, "x".to_owned()));
+    assert_eq!(table.get(key).await.unwrap(), Some(tupled.clone()));
+    let filter = Tupled::PLACE.ge((8, String::new())) & Tupled::SIZE.eq(1);
+    let found = table
+        .query()
+        .partition(("north".to_owned(), 7))
+        .filter(filter)
+        .all()
+        .await
+        .unwrap();
+    assert_eq!(found, [tupled]);
+}

@@ -6,6 +6,8 @@ mod keys;
 mod projections;
 mod properties;
 mod schema_changes;
+mod shapes;
+mod strict;
 mod variants;
 mod whole_rows;
 

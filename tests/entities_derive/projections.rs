@@ -1,7 +1,6 @@
 //! `#[derive(Projection)]`: some columns of an entity.
 
-use azure_table::__private::Projection;
-use azure_table::{DateTime, Descending, ETag, MetadataLevel, ReadEntity, TableEntity};
+use azure_table::{DateTime, Descending, ETag, MetadataLevel, Projection, ReadEntity, TableEntity};
 
 use super::table;
 

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use azure_table::__private::TableProperty;
-use azure_table::{EdmType, EdmValue, ErrorKind, Property, ReadTableKey, TableEntity, TableKey};
+use azure_table::{EdmType, EdmValue, ErrorKind, Property, ReadTableKey, TableEntity, TableKey, TableProperty};
 
 use super::{stored, table};
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use azure_table::__private::PropertyGroup;
 use azure_table::{
-    DateTime, Descending, DynamicEntity, ETag, EdmValue, ErrorKind, MetadataLevel, ReadEntity, TableEntity, Versioned,
+    DateTime, Descending, DynamicEntity, ETag, EdmValue, ErrorKind, MetadataLevel, PropertyGroup, ReadEntity,
+    TableEntity, Versioned,
 };
 
 use super::{names, table};

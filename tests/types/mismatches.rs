@@ -65,8 +65,8 @@ async fn nothing_is_narrowed_silently() {
         u64, -1_i64 => "-1 is below the least u64 0", "-1 is below the least u64 0";
         Option<u8>, 300 => "300 is above the greatest u8 255", "300 is above the greatest u8 255";
         f32, 0.1 => "0.1 is no f32, the nearest is 0.10000000149011612", "0.1 is no f32, the nearest is 0.10000000149011612";
-        i32, 5_i64 => "expected Edm.Int32, found text that is none", "expected Edm.Int32, found Edm.Int64";
-        u16, 5_i64 => "expected Edm.Int32, found text that is none", "expected Edm.Int32, found Edm.Int64";
+        i32, 5_i64 => "expected Edm.Int32, found text", "expected Edm.Int32, found Edm.Int64";
+        u16, 5_i64 => "expected Edm.Int32, found text", "expected Edm.Int32, found Edm.Int64";
         char, "ab" => "expected one character, found 2 of them", "expected one character, found 2 of them";
         char, "" => "expected one character, found 0 of them", "expected one character, found 0 of them";
         [u8; 16], vec![1, 2, 3] => "expected 16 bytes, found 3", "expected 16 bytes, found 3";
@@ -85,4 +85,45 @@ async fn an_int32_is_widened() {
         Box<i64>, 7 => Box::new(7);
         Option<u64>, 7 => Some(7);
     }
+}
+
+/// Where the service says the types, text is text, whatever it looks like.
+#[tokio::test]
+async fn text_is_not_taken_for_another_type() {
+    use azure_table::{DateTime, DynamicEntity, Emulator, Guid, ReadProperty, TableServiceClient};
+
+    fn refuses<T: ReadProperty + std::fmt::Debug>(row: &DynamicEntity, name: &str, expected: &str) {
+        let error = row.property::<T>(name).unwrap_err().to_string();
+        assert!(
+            error.ends_with(&format!("property `{name}`: expected {expected}, found Edm.String")),
+            "{error}"
+        );
+    }
+
+    let table = TableServiceClient::on(Emulator::new()).dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    let mut row = DynamicEntity::new("p", "r");
+    for (name, text) in [
+        ("Number", "5"),
+        ("Date", "2026-01-02T03:04:05Z"),
+        ("Guid", "00000000-0000-0000-0000-000000000001"),
+        ("Bytes", "test"),
+        ("Nan", "NaN"),
+    ] {
+        row.insert(name, text);
+    }
+    table.insert(&row).await.unwrap();
+    let read = table.get(("p", "r")).await.unwrap().unwrap();
+    for row in [&row, &read] {
+        refuses::<i64>(row, "Number", "Edm.Int64");
+        refuses::<DateTime>(row, "Date", "Edm.DateTime");
+        refuses::<Guid>(row, "Guid", "Edm.Guid");
+        refuses::<Vec<u8>>(row, "Bytes", "Edm.Binary");
+        refuses::<f64>(row, "Nan", "Edm.Double");
+    }
+    let resolved = table
+        .get(("p", "r"))
+        .resolve(|row| row.property("Bytes").unwrap().read::<Vec<u8>>())
+        .await;
+    assert!(resolved.unwrap_err().to_string().contains("found Edm.String"));
 }

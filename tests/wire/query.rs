@@ -123,7 +123,7 @@ async fn a_row_that_does_not_fit_is_named() {
     assert_eq!(
         error.to_string(),
         "query in table Posts: entity (\"ch\", \"2517023007999999999_a\"): property `rating`: \
-         expected Edm.Int32, found text that is none"
+         expected Edm.Int32, found text"
     );
     let missing = r#"{"value":[{"PartitionKey":"ch","RowKey":"2517023007999999999_a"}]}"#;
     let server = Server::answering(ResponseTemplate::new(200).set_body_string(missing)).await;

@@ -73,7 +73,7 @@ impl<'a> Field<'a> {
             Role::Etag
         } else if attrs.ignore.is_some() {
             Role::Ignored
-        } else if attrs.flatten.is_some() {
+        } else if attrs.flatten.is_some() || attrs.prefix.is_some() {
             let prefix = attrs.prefix.as_ref();
             Role::Group(prefix.map(|prefix| prefix.value.value()).unwrap_or_default())
         } else if attrs.extra.is_some() {

@@ -83,14 +83,14 @@ impl<'a> ChoiceVariant<'a> {
             }
             (_, Some(_)) => {
                 ctxt.error(
-                    original,
+                    ident,
                     format!("`other` keeps the value that is none of the others: write `{ident}({held})`"),
                 );
                 None
             }
             (_, None) => {
                 ctxt.error(
-                    original,
+                    ident,
                     format!(
                         "{NEEDED}: remove the fields of `{ident}`; or write `{ident}({held})` and mark it with \
                          #[table(other)], to keep all other values"

@@ -108,7 +108,7 @@ impl<'a> Variant<'a> {
             Fields::Unnamed(fields) if fields.unnamed.len() == 1 => fields.unnamed.first().map(|field| &field.ty),
             _ => {
                 ctxt.error(
-                    original,
+                    ident,
                     format!(
                         "a variant of an enum of entities holds one entity: write `{ident}(Entity)`; an enum that is a \
                          property derives TableProperty"

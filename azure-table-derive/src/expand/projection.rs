@@ -4,9 +4,9 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::ast::{Field, Role, Struct};
-use crate::attr::Fallback;
 use crate::bound::Bounds;
 use crate::expand::entity::{etag, timestamp};
+use crate::expand::read::default;
 use crate::key::KeyName;
 use crate::place::{Paths, Place, local};
 
@@ -37,7 +37,8 @@ pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
     let timestamp = base.field(&Role::Timestamp).map(|_| quote!("Timestamp"));
     let columns = base.properties().map(|(field, _)| {
         let column = column(base, field);
-        quote!(#private::column_name(&#column))
+        let borrow = Place::of(field.ident).derived(quote!(&));
+        quote!(#private::column_name(#borrow #column))
     });
     let names: Vec<TokenStream> = always.chain(timestamp).chain(columns).collect();
     let count = names.len();
@@ -45,6 +46,11 @@ pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
         Some(_) => quote!(Minimal),
         None => quote!(None),
     };
+    // In a generic projection it is a bound.
+    let assertion = (!base.is_generic()).then(|| {
+        let assertion = Place::of(of).derived(quote!(#private::assert_entity::<#of>()));
+        quote!(const _: () = #assertion;)
+    });
     let fields = base.fields.iter().map(|field| {
         let (member, value) = (field.ident, value(base, field));
         quote!(#member: #value)
@@ -66,42 +72,46 @@ pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
         }
         #[automatically_derived]
         impl #impl_generics #private::Projection<#of> for #ident #ty_generics #where_clause {}
+        #assertion
     }
 }
 
-/// The constant of the entity that a field reads. What is wrong with its name is said at the field, with its type at the
-/// field's type.
+/// The type of the entity, shown at a place of its own and not where the user wrote it.
+fn of(base: &Struct<'_>, place: &Place) -> Option<TokenStream> {
+    base.attrs.of.as_ref().map(|of| place.moved(&of.value))
+}
+
+/// The constant of the entity that a field reads. What is wrong with it is said at the field.
 fn column(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
-    let of = base.attrs.of.as_ref().map(|of| &of.value);
-    let constant = &field.constant;
-    let of = Place::of_type(field).derived(quote!(<#of>::));
-    quote!(#of #constant)
+    let (place, constant) = (Place::of(field.ident), &field.constant);
+    let of = of(base, &place);
+    let (open, close) = (place.derived(quote!(<)), place.derived(quote!(>::)));
+    quote!(#open #of #close #constant)
 }
 
 fn value(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
     let private = base.paths().private;
-    let of = base.attrs.of.as_ref().map(|of| &of.value);
     let (row, ty) = (local("row"), &field.original.ty);
     match &field.role {
-        Role::Key(KeyName::Partition) => quote!(#private::partition_field::<#of, #ty>(#row)?),
-        Role::Key(KeyName::Row) => quote!(#private::row_field::<#of, #ty>(#row)?),
+        Role::Key(key) => {
+            let read = match key {
+                KeyName::Partition => quote!(partition_field),
+                KeyName::Row => quote!(row_field),
+            };
+            let of = of(base, &Place::of_type(field));
+            quote!(#private::#read::<#of, #ty>(#row)?)
+        }
         Role::Timestamp => timestamp(field, &row),
         Role::Etag => etag(field, &row),
         Role::Ignored => quote!(<#ty as ::core::default::Default>::default()),
         _ => {
-            let column = column(base, field);
-            match field.attrs.default.as_ref().map(|default| &default.value) {
-                None => quote!(#private::select::<#of, #ty, _>(#column, #row)?),
-                Some(default) => {
-                    let default = match default {
-                        Fallback::OfType => {
-                            let default = quote!(::core::default::Default);
-                            Place::of_type(field).item(ty, &default, "default")
-                        }
-                        Fallback::Function(path) => quote!(#path),
-                    };
-                    quote!(#private::select_found::<#of, #ty, _>(#column, #row)?.unwrap_or_else(#default))
-                }
+            let (column, place) = (column(base, field), Place::of(field.ident));
+            let (of, of_column) = (of(base, &place), place.derived(quote!(_)));
+            match default(field) {
+                None => quote!(#private::select::<#of, #ty, #of_column>(#column, #row)?),
+                Some(default) => quote! {
+                    #private::select_found::<#of, #ty, #of_column>(#column, #row)?.unwrap_or_else(|| #default)
+                },
             }
         }
     }

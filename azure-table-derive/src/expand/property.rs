@@ -2,7 +2,6 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
-use syn::Type;
 
 use crate::ast::{Choice, ChoiceVariant, Newtype, borrows};
 use crate::bound::Bounds;
@@ -15,7 +14,7 @@ pub(crate) fn choice(choice: &Choice<'_>) -> TokenStream {
     let (ident, generics) = (&choice.input.ident, &choice.input.generics);
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let (edm_type, written) = if integer {
-        let numbers = numbers(choice);
+        let numbers = numbers(choice, "int32");
         let value = stored(choice, &|index, _| {
             let number = number(index);
             quote!(#number)
@@ -34,6 +33,7 @@ pub(crate) fn choice(choice: &Choice<'_>) -> TokenStream {
         };
         quote! {
             #[automatically_derived]
+            #[allow(deprecated)]
             impl #impl_generics #private::ReadProperty for #ident #ty_generics #where_clause {
                 fn from_wire(#value: #private::WireValue<'_>) -> ::core::result::Result<Self, #private::ValueError> {
                     #body
@@ -44,6 +44,7 @@ pub(crate) fn choice(choice: &Choice<'_>) -> TokenStream {
     let key = choice.attrs.key.is_some().then(|| choice_key(choice));
     quote! {
         #[automatically_derived]
+            #[allow(deprecated)]
         impl #impl_generics #private::Property for #ident #ty_generics #where_clause {
             type Compared = Self;
             const EDM_TYPE: #private::EdmType = #private::EdmType::#edm_type;
@@ -60,19 +61,20 @@ pub(crate) fn choice(choice: &Choice<'_>) -> TokenStream {
 
 /// What is stored for each variant, by match.
 fn stored(choice: &Choice<'_>, of: &dyn Fn(usize, &ChoiceVariant<'_>) -> TokenStream) -> TokenStream {
-    let other = local("other");
+    let (private, other) = (Paths::of(&choice.attrs).private, local("other"));
     let arms = choice.variants.iter().enumerate().map(|(index, variant)| {
         let ident = variant.ident;
-        if variant.other.is_none() {
+        let Some(ty) = variant.other else {
             let value = of(index, variant);
             return quote!(Self::#ident => #value,);
-        }
-        let value = if choice.attrs.integer.is_some() {
-            quote!(*#other)
-        } else {
-            quote!(::core::convert::AsRef::<str>::as_ref(#other))
         };
-        quote!(Self::#ident(#other) => #value,)
+        let kept = if choice.attrs.integer.is_some() {
+            quote!(#private::KeptNumber)
+        } else {
+            quote!(#private::KeptText)
+        };
+        let value = Place::of(ty).item(ty, &kept, "kept");
+        quote!(Self::#ident(#other) => #value(#other),)
     });
     quote!(match self { #(#arms)* })
 }
@@ -96,8 +98,11 @@ fn read_text(choice: &Choice<'_>, text: &TokenStream) -> TokenStream {
     let names = choice.known().map(|variant| &variant.name);
     let rest = match choice.other() {
         Some((variant, ty)) => {
-            let (ident, from) = (variant.ident, from(ty, &found));
-            quote!(::core::result::Result::Ok(Self::#ident(#from)))
+            let (ident, keep) = (
+                variant.ident,
+                Place::of(ty).item(ty, &quote!(#private::KeepText), "keep"),
+            );
+            quote!(::core::result::Result::Ok(Self::#ident(#keep(#found))))
         }
         None => quote!(::core::result::Result::Err(#private::unknown_text(#found, &[#(#names),*]))),
     };
@@ -109,22 +114,16 @@ fn read_text(choice: &Choice<'_>, text: &TokenStream) -> TokenStream {
     }
 }
 
-/// The value that the catch-all holds.
-fn from(ty: &Type, value: &Ident) -> TokenStream {
-    let from = Place::of(ty).item(ty, &quote!(::core::convert::From<_>), "from");
-    quote!(#from(#value))
-}
-
 /// The constant with the discriminant of a variant.
 fn number(index: usize) -> Ident {
     Ident::new(&format!("__D{index}"), proc_macro2::Span::call_site())
 }
 
 /// The discriminants as constants: of an enum of unit variants the compiler tells them, of one with a catch-all they are
-/// counted here.
-fn numbers(choice: &Choice<'_>) -> TokenStream {
+/// counted here. `convert` makes them what is stored.
+fn numbers(choice: &Choice<'_>, convert: &str) -> TokenStream {
     let Paths { private, .. } = Paths::of(&choice.attrs);
-    let ident = &choice.input.ident;
+    let (ident, convert) = (&choice.input.ident, Ident::new(convert, proc_macro2::Span::call_site()));
     let mut last: Option<(&syn::Expr, usize)> = None;
     let mut from_start = 0_usize;
     let constants = choice.variants.iter().enumerate().map(|(index, variant)| {
@@ -144,16 +143,19 @@ fn numbers(choice: &Choice<'_>) -> TokenStream {
             (Some(_), None) => quote!(#before as i128),
             (Some(_), Some((value, offset))) => quote!((#value) as i128 + #offset as i128),
         };
-        quote!(const #constant: i32 = #private::int32(#value);)
+        // That it is out of range is said at the variant.
+        let convert = Place::of(variant_ident).derived(quote!(#private::#convert));
+        let value = Place::of(variant_ident).derived(quote!((#value)));
+        quote!(const #constant: i32 = #convert #value;)
     });
-    let constants: TokenStream = constants.collect();
-    quote!(#constants)
+    constants.collect()
 }
 
 /// A variant by its discriminant.
 fn read_number(choice: &Choice<'_>, value: &Ident) -> TokenStream {
     let Paths { private, .. } = Paths::of(&choice.attrs);
-    let (found, numbers) = (local("number"), numbers(choice));
+    // Writing has checked them.
+    let (found, numbers) = (local("number"), numbers(choice, "truncated"));
     let variants = choice.variants.iter().enumerate();
     let known: Vec<(Ident, &Ident)> = variants
         .filter(|(_, variant)| variant.attrs.other.is_none())
@@ -164,9 +166,12 @@ fn read_number(choice: &Choice<'_>, value: &Ident) -> TokenStream {
         .iter()
         .map(|(constant, ident)| quote!(#constant => ::core::result::Result::Ok(Self::#ident),));
     let rest = match choice.other() {
-        Some((variant, _)) => {
-            let ident = variant.ident;
-            quote!(::core::result::Result::Ok(Self::#ident(#found)))
+        Some((variant, ty)) => {
+            let (ident, keep) = (
+                variant.ident,
+                Place::of(ty).item(ty, &quote!(#private::KeptNumber), "keep"),
+            );
+            quote!(::core::result::Result::Ok(Self::#ident(#keep(#found))))
         }
         None => quote!(::core::result::Result::Err(#private::unknown_number(#found, &[#(#constants),*]))),
     };
@@ -188,6 +193,7 @@ fn choice_key(choice: &Choice<'_>) -> TokenStream {
         let body = read_text(choice, &quote!(#text));
         quote! {
             #[automatically_derived]
+            #[allow(deprecated)]
             impl #impl_generics #private::ReadTableKey for #ident #ty_generics #where_clause {
                 fn read_key(#text: &str) -> ::core::result::Result<Self, #private::ValueError> {
                     #body
@@ -197,6 +203,7 @@ fn choice_key(choice: &Choice<'_>) -> TokenStream {
     });
     quote! {
         #[automatically_derived]
+            #[allow(deprecated)]
         impl #impl_generics #private::TableKey for #ident #ty_generics #where_clause {
             fn write_key(
                 &self,
@@ -226,6 +233,7 @@ pub(crate) fn newtype(newtype: &Newtype<'_>) -> TokenStream {
         let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
         quote! {
             #[automatically_derived]
+            #[allow(deprecated)]
             impl #impl_generics #of for #ident #ty_generics #where_clause {
                 #body
             }

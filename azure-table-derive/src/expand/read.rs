@@ -137,8 +137,16 @@ impl Reading<'_, '_> {
     fn converted(&self, field: &Field<'_>, property: &Ident) -> TokenStream {
         let (private, ty) = (self.base.paths().private, &field.original.ty);
         match field.form() {
-            Form::With(module) => quote!(#private::convert::<#ty>(#property, #module::from_wire)?),
-            Form::Json => quote!(#private::convert::<#ty>(#property, #private::json::from_wire::<#ty>)?),
+            // In closures, so that the compiler says once what does not fit.
+            Form::With(module) => {
+                let value = local("value");
+                let convert = Place::of(module).derived(quote!(::from_wire(#value)));
+                quote!(#private::convert::<#ty>(#property, |#value| #module #convert)?)
+            }
+            Form::Json => {
+                let value = local("value");
+                quote!(#private::convert::<#ty>(#property, |#value| #private::json::from_wire::<#ty>(#value))?)
+            }
             Form::Plain | Form::WriteId | Form::Chunked => quote!(#property.read::<#ty>()?),
         }
     }
@@ -151,7 +159,7 @@ impl Reading<'_, '_> {
         match &field.role {
             Role::Property(name) => {
                 let found = found(index);
-                let or_default = self.default(field).map(|default| quote!(.unwrap_or_else(#default)));
+                let or_default = default(field).map(|default| quote!(.unwrap_or_else(|| #default)));
                 match (field.form(), or_default) {
                     (Form::Chunked, or_default) => {
                         let names = [name.clone()].into_iter().chain(field.aliases());
@@ -165,7 +173,7 @@ impl Reading<'_, '_> {
                     (Form::Plain | Form::WriteId, None) => quote!(#private::required::<#ty>(#found, #prefix, #name)?),
                     (Form::With(_), None) => quote!(#private::missing::<#ty>(#found, #prefix, #name)?),
                     (Form::Json, None) => {
-                        quote!(#private::missing::<#ty>(#found.or_else(#private::json_absent::<#ty>), #prefix, #name)?)
+                        quote!(#private::missing::<#ty>(#found.or_else(|| #private::json_absent::<#ty>()), #prefix, #name)?)
                     }
                 }
             }
@@ -175,10 +183,10 @@ impl Reading<'_, '_> {
                     Some(prefix) => quote!(&#private::within(#prefix, #inner)),
                 };
                 let read = quote!(<#ty as #private::ReadPropertyGroup>::read_group(#row, #whole)?);
-                match self.default(field) {
+                match default(field) {
                     None => read,
                     Some(default) => quote! {
-                        if #private::has_group::<#ty>(#row, #whole) { #read } else { #default() }
+                        if #private::has_group::<#ty>(#row, #whole) { #read } else { #default }
                     },
                 }
             }
@@ -191,22 +199,26 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// The function that gives the value of a field whose property is not there.
-    fn default(&self, field: &Field<'_>) -> Option<TokenStream> {
-        let default = field.attrs.default.as_ref()?;
-        Some(match &default.value {
-            Fallback::OfType => {
-                Place::of_type(field).item(&field.original.ty, &quote!(::core::default::Default), "default")
-            }
-            Fallback::Function(path) => path.to_token_stream(),
-        })
-    }
-
     fn prefix(&self) -> TokenStream {
         self.prefix
             .as_ref()
             .map_or_else(|| quote!(""), ToTokens::to_token_stream)
     }
+}
+
+/// The value of a field whose property is not there, where it has a default.
+pub(crate) fn default(field: &Field<'_>) -> Option<TokenStream> {
+    let default = field.attrs.default.as_ref()?;
+    let (function, place) = match &default.value {
+        Fallback::OfType => {
+            let (ty, place) = (&field.original.ty, Place::of_type(field));
+            (place.item(ty, &quote!(::core::default::Default), "default"), place)
+        }
+        Fallback::Function(path) => (path.to_token_stream(), Place::of(path)),
+    };
+    // All of the call stands there, so that the compiler points there.
+    let call = place.derived(quote!(()));
+    Some(quote!(#function #call))
 }
 
 /// What the service must say beside the values of the groups, and `least` besides.

@@ -34,7 +34,10 @@ fn edm_type(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
     let of = match field.form() {
         Form::Plain => quote!(#private::Property),
         Form::Chunked => quote!(#private::Chunked),
-        Form::With(module) => return quote!(#module::EDM_TYPE),
+        Form::With(module) => {
+            let item = Place::of(module).derived(quote!(::EDM_TYPE));
+            return quote!(#module #item);
+        }
         Form::Json => return quote!(#private::json::EDM_TYPE),
         Form::WriteId => return quote!(#private::EdmType::Guid),
     };
@@ -60,8 +63,8 @@ fn write_property(base: &Struct<'_>, field: &Field<'_>, properties: &Ident) -> T
             Form::Json => quote!(#properties.converted(#name, #private::json_to_edm::<#ty>(&self.#member))?;),
             Form::Chunked => quote!(#private::chunked::write::<#ty>(#properties, #name, &self.#member)?;),
             Form::With(module) => {
-                let value = borrowed();
-                quote!(#properties.converted(#name, #module::to_edm(#value))?;)
+                let (value, convert) = (borrowed(), Place::of(module).derived(quote!(::to_edm)));
+                quote!(#properties.converted(#name, #module #convert(#value))?;)
             }
             Form::WriteId => {
                 let value = borrowed();

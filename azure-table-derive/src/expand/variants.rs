@@ -2,8 +2,8 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::Generics;
 use syn::ext::IdentExt;
+use syn::{Generics, Type};
 
 use crate::ast::{Mark, Variant, Variants, borrows};
 use crate::bound::Bounds;
@@ -39,24 +39,36 @@ fn table_entity(variants: &Variants<'_>) -> TokenStream {
     let (key, properties, entity) = (local("key"), local("properties"), local("entity"));
     let is_entity = quote!(#krate::TableEntity);
 
-    let arms = |body: &dyn Fn(&Variant<'_>) -> TokenStream| -> TokenStream {
-        let arms = variants.variants.iter().map(|variant| {
-            let (variant_ident, body) = (variant.ident, body(variant));
-            quote!(Self::#variant_ident(#entity) => #body,)
+    let arms = |body: &dyn Fn(&Variant<'_>, &Type) -> TokenStream| -> TokenStream {
+        let arms = variants.variants.iter().filter_map(|variant| {
+            let (variant_ident, body) = (variant.ident, body(variant, variant.ty?));
+            Some(quote!(Self::#variant_ident(#entity) => #body,))
         });
         arms.collect()
     };
-    let key_shapes = arms(&|_| quote!(#is_entity::key_shape(#entity)));
-    let conditions = arms(&|_| quote!(#is_entity::condition(#entity)));
-    let keys = arms(&|variant| match &variant.attrs.row_key_prefix {
+    // That a type is no entity is said at the type.
+    let method = |ty: &Type, name| Place::of(ty).item(ty, &is_entity, name);
+    let key_shapes = arms(&|_, ty| {
+        let key_shape = method(ty, "key_shape");
+        quote!(#key_shape(#entity))
+    });
+    let conditions = arms(&|_, ty| {
+        let condition = method(ty, "condition");
+        quote!(#condition(#entity))
+    });
+    let keys = arms(&|variant, ty| match &variant.attrs.row_key_prefix {
         Some(prefix) => {
             let (prefix, name) = (prefix.value.value(), variant.name());
-            quote!(#private::write_prefixed_key(#entity, #key, #prefix, #name))
+            quote!(#private::write_prefixed_key::<#ty>(#entity, #key, #prefix, #name))
         }
-        None => quote!(#is_entity::write_key(#entity, #key)),
+        None => {
+            let write_key = method(ty, "write_key");
+            quote!(#write_key(#entity, #key))
+        }
     });
-    let written = arms(&|variant| {
-        let write = quote!(#is_entity::write_properties(#entity, #properties));
+    let written = arms(&|variant, ty| {
+        let write_properties = method(ty, "write_properties");
+        let write = quote!(#write_properties(#entity, #properties));
         match (&variants.mark, &variant.attrs.other) {
             (Mark::Tag(property), None) => {
                 let tag = &variant.tag;
@@ -174,7 +186,11 @@ fn assertions(variants: &Variants<'_>) -> Option<TokenStream> {
     }
     let private = variants.paths().private;
     let first = variants.named().map(|(_, ty)| ty).next();
-    let last = variants.variants.last().map(|variant| variant.ident);
+    // The variant that may take all rows that are left.
+    let last = match variants.other() {
+        Some(_) => None,
+        None => variants.named().last().map(|(variant, _)| variant.ident),
+    };
     let named = variants.named().enumerate().map(|(index, (variant, ty))| {
         let place = Place::of(ty);
         let assertion = |call: TokenStream| {
@@ -184,7 +200,7 @@ fn assertions(variants: &Variants<'_>) -> Option<TokenStream> {
         let partition = (index > 0).then(|| assertion(quote!(#private::assert_partition::<#first, #ty>())));
         let mark = match &variants.mark {
             Mark::Tag(property) => Some(assertion(quote!(#private::assert_untagged::<#ty>(#property)))),
-            // Whatever comes after it is never asked.
+            // Otherwise whatever comes after it is never asked.
             Mark::KeyForm if last != Some(variant.ident) => Some(assertion(quote!(#private::assert_form::<#ty>()))),
             Mark::KeyForm | Mark::RowKeyPrefix => None,
         };

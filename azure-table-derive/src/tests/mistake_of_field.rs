@@ -1,1 +1,285 @@
-//! x
+//! One test for each mistake in the options of a field and in those of reading, by its message.
+
+use super::{mistakes, only, with};
+
+#[track_caller]
+fn one(input: &str) -> String {
+    only(crate::expand::table_entity, input)
+}
+
+/// The only message about a struct with both keys and one more field.
+#[track_caller]
+fn field(attributes: &str) -> String {
+    one(&with("", &format!("#[table({attributes})] x: T")))
+}
+
+/// The only message about a key with these options.
+#[track_caller]
+fn key(attributes: &str) -> String {
+    one(&format!(
+        "struct S {{ #[table(partition_key, {attributes})] a: String, #[table(row_key)] b: String }}"
+    ))
+}
+
+#[test]
+fn a_function_is_named_by_a_path() {
+    for right in [
+        "default",
+        "default = a::b",
+        "default = \"a::b\"",
+        "default = Vec::<u8>::new",
+        "with = a, default",
+    ] {
+        assert_eq!(
+            mistakes(&with("", &format!("#[table({right})] x: T"))),
+            [""; 0],
+            "{right}"
+        );
+    }
+    for wrong in ["default = 5", "default(x)", "default =", "default = a + b"] {
+        assert_eq!(
+            field(wrong),
+            "`default` takes the path of a function: write `default = \"path::to::function\"`",
+            "{wrong}"
+        );
+    }
+    assert_eq!(
+        field("default = \"5 + 5\""),
+        "\"5 + 5\" is not the path of a function: write `default = \"path::to::function\"`"
+    );
+    assert_eq!(
+        field("with"),
+        "`with` takes the path of a module with `EDM_TYPE`, `to_edm` and `from_wire`: write `with = \
+         \"path::to::module\"`"
+    );
+    assert_eq!(
+        one(&with("#[table(upgrade)]", "")),
+        "`upgrade` takes the path of a function from `DynamicEntity` to `Result<Self>`: write `upgrade = \
+         \"path::to::function\"`"
+    );
+}
+
+#[test]
+fn a_property_is_stored_in_one_way() {
+    assert_eq!(
+        field("json, with = \"m\""),
+        "a property is stored in one way: remove `with` or `json`"
+    );
+    assert_eq!(
+        field("chunked, json"),
+        "a property is stored in one way: remove `json` or `chunked`"
+    );
+    assert_eq!(
+        field("chunked, write_id"),
+        "a property is stored in one way: remove `chunked` or `write_id`"
+    );
+}
+
+#[test]
+fn a_key_is_stored_as_its_type_says() {
+    assert_eq!(key("alias = \"x\""), "a key has no older name: remove `alias`");
+    assert_eq!(key("default"), "a row always has its keys: remove `default`");
+    assert_eq!(key("write_id"), "a key is the same with every write: remove `write_id`");
+    for form in ["json", "chunked", "with = \"m\""] {
+        let name = form.split(' ').next().unwrap();
+        assert_eq!(
+            key(form),
+            format!("the text of a key is made by its type, which implements TableKey: remove `{name}`")
+        );
+    }
+    assert_eq!(
+        one("#[table(partition_key = \"{a}\", row_key = \"\")] struct S { #[table(json)] a: String }"),
+        "the text of a key is made by its type, which implements TableKey: remove `json`"
+    );
+}
+
+#[test]
+fn an_ignored_field_has_no_other_options() {
+    for option in ["json", "chunked", "write_id", "alias = \"x\"", "with = \"m\""] {
+        let name = option.split(' ').next().unwrap();
+        assert_eq!(
+            field(&format!("ignore, {option}")),
+            format!("an ignored field is not stored: remove `{name}`, or `ignore`")
+        );
+    }
+    assert_eq!(
+        field("ignore, default"),
+        "an ignored field is `Default::default()` when it is read: remove `default`"
+    );
+    assert_eq!(
+        field("ignore, flatten"),
+        "a field has one role: remove `ignore` or `flatten`"
+    );
+    assert_eq!(
+        field("ignore, extra"),
+        "a field has one role: remove `ignore` or `extra`"
+    );
+}
+
+#[test]
+fn timestamp_etag_and_extra_are_no_properties() {
+    assert_eq!(
+        field("timestamp, default"),
+        "the Timestamp is the service's own: remove `default`"
+    );
+    assert_eq!(field("etag, json"), "an ETag is not a property: remove `json`");
+    assert_eq!(
+        field("extra, default"),
+        "`extra` holds the properties as they are: remove `default`"
+    );
+    assert_eq!(
+        field("extra, rename = \"x\""),
+        "the properties in `extra` have their own names: remove `rename`"
+    );
+    assert_eq!(
+        field("write_id, default"),
+        "a write id that is not there is `None`: remove `default`"
+    );
+}
+
+#[test]
+fn a_flattened_field_has_a_prefix_in_place_of_a_name() {
+    assert_eq!(
+        field("flatten, rename = \"x\""),
+        "a flattened field has no name of its own: write `prefix = \"…\"` in place of `rename`"
+    );
+    assert_eq!(
+        field("flatten, alias = \"x\""),
+        "a flattened field has no name of its own: remove `alias`"
+    );
+    assert_eq!(
+        field("flatten, json"),
+        "a flattened field is stored as several properties: remove `json` or `flatten`"
+    );
+    assert_eq!(
+        field("flatten = \"Home_\""),
+        "`flatten` takes no value: write `flatten, prefix = \"Home_\"`"
+    );
+    assert_eq!(field("flatten = 5"), "`flatten` takes no value: write `flatten`");
+    assert_eq!(
+        field("prefix = \"Home_\""),
+        "`prefix` goes with `flatten`: write `flatten, prefix = \"…\"`; the prefix of all constants is `columns = \"…\"` \
+         on the struct"
+    );
+    for wrong in ["", "1_", "Home.", "Home-"] {
+        assert_eq!(
+            field(&format!("flatten, prefix = {wrong:?}")),
+            format!("{wrong:?} cannot begin the name of a property: use letters, digits and `_`, such as \"X_\"")
+        );
+    }
+}
+
+#[test]
+fn an_alias_is_a_name_that_no_other_field_has() {
+    assert_eq!(
+        field("alias = \"x\""),
+        "the property is read as `x` already: remove this alias"
+    );
+    assert_eq!(
+        field("alias = \"y\", alias = \"y\""),
+        "the property is read as `y` already: remove this alias"
+    );
+    assert_eq!(
+        one(&with("", "#[table(alias = \"y\")] x: T, y: T")),
+        "`y` is read as `y` already: remove this alias, or rename that field"
+    );
+    assert_eq!(
+        field("alias = \"a b\""),
+        "\"a b\" was never the name of a property, it contains ' ' and not letters, digits and `_` only: remove this alias"
+    );
+    assert_eq!(
+        field("alias = \"RowKey\""),
+        "`RowKey` is the service's own and was never a property: remove this alias"
+    );
+    assert_eq!(field("alias"), "`alias` takes text: write `alias = \"OldName\"`");
+}
+
+#[test]
+fn the_pieces_of_a_chunked_field_have_names_of_their_own() {
+    for name in ["text_1", "text_chunks"] {
+        assert_eq!(
+            one(&with(
+                "",
+                &format!("#[table(chunked)] text: T, #[table(rename = {name:?})] x: T")
+            )),
+            format!(
+                "`{name}` is where the chunked `text` keeps its pieces: write another name with #[table(rename = \"Name\")]"
+            )
+        );
+    }
+    assert!(mistakes(&with("", "#[table(chunked)] text: T, text_a: T, text1: T")).is_empty());
+}
+
+#[test]
+fn some_fields_stand_once() {
+    for name in ["extra", "write_id"] {
+        assert_eq!(
+            one(&with("", &format!("#[table({name})] a: T, #[table({name})] b: T"))),
+            format!("a second field with `{name}`: mark one, remove this")
+        );
+    }
+}
+
+#[test]
+fn unknown_properties_are_kept_or_refused() {
+    assert_eq!(
+        one(&with("#[table(deny_unknown_properties)]", "#[table(extra)] x: T")),
+        "`extra` keeps the unknown properties and `deny_unknown_properties` refuses them: remove one of the two"
+    );
+}
+
+#[test]
+fn what_is_never_read_is_not_upgraded() {
+    let input = |attribute| {
+        format!(
+            "#[table({attribute})] struct S<'a> {{ #[table(partition_key)] a: &'a str, #[table(row_key)] b: &'a str }}"
+        )
+    };
+    assert_eq!(
+        one(&input("upgrade = \"f\"")),
+        "a struct that borrows is written and never read: remove `upgrade`, or own the fields"
+    );
+    assert!(one(&input("deny_unknown_properties")).contains("remove `deny_unknown_properties`"));
+}
+
+#[test]
+fn converted_values_are_no_columns() {
+    assert_eq!(
+        field("json, column = \"X\""),
+        "a converted value is not a column and has no constant: remove `column`"
+    );
+    assert_eq!(
+        field("chunked, column = \"X\""),
+        "a value in pieces is not a column and has no constant: remove `column`"
+    );
+    assert_eq!(
+        field("extra, column = \"X\""),
+        "`extra` is not a column and has no constant: remove `column`"
+    );
+    assert!(mistakes(&with("", "#[table(flatten, column = \"X\")] x: T")).is_empty());
+}
+
+#[test]
+fn options_of_other_derives_are_told_where_they_belong() {
+    assert_eq!(
+        one(&with("#[table(tag = \"Kind\")]", "")),
+        "`tag` tells the variants of an enum of entities apart: remove it from this struct"
+    );
+    assert_eq!(
+        one(&with("#[table(of = Blog)]", "")),
+        "`of` belongs to #[derive(Projection)]: derive that, or remove it"
+    );
+    assert_eq!(
+        field("integer"),
+        "`integer` belongs to #[derive(TableProperty)]: put it on the type of the field"
+    );
+}
+
+#[test]
+fn a_width_is_written_with_a_zero() {
+    assert_eq!(
+        one("#[table(partition_key = \"{n:4}\", row_key = \"\")] struct S { n: u32 }"),
+        "partition_key: `{n:4}` has no width: after the colon write a zero and the number of digits, at most 39, such as \
+         `{n:04}`"
+    );
+}

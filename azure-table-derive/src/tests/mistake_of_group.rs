@@ -1,1 +1,68 @@
-//! x
+//! One test for each mistake in a group of properties, by its message.
+
+use super::only;
+
+#[track_caller]
+fn one(input: &str) -> String {
+    only(crate::expand::property_group, input)
+}
+
+#[test]
+fn only_structs_with_named_fields_are_groups() {
+    assert_eq!(
+        one("struct S(i32);"),
+        "PropertyGroup is derived for structs with named fields: give each field a name, `struct S { name: … }`"
+    );
+    assert_eq!(
+        one("enum E { A, B }"),
+        "PropertyGroup is derived for structs with named fields: make this enum a struct, or derive TableProperty to store \
+         it as one property"
+    );
+}
+
+#[test]
+fn what_belongs_to_an_entity_has_no_place_in_a_group() {
+    for option in ["partition_key", "row_key", "etag", "timestamp", "extra", "write_id"] {
+        assert_eq!(
+            one(&format!("struct S {{ #[table({option})] x: i32 }}")),
+            format!(
+                "`{option}` belongs to a whole entity, and this is a part of one: put it there, and remove it here"
+            )
+        );
+    }
+    assert!(
+        one("#[table(deny_unknown_properties)] struct S { x: i32 }")
+            .starts_with("`deny_unknown_properties` belongs to")
+    );
+}
+
+#[test]
+fn the_rules_of_fields_are_those_of_an_entity() {
+    assert_eq!(
+        one("struct S { x: i32, #[table(rename = \"x\")] y: i32 }"),
+        "`x` and `y` are both stored as `x`: write another name with #[table(rename = \"Name\")]"
+    );
+    assert_eq!(
+        one("struct S { #[table(ignore, json)] x: i32 }"),
+        "an ignored field is not stored: remove `json`, or `ignore`"
+    );
+    assert_eq!(
+        one("struct S { #[table(rename = \"a b\")] x: i32 }"),
+        "\"a b\" cannot be the name of a property, it contains ' ' and not letters, digits and `_` only: write another \
+         with #[table(rename = \"Name\")]"
+    );
+    assert_eq!(
+        one("struct S { #[table(nested)] x: i32 }"),
+        "unknown attribute `nested`: did you mean `flatten`? on a field write `rename`, `alias`, `default`, `ignore`, \
+         `with`, `json`, `flatten`, `prefix`, `chunked` or `column`"
+    );
+}
+
+#[test]
+fn behind_a_prefix_a_name_of_the_service_is_free() {
+    let code = super::derived(
+        crate::expand::property_group,
+        "struct S { #[table(rename = \"Timestamp\")] x: i32 }",
+    );
+    assert_eq!(super::messages(code), [""; 0]);
+}

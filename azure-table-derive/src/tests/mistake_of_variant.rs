@@ -1,1 +1,137 @@
-//! x
+//! One test for each mistake in an enum of entities, by its message.
+
+use super::only;
+
+#[track_caller]
+fn one(input: &str) -> String {
+    only(crate::expand::table_entity, input)
+}
+
+#[test]
+fn a_variant_holds_one_entity() {
+    for variant in ["One", "One(B, C)", "One { b: B }", "One()"] {
+        assert_eq!(
+            one(&format!("enum E {{ {variant} }}")),
+            "a variant of an enum of entities holds one entity: write `One(Entity)`; an enum that is a property derives \
+             TableProperty",
+            "{variant}"
+        );
+    }
+    assert_eq!(
+        one("enum E {}"),
+        "an enum of entities has variants: write `Name(Entity)` for each kind of row"
+    );
+}
+
+#[test]
+fn variants_are_told_apart_in_one_way() {
+    assert_eq!(
+        one("#[table(tag = \"Kind\")] enum E { #[table(row_key_prefix = \"1\")] One(A), Two(B) }"),
+        "the variants are told apart by the property `Kind`: remove `row_key_prefix`, or `tag`"
+    );
+    assert_eq!(
+        one("enum E { #[table(rename = \"a\")] One(A), Two(B) }"),
+        "`rename` is the text of the tag, and this enum has none: remove it, or write `tag = \"Kind\"` on the enum"
+    );
+    assert_eq!(
+        one("#[table(rename_all = \"camelCase\")] enum E { One(A), Two(B) }"),
+        "`rename_all` is for the text of the tag, and this enum has none: remove it, or write `tag = \"Kind\"`"
+    );
+}
+
+#[test]
+fn a_tag_is_a_property() {
+    assert_eq!(
+        one("#[table(tag = \"a b\")] enum E { One(A) }"),
+        "\"a b\" cannot be the name of a property, it contains ' ' and not letters, digits and `_` only: write another, \
+         such as `tag = \"Kind\"`"
+    );
+    assert_eq!(
+        one("#[table(tag = \"RowKey\")] enum E { One(A) }"),
+        "`RowKey` is the service's own: write another name, such as `tag = \"Kind\"`"
+    );
+    assert_eq!(
+        one("#[table(tag = \"Kind\")] enum E { One(A), #[table(rename = \"One\")] Two(B) }"),
+        "`One` and `Two` both have the tag \"One\": write another with #[table(rename = \"name\")]"
+    );
+}
+
+#[test]
+fn prefixes_tell_all_variants_apart() {
+    assert_eq!(
+        one("enum E { #[table(row_key_prefix = \"1\")] One(A), Two(B) }"),
+        "`Two` has no mark: write #[table(row_key_prefix = \"…\")], as on the other variants"
+    );
+    assert_eq!(
+        one("enum E { #[table(row_key_prefix = \"1\")] One(A), #[table(row_key_prefix = \"10\")] Two(B) }"),
+        "rows of `Two` and `One` could not be told apart, since \"10\" and \"1\" begin alike: write prefixes of which none \
+         begins with another"
+    );
+    assert_eq!(
+        one("enum E { #[table(row_key_prefix = \"\")] One(A) }"),
+        "every RowKey begins with this: write the text that those of the variant begin with, or `other` for the rest"
+    );
+    assert_eq!(
+        one("enum E { #[table(row_key_prefix = \"a/\")] One(A) }"),
+        "'/' is forbidden in a key: use another character (not / \\ # ? and no control characters)"
+    );
+}
+
+#[test]
+fn one_variant_is_for_all_other_rows() {
+    assert_eq!(
+        one("enum E { One(A), #[table(other)] Two(B), #[table(other)] Three(C) }"),
+        "a second variant with `other`: mark one, remove this"
+    );
+    assert_eq!(
+        one("enum E { #[table(other)] One(A) }"),
+        "no variant is beside this one: add those of the known entities, or use DynamicEntity in place of the enum"
+    );
+    assert_eq!(
+        one("#[table(tag = \"Kind\")] enum E { One(A), #[table(other, rename = \"b\")] Two(B) }"),
+        "the variant for all other rows has no mark of its own: remove `rename`, or `other`"
+    );
+}
+
+#[test]
+fn what_belongs_to_one_entity_stands_on_its_struct() {
+    for option in [
+        "partition_key = \"p\"",
+        "row_key = \"r\"",
+        "deny_unknown_properties",
+        "upgrade = \"f\"",
+    ] {
+        let name = option.split(' ').next().unwrap();
+        assert_eq!(
+            one(&format!("#[table({option})] enum E {{ One(A) }}")),
+            format!("`{name}` belongs to one entity: put it on the struct of the variant")
+        );
+    }
+    assert_eq!(
+        one("enum E { #[table(etag)] One(A) }"),
+        "`etag` belongs to one entity: put it on the struct of the variant"
+    );
+    assert_eq!(
+        one("enum E { #[table(tag = \"Kind\")] One(A) }"),
+        "`tag` stands on the enum: move it above `enum`"
+    );
+    assert_eq!(
+        one("#[table(discriminator = \"Kind\")] enum E { One(A) }"),
+        "unknown attribute `discriminator`: did you mean `tag`? on an enum write `tag`, `rename_all`, `columns` or `crate`"
+    );
+}
+
+#[test]
+fn two_constants_cannot_have_one_name() {
+    assert_eq!(
+        one("enum E { One(A), #[table(column = \"ONE\")] Two(B) }"),
+        "the constant `ONE` is there twice, for `One` and `Two`: name one of them with #[table(column = \"NAME\")]"
+    );
+}
+
+#[test]
+fn a_constant_cannot_have_the_name_of_a_variant() {
+    for input in ["enum E { A(A) }", "enum E { Aa(A), #[table(column = \"Aa\")] Bb(B) }"] {
+        assert!(one(input).ends_with("has the name of a variant: name it with #[table(column = \"NAME\")]"));
+    }
+}

@@ -14,6 +14,9 @@ pub const fn assert_digits(digits: Option<usize>) {
     );
 }
 
+/// A projection is one of an entity.
+pub const fn assert_entity<E: TableEntity>() {}
+
 /// The partition fields of two variants of an enum.
 #[diagnostic::on_unimplemented(
     message = "the variants of an enum of entities have the same fields in their PartitionKeys",

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 use std::fmt::Debug;
+use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::model::edm::Edm;
 use crate::model::error::ValueError;
@@ -26,6 +28,81 @@ pub const fn int32(discriminant: i128) -> i32 {
          2147483647, or store the names by removing `integer`"
     );
     discriminant as i32
+}
+
+/// The same where the range was asserted before.
+#[expect(clippy::cast_possible_truncation, reason = "the range was asserted")]
+pub const fn truncated(discriminant: i128) -> i32 {
+    discriminant as i32
+}
+
+/// What the variant marked with `other` may hold in an enum of texts.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not hold every text",
+    label = "not every text is one of these",
+    note = "the variant marked with #[table(other)] holds a `String`; with #[table(integer)] on the enum, an `i32`"
+)]
+pub trait KeptText {
+    /// The text.
+    fn kept(&self) -> &str;
+}
+
+/// The same where it is read, too.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not hold every text",
+    label = "not every text is one of these",
+    note = "the variant marked with #[table(other)] holds a `String`; with #[table(integer)] on the enum, an `i32`"
+)]
+pub trait KeepText: KeptText {
+    /// Keeps a text.
+    fn keep(text: &str) -> Self;
+}
+
+impl KeptText for &str {
+    fn kept(&self) -> &str {
+        self
+    }
+}
+
+macro_rules! texts {
+    ($($type:ty,)*) => {$(
+        impl KeptText for $type {
+            fn kept(&self) -> &str {
+                self
+            }
+        }
+
+        impl KeepText for $type {
+            fn keep(text: &str) -> Self {
+                text.to_owned().into()
+            }
+        }
+    )*};
+}
+texts! { String, Box<str>, Arc<str>, Rc<str>, Cow<'static, str>, }
+
+/// What the variant marked with `other` may hold in an enum of numbers.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not hold every number",
+    label = "not every discriminant is one of these",
+    note = "in an enum with #[table(integer)] the variant marked with #[table(other)] holds an `i32`"
+)]
+pub trait KeptNumber {
+    /// The number.
+    fn kept(&self) -> i32;
+
+    /// Keeps a number.
+    fn keep(number: i32) -> Self;
+}
+
+impl KeptNumber for i32 {
+    fn kept(&self) -> i32 {
+        *self
+    }
+
+    fn keep(number: i32) -> Self {
+        number
+    }
 }
 
 /// The error for a text that is no variant.

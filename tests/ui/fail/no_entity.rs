@@ -14,7 +14,10 @@ struct Borrowed<'a> {
 
 fn use_it(plain: TableClient<Plain>, borrowed: TableClient<Borrowed<'static>>) {
     let _ = plain.insert(&Plain { name: String::new() });
-    let _ = borrowed.insert(&Borrowed { channel: "a", slug: "b" });
+    let _ = borrowed.insert(&Borrowed {
+        channel: "a",
+        slug: "b",
+    });
     let _ = borrowed.get(("a", "b"));
 }
 

@@ -1,0 +1,21 @@
+//! The beginning of a key is given from the left, in the types of its fields.
+
+use azure_table::{Key, Result, TableEntity};
+
+#[derive(TableEntity)]
+#[table(partition_key = "{state};{city}", row_key = "{number}")]
+struct Order {
+    state: String,
+    city: String,
+    number: u32,
+}
+
+fn prefixes() -> Result<()> {
+    Key::<Order>::prefix(("WA", "Seattle"))?;
+    Key::<Order>::prefix(("WA", 7))?;
+    Key::<Order>::prefix("WA")?;
+    Key::<Order>::prefix(("WA", "Seattle", 7, 8))?;
+    Ok(())
+}
+
+fn main() {}
