@@ -1,6 +1,6 @@
 //! `#[derive(Projection)]`: some columns of an entity.
 
-use azure_table::{DateTime, Descending, ETag, MetadataLevel, Projection, ReadEntity, TableEntity};
+use azure_table::{DateTime, Descending, ETag, Key, MetadataLevel, Projection, ReadEntity, TableEntity};
 
 use super::table;
 
@@ -107,6 +107,20 @@ async fn keys_etag_and_timestamp_may_have_any_name() {
         Some(&["PartitionKey", "RowKey", "Timestamp", "Views"][..])
     );
     assert_eq!(Whole::METADATA, MetadataLevel::Minimal);
+}
+
+#[tokio::test]
+async fn a_projection_may_be_versioned() {
+    let table = table::<Blog>().await;
+    let etag = table.insert(&blog(1)).await.unwrap();
+    let key = Key::of(&blog(1)).unwrap();
+    let one = table.get(&key).project::<Summary>().versioned().await.unwrap().unwrap();
+    let all = table.query().project::<Summary>().versioned().all().await.unwrap();
+    assert_eq!((&one.etag, one.stars), (&etag, 1));
+    assert_eq!(all, [one]);
+    // One that asks for the Timestamp itself does so once.
+    let whole = table.get(&key).project::<Whole>().versioned().await.unwrap().unwrap();
+    assert_eq!(whole.changed, Some(whole.timestamp));
 }
 
 #[tokio::test]

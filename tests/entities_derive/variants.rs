@@ -196,6 +196,18 @@ async fn variants_are_told_by_a_tag() {
     }
     assert_eq!(table.query().all().await.unwrap(), media);
 
+    let Media::ShortVideo(mut video) = media[0].clone() else {
+        unreachable!("it was made as one")
+    };
+    video.extra.insert("Kind".into(), "photo".into());
+    let error = table.replace(&Media::ShortVideo(video)).await.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("property `Kind`: the entity has it, and it tells the variant"),
+        "{error}"
+    );
+
     let versioned: Versioned<Media> = table.get(&media[0]).versioned().await.unwrap().unwrap();
     table.replace(&versioned).await.unwrap();
     assert_eq!(
@@ -308,6 +320,15 @@ async fn variants_are_told_by_the_form_of_their_keys() {
         batch.merge(entry).unwrap();
     }
     batch.commit().await.unwrap();
+
+    let forged = Entry::Other(DynamicEntity::new("s", "settings"));
+    let error = table.insert_or_replace(&forged).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    let text = error.to_string();
+    assert!(
+        text.contains("RowKey \"settings\": it has the form of the variant `Settings`"),
+        "{text}"
+    );
 }
 
 /// Enums may borrow, then they are written only, and may be generic.

@@ -12,7 +12,15 @@ pub(crate) fn property_schemas(base: &Struct<'_>) -> TokenStream {
     let properties = base.properties().map(|(field, name)| {
         let edm_type = edm_type(base, field);
         let aliases = field.aliases();
-        quote!(#private::PropertySchema { name: #name, edm_type: #edm_type, aliases: &[#(#aliases),*] })
+        let is_chunked = matches!(field.form(), Form::Chunked);
+        quote! {
+            #private::PropertySchema {
+                name: #name,
+                edm_type: #edm_type,
+                aliases: &[#(#aliases),*],
+                is_chunked: #is_chunked
+            }
+        }
     });
     quote!(&[#(#properties),*])
 }

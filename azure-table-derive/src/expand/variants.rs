@@ -61,6 +61,17 @@ fn table_entity(variants: &Variants<'_>) -> TokenStream {
             let (prefix, name) = (prefix.value.value(), variant.name());
             quote!(#private::write_prefixed_key::<#ty>(#entity, #key, #prefix, #name))
         }
+        None if matches!(variants.mark, Mark::KeyForm) => {
+            // Whatever the form of an earlier one fits is read as that.
+            let earlier = variants
+                .named()
+                .take_while(|(earlier, _)| earlier.ident != variant.ident);
+            let earlier = earlier.map(|(earlier, ty)| {
+                let name = earlier.name();
+                quote!((#name, &<#ty as #is_entity>::SCHEMA.key))
+            });
+            quote!(#private::write_key_of_form::<#ty>(#entity, #key, &[#(#earlier),*]))
+        }
         None => {
             let write_key = method(ty, "write_key");
             quote!(#write_key(#entity, #key))
@@ -73,7 +84,7 @@ fn table_entity(variants: &Variants<'_>) -> TokenStream {
             (Mark::Tag(property), None) => {
                 let tag = &variant.tag;
                 quote!({
-                    #properties.property::<&str>(#property, &#tag)?;
+                    #properties.tag(#property, #tag)?;
                     #write
                 })
             }

@@ -36,10 +36,10 @@ fn an_entity_says_its_stored_form() {
             },
             properties: &[
                 ::azure_table::__private::PropertySchema {
-                    name: \"rtg\", edm_type: <i32 as ::azure_table::__private::Property>::EDM_TYPE, aliases: &[]
+                    name: \"rtg\", edm_type: <i32 as ::azure_table::__private::Property>::EDM_TYPE, aliases: &[], is_chunked: false
                 },
                 ::azure_table::__private::PropertySchema {
-                    name: \"views\", edm_type: <Option<i64> as ::azure_table::__private::Property>::EDM_TYPE, aliases: &[]
+                    name: \"views\", edm_type: <Option<i64> as ::azure_table::__private::Property>::EDM_TYPE, aliases: &[], is_chunked: false
                 }
             ],
             groups: &[],
@@ -285,11 +285,14 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
          #[table(default = \"f::g\")] e: E,",
     ));
     let private = "::azure_table::__private";
-    has(&code, "{ name: \"a\", edm_type: m::n::EDM_TYPE, aliases: &[\"old\"] }");
+    has(
+        &code,
+        "{ name: \"a\", edm_type: m::n::EDM_TYPE, aliases: &[\"old\"], is_chunked: false }",
+    );
     has(&code, &format!("edm_type: {private}::json::EDM_TYPE"));
     has(
         &code,
-        &format!("edm_type: <C as {private}::Chunked>::EDM_TYPE, aliases: &[\"was\"]"),
+        &format!("edm_type: <C as {private}::Chunked>::EDM_TYPE, aliases: &[\"was\"], is_chunked: true"),
     );
     has(&code, &format!("name: \"d\", edm_type: {private}::EdmType::Guid"));
     has(&code, "__properties.converted(\"a\", m::n::to_edm(&self.a))?;");
@@ -432,7 +435,7 @@ fn an_enum_is_its_variants() {
         &code,
         &format!(
             "Self::One(__entity) => {{
-                __properties.property::<&str>(\"Kind\", &\"One\")?;
+                __properties.tag(\"Kind\", \"One\")?;
                 <X as {krate}::TableEntity>::write_properties(__entity, __properties)
             }},
             Self::Two(__entity) => <Y as {krate}::TableEntity>::write_properties(__entity, __properties),"

@@ -74,13 +74,13 @@ pub const fn assert_form<V: TableEntity>() {
 pub const fn assert_untagged<V: TableEntity>(tag: &str) {
     let schema = V::SCHEMA;
     assert!(
-        occurrences(schema.properties, schema.groups, [""; DEPTH], 0, &[tag]) == 0,
+        owners(schema.properties, schema.groups, [""; DEPTH], 0, &[tag]) == 0,
         "the entity has a property with the name of the tag, which the enum writes: remove that field, or write another \
          name with `tag = \"…\"`"
     );
 }
 
-/// No flattened property has the name of another property.
+/// No flattened property has a name of another property: its own, an older one, or that of a piece.
 #[track_caller]
 pub const fn assert_distinct(schema: &EntitySchema) {
     assert!(
@@ -102,13 +102,15 @@ const fn are_distinct<'n>(
     parts: Parts<'n>,
     depth: usize,
 ) -> bool {
-    // The macro has compared the names of the struct itself.
-    let mut at = if depth == 0 { properties.len() } else { 0 };
+    let mut at = 0;
     while at < properties.len() {
-        let mut whole = parts;
-        whole[depth] = properties[at].name;
-        if occurrences(schema.properties, schema.groups, [""; DEPTH], 0, &whole) > 1 {
-            return false;
+        let mut which = 0;
+        while which <= properties[at].aliases.len() {
+            let whole = whole_name(&properties[at], which, parts, depth);
+            if owners(schema.properties, schema.groups, [""; DEPTH], 0, &whole) > 1 {
+                return false;
+            }
+            which += 1;
         }
         at += 1;
     }
@@ -124,8 +126,8 @@ const fn are_distinct<'n>(
     true
 }
 
-/// How many properties have this name.
-const fn occurrences(
+/// How many properties are stored under this name, or read from it.
+const fn owners(
     properties: &[PropertySchema],
     groups: &[GroupSchema],
     parts: Parts<'_>,
@@ -135,10 +137,14 @@ const fn occurrences(
     let mut count = 0;
     let mut at = 0;
     while at < properties.len() {
-        let mut whole = parts;
-        whole[depth] = properties[at].name;
-        if is_same(&whole, name) {
-            count += 1;
+        let mut which = 0;
+        while which <= properties[at].aliases.len() {
+            let whole = whole_name(&properties[at], which, parts, depth);
+            if is_stored_as(&whole, properties[at].is_chunked, name) {
+                count += 1;
+                break;
+            }
+            which += 1;
         }
         at += 1;
     }
@@ -146,33 +152,93 @@ const fn occurrences(
     while at < groups.len() && depth + 1 < DEPTH {
         let mut inner = parts;
         inner[depth] = groups[at].prefix;
-        count += occurrences(groups[at].properties, groups[at].groups, inner, depth + 1, name);
+        count += owners(groups[at].properties, groups[at].groups, inner, depth + 1, name);
         at += 1;
     }
     count
 }
 
+/// The name of a property, or with a number from 1 on an older one of it.
+const fn whole_name<'n>(property: &PropertySchema, which: usize, parts: Parts<'n>, depth: usize) -> Parts<'n> {
+    let mut whole = parts;
+    whole[depth] = if which == 0 {
+        property.name
+    } else {
+        property.aliases[which - 1]
+    };
+    whole
+}
+
+/// Whether `name` is `whole`, or for a chunked property that of one of its pieces, as in `model/chunked.rs`.
+const fn is_stored_as(whole: &[&str], is_chunked: bool, name: &[&str]) -> bool {
+    let (mut whole, mut name) = (Bytes::of(whole), Bytes::of(name));
+    while let Some(byte) = whole.next() {
+        match name.next() {
+            Some(other) if other == byte => {}
+            _ => return false,
+        }
+    }
+    match name.next() {
+        None => true,
+        Some(b'_') if is_chunked => name.is_number() || name.is(Bytes::of(&["chunks"])),
+        Some(_) => false,
+    }
+}
+
 /// Whether two texts, each in parts, are the same.
 pub(crate) const fn is_same(a: &[&str], b: &[&str]) -> bool {
-    let (mut part_a, mut byte_a) = (0, 0);
-    let (mut part_b, mut byte_b) = (0, 0);
-    loop {
-        while part_a < a.len() && byte_a == a[part_a].len() {
-            part_a += 1;
-            byte_a = 0;
+    Bytes::of(a).is(Bytes::of(b))
+}
+
+/// The bytes of a text in parts.
+#[derive(Clone, Copy)]
+struct Bytes<'n> {
+    parts: &'n [&'n str],
+    part: usize,
+    byte: usize,
+}
+
+impl<'n> Bytes<'n> {
+    const fn of(parts: &'n [&'n str]) -> Self {
+        Self {
+            parts,
+            part: 0,
+            byte: 0,
         }
-        while part_b < b.len() && byte_b == b[part_b].len() {
-            part_b += 1;
-            byte_b = 0;
+    }
+
+    const fn next(&mut self) -> Option<u8> {
+        while self.part < self.parts.len() {
+            let text = self.parts[self.part].as_bytes();
+            if self.byte < text.len() {
+                self.byte += 1;
+                return Some(text[self.byte - 1]);
+            }
+            self.part += 1;
+            self.byte = 0;
         }
-        if part_a == a.len() || part_b == b.len() {
-            return part_a == a.len() && part_b == b.len();
+        None
+    }
+
+    const fn is(mut self, mut other: Self) -> bool {
+        loop {
+            match (self.next(), other.next()) {
+                (None, None) => return true,
+                (Some(a), Some(b)) if a == b => {}
+                _ => return false,
+            }
         }
-        if a[part_a].as_bytes()[byte_a] != b[part_b].as_bytes()[byte_b] {
-            return false;
+    }
+
+    const fn is_number(mut self) -> bool {
+        let mut digits = 0;
+        while let Some(byte) = self.next() {
+            if !byte.is_ascii_digit() {
+                return false;
+            }
+            digits += 1;
         }
-        byte_a += 1;
-        byte_b += 1;
+        digits > 0
     }
 }
 
@@ -217,6 +283,28 @@ mod tests {
         const BARE: &[GroupSchema] = &[group("", &[])];
         assert!(!distinct(schema(CITY, BARE)));
         assert!(distinct(schema(&[], BARE)));
+        const PIECES: &[GroupSchema] = &[GroupSchema {
+            prefix: "Home_",
+            properties: &[PropertySchema {
+                aliases: &["Was"],
+                is_chunked: true,
+                ..PropertySchema::new("Text", EdmType::String)
+            }],
+            groups: &[],
+        }];
+        for (name, expected) in [
+            ("Home_Text_2", false),
+            ("Home_Text_chunks", false),
+            ("Home_Was", false),
+            ("Home_Was_1", false),
+            ("Home_Text_", true),
+            ("Home_Text_x", true),
+            ("Text_1", true),
+        ] {
+            let own = [PropertySchema::new(name, EdmType::String)];
+            let schema = schema(Vec::leak(own.to_vec()), PIECES);
+            assert_eq!(distinct(schema), expected, "{name}");
+        }
         const JOINED: &[GroupSchema] = &[group("Home_", &[group("Old_", &[])]), group("Home_Old_", &[])];
         assert!(!distinct(schema(&[], JOINED)));
     }

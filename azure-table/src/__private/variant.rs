@@ -74,6 +74,28 @@ pub fn write_prefixed_key<V: TableEntity>(entity: &V, key: &mut KeyWriter, prefi
     entity.write_key(key)
 }
 
+/// Writes the key of a variant whose rows are known by the form of their keys, which is asked of the `earlier` ones first.
+pub fn write_key_of_form<V: TableEntity>(
+    entity: &V,
+    key: &mut KeyWriter,
+    earlier: &[(&str, &'static KeyShape)],
+) -> Result<()> {
+    if !earlier.is_empty() {
+        let (partition_key, row_key) = key_texts(entity)?;
+        let row = Row {
+            partition_key: Some(Cow::Borrowed(&partition_key)),
+            row_key: Some(Cow::Borrowed(&row_key)),
+            ..Row::default()
+        };
+        if let Some((variant, _)) = earlier.iter().find(|(_, shape)| has_form(&row, shape)) {
+            return Err(Error::invalid_input(format!(
+                "RowKey {row_key:?}: it has the form of the variant `{variant}`, and would be read as that"
+            )));
+        }
+    }
+    entity.write_key(key)
+}
+
 /// The error for a row that is no variant of an enum.
 pub fn no_variant<T>(name: &str) -> Result<T> {
     Err(Error::invalid_response(format!("the row is no variant of `{name}`")))

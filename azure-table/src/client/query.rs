@@ -84,7 +84,7 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
 
     /// Reads each entity with its ETag and Timestamp.
     pub fn versioned(self) -> TableQuery<E, Versioned<P>> {
-        self.shaped(Shape::of_type())
+        self.shaped(Shape::<P>::versioned())
     }
 }
 

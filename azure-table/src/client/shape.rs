@@ -9,6 +9,7 @@ use crate::filter::select::Columns;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::error::Result;
 use crate::model::row::Row;
+use crate::model::versioned::Versioned;
 
 /// How rows become a `P`.
 pub(crate) struct Shape<P> {
@@ -38,6 +39,20 @@ impl<P> Shape<P> {
             metadata: P::METADATA,
             reader: Reader::Typed(P::read),
         }
+    }
+
+    /// The shape of a type with what a [`Versioned`] adds to it.
+    pub(crate) fn versioned() -> Shape<Versioned<P>>
+    where
+        P: ReadEntity,
+    {
+        let mut shape = Shape::<Versioned<P>>::of_type();
+        if let (Some(select), Some(names)) = (&mut shape.select, P::SELECT)
+            && !names.contains(&"Timestamp")
+        {
+            select.push_str(",Timestamp");
+        }
+        shape
     }
 
     /// The shape of a tuple of columns.

@@ -40,6 +40,10 @@ impl<E, G> Nested<E, G> {
 }
 
 /// What can stand in a flattened field: [`Column`] and [`Nested`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not stand in `{G}`",
+    label = "expected a column or a flattened field of `{G}`"
+)]
 pub trait NestedIn<G> {
     /// The same, seen from the entity `E`.
     type In<E>;

@@ -10,6 +10,10 @@ use crate::model::property::ReadProperty;
 use crate::model::row::Row;
 
 /// A column that can be read alone.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be selected from `{E}`",
+    label = "expected a column of `{E}` whose type can be read"
+)]
 pub trait SelectColumn<E> {
     /// What it gives: the type of its field.
     type Value;

@@ -43,6 +43,8 @@ pub struct PropertyWriter<'a> {
     count: usize,
     size: usize,
     write_id: Option<Guid>,
+    /// The property that tells a variant, once it is written.
+    tag: Option<&'static str>,
 }
 
 impl fmt::Debug for PropertyWriter<'_> {
@@ -63,6 +65,7 @@ impl<'a> PropertyWriter<'a> {
             count: 0,
             size,
             write_id: None,
+            tag: None,
         }
     }
 
@@ -109,6 +112,16 @@ impl<'a> PropertyWriter<'a> {
         self.value(name, &Edm::Guid(id))
     }
 
+    /// Writes the property that tells the variants of an enum apart, which the entity has no property of the name of.
+    ///
+    /// # Errors
+    /// As [`property`](Self::property).
+    pub fn tag(&mut self, name: &'static str, tag: &str) -> Result<()> {
+        self.property(name, tag)?;
+        self.tag = Some(name);
+        Ok(())
+    }
+
     fn whole<'n>(&self, name: &'n str) -> Cow<'n, str> {
         if self.prefix.is_empty() {
             Cow::Borrowed(name)
@@ -125,6 +138,9 @@ impl<'a> PropertyWriter<'a> {
         let name = &*self.whole(name);
         if let Some(fault) = property_name_fault(name) {
             return Err(Error::invalid_input(format!("property name {name:?}: {fault}")));
+        }
+        if self.tag == Some(name) {
+            return Err(refused(name, "the entity has it, and it tells the variant of the enum"));
         }
         match value {
             // At most as many UTF-16 units as bytes: only long text is counted.

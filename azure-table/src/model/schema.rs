@@ -36,6 +36,8 @@ pub struct PropertySchema {
     pub edm_type: EdmType,
     /// Older names that are read too.
     pub aliases: &'static [&'static str],
+    /// Whether it is stored in pieces: `Text`, `Text_1` … and `Text_chunks`.
+    pub is_chunked: bool,
 }
 
 /// The properties of a flattened field.
@@ -81,9 +83,13 @@ impl PropertySchema {
             name,
             edm_type,
             aliases: &[],
+            is_chunked: false,
         }
     }
 }
+
+/// What follows the type of a property that is stored in pieces.
+const CHUNKED: &str = " chunked";
 
 fn collect(
     prefix: &str,
@@ -112,7 +118,8 @@ impl fmt::Display for EntitySchema {
         writeln!(f, "PartitionKey {}", form(self.key.partition_key))?;
         writeln!(f, "RowKey {}", form(self.key.row_key))?;
         for (name, property) in self.stored() {
-            writeln!(f, "{name} {}", property.edm_type)?;
+            let chunked = if property.is_chunked { CHUNKED } else { "" };
+            writeln!(f, "{name} {}{chunked}", property.edm_type)?;
         }
         Ok(())
     }
@@ -144,6 +151,10 @@ fn unreadable(schema: &EntitySchema, old: &str) -> Vec<String> {
             let prefix = whole.strip_suffix(property.name).unwrap_or_default();
             whole == name || property.aliases.iter().any(|alias| format!("{prefix}{alias}") == name)
         });
+        let (rest, was_chunked) = match rest.strip_suffix(CHUNKED) {
+            Some(rest) => (rest, true),
+            None => (rest, false),
+        };
         match (found, EdmType::from_name(rest)) {
             (None, _) => faults.push(format!(
                 "the property `{name}` is gone: keep its field, or name it with #[table(alias = \"{name}\")]"
@@ -153,6 +164,12 @@ fn unreadable(schema: &EntitySchema, old: &str) -> Vec<String> {
                 faults.push(format!(
                     "the property `{name}` was {then}, now it is {}",
                     property.edm_type
+                ));
+            }
+            // One piece without a number is read by a chunked field; of many, a plain one reads the first.
+            (Some((_, property)), _) if was_chunked && !property.is_chunked => {
+                faults.push(format!(
+                    "the property `{name}` was stored in pieces: keep #[table(chunked)] on its field"
                 ));
             }
             _ => {}
@@ -165,7 +182,7 @@ fn unreadable(schema: &EntitySchema, old: &str) -> Vec<String> {
 /// vanished without an alias, a type was narrowed, or the keys have another form.
 ///
 /// It compares names, EDM types and key templates; it does not see a new field that is neither optional nor has a
-/// `default`, another type behind the same key field, a dropped `chunked`, or the variants of an enum.
+/// `default`, another type behind the same key field, or the variants of an enum.
 ///
 /// ```
 /// use azure_table::{TableEntity, assert_reads};
@@ -213,8 +230,12 @@ mod tests {
                 name: "rtg",
                 edm_type: EdmType::Int64,
                 aliases: &["rating", "stars"],
+                is_chunked: false,
             },
-            PropertySchema::new("text", EdmType::String),
+            PropertySchema {
+                is_chunked: true,
+                ..PropertySchema::new("text", EdmType::String)
+            },
         ],
         groups: &[GroupSchema {
             prefix: "Home_",
@@ -222,6 +243,7 @@ mod tests {
                 name: "City",
                 edm_type: EdmType::String,
                 aliases: &["Town"],
+                is_chunked: false,
             }],
             groups: &[],
         }],
@@ -231,7 +253,7 @@ mod tests {
     fn the_text_has_a_line_for_each_stored_name() {
         assert_eq!(
             SCHEMA.to_string(),
-            "Blog\nPartitionKey {channel}\nRowKey {posted}_{id}\nrtg Edm.Int64\ntext Edm.String\nHome_City Edm.String\n"
+            "Blog\nPartitionKey {channel}\nRowKey {posted}_{id}\nrtg Edm.Int64\ntext Edm.String chunked\nHome_City Edm.String\n"
         );
         assert_eq!(unreadable(&SCHEMA, &SCHEMA.to_string()), [""; 0]);
     }
@@ -243,6 +265,12 @@ mod tests {
         let old = "Blog\nPartitionKey {user}\nmood Edm.String\ntext Edm.Int32\nrtg Edm.Double\n";
         let faults = unreadable(&SCHEMA, old);
         assert_eq!(faults.len(), 4, "{faults:?}");
+        let pieces = "Blog\nPartitionKey {channel}\nRowKey {posted}_{id}\nrtg Edm.Int32 chunked\ntext Edm.String\n";
+        let chunked = unreadable(&SCHEMA, pieces);
+        assert!(
+            chunked.len() == 1 && chunked[0].contains("`rtg` was stored in pieces"),
+            "{chunked:?}"
+        );
         assert!(faults[1].contains("`mood` is gone") && faults[1].contains("alias"));
     }
 }

@@ -47,7 +47,7 @@ impl<E, P: ReadEntity> GetEntity<E, P> {
 
     /// Reads the entity with its ETag and Timestamp: the form from which it is changed and written back.
     pub fn versioned(self) -> GetEntity<E, Versioned<P>> {
-        self.shaped(Shape::of_type())
+        self.shaped(Shape::<P>::versioned())
     }
 }
 
