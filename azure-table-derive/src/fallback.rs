@@ -50,7 +50,7 @@ pub(crate) fn of_variants(variants: &Variants<'_>) -> TokenStream {
         Some((_, first)) => quote!(<#first as #krate::TableEntity>::PartitionFields),
         None => quote!(()),
     };
-    let entity = impls.entity(&partition_fields, &quote!(#private::VariantKeys));
+    let entity = impls.entity(&partition_fields, &quote!(#private::KeysDifferByVariant));
     let constants = variant_constants(variants, &generics);
     quote!(#entity #constants)
 }

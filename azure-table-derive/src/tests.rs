@@ -1,11 +1,13 @@
 //! Tests of the whole derives: what they say about mistakes, and what they generate.
 
 mod expansion;
+mod expansion_of_forms;
 mod mistake;
 mod mistake_of_field;
 mod mistake_of_group;
 mod mistake_of_projection;
 mod mistake_of_property;
+mod mistake_of_template;
 mod mistake_of_variant;
 
 use proc_macro2::{TokenStream, TokenTree};
@@ -41,6 +43,13 @@ fn expansion(input: &str) -> String {
 /// Code whatever its layout.
 fn flat(code: &str) -> String {
     code.split_whitespace().collect()
+}
+
+/// Asserts that the code is part of the expansion.
+#[track_caller]
+fn has(expansion: &str, code: &str) {
+    let code = flat(code);
+    assert!(expansion.contains(&code), "no\n{code}\nin\n{expansion}");
 }
 
 /// The compile errors of a struct, in order.

@@ -97,7 +97,7 @@ fn table_entity(variants: &Variants<'_>) -> TokenStream {
         #[allow(deprecated)]
         impl #impl_generics #krate::TableEntity for #ident #ty_generics #where_clause {
             type PartitionFields = <#first as #is_entity>::PartitionFields;
-            type KeyFields = #private::VariantKeys;
+            type KeyFields = #private::KeysDifferByVariant;
             const SCHEMA: &'static #private::EntitySchema = &#private::EntitySchema {
                 name: #name,
                 key: #private::KeyShape {

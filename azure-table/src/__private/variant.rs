@@ -12,7 +12,7 @@ use crate::model::row::{Row, RowProperty};
 
 /// What stands for the key fields of an enum, whose variants differ: no tuple fits it.
 #[derive(Debug)]
-pub enum VariantKeys {}
+pub enum KeysDifferByVariant {}
 
 /// What the variant marked with `other` may hold.
 #[diagnostic::on_unimplemented(

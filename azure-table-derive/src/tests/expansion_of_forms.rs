@@ -1,0 +1,199 @@
+//! What the derive generates for fields that are more than a plain property, and for enums.
+
+use super::{expansion, has, with};
+
+#[test]
+fn conversions_pieces_and_defaults_are_straight_calls() {
+    let code = expansion(&with(
+        "",
+        "#[table(with = \"m::n\", alias = \"old\")] a: A,
+         #[table(json, default)] b: B,
+         #[table(chunked, alias = \"was\")] c: C,
+         #[table(write_id)] d: D,
+         #[table(default = \"f::g\")] e: E,",
+    ));
+    let private = "::azure_table::__private";
+    has(
+        &code,
+        "{ name: \"a\", edm_type: m::n::EDM_TYPE, aliases: &[\"old\"], is_chunked: false }",
+    );
+    has(&code, &format!("edm_type: {private}::json::EDM_TYPE"));
+    has(
+        &code,
+        &format!("edm_type: <C as {private}::Chunked>::EDM_TYPE, aliases: &[\"was\"], is_chunked: true"),
+    );
+    has(&code, &format!("name: \"d\", edm_type: {private}::EdmType::Guid"));
+    has(&code, "__properties.converted(\"a\", m::n::to_edm(&self.a))?;");
+    has(
+        &code,
+        &format!("__properties.converted(\"b\", {private}::json_to_edm::<B>(&self.b))?;"),
+    );
+    has(
+        &code,
+        &format!("{private}::chunked::write::<C>(__properties, \"c\", &self.c)?;"),
+    );
+    has(&code, &format!("{private}::write_id(__properties, \"d\", &self.d)?;"));
+    has(
+        &code,
+        &format!(
+            "if let ::core::option::Option::Some(__property) = {private}::aliased(__f2.is_some(), __row, \"\", &[\"old\"]) {{
+                __f2 = ::core::option::Option::Some(
+                    {private}::convert::<A>(__property, |__value| m::n::from_wire(__value))?);
+            }}"
+        ),
+    );
+    has(&code, &format!("a: {private}::missing::<A>(__f2, \"\", \"a\")?,"));
+    has(
+        &code,
+        "b: __f3.unwrap_or_else(|| <B as ::core::default::Default>::default()),",
+    );
+    has(
+        &code,
+        &format!(
+            "{private}::required_pieces::<C>({private}::pieces::<C>(__row, \"\", &[\"c\", \"was\"])?, \"\", \"c\")?"
+        ),
+    );
+    has(&code, "e: __f6.unwrap_or_else(|| f::g()),");
+    for absent in ["constA:", "constB:", "constC:"] {
+        assert!(!code.contains(absent), "{absent}");
+    }
+    has(&code, "const D: ::azure_table::Column<Self, D> = ");
+}
+
+#[test]
+fn flattened_fields_are_groups_of_the_schema_and_nested_columns() {
+    let code = expansion(&with("", "#[table(flatten, prefix = \"Home_\")] pub home: Address"));
+    let private = "::azure_table::__private";
+    has(
+        &code,
+        &format!(
+            "groups: &[{private}::GroupSchema {{
+                prefix: \"Home_\",
+                properties: <Address as {private}::PropertyGroup>::PROPERTIES,
+                groups: <Address as {private}::PropertyGroup>::GROUPS
+            }}]"
+        ),
+    );
+    has(&code, "__properties.group::<Address>(\"Home_\", &self.home)?;");
+    has(
+        &code,
+        &format!("<Address as {private}::ReadPropertyGroup>::read_group(__row, \"Home_\")?"),
+    );
+    has(
+        &code,
+        &format!(
+            "{private}::metadata(&[{private}::MetadataLevel::None, <Address as {private}::ReadPropertyGroup>::METADATA])"
+        ),
+    );
+    has(
+        &code,
+        &format!("pub const HOME: {private}::Nested<Self, Address> = {private}::Nested::new(\"Home_\");"),
+    );
+    has(
+        &code,
+        &format!("const _: () = {private}::assert_distinct(<S as ::azure_table::TableEntity>::SCHEMA);"),
+    );
+}
+
+#[test]
+fn all_other_properties_are_kept_or_refused() {
+    let fields = "#[table(alias = \"old\")] a: i32, #[table(chunked)] c: String, #[table(flatten)] g: G,";
+    let private = "::azure_table::__private";
+    let arms = format!(
+        "\"old\" => {{}}
+         __name if {private}::chunked::owns(\"c\", __name) => {{}}
+         __name if {private}::in_group::<G>(\"\", __name) => {{}}"
+    );
+    let refused = expansion(&with("#[table(deny_unknown_properties)]", fields));
+    has(
+        &refused,
+        &format!("{arms} _ => return ::core::result::Result::Err({private}::unknown(__property)),"),
+    );
+    let kept = expansion(&with("", &format!("{fields} #[table(extra)] more: M")));
+    has(
+        &kept,
+        &format!("{arms} _ => {private}::keep(&mut __extra, __property)?,"),
+    );
+    has(
+        &kept,
+        &format!(
+            "{private}::write_extra(__properties, &self.more, |__name| match __name {{ \"a\" | \"old\" | \"c\" => true,
+                __name if {private}::chunked::owns(\"c\", __name) => true,
+                __name if {private}::in_group::<G>(\"\", __name) => true,
+                _ => false
+            }})?;"
+        ),
+    );
+    has(
+        &kept,
+        &format!("{private}::metadata(&[{private}::MetadataLevel::Minimal,"),
+    );
+}
+
+#[test]
+fn widths_are_pieces_and_are_asserted() {
+    let code = expansion("#[table(partition_key = \"p\", row_key = \"{n:04}\")] struct S { n: u32 }");
+    let private = "::azure_table::__private";
+    has(
+        &code,
+        &format!("row_key: &[{private}::KeyPiece::Padded(\"n\", 4usize)]"),
+    );
+    has(
+        &code,
+        &format!("const _: () = {private}::assert_digits(<u32 as {private}::TableKey>::DIGITS);"),
+    );
+    let generic = expansion("#[table(partition_key = \"p\", row_key = \"{n:04}\")] struct S<N> { n: N }");
+    has(
+        &generic,
+        &format!("const {{ {private}::assert_digits(<N as {private}::TableKey>::DIGITS) }}"),
+    );
+    assert!(!generic.contains("const_:"));
+}
+
+#[test]
+fn an_enum_is_its_variants() {
+    let code = expansion("#[table(tag = \"Kind\")] pub enum E { One(X), #[table(other)] Two(Y) }");
+    let (krate, private) = ("::azure_table", "::azure_table::__private");
+    has(
+        &code,
+        &format!("type PartitionFields = <X as {krate}::TableEntity>::PartitionFields;"),
+    );
+    has(&code, &format!("type KeyFields = {private}::KeysDifferByVariant;"));
+    has(
+        &code,
+        &format!(
+            "Self::One(__entity) => {{
+                __properties.tag(\"Kind\", \"One\")?;
+                <X as {krate}::TableEntity>::write_properties(__entity, __properties)
+            }},
+            Self::Two(__entity) => <Y as {krate}::TableEntity>::write_properties(__entity, __properties),"
+        ),
+    );
+    has(
+        &code,
+        &format!(
+            "let __mark = __row.property(\"Kind\");
+             if {private}::is_tag(__mark, \"One\") {{
+                return <X as {krate}::ReadEntity>::read(&{private}::untagged(__row, \"Kind\")).map(Self::One);
+             }}
+             <Y as {krate}::ReadEntity>::read(__row).map(Self::Two)"
+        ),
+    );
+    has(
+        &code,
+        &format!("pub const ONE: {private}::Variant<Self, X> = {private}::Variant::by_tag(\"Kind\", \"One\");"),
+    );
+    let code = expansion("enum E { #[table(row_key_prefix = \"1\")] One(X) }");
+    has(
+        &code,
+        &format!("{private}::write_prefixed_key::<X>(__entity, __key, \"1\", \"One\")"),
+    );
+    has(&code, &format!("{private}::no_variant(\"E\")"));
+    has(&code, "by_row_key_prefix(\"1\")");
+    let code = expansion("enum E<'a> { One(X<'a>) }");
+    assert!(!code.contains("ReadEntity"));
+    has(
+        &code,
+        &format!("by_key_form(&<X<'a> as {krate}::TableEntity>::SCHEMA.key)"),
+    );
+}

@@ -1,0 +1,99 @@
+//! One test for each mistake in keys of several fields, by its message.
+
+use super::{mistakes, only};
+
+/// The only message about this struct.
+#[track_caller]
+fn one(input: &str) -> String {
+    only(crate::expand::table_entity, input)
+}
+
+/// The only message about these two templates and the fields `a`, `b` and `c`.
+#[track_caller]
+fn templates(partition_key: &str, row_key: &str) -> String {
+    one(&format!(
+        "#[table(partition_key = {partition_key:?}, row_key = {row_key:?})] struct S {{ a: String, b: String, c: i32 }}"
+    ))
+}
+
+#[test]
+fn a_template_names_fields_of_the_struct_once() {
+    assert_eq!(
+        templates("{a}", "{d}"),
+        "row_key: there is no field `d`: name a field of the struct, or write `{{` for a brace"
+    );
+    assert_eq!(
+        one("#[table(partition_key = \"{stat}\", row_key = \"\")] struct S { state: String }"),
+        "partition_key: there is no field `stat`: did you mean `{state}`?"
+    );
+    assert_eq!(
+        templates("{a};{a}", "{b}"),
+        "partition_key: `{a}` stands twice: a field has one place, name it once"
+    );
+    assert_eq!(
+        templates("{a}", "{b};{a}"),
+        "row_key: `{a}` stands in both keys: a field has one place, name it once"
+    );
+}
+
+#[test]
+fn a_malformed_template_is_answered_with_the_right_form() {
+    assert_eq!(
+        templates("{a}{b}", "{c}"),
+        "partition_key: `{a}` and `{b}` touch, so the key could not be cut in two again: put text between them, such as \
+         `{a};{b}`"
+    );
+    assert_eq!(
+        templates("{a}", "x{b"),
+        "row_key: unclosed `{b`: write `{field}` for a field, or `{{` for a brace"
+    );
+    assert_eq!(
+        templates("{a}/x", "{b}"),
+        "partition_key: '/' is forbidden in a key: use another character (not / \\ # ? and no control characters)"
+    );
+}
+
+#[test]
+fn a_field_of_a_template_is_nothing_else() {
+    let with = |attribute: &str| {
+        one(&format!(
+            "#[table(partition_key = \"{{a}}\", row_key = \"\")] struct S {{ #[table({attribute})] a: String }}"
+        ))
+    };
+    assert_eq!(
+        with("rename = \"x\""),
+        "the field is stored in PartitionKey only: remove `rename`"
+    );
+    assert_eq!(
+        with("ignore"),
+        "`a` is part of the template of PartitionKey: remove `ignore`, or take the field out of the template"
+    );
+    assert_eq!(
+        with("column = \"A\""),
+        "a part of a key is not a column and has no constant: remove `column`"
+    );
+    assert!(with("partition_key").starts_with("PartitionKey is made by the template on the struct: name `{a}` there"));
+    assert!(with("row_key").starts_with("RowKey is made by the template on the struct"));
+    assert_eq!(
+        one("#[table(partition_key = \"{a}\")] struct S { #[table(row_key)] a: String }"),
+        "`a` is part of the template of PartitionKey: remove `row_key`, or take the field out of the template"
+    );
+}
+
+#[test]
+fn keys_have_at_most_eight_fields() {
+    let names = |count: u32| (1..=count).map(|n| format!("f{n}"));
+    let input = |count| {
+        let template: Vec<_> = names(count).map(|name| format!("{{{name}}}")).collect();
+        let fields: String = names(count).map(|name| format!("{name}: u32, ")).collect();
+        format!(
+            "#[table(partition_key = \"p\", row_key = \"{}\")] struct S {{ {fields} }}",
+            template.join("-")
+        )
+    };
+    assert!(mistakes(&input(8)).is_empty());
+    assert_eq!(
+        one(&input(9)),
+        "the keys have 9 fields, at most 8 are possible: join some in one field of a type that implements TableKey"
+    );
+}
