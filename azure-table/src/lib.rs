@@ -42,7 +42,7 @@ pub use crate::model::datetime::DateTime;
 pub use crate::model::dynamic::DynamicEntity;
 pub use crate::model::edm::{Edm, EdmType, EdmValue, WireValue};
 pub use crate::model::entity::{MetadataLevel, Projection, ReadEntity, TableEntity, WritesEntity};
-pub use crate::model::entity_key::{IntoKey, Key};
+pub use crate::model::entity_key::{IntoKey, Key, KeyGivenAs};
 pub use crate::model::error::{Error, ErrorKind, Result, ValueError};
 pub use crate::model::etag::{Condition, ETag};
 pub use crate::model::group::{PropertyGroup, ReadPropertyGroup};

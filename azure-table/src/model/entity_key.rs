@@ -202,18 +202,41 @@ impl<E: TableEntity<KeyFields = ()>> IntoKey<E> for () {
     }
 }
 
+/// The fields of a key can be given as a `G`: the tuple of all, those of the PartitionKey first.
+///
+/// Implemented for tuples of field types; not meant to be implemented elsewhere.
+#[diagnostic::on_unimplemented(
+    message = "a key with the fields `{Self}` is not given as `{G}`",
+    label = "expected the tuple of the key's fields, those of the PartitionKey first",
+    note = "an enum of entities has no key tuple, since its variants' keys differ: use a reference to an entity, \
+            `Key::from_text(..)?`, or `typed::<Variant>()`"
+)]
+pub trait KeyGivenAs<G> {
+    #[doc(hidden)]
+    fn write_fields(given: G, key: &mut KeyWriter) -> Result<()>;
+}
+
 macro_rules! tuples {
     ($(($($given:ident $field:ident $n:tt),+))*) => {$(
-        impl<E, $($given, $field),+> IntoKey<E> for ($($given,)+)
+        impl<E: TableEntity, $($given),+> IntoKey<E> for ($($given,)+)
         where
-            E: TableEntity<KeyFields = ($($field,)+)>,
-            $($given: Operand<$field>, $field: TableKey,)+
+            E::KeyFields: KeyGivenAs<Self>,
         {
             fn into_key(self) -> Result<Key<E>> {
-                let mut writer = KeyWriter::new(&E::SCHEMA.key);
-                $(writer.field(&self.$n.into_operand())?;)+
-                let (partition_key, row_key) = writer.finish()?;
+                let mut key = KeyWriter::new(&E::SCHEMA.key);
+                E::KeyFields::write_fields(self, &mut key)?;
+                let (partition_key, row_key) = key.finish()?;
                 Ok(Key::checked(partition_key, row_key))
+            }
+        }
+
+        impl<$($given, $field),+> KeyGivenAs<($($given,)+)> for ($($field,)+)
+        where
+            $($given: Operand<$field>, $field: TableKey,)+
+        {
+            fn write_fields(given: ($($given,)+), key: &mut KeyWriter) -> Result<()> {
+                $(key.field(&given.$n.into_operand())?;)+
+                Ok(())
             }
         }
     )*};
