@@ -112,12 +112,12 @@ impl Pipeline {
         // A deadline may end the call in a wait: whether some attempt before was sent is kept.
         let mut maybe_sent = false;
         loop {
-            story.attempts += 1;
             // Both parts share their bytes with the original: no body is copied.
             let mut attempt = request.clone();
             self.credential
                 .authorize(&mut attempt, clock::now())
                 .map_err(|e| story.tell(e))?;
+            story.attempts += 1;
             let limit = deadline
                 .remaining()
                 .map_or(ATTEMPT_TIMEOUT, |left| left.min(ATTEMPT_TIMEOUT));

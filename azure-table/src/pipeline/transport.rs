@@ -15,7 +15,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 ///
 /// Called once per attempt: implementations do not retry, follow redirects or look at the status.
 pub trait Transport: fmt::Debug + Send + Sync + 'static {
-    /// Sends `request` to the host of its absolute URI.
+    /// Sends `request` to the host of its absolute URI. A shared access signature stands in the URI's query: whoever logs
+    /// requests leaves the query out. The header of an account's key hides itself.
     ///
     /// # Errors
     /// No complete answer came. The error says how far the request got: [`Reached`].

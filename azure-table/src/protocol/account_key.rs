@@ -60,7 +60,8 @@ impl AccountKey {
         &self.shared.account
     }
 
-    /// Puts another key in the place of this one, for all that share it.
+    /// Puts another key in the place of this one, for all that share it. Each attempt signs with the key of its moment: rotate
+    /// to the account's second key and let calls in flight end before the first is made anew.
     ///
     /// # Errors
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the key is not base64 or empty; the old one stays.

@@ -25,6 +25,18 @@ pub(crate) enum Identity {
     Sas(SasToken),
 }
 
+/// The settings that have a meaning here.
+const SETTINGS: &[&str] = &[
+    "UseDevelopmentStorage",
+    "DevelopmentStorageProxyUri",
+    "DefaultEndpointsProtocol",
+    "EndpointSuffix",
+    "AccountName",
+    "AccountKey",
+    "SharedAccessSignature",
+    "TableEndpoint",
+];
+
 /// The settings by lower-case name, each at most once.
 struct Settings<'a>(Vec<(String, &'a str)>);
 
@@ -42,7 +54,11 @@ impl<'a> Settings<'a> {
             };
             let name = name.trim();
             if settings.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
-                return Err(fault(format!("the setting {name} stands in it twice")));
+                // What is no known name may be a value.
+                return Err(match SETTINGS.iter().find(|known| known.eq_ignore_ascii_case(name)) {
+                    Some(known) => fault(format!("the setting {known} stands in it twice")),
+                    None => fault(format!("part {} repeats a setting", n + 1)),
+                });
             }
             settings.push((name.to_ascii_lowercase(), value.trim()));
         }
@@ -69,6 +85,12 @@ impl ConnectionString {
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let settings = Settings::parse(text)?;
         if let Some(value) = settings.get("UseDevelopmentStorage") {
+            // Whoever names an account does not mean the emulator's.
+            if let Some(other) = SETTINGS[2..].iter().find(|name| settings.get(name).is_some()) {
+                return Err(fault(format!(
+                    "it has both UseDevelopmentStorage and {other}: remove one"
+                )));
+            }
             return Self::development(value, settings.get("DevelopmentStorageProxyUri"));
         }
         let account = settings.get("AccountName").filter(|name| !name.is_empty());
@@ -78,7 +100,8 @@ impl ConnectionString {
             (None, None) => return Err(fault("it has neither AccountName nor TableEndpoint")),
         };
         let identity = match (settings.get("AccountKey"), settings.get("SharedAccessSignature")) {
-            (Some(key), _) => {
+            (Some(_), Some(_)) => return Err(fault("it has both AccountKey and SharedAccessSignature: remove one")),
+            (Some(key), None) => {
                 let key = SigningKey::from_base64(key).map_err(|e| fault(format!("AccountKey: {e}")))?;
                 Identity::Key(AccountKey::of(endpoint.account(), key))
             }
@@ -202,6 +225,15 @@ mod tests {
                 "AccountName=a;AccountKey=AAAA;TableEndpoint=https://h/?sv=2019 02&sig=SECRET",
                 "TableEndpoint",
             ),
+            (
+                "AccountName=a;AccountKey=AAAA;SharedAccessSignature=sv=1&sig=SECRET",
+                "both AccountKey and SharedAccessSignature",
+            ),
+            (
+                "UseDevelopmentStorage=true;AccountName=a;AccountKey=SECRET",
+                "both UseDevelopmentStorage and AccountName",
+            ),
+            ("AccountName=a;SECRET==;SECRET==", "part 3 repeats a setting"),
             ("UseDevelopmentStorage=false", "UseDevelopmentStorage must be true"),
             (
                 "AccountName=a;SharedAccessSignature=sv=1&SECRET",

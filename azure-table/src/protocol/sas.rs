@@ -5,6 +5,7 @@
 //! Source: REST "Create a service SAS", "Create an account SAS".
 
 use std::fmt;
+use std::net::IpAddr;
 
 /// The decoded parameters of a signature, in the order in which they came. `Debug` shows their names alone: one of them is
 /// the signature.
@@ -48,6 +49,13 @@ impl fmt::Debug for SasParameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
     }
+}
+
+/// The first and the last of the addresses that `sip` says: one, or two with a hyphen.
+pub(crate) fn addresses(text: &str) -> Option<(IpAddr, IpAddr)> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let (first, last): (IpAddr, IpAddr) = (first.parse().ok()?, last.parse().ok()?);
+    (first.is_ipv4() == last.is_ipv4() && first <= last).then_some((first, last))
 }
 
 /// The string to sign of a table's signature, in the form of the versions from 2015-04-05 on. The table's name is signed

@@ -2,17 +2,21 @@
 //!
 //! Owns [`SasToken`], the two builders [`TableSas`] and [`AccountSas`], and what they refuse. What is signed is `sas.rs`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::fmt::Write as _;
+
+use http::uri::PathAndQuery;
 
 use crate::codec::url;
 use crate::model::datetime::DateTime;
 use crate::model::error::{Error, Result};
+use crate::model::key_shape::check_keys;
 use crate::model::name::TableName;
 use crate::model::ordinal;
 use crate::protocol::account_key::AccountKey;
 use crate::protocol::request::X_MS_VERSION;
-use crate::protocol::sas::{SasParameters, account_string_to_sign, table_string_to_sign};
+use crate::protocol::sas::{SasParameters, account_string_to_sign, addresses, table_string_to_sign};
 use crate::protocol::sas_permissions::{AccountPermissions, AccountResources, TablePermissions};
 
 /// The longest name of a stored access policy, in characters.
@@ -23,24 +27,34 @@ const MAX_POLICY_ID: usize = 64;
 pub struct SasToken(Box<str>);
 
 impl SasToken {
-    /// A signature as somebody else made it: a query string, a leading `?` or none.
+    /// A signature as somebody else made it: a query string, a leading `?` or none. Of a URL with a signature it is what
+    /// follows the `?`.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — it has no `sig`, or characters that no URL can have. The text is
-    /// not shown.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — it is a whole URL, has no `sig`, is for another service, or has
+    /// characters that no URL can have. The text is not shown.
     pub fn new(text: impl AsRef<str>) -> Result<Self> {
         let text = text.as_ref().trim().trim_start_matches('?');
-        let refuse = |why: &str| Err(Error::invalid_input(format!("shared access signature: {why}")));
-        if !text.bytes().all(|b| b.is_ascii_graphic() && b != b'#') {
-            return refuse("it has characters that no URL can have");
+        if text.contains('?') {
+            return Err(refused("it is a whole URL: give what follows its `?`"));
         }
-        if !text
-            .split('&')
-            .any(|pair| pair.strip_prefix("sig=").is_some_and(|value| !value.is_empty()))
-        {
-            return refuse("it has no `sig`");
+        // What is no part of a URL would fail each request.
+        if text.contains('#') || PathAndQuery::try_from(format!("/?{text}")).is_err() {
+            return Err(refused(
+                "it has characters that no URL can have, or is too long for one",
+            ));
         }
-        Ok(Self(text.into()))
+        let value = |name| {
+            text.split('&')
+                .find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
+        };
+        if value("sig").is_none_or(str::is_empty) {
+            return Err(refused("it has no `sig`"));
+        }
+        if value("sr").is_some() || value("ss").is_some_and(|services| !services.contains('t')) {
+            return Err(refused("it is for another service, not for tables"));
+        }
+        Ok(Self(with_encoded_signature(text).into()))
     }
 
     fn signed(mut parameters: SasParameters, signature: String) -> Self {
@@ -58,6 +72,18 @@ impl SasToken {
     pub fn expose(&self) -> &str {
         &self.0
     }
+}
+
+/// In a query `+` means a space, which base64 never has: it is a signature that nobody encoded.
+fn with_encoded_signature(text: &str) -> Cow<'_, str> {
+    if !text.contains('+') {
+        return Cow::Borrowed(text);
+    }
+    let pairs = text.split('&').map(|pair| match pair.strip_prefix("sig=") {
+        Some(signature) => Cow::Owned(format!("sig={}", signature.replace('+', "%2B"))),
+        None => Cow::Borrowed(pair),
+    });
+    Cow::Owned(pairs.collect::<Vec<_>>().join("&"))
 }
 
 impl fmt::Debug for SasToken {
@@ -78,10 +104,15 @@ struct Use {
 impl Use {
     fn write(&self, parameters: &mut SasParameters) -> Result<()> {
         if let (Some(start), Some(expiry)) = (self.start, self.expiry)
-            && start >= expiry
+            && start.unix_seconds() >= expiry.unix_seconds()
         {
             return Err(refused(&format!(
-                "it would expire at {expiry}, not after its start at {start}"
+                "it would expire at {expiry}, not a second after its start at {start}"
+            )));
+        }
+        if let Some(ip) = self.ip.as_deref().filter(|ip| addresses(ip).is_none()) {
+            return Err(refused(&format!(
+                "{ip:?} is neither an IP address nor two with `-` between them, the lower first"
             )));
         }
         parameters.add("st", self.start.map(seconds).unwrap_or_default());
@@ -117,7 +148,7 @@ macro_rules! uses {
                 self
             }
 
-            /// From which address it may be used: one, `168.1.5.60`, or a range, `168.1.5.60-168.1.5.70`.
+            /// From which address it may be used: one, `168.1.5.60`, or a range, `168.1.5.60-168.1.5.70`; no CIDR.
             pub fn ip(mut self, address_or_range: impl Into<String>) -> Self {
                 self.used.ip = Some(address_or_range.into());
                 self
@@ -134,7 +165,7 @@ macro_rules! uses {
 
 /// A signature for one table: some operations on its entities, perhaps only in a range of keys.
 ///
-/// It cannot make, drop or list tables.
+/// It cannot make, drop or list tables. For Azure Table storage: of Cosmos DB only account signatures are confirmed.
 ///
 /// ```
 /// use azure_table::{AccountKey, DateTime, TableName, TablePermissions, TableSas};
@@ -142,8 +173,8 @@ macro_rules! uses {
 /// let sas = TableSas::new(&TableName::new("Orders")?)
 ///     .permissions(TablePermissions::READ | TablePermissions::ADD)
 ///     .expiry(DateTime::now() + std::time::Duration::from_secs(3_600))
-///     .from("customer-1", "")
-///     .to("customer-1", "~")
+///     .from("customer-1", "")      // all rows of one partition
+///     .to("customer-1", "")
 ///     .sign(&key)?;
 /// assert!(sas.expose().contains("sp=ra&"));
 /// # Ok::<(), azure_table::Error>(())
@@ -188,13 +219,15 @@ impl TableSas {
         self
     }
 
-    /// The first entity it is for. An empty RowKey is the first of its partition.
+    /// The first entity it is for. An empty RowKey is the first of its partition; an empty PartitionKey with it is no limit.
+    /// Without [`to`](Self::to) all later partitions are allowed.
     pub fn from(mut self, partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
         self.from = Some((partition_key.into(), row_key.into()));
         self
     }
 
-    /// The last entity it is for. An empty RowKey is all of its partition.
+    /// The last entity it is for. An empty RowKey is all of its partition. The PartitionKey cannot be empty: in a signature
+    /// that means no limit.
     pub fn to(mut self, partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
         self.to = Some((partition_key.into(), row_key.into()));
         self
@@ -204,7 +237,8 @@ impl TableSas {
     ///
     /// # Errors
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — permissions or expiry are missing and there is no policy; the
-    /// policy's id is too long; it would end before it starts, in time or in keys.
+    /// policy's id is empty, too long or has control characters; it would end before it starts, in time or in keys; an end
+    /// of its keys has what no key can have, or cannot be said; the address is none.
     pub fn sign(&self, key: &AccountKey) -> Result<SasToken> {
         let parameters = self.parameters()?;
         let signature = key.sign(&table_string_to_sign(&parameters, key.account(), self.table.as_str()));
@@ -215,11 +249,28 @@ impl TableSas {
         if self.policy.is_none() && (self.permissions.is_none() || self.used.expiry.is_none()) {
             return Err(refused("it needs permissions and an expiry, or a stored access policy"));
         }
-        if let Some(id) = self.policy.as_ref().filter(|id| id.chars().count() > MAX_POLICY_ID) {
+        if let Some(id) = &self.policy {
             let length = id.chars().count();
-            return Err(refused(&format!(
-                "its policy's id has {length} characters, the limit is {MAX_POLICY_ID}"
-            )));
+            if length == 0 || length > MAX_POLICY_ID {
+                return Err(refused(&format!(
+                    "its policy's id has {length} characters, it must have 1 to {MAX_POLICY_ID}"
+                )));
+            }
+            // What is signed is cut by line ends: with one in a value, another signature would say the same.
+            if id.contains(char::is_control) {
+                return Err(refused("its policy's id has control characters"));
+            }
+        }
+        for (partition_key, row_key) in [&self.from, &self.to].into_iter().flatten() {
+            check_keys(partition_key, row_key).map_err(|e| refused(&format!("an end of its keys: {e}")))?;
+        }
+        // An empty text is not written, and then is no limit.
+        let is_cut_off =
+            |end: &Option<(String, String)>| end.as_ref().is_some_and(|(pk, rk)| pk.is_empty() && !rk.is_empty());
+        if is_cut_off(&self.from) || self.to.as_ref().is_some_and(|(pk, _)| pk.is_empty()) {
+            return Err(refused(
+                "the empty PartitionKey cannot be an end of its keys, since it would mean no limit",
+            ));
         }
         if let (Some(from), Some(to)) = (&self.from, &self.to) {
             let order = ordinal::compare(&from.0, &to.0).then_with(|| match to.1.as_str() {
@@ -305,6 +356,8 @@ impl AccountSas {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn key() -> AccountKey {
@@ -316,7 +369,20 @@ mod tests {
         let token = SasToken::new(" ?sv=2019-02-02&sig=SECRET%3D ").unwrap();
         assert_eq!(token.expose(), "sv=2019-02-02&sig=SECRET%3D");
         assert_eq!(format!("{token:?}"), "SasToken(hidden)");
-        for wrong in ["", "sv=1&sig=", "sv=1&SECRET", "sig=SECRET with space", "sig=SECRET#x"] {
+        let bare = SasToken::new("sv=1&sig=a+b/c=").unwrap();
+        assert_eq!(bare.expose(), "sv=1&sig=a%2Bb/c=");
+        for wrong in [
+            "",
+            "sv=1&sig=",
+            "sv=1&SECRET",
+            "sig=SECRET with space",
+            "sig=SECRET#x",
+            "\"sv=1&sig=SECRET\"",
+            "sig=<SECRET>",
+            "https://contoso.table.core.windows.net/?sv=1&sig=SECRET",
+            "sv=1&sr=b&sig=SECRET",
+            "sv=1&ss=bq&sig=SECRET",
+        ] {
             let error = SasToken::new(wrong).unwrap_err().to_string();
             assert!(
                 error.starts_with("shared access signature: ") && !error.contains("SECRET"),
@@ -333,7 +399,7 @@ mod tests {
         for (sas, why) in [
             (sas(), "needs permissions and an expiry"),
             (TableSas::new(&table).expiry(later), "needs permissions and an expiry"),
-            (sas().expiry(later).start(later), "not after its start"),
+            (sas().expiry(later).start(later), "not a second after its start"),
             (
                 sas().expiry(later).from("b", "").to("a", ""),
                 "its first entity is after its last",
@@ -344,8 +410,21 @@ mod tests {
             ),
             (
                 TableSas::new(&table).policy("x".repeat(65)),
-                "65 characters, the limit is 64",
+                "65 characters, it must have 1 to 64",
             ),
+            (TableSas::new(&table).policy(""), "0 characters, it must have 1 to 64"),
+            (TableSas::new(&table).policy("a\nb"), "control characters"),
+            (
+                sas().expiry(later + Duration::from_millis(900)).start(later),
+                "not a second after",
+            ),
+            (sas().expiry(later).to("", ""), "it would mean no limit"),
+            (sas().expiry(later).from("", "1"), "it would mean no limit"),
+            (sas().expiry(later).from("a\n\nzzz", ""), "an end of its keys"),
+            (sas().expiry(later).to("a", "\n"), "an end of its keys"),
+            (sas().expiry(later).ip(""), "\"\" is neither an IP address"),
+            (sas().expiry(later).ip("10.0.0.0/24"), "\"10.0.0.0/24\" is neither"),
+            (sas().expiry(later).ip("10.0.0.2-10.0.0.1"), "the lower first"),
         ] {
             assert!(sas.sign(&key()).unwrap_err().to_string().contains(why), "{why}");
         }

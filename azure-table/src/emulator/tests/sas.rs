@@ -139,6 +139,7 @@ async fn a_signature_that_is_not_good_fails_like_a_wrong_key() {
         (TABLE, ("sp", "raudl")),
         (TABLE, ("srk", "1")),
         (TABLE, ("erk", "1")),
+        (TABLE, ("epk", "a\nb")),
         (TABLE, ("tn", "")),
         (TABLE, ("ss", "t")),
         (ACCOUNT, ("srt", "")),
