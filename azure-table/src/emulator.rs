@@ -113,12 +113,12 @@ impl Emulator {
     /// The same service with one more account, or another key for an account it has.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the name is empty or has other characters than ASCII letters
-    /// and digits, or the key is not base64.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the name is empty or has other characters than ASCII letters,
+    /// digits and hyphens, or the key is not base64.
     pub fn with_account(mut self, name: &str, key_base64: &str) -> Result<Self> {
-        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric()) {
+        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
             return Err(Error::invalid_input(format!(
-                "account name {name:?}: it must have letters and digits only"
+                "account name {name:?}: it must have letters, digits and hyphens only"
             )));
         }
         let account = Account {

@@ -73,7 +73,7 @@ pub(crate) fn error_of(
     };
     if let Some((code, message)) = said {
         let (index, message) = message.as_deref().map(split_message).unzip();
-        return Error::answered(status, Some(code), message.map(str::to_owned), request_id)
+        return Error::answered(status, Some(code), message.map(without_signatures), request_id)
             .at_batch_index(index.flatten());
     }
     let answered = Error::answered(status, header_code.map(str::to_owned), None, request_id);
@@ -111,8 +111,22 @@ fn strange(content_type: Option<&str>, text: &str) -> String {
     format!(
         "this is no answer of a Table service (content type {}, begins with {:?}); is this its endpoint?",
         content_type.unwrap_or("none"),
-        text.chars().take(EXCERPT).collect::<String>(),
+        without_signatures(text).chars().take(EXCERPT).collect::<String>(),
     )
+}
+
+/// A text that an answer brought, without the signatures of the request's address that it may repeat.
+fn without_signatures(text: &str) -> String {
+    const MARK: &str = "sig=";
+    let mut parts = text.split(MARK);
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_signature = |c: char| c.is_ascii_alphanumeric() || matches!(c, '%' | '+' | '/' | '=');
+        shown.push_str(MARK);
+        shown.push('…');
+        shown.push_str(part.trim_start_matches(is_signature));
+    }
+    shown
 }
 
 /// The index that a batch's message starts with, and the message without it and without the RequestId and Time lines
@@ -156,6 +170,15 @@ mod tests {
     fn storage(message: &str) -> Error {
         let body = serde_json::json!({"odata.error": {"code": "X", "message": {"lang": "en-US", "value": message}}});
         error_of(400, None, None, body.to_string().as_bytes(), None)
+    }
+
+    #[test]
+    fn a_signature_that_comes_back_is_not_shown() {
+        let error = |body: &str| error_of(403, None, Some("text/plain"), body.as_bytes(), None).to_string();
+        let odata = r#"{"odata.error":{"code":"X","message":{"value":"no ?se=1&sig=SECRET%3D&sv=2 here"}}}"#;
+        assert!(error(odata).contains("no ?se=1&sig=…&sv=2 here"), "{}", error(odata));
+        let strange = error("Cannot GET /T()?sig=SECRET/+=");
+        assert!(strange.contains("sig=…") && !strange.contains("SECRET"), "{strange}");
     }
 
     #[test]

@@ -57,6 +57,12 @@ impl Endpoint {
             return Err(refuse("the scheme must be http or https"));
         }
         let prefix = uri.path().trim_end_matches('/');
+        let is_cloud = authority.host().contains(".table.core.") || is_cosmos(authority.host());
+        if is_cloud && !prefix.is_empty() {
+            return Err(refuse(
+                "it must not have a path: the table's name is given to the client",
+            ));
+        }
         let account = match account {
             Some(account) => account.to_owned(),
             None => account_of(authority, prefix).ok_or_else(|| refuse("it shows no account name"))?,
@@ -179,6 +185,7 @@ mod tests {
             "https://a.table.core.windows.net/?sig=SECRET",
             "https://a.table.core.windows.net/?sv=2019 02&sig=SECRET",
             "a.table.core.windows.net/?sig=SECRET",
+            "https://a.table.core.windows.net/SECRET",
             "https://u:SECRET@h/x",
             "ftp://u:SECRET@h/",
             "https://a.table.core.windows.net AccountKey=SECRET==",

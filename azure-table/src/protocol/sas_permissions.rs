@@ -52,7 +52,7 @@ letters! {
         READ = 'r',
         /// Insert entities.
         ADD = 'a',
-        /// Replace and merge entities.
+        /// Replace and merge entities. An upsert needs `ADD` as well.
         UPDATE = 'u',
         /// Delete entities.
         DELETE = 'd',
@@ -74,7 +74,7 @@ letters! {
         ADD = 'a',
         /// Create tables.
         CREATE = 'c',
-        /// Replace and merge entities.
+        /// Replace and merge entities. An upsert needs `ADD` as well.
         UPDATE = 'u',
     }
 }
