@@ -5,6 +5,8 @@ use std::time::Duration;
 use azure_table::{AccountPermissions, AccountResources, AccountSas, DateTime, SasToken};
 use azure_table::{Emulator, EmulatorServer, RunningEmulator, TableClient, TableServiceClient};
 
+use crate::skipped;
+
 /// A connection string of a running Azurite; `tests/azurite/run` sets it.
 pub const AZURITE: &str = "AZURE_TABLE_TEST_AZURITE";
 /// When set, a missing Azurite is a failure.
@@ -70,7 +72,7 @@ impl Backend {
 
     fn named(name: &'static str, variable: &str) -> Option<Self> {
         let Ok(connection_string) = std::env::var(variable) else {
-            println!("skipped on {name}: {variable} is not set");
+            skipped::say(format!("the tests on {name}: {variable} is not set"));
             return None;
         };
         let service = TableServiceClient::from_connection_string(&connection_string).unwrap();

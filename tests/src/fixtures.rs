@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::skipped;
+
 /// Names the folder of the fixtures.
 pub const VARIABLE: &str = "AZURE_TABLE_FIXTURES";
 
@@ -16,7 +18,7 @@ pub fn folder(name: &str) -> Option<PathBuf> {
         return Some(folder);
     }
     assert!(!named, "{VARIABLE} is set, but has no folder {name}");
-    println!("skipped: no fixtures {name} (set {VARIABLE} to the folder of the fixtures)");
+    skipped::say(format!("fixtures {name}: set {VARIABLE} to the folder of the fixtures"));
     None
 }
 
@@ -41,7 +43,7 @@ pub fn read(path: &str) -> Option<String> {
         Ok(text) => Some(text),
         Err(e) if named => panic!("{VARIABLE} is set, but {path} cannot be read: {e}"),
         Err(_) => {
-            println!("skipped: no fixture {path} (set {VARIABLE} to the folder of the fixtures)");
+            skipped::say(format!("fixture {path}: set {VARIABLE} to the folder of the fixtures"));
             None
         }
     }
