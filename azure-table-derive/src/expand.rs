@@ -14,7 +14,7 @@ mod stored;
 mod variants;
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{ToTokens, quote};
 use syn::{Data, DeriveInput};
 
 pub(crate) use self::entity::key_types;
@@ -25,6 +25,16 @@ use crate::attr::Kind;
 use crate::check;
 use crate::ctxt::Ctxt;
 use crate::fallback;
+
+/// What stands before an impl of which the user's code is a part.
+struct Generated;
+
+impl ToTokens for Generated {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        // A deprecated field or variant was said where it is declared. Most have none: `expect` would fail there.
+        tokens.extend(quote!(#[automatically_derived] #[allow(deprecated)]));
+    }
+}
 
 /// `#[derive(TableEntity)]`.
 pub(crate) fn table_entity(input: &DeriveInput) -> TokenStream {

@@ -33,6 +33,12 @@ fn only(derive: Derive, input: &str) -> String {
     found.remove(0)
 }
 
+/// The only message of `TableEntity` about an item.
+#[track_caller]
+fn one(input: &str) -> String {
+    only(crate::expand::table_entity, input)
+}
+
 /// The generated code, without white space.
 fn expansion(input: &str) -> String {
     let tokens = derive(input);

@@ -9,6 +9,7 @@ use syn::ext::IdentExt;
 use crate::ast::{Entity, Field, Role, Struct};
 use crate::bound::{read_generics, write_generics};
 use crate::column::constants;
+use crate::expand::Generated;
 use crate::expand::read::{Reading, Rest, metadata};
 use crate::expand::stored::{group_schemas, property_schemas, write_properties};
 use crate::key::{KeyName, KeyPiece};
@@ -62,8 +63,7 @@ fn table_entity(entity: &Entity<'_>) -> TokenStream {
     };
 
     quote! {
-        #[automatically_derived]
-        #[allow(deprecated)]
+        #Generated
         impl #impl_generics #krate::TableEntity for #ident #ty_generics #where_clause {
             type PartitionFields = (#partition_fields);
             type KeyFields = (#partition_fields #row_fields);
@@ -186,8 +186,7 @@ fn read_entity(entity: &Entity<'_>) -> TokenStream {
     };
 
     quote! {
-        #[automatically_derived]
-        #[allow(deprecated)]
+        #Generated
         impl #impl_generics #krate::ReadEntity for #ident #ty_generics #where_clause {
             const METADATA: #private::MetadataLevel = #metadata;
             fn read(#row: &#private::Row<'_>) -> #private::Result<Self> {

@@ -6,6 +6,7 @@ use quote::quote;
 use crate::ast::Struct;
 use crate::bound::{read_generics, write_generics};
 use crate::column::constants;
+use crate::expand::Generated;
 use crate::expand::read::{Reading, Rest, metadata};
 use crate::expand::stored::{group_schemas, owned, property_schemas, write_properties};
 use crate::place::{Paths, local};
@@ -27,8 +28,7 @@ fn write_group(base: &Struct<'_>) -> TokenStream {
     let writer = local("properties");
     let write = write_properties(base, &writer);
     quote! {
-        #[automatically_derived]
-        #[allow(deprecated)]
+        #Generated
         impl #impl_generics #private::PropertyGroup for #ident #ty_generics #where_clause {
             const PROPERTIES: &'static [#private::PropertySchema] = #properties;
             const GROUPS: &'static [#private::GroupSchema] = #groups;
@@ -60,8 +60,7 @@ fn read_group(base: &Struct<'_>) -> TokenStream {
     });
     let owned = owned(base, &name);
     quote! {
-        #[automatically_derived]
-        #[allow(deprecated)]
+        #Generated
         impl #impl_generics #private::ReadPropertyGroup for #ident #ty_generics #where_clause {
             const METADATA: #private::MetadataLevel = #metadata;
             fn read_group(#row: &#private::Row<'_>, #prefix: &str) -> #private::Result<Self> {

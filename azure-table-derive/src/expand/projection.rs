@@ -5,6 +5,7 @@ use quote::quote;
 
 use crate::ast::{Field, Role, Struct};
 use crate::bound::Bounds;
+use crate::expand::Generated;
 use crate::expand::entity::{etag, timestamp};
 use crate::expand::read::default;
 use crate::key::KeyName;
@@ -60,8 +61,7 @@ pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
         impl #impl_generics #private::Selection<#count> for #ident #ty_generics #where_clause {
             const NAMES: &'static #private::Distinct<#count> = &#private::Distinct::of([#(#names),*]);
         }
-        #[automatically_derived]
-        #[allow(deprecated)]
+        #Generated
         impl #impl_generics #krate::ReadEntity for #ident #ty_generics #where_clause {
             const METADATA: #private::MetadataLevel = #private::MetadataLevel::#metadata;
             const SELECT: ::core::option::Option<&'static [&'static str]> =

@@ -5,6 +5,7 @@ use quote::quote;
 
 use crate::ast::{Choice, ChoiceVariant, Newtype, borrows};
 use crate::bound::Bounds;
+use crate::expand::Generated;
 use crate::place::{Paths, Place, local};
 
 /// The impls of an enum.
@@ -32,8 +33,7 @@ pub(crate) fn choice(choice: &Choice<'_>) -> TokenStream {
             read_text(choice, &quote!(#value.as_str()?))
         };
         quote! {
-            #[automatically_derived]
-            #[allow(deprecated)]
+            #Generated
             impl #impl_generics #private::ReadProperty for #ident #ty_generics #where_clause {
                 fn from_wire(#value: #private::WireValue<'_>) -> ::core::result::Result<Self, #private::ValueError> {
                     #body
@@ -43,8 +43,7 @@ pub(crate) fn choice(choice: &Choice<'_>) -> TokenStream {
     });
     let key = choice.attrs.key.is_some().then(|| choice_key(choice));
     quote! {
-        #[automatically_derived]
-            #[allow(deprecated)]
+        #Generated
         impl #impl_generics #private::Property for #ident #ty_generics #where_clause {
             type Compared = Self;
             const EDM_TYPE: #private::EdmType = #private::EdmType::#edm_type;
@@ -192,8 +191,7 @@ fn choice_key(choice: &Choice<'_>) -> TokenStream {
     let read = (!borrows(choice.input)).then(|| {
         let body = read_text(choice, &quote!(#text));
         quote! {
-            #[automatically_derived]
-            #[allow(deprecated)]
+            #Generated
             impl #impl_generics #private::ReadTableKey for #ident #ty_generics #where_clause {
                 fn read_key(#text: &str) -> ::core::result::Result<Self, #private::ValueError> {
                     #body
@@ -202,8 +200,7 @@ fn choice_key(choice: &Choice<'_>) -> TokenStream {
         }
     });
     quote! {
-        #[automatically_derived]
-            #[allow(deprecated)]
+        #Generated
         impl #impl_generics #private::TableKey for #ident #ty_generics #where_clause {
             fn write_key(
                 &self,
@@ -232,8 +229,7 @@ pub(crate) fn newtype(newtype: &Newtype<'_>) -> TokenStream {
         let generics = bounded(bound);
         let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
         quote! {
-            #[automatically_derived]
-            #[allow(deprecated)]
+            #Generated
             impl #impl_generics #of for #ident #ty_generics #where_clause {
                 #body
             }

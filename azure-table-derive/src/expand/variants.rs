@@ -8,6 +8,7 @@ use syn::{Generics, Type};
 use crate::ast::{Mark, Variant, Variants, borrows};
 use crate::bound::Bounds;
 use crate::column::variant_constants;
+use crate::expand::Generated;
 use crate::place::{Paths, Place, local};
 
 /// The impls, the constants, and the assertions.
@@ -93,8 +94,7 @@ fn table_entity(variants: &Variants<'_>) -> TokenStream {
     });
 
     quote! {
-        #[automatically_derived]
-        #[allow(deprecated)]
+        #Generated
         impl #impl_generics #krate::TableEntity for #ident #ty_generics #where_clause {
             type PartitionFields = <#first as #is_entity>::PartitionFields;
             type KeyFields = #private::KeysDifferByVariant;
@@ -177,8 +177,7 @@ fn read_entity(variants: &Variants<'_>) -> TokenStream {
     };
 
     quote! {
-        #[automatically_derived]
-        #[allow(deprecated)]
+        #Generated
         impl #impl_generics #krate::ReadEntity for #ident #ty_generics #where_clause {
             const METADATA: #private::MetadataLevel = #private::metadata(&[#(#levels),*]);
             fn read(#row: &#private::Row<'_>) -> #private::Result<Self> {

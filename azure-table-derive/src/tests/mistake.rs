@@ -1,12 +1,6 @@
 //! One test for each mistake, by its message.
 
-use super::{mistakes, only, with};
-
-/// The only message about this struct.
-#[track_caller]
-fn one(input: &str) -> String {
-    only(crate::expand::table_entity, input)
-}
+use super::{mistakes, one, with};
 
 /// The only message about a struct with both keys and one more field.
 #[track_caller]

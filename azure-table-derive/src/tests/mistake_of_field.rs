@@ -1,11 +1,6 @@
 //! One test for each mistake in the options of a field and in those of reading, by its message.
 
-use super::{mistakes, only, with};
-
-#[track_caller]
-fn one(input: &str) -> String {
-    only(crate::expand::table_entity, input)
-}
+use super::{mistakes, one, with};
 
 /// The only message about a struct with both keys and one more field.
 #[track_caller]

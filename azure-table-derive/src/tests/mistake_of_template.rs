@@ -1,12 +1,6 @@
 //! One test for each mistake in keys of several fields, by its message.
 
-use super::{mistakes, only};
-
-/// The only message about this struct.
-#[track_caller]
-fn one(input: &str) -> String {
-    only(crate::expand::table_entity, input)
-}
+use super::{mistakes, one};
 
 /// The only message about these two templates and the fields `a`, `b` and `c`.
 #[track_caller]

@@ -1,11 +1,6 @@
 //! One test for each mistake in an enum of entities, by its message.
 
-use super::only;
-
-#[track_caller]
-fn one(input: &str) -> String {
-    only(crate::expand::table_entity, input)
-}
+use super::one;
 
 #[test]
 fn a_variant_holds_one_entity() {
