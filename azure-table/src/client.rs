@@ -6,5 +6,6 @@ pub(crate) mod batch;
 pub(crate) mod ops;
 pub(crate) mod query;
 pub(crate) mod service;
+pub(crate) mod settings;
 pub(crate) mod shape;
 pub(crate) mod table;

@@ -1,10 +1,16 @@
 //! One call, attempt by attempt: authorize, send, classify, wait.
 //!
-//! Owns the loop (`run`), the seam to the network (`transport`) and its default (`http`), the credentials (`auth`) and
-//! the decision whether to try again (`retry`). Does not know what a request means: `protocol`.
+//! Owns the loop (`run`), what it completes a request with (`prepare`), the seam to the network (`transport`) and its
+//! default (`http`), the credentials (`auth`), the decision whether to try again (`retry`), what one call (`options`) and all
+//! calls of a client (`settings`) may wish, and the story of a call (`context`). Does not know what a request means:
+//! `protocol`.
 
 pub(crate) mod auth;
+pub(crate) mod context;
 pub(crate) mod http;
+pub(crate) mod options;
+pub(crate) mod prepare;
 pub(crate) mod retry;
 pub(crate) mod run;
+pub(crate) mod settings;
 pub(crate) mod transport;

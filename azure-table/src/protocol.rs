@@ -12,6 +12,7 @@ pub(crate) mod continuation;
 pub(crate) mod endpoint;
 pub(crate) mod get;
 pub(crate) mod operation;
+pub(crate) mod profile;
 pub(crate) mod query;
 pub(crate) mod request;
 pub(crate) mod sas;

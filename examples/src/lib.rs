@@ -20,7 +20,11 @@ pub fn connect() -> Result<TableServiceClient> {
     match std::env::var(CONNECTION_STRING) {
         Ok(connection_string) => {
             let service = TableServiceClient::from_connection_string(&connection_string)?;
-            println!("account    {} at {}", service.account(), service.endpoint());
+            println!(
+                "account    {} at {}",
+                service.account().unwrap_or_default(),
+                service.endpoint()
+            );
             Ok(service)
         }
         Err(_) => {

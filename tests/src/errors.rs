@@ -15,7 +15,7 @@ pub async fn a_wrong_key_is_unauthenticated(backend: &Backend) {
     }
     let connection_string = format!(
         "AccountName={};AccountKey={WRONG_KEY};TableEndpoint={}",
-        service.account(),
+        service.account().unwrap(),
         service.endpoint()
     );
     // The in-process emulator has no port: its service is asked through the same transport elsewhere.

@@ -64,8 +64,9 @@ async fn a_wrong_key_is_shown_as_what_the_live_service_says() {
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Unauthenticated, 1));
     assert_eq!(
         error.to_string(),
-        "insert in table Things: entity (\"p\", \"r\"): the service answered 403 AuthenticationFailed: Server failed to authenticate the \
-         request. Make sure the value of Authorization header is formed correctly including the signature."
+        "insert in table Things: entity (\"p\", \"r\"): the service answered 403 AuthenticationFailed: the key is \
+         none of account acct's: it is of another account, or was made anew in the meantime; give the present one, in a running \
+         process by `AccountKey::rotate`: Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature."
     );
 }
 

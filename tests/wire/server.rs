@@ -71,7 +71,16 @@ pub(super) fn headers(request: &Request) -> Vec<String> {
             .starts_with("azure-table/")
     );
     assert!(!request.headers.contains_key("expect"));
-    let own = ["authorization", "x-ms-date", "user-agent", "host", "content-length"];
+    let id = request.headers["x-ms-client-request-id"].to_str().unwrap();
+    assert!(id.parse::<azure_table::Guid>().is_ok(), "{id}");
+    let own = [
+        "authorization",
+        "x-ms-date",
+        "x-ms-client-request-id",
+        "user-agent",
+        "host",
+        "content-length",
+    ];
     let mut headers: Vec<_> = request
         .headers
         .iter()

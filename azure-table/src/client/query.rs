@@ -4,7 +4,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::client::query::stream::{EntityStream, PageStream};
 use crate::client::shape::Shape;
@@ -21,7 +20,8 @@ use crate::model::partition::{PartitionGivenAs, partition_key};
 use crate::model::prefix::KeyPrefix;
 use crate::model::row::Row;
 use crate::model::versioned::Versioned;
-use crate::pipeline::run::{CallOptions, Pipeline};
+use crate::pipeline::options::{CallOptions, call_options};
+use crate::pipeline::run::Pipeline;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::query::{MAX_PAGE_SIZE, QueryRequest};
 
@@ -66,6 +66,8 @@ pub struct TableQuery<E, P = E> {
     options: CallOptions,
     shape: Shape<P>,
 }
+
+call_options!(TableQuery[E: TableEntity, P], options);
 
 impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName) -> Self {
@@ -137,10 +139,13 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// The longest time for each page, all attempts and the waits between them included.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.options.timeout = Some(timeout);
-        self
+    /// The request for the first page as text, without sending it: method and URL, headers. The proof of who asks is not in
+    /// it.
+    ///
+    /// # Errors
+    /// Those that the first read would give before anything is sent.
+    pub fn request(self) -> Result<String> {
+        self.pages().request()
     }
 
     /// Reads only the columns that the projection has.
@@ -178,7 +183,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     /// The pages as they come, empty ones too; the first is asked for when the stream is first polled.
     pub fn pages(mut self) -> PageStream<P> {
-        let request = self.request();
+        let request = self.query_request();
         PageStream::new(
             self.pipeline,
             self.options,
@@ -219,7 +224,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self.limit(1).stream().try_next().await
     }
 
-    fn request(&mut self) -> Result<QueryRequest> {
+    fn query_request(&mut self) -> Result<QueryRequest> {
         if let Some(rows @ (0 | 1_001..)) = self.page_size {
             return Err(Error::invalid_input(format!(
                 "page size {rows}: it must be 1 to {MAX_PAGE_SIZE}"
@@ -289,7 +294,7 @@ impl<E, P> Clone for TableQuery<E, P> {
             page_size: self.page_size,
             limit: self.limit,
             from: self.from.clone(),
-            options: self.options,
+            options: self.options.clone(),
             shape: self.shape.clone(),
         }
     }

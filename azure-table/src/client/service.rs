@@ -1,24 +1,24 @@
 //! The client of an account.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::client::ops::list_tables::ListTables;
 use crate::client::table::TableClient;
 use crate::model::dynamic::DynamicEntity;
-use crate::model::error::Result;
+use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::name::TableName;
 use crate::pipeline::auth::Credential;
-use crate::pipeline::auth::sas::Sas;
-use crate::pipeline::auth::shared_key::SharedKey;
+use crate::pipeline::auth::shared_key::SharedKeyLite;
 use crate::pipeline::http::HttpTransport;
 use crate::pipeline::run::Pipeline;
 use crate::pipeline::transport::Transport;
 use crate::protocol::account_key::AccountKey;
 use crate::protocol::connection_string::{ConnectionString, Identity};
-use crate::protocol::endpoint::{DEVELOPMENT_ACCOUNT, Endpoint};
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::profile::Profile;
 use crate::protocol::sas_token::SasToken;
-use crate::protocol::signature::SigningKey;
 
 /// The Table service of one account. A clone is cheap and shares connections and credential.
 ///
@@ -35,25 +35,60 @@ use crate::protocol::signature::SigningKey;
 #[derive(Clone)]
 #[doc(alias = "CloudTableClient")]
 pub struct TableServiceClient {
-    pipeline: Arc<Pipeline>,
-    key: Option<AccountKey>,
+    pub(crate) pipeline: Arc<Pipeline>,
+    view: Arc<View>,
+}
+
+/// How a client sees its account.
+#[derive(Clone)]
+struct View {
+    /// Who asks, where that can be said in a connection string.
+    identity: Option<Identity>,
+    /// What the names of all its tables begin with.
+    namespace: Arc<str>,
 }
 
 impl TableServiceClient {
+    /// A client for the account at this address, such as `https://contoso.table.core.windows.net`, of any cloud, Cosmos DB,
+    /// a custom domain or an emulator; `credential` is an [`AccountKey`], [`SasToken`], `EntraCredential` (feature
+    /// `entra`) or another [`Credential`].
+    ///
+    /// ```
+    /// use azure_table::{AccountKey, TableServiceClient};
+    /// let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
+    /// let service = TableServiceClient::new("https://contoso.table.core.windows.net", key.clone())?;
+    /// key.rotate("CAkKCwwNDg8=")?; // in force for the next attempt
+    /// # Ok::<(), azure_table::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the address is none of a Table service, or of another account than
+    /// the key is. [`Unsupported`](crate::ErrorKind::Unsupported) — HTTPS without the feature `rustls` or `native-tls`.
+    pub fn new(endpoint: &str, credential: impl Credential) -> Result<Self> {
+        let identity = identity_of(&credential);
+        let account = match &identity {
+            Some(Identity::Key(key)) => Some(key.account()),
+            _ => None,
+        };
+        let endpoint = Endpoint::parse(endpoint, account)?;
+        let transport = HttpTransport::new(endpoint.is_https())?;
+        Ok(Self::of(endpoint, Arc::new(credential), identity, Arc::new(transport)))
+    }
+
     /// A client for the account that a connection string names: `AccountName` and `AccountKey`, with `EndpointSuffix`
     /// or `TableEndpoint` where it is not the public cloud; a `SharedAccessSignature` instead of the key; or
     /// `UseDevelopmentStorage=true` for an emulator on this machine, port 10002.
     ///
     /// # Errors
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a setting is missing, malformed or there twice; it is named,
-    /// its value is not shown. [`Unsupported`](crate::ErrorKind::Unsupported) — HTTPS without the feature `rustls`.
-    /// [`Connection`](crate::ErrorKind::Connection) — TLS cannot be set up.
+    /// its value is not shown. [`Unsupported`](crate::ErrorKind::Unsupported) — HTTPS without the feature `rustls` or
+    /// `native-tls`.
     ///
     /// Source: "Configure Azure Storage connection strings".
     pub fn from_connection_string(connection_string: &str) -> Result<Self> {
         let parsed = ConnectionString::parse(connection_string)?;
         let transport = HttpTransport::new(parsed.endpoint.is_https())?;
-        Ok(Self::new(parsed, Arc::new(transport)))
+        Ok(Self::from_parsed(parsed, Arc::new(transport)))
     }
 
     /// The same with another way to the network: a wrapper, or a double in a test.
@@ -61,40 +96,8 @@ impl TableServiceClient {
     /// # Errors
     /// As [`from_connection_string`](Self::from_connection_string).
     pub fn with_transport(connection_string: &str, transport: impl Transport) -> Result<Self> {
-        Ok(Self::new(
+        Ok(Self::from_parsed(
             ConnectionString::parse(connection_string)?,
-            Arc::new(transport),
-        ))
-    }
-
-    /// A client for the account at this address, such as `https://contoso.table.core.windows.net`, with its key.
-    ///
-    /// # Errors
-    /// As [`from_connection_string`](Self::from_connection_string).
-    pub fn with_key(endpoint: &str, key: AccountKey) -> Result<Self> {
-        let endpoint = Endpoint::parse(endpoint, Some(key.account()))?;
-        let transport = HttpTransport::new(endpoint.is_https())?;
-        Ok(Self::new(
-            ConnectionString {
-                endpoint,
-                identity: Identity::Key(key),
-            },
-            Arc::new(transport),
-        ))
-    }
-
-    /// A client for the account at this address with a shared access signature.
-    ///
-    /// # Errors
-    /// As [`from_connection_string`](Self::from_connection_string).
-    pub fn with_sas(endpoint: &str, token: SasToken) -> Result<Self> {
-        let endpoint = Endpoint::parse(endpoint, None)?;
-        let transport = HttpTransport::new(endpoint.is_https())?;
-        Ok(Self::new(
-            ConnectionString {
-                endpoint,
-                identity: Identity::Sas(token),
-            },
             Arc::new(transport),
         ))
     }
@@ -102,29 +105,57 @@ impl TableServiceClient {
     /// A client for an in-process service, such as the `Emulator` of the feature `emulator`: no network. It signs as
     /// the development account.
     pub fn on(transport: impl Transport) -> Self {
-        let key = AccountKey::of(DEVELOPMENT_ACCOUNT, SigningKey::development());
         let development = ConnectionString {
             endpoint: Endpoint::development(),
-            identity: Identity::Key(key),
+            identity: Identity::Key(AccountKey::development()),
         };
-        Self::new(development, Arc::new(transport))
+        Self::from_parsed(development, Arc::new(transport))
     }
 
-    fn new(ConnectionString { endpoint, identity }: ConnectionString, transport: Arc<dyn Transport>) -> Self {
-        let (key, credential): (_, Arc<dyn Credential>) = match identity {
-            Identity::Key(key) => (Some(key.clone()), Arc::new(SharedKey::new(key))),
-            Identity::Sas(token) => (None, Arc::new(Sas::new(token))),
+    fn from_parsed(parsed: ConnectionString, transport: Arc<dyn Transport>) -> Self {
+        let credential: Arc<dyn Credential> = match parsed.identity.clone() {
+            Identity::Key(key) => Arc::new(key),
+            Identity::Sas(token) => Arc::new(token),
         };
+        Self::of(parsed.endpoint, credential, Some(parsed.identity), transport)
+    }
+
+    fn of(
+        endpoint: Endpoint,
+        credential: Arc<dyn Credential>,
+        identity: Option<Identity>,
+        transport: Arc<dyn Transport>,
+    ) -> Self {
         Self {
             pipeline: Arc::new(Pipeline::new(endpoint, transport, credential)),
-            key,
+            view: Arc::new(View {
+                identity,
+                namespace: Arc::from(""),
+            }),
         }
     }
 
-    /// The account key of this client, to make shared access signatures with and to rotate; `None` if it has a signature
-    /// itself.
+    /// The account key of this client, to make shared access signatures with and to rotate; `None` if it has another
+    /// credential.
     pub fn account_key(&self) -> Option<&AccountKey> {
-        self.key.as_ref()
+        match &self.view.identity {
+            Some(Identity::Key(key)) => Some(key),
+            _ => None,
+        }
+    }
+
+    /// The connection string of this client, **with its secret**: key or signature. Every address is written out.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) — its credential is neither an account key nor a shared access
+    /// signature.
+    pub fn to_connection_string(&self) -> Result<String> {
+        let identity = self.view.identity.clone().ok_or_else(|| {
+            let why = "a connection string has an account key or a shared access signature, this client has another credential";
+            Error::new(ErrorKind::Unsupported, why)
+        })?;
+        let endpoint = self.pipeline.endpoint.clone();
+        Ok(ConnectionString { endpoint, identity }.expose().to_string())
     }
 
     /// The table of this name, whose rows are entities of type `E`. Nothing is sent.
@@ -133,7 +164,7 @@ impl TableServiceClient {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the name is not one of a table: see [`TableName`].
     #[doc(alias = "CloudTable")]
     pub fn table<E>(&self, name: impl AsRef<str>) -> Result<TableClient<E>> {
-        Ok(TableClient::new(&self.pipeline, TableName::new(name)?))
+        Ok(TableClient::new(&self.pipeline, self.full_name(name.as_ref())?))
     }
 
     /// The table of this name, for rows without a struct.
@@ -152,11 +183,11 @@ impl TableServiceClient {
     ///
     /// Source: REST "Query Tables".
     pub fn list_tables(&self) -> ListTables {
-        ListTables::new(&self.pipeline)
+        ListTables::new(&self.pipeline, self.namespace())
     }
 
-    /// The account's name.
-    pub fn account(&self) -> &str {
+    /// The account's name; `None` if a custom domain does not show it.
+    pub fn account(&self) -> Option<&str> {
         self.pipeline.endpoint.account()
     }
 
@@ -164,6 +195,53 @@ impl TableServiceClient {
     pub fn endpoint(&self) -> &str {
         self.pipeline.endpoint.base()
     }
+
+    /// Which service is at that address.
+    pub fn profile(&self) -> Profile {
+        self.pipeline.endpoint.profile()
+    }
+
+    /// The name of a table as the service knows it.
+    pub(crate) fn full_name(&self, name: &str) -> Result<TableName> {
+        TableName::new(format!("{}{name}", self.namespace()))
+    }
+
+    /// The same client with something changed.
+    pub(crate) fn changed(&self, change: impl FnOnce(&mut Pipeline)) -> Self {
+        let mut pipeline = Pipeline::clone(&self.pipeline);
+        change(&mut pipeline);
+        Self {
+            pipeline: Arc::new(pipeline),
+            view: Arc::clone(&self.view),
+        }
+    }
+
+    /// The same client whose tables all begin with one more text.
+    pub(crate) fn in_namespace(&self, prefix: &str) -> Self {
+        Self {
+            pipeline: Arc::clone(&self.pipeline),
+            view: Arc::new(View {
+                identity: self.view.identity.clone(),
+                namespace: Arc::from(format!("{}{prefix}", self.namespace())),
+            }),
+        }
+    }
+
+    pub(crate) fn namespace(&self) -> &Arc<str> {
+        &self.view.namespace
+    }
+}
+
+/// What of a credential a connection string can say.
+fn identity_of(credential: &impl Credential) -> Option<Identity> {
+    let credential: &dyn Any = credential;
+    if let Some(SharedKeyLite(key)) = credential.downcast_ref() {
+        return Some(Identity::Key(key.clone()));
+    }
+    if let Some(key) = credential.downcast_ref::<AccountKey>() {
+        return Some(Identity::Key(key.clone()));
+    }
+    credential.downcast_ref::<SasToken>().cloned().map(Identity::Sas)
 }
 
 impl fmt::Debug for TableServiceClient {

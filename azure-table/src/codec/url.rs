@@ -19,7 +19,6 @@ pub(crate) fn encode(text: &str) -> impl fmt::Display + '_ {
 }
 
 /// Undoes percent-encoding, once; `None` where the bytes are not UTF-8.
-#[cfg(any(test, feature = "emulator"))]
 pub(crate) fn decode(text: &str) -> Option<String> {
     percent_encoding::percent_decode_str(text)
         .decode_utf8()

@@ -94,6 +94,7 @@ struct Inner {
     code: Option<String>,
     service_message: Option<String>,
     request_id: Option<String>,
+    client_request_id: Option<String>,
     batch_index: Option<usize>,
     attempts: u32,
     may_have_applied: bool,
@@ -113,6 +114,7 @@ impl Error {
                 code: None,
                 service_message: None,
                 request_id: None,
+                client_request_id: None,
                 batch_index: None,
                 attempts: 0,
                 may_have_applied: false,
@@ -204,6 +206,11 @@ impl Error {
         self
     }
 
+    pub(crate) fn with_client_request_id(mut self, id: Option<String>) -> Self {
+        self.inner.client_request_id = id;
+        self
+    }
+
     pub(crate) fn with_status(mut self, status: u16) -> Self {
         self.inner.status = Some(status);
         self
@@ -232,6 +239,11 @@ impl Error {
     /// The service's id of the request (`x-ms-request-id`), for a support ticket.
     pub fn request_id(&self) -> Option<&str> {
         self.inner.request_id.as_deref()
+    }
+
+    /// The client's id of the call (`x-ms-client-request-id`): the same for all attempts, and in the service's logs.
+    pub fn client_request_id(&self) -> Option<&str> {
+        self.inner.client_request_id.as_deref()
     }
 
     /// The operation that failed, such as `insert`.

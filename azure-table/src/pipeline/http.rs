@@ -3,6 +3,7 @@
 //! Redirects are not followed: a request carries its signature. The TLS settings are the client's own; nothing is set
 //! for the whole process.
 
+use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,61 +15,193 @@ use crate::pipeline::transport::{BoxFuture, Reached, Transport, TransportError};
 /// Below the time after which a load balancer drops idle connections.
 const POOL_IDLE: Duration = Duration::from_secs(20);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-const USER_AGENT: &str = concat!("azure-table/", env!("CARGO_PKG_VERSION"));
 
-/// A pool of connections.
+/// The default [`Transport`]: a pool of connections over reqwest. Clones share it.
+///
+/// A client makes its own; one made here has other settings, or serves several clients.
+///
+/// ```no_run
+/// use azure_table::{HttpTransport, TableServiceClient};
+/// # fn main() -> azure_table::Result<()> {
+/// let transport = HttpTransport::builder()
+///     .connect_timeout(std::time::Duration::from_secs(3))
+///     .proxy("http://proxy.contoso.com:8080")
+///     .build()?;
+/// let service = TableServiceClient::with_transport("AccountName=contoso;AccountKey=AAECAwQFBgc=", transport)?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
-pub(crate) struct HttpTransport {
+pub struct HttpTransport {
     client: reqwest::Client,
 }
 
 impl HttpTransport {
     /// A new pool. `https` says whether it must be able to open TLS connections.
     pub(crate) fn new(https: bool) -> Result<Self> {
-        let unusable =
-            |e: reqwest::Error| Error::new(ErrorKind::Connection, "the HTTP client cannot be set up").with_source(e);
-        let builder = reqwest::Client::builder()
-            .user_agent(USER_AGENT)
-            .redirect(reqwest::redirect::Policy::none())
-            .tcp_nodelay(true)
-            .connect_timeout(CONNECT_TIMEOUT)
-            .pool_idle_timeout(POOL_IDLE);
-        Ok(Self {
-            client: tls(builder, https)?.build().map_err(unusable)?,
-        })
+        Self::builder().build_for(https)
+    }
+
+    /// A pool with other settings.
+    pub fn builder() -> HttpTransportBuilder {
+        HttpTransportBuilder::default()
+    }
+
+    /// Sends by a client that was made elsewhere, with all its settings. It should not follow redirects, as those of
+    /// [`builder`](Self::builder) never do: a request carries the proof of who asks, and a shared access signature stands in
+    /// its URL.
+    pub fn with_client(client: reqwest::Client) -> Self {
+        Self { client }
     }
 }
 
-/// Trusts what the platform trusts. Without HTTPS nothing is loaded, so that a machine without certificates can still
-/// talk to an emulator.
+/// The settings of an [`HttpTransport`]. Made by [`HttpTransport::builder`].
+#[derive(Default)]
+#[must_use = "it has to be built"]
+pub struct HttpTransportBuilder {
+    connect_timeout: Option<Duration>,
+    pool_idle_timeout: Option<Duration>,
+    proxy: Option<String>,
+    root_certificates: Vec<u8>,
+    configure: Option<Box<Configure>>,
+}
+
+type Configure = dyn FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send;
+
+impl HttpTransportBuilder {
+    /// The longest time to make a connection, TLS included; 10 s by default.
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = Some(timeout);
+        self
+    }
+
+    /// How long a connection that is not used is kept; 20 s by default, less than after what load balancers drop it.
+    pub fn pool_idle_timeout(mut self, timeout: Duration) -> Self {
+        self.pool_idle_timeout = Some(timeout);
+        self
+    }
+
+    /// Sends all requests through this proxy; by default the environment says (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`).
+    pub fn proxy(mut self, url: impl Into<String>) -> Self {
+        self.proxy = Some(url.into());
+        self
+    }
+
+    /// Trusts these certificates besides those that the platform trusts: a server's own, or its authority's, in PEM.
+    pub fn root_certificates(mut self, pem: impl AsRef<[u8]>) -> Self {
+        self.root_certificates.extend_from_slice(pem.as_ref());
+        self.root_certificates.push(b'\n');
+        self
+    }
+
+    /// Changes any other setting of reqwest. Redirects are never followed, whatever is set here.
+    pub fn configure(
+        mut self,
+        configure: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + 'static,
+    ) -> Self {
+        self.configure = Some(Box::new(configure));
+        self
+    }
+
+    /// Makes the pool; connections are made when they are needed.
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the proxy's URL is none, or the certificates are not PEM.
+    /// [`Connection`](crate::ErrorKind::Connection) — TLS cannot be set up.
+    pub fn build(self) -> Result<HttpTransport> {
+        let https = cfg!(any(feature = "rustls", feature = "native-tls"));
+        self.build_for(https)
+    }
+
+    fn build_for(self, https: bool) -> Result<HttpTransport> {
+        let mut builder = reqwest::Client::builder()
+            .tcp_nodelay(true)
+            .connect_timeout(self.connect_timeout.unwrap_or(CONNECT_TIMEOUT))
+            .pool_idle_timeout(self.pool_idle_timeout.unwrap_or(POOL_IDLE));
+        if let Some(url) = &self.proxy {
+            // A proxy's URL may hold a password.
+            let proxy = reqwest::Proxy::all(url.as_str())
+                .map_err(|_| Error::invalid_input("the proxy's address is no URL such as http://proxy:8080"))?;
+            builder = builder.proxy(proxy);
+        }
+        builder = tls(builder, https, &self.root_certificates)?;
+        if let Some(configure) = self.configure {
+            builder = configure(builder);
+        }
+        let client = builder
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .map_err(|e| Error::new(ErrorKind::Connection, "the HTTP client cannot be set up").with_source(e))?;
+        Ok(HttpTransport { client })
+    }
+}
+
+impl fmt::Debug for HttpTransportBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpTransportBuilder").finish_non_exhaustive()
+    }
+}
+
+/// Trusts what the platform trusts, and `more`. Without HTTPS nothing is loaded, so that a machine without certificates can
+/// still talk to an emulator.
 #[cfg(feature = "rustls")]
-fn tls(builder: reqwest::ClientBuilder, https: bool) -> Result<reqwest::ClientBuilder> {
+fn tls(builder: reqwest::ClientBuilder, https: bool, more: &[u8]) -> Result<reqwest::ClientBuilder> {
     use std::sync::Arc;
 
-    use rustls_platform_verifier::BuilderVerifierExt as _;
+    use rustls::pki_types::CertificateDer;
+    use rustls::pki_types::pem::PemObject as _;
+    use rustls_platform_verifier::Verifier;
 
     let unusable = |e: rustls::Error| Error::new(ErrorKind::Connection, "TLS cannot be set up").with_source(e);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
+    let config = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(unusable)?;
-    let config = if https {
-        config.with_platform_verifier().map_err(unusable)?
+    if !https {
+        let config = config.with_root_certificates(rustls::RootCertStore::empty());
+        return Ok(builder.tls_backend_preconfigured(config.with_no_client_auth()));
+    }
+    let more: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(more)
+        .collect::<std::result::Result<_, _>>()
+        .map_err(not_pem)?;
+    let verifier = if more.is_empty() {
+        Verifier::new(provider)
     } else {
-        config.with_root_certificates(rustls::RootCertStore::empty())
+        Verifier::new_with_extra_roots(more, provider)
     };
-    Ok(builder.tls_backend_preconfigured(config.with_no_client_auth()))
+    let config = config
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier.map_err(unusable)?))
+        .with_no_client_auth();
+    Ok(builder.tls_backend_preconfigured(config))
 }
 
-#[cfg(not(feature = "rustls"))]
-fn tls(builder: reqwest::ClientBuilder, https: bool) -> Result<reqwest::ClientBuilder> {
+/// The platform's own TLS, where rustls is not wanted.
+#[cfg(all(feature = "native-tls", not(feature = "rustls")))]
+fn tls(mut builder: reqwest::ClientBuilder, https: bool, more: &[u8]) -> Result<reqwest::ClientBuilder> {
+    if https {
+        builder = builder.tls_backend_native();
+        for certificate in reqwest::Certificate::from_pem_bundle(more).map_err(not_pem)? {
+            builder = builder.add_root_certificate(certificate);
+        }
+    }
+    Ok(builder)
+}
+
+#[cfg(not(any(feature = "rustls", feature = "native-tls")))]
+fn tls(builder: reqwest::ClientBuilder, https: bool, _: &[u8]) -> Result<reqwest::ClientBuilder> {
     if https {
         return Err(Error::new(
             ErrorKind::Unsupported,
-            "an https endpoint needs the feature `rustls` of azure-table",
+            "an https endpoint needs the feature `rustls` or `native-tls` of azure-table",
         ));
     }
     Ok(builder)
+}
+
+#[cfg(any(feature = "rustls", feature = "native-tls"))]
+fn not_pem(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::invalid_input("the root certificates are not in PEM").with_source(error)
 }
 
 impl Transport for HttpTransport {

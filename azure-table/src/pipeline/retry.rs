@@ -4,6 +4,7 @@
 //! was lost may have been applied. Waits grow exponentially with ±20 % of chance, and never undercut what the service
 //! asks for.
 
+use std::fmt;
 use std::time::Duration;
 
 use http::HeaderMap;
@@ -65,6 +66,16 @@ impl ExponentialRetry {
             Some(floor) if floor > self.most => None,
             floor => Some(floor.map_or(jittered, |floor| jittered.max(floor))),
         }
+    }
+}
+
+impl fmt::Display for ExponentialRetry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "of reads {}, after {:?} ± 20 %, doubled each time up to {:?}; of writes as many where nothing was sent",
+            self.retries, self.first, self.most
+        )
     }
 }
 

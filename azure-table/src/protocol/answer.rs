@@ -3,9 +3,11 @@
 //! Owns the reading of error bodies and of the headers that all answers share. Source: REST "Status and error codes"
 //! and the forms seen of Storage and Cosmos DB.
 
+use std::time::SystemTime;
+
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, ETAG};
-use http::{Response, StatusCode};
+use http::header::{CONTENT_TYPE, DATE, ETAG};
+use http::{HeaderMap, Response, StatusCode};
 use serde::Deserialize;
 
 use crate::codec::xml;
@@ -152,6 +154,16 @@ pub(crate) fn request_id(response: &Response<Bytes>) -> Option<String> {
         .get("x-ms-request-id")
         .and_then(|v| v.to_str().ok())
         .map(str::to_owned)
+}
+
+/// The service's time.
+pub(crate) fn date(headers: &HeaderMap) -> Option<SystemTime> {
+    httpdate::parse_http_date(headers.get(DATE)?.to_str().ok()?).ok()
+}
+
+/// What the answer cost, in request units of Cosmos DB.
+pub(crate) fn request_charge(headers: &HeaderMap) -> Option<f64> {
+    headers.get("x-ms-request-charge")?.to_str().ok()?.trim().parse().ok()
 }
 
 /// The ETag header.

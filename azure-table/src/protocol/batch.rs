@@ -11,29 +11,18 @@ use bytes::Bytes;
 use http::Method;
 use http::header::{CONTENT_TYPE, HeaderValue};
 
-use crate::codec::json::write::MAX_BODY_BYTES;
 use crate::codec::multipart::{InnerRequest, inner_request_overhead, write_change_set};
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};
 use crate::model::guid::Guid;
-use crate::protocol::endpoint::{Endpoint, Profile};
+use crate::protocol::endpoint::Endpoint;
 use crate::protocol::operation::{OperationKind, OperationParts, TableOperation};
-use crate::protocol::request::{Call, Effect, JSON, header_value, odata};
+use crate::protocol::request::{Call, JSON, header_value, odata};
 
 pub(crate) const OPERATION: &str = "batch";
 
 /// The most operations of a transaction.
 pub const MAX_BATCH_OPERATIONS: usize = 100;
-
-/// The largest body of a transaction, in bytes.
-///
-/// Source: REST "Performing entity group transactions" (4 MiB); Cosmos DB for Table FAQ (2 MB).
-const fn max_bytes(profile: Profile) -> usize {
-    match profile {
-        Profile::Storage => MAX_BODY_BYTES,
-        Profile::Cosmos => 2_000_000,
-    }
-}
 
 /// The operations of one transaction, with their requests already made.
 #[derive(Debug)]
@@ -172,9 +161,10 @@ impl ChangeSet {
             let why = format!("the batch is full: the limit is {MAX_BATCH_OPERATIONS} operations");
             return Err(Rejected::new(BatchRule::Operations, &self.table, index, why, operation));
         }
-        let parts = operation
-            .parts(&self.table, self.endpoint.profile())
-            .map_err(|e| invalid(e, None))?;
+        let parts = match operation.parts(&self.table, self.endpoint.profile()) {
+            Ok(parts) => parts,
+            Err(e) => return Err(invalid(e, Some(operation))),
+        };
         let (partition_key, row_key) = operation.keys().unwrap_or_default();
         if self
             .partition_key
@@ -203,8 +193,11 @@ impl ChangeSet {
                 operation,
             ));
         }
-        let bytes = self.bytes_of(&parts).map_err(|e| invalid(e, None))?;
-        let limit = max_bytes(self.endpoint.profile());
+        let bytes = match self.bytes_of(&parts) {
+            Ok(bytes) => bytes,
+            Err(e) => return Err(invalid(e, Some(operation))),
+        };
+        let limit = self.endpoint.profile().rules().max_batch_bytes;
         let total = self.framing() + self.bytes + bytes;
         if total > limit {
             let why = format!("the batch would have {total} bytes, the limit is {limit}");
@@ -253,13 +246,7 @@ impl ChangeSet {
             .headers_mut()
             .insert(CONTENT_TYPE, header_value("Content-Type", &content_type)?);
         *request.body_mut() = Bytes::from(body);
-        Ok(Call {
-            operation: OPERATION,
-            table: Some(self.table.clone()),
-            entity: None,
-            effect: Effect::Write,
-            request,
-        })
+        Ok(Call::write(OPERATION, request).in_table(&self.table))
     }
 
     /// What each operation is, for its result.

@@ -3,11 +3,12 @@
 //! Errors name the setting at fault and never its value: the string holds the account key.
 //! Source: "Configure Azure Storage connection strings".
 
+use zeroize::Zeroizing;
+
 use crate::model::error::{Error, Result};
 use crate::protocol::account_key::AccountKey;
 use crate::protocol::endpoint::{DEVELOPMENT_ACCOUNT, Endpoint};
 use crate::protocol::sas_token::SasToken;
-use crate::protocol::signature::SigningKey;
 
 const DEFAULT_SUFFIX: &str = "core.windows.net";
 
@@ -19,10 +20,34 @@ pub(crate) struct ConnectionString {
 }
 
 /// By what it identifies its user.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Identity {
     Key(AccountKey),
     Sas(SasToken),
+}
+
+impl ConnectionString {
+    /// The text that reads as this, with its secret. Every address is written out, so that it means the same everywhere.
+    pub(crate) fn expose(&self) -> Zeroizing<String> {
+        let mut text = Zeroizing::new(String::new());
+        let mut setting = |name: &str, value: &str| {
+            for part in [name, "=", value, ";"] {
+                text.push_str(part);
+            }
+        };
+        if let Some(account) = self.endpoint.account() {
+            setting("AccountName", account);
+        }
+        match &self.identity {
+            Identity::Key(key) => setting("AccountKey", &key.expose()),
+            Identity::Sas(token) => setting("SharedAccessSignature", token.expose()),
+        }
+        setting("TableEndpoint", self.endpoint.base());
+        if let Some(secondary) = self.endpoint.secondary() {
+            setting("TableSecondaryEndpoint", secondary);
+        }
+        text
+    }
 }
 
 /// The settings that have a meaning here.
@@ -35,6 +60,7 @@ const SETTINGS: &[&str] = &[
     "AccountKey",
     "SharedAccessSignature",
     "TableEndpoint",
+    "TableSecondaryEndpoint",
 ];
 
 /// The settings by lower-case name, each at most once.
@@ -99,11 +125,19 @@ impl ConnectionString {
             (None, Some(account)) => default_endpoint(&settings, account)?,
             (None, None) => return Err(fault("it has neither AccountName nor TableEndpoint")),
         };
+        let endpoint = match settings.get("TableSecondaryEndpoint").filter(|url| !url.is_empty()) {
+            Some(url) => endpoint
+                .with_secondary(url)
+                .map_err(|e| fault(format!("TableSecondaryEndpoint: {e}")))?,
+            None => endpoint,
+        };
         let identity = match (settings.get("AccountKey"), settings.get("SharedAccessSignature")) {
             (Some(_), Some(_)) => return Err(fault("it has both AccountKey and SharedAccessSignature: remove one")),
             (Some(key), None) => {
-                let key = SigningKey::from_base64(key).map_err(|e| fault(format!("AccountKey: {e}")))?;
-                Identity::Key(AccountKey::of(endpoint.account(), key))
+                let account = endpoint.account().ok_or_else(|| {
+                    fault("it has no AccountName, and the TableEndpoint does not show it: a key needs it")
+                })?;
+                Identity::Key(AccountKey::new(account, key).map_err(|e| fault(format!("AccountKey: {e}")))?)
             }
             (None, Some(token)) => {
                 let token = SasToken::new(token).map_err(|e| fault(format!("SharedAccessSignature: {e}")))?;
@@ -127,10 +161,9 @@ impl ConnectionString {
                     .map_err(|e| fault(format!("DevelopmentStorageProxyUri: {e}")))?
             }
         };
-        let key = AccountKey::of(DEVELOPMENT_ACCOUNT, SigningKey::development());
         Ok(Self {
             endpoint,
-            identity: Identity::Key(key),
+            identity: Identity::Key(AccountKey::development()),
         })
     }
 }
@@ -192,7 +225,10 @@ mod tests {
             ),
         ] {
             let parsed = ConnectionString::parse(&text).unwrap();
-            assert_eq!((parsed.endpoint.base(), parsed.endpoint.account()), (base, account));
+            assert_eq!(
+                (parsed.endpoint.base(), parsed.endpoint.account()),
+                (base, Some(account))
+            );
         }
     }
 

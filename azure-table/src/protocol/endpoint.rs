@@ -2,7 +2,8 @@
 
 use http::uri::{Authority, Scheme, Uri};
 
-use crate::model::error::{Error, Result};
+use crate::model::error::{Error, ErrorKind, Result};
+use crate::protocol::profile::Profile;
 
 /// The account of emulators, whose key is public.
 pub(crate) const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
@@ -12,73 +13,71 @@ const DEVELOPMENT_ENDPOINT: &str = "http://127.0.0.1:10002/devstoreaccount1";
 /// The longest URL that can be sent at all, in bytes. The service's own limit is lower and not documented.
 const MAX_URL: usize = u16::MAX as usize - 1;
 
-/// An account's base address, such as `https://contoso.table.core.windows.net`.
+/// Behind the account's name in the address of its copy in the second region.
+const SECONDARY: &str = "-secondary";
+
+/// An account's base addresses, such as `https://contoso.table.core.windows.net`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint {
     /// Scheme, authority and path prefix, without a slash at the end.
     base: String,
-    account: String,
+    /// The same of the copy in the second region, which can only be read; not known of a custom domain.
+    secondary: Option<String>,
+    /// Not shown by a custom domain.
+    account: Option<String>,
     profile: Profile,
 }
 
-/// What kind of service answers there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Profile {
-    /// Azure Table storage, Azurite or the emulator.
-    Storage,
-    /// Cosmos DB for Table.
-    Cosmos,
-}
-
-impl Profile {
-    /// How a merge is sent: Cosmos takes it only tunnelled through POST.
-    pub(crate) const fn tunnels_merge(self) -> bool {
-        matches!(self, Self::Cosmos)
-    }
-}
-
 impl Endpoint {
-    /// From an absolute `http` or `https` URL. `account` is needed where the URL does not show it. What is wrong is
-    /// never shown: what was pasted here may hold a key or a signature.
+    /// From an absolute `http` or `https` URL. `account` is the one that is meant, where it is known: the URL of a cloud
+    /// must show the same. What is wrong is never shown: what was pasted here may hold a key or a signature.
     pub(crate) fn parse(url: &str, account: Option<&str>) -> Result<Self> {
         let refuse = |why: &str| Error::invalid_input(format!("table endpoint: {why}"));
-        if url.contains('?') {
-            return Err(refuse("it must not have a query"));
-        }
-        if url.contains('@') {
-            return Err(refuse("it must not have a user name"));
-        }
-        let absolute = "it is not an absolute URL such as https://contoso.table.core.windows.net";
-        let uri: Uri = url.parse().map_err(|_| refuse(absolute))?;
-        let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
-            return Err(refuse(absolute));
-        };
-        if ![Scheme::HTTP, Scheme::HTTPS].contains(scheme) {
-            return Err(refuse("the scheme must be http or https"));
-        }
-        let prefix = uri.path().trim_end_matches('/');
-        let is_cloud = authority.host().contains(".table.core.") || is_cosmos(authority.host());
-        if is_cloud && !prefix.is_empty() {
-            return Err(refuse(
-                "it must not have a path: the table's name is given to the client",
-            ));
-        }
-        let account = match account {
-            Some(account) => account.to_owned(),
-            None => account_of(authority, prefix).ok_or_else(|| refuse("it shows no account name"))?,
-        };
-        if account.is_empty() || !account.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
-            return Err(refuse("the account name must have letters, digits and hyphens only"));
-        }
-        let profile = if is_cosmos(authority.host()) {
+        let (uri, authority, prefix) = parts(url)?;
+        let host = authority.host();
+        let profile = if is_cosmos(host) {
             Profile::Cosmos
         } else {
             Profile::Storage
         };
+        let shown = account_shown(host, &prefix);
+        let is_cloud = shown.is_some() && prefix.is_empty();
+        if (host.contains(".table.core.") || profile == Profile::Cosmos) && !prefix.is_empty() {
+            return Err(refuse(
+                "it must not have a path: the table's name is given to the client",
+            ));
+        }
+        if let (Some(account), Some(shown)) = (account, &shown)
+            && is_cloud
+            && !shown.eq_ignore_ascii_case(account)
+        {
+            return Err(refuse(&format!(
+                "it is the address of the account {shown:?}, the key or AccountName is of another"
+            )));
+        }
+        let account = account.map(str::to_owned).or(shown);
+        if account
+            .as_deref()
+            .is_some_and(|name| name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'))
+        {
+            return Err(refuse("the account name must have letters, digits and hyphens only"));
+        }
+        let scheme = uri.scheme_str().unwrap_or_default();
         Ok(Self {
             base: format!("{scheme}://{authority}{prefix}"),
+            secondary: secondary_of(scheme, &authority, &prefix).filter(|_| profile.rules().has_secondary),
             account,
             profile,
+        })
+    }
+
+    /// The same with the address of the second region as it is given.
+    pub(crate) fn with_secondary(self, url: &str) -> Result<Self> {
+        let (uri, authority, prefix) = parts(url)?;
+        let scheme = uri.scheme_str().unwrap_or_default();
+        Ok(Self {
+            secondary: Some(format!("{scheme}://{authority}{prefix}")),
+            ..self
         })
     }
 
@@ -86,7 +85,8 @@ impl Endpoint {
     pub(crate) fn development() -> Self {
         Self {
             base: DEVELOPMENT_ENDPOINT.to_owned(),
-            account: DEVELOPMENT_ACCOUNT.to_owned(),
+            secondary: Some(format!("{DEVELOPMENT_ENDPOINT}{SECONDARY}")),
+            account: Some(DEVELOPMENT_ACCOUNT.to_owned()),
             profile: Profile::Storage,
         }
     }
@@ -97,25 +97,45 @@ impl Endpoint {
 
     /// The absolute address of a resource: `path` stands below the base and is already URL text, query included.
     pub(crate) fn uri(&self, path: &str) -> Result<Uri> {
-        let uri = format!("{}/{path}", self.base);
-        uri.parse().map_err(|e: http::uri::InvalidUri| {
-            let length = uri.len();
-            let why = match length > MAX_URL {
-                true => {
-                    format!("the request's URL has {length} characters, the limit is {MAX_URL}: its filter is too long")
-                }
-                false => "the request's URL cannot be used".to_owned(),
-            };
-            Error::invalid_input(why).with_source(e)
-        })
+        absolute(&self.base, path)
+    }
+
+    /// The address of a resource in the second region.
+    pub(crate) fn secondary_uri(&self, path: &str) -> Result<Uri> {
+        let base = self.secondary.as_deref().ok_or_else(|| {
+            let why = "the address of the account's second region is not known: name it by TableSecondaryEndpoint in a \
+                       connection string";
+            Error::new(ErrorKind::Unsupported, why)
+        })?;
+        absolute(base, path)
     }
 
     pub(crate) fn base(&self) -> &str {
         &self.base
     }
 
-    pub(crate) fn account(&self) -> &str {
-        &self.account
+    /// The base of an address below this endpoint.
+    pub(crate) fn base_of(&self, uri: &Uri) -> &str {
+        let address = uri.to_string();
+        match self.secondary() {
+            Some(secondary) if address.starts_with(&format!("{secondary}/")) => secondary,
+            _ => &self.base,
+        }
+    }
+
+    pub(crate) fn secondary(&self) -> Option<&str> {
+        self.secondary.as_deref()
+    }
+
+    /// The account's name; a custom domain may not show it.
+    pub(crate) fn account(&self) -> Option<&str> {
+        self.account.as_deref()
+    }
+
+    /// The host, a port left out.
+    pub(crate) fn host(&self) -> &str {
+        let authority = self.base.split("://").nth(1).unwrap_or_default();
+        authority.split(['/', ':']).next().unwrap_or_default()
     }
 
     pub(crate) fn profile(&self) -> Profile {
@@ -123,13 +143,63 @@ impl Endpoint {
     }
 }
 
-/// The account is the first path segment where there is one (emulators), else the first label of the host name.
-fn account_of(authority: &Authority, prefix: &str) -> Option<String> {
+/// The parts of an absolute URL: the whole, the authority, and the path without a slash at its end.
+fn parts(url: &str) -> Result<(Uri, Authority, String)> {
+    let refuse = |why: &str| Error::invalid_input(format!("table endpoint: {why}"));
+    if url.contains('?') {
+        return Err(refuse("it must not have a query"));
+    }
+    if url.contains('@') {
+        return Err(refuse("it must not have a user name"));
+    }
+    let absolute = "it is not an absolute URL such as https://contoso.table.core.windows.net";
+    let uri: Uri = url.parse().map_err(|_| refuse(absolute))?;
+    let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
+        return Err(refuse(absolute));
+    };
+    if ![Scheme::HTTP, Scheme::HTTPS].contains(scheme) {
+        return Err(refuse("the scheme must be http or https"));
+    }
+    let (authority, prefix) = (authority.clone(), uri.path().trim_end_matches('/').to_owned());
+    Ok((uri, authority, prefix))
+}
+
+/// `path` below `base`, as a URL.
+fn absolute(base: &str, path: &str) -> Result<Uri> {
+    let uri = format!("{base}/{path}");
+    uri.parse().map_err(|e: http::uri::InvalidUri| {
+        let length = uri.len();
+        let why = match length > MAX_URL {
+            true => {
+                format!("the request's URL has {length} characters, the limit is {MAX_URL}: its filter is too long")
+            }
+            false => "the request's URL cannot be used".to_owned(),
+        };
+        Error::invalid_input(why).with_source(e)
+    })
+}
+
+/// The account that an address shows: the first path segment where there is one (emulators), else the first label of the
+/// host name.
+fn account_shown(host: &str, prefix: &str) -> Option<String> {
     let first = match prefix.trim_start_matches('/').split('/').next() {
         Some(segment) if !segment.is_empty() => segment,
-        _ => authority.host().split_once(".table.").map(|(account, _)| account)?,
+        _ => host.split_once(".table.").map(|(account, _)| account)?,
     };
-    Some(first.trim_end_matches("-secondary").to_owned())
+    Some(first.trim_end_matches(SECONDARY).to_owned())
+}
+
+/// The address of the copy in the second region, by the rule of clouds and emulators.
+///
+/// Source: "Azure storage redundancy", read access to the secondary region.
+fn secondary_of(scheme: &str, authority: &Authority, prefix: &str) -> Option<String> {
+    if !prefix.is_empty() {
+        let primary = prefix.trim_end_matches(SECONDARY);
+        return Some(format!("{scheme}://{authority}{primary}{SECONDARY}"));
+    }
+    let (account, rest) = authority.as_str().split_once(".table.")?;
+    let account = account.trim_end_matches(SECONDARY);
+    Some(format!("{scheme}://{account}{SECONDARY}.table.{rest}"))
 }
 
 /// Source: the host names of Cosmos DB for Table, today's and the older one.
@@ -162,7 +232,7 @@ mod tests {
             ),
         ] {
             let endpoint = Endpoint::parse(url, None).unwrap();
-            assert_eq!((endpoint.account(), endpoint.profile()), (account, profile));
+            assert_eq!((endpoint.account(), endpoint.profile()), (Some(account), profile));
             assert_eq!(endpoint.base(), url.trim_end_matches('/'));
         }
     }
@@ -173,7 +243,6 @@ mod tests {
             ("contoso", "absolute"),
             ("https://a_b.table.core.windows.net", "account name must"),
             ("ftp://contoso.table.core.windows.net", "http or https"),
-            ("https://example.com", "no account name"),
             ("", "table endpoint"),
         ] {
             assert!(

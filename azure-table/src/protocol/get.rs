@@ -12,7 +12,7 @@ use crate::model::error::Result;
 use crate::model::row::Row;
 use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::request::{Call, Effect, odata};
+use crate::protocol::request::{Call, odata};
 
 pub(crate) const OPERATION: &str = "get";
 
@@ -29,13 +29,10 @@ pub(crate) fn call(
         query.pair("$select", select);
     }
     let path = url::entity(table, partition_key, row_key) + query.as_str();
-    Ok(Call {
-        operation: OPERATION,
-        table: Some(table.to_owned()),
-        entity: Some((partition_key.to_owned(), row_key.to_owned())),
-        effect: Effect::Read,
-        request: odata(endpoint, Method::GET, &path, metadata.accept())?,
-    })
+    let request = odata(endpoint, Method::GET, &path, metadata.accept())?;
+    Ok(Call::read(OPERATION, request)
+        .in_table(table)
+        .at_entity((partition_key, row_key)))
 }
 
 /// The entity, or `None` if there is none. A table that does not exist is an error.

@@ -20,8 +20,9 @@ use crate::model::error::{Error, Result};
 use crate::model::etag::{Condition, ETag};
 use crate::model::guid::Guid;
 use crate::protocol::answer;
-use crate::protocol::endpoint::{Endpoint, Profile};
-use crate::protocol::request::{Call, Effect, PREFER, X_HTTP_METHOD, header_value, odata, set_json};
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::profile::Profile;
+use crate::protocol::request::{Call, PREFER, X_HTTP_METHOD, header_value, odata, set_json};
 
 /// A write of one entity: encoded when it is made, owned, free of the entity's type.
 ///
@@ -234,7 +235,11 @@ impl TableOperation {
     /// The parts of its request. Only for an operation that passed [`check`](Self::check).
     pub(crate) fn parts(&self, table: &str, profile: Profile) -> Result<OperationParts> {
         let encoded = self.encoded.as_ref().map_err(|e| Error::invalid_input(e.to_string()))?;
-        let entity = || url::entity(table, &encoded.partition_key, &encoded.row_key);
+        let (partition_key, row_key) = (&*encoded.partition_key, &*encoded.row_key);
+        profile
+            .check_entity(partition_key, row_key, &encoded.body)
+            .map_err(|e| e.at_entity(partition_key, row_key))?;
+        let entity = || url::entity(table, partition_key, row_key);
         let mut headers = Vec::new();
         let (method, path) = match self.kind {
             OperationKind::Insert => {
@@ -242,7 +247,7 @@ impl TableOperation {
                 (Method::POST, url::encode(table).to_string())
             }
             OperationKind::Replace | OperationKind::InsertOrReplace => (Method::PUT, entity()),
-            OperationKind::Merge | OperationKind::InsertOrMerge if profile.tunnels_merge() => {
+            OperationKind::Merge | OperationKind::InsertOrMerge if profile.rules().tunnels_merge => {
                 headers.push((X_HTTP_METHOD, HeaderValue::from_static("MERGE")));
                 (Method::POST, entity())
             }
@@ -272,12 +277,10 @@ impl TableOperation {
         if !parts.body.is_empty() {
             set_json(&mut request, parts.body);
         }
-        Ok(Call {
-            operation: self.kind.name(),
-            table: Some(table.to_owned()),
-            entity: self.keys().map(|(pk, rk)| (pk.to_owned(), rk.to_owned())),
-            effect: Effect::Write,
-            request,
+        let call = Call::write(self.kind.name(), request).in_table(table);
+        Ok(match self.keys() {
+            Some(keys) => call.at_entity(keys),
+            None => call,
         })
     }
 }

@@ -13,7 +13,7 @@ use crate::model::row::Row;
 use crate::protocol::answer;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::request::{Call, Effect, odata};
+use crate::protocol::request::{Call, odata};
 
 pub(crate) const OPERATION: &str = "query";
 
@@ -66,13 +66,8 @@ impl QueryRequest {
             }
         }
         let path = format!("{}(){}", url::encode(&self.table), query.as_str());
-        Ok(Call {
-            operation: OPERATION,
-            table: Some(self.table.clone()),
-            entity: None,
-            effect: Effect::Read,
-            request: odata(endpoint, Method::GET, &path, self.metadata.accept())?,
-        })
+        let request = odata(endpoint, Method::GET, &path, self.metadata.accept())?;
+        Ok(Call::read(OPERATION, request).in_table(&self.table))
     }
 }
 

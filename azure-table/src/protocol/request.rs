@@ -12,9 +12,12 @@ use crate::protocol::endpoint::Endpoint;
 ///
 /// Source: REST "Versioning for Azure Storage".
 pub(crate) const X_MS_VERSION: &str = "2019-02-02";
+/// The first version whose tables challenge a request without a token: the one to ask for with tokens.
+///
+/// Source: REST "Authorize with Microsoft Entra ID"; seen live.
+pub(crate) const TOKEN_VERSION: &str = "2020-12-06";
 
 const DATA_SERVICE_VERSION: HeaderName = HeaderName::from_static("dataserviceversion");
-const X_MS_VERSION_HEADER: HeaderName = HeaderName::from_static("x-ms-version");
 pub(crate) const PREFER: HeaderName = HeaderName::from_static("prefer");
 pub(crate) const X_HTTP_METHOD: HeaderName = HeaderName::from_static("x-http-method");
 
@@ -29,7 +32,45 @@ pub(crate) struct Call {
     /// PartitionKey and RowKey, where the request is about one entity.
     pub(crate) entity: Option<(String, String)>,
     pub(crate) effect: Effect,
+    /// The version that it needs of credentials that are tokens, if a newer one than they ask for.
+    pub(crate) version_with_token: Option<&'static str>,
     pub(crate) request: Request<Bytes>,
+}
+
+impl Call {
+    /// A call that only reads.
+    pub(crate) fn read(operation: &'static str, request: Request<Bytes>) -> Self {
+        Self {
+            operation,
+            table: None,
+            entity: None,
+            effect: Effect::Read,
+            version_with_token: None,
+            request,
+        }
+    }
+
+    /// A call that writes.
+    pub(crate) fn write(operation: &'static str, request: Request<Bytes>) -> Self {
+        Self {
+            effect: Effect::Write,
+            ..Self::read(operation, request)
+        }
+    }
+
+    pub(crate) fn in_table(self, table: &str) -> Self {
+        Self {
+            table: Some(table.to_owned()),
+            ..self
+        }
+    }
+
+    pub(crate) fn at_entity(self, (partition_key, row_key): (&str, &str)) -> Self {
+        Self {
+            entity: Some((partition_key.to_owned(), row_key.to_owned())),
+            ..self
+        }
+    }
 }
 
 /// What repeating a request does.
@@ -61,7 +102,6 @@ pub(crate) fn odata(endpoint: &Endpoint, method: Method, path: &str, accept: &'s
     let headers = request.headers_mut();
     headers.insert(ACCEPT, HeaderValue::from_static(accept));
     headers.insert(DATA_SERVICE_VERSION, HeaderValue::from_static("3.0"));
-    headers.insert(X_MS_VERSION_HEADER, HeaderValue::from_static(X_MS_VERSION));
     Ok(request)
 }
 

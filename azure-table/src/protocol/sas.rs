@@ -7,6 +7,8 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use crate::model::datetime::DateTime;
+
 /// The decoded parameters of a signature, in the order in which they came. `Debug` shows their names alone: one of them is
 /// the signature.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -14,7 +16,6 @@ pub(crate) struct SasParameters(Vec<(String, String)>);
 
 impl SasParameters {
     /// From the text of a query, a leading `?` or none. Pairs that are not percent-encoded UTF-8 are left out.
-    #[cfg(feature = "emulator")]
     pub(crate) fn parse(query: &str) -> Self {
         let decode = crate::codec::url::decode;
         let pair = |pair: &str| {
@@ -56,6 +57,20 @@ pub(crate) fn addresses(text: &str) -> Option<(IpAddr, IpAddr)> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let (first, last): (IpAddr, IpAddr) = (first.parse().ok()?, last.parse().ok()?);
     (first.is_ipv4() == last.is_ipv4() && first <= last).then_some((first, last))
+}
+
+/// A time in one of three forms: a date, or with minutes, or with seconds.
+///
+/// Source: REST "Formatting DateTime values".
+pub(crate) fn sas_time(text: &str) -> Option<DateTime> {
+    let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    let missing = match shape.as_str() {
+        "0000-00-00" => "T00:00:00Z",
+        "0000-00-00T00:00Z" => ":00Z",
+        "0000-00-00T00:00:00Z" => "Z",
+        _ => return None,
+    };
+    format!("{}{missing}", text.trim_end_matches('Z')).parse().ok()
 }
 
 /// The string to sign of a table's signature, in the form of the versions from 2015-04-05 on. The table's name is signed

@@ -7,6 +7,7 @@ use std::fmt;
 use std::fmt::Write as _;
 
 use http::uri::PathAndQuery;
+use zeroize::Zeroizing;
 
 use crate::codec::url;
 use crate::model::datetime::DateTime;
@@ -16,15 +17,15 @@ use crate::model::name::TableName;
 use crate::model::ordinal;
 use crate::protocol::account_key::AccountKey;
 use crate::protocol::request::X_MS_VERSION;
-use crate::protocol::sas::{SasParameters, account_string_to_sign, addresses, table_string_to_sign};
+use crate::protocol::sas::{SasParameters, account_string_to_sign, addresses, sas_time, table_string_to_sign};
 use crate::protocol::sas_permissions::{AccountPermissions, AccountResources, TablePermissions};
 
 /// The longest name of a stored access policy, in characters.
 const MAX_POLICY_ID: usize = 64;
 
-/// A shared access signature: whoever has its text may do what it says. Never shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct SasToken(Box<str>);
+/// A shared access signature: whoever has its text may do what it says. Never shown, and overwritten when it is dropped.
+#[derive(Clone)]
+pub struct SasToken(Zeroizing<Box<str>>);
 
 impl SasToken {
     /// A signature as somebody else made it: a query string, a leading `?` or none. Of a URL with a signature it is what
@@ -54,7 +55,7 @@ impl SasToken {
         if value("sr").is_some() || value("ss").is_some_and(|services| !services.contains('t')) {
             return Err(refused("it is for another service, not for tables"));
         }
-        Ok(Self(with_encoded_signature(text).into()))
+        Ok(Self(Zeroizing::new(with_encoded_signature(text).into())))
     }
 
     fn signed(mut parameters: SasParameters, signature: String) -> Self {
@@ -65,7 +66,22 @@ impl SasToken {
             // Writing to a String cannot fail.
             let _ = write!(text, "{separator}{name}={}", url::encode(value));
         }
-        Self(text.into())
+        Self(Zeroizing::new(text.into()))
+    }
+
+    /// What it says.
+    pub(crate) fn parameters(&self) -> SasParameters {
+        SasParameters::parse(self.expose())
+    }
+
+    /// When it ends; `None` if that is said by a stored access policy.
+    pub fn expiry(&self) -> Option<DateTime> {
+        sas_time(self.parameters().get("se"))
+    }
+
+    /// Whether the service takes it over HTTPS only.
+    pub(crate) fn is_https_only(&self) -> bool {
+        self.0.split('&').any(|pair| pair == "spr=https")
     }
 
     /// The text, to be handed on. Whoever has it may do what it says: keep it out of logs.
@@ -73,6 +89,17 @@ impl SasToken {
         &self.0
     }
 }
+
+/// Whether two are the same takes the same time wherever they differ.
+impl PartialEq for SasToken {
+    fn eq(&self, other: &Self) -> bool {
+        let (a, b) = (self.0.as_bytes(), other.0.as_bytes());
+        let difference = a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b));
+        a.len() == b.len() && std::hint::black_box(difference) == 0
+    }
+}
+
+impl Eq for SasToken {}
 
 /// In a query `+` means a space, which base64 never has: it is a signature that nobody encoded.
 fn with_encoded_signature(text: &str) -> Cow<'_, str> {

@@ -8,10 +8,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use zeroize::Zeroizing;
 
 use crate::model::error::{Error, Result};
 
-/// An account key, with the state of its HMAC computed once. Never shown.
+/// An account key, with the state of its HMAC computed once. Never shown, and overwritten when it is dropped.
 #[derive(Clone)]
 pub(crate) struct SigningKey(Hmac<Sha256>);
 
@@ -21,6 +22,7 @@ impl SigningKey {
         let unusable = |why: &str| Error::invalid_input(why.to_owned());
         let bytes = STANDARD
             .decode(key.trim())
+            .map(Zeroizing::new)
             .map_err(|_| unusable(&format!("its {} characters are not base64", key.trim().len())))?;
         if bytes.is_empty() {
             return Err(unusable("it is empty"));
@@ -43,7 +45,6 @@ impl SigningKey {
 }
 
 /// The public key of emulators' account.
-#[cfg(any(test, feature = "emulator-http"))]
 pub(crate) const DEVELOPMENT_KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
@@ -85,7 +86,6 @@ pub(crate) fn shared_key(method: &str, content_md5: &str, content_type: &str, da
 /// The string to sign of SharedKeyLite, in its form for tables.
 ///
 /// Source: REST "Authorize with Shared Key", Table service.
-#[cfg(any(test, feature = "emulator"))]
 pub(crate) fn shared_key_lite(date: &str, resource: &str) -> String {
     format!("{date}\n{resource}")
 }

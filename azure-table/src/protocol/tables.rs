@@ -8,13 +8,15 @@ use http::{Method, Response, StatusCode};
 use serde::Deserialize;
 
 use crate::codec::json::write::Object;
+use crate::codec::text::Doubled;
 use crate::codec::url;
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};
+use crate::model::key::after_prefix;
 use crate::protocol::answer;
 use crate::protocol::continuation::header;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::request::{Call, Effect, PREFER, odata, set_json};
+use crate::protocol::request::{Call, PREFER, odata, set_json};
 
 /// What a create-if-not-exists found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,13 +36,7 @@ pub(crate) fn create(endpoint: &Endpoint, table: &str) -> Result<Call> {
     let mut body = Object::new();
     body.text("TableName", table);
     set_json(&mut request, body.finish());
-    Ok(Call {
-        operation: "create table",
-        table: Some(table.to_owned()),
-        entity: None,
-        effect: Effect::Write,
-        request,
-    })
+    Ok(Call::write("create table", request).in_table(table))
 }
 
 /// Created, or the error: `AlreadyExists` among them.
@@ -65,13 +61,7 @@ pub(crate) fn delete(endpoint: &Endpoint, table: &str) -> Result<Call> {
         &url::table(table),
         MetadataLevel::None.accept(),
     )?;
-    Ok(Call {
-        operation: "delete table",
-        table: Some(table.to_owned()),
-        entity: None,
-        effect: Effect::Write,
-        request,
-    })
+    Ok(Call::write("delete table", request).in_table(table))
 }
 
 /// Deleted.
@@ -79,21 +69,27 @@ pub(crate) fn deleted(response: Response<Bytes>) -> Result<()> {
     answer::expect(response, &[StatusCode::NO_CONTENT]).map(drop)
 }
 
-/// `GET /Tables`, from a position on.
-pub(crate) fn list(endpoint: &Endpoint, from: Option<&str>) -> Result<Call> {
+/// `GET /Tables`, from a position on: the tables whose names begin with `prefix`.
+pub(crate) fn list(endpoint: &Endpoint, prefix: &str, from: Option<&str>) -> Result<Call> {
     let mut query = url::Query::default();
+    if !prefix.is_empty() {
+        query.pair("$filter", &names_from(prefix));
+    }
     if let Some(from) = from {
         query.pair("NextTableName", from);
     }
     let path = format!("Tables{}", query.as_str());
     let request = odata(endpoint, Method::GET, &path, MetadataLevel::None.accept())?;
-    Ok(Call {
-        operation: "list tables",
-        table: None,
-        entity: None,
-        effect: Effect::Read,
-        request,
-    })
+    Ok(Call::read("list tables", request))
+}
+
+/// The filter of the names that begin with `prefix`.
+fn names_from(prefix: &str) -> String {
+    let from = format!("TableName ge '{}'", Doubled(prefix));
+    match after_prefix(prefix) {
+        Some(end) => format!("{from} and TableName lt '{}'", Doubled(&end)),
+        None => from,
+    }
 }
 
 #[derive(Deserialize)]

@@ -16,7 +16,7 @@ use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::name::TableName;
 use crate::protocol::account_key::AccountKey;
-use crate::protocol::connection_string::ConnectionString;
+use crate::protocol::connection_string::{ConnectionString, Identity};
 use crate::protocol::sas_permissions::{AccountPermissions, AccountResources, TablePermissions};
 use crate::protocol::sas_token::{AccountSas, TableSas};
 use crate::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
@@ -286,9 +286,22 @@ fn connection_strings_are_read_as_expected() {
                 assert_eq!(parsed.endpoint.base(), text(expected, "primary"), "{connection_string}");
                 assert_eq!(
                     parsed.endpoint.account(),
-                    text(expected, "account"),
+                    expected["account"].as_str(),
                     "{connection_string}"
                 );
+                assert_eq!(
+                    parsed.endpoint.secondary(),
+                    expected["secondary"].as_str(),
+                    "{connection_string}"
+                );
+                let credential = match &parsed.identity {
+                    Identity::Key(_) => "key",
+                    Identity::Sas(_) => "sas",
+                };
+                assert_eq!(credential, text(expected, "credential"), "{connection_string}");
+                let again = ConnectionString::parse(&parsed.expose()).unwrap();
+                assert_eq!(again.endpoint, parsed.endpoint, "{connection_string}");
+                assert_eq!(*again.expose(), *parsed.expose(), "{connection_string}");
             }
             Err(e) => {
                 assert!(expected.get("error").is_some(), "{connection_string}: {e}");

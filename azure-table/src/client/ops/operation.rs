@@ -13,7 +13,8 @@ use bytes::Bytes;
 use http::Response;
 
 use crate::model::error::{Error, Result};
-use crate::pipeline::run::{Answer, CallOptions, Pipeline};
+use crate::pipeline::options::CallOptions;
+use crate::pipeline::run::{Answer, Pipeline};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::Call;
@@ -71,7 +72,10 @@ impl<S: Spec> Operation<S> {
         loop {
             match mem::replace(&mut self.state, State::Done) {
                 State::Idle => match self.spec.call(&self.pipeline.endpoint) {
-                    Ok(call) => self.state = State::Running(start(&self.pipeline, call, self.options)),
+                    Ok(call) => {
+                        let options = mem::take(&mut self.options);
+                        self.state = State::Running(start(&self.pipeline, call, options));
+                    }
                     Err(e) => return Poll::Ready(Err(self.refused(e))),
                 },
                 State::Running(mut running) => match running.as_mut().poll(cx) {
@@ -87,6 +91,13 @@ impl<S: Spec> Operation<S> {
                 State::Done => return Poll::Ready(Err(self.refused(ended()))),
             }
         }
+    }
+
+    /// The request as text.
+    pub(crate) fn request(mut self) -> Result<String> {
+        let call = self.spec.call(&self.pipeline.endpoint);
+        call.and_then(|call| self.pipeline.show(call, &self.options))
+            .map_err(|e| self.refused(e))
     }
 
     fn refused(&self, error: Error) -> Error {
@@ -124,12 +135,15 @@ impl<S: Spec> fmt::Debug for Operation<S> {
 /// Makes a struct with the field `operation: Operation<…>` a future with the setters that all builders have.
 macro_rules! operation {
     ($name:ident $([$($parameter:ident $(: $bound:path)?),+])?, $output:ty) => {
+        $crate::pipeline::options::call_options!($name $([$($parameter $(: $bound)?),+])?, operation.options);
+
         impl$(<$($parameter $(: $bound)?),+>)? $name $(<$($parameter),+>)? {
-            /// The longest time for this call, all attempts and the waits between them included. By default each
-            /// attempt has 60 s and there is no limit for all of them.
-            pub fn timeout(mut self, timeout: ::std::time::Duration) -> Self {
-                self.operation.options.timeout = Some(timeout);
-                self
+            /// The request as text, without sending it: method and URL, headers, body. The proof of who asks is not in it.
+            ///
+            /// # Errors
+            /// Those that awaiting it would give before anything is sent.
+            pub fn request(self) -> $crate::model::error::Result<::std::string::String> {
+                self.operation.request()
             }
         }
 

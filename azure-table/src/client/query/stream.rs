@@ -13,11 +13,12 @@ use std::vec;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
-use crate::client::ops::operation::start;
+use crate::client::ops::operation::{ended, start};
 use crate::client::shape::Shape;
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
-use crate::pipeline::run::{Answer, CallOptions, Pipeline};
+use crate::pipeline::options::CallOptions;
+use crate::pipeline::run::{Answer, Pipeline};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::query::{self, QueryRequest};
@@ -105,13 +106,25 @@ impl<P> PageStream<P> {
         poll_fn(|cx| self.poll_page(cx)).await.transpose()
     }
 
+    /// The request for the next page as text.
+    pub(crate) fn request(self) -> Result<String> {
+        let (request, from) = match self.state {
+            State::Refused(e) => return Err(e),
+            State::Ready(request, from) => (request, from),
+            State::Running(..) | State::Done => return Err(ended()),
+        };
+        let call = request.call(&self.pipeline.endpoint, from.as_ref());
+        call.and_then(|call| self.pipeline.show(call, &self.options))
+            .map_err(|e| e.in_operation(query::OPERATION, Some(&request.table)))
+    }
+
     fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Page<P>>>> {
         loop {
             match std::mem::replace(&mut self.state, State::Done) {
                 State::Done => return Poll::Ready(None),
                 State::Refused(e) => return Poll::Ready(Some(Err(e))),
                 State::Ready(request, from) => match request.call(&self.pipeline.endpoint, from.as_ref()) {
-                    Ok(call) => self.state = State::Running(request, start(&self.pipeline, call, self.options)),
+                    Ok(call) => self.state = State::Running(request, start(&self.pipeline, call, self.options.clone())),
                     Err(e) => {
                         let e = e.in_operation(query::OPERATION, Some(&request.table));
                         return Poll::Ready(Some(Err(e)));

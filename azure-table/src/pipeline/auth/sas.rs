@@ -1,37 +1,121 @@
-//! A shared access signature as a credential.
+//! Shared access signatures as credentials: one for good, or one that is renewed.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::{Request, Uri};
 
 use crate::model::error::{Error, Result};
-use crate::pipeline::auth::Credential;
+use crate::pipeline::auth::renewing::{Fetched, Renewing};
+use crate::pipeline::auth::sas_advice::advice;
+use crate::pipeline::auth::{AuthorizationContext, Credential, Refusal, demand_https};
+use crate::pipeline::transport::BoxFuture;
 use crate::protocol::sas_token::SasToken;
 
 /// Puts the signature's parameters behind those of the request.
-pub(crate) struct Sas(SasToken);
+impl Credential for SasToken {
+    fn authorize<'a>(
+        &'a self,
+        request: &'a mut Request<Bytes>,
+        _: &'a AuthorizationContext<'a>,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(std::future::ready(put(self, request)))
+    }
 
-impl Sas {
-    pub(crate) fn new(token: SasToken) -> Self {
-        Self(token)
+    fn refused(&self, refusal: &Refusal<'_>) -> Option<String> {
+        advice(self, refusal)
     }
 }
 
-impl fmt::Debug for Sas {
+fn put(token: &SasToken, request: &mut Request<Bytes>) -> Result<()> {
+    if token.is_https_only() {
+        demand_https(request, "this shared access signature")?;
+    }
+    let uri = request.uri();
+    let separator = if uri.query().is_some() { '&' } else { '?' };
+    let signed = format!("{uri}{separator}{}", token.expose());
+    *request.uri_mut() = Uri::try_from(signed)
+        .map_err(|_| Error::invalid_input("the request's URL with its shared access signature is too long"))?;
+    Ok(())
+}
+
+type Source = dyn Fn() -> BoxFuture<'static, Result<SasToken>> + Send + Sync;
+
+/// A shared access signature that is fetched from a source, kept until five minutes before it expires (`se`), and fetched
+/// anew when the service refuses it. Clones share it; however many calls wait, it is fetched once.
+///
+/// ```
+/// use azure_table::{AccountKey, DateTime, RenewableSas, TableName, TablePermissions, TableSas, TableServiceClient};
+/// # fn main() -> azure_table::Result<()> {
+/// let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
+/// let orders = TableName::new("Orders")?;
+/// // Stands for a request to whoever has the key.
+/// let sas = RenewableSas::new(move || {
+///     let sas = TableSas::new(&orders)
+///         .permissions(TablePermissions::READ)
+///         .expiry(DateTime::now() + std::time::Duration::from_secs(3_600))
+///         .sign(&key);
+///     async { sas }
+/// });
+/// let service = TableServiceClient::new("https://contoso.table.core.windows.net", sas)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct RenewableSas {
+    source: Arc<Source>,
+    token: Arc<Renewing<SasToken>>,
+}
+
+impl RenewableSas {
+    /// A signature from this source. Its error ends the call that needs a signature, unless the one before still works.
+    pub fn new<F>(source: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<SasToken>> + Send + 'static,
+    {
+        Self {
+            source: Arc::new(move || Box::pin(source())),
+            token: Arc::new(Renewing::new()),
+        }
+    }
+
+    async fn put(&self, request: &mut Request<Bytes>, now: SystemTime) -> Result<()> {
+        let fetch = || async {
+            let value = (self.source)().await?;
+            let expires = value.expiry().and_then(|end| SystemTime::try_from(end).ok());
+            Ok(Fetched { value, expires })
+        };
+        let token = self.token.get(now, fetch).await?;
+        put(&token, request)
+    }
+}
+
+impl Credential for RenewableSas {
+    fn authorize<'a>(
+        &'a self,
+        request: &'a mut Request<Bytes>,
+        context: &'a AuthorizationContext<'a>,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.put(request, context.now))
+    }
+
+    fn generation(&self) -> u64 {
+        self.token.generation()
+    }
+
+    fn refused(&self, refusal: &Refusal<'_>) -> Option<String> {
+        let token = self.token.peek()?;
+        if refusal.code().as_deref() == Some("AuthenticationFailed") {
+            self.token.forget(refusal.generation());
+        }
+        advice(&token, refusal)
+    }
+}
+
+impl fmt::Debug for RenewableSas {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Sas(hidden)")
-    }
-}
-
-impl Credential for Sas {
-    fn authorize(&self, request: &mut Request<Bytes>, _: SystemTime) -> Result<()> {
-        let uri = request.uri();
-        let separator = if uri.query().is_some() { '&' } else { '?' };
-        let signed = format!("{uri}{separator}{}", self.0.expose());
-        *request.uri_mut() = Uri::try_from(signed)
-            .map_err(|_| Error::invalid_input("the request's URL with its shared access signature is too long"))?;
-        Ok(())
+        f.write_str("RenewableSas(hidden)")
     }
 }

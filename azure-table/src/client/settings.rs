@@ -1,0 +1,122 @@
+//! What a client does with all its calls: the setters that give a changed client, and what is in force.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::client::service::TableServiceClient;
+use crate::model::error::{Error, Result};
+use crate::model::name::TableName;
+use crate::pipeline::settings::{Settings, WORKING_TIME};
+use crate::pipeline::transport::Transport;
+
+/// Each gives another client; both share connections and credential.
+impl TableServiceClient {
+    /// Over another way to the network: a transport with a proxy, a wrapper, a double in a test.
+    ///
+    /// ```
+    /// use azure_table::{AccountKey, Emulator, TableServiceClient};
+    /// let emulator = Emulator::new().with_account("contoso", "AAECAwQFBgc=")?;
+    /// let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
+    /// let service = TableServiceClient::new("https://contoso.table.core.windows.net", key)?.over(emulator);
+    /// # Ok::<(), azure_table::Error>(())
+    /// ```
+    #[must_use]
+    pub fn over(&self, transport: impl Transport) -> Self {
+        self.changed(|pipeline| pipeline.transport = Arc::new(transport))
+    }
+
+    /// With a prefix on the names of all tables, for a test or a tenant: [`table`](Self::table) adds it,
+    /// [`list_tables`](Self::list_tables) shows only the tables that have it, and leaves it out.
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — no table's name can begin so.
+    pub fn prefixed(&self, prefix: &str) -> Result<Self> {
+        let prefixed = self.in_namespace(prefix);
+        // Whatever follows, these must be good. Three more letters make any prefix long enough.
+        TableName::new(format!("{}abc", prefixed.namespace()))
+            .map_err(|e| Error::invalid_input(format!("prefix of table names: {e}")))?;
+        Ok(prefixed)
+    }
+
+    /// Without writes: each fails before it is sent.
+    #[must_use]
+    pub fn read_only(&self) -> Self {
+        self.changed(|pipeline| pipeline.settings.is_read_only = true)
+    }
+
+    /// With at most so many attempts on their way at once, over all tables and clones of the new client; further ones wait,
+    /// and their calls' time runs. At least one.
+    #[must_use]
+    pub fn max_in_flight(&self, attempts: usize) -> Self {
+        self.changed(|pipeline| pipeline.settings = pipeline.settings.clone().with_in_flight(attempts))
+    }
+
+    /// With a name of the application before this crate's in the `User-Agent`, such as `orders/1.4`: it stands in the
+    /// service's logs. Characters that no header can have fail each call before it is sent.
+    #[must_use]
+    pub fn application_id(&self, id: &str) -> Self {
+        self.changed(|pipeline| pipeline.settings = pipeline.settings.clone().with_application_id(id))
+    }
+
+    /// With a longest time for each call that says none itself: all attempts and the waits between them.
+    #[must_use]
+    pub fn timeout(&self, timeout: Duration) -> Self {
+        self.changed(|pipeline| pipeline.settings.timeout = Some(timeout))
+    }
+
+    /// With another time for one attempt; 60 s by default. The service may work on a write for 30 s: with less, a write may
+    /// be given up and applied all the same, which [`settings`](Self::settings) warns of.
+    ///
+    /// Source: REST "Setting timeouts for Table service operations".
+    #[must_use]
+    pub fn attempt_timeout(&self, timeout: Duration) -> Self {
+        self.changed(|pipeline| pipeline.settings.attempt_timeout = timeout)
+    }
+
+    /// All that is in force for this client, to be logged at the start: no secrets are in it.
+    pub fn settings(&self) -> Settings {
+        let pipeline = &self.pipeline;
+        let settings = &pipeline.settings;
+        let or = |text: Option<String>, none: &str| text.unwrap_or_else(|| none.to_owned());
+        let mut lines = vec![
+            ("endpoint", self.endpoint().to_owned()),
+            (
+                "second region",
+                or(pipeline.endpoint.secondary().map(str::to_owned), "none"),
+            ),
+            ("service", self.profile().to_string()),
+            ("account", or(self.account().map(str::to_owned), "not known")),
+            ("credential", format!("{:?}", pipeline.credential)),
+            ("x-ms-version", pipeline.credential.version().to_owned()),
+            ("user agent", settings.user_agent.clone()),
+            ("time of an attempt", format!("{:?}", settings.attempt_timeout)),
+            (
+                "time of a call",
+                or(settings.timeout.map(|limit| format!("{limit:?}")), "no limit"),
+            ),
+            ("retries", pipeline.retry.to_string()),
+            (
+                "attempts at once",
+                or(
+                    settings.in_flight.as_ref().map(|slots| slots.limit.to_string()),
+                    "no limit",
+                ),
+            ),
+            (
+                "writes",
+                if settings.is_read_only { "refused" } else { "allowed" }.to_owned(),
+            ),
+            ("prefix of table names", format!("{:?}", self.namespace())),
+            ("transport", format!("{:?}", pipeline.transport)),
+        ];
+        if settings.attempt_timeout < WORKING_TIME && !settings.is_read_only {
+            let why = format!(
+                "the service may work on a write for {WORKING_TIME:?}, an attempt ends after {:?}: such a write may be applied \
+                 though its call failed",
+                settings.attempt_timeout
+            );
+            lines.push(("warning", why));
+        }
+        Settings { lines }
+    }
+}

@@ -1,0 +1,207 @@
+//! Something that is fetched, shared by all calls, and fetched anew before it expires.
+//!
+//! Owns when to fetch: once however many calls wait, early enough that none of them sees it expire, and again after the
+//! service refused it. What is fetched, and how, is the credential's.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::Mutex;
+
+use crate::model::error::Result;
+
+/// Fetched this long before it expires, or after half of its life if that is sooner.
+const AHEAD: Duration = Duration::from_secs(5 * 60);
+
+/// A value with an end.
+#[derive(Debug)]
+pub(crate) struct Fetched<T> {
+    pub(crate) value: T,
+    /// When it is worth nothing any more; `None` if it does not say.
+    pub(crate) expires: Option<SystemTime>,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    value: Arc<T>,
+    /// From then on a new one is fetched, while this one is still used by others.
+    stale: Option<SystemTime>,
+    expires: Option<SystemTime>,
+}
+
+/// Holds the present value.
+#[derive(Debug)]
+pub(crate) struct Renewing<T> {
+    entry: RwLock<Option<Entry<T>>>,
+    /// Held by the one who fetches.
+    fetching: Mutex<()>,
+    generation: AtomicU64,
+}
+
+impl<T> Renewing<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            entry: RwLock::new(None),
+            fetching: Mutex::new(()),
+            generation: AtomicU64::new(0),
+        }
+    }
+
+    /// Changes with each value, and when one is forgotten.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// The present value, or one from `fetch`.
+    pub(crate) async fn get<F: Future<Output = Result<Fetched<T>>>>(
+        &self,
+        now: SystemTime,
+        fetch: impl FnOnce() -> F,
+    ) -> Result<Arc<T>> {
+        let old = match self.present(now) {
+            Present::Fresh(value) => return Ok(value),
+            Present::Stale(value) => Some(value),
+            Present::None => None,
+        };
+        // One fetches. While the old value still works, nobody waits for it.
+        let _fetching = match &old {
+            Some(old) => match self.fetching.try_lock() {
+                Ok(guard) => guard,
+                Err(_) => return Ok(Arc::clone(old)),
+            },
+            None => self.fetching.lock().await,
+        };
+        if let Present::Fresh(value) = self.present(now) {
+            return Ok(value);
+        }
+        match (fetch().await, old) {
+            (Ok(fetched), _) => Ok(self.put(now, fetched)),
+            (Err(_), Some(old)) => Ok(old),
+            (Err(e), None) => Err(e),
+        }
+    }
+
+    /// The value that was used last, whatever became of it.
+    pub(crate) fn peek(&self) -> Option<Arc<T>> {
+        let entry = self.entry.read().unwrap_or_else(PoisonError::into_inner);
+        entry.as_ref().map(|entry| Arc::clone(&entry.value))
+    }
+
+    /// Forgets the value, if it is still the one of this generation.
+    pub(crate) fn forget(&self, generation: u64) {
+        let mut entry = self.entry.write().unwrap_or_else(PoisonError::into_inner);
+        if self.generation() == generation && entry.is_some() {
+            *entry = None;
+            self.generation.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    fn present(&self, now: SystemTime) -> Present<T> {
+        let entry = self.entry.read().unwrap_or_else(PoisonError::into_inner);
+        let is_past = |end: &Option<SystemTime>| end.is_some_and(|end| end <= now);
+        match &*entry {
+            Some(entry) if is_past(&entry.expires) => Present::None,
+            Some(entry) if is_past(&entry.stale) => Present::Stale(Arc::clone(&entry.value)),
+            Some(entry) => Present::Fresh(Arc::clone(&entry.value)),
+            None => Present::None,
+        }
+    }
+
+    fn put(&self, now: SystemTime, fetched: Fetched<T>) -> Arc<T> {
+        let value = Arc::new(fetched.value);
+        let stale = fetched.expires.map(|expires| {
+            let life = expires.duration_since(now).unwrap_or_default();
+            now + life.saturating_sub(AHEAD).max(life / 2)
+        });
+        let mut entry = self.entry.write().unwrap_or_else(PoisonError::into_inner);
+        *entry = Some(Entry {
+            value: Arc::clone(&value),
+            stale,
+            expires: fetched.expires,
+        });
+        self.generation.fetch_add(1, Ordering::Release);
+        value
+    }
+}
+
+enum Present<T> {
+    Fresh(Arc<T>),
+    Stale(Arc<T>),
+    None,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+    use crate::model::error::Error;
+
+    const HOUR: Duration = Duration::from_secs(3_600);
+
+    #[tokio::test]
+    async fn many_callers_fetch_once() {
+        let renewing = Arc::new(Renewing::new());
+        let fetches = Arc::new(AtomicUsize::new(0));
+        let now = SystemTime::now();
+        let callers = (0..16).map(|_| {
+            let (renewing, fetches) = (Arc::clone(&renewing), Arc::clone(&fetches));
+            tokio::spawn(async move {
+                let fetch = || async {
+                    tokio::task::yield_now().await;
+                    Ok(Fetched {
+                        value: fetches.fetch_add(1, Ordering::SeqCst),
+                        expires: Some(now + HOUR),
+                    })
+                };
+                *renewing.get(now, fetch).await.unwrap()
+            })
+        });
+        for caller in callers.collect::<Vec<_>>() {
+            assert_eq!(caller.await.unwrap(), 0);
+        }
+        assert_eq!(fetches.load(Ordering::SeqCst), 1);
+    }
+
+    #[tokio::test]
+    async fn it_is_fetched_before_it_expires_and_after_it_was_refused() {
+        let renewing = Renewing::new();
+        let start = SystemTime::UNIX_EPOCH + HOUR;
+        let fetched = |value| Fetched {
+            value,
+            expires: Some(start + HOUR),
+        };
+        let get = async |after: Duration, value| {
+            *renewing
+                .get(start + after, || async { Ok(fetched(value)) })
+                .await
+                .unwrap()
+        };
+        assert_eq!(get(Duration::ZERO, 1).await, 1);
+        assert_eq!(get(HOUR / 2, 2).await, 1);
+        assert_eq!(get(HOUR - AHEAD, 3).await, 3);
+        let generation = renewing.generation();
+        renewing.forget(generation - 1);
+        assert_eq!(get(Duration::ZERO, 4).await, 3, "an older one was refused");
+        renewing.forget(generation);
+        assert_ne!(renewing.generation(), generation);
+        assert_eq!(get(Duration::ZERO, 5).await, 5);
+    }
+
+    #[tokio::test]
+    async fn while_the_old_one_works_a_failure_is_no_harm() {
+        let renewing = Renewing::new();
+        let start = SystemTime::UNIX_EPOCH + HOUR;
+        let good = || async {
+            Ok(Fetched {
+                value: 1,
+                expires: Some(start + HOUR),
+            })
+        };
+        let bad = || async { Err(Error::invalid_input("no source")) };
+        assert_eq!(*renewing.get(start, good).await.unwrap(), 1);
+        assert_eq!(*renewing.get(start + HOUR - AHEAD, bad).await.unwrap(), 1);
+        assert!(renewing.get(start + HOUR, bad).await.is_err());
+    }
+}

@@ -1,0 +1,129 @@
+//! Why the service refuses a shared access signature, in words that help.
+//!
+//! The service says little, and the same for an expired signature as for a wrong one: the signature itself says more.
+//!
+//! Source: REST "SAS error codes".
+
+use crate::model::datetime::DateTime;
+use crate::pipeline::auth::Refusal;
+use crate::protocol::sas::{SasParameters, sas_time};
+use crate::protocol::sas_permissions::letters_for;
+use crate::protocol::sas_token::SasToken;
+
+/// What a person may do about a refusal.
+pub(crate) fn advice(token: &SasToken, refusal: &Refusal<'_>) -> Option<String> {
+    let code = refusal.code()?;
+    let now = refusal.service_time().unwrap_or(refusal.context.now);
+    let now = DateTime::try_from(now).ok()?;
+    of(&token.parameters(), &code, refusal.operation, now)
+}
+
+fn of(sas: &SasParameters, code: &str, operation: &str, now: DateTime) -> Option<String> {
+    let value = |name| sas.get(name);
+    let time = |name| sas_time(value(name));
+    Some(match code {
+        "AuthenticationFailed" => match (time("st"), time("se")) {
+            (_, Some(end)) if end <= now => {
+                format!("the shared access signature has expired at {end}: make a new one")
+            }
+            (Some(start), _) if start > now => {
+                format!("the shared access signature cannot be used before {start}: it is {now} by the service's clock")
+            }
+            _ if !value("si").is_empty() => format!(
+                "the shared access signature is not good: its stored access policy {:?} was revoked or changed, is younger \
+                 than 30 s, or the signature was made with another key",
+                value("si")
+            ),
+            _ => "the shared access signature is not good: it was made with a key that the account no longer has, or for \
+                  another account or table, or it was changed on its way"
+                .to_owned(),
+        },
+        "AuthorizationPermissionMismatch" => match letters_for(operation) {
+            Some(needed) => format!(
+                "the shared access signature allows {:?}, {operation} needs {needed}: make one with that permission",
+                value("sp")
+            ),
+            None => format!("the shared access signature allows {:?}: {operation} needs more", value("sp")),
+        },
+        "AuthorizationResourceTypeMismatch" => format!(
+            "the shared access signature is for the resource types {:?}: s is the service, c are tables, o are entities",
+            value("srt")
+        ),
+        "AuthorizationServiceMismatch" => {
+            format!("the shared access signature is for the services {:?}, not for tables (t)", value("ss"))
+        }
+        "AuthorizationProtocolMismatch" => "the shared access signature is for https only".to_owned(),
+        "AuthorizationSourceIPMismatch" => {
+            format!("the shared access signature is for requests from {:?}", value("sip"))
+        }
+        "AuthorizationFailure" if has_range(sas) => format!(
+            "the shared access signature is for the keys from ({:?}, {:?}) to ({:?}, {:?}) of table {}, an empty one being \
+             no limit; this is outside",
+            value("spk"),
+            value("srk"),
+            value("epk"),
+            value("erk"),
+            value("tn")
+        ),
+        "AuthorizationFailure" if !value("tn").is_empty() => format!(
+            "the shared access signature is for the entities of table {}: tables and their policies need an account's \
+             signature or key",
+            value("tn")
+        ),
+        "AuthorizationFailure" => "no shared access signature allows this: it needs the account key".to_owned(),
+        _ => return None,
+    })
+}
+
+fn has_range(sas: &SasParameters) -> bool {
+    ["spk", "srk", "epk", "erk"]
+        .into_iter()
+        .any(|name| !sas.get(name).is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_refusal_has_its_own_words() {
+        let now: DateTime = "2026-01-01T00:00:00Z".parse().unwrap();
+        let advice = |sas: &str, code: &str| of(&SasParameters::parse(sas), code, "insert", now).unwrap();
+        for (sas, code, words) in [
+            (
+                "se=2025-12-31T23:00:00Z",
+                "AuthenticationFailed",
+                "expired at 2025-12-31T23:00:00Z",
+            ),
+            (
+                "st=2026-01-02&se=2027-01-01",
+                "AuthenticationFailed",
+                "before 2026-01-02T00:00:00Z",
+            ),
+            (
+                "se=2027-01-01",
+                "AuthenticationFailed",
+                "a key that the account no longer has",
+            ),
+            ("si=daily", "AuthenticationFailed", "stored access policy \"daily\""),
+            (
+                "sp=r",
+                "AuthorizationPermissionMismatch",
+                "allows \"r\", insert needs a:",
+            ),
+            ("srt=s", "AuthorizationResourceTypeMismatch", "\"s\""),
+            ("ss=b", "AuthorizationServiceMismatch", "\"b\""),
+            ("spr=https", "AuthorizationProtocolMismatch", "https only"),
+            ("sip=10.0.0.1", "AuthorizationSourceIPMismatch", "\"10.0.0.1\""),
+            (
+                "tn=t&spk=a&epk=b",
+                "AuthorizationFailure",
+                "from (\"a\", \"\") to (\"b\", \"\")",
+            ),
+            ("tn=t", "AuthorizationFailure", "entities of table t"),
+            ("ss=t", "AuthorizationFailure", "account key"),
+        ] {
+            assert!(advice(sas, code).contains(words), "{}", advice(sas, code));
+        }
+    }
+}

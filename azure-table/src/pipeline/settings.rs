@@ -1,0 +1,107 @@
+//! What holds for all calls of a client.
+//!
+//! Owns [`ClientSettings`], which the clients' setters change, and [`Settings`], which shows what is in force.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+
+/// The time of one attempt: the service works for at most 30 s, the answer travels in the rest.
+///
+/// Source: REST "Setting timeouts for Table service operations".
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The least time of an attempt that writes: the service may work that long on it.
+pub(crate) const WORKING_TIME: Duration = Duration::from_secs(30);
+
+/// Sent with each request.
+const USER_AGENT: &str = concat!("azure-table/", env!("CARGO_PKG_VERSION"));
+
+/// The settings of a client.
+#[derive(Clone, Debug)]
+pub(crate) struct ClientSettings {
+    pub(crate) user_agent: String,
+    pub(crate) attempt_timeout: Duration,
+    /// The longest time of a call that says none.
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) in_flight: Option<InFlight>,
+    pub(crate) is_read_only: bool,
+}
+
+/// A limit of attempts at once.
+#[derive(Clone, Debug)]
+pub(crate) struct InFlight {
+    pub(crate) limit: usize,
+    pub(crate) slots: Arc<Semaphore>,
+}
+
+impl Default for ClientSettings {
+    fn default() -> Self {
+        Self {
+            user_agent: USER_AGENT.to_owned(),
+            attempt_timeout: ATTEMPT_TIMEOUT,
+            timeout: None,
+            in_flight: None,
+            is_read_only: false,
+        }
+    }
+}
+
+impl ClientSettings {
+    pub(crate) fn with_application_id(mut self, id: &str) -> Self {
+        self.user_agent = format!("{id} {USER_AGENT}");
+        self
+    }
+
+    pub(crate) fn with_in_flight(mut self, limit: usize) -> Self {
+        // A limit of none would never send anything.
+        let limit = limit.clamp(1, Semaphore::MAX_PERMITS);
+        self.in_flight = Some(InFlight {
+            limit,
+            slots: Arc::new(Semaphore::new(limit)),
+        });
+        self
+    }
+}
+
+/// All that is in force for a client, made by [`TableServiceClient::settings`](crate::TableServiceClient::settings). Its
+/// `Display` is a line for each; secrets are in none.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub(crate) lines: Vec<(&'static str, String)>,
+}
+
+impl Settings {
+    /// A setting by its name in the text; empty if there is none of this name.
+    fn get(&self, name: &str) -> &str {
+        self.lines
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map_or("", |(_, value)| value)
+    }
+
+    /// The credential, as its `Debug` shows it.
+    pub fn credential(&self) -> &str {
+        self.get("credential")
+    }
+
+    /// What may be meant otherwise: a sentence each.
+    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+        self.lines
+            .iter()
+            .filter(|(name, _)| *name == "warning")
+            .map(|(_, value)| value.as_str())
+    }
+}
+
+impl fmt::Display for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, (name, value)) in self.lines.iter().enumerate() {
+            let end = if n == 0 { "" } else { "\n" };
+            write!(f, "{end}{name}: {value}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,226 @@
+//! What differs between the services that speak this protocol, in one place.
+//!
+//! Owns [`Profile`] and its [`Rules`]; all else asks the rules and never which service it is. Which profile an address has
+//! is `endpoint.rs`; what the emulator does as either of them is its own business.
+//!
+//! Source: "Azure Cosmos DB for Table FAQ"; REST "Understanding the Table service data model"; recorded answers of both.
+
+use std::fmt;
+
+use crate::codec::json::read;
+use crate::codec::json::write::MAX_BODY_BYTES;
+use crate::model::entity::MetadataLevel;
+use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::shown::Shown;
+
+/// Which service is at an address: it decides how a merge is sent, which limits are checked before anything is sent, and
+/// which operations there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Profile {
+    /// Azure Table storage, Azurite, or the emulator of this crate.
+    Storage,
+    /// Azure Cosmos DB for Table.
+    Cosmos,
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.rules().service)
+    }
+}
+
+/// The rules of a profile.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    /// The service's name in messages.
+    pub(crate) service: &'static str,
+    /// How a merge is sent: as `PATCH`, or tunnelled through `POST`.
+    pub(crate) tunnels_merge: bool,
+    /// Whether a PartitionKey or a RowKey may be empty.
+    pub(crate) takes_empty_keys: bool,
+    /// The longest RowKey in bytes of UTF-8, if it is shorter than what every service takes.
+    pub(crate) max_row_key_bytes: Option<usize>,
+    /// Names that no property can have, besides those of the system.
+    pub(crate) reserved_properties: &'static [&'static str],
+    /// The largest body of a batch, in bytes: 4 MiB (REST "Performing entity group transactions"), 2 MB (FAQ).
+    pub(crate) max_batch_bytes: usize,
+    /// Whether table names that differ only in case are one.
+    pub(crate) ignores_case_of_table_names: bool,
+    /// Whether an account's second region can be read at an address of its own.
+    pub(crate) has_secondary: bool,
+    /// The operations besides those on tables and entities.
+    pub(crate) features: &'static [Feature],
+    /// The host of the scope that a token is asked for, by the ending of the endpoint's host; the first is of the public
+    /// cloud.
+    pub(crate) token_audiences: &'static [(&'static str, &'static str)],
+}
+
+/// What not every service offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feature {
+    /// Get and set the properties of the service.
+    ServiceProperties,
+    /// The state of the second region.
+    ServiceStatistics,
+    /// Stored access policies of tables.
+    AccessPolicies,
+    /// Keys for signatures of users of Entra ID.
+    UserDelegation,
+}
+
+impl Feature {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::ServiceProperties => "service properties",
+            Self::ServiceStatistics => "service statistics",
+            Self::AccessPolicies => "stored access policies",
+            Self::UserDelegation => "user delegation keys",
+        }
+    }
+}
+
+const STORAGE: Rules = Rules {
+    service: "Azure Table storage",
+    tunnels_merge: false,
+    takes_empty_keys: true,
+    max_row_key_bytes: None,
+    reserved_properties: &[],
+    max_batch_bytes: MAX_BODY_BYTES,
+    ignores_case_of_table_names: true,
+    has_secondary: true,
+    features: &[
+        Feature::ServiceProperties,
+        Feature::ServiceStatistics,
+        Feature::AccessPolicies,
+        Feature::UserDelegation,
+    ],
+    // Source: the audiences that the official SDKs ask for, by cloud.
+    token_audiences: &[
+        ("", "https://storage.azure.com"),
+        (".chinacloudapi.cn", "https://storage.azure.cn"),
+        (".usgovcloudapi.net", "https://storage.azure.us"),
+    ],
+};
+
+const COSMOS: Rules = Rules {
+    service: "Azure Cosmos DB for Table",
+    tunnels_merge: true,
+    takes_empty_keys: false,
+    max_row_key_bytes: Some(255),
+    reserved_properties: &["id", "ID", "rid", "etag", "ResourceId"],
+    max_batch_bytes: 2_000_000,
+    ignores_case_of_table_names: false,
+    has_secondary: false,
+    features: &[],
+    token_audiences: &[
+        ("", "https://cosmos.azure.com"),
+        (".azure.cn", "https://cosmos.azure.cn"),
+        (".azure.us", "https://cosmos.azure.us"),
+    ],
+};
+
+impl Profile {
+    pub(crate) const fn rules(self) -> &'static Rules {
+        match self {
+            Self::Storage => &STORAGE,
+            Self::Cosmos => &COSMOS,
+        }
+    }
+
+    /// Refuses what the service does not offer.
+    pub(crate) fn require(self, feature: Feature) -> Result<()> {
+        if self.rules().features.contains(&feature) {
+            return Ok(());
+        }
+        let why = format!("{self} does not offer {}", feature.name());
+        Err(Error::new(ErrorKind::Unsupported, why))
+    }
+
+    /// Refuses an entity that this service cannot hold, though another could. `body` is empty where there is none.
+    pub(crate) fn check_entity(self, partition_key: &str, row_key: &str, body: &[u8]) -> Result<()> {
+        let rules = self.rules();
+        for (name, key) in [("PartitionKey", partition_key), ("RowKey", row_key)] {
+            if key.is_empty() && !rules.takes_empty_keys {
+                return Err(Error::invalid_input(format!("{name}: {self} takes no empty key")));
+            }
+        }
+        if let Some(limit) = rules.max_row_key_bytes.filter(|limit| row_key.len() > *limit) {
+            let why = format!(
+                "RowKey {}: it has {} bytes of UTF-8, the limit of {self} is {limit}",
+                Shown(row_key),
+                row_key.len()
+            );
+            return Err(Error::invalid_input(why));
+        }
+        if body.is_empty() || rules.reserved_properties.is_empty() {
+            return Ok(());
+        }
+        // Only where names are reserved is the body read once more.
+        read::entity(body, MetadataLevel::None, None, |row| {
+            let is_reserved = |name: &&str| rules.reserved_properties.contains(name);
+            match row.properties.iter().map(|property| &*property.name).find(is_reserved) {
+                Some(name) => Err(Error::invalid_input(format!(
+                    "property `{name}`: {self} reserves this name; store it under another, with `#[table(rename = \"…\")]`"
+                ))),
+                None => Ok(()),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cosmos_has_its_own_limits() {
+        let long = "x".repeat(256);
+        for (partition_key, row_key, body, why) in [
+            (
+                "",
+                "r",
+                "",
+                "PartitionKey: Azure Cosmos DB for Table takes no empty key",
+            ),
+            ("p", "", "", "RowKey: "),
+            (
+                "p",
+                &*long,
+                "",
+                "256 bytes of UTF-8, the limit of Azure Cosmos DB for Table is 255",
+            ),
+            (
+                "p",
+                "r",
+                r#"{"PartitionKey":"p","RowKey":"r","A":1,"etag":"x"}"#,
+                "property `etag`",
+            ),
+        ] {
+            assert_eq!(
+                Profile::Storage
+                    .check_entity(partition_key, row_key, body.as_bytes())
+                    .err()
+                    .map(|e| e.to_string()),
+                None
+            );
+            let error = Profile::Cosmos
+                .check_entity(partition_key, row_key, body.as_bytes())
+                .unwrap_err();
+            assert!(error.to_string().contains(why), "{error}");
+        }
+        let good = r#"{"PartitionKey":"p","RowKey":"r","Id":1,"Etag":"id"}"#;
+        assert!(Profile::Cosmos.check_entity("p", "r", good.as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn what_a_service_does_not_offer_is_named() {
+        assert!(Profile::Storage.require(Feature::AccessPolicies).is_ok());
+        let error = Profile::Cosmos.require(Feature::AccessPolicies).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert_eq!(
+            error.to_string(),
+            "Azure Cosmos DB for Table does not offer stored access policies"
+        );
+    }
+}
