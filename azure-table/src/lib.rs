@@ -73,6 +73,7 @@ pub use crate::pipeline::context::{Attempt, OperationContext};
 pub use crate::pipeline::http::{HttpTransport, HttpTransportBuilder};
 pub use crate::pipeline::settings::Settings;
 pub use crate::pipeline::transport::{BoxFuture, Reached, Transport, TransportError};
+pub use crate::protocol::access_policy::StoredAccessPolicy;
 pub use crate::protocol::account_key::AccountKey;
 pub use crate::protocol::batch::{BatchRule, MAX_BATCH_OPERATIONS, Rejected};
 pub use crate::protocol::continuation::Continuation;
@@ -80,4 +81,9 @@ pub use crate::protocol::operation::{OperationKind, TableOperation, TableResult}
 pub use crate::protocol::profile::Profile;
 pub use crate::protocol::sas_permissions::{AccountPermissions, AccountResources, TablePermissions};
 pub use crate::protocol::sas_token::{AccountSas, SasToken, TableSas};
+pub use crate::protocol::service_properties::ServiceProperties;
+pub use crate::protocol::service_properties::analytics::{Logging, Metrics};
+pub use crate::protocol::service_properties::cors::CorsRule;
+pub use crate::protocol::service_statistics::{GeoReplicationStatus, ServiceStatistics};
 pub use crate::protocol::tables::Creation;
+pub use crate::protocol::user_delegation_key::UserDelegationKey;

@@ -1,62 +1,166 @@
-//! XML, which the service's front end speaks where a request never got to the tables.
+//! XML, which the service speaks about itself: its properties, its statistics, access policies, keys, and errors where a
+//! request never got to the tables.
 //!
-//! Reading is quick-xml's; a document type, and so every entity of its own, is refused.
+//! Owns [`Element`], a small tree without attributes, as text and from text. What the elements mean is `protocol`.
+//! Reading is quick-xml's and is bounded: a document type, and so every entity of its own, is refused, as are trees too deep
+//! or of too many elements. A byte order mark at the start, which live answers have, is left out.
+//!
+//! Source: recorded answers; Extensible Markup Language 1.0.
 
+use bytes::Bytes;
 use quick_xml::Reader;
-use quick_xml::escape::resolve_predefined_entity;
+use quick_xml::escape::{partial_escape, resolve_predefined_entity};
 use quick_xml::events::Event;
+
+/// How deep elements may stand in each other. The service's own documents have five levels.
+const MAX_DEPTH: usize = 16;
+/// The most elements of a document. The service's own have some hundred at most.
+const MAX_ELEMENTS: usize = 4_096;
+
+const DECLARATION: &str = r#"<?xml version="1.0" encoding="utf-8"?>"#;
+
+/// An element: text, or elements.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Element {
+    /// Without a prefix.
+    name: String,
+    text: String,
+    children: Vec<Element>,
+}
+
+impl Element {
+    /// An element with nothing in it.
+    pub(crate) fn new(name: &str) -> Self {
+        Self::of_text(name, "")
+    }
+
+    /// An element with text.
+    pub(crate) fn of_text(name: &str, text: impl ToString) -> Self {
+        Self {
+            name: name.to_owned(),
+            text: text.to_string(),
+            children: Vec::new(),
+        }
+    }
+
+    /// The same with more elements in it.
+    pub(crate) fn with(mut self, children: impl IntoIterator<Item = Self>) -> Self {
+        self.children.extend(children);
+        self
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The text, as it stood. That between elements is not kept.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The first element of this name in it.
+    pub(crate) fn child(&self, name: &str) -> Option<&Self> {
+        self.children.iter().find(|child| child.name == name)
+    }
+
+    /// The elements of this name in it.
+    pub(crate) fn children<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
+        self.children.iter().filter(move |child| child.name == name)
+    }
+
+    /// The root element of a document; `None` where it is not well-formed, or beyond what is read here.
+    pub(crate) fn read(document: &[u8]) -> Option<Self> {
+        let mut reader = Reader::from_str(std::str::from_utf8(document).ok()?.trim_start_matches('\u{feff}'));
+        // The elements that are open, outermost first; below them what becomes the root.
+        let mut open = vec![Self::default()];
+        let mut elements = 0;
+        loop {
+            match reader.read_event().ok()? {
+                Event::Start(start) => {
+                    elements += 1;
+                    if open.len() > MAX_DEPTH || elements > MAX_ELEMENTS {
+                        return None;
+                    }
+                    open.push(Self::new(start.local_name().as_ref()));
+                }
+                Event::Empty(empty) => {
+                    elements += 1;
+                    if elements > MAX_ELEMENTS {
+                        return None;
+                    }
+                    open.last_mut()?.children.push(Self::new(empty.local_name().as_ref()));
+                }
+                Event::End(_) => {
+                    let mut closed = open.pop()?;
+                    if !closed.children.is_empty() {
+                        closed.text.clear();
+                    }
+                    open.last_mut()?.children.push(closed);
+                }
+                Event::Text(text) => open.last_mut()?.text.push_str(&text.xml10_content()),
+                Event::CData(data) => open.last_mut()?.text.push_str(&data.xml10_content()),
+                Event::GeneralRef(reference) => {
+                    let text = &mut open.last_mut()?.text;
+                    match reference.resolve_char_ref().ok()? {
+                        Some(character) => text.push(character),
+                        None => text.push_str(resolve_predefined_entity(&reference)?),
+                    }
+                }
+                Event::DocType(_) => return None,
+                Event::Eof => break,
+                Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
+            }
+        }
+        let mut outside = open.pop()?;
+        let root = outside.children.pop()?;
+        let is_alone = open.is_empty() && outside.children.is_empty() && outside.text.trim().is_empty();
+        is_alone.then_some(root)
+    }
+
+    /// The document whose root it is.
+    pub(crate) fn write(&self) -> Bytes {
+        let mut out = DECLARATION.to_owned();
+        self.append_to(&mut out);
+        out.into()
+    }
+
+    fn append_to(&self, out: &mut String) {
+        let name = &self.name;
+        if self.children.is_empty() && self.text.is_empty() {
+            out.push_str(&format!("<{name} />"));
+            return;
+        }
+        out.push_str(&format!("<{name}>"));
+        out.push_str(&partial_escape(self.text.as_str()));
+        for child in &self.children {
+            child.append_to(out);
+        }
+        out.push_str(&format!("</{name}>"));
+    }
+}
 
 /// The code and the message of an error in either of its forms: `<Error><Code>…</Code><Message>…</Message></Error>`, or
 /// the same below `m:error` with lower-case names.
 ///
 /// Source: REST "Status and error codes".
 pub(crate) fn error(text: &str) -> Option<(String, Option<String>)> {
-    let mut reader = Reader::from_str(text);
-    let (mut code, mut message) = (None, None);
-    let mut element = String::new();
-    let mut depth = 0_usize;
-    loop {
-        match reader.read_event().ok()? {
-            Event::Start(start) => {
-                depth += 1;
-                element = start.local_name().as_ref().to_ascii_lowercase();
-            }
-            Event::End(_) => {
-                depth = depth.checked_sub(1)?;
-                element.clear();
-            }
-            Event::Text(text) => append(&element, &text.xml10_content(), &mut code, &mut message),
-            Event::GeneralRef(reference) => {
-                let text = match reference.resolve_char_ref().ok()? {
-                    Some(character) => character.to_string(),
-                    None => resolve_predefined_entity(&reference)?.to_owned(),
-                };
-                append(&element, &text, &mut code, &mut message);
-            }
-            Event::DocType(_) => return None,
-            Event::Eof if depth == 0 => return code.map(|code| (code, message)),
-            Event::Eof => return None,
-            _ => {}
-        }
-    }
-}
-
-/// Adds text to what the element it stands in is about.
-fn append(element: &str, text: &str, code: &mut Option<String>, message: &mut Option<String>) {
-    let into = match element {
-        "code" => code,
-        "message" => message,
-        _ => return,
+    let root = Element::read(text.as_bytes())?;
+    let said = |name: &str| {
+        let mut children = root.children.iter();
+        let found = children.find(|child| child.name.eq_ignore_ascii_case(name))?;
+        Some(found.text.clone())
     };
-    into.get_or_insert_with(String::new).push_str(text);
+    Some((said("code")?, said("message")))
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
-    fn both_forms_are_read() {
+    fn both_forms_of_an_error_are_read() {
         let storage = "<?xml version=\"1.0\"?>\n<Error>\n <Code>AuthorizationFailure</Code>\n <Message>No &lt;key&gt;&#33;\nRequestId:x</Message>\n</Error>";
         assert_eq!(
             error(storage),
@@ -76,5 +180,67 @@ mod tests {
             error("<!DOCTYPE x [<!ENTITY a 'b'>]><Error><Code>a</Code></Error>"),
             None
         );
+    }
+
+    #[test]
+    fn a_document_is_read_whatever_its_layout() {
+        let read = Element::read(
+            "\u{feff}<?xml version='1.0' encoding='utf-8'?>\n<!-- c --><a>\n <b>1</b>\n <b x=\"y\"/><m:c> &amp;<![CDATA[<d>]]>\r\n</m:c></a>\n"
+                .as_bytes(),
+        )
+        .unwrap();
+        assert_eq!((read.name(), read.text()), ("a", ""));
+        let texts: Vec<&str> = read.children("b").map(Element::text).collect();
+        assert_eq!(texts, ["1", ""]);
+        assert_eq!(read.child("c").unwrap().text(), " &<d>\n");
+        assert_eq!(read.child("d"), None);
+    }
+
+    #[test]
+    fn what_is_not_one_bounded_document_is_refused() {
+        let deep = |levels: usize| format!("{}{}", "<a>".repeat(levels), "</a>".repeat(levels));
+        assert!(Element::read(deep(MAX_DEPTH).as_bytes()).is_some());
+        let many = |elements: usize| format!("<r>{}</r>", "<a/>".repeat(elements));
+        assert!(Element::read(many(MAX_ELEMENTS - 1).as_bytes()).is_some());
+        for wrong in [
+            "",
+            "text",
+            "<a/>text",
+            "<a/><a/>",
+            "<a>",
+            "</a>",
+            "<a></b>",
+            "<a>&other;</a>",
+            "<a>&#xD800;</a>",
+            "<!DOCTYPE a><a/>",
+            &deep(MAX_DEPTH + 1),
+            &many(MAX_ELEMENTS),
+        ] {
+            assert_eq!(Element::read(wrong.as_bytes()), None, "{wrong:.40}");
+        }
+        assert_eq!(Element::read(b"<a>\xff</a>"), None);
+    }
+
+    fn any_element() -> impl Strategy<Value = Element> {
+        let name = "[A-Za-z][A-Za-z0-9]{0,5}";
+        // Characters that XML has at all.
+        let text = "[\\t\\n\\r -~é😀]{0,12}";
+        let leaf = (name, text).prop_map(|(name, text)| Element::of_text(&name, text));
+        leaf.prop_recursive(3, 20, 4, move |inner| {
+            (name, proptest::collection::vec(inner, 1..4))
+                .prop_map(|(name, children)| Element::new(&name).with(children))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_the_same(element in any_element()) {
+            prop_assert_eq!(Element::read(&element.write()), Some(element));
+        }
+
+        #[test]
+        fn no_document_makes_it_panic(text in "[<>/a!\\[\\]&;#x?=' -]{0,40}") {
+            let _ = Element::read(text.as_bytes());
+        }
     }
 }

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, DATE, ETAG, HeaderName, HeaderValue, LOCATION, SERVER};
 use http::{Response, StatusCode};
 
+use crate::codec::text::seven_digits;
 use crate::emulator::json::{name, text_member};
 use crate::emulator::options::{Level, Prefer};
 use crate::emulator::refusal::{RaisedBy, Refusal};
@@ -198,31 +199,5 @@ impl Answer {
 
     fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
-    }
-}
-
-/// A time with all its digits, as error texts have it.
-fn seven_digits(time: DateTime) -> String {
-    let text = time.to_string();
-    let (seconds, fraction) = text
-        .trim_end_matches('Z')
-        .split_once('.')
-        .unwrap_or((text.trim_end_matches('Z'), ""));
-    format!("{seconds}.{fraction:0<7}Z")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_in_errors_have_seven_digits() {
-        for (time, text) in [
-            ("2017-11-10T02:43:24.1959443Z", "2017-11-10T02:43:24.1959443Z"),
-            ("2024-05-04T00:37:43.073333Z", "2024-05-04T00:37:43.0733330Z"),
-            ("2024-05-04T00:37:43Z", "2024-05-04T00:37:43.0000000Z"),
-        ] {
-            assert_eq!(seven_digits(time.parse().unwrap()), text);
-        }
     }
 }

@@ -21,7 +21,7 @@ use crate::emulator::grant::{Grant, Rights, Rows};
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::service::VERSIONS;
 use crate::model::datetime::DateTime;
-use crate::protocol::sas::{SasParameters, account_string_to_sign, addresses, table_string_to_sign};
+use crate::protocol::sas::{SasParameters, account_string_to_sign, addresses, table_string_to_sign, time};
 use crate::protocol::signature::SigningKey;
 
 /// The first version with the strings to sign of today.
@@ -157,49 +157,9 @@ fn is_valid_at(sas: &SasParameters, now: DateTime) -> Option<bool> {
     Some(now < time(sas.get("se"))? && has_begun)
 }
 
-/// A time in one of three forms: a date, or with minutes, or with seconds.
-///
-/// Source: REST "Formatting DateTime values".
-fn time(text: &str) -> Option<DateTime> {
-    let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-    let missing = match shape.as_str() {
-        "0000-00-00" => "T00:00:00Z",
-        "0000-00-00T00:00Z" => ":00Z",
-        "0000-00-00T00:00:00Z" => "Z",
-        _ => return None,
-    };
-    format!("{}{missing}", text.trim_end_matches('Z')).parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_have_three_forms() {
-        for (text, full) in [
-            ("2040-01-02", "2040-01-02T00:00:00Z"),
-            ("2040-01-02T03:04Z", "2040-01-02T03:04:00Z"),
-            ("2040-01-02T03:04:05Z", "2040-01-02T03:04:05Z"),
-        ] {
-            assert_eq!(time(text), Some(full.parse().unwrap()));
-        }
-        for wrong in [
-            "",
-            "2040",
-            "2040-13-01",
-            "2040-01-02Z",
-            "2040-01-02T03:04",
-            "2040-01-02T03:04:05",
-            "2040-01-02T25:00Z",
-            "2040-01-02 03:04Z",
-            "2040-01-02T03:04:05.0Z",
-            "2040-01-02T03:04:05+01:00",
-            "éééé-01-02",
-        ] {
-            assert_eq!(time(wrong), None, "{wrong}");
-        }
-    }
 
     #[test]
     fn letters_are_known_and_single() {
@@ -214,16 +174,6 @@ mod tests {
         }
         for bad in ["", "rwr", "z"] {
             assert!(!is_set_of(bad, ACCOUNT_LETTERS), "{bad}");
-        }
-    }
-
-    #[test]
-    fn addresses_are_one_or_a_range() {
-        let of = |text: &str| addresses(text).map(|(first, last)| format!("{first} {last}"));
-        assert_eq!(of("10.0.0.1").unwrap(), "10.0.0.1 10.0.0.1");
-        assert_eq!(of("10.0.0.1-10.0.1.0").unwrap(), "10.0.0.1 10.0.1.0");
-        for bad in ["10.0.0", "10.0.0.2-10.0.0.1", "10.0.0.1-", "10.0.0.1-::1", "localhost"] {
-            assert_eq!(of(bad), None, "{bad}");
         }
     }
 }

@@ -76,6 +76,24 @@ letters! {
     }
 }
 
+impl TablePermissions {
+    /// From letters in any order; `None` where there is none, one is unknown or there twice.
+    pub(crate) fn read(letters: &str) -> Option<Self> {
+        let one = |letter| {
+            Self::LETTERS
+                .iter()
+                .find(|(_, known)| *known == letter)
+                .map(|(one, _)| *one)
+        };
+        let mut letters = letters.chars();
+        let first = one(letters.next()?)?;
+        letters.try_fold(first, |all, letter| {
+            let next = one(letter)?;
+            (all.0 & next.0 == 0).then_some(all | next)
+        })
+    }
+}
+
 letters! {
     /// What an [`AccountSas`](crate::AccountSas) allows. Join with `|`.
     AccountPermissions {
@@ -116,6 +134,12 @@ mod tests {
     fn letters_stand_in_the_services_order() {
         let all = TablePermissions::DELETE | TablePermissions::UPDATE | TablePermissions::ADD | TablePermissions::READ;
         assert_eq!(all.to_string(), "raud");
+        assert_eq!(TablePermissions::read("duar"), Some(all));
+        assert!(
+            ["", "rr", "rx", "r a"]
+                .iter()
+                .all(|wrong| TablePermissions::read(wrong).is_none())
+        );
         let some = AccountPermissions::UPDATE | AccountPermissions::READ | AccountPermissions::CREATE;
         assert_eq!(some.to_string(), "rcu");
         assert_eq!(

@@ -17,7 +17,7 @@ use crate::model::name::TableName;
 use crate::model::ordinal;
 use crate::protocol::account_key::AccountKey;
 use crate::protocol::request::X_MS_VERSION;
-use crate::protocol::sas::{SasParameters, account_string_to_sign, addresses, sas_time, table_string_to_sign};
+use crate::protocol::sas::{SasParameters, account_string_to_sign, addresses, table_string_to_sign, time};
 use crate::protocol::sas_permissions::{AccountPermissions, AccountResources, TablePermissions};
 
 /// The longest name of a stored access policy, in characters.
@@ -76,7 +76,7 @@ impl SasToken {
 
     /// When it ends; `None` if that is said by a stored access policy.
     pub fn expiry(&self) -> Option<DateTime> {
-        sas_time(self.parameters().get("se"))
+        time(self.parameters().get("se"))
     }
 
     /// Whether the service takes it over HTTPS only.

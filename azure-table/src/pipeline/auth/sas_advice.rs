@@ -6,7 +6,7 @@
 
 use crate::model::datetime::DateTime;
 use crate::pipeline::auth::Refusal;
-use crate::protocol::sas::{SasParameters, sas_time};
+use crate::protocol::sas::{self, SasParameters};
 use crate::protocol::sas_permissions::letters_for;
 use crate::protocol::sas_token::SasToken;
 
@@ -18,9 +18,9 @@ pub(crate) fn advice(token: &SasToken, refusal: &Refusal<'_>) -> Option<String> 
     of(&token.parameters(), &code, refusal.operation, now)
 }
 
-fn of(sas: &SasParameters, code: &str, operation: &str, now: DateTime) -> Option<String> {
-    let value = |name| sas.get(name);
-    let time = |name| sas_time(value(name));
+fn of(said: &SasParameters, code: &str, operation: &str, now: DateTime) -> Option<String> {
+    let value = |name| said.get(name);
+    let time = |name| sas::time(value(name));
     Some(match code {
         "AuthenticationFailed" => match (time("st"), time("se")) {
             (_, Some(end)) if end <= now => {
@@ -56,7 +56,7 @@ fn of(sas: &SasParameters, code: &str, operation: &str, now: DateTime) -> Option
         "AuthorizationSourceIPMismatch" => {
             format!("the shared access signature is for requests from {:?}", value("sip"))
         }
-        "AuthorizationFailure" if has_range(sas) => format!(
+        "AuthorizationFailure" if has_range(said) => format!(
             "the shared access signature is for the keys from ({:?}, {:?}) to ({:?}, {:?}) of table {}, an empty one being \
              no limit; this is outside",
             value("spk"),

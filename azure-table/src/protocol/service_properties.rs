@@ -1,0 +1,337 @@
+//! Properties of the service: logging, metrics, and who may call it from a browser.
+//!
+//! Owns [`ServiceProperties`] as a value and its XML in both directions: the same document is the answer to a read and the
+//! body of a write. Logging and metrics are `analytics.rs`, rules for browsers `cors.rs`, with the limits of each.
+//!
+//! Source: REST "Get Table Service Properties", "Set Table Service Properties"; recorded bodies.
+
+pub(crate) mod analytics;
+pub(crate) mod cors;
+
+use bytes::Bytes;
+
+use crate::codec::xml::Element;
+use crate::model::error::{Error, Result, ValueError};
+use crate::protocol::service_properties::analytics::{Logging, Metrics};
+use crate::protocol::service_properties::cors::CorsRule;
+
+/// The most rules of a service.
+const MAX_CORS_RULES: usize = 5;
+
+/// Settings of the Table service of an account.
+///
+/// What is read has all of them. On a write a setting that is `None` stays as it is; `Some` of an empty list takes all rules
+/// away.
+///
+/// ```
+/// use azure_table::{CorsRule, Metrics, ServiceProperties};
+/// let properties = ServiceProperties::default()
+///     .hour_metrics(Metrics { enabled: true, include_apis: true, retention_days: Some(7), ..Metrics::default() })
+///     .cors([CorsRule::new(["https://contoso.com"], ["GET"])]);
+/// assert_eq!(properties.logging, None);
+/// ```
+///
+/// Source: REST "Set Table Service Properties".
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServiceProperties {
+    /// What is logged.
+    pub logging: Option<Logging>,
+    /// Statistics of each hour.
+    pub hour_metrics: Option<Metrics>,
+    /// Statistics of each minute.
+    pub minute_metrics: Option<Metrics>,
+    /// What pages of other origins may ask of the service, by a browser; at most 5 rules, the first that fits counts.
+    pub cors: Option<Vec<CorsRule>>,
+}
+
+impl ServiceProperties {
+    /// The same with this logging.
+    #[must_use]
+    pub fn logging(mut self, logging: Logging) -> Self {
+        self.logging = Some(logging);
+        self
+    }
+
+    /// The same with these statistics of hours.
+    #[must_use]
+    pub fn hour_metrics(mut self, metrics: Metrics) -> Self {
+        self.hour_metrics = Some(metrics);
+        self
+    }
+
+    /// The same with these statistics of minutes.
+    #[must_use]
+    pub fn minute_metrics(mut self, metrics: Metrics) -> Self {
+        self.minute_metrics = Some(metrics);
+        self
+    }
+
+    /// The same with these rules, and no others.
+    #[must_use]
+    pub fn cors(mut self, rules: impl IntoIterator<Item = CorsRule>) -> Self {
+        self.cors = Some(rules.into_iter().collect());
+        self
+    }
+
+    /// The document with what is set.
+    pub(crate) fn to_xml(&self) -> Bytes {
+        let logging = self.logging.as_ref().map(Logging::element);
+        let hours = self.hour_metrics.as_ref().map(|metrics| metrics.element("HourMetrics"));
+        let minutes = self
+            .minute_metrics
+            .as_ref()
+            .map(|metrics| metrics.element("MinuteMetrics"));
+        let cors = self
+            .cors
+            .as_ref()
+            .map(|rules| Element::new("Cors").with(rules.iter().map(CorsRule::element)));
+        Element::new("StorageServiceProperties")
+            .with([logging, hours, minutes, cors].into_iter().flatten())
+            .write()
+    }
+
+    /// What a document sets. Elements that are not known mean nothing.
+    pub(crate) fn from_xml(document: &[u8]) -> Result<Self, ValueError> {
+        let root = Element::read(document)
+            .filter(|root| root.name() == "StorageServiceProperties")
+            .ok_or_else(|| ValueError::new("this is no document of service properties"))?;
+        let metrics = |name| root.child(name).map(Metrics::read).transpose();
+        Ok(Self {
+            logging: root.child("Logging").map(Logging::read).transpose()?,
+            hour_metrics: metrics("HourMetrics")?,
+            minute_metrics: metrics("MinuteMetrics")?,
+            cors: root
+                .child("Cors")
+                .map(|cors| cors.children("CorsRule").map(CorsRule::read).collect())
+                .transpose()?,
+        })
+    }
+
+    /// Refuses what the service would.
+    pub(crate) fn check(&self) -> Result<()> {
+        if let Some(logging) = &self.logging {
+            analytics::check("logging", &logging.version, logging.retention_days)?;
+        }
+        for (what, metrics) in [
+            ("hour metrics", &self.hour_metrics),
+            ("minute metrics", &self.minute_metrics),
+        ] {
+            if let Some(metrics) = metrics {
+                analytics::check(what, &metrics.version, metrics.retention_days)?;
+            }
+        }
+        let rules = self.cors.as_deref().unwrap_or_default();
+        if rules.len() > MAX_CORS_RULES {
+            return Err(refuse(
+                "CORS",
+                format!("{} rules, the limit is {MAX_CORS_RULES}", rules.len()),
+            ));
+        }
+        rules.iter().try_for_each(CorsRule::check)
+    }
+}
+
+fn refuse(what: &str, why: String) -> Error {
+    Error::invalid_input(format!("{what}: {why}"))
+}
+
+/// `true` or `false`, in any case: an SDK writes `False`. Nothing is `false`.
+fn flag(element: &Element, name: &str) -> Result<bool, ValueError> {
+    match element.child(name).map(|child| child.text().trim()) {
+        None => Ok(false),
+        Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
+        Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
+        Some(text) => Err(ValueError::new(format!("{name} is {text:?}, not true or false"))),
+    }
+}
+
+fn number(element: &Element, name: &str) -> Result<Option<u32>, ValueError> {
+    element
+        .child(name)
+        .map(|child| {
+            let text = child.text().trim();
+            text.parse()
+                .map_err(|_| ValueError::new(format!("{name} is {text:?}, not a whole number")))
+        })
+        .transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The answer that was recorded in 2017.
+    const RECORDED: &str = concat!(
+        "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><StorageServiceProperties><Logging><Version>1.0</Version>",
+        "<Read>false</Read><Write>false</Write><Delete>false</Delete><RetentionPolicy><Enabled>false</Enabled>",
+        "</RetentionPolicy></Logging><HourMetrics><Version>1.0</Version><Enabled>false</Enabled><RetentionPolicy>",
+        "<Enabled>false</Enabled></RetentionPolicy></HourMetrics><MinuteMetrics><Version>1.0</Version>",
+        "<Enabled>false</Enabled><RetentionPolicy><Enabled>false</Enabled></RetentionPolicy></MinuteMetrics><Cors />",
+        "</StorageServiceProperties>"
+    );
+
+    fn off() -> ServiceProperties {
+        ServiceProperties::default()
+            .logging(Logging::default())
+            .hour_metrics(Metrics::default())
+            .minute_metrics(Metrics::default())
+            .cors([])
+    }
+
+    #[test]
+    fn a_recorded_answer_is_read_and_written_byte_by_byte() {
+        assert_eq!(ServiceProperties::from_xml(RECORDED.as_bytes()).unwrap(), off());
+        assert_eq!(off().to_xml(), RECORDED.trim_start_matches('\u{feff}').as_bytes());
+    }
+
+    #[test]
+    fn a_recorded_body_is_read_whatever_its_case_and_order() {
+        let python = "<?xml version='1.0' encoding='utf-8'?>\n<StorageServiceProperties><Logging><Version>1.0</Version><Delete>False</Delete><Read>False</Read><Write>True</Write><RetentionPolicy><Enabled>False</Enabled></RetentionPolicy></Logging><Cors /><Other>1</Other></StorageServiceProperties>";
+        let read = ServiceProperties::from_xml(python.as_bytes()).unwrap();
+        let logging = Logging {
+            write: true,
+            ..Logging::default()
+        };
+        assert_eq!(read, ServiceProperties::default().logging(logging).cors([]));
+        let go = "<StorageServiceProperties><MinuteMetrics><Enabled>true</Enabled><IncludeAPIs>true</IncludeAPIs><RetentionPolicy><Enabled>true</Enabled><Days>366</Days></RetentionPolicy><Version>1.0</Version></MinuteMetrics></StorageServiceProperties>";
+        let read = ServiceProperties::from_xml(go.as_bytes()).unwrap();
+        assert_eq!(
+            read.check().unwrap_err().to_string(),
+            "minute metrics: 366 days of retention, it must be 1 to 365"
+        );
+    }
+
+    #[test]
+    fn what_is_no_document_of_properties_is_refused() {
+        for wrong in [
+            "",
+            "<a/>",
+            "<StorageServiceProperties>",
+            "<StorageServiceProperties><Logging><Read>yes</Read></Logging></StorageServiceProperties>",
+            "<StorageServiceProperties><Logging><RetentionPolicy><Enabled>true</Enabled></RetentionPolicy></Logging></StorageServiceProperties>",
+            "<StorageServiceProperties><Cors><CorsRule><MaxAgeInSeconds>-1</MaxAgeInSeconds></CorsRule></Cors></StorageServiceProperties>",
+        ] {
+            assert!(ServiceProperties::from_xml(wrong.as_bytes()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn limits_are_those_that_are_documented() {
+        let rule = || CorsRule::new(["*"], ["GET"]);
+        let cors = |rule: CorsRule| ServiceProperties::default().cors([rule]);
+        let names = |n: usize, end: &str| (0..n).map(|n| format!("h{n}{end}")).collect::<Vec<_>>();
+        let metrics = |days| Metrics {
+            retention_days: Some(days),
+            ..Metrics::default()
+        };
+        assert!(ServiceProperties::default().check().is_ok());
+        assert!(ServiceProperties::default().cors(vec![rule(); 5]).check().is_ok());
+        let headers = [names(64, ""), names(2, "*")].concat();
+        assert!(
+            cors(CorsRule {
+                allowed_headers: headers,
+                ..rule()
+            })
+            .check()
+            .is_ok()
+        );
+        for (properties, why) in [
+            (
+                ServiceProperties::default().cors(vec![rule(); 6]),
+                "6 rules, the limit is 5",
+            ),
+            (ServiceProperties::default().hour_metrics(metrics(0)), "0 days"),
+            (
+                ServiceProperties::default().logging(Logging {
+                    version: "2.0".into(),
+                    ..Logging::default()
+                }),
+                "version must be",
+            ),
+            (
+                cors(CorsRule::new(Vec::<String>::new(), ["GET"])),
+                "at least one origin",
+            ),
+            (cors(CorsRule::new(["*"], ["get"])), "method \"get\""),
+            (
+                cors(CorsRule::new(names(65, ""), ["GET"])),
+                "65 allowed origins, the limit is 64",
+            ),
+            (
+                cors(CorsRule::new(["x".repeat(257)], ["GET"])),
+                "257 characters, the limit is 256",
+            ),
+            (cors(CorsRule::new(["a,b"], ["GET"])), "without commas"),
+            (
+                cors(CorsRule {
+                    allowed_headers: names(65, ""),
+                    ..rule()
+                }),
+                "65 allowed headers, the limit is 64",
+            ),
+            (
+                cors(CorsRule {
+                    exposed_headers: names(3, "*"),
+                    ..rule()
+                }),
+                "3 exposed headers with * at their end, the limit is 2",
+            ),
+            (
+                cors(CorsRule {
+                    max_age: Duration::from_secs(1 << 31),
+                    ..rule()
+                }),
+                "2147483648 seconds of age",
+            ),
+        ] {
+            let error = properties.check().unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+
+    fn days() -> impl Strategy<Value = Option<u32>> {
+        proptest::option::of(1_u32..=365)
+    }
+
+    fn any_metrics() -> impl Strategy<Value = Metrics> {
+        (any::<bool>(), any::<bool>(), days()).prop_map(|(enabled, include_apis, retention_days)| Metrics {
+            enabled,
+            include_apis: enabled && include_apis,
+            retention_days,
+            ..Metrics::default()
+        })
+    }
+
+    fn any_rule() -> impl Strategy<Value = CorsRule> {
+        let words = || proptest::collection::vec("[!-+--~]{1,10}", 1..4);
+        (words(), words(), words(), words(), 0_u32..1_000).prop_map(|(origins, methods, allowed, exposed, age)| {
+            CorsRule {
+                allowed_headers: allowed,
+                exposed_headers: exposed,
+                max_age: Duration::from_secs(age.into()),
+                ..CorsRule::new(origins, methods)
+            }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_the_same(
+            flags in proptest::option::of((any::<[bool; 3]>(), days())),
+            hour_metrics in proptest::option::of(any_metrics()),
+            minute_metrics in proptest::option::of(any_metrics()),
+            cors in proptest::option::of(proptest::collection::vec(any_rule(), 0..6)),
+        ) {
+            let logging = flags.map(|([read, write, delete], retention_days)| Logging {
+                read, write, delete, retention_days, ..Logging::default()
+            });
+            let properties = ServiceProperties { logging, hour_metrics, minute_metrics, cors };
+            prop_assert_eq!(ServiceProperties::from_xml(&properties.to_xml()).unwrap(), properties);
+        }
+    }
+}

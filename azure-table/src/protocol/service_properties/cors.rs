@@ -1,0 +1,155 @@
+//! Rules for requests that browsers make for pages of other origins.
+//!
+//! Owns [`CorsRule`], its limits and its element.
+//! Not confirmed: the service's limit of 2 KiB for all rules together, which is not checked here since it is not
+//! documented how it counts.
+//!
+//! Source: REST "Cross-Origin Resource Sharing (CORS) support for Azure Storage".
+
+use std::time::Duration;
+
+use crate::codec::xml::Element;
+use crate::model::error::{Result, ValueError};
+use crate::protocol::service_properties::{number, refuse};
+
+/// The most origins of a rule, and the most whole names of headers in a list.
+const MAX_CORS_NAMES: usize = 64;
+/// The most beginnings of names, `x-ms-meta*` for example, in a list of headers.
+const MAX_CORS_PREFIXES: usize = 2;
+/// The most characters of an origin or a header.
+const MAX_CORS_TEXT: usize = 256;
+/// The verbs that a rule can name. `PATCH` is newer than the others.
+const CORS_METHODS: &[&str] = &["DELETE", "GET", "HEAD", "MERGE", "PATCH", "POST", "OPTIONS", "PUT"];
+
+/// A rule for requests that a browser makes for a page of another origin.
+///
+/// No text of it has commas, since its lists are written with them.
+///
+/// ```
+/// use std::time::Duration;
+/// use azure_table::CorsRule;
+/// let rule = CorsRule {
+///     allowed_headers: vec!["x-ms-*".into(), "content-type".into()],
+///     max_age: Duration::from_secs(3_600),
+///     ..CorsRule::new(["https://contoso.com"], ["GET", "POST"])
+/// };
+/// assert_eq!(rule.allowed_methods, ["GET", "POST"]);
+/// ```
+///
+/// Source: REST "Cross-Origin Resource Sharing (CORS) support for Azure Storage".
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CorsRule {
+    /// From where: 1 to 64 origins of at most 256 characters, `https://contoso.com` for example, or `*` for any.
+    pub allowed_origins: Vec<String>,
+    /// Which verbs: at least one of `DELETE`, `GET`, `HEAD`, `MERGE`, `OPTIONS`, `PATCH`, `POST`, `PUT`.
+    pub allowed_methods: Vec<String>,
+    /// Which headers a request may have: at most 64 names and 2 beginnings of names (`x-ms-meta*`), each of at most 256
+    /// characters, or `*` for any.
+    pub allowed_headers: Vec<String>,
+    /// Which headers of the answer the page may see; limits as for `allowed_headers`.
+    pub exposed_headers: Vec<String>,
+    /// For how long the browser may remember what it was told, in whole seconds up to 2,147,483,647. A fraction is left
+    /// out.
+    pub max_age: Duration,
+}
+
+impl CorsRule {
+    /// A rule for simple requests: no headers are allowed or shown, nothing is remembered.
+    pub fn new<O: Into<String>, M: Into<String>>(
+        origins: impl IntoIterator<Item = O>,
+        methods: impl IntoIterator<Item = M>,
+    ) -> Self {
+        Self {
+            allowed_origins: origins.into_iter().map(Into::into).collect(),
+            allowed_methods: methods.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn element(&self) -> Element {
+        let list = |name, items: &[String]| Element::of_text(name, items.join(","));
+        Element::new("CorsRule").with([
+            list("AllowedOrigins", &self.allowed_origins),
+            list("AllowedMethods", &self.allowed_methods),
+            list("AllowedHeaders", &self.allowed_headers),
+            list("ExposedHeaders", &self.exposed_headers),
+            Element::of_text("MaxAgeInSeconds", self.max_age.as_secs()),
+        ])
+    }
+
+    pub(super) fn read(element: &Element) -> Result<Self, ValueError> {
+        let list = |name| {
+            let items = element.child(name).map_or("", Element::text).split(',');
+            items
+                .map(str::trim)
+                .filter(|item| !item.is_empty())
+                .map(str::to_owned)
+                .collect()
+        };
+        Ok(Self {
+            allowed_origins: list("AllowedOrigins"),
+            allowed_methods: list("AllowedMethods"),
+            allowed_headers: list("AllowedHeaders"),
+            exposed_headers: list("ExposedHeaders"),
+            max_age: Duration::from_secs(number(element, "MaxAgeInSeconds")?.unwrap_or_default().into()),
+        })
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        let refuse = |why: String| Err(refuse("CORS rule", why));
+        if self.allowed_origins.is_empty() || self.allowed_methods.is_empty() {
+            return refuse("it needs at least one origin and one method".to_owned());
+        }
+        if let Some(method) = self
+            .allowed_methods
+            .iter()
+            .find(|method| !CORS_METHODS.contains(&method.as_str()))
+        {
+            return refuse(format!(
+                "method {method:?}, it must be one of {}",
+                CORS_METHODS.join(", ")
+            ));
+        }
+        let is_prefix = |name: &&String| name.len() > 1 && name.ends_with('*');
+        for (what, items, prefixes) in [
+            ("allowed origins", &self.allowed_origins, 0),
+            (
+                "allowed headers",
+                &self.allowed_headers,
+                self.allowed_headers.iter().filter(is_prefix).count(),
+            ),
+            (
+                "exposed headers",
+                &self.exposed_headers,
+                self.exposed_headers.iter().filter(is_prefix).count(),
+            ),
+        ] {
+            if items.len() - prefixes > MAX_CORS_NAMES {
+                let found = items.len() - prefixes;
+                return refuse(format!("{found} {what}, the limit is {MAX_CORS_NAMES}"));
+            }
+            if prefixes > MAX_CORS_PREFIXES {
+                return refuse(format!(
+                    "{prefixes} {what} with * at their end, the limit is {MAX_CORS_PREFIXES}"
+                ));
+            }
+            for item in items {
+                let length = item.chars().count();
+                if length > MAX_CORS_TEXT {
+                    return refuse(format!(
+                        "one of the {what} has {length} characters, the limit is {MAX_CORS_TEXT}"
+                    ));
+                }
+                let is_text = |c: char| c != ',' && !c.is_control() && !c.is_whitespace();
+                if item.is_empty() || !item.chars().all(is_text) {
+                    return refuse(format!("{item:?} in {what}: it must be one word without commas"));
+                }
+            }
+        }
+        let seconds = self.max_age.as_secs();
+        if i32::try_from(seconds).is_err() {
+            return refuse(format!("{seconds} seconds of age, the limit is {}", i32::MAX));
+        }
+        Ok(())
+    }
+}
