@@ -17,12 +17,17 @@ mod protocol;
 pub use azure_table_derive::{Projection, PropertyGroup, TableEntity, TableProperty};
 
 pub use crate::client::batch::TableBatch;
+pub use crate::client::ops::access_policies::ChangeAccessPolicies;
 pub use crate::client::ops::commit_batch::CommitBatch;
 pub use crate::client::ops::delete_entity::DeleteEntity;
 pub use crate::client::ops::execute::ExecuteOperation;
 pub use crate::client::ops::get_entity::GetEntity;
-pub use crate::client::ops::list_tables::ListTables;
-pub use crate::client::ops::tables::{CreateTable, CreateTableIfNotExists, DeleteTable};
+pub use crate::client::ops::list_tables::{EnsureTables, ListTables};
+pub use crate::client::ops::recreate_table::{RecreateProgress, RecreateTable};
+pub use crate::client::ops::service::{GetServiceProperties, GetServiceStatistics, Ping, SetServiceProperties};
+pub use crate::client::ops::tables::{
+    CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, GetAccessPolicies, TableExists,
+};
 pub use crate::client::ops::write_entity::{UpdateEntity, WriteEntity};
 pub use crate::client::query::TableQuery;
 pub use crate::client::query::stream::{EntityStream, Page, PageStream};
@@ -85,5 +90,5 @@ pub use crate::protocol::service_properties::ServiceProperties;
 pub use crate::protocol::service_properties::analytics::{Logging, Metrics};
 pub use crate::protocol::service_properties::cors::CorsRule;
 pub use crate::protocol::service_statistics::{GeoReplicationStatus, ServiceStatistics};
-pub use crate::protocol::tables::Creation;
+pub use crate::protocol::tables::{Creation, Deletion};
 pub use crate::protocol::user_delegation_key::UserDelegationKey;

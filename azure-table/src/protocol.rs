@@ -14,6 +14,7 @@ pub(crate) mod continuation;
 pub(crate) mod endpoint;
 pub(crate) mod get;
 pub(crate) mod operation;
+pub(crate) mod policies;
 pub(crate) mod profile;
 pub(crate) mod query;
 pub(crate) mod request;
@@ -21,6 +22,7 @@ pub(crate) mod sas;
 pub(crate) mod sas_permissions;
 pub(crate) mod sas_token;
 #[allow(dead_code, reason = "the client's side of it is not here yet")]
+pub(crate) mod service;
 pub(crate) mod service_properties;
 #[allow(dead_code, reason = "the client's side of it is not here yet")]
 pub(crate) mod service_statistics;

@@ -1,10 +1,14 @@
 //! The operations: one file each, a builder that is a future.
 
+pub(crate) mod access_policies;
 pub(crate) mod commit_batch;
 pub(crate) mod delete_entity;
 pub(crate) mod execute;
 pub(crate) mod get_entity;
 pub(crate) mod list_tables;
 pub(crate) mod operation;
+pub(crate) mod procedure;
+pub(crate) mod recreate_table;
+pub(crate) mod service;
 pub(crate) mod tables;
 pub(crate) mod write_entity;

@@ -4,7 +4,8 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::client::ops::list_tables::ListTables;
+use crate::client::ops::list_tables::{EnsureTables, ListTables};
+use crate::client::ops::service::{GetServiceProperties, GetServiceStatistics, Ping, SetServiceProperties};
 use crate::client::table::TableClient;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::error::{Error, ErrorKind, Result};
@@ -19,6 +20,7 @@ use crate::protocol::connection_string::{ConnectionString, Identity};
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::profile::Profile;
 use crate::protocol::sas_token::SasToken;
+use crate::protocol::service_properties::ServiceProperties;
 
 /// The Table service of one account. A clone is cheap and shares connections and credential.
 ///
@@ -184,6 +186,71 @@ impl TableServiceClient {
     /// Source: REST "Query Tables".
     pub fn list_tables(&self) -> ListTables {
         ListTables::new(&self.pipeline, self.namespace())
+    }
+
+    /// Makes those of these tables that are missing, and tells for each, in order: one list, and a call for each that is
+    /// missing.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// use azure_table::{Creation, Emulator, TableServiceClient};
+    /// let service = TableServiceClient::on(Emulator::new());
+    /// let made = service.ensure_tables(["Orders", "Customers"]).await?;
+    /// assert!(made.iter().all(|(_, creation)| *creation == Creation::Created));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidInput` — a name is not one of a table. Those of [`list_tables`](Self::list_tables) and
+    /// [`create_table_if_not_exists`](TableClient::create_table_if_not_exists); tables that were made until then stay.
+    pub fn ensure_tables<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> EnsureTables {
+        let tables = names.into_iter().map(|name| self.full_name(name.as_ref())).collect();
+        EnsureTables::new(&self.pipeline, self.namespace(), tables)
+    }
+
+    /// Asks whether the service answers to who asks: a list of one table, on every service. A table's signature may not ask
+    /// that.
+    ///
+    /// # Errors
+    /// Those of [`list_tables`](Self::list_tables).
+    ///
+    /// Source: REST "Query Tables".
+    pub fn ping(&self) -> Ping {
+        Ping::new(&self.pipeline, ())
+    }
+
+    /// The settings of the service: logging, metrics, CORS.
+    ///
+    /// # Errors
+    /// `Unsupported` — Cosmos DB has none.
+    ///
+    /// Source: REST "Get Table Service Properties".
+    pub fn properties(&self) -> GetServiceProperties {
+        GetServiceProperties::new(&self.pipeline, ())
+    }
+
+    /// Changes the settings of the service; those that are `None` stay as they are.
+    ///
+    /// # Errors
+    /// `Unsupported` — Cosmos DB has none. `InvalidInput` — a limit is not kept, at most 5 CORS rules for one.
+    ///
+    /// Source: REST "Set Table Service Properties".
+    pub fn set_properties(&self, properties: ServiceProperties) -> SetServiceProperties {
+        SetServiceProperties::new(&self.pipeline, properties)
+    }
+
+    /// How far the copy in the second region is. Asked of that region's address, for accounts whose second region can be
+    /// read (RA-GRS, RA-GZRS).
+    ///
+    /// # Errors
+    /// `Unsupported` — Cosmos DB has none, or the address of a custom domain's second region is not known. `Connection` —
+    /// the account's second region cannot be read.
+    ///
+    /// Source: REST "Get Table Service Stats".
+    pub fn statistics(&self) -> GetServiceStatistics {
+        GetServiceStatistics::new(&self.pipeline, ())
     }
 
     /// The account's name; `None` if a custom domain does not show it.

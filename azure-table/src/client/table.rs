@@ -1,4 +1,6 @@
-//! The client of one table: a typed handle and the constructors of its operations.
+//! The client of one table: a typed handle and the constructors of the operations on its entities.
+//!
+//! Those on the table itself are `table/lifecycle.rs`, those on its access policies `table/policies.rs`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,7 +10,6 @@ use crate::client::batch::TableBatch;
 use crate::client::ops::delete_entity::DeleteEntity;
 use crate::client::ops::execute::ExecuteOperation;
 use crate::client::ops::get_entity::GetEntity;
-use crate::client::ops::tables::{CreateTable, CreateTableIfNotExists, DeleteTable};
 use crate::client::ops::write_entity::{UpdateEntity, WriteEntity};
 use crate::client::query::TableQuery;
 use crate::client::service::TableServiceClient;
@@ -20,6 +21,9 @@ use crate::model::error::Result;
 use crate::model::name::TableName;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::operation::TableOperation;
+
+mod lifecycle;
+mod policies;
 
 /// One table whose rows are entities of type `E`. A clone is cheap.
 ///
@@ -83,36 +87,6 @@ impl<E> TableClient<E> {
     /// The table's name.
     pub fn name(&self) -> &TableName {
         &self.table
-    }
-
-    /// Makes the table.
-    ///
-    /// # Errors
-    /// `AlreadyExists` — there is one of this name. `Conflict` — it is being deleted, which takes at least 40 s.
-    ///
-    /// Source: REST "Create Table".
-    pub fn create_table(&self) -> CreateTable {
-        CreateTable::new(&self.pipeline, &self.table)
-    }
-
-    /// Makes the table unless there is one, and tells which.
-    ///
-    /// # Errors
-    /// `Conflict` — it is being deleted, which takes at least 40 s.
-    ///
-    /// Source: REST "Create Table".
-    pub fn create_table_if_not_exists(&self) -> CreateTableIfNotExists {
-        CreateTableIfNotExists::new(&self.pipeline, &self.table)
-    }
-
-    /// Removes the table with all its rows. Its name is free again after at least 40 s.
-    ///
-    /// # Errors
-    /// `NotFound` — there is none.
-    ///
-    /// Source: REST "Delete Table".
-    pub fn delete_table(&self) -> DeleteTable {
-        DeleteTable::new(&self.pipeline, &self.table)
     }
 
     /// Makes a new entity and gives its ETag.

@@ -28,6 +28,8 @@ pub(crate) struct ClientSettings {
     pub(crate) timeout: Option<Duration>,
     pub(crate) in_flight: Option<InFlight>,
     pub(crate) is_read_only: bool,
+    /// Whether a write makes the table that it finds missing.
+    pub(crate) creates_missing_tables: bool,
 }
 
 /// A limit of attempts at once.
@@ -45,6 +47,7 @@ impl Default for ClientSettings {
             timeout: None,
             in_flight: None,
             is_read_only: false,
+            creates_missing_tables: false,
         }
     }
 }

@@ -56,6 +56,24 @@ pub(crate) fn answer(sent: &ChangeSet, response: Response<Bytes>) -> Result<Vec<
     Ok(results)
 }
 
+/// Whether an answer, of a batch or of one operation, refuses a write because there is no such table.
+pub(crate) fn table_is_missing(response: &Response<Bytes>) -> bool {
+    const CODE: Option<&str> = Some("TableNotFound");
+    if response.status() == StatusCode::NOT_FOUND {
+        return answer::error(response).code() == CODE;
+    }
+    let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
+    let Some(content_type) = content_type.filter(|_| response.status() == StatusCode::ACCEPTED) else {
+        return false;
+    };
+    messages(content_type, response.body()).is_ok_and(|messages| {
+        messages.iter().any(|message| {
+            message.status().is_ok_and(|status| status == 404)
+                && answer::error_of(404, None, message.header("content-type"), message.body, None).code() == CODE
+        })
+    })
+}
+
 /// The answers to the operations: inside one change set, or directly where the service answers so.
 fn messages<'a>(content_type: &str, body: &'a [u8]) -> Result<Vec<Message<'a>>> {
     let mut messages = Vec::new();

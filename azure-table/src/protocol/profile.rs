@@ -128,6 +128,15 @@ impl Profile {
         }
     }
 
+    /// Whether two table names mean one table.
+    pub(crate) fn is_same_table(self, a: &str, b: &str) -> bool {
+        if self.rules().ignores_case_of_table_names {
+            a.eq_ignore_ascii_case(b)
+        } else {
+            a == b
+        }
+    }
+
     /// Refuses what the service does not offer.
     pub(crate) fn require(self, feature: Feature) -> Result<()> {
         if self.rules().features.contains(&feature) {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
-use http::{Method, Request};
+use http::{Method, Request, Uri};
 
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};
@@ -25,7 +25,7 @@ pub(crate) const X_HTTP_METHOD: HeaderName = HeaderName::from_static("x-http-met
 pub(crate) const JSON: &str = "application/json";
 
 /// The operation's name and table, for errors; and whether sending it twice is the same as once.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) operation: &'static str,
     pub(crate) table: Option<String>,
@@ -61,6 +61,14 @@ impl Call {
     pub(crate) fn in_table(self, table: &str) -> Self {
         Self {
             table: Some(table.to_owned()),
+            ..self
+        }
+    }
+
+    /// With the version that a token needs for it.
+    pub(crate) fn with_token_version(self, version: &'static str) -> Self {
+        Self {
+            version_with_token: Some(version),
             ..self
         }
     }
@@ -103,6 +111,22 @@ pub(crate) fn odata(endpoint: &Endpoint, method: Method, path: &str, accept: &'s
     headers.insert(ACCEPT, HeaderValue::from_static(accept));
     headers.insert(DATA_SERVICE_VERSION, HeaderValue::from_static("3.0"));
     Ok(request)
+}
+
+/// A request with the headers that every operation in XML has, and its body, if there is one.
+///
+/// Source: REST "Set Table Service Properties", "Set Table ACL".
+pub(crate) fn xml(uri: Uri, method: Method, body: Option<Bytes>) -> Request<Bytes> {
+    let mut request = Request::new(Bytes::new());
+    *request.method_mut() = method;
+    *request.uri_mut() = uri;
+    let xml = HeaderValue::from_static("application/xml");
+    request.headers_mut().insert(ACCEPT, xml.clone());
+    if let Some(body) = body {
+        request.headers_mut().insert(CONTENT_TYPE, xml);
+        *request.body_mut() = body;
+    }
+    request
 }
 
 /// Gives the request a JSON body.

@@ -27,6 +27,20 @@ pub enum Creation {
     Existed,
 }
 
+/// What a delete-if-exists found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Deletion {
+    /// The table was removed by this call.
+    Deleted,
+    /// There was none.
+    WasMissing,
+}
+
+pub(crate) const CREATE: &str = "create table";
+pub(crate) const DELETE: &str = "delete table";
+pub(crate) const GET: &str = "get table";
+const LIST: &str = "list tables";
+
 /// `POST /Tables`.
 pub(crate) fn create(endpoint: &Endpoint, table: &str) -> Result<Call> {
     let mut request = odata(endpoint, Method::POST, "Tables", MetadataLevel::None.accept())?;
@@ -36,7 +50,7 @@ pub(crate) fn create(endpoint: &Endpoint, table: &str) -> Result<Call> {
     let mut body = Object::new();
     body.text("TableName", table);
     set_json(&mut request, body.finish());
-    Ok(Call::write("create table", request).in_table(table))
+    Ok(Call::write(CREATE, request).in_table(table))
 }
 
 /// Created, or the error: `AlreadyExists` among them.
@@ -61,12 +75,40 @@ pub(crate) fn delete(endpoint: &Endpoint, table: &str) -> Result<Call> {
         &url::table(table),
         MetadataLevel::None.accept(),
     )?;
-    Ok(Call::write("delete table", request).in_table(table))
+    Ok(Call::write(DELETE, request).in_table(table))
 }
 
 /// Deleted.
 pub(crate) fn deleted(response: Response<Bytes>) -> Result<()> {
     answer::expect(response, &[StatusCode::NO_CONTENT]).map(drop)
+}
+
+/// Deleted, or not there. Any other 404 is an error: it is not the service's.
+pub(crate) fn deleted_or_missing(response: Response<Bytes>) -> Result<Deletion> {
+    match deleted(response) {
+        Ok(()) => Ok(Deletion::Deleted),
+        Err(e) if is_missing(&e) => Ok(Deletion::WasMissing),
+        Err(e) => Err(e),
+    }
+}
+
+fn is_missing(error: &Error) -> bool {
+    error.status() == Some(404) && matches!(error.code(), Some("ResourceNotFound" | "TableNotFound"))
+}
+
+/// `GET /Tables('…')`.
+pub(crate) fn get(endpoint: &Endpoint, table: &str) -> Result<Call> {
+    let request = odata(endpoint, Method::GET, &url::table(table), MetadataLevel::None.accept())?;
+    Ok(Call::read(GET, request).in_table(table))
+}
+
+/// Whether it is there.
+pub(crate) fn is_there(response: Response<Bytes>) -> Result<bool> {
+    match answer::expect(response, &[StatusCode::OK]) {
+        Ok(_) => Ok(true),
+        Err(e) if is_missing(&e) => Ok(false),
+        Err(e) => Err(e),
+    }
 }
 
 /// `GET /Tables`, from a position on: the tables whose names begin with `prefix`.
@@ -80,7 +122,7 @@ pub(crate) fn list(endpoint: &Endpoint, prefix: &str, from: Option<&str>) -> Res
     }
     let path = format!("Tables{}", query.as_str());
     let request = odata(endpoint, Method::GET, &path, MetadataLevel::None.accept())?;
-    Ok(Call::read("list tables", request))
+    Ok(Call::read(LIST, request))
 }
 
 /// The filter of the names that begin with `prefix`.

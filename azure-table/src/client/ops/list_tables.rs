@@ -1,77 +1,64 @@
-//! List the tables of an account.
+//! List the tables of an account, and make those that are missing.
 
-use std::fmt;
-use std::mem;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 
-use crate::client::ops::operation::{ended, start};
+use crate::client::ops::procedure::{Procedure, Steps, procedure};
 use crate::model::error::Result;
-use crate::pipeline::options::{CallOptions, call_options};
+use crate::model::name::TableName;
 use crate::pipeline::run::Pipeline;
-use crate::pipeline::transport::BoxFuture;
-use crate::protocol::tables;
+use crate::protocol::tables::{self, Creation};
 
 /// The names of the tables of an account, page after page. See
 /// [`TableServiceClient::list_tables`](crate::TableServiceClient::list_tables).
 #[must_use = "nothing is sent until it is awaited"]
 pub struct ListTables {
-    pipeline: Arc<Pipeline>,
+    procedure: Procedure<Listed, Vec<String>>,
+}
+procedure!(ListTables, Vec<String>);
+
+/// Which tables are wanted.
+struct Listed {
     /// What all tables of the client are called by, left out of the names.
     namespace: Arc<str>,
     prefix: String,
-    options: CallOptions,
-    state: State,
-}
-call_options!(ListTables, options);
-
-enum State {
-    Idle,
-    Running(BoxFuture<'static, Result<Vec<String>>>),
-    Done,
 }
 
 impl ListTables {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, namespace: &Arc<str>) -> Self {
-        Self {
-            pipeline: Arc::clone(pipeline),
+        let wanted = Listed {
             namespace: Arc::clone(namespace),
             prefix: String::new(),
-            options: CallOptions::default(),
-            state: State::Idle,
+        };
+        Self {
+            procedure: Procedure::new("list tables", pipeline, wanted, |steps, wanted| {
+                Box::pin(list(steps, wanted))
+            }),
         }
     }
 
     /// Only the tables whose names begin so. The service compares; it is not documented whether case counts.
     pub fn starting_with(mut self, prefix: impl Into<String>) -> Self {
-        self.prefix = prefix.into();
+        self.procedure.change(|wanted| wanted.prefix = prefix.into());
         self
-    }
-
-    fn start(&mut self) -> BoxFuture<'static, Result<Vec<String>>> {
-        let (pipeline, namespace) = (Arc::clone(&self.pipeline), Arc::clone(&self.namespace));
-        let prefix = format!("{namespace}{}", self.prefix);
-        let options = mem::take(&mut self.options);
-        Box::pin(async move {
-            let names = all_pages(&pipeline, &prefix, &options).await?;
-            let own = |name: String| match name.get(..namespace.len()) {
-                Some(start) if start.eq_ignore_ascii_case(&namespace) => Some(name[namespace.len()..].to_owned()),
-                _ => None,
-            };
-            Ok(names.into_iter().filter_map(own).collect())
-        })
     }
 }
 
+async fn list(steps: Steps, Listed { namespace, prefix }: Listed) -> Result<Vec<String>> {
+    let names = names(&steps, &format!("{namespace}{prefix}")).await?;
+    let own = |name: String| match name.split_at_checked(namespace.len()) {
+        Some((start, own)) if start.eq_ignore_ascii_case(&namespace) => Some(own.to_owned()),
+        _ => None,
+    };
+    Ok(names.into_iter().filter_map(own).collect())
+}
+
 /// The names of all tables that begin with `prefix`.
-pub(crate) async fn all_pages(pipeline: &Arc<Pipeline>, prefix: &str, options: &CallOptions) -> Result<Vec<String>> {
+async fn names(steps: &Steps, prefix: &str) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let mut from = None;
     loop {
-        let call = tables::list(&pipeline.endpoint, prefix, from.as_deref())?;
-        let answer = start(pipeline, call, options.clone()).await?;
-        let (page, next) = tables::listed(answer.response).map_err(|e| answer.call.tell(e))?;
+        let call = tables::list(steps.endpoint(), prefix, from.as_deref());
+        let (page, next) = steps.call(call, tables::listed).await?;
         names.extend(page);
         match next {
             None => return Ok(names),
@@ -80,30 +67,50 @@ pub(crate) async fn all_pages(pipeline: &Arc<Pipeline>, prefix: &str, options: &
     }
 }
 
-impl Future for ListTables {
-    type Output = Result<Vec<String>>;
+/// Makes the tables that are missing. See [`TableServiceClient::ensure_tables`](crate::TableServiceClient::ensure_tables).
+#[must_use = "nothing is sent until it is awaited"]
+pub struct EnsureTables {
+    procedure: Procedure<Ensured, Vec<(TableName, Creation)>>,
+}
+procedure!(EnsureTables, Vec<(TableName, Creation)>);
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.get_mut();
-        loop {
-            match &mut this.state {
-                State::Idle => {
-                    let running = this.start();
-                    this.state = State::Running(running);
-                }
-                State::Running(running) => {
-                    let names = ready!(running.as_mut().poll(cx));
-                    this.state = State::Done;
-                    return Poll::Ready(names);
-                }
-                State::Done => return Poll::Ready(Err(ended())),
-            }
+/// The tables, in full, and what they begin with.
+struct Ensured {
+    tables: Result<Vec<TableName>>,
+    namespace: Arc<str>,
+}
+
+impl EnsureTables {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, namespace: &Arc<str>, tables: Result<Vec<TableName>>) -> Self {
+        let wanted = Ensured {
+            tables,
+            namespace: Arc::clone(namespace),
+        };
+        Self {
+            procedure: Procedure::new("ensure tables", pipeline, wanted, |steps, wanted| {
+                Box::pin(ensure(steps, wanted))
+            }),
         }
     }
 }
 
-impl fmt::Debug for ListTables {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("list tables").finish_non_exhaustive()
+async fn ensure(steps: Steps, Ensured { tables, namespace }: Ensured) -> Result<Vec<(TableName, Creation)>> {
+    let tables = tables?;
+    if tables.is_empty() {
+        return Ok(Vec::new());
     }
+    let present = names(&steps, &namespace).await?;
+    let profile = steps.endpoint().profile();
+    let mut outcome = Vec::with_capacity(tables.len());
+    for table in tables {
+        let creation = if present.iter().any(|name| profile.is_same_table(name, table.as_str())) {
+            Creation::Existed
+        } else {
+            // Another may have made it since: that is no failure.
+            let call = tables::create(steps.endpoint(), table.as_str());
+            steps.call(call, tables::created_or_existed).await?
+        };
+        outcome.push((table, creation));
+    }
+    Ok(outcome)
 }

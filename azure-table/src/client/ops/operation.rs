@@ -17,7 +17,8 @@ use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::{Answer, Pipeline};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::request::Call;
+use crate::protocol::request::{Call, Effect};
+use crate::protocol::{batch_answer, tables};
 
 /// What one operation sends and what it makes of the answer.
 pub(crate) trait Spec {
@@ -114,7 +115,27 @@ pub(crate) fn ended() -> Error {
 /// The call as a future that owns all it needs.
 pub(crate) fn start(pipeline: &Arc<Pipeline>, call: Call, options: CallOptions) -> BoxFuture<'static, Result<Answer>> {
     let pipeline = Arc::clone(pipeline);
-    Box::pin(async move { pipeline.run(call, options).await })
+    Box::pin(async move {
+        if pipeline.settings.creates_missing_tables && call.effect == Effect::Write {
+            run_and_make_table(&pipeline, call, options).await
+        } else {
+            pipeline.run(call, options).await
+        }
+    })
+}
+
+/// The call; and if it finds its table missing, the table and the call once more. The first one applied nothing.
+async fn run_and_make_table(pipeline: &Pipeline, call: Call, options: CallOptions) -> Result<Answer> {
+    let again = call.clone();
+    let answer = pipeline.run(call, options.clone()).await?;
+    let table = match &again.table {
+        Some(table) if batch_answer::table_is_missing(&answer.response) => table,
+        _ => return Ok(answer),
+    };
+    let create = tables::create(&pipeline.endpoint, table)?;
+    let Answer { response, call } = pipeline.run(create, options.clone()).await?;
+    tables::created_or_existed(response).map_err(|e| call.tell(e))?;
+    pipeline.run(again, options).await
 }
 
 impl<S: Spec> fmt::Debug for Operation<S> {

@@ -1,4 +1,4 @@
-//! Create and delete a table.
+//! The operations of one call on a whole table.
 
 use std::sync::Arc;
 
@@ -9,9 +9,11 @@ use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::model::error::Result;
 use crate::model::name::TableName;
 use crate::pipeline::run::Pipeline;
+use crate::protocol::access_policy::StoredAccessPolicy;
 use crate::protocol::endpoint::Endpoint;
+use crate::protocol::policies;
 use crate::protocol::request::Call;
-use crate::protocol::tables::{self, Creation};
+use crate::protocol::tables::{self, Creation, Deletion};
 
 /// What differs between the operations on a table.
 struct TableSpec<T> {
@@ -37,66 +39,61 @@ impl<T> Spec for TableSpec<T> {
     }
 }
 
-/// Makes a table. See [`TableClient::create_table`](crate::TableClient::create_table).
-#[must_use = "nothing is sent until it is awaited"]
-pub struct CreateTable {
-    operation: Operation<TableSpec<()>>,
-}
-operation!(CreateTable, ());
-
-impl CreateTable {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName) -> Self {
-        let spec = TableSpec {
-            table: table.clone(),
-            operation: "create table",
-            call: tables::create,
-            answer: tables::created,
-        };
-        Self {
-            operation: Operation::new(pipeline, spec),
+/// A builder of one call on a table: its output, its name in messages, what it sends and how the answer is read.
+macro_rules! table_operation {
+    ($(#[$doc:meta])+ $name:ident -> $output:ty, $operation:expr, $call:path, $answer:path) => {
+        $(#[$doc])+
+        #[must_use = "nothing is sent until it is awaited"]
+        pub struct $name {
+            operation: Operation<TableSpec<$output>>,
         }
-    }
-}
+        operation!($name, $output);
 
-/// Makes a table unless there is one. See
-/// [`TableClient::create_table_if_not_exists`](crate::TableClient::create_table_if_not_exists).
-#[must_use = "nothing is sent until it is awaited"]
-pub struct CreateTableIfNotExists {
-    operation: Operation<TableSpec<Creation>>,
-}
-operation!(CreateTableIfNotExists, Creation);
-
-impl CreateTableIfNotExists {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName) -> Self {
-        let spec = TableSpec {
-            table: table.clone(),
-            operation: "create table",
-            call: tables::create,
-            answer: tables::created_or_existed,
-        };
-        Self {
-            operation: Operation::new(pipeline, spec),
+        impl $name {
+            pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName) -> Self {
+                let spec = TableSpec {
+                    table: table.clone(),
+                    operation: $operation,
+                    call: $call,
+                    answer: $answer,
+                };
+                Self {
+                    operation: Operation::new(pipeline, spec),
+                }
+            }
         }
-    }
+    };
 }
 
-/// Removes a table. See [`TableClient::delete_table`](crate::TableClient::delete_table).
-#[must_use = "nothing is sent until it is awaited"]
-pub struct DeleteTable {
-    operation: Operation<TableSpec<()>>,
+table_operation! {
+    /// Makes a table. See [`TableClient::create_table`](crate::TableClient::create_table).
+    CreateTable -> (), tables::CREATE, tables::create, tables::created
 }
-operation!(DeleteTable, ());
 
-impl DeleteTable {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName) -> Self {
-        let spec = TableSpec {
-            table: table.clone(),
-            operation: "delete table",
-            call: tables::delete,
-            answer: tables::deleted,
-        };
-        Self {
-            operation: Operation::new(pipeline, spec),
-        }
-    }
+table_operation! {
+    /// Makes a table unless there is one. See
+    /// [`TableClient::create_table_if_not_exists`](crate::TableClient::create_table_if_not_exists).
+    CreateTableIfNotExists -> Creation, tables::CREATE, tables::create, tables::created_or_existed
+}
+
+table_operation! {
+    /// Removes a table. See [`TableClient::delete_table`](crate::TableClient::delete_table).
+    DeleteTable -> (), tables::DELETE, tables::delete, tables::deleted
+}
+
+table_operation! {
+    /// Removes a table if there is one. See
+    /// [`TableClient::delete_table_if_exists`](crate::TableClient::delete_table_if_exists).
+    DeleteTableIfExists -> Deletion, tables::DELETE, tables::delete, tables::deleted_or_missing
+}
+
+table_operation! {
+    /// Looks whether there is a table. See [`TableClient::table_exists`](crate::TableClient::table_exists).
+    TableExists -> bool, tables::GET, tables::get, tables::is_there
+}
+
+table_operation! {
+    /// Reads the stored access policies of a table. See
+    /// [`TableClient::access_policies`](crate::TableClient::access_policies).
+    GetAccessPolicies -> Vec<StoredAccessPolicy>, policies::GET, policies::get, policies::policies
 }

@@ -1,0 +1,94 @@
+//! Read and change the stored access policies of a table.
+//!
+//! The service knows only the whole list: a change reads it, changes it and writes it back. There is no ETag on it, so of
+//! two changes at once one may be lost.
+
+use std::sync::Arc;
+
+use crate::client::ops::procedure::{Procedure, Steps, procedure};
+use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::name::TableName;
+use crate::pipeline::run::Pipeline;
+use crate::protocol::access_policy::StoredAccessPolicy;
+use crate::protocol::policies;
+
+/// Changes the stored access policies of a table and gives those that there are then. See
+/// [`TableClient::add_access_policy`](crate::TableClient::add_access_policy) and those beside it.
+#[must_use = "nothing is sent until it is awaited"]
+pub struct ChangeAccessPolicies {
+    procedure: Procedure<Changed, Vec<StoredAccessPolicy>>,
+}
+procedure!(ChangeAccessPolicies, Vec<StoredAccessPolicy>);
+
+struct Changed {
+    table: TableName,
+    change: Change,
+}
+
+/// What becomes of the list.
+pub(crate) enum Change {
+    Add(StoredAccessPolicy),
+    Replace(StoredAccessPolicy),
+    Revoke(String),
+    /// All that there are are taken away, or put in the place of others.
+    Set(Vec<StoredAccessPolicy>),
+}
+
+impl ChangeAccessPolicies {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, change: Change) -> Self {
+        let wanted = Changed {
+            table: table.clone(),
+            change,
+        };
+        Self {
+            procedure: Procedure::new("change access policies", pipeline, wanted, |steps, wanted| {
+                Box::pin(change_list(steps, wanted))
+            }),
+        }
+    }
+}
+
+async fn change_list(steps: Steps, Changed { table, change }: Changed) -> Result<Vec<StoredAccessPolicy>> {
+    let table = table.as_str();
+    let list = match change {
+        Change::Set(list) => list,
+        change => {
+            let call = policies::get(steps.endpoint(), table);
+            let present = steps.call(call, policies::policies).await?;
+            changed(present, change).map_err(|e| e.in_operation(policies::SET, Some(table)))?
+        }
+    };
+    let call = policies::set(steps.endpoint(), table, &list).map_err(|e| e.in_operation(policies::SET, Some(table)));
+    steps.call(call, policies::were_set).await?;
+    Ok(list)
+}
+
+fn changed(mut list: Vec<StoredAccessPolicy>, change: Change) -> Result<Vec<StoredAccessPolicy>> {
+    let position = |id: &str| list.iter().position(|policy| policy.id == id);
+    let missing = |id: &str| {
+        let ids: Vec<&str> = list.iter().map(|policy| policy.id.as_str()).collect();
+        Error::new(
+            ErrorKind::NotFound,
+            format!("the table has no access policy {id:?}, but {ids:?}"),
+        )
+    };
+    match change {
+        Change::Add(policy) => match position(&policy.id) {
+            Some(_) => {
+                let why = format!("the table has an access policy {:?} already: replace it", policy.id);
+                return Err(Error::new(ErrorKind::AlreadyExists, why));
+            }
+            None => list.push(policy),
+        },
+        Change::Replace(policy) => {
+            let at = position(&policy.id).ok_or_else(|| missing(&policy.id))?;
+            list[at] = policy;
+        }
+        Change::Revoke(id) => {
+            let at = position(&id).ok_or_else(|| missing(&id))?;
+            list.remove(at);
+        }
+        Change::Set(new) => list = new,
+    }
+    Ok(list)
+}

@@ -1,0 +1,126 @@
+//! An operation of several calls, as one builder that is a future.
+//!
+//! Owns boxing and polling, as `operation.rs` does for one call. What the calls are is said by the closure that its file
+//! gives.
+
+use std::fmt;
+use std::mem;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use crate::client::ops::operation::{ended, start};
+use crate::model::error::Result;
+use crate::pipeline::options::CallOptions;
+use crate::pipeline::run::{Answer, Pipeline};
+use crate::pipeline::transport::BoxFuture;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::request::Call;
+
+/// Steps that have not begun, go on, or have ended.
+pub(crate) struct Procedure<S, T> {
+    name: &'static str,
+    /// What is wanted, until it begins.
+    pub(crate) wanted: Option<S>,
+    pub(crate) options: CallOptions,
+    pipeline: Arc<Pipeline>,
+    steps: fn(Steps, S) -> BoxFuture<'static, Result<T>>,
+    running: Option<BoxFuture<'static, Result<T>>>,
+}
+
+/// What the steps of a procedure are made with.
+#[derive(Clone)]
+pub(crate) struct Steps {
+    pipeline: Arc<Pipeline>,
+    options: CallOptions,
+}
+
+impl Steps {
+    pub(crate) fn endpoint(&self) -> &Endpoint {
+        &self.pipeline.endpoint
+    }
+
+    /// One call, and what its answer says.
+    pub(crate) async fn call<T>(
+        &self,
+        call: Result<Call>,
+        answer: impl FnOnce(http::Response<bytes::Bytes>) -> Result<T>,
+    ) -> Result<T> {
+        let Answer { response, call } = start(&self.pipeline, call?, self.options.clone()).await?;
+        answer(response).map_err(|e| call.tell(e))
+    }
+}
+
+impl<S, T> Procedure<S, T> {
+    pub(crate) fn new(
+        name: &'static str,
+        pipeline: &Arc<Pipeline>,
+        wanted: S,
+        steps: fn(Steps, S) -> BoxFuture<'static, Result<T>>,
+    ) -> Self {
+        Self {
+            name,
+            wanted: Some(wanted),
+            options: CallOptions::default(),
+            pipeline: Arc::clone(pipeline),
+            steps,
+            running: None,
+        }
+    }
+
+    /// The same with another wish.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut S)) {
+        if let Some(wanted) = &mut self.wanted {
+            change(wanted);
+        }
+    }
+
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<T>> {
+        if let Some(wanted) = self.wanted.take() {
+            let steps = Steps {
+                pipeline: Arc::clone(&self.pipeline),
+                options: mem::take(&mut self.options),
+            };
+            self.running = Some((self.steps)(steps, wanted));
+        }
+        let Some(running) = &mut self.running else {
+            return Poll::Ready(Err(ended()));
+        };
+        let polled = running.as_mut().poll(cx);
+        if polled.is_ready() {
+            self.running = None;
+        }
+        polled.map_err(|e| e.in_operation(self.name, None))
+    }
+}
+
+impl<S, T> fmt::Debug for Procedure<S, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(self.name).finish_non_exhaustive()
+    }
+}
+
+/// Makes a struct with the field `procedure: Procedure<…>` a future with the setters of single calls, which hold for each
+/// of its calls.
+macro_rules! procedure {
+    ($name:ident, $output:ty) => {
+        $crate::pipeline::options::call_options!($name, procedure.options);
+
+        impl ::std::future::Future for $name {
+            type Output = $crate::model::error::Result<$output>;
+
+            fn poll(
+                self: ::std::pin::Pin<&mut Self>,
+                cx: &mut ::std::task::Context<'_>,
+            ) -> ::std::task::Poll<Self::Output> {
+                self.get_mut().procedure.poll(cx)
+            }
+        }
+
+        impl ::std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                self.procedure.fmt(f)
+            }
+        }
+    };
+}
+pub(crate) use procedure;

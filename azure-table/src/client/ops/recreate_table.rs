@@ -1,0 +1,100 @@
+//! Remove a table and make it anew, which the service refuses for a while.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::client::ops::procedure::{Procedure, Steps, procedure};
+use crate::model::clock::{self, Instant};
+use crate::model::error::{ErrorKind, Result};
+use crate::model::name::TableName;
+use crate::pipeline::run::Pipeline;
+use crate::protocol::tables;
+
+/// Between two tries to make the table. The service takes at least 40 s to remove it.
+///
+/// Source: REST "Delete Table".
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// How far a [`RecreateTable`] got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RecreateProgress {
+    /// The service took the order to delete, or there was no table.
+    Deleted,
+    /// The table is still being deleted, this long after the order; the next try comes after the pause.
+    BeingDeleted {
+        /// Since the order.
+        elapsed: Duration,
+        /// Until the next try.
+        pause: Duration,
+    },
+    /// The empty table is there.
+    Created,
+}
+
+/// Removes a table and makes it anew. See [`TableClient::recreate_table`](crate::TableClient::recreate_table).
+#[must_use = "nothing is sent until it is awaited"]
+pub struct RecreateTable {
+    procedure: Procedure<Recreated, ()>,
+}
+procedure!(RecreateTable, ());
+
+struct Recreated {
+    table: TableName,
+    deadline: Duration,
+    progress: Box<dyn Fn(RecreateProgress) + Send>,
+}
+
+impl RecreateTable {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, deadline: Duration) -> Self {
+        let wanted = Recreated {
+            table: table.clone(),
+            deadline,
+            progress: Box::new(|_| {}),
+        };
+        Self {
+            procedure: Procedure::new("recreate table", pipeline, wanted, |steps, wanted| {
+                Box::pin(recreate(steps, wanted))
+            }),
+        }
+    }
+
+    /// Hears how far it got: one or more times.
+    pub fn on_progress(mut self, hear: impl Fn(RecreateProgress) + Send + 'static) -> Self {
+        self.procedure.change(|wanted| wanted.progress = Box::new(hear));
+        self
+    }
+}
+
+async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
+    let Recreated {
+        table,
+        deadline,
+        progress,
+    } = wanted;
+    let begun = Instant::now();
+    let call = tables::delete(steps.endpoint(), table.as_str());
+    steps.call(call, tables::deleted_or_missing).await?;
+    progress(RecreateProgress::Deleted);
+    loop {
+        let call = tables::create(steps.endpoint(), table.as_str());
+        match steps.call(call, tables::created).await {
+            Ok(()) => {
+                progress(RecreateProgress::Created);
+                return Ok(());
+            }
+            Err(e) if e.kind() == ErrorKind::Conflict => {
+                let elapsed = begun.elapsed();
+                let pause = PAUSE.min(deadline.saturating_sub(elapsed));
+                if pause.is_zero() {
+                    let why =
+                        format!("it was still being deleted after {deadline:?}: make it later, or use another name");
+                    return Err(e.with_message(why));
+                }
+                progress(RecreateProgress::BeingDeleted { elapsed, pause });
+                clock::sleep(pause).await;
+            }
+            Err(e) => return Err(e),
+        }
+    }
+}

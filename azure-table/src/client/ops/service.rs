@@ -1,0 +1,91 @@
+//! The operations of one call on the service of an account.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Response;
+
+use crate::client::ops::operation::{Operation, Spec, operation};
+use crate::model::error::Result;
+use crate::pipeline::run::Pipeline;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::request::Call;
+use crate::protocol::service;
+use crate::protocol::service_properties::ServiceProperties;
+use crate::protocol::service_statistics::ServiceStatistics;
+
+/// What differs between the operations on the service: `given` is what is sent.
+struct ServiceSpec<G, T> {
+    operation: &'static str,
+    given: G,
+    call: fn(&Endpoint, &G) -> Result<Call>,
+    answer: fn(Response<Bytes>) -> Result<T>,
+}
+
+impl<G, T> Spec for ServiceSpec<G, T> {
+    type Output = T;
+
+    fn subject(&self) -> (&'static str, Option<&str>) {
+        (self.operation, None)
+    }
+
+    fn call(&mut self, endpoint: &Endpoint) -> Result<Call> {
+        (self.call)(endpoint, &self.given)
+    }
+
+    fn answer(&mut self, response: Response<Bytes>) -> Result<T> {
+        (self.answer)(response)
+    }
+}
+
+/// A builder of one call on the service: what it is given, its output, its name, what it sends and how the answer is read.
+macro_rules! service_operation {
+    ($(#[$doc:meta])+ $name:ident($given:ty) -> $output:ty, $operation:expr, $call:expr, $answer:path) => {
+        $(#[$doc])+
+        #[must_use = "nothing is sent until it is awaited"]
+        pub struct $name {
+            operation: Operation<ServiceSpec<$given, $output>>,
+        }
+        operation!($name, $output);
+
+        impl $name {
+            pub(crate) fn new(pipeline: &Arc<Pipeline>, given: $given) -> Self {
+                let spec = ServiceSpec {
+                    operation: $operation,
+                    given,
+                    call: $call,
+                    answer: $answer,
+                };
+                Self {
+                    operation: Operation::new(pipeline, spec),
+                }
+            }
+        }
+    };
+}
+
+service_operation! {
+    /// Reads the properties of the service. See
+    /// [`TableServiceClient::properties`](crate::TableServiceClient::properties).
+    GetServiceProperties(()) -> ServiceProperties,
+    service::GET_PROPERTIES, |endpoint, ()| service::get_properties(endpoint), service::properties
+}
+
+service_operation! {
+    /// Changes the properties of the service. See
+    /// [`TableServiceClient::set_properties`](crate::TableServiceClient::set_properties).
+    SetServiceProperties(ServiceProperties) -> (),
+    service::SET_PROPERTIES, service::set_properties, service::properties_set
+}
+
+service_operation! {
+    /// Reads how far the second region is. See
+    /// [`TableServiceClient::statistics`](crate::TableServiceClient::statistics).
+    GetServiceStatistics(()) -> ServiceStatistics,
+    service::GET_STATISTICS, |endpoint, ()| service::get_statistics(endpoint), service::statistics
+}
+
+service_operation! {
+    /// Asks whether the service answers. See [`TableServiceClient::ping`](crate::TableServiceClient::ping).
+    Ping(()) -> (), service::PING, |endpoint, ()| service::ping(endpoint), service::pinged
+}

@@ -1,0 +1,94 @@
+//! Making, finding and removing the table itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::client::ops::recreate_table::RecreateTable;
+use crate::client::ops::tables::{CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, TableExists};
+use crate::client::table::TableClient;
+use crate::pipeline::run::Pipeline;
+
+/// The table itself.
+impl<E> TableClient<E> {
+    /// Makes the table.
+    ///
+    /// # Errors
+    /// `AlreadyExists` — there is one of this name. `Conflict` — it is being deleted, which takes at least 40 s.
+    ///
+    /// Source: REST "Create Table".
+    pub fn create_table(&self) -> CreateTable {
+        CreateTable::new(&self.pipeline, &self.table)
+    }
+
+    /// Makes the table unless there is one, and tells which.
+    ///
+    /// # Errors
+    /// `Conflict` — it is being deleted, which takes at least 40 s.
+    ///
+    /// Source: REST "Create Table".
+    pub fn create_table_if_not_exists(&self) -> CreateTableIfNotExists {
+        CreateTableIfNotExists::new(&self.pipeline, &self.table)
+    }
+
+    /// Removes the table with all its rows. Its name is free again after at least 40 s.
+    ///
+    /// # Errors
+    /// `NotFound` — there is none.
+    ///
+    /// Source: REST "Delete Table".
+    pub fn delete_table(&self) -> DeleteTable {
+        DeleteTable::new(&self.pipeline, &self.table)
+    }
+
+    /// Removes the table if there is one, and tells which.
+    ///
+    /// Source: REST "Delete Table".
+    pub fn delete_table_if_exists(&self) -> DeleteTableIfExists {
+        DeleteTableIfExists::new(&self.pipeline, &self.table)
+    }
+
+    /// Whether there is such a table.
+    ///
+    /// Source: REST "Query Tables".
+    pub fn table_exists(&self) -> TableExists {
+        TableExists::new(&self.pipeline, &self.table)
+    }
+
+    /// Removes the table with all its rows and makes it anew, which the service refuses for at least 40 s: it is tried every
+    /// 5 s until `deadline`, from the first call on. [`on_progress`](RecreateTable::on_progress) hears of it.
+    ///
+    /// Who cannot wait takes a new name instead: a generation behind the name, `Orders7`, kept where the configuration is,
+    /// say, and the old table deleted afterwards.
+    ///
+    /// # Errors
+    /// `Conflict` — it was still being deleted at the deadline; the table is gone then.
+    ///
+    /// Source: REST "Delete Table".
+    pub fn recreate_table(&self, deadline: Duration) -> RecreateTable {
+        RecreateTable::new(&self.pipeline, &self.table, deadline)
+    }
+
+    /// The same table, made by the first write that finds it missing, which is then repeated; reads never make it. For
+    /// tables that come and go; a table that is always there is better made at the start, by
+    /// [`create_table_if_not_exists`](Self::create_table_if_not_exists).
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    /// let service = TableServiceClient::on(Emulator::new());
+    /// let log = service.dynamic_table("Log202611")?.create_on_not_found();
+    /// log.insert(&DynamicEntity::new("a", "1")).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn create_on_not_found(&self) -> Self {
+        let mut pipeline = Pipeline::clone(&self.pipeline);
+        pipeline.settings.creates_missing_tables = true;
+        Self {
+            pipeline: Arc::new(pipeline),
+            ..self.clone()
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Properties and statistics of the service of an account, and the least question that it answers.
+//!
+//! Source: REST "Get Table Service Properties", "Set Table Service Properties", "Get Table Service Stats".
+
+use bytes::Bytes;
+use http::{Method, Response, StatusCode};
+
+use crate::model::entity::MetadataLevel;
+use crate::model::error::{Error, Result, ValueError};
+use crate::protocol::answer;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::profile::Feature;
+use crate::protocol::request::{Call, odata, xml};
+use crate::protocol::service_properties::ServiceProperties;
+use crate::protocol::service_statistics::ServiceStatistics;
+
+pub(crate) const GET_PROPERTIES: &str = "get service properties";
+pub(crate) const SET_PROPERTIES: &str = "set service properties";
+pub(crate) const GET_STATISTICS: &str = "get service statistics";
+pub(crate) const PING: &str = "ping";
+
+const PROPERTIES: &str = "?restype=service&comp=properties";
+
+/// `GET /?restype=service&comp=properties`.
+pub(crate) fn get_properties(endpoint: &Endpoint) -> Result<Call> {
+    endpoint.profile().require(Feature::ServiceProperties)?;
+    let request = xml(endpoint.uri(PROPERTIES)?, Method::GET, None);
+    Ok(Call::read(GET_PROPERTIES, request))
+}
+
+pub(crate) fn properties(response: Response<Bytes>) -> Result<ServiceProperties> {
+    read(response, ServiceProperties::from_xml)
+}
+
+/// `PUT` of the same.
+pub(crate) fn set_properties(endpoint: &Endpoint, properties: &ServiceProperties) -> Result<Call> {
+    endpoint.profile().require(Feature::ServiceProperties)?;
+    properties.check()?;
+    let request = xml(endpoint.uri(PROPERTIES)?, Method::PUT, Some(properties.to_xml()));
+    Ok(Call::write(SET_PROPERTIES, request))
+}
+
+pub(crate) fn properties_set(response: Response<Bytes>) -> Result<()> {
+    answer::expect(response, &[StatusCode::ACCEPTED]).map(drop)
+}
+
+/// `GET /?restype=service&comp=stats`, of the second region.
+pub(crate) fn get_statistics(endpoint: &Endpoint) -> Result<Call> {
+    endpoint.profile().require(Feature::ServiceStatistics)?;
+    let uri = endpoint.secondary_uri("?restype=service&comp=stats")?;
+    Ok(Call::read(GET_STATISTICS, xml(uri, Method::GET, None)))
+}
+
+pub(crate) fn statistics(response: Response<Bytes>) -> Result<ServiceStatistics> {
+    read(response, ServiceStatistics::from_xml)
+}
+
+/// `GET /Tables?$top=1`.
+pub(crate) fn ping(endpoint: &Endpoint) -> Result<Call> {
+    let request = odata(endpoint, Method::GET, "Tables?$top=1", MetadataLevel::None.accept())?;
+    Ok(Call::read(PING, request))
+}
+
+pub(crate) fn pinged(response: Response<Bytes>) -> Result<()> {
+    answer::expect(response, &[StatusCode::OK]).map(drop)
+}
+
+/// What an answer's document says.
+pub(crate) fn read<T>(response: Response<Bytes>, read: fn(&[u8]) -> Result<T, ValueError>) -> Result<T> {
+    let response = answer::expect(response, &[StatusCode::OK])?;
+    read(response.body()).map_err(|e| {
+        Error::invalid_response(e.to_string())
+            .with_status(response.status().as_u16())
+            .with_request_id(answer::request_id(&response))
+    })
+}
