@@ -1,66 +1,186 @@
-//! No key shows anywhere.
+//! No secret shows anywhere: each public type that holds or meets one is made with a marker, and all that it shows is read.
 
-use azure_table::{AccountKey, DynamicEntity, SasToken, TablePermissions, TableSas, TableServiceClient};
+use std::fmt::{Debug, Display};
+use std::sync::Mutex;
+
+use azure_table::{
+    AccountKey, AccountPermissions, AccountResources, AccountSas, AuthorizationContext, BoxFuture, Credential,
+    DateTime, DynamicEntity, Emulator, Error, HttpTransport, OperationContext, Reached, Refusal, RenewableSas, Result,
+    SasToken, SharedKeyLite, TablePermissions, TableSas, TableServiceClient,
+};
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
 
-const MARKER: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBka";
-
-/// A marker that is no base64 of anything.
+/// The beginning of a key, in base64.
+const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBka";
+/// A signature that is no base64 of anything.
 const SIGNATURE: &str = "SIGNATUREMARKER";
+const ENDPOINT: &str = "https://contoso.table.core.windows.net";
 
-#[tokio::test]
-async fn a_signature_shows_nowhere_but_on_request() {
-    let token = SasToken::new(format!("sv=2019-02-02&sig={SIGNATURE}")).unwrap();
-    let canned = Canned::new([
-        Step::status(403),
-        Step::Fail(azure_table::Reached::MaybeSent),
-        Step::answer(200, &[], "<html>"),
-    ]);
-    let connection_string = format!(
-        "TableEndpoint=https://contoso.table.core.windows.net;SharedAccessSignature={}",
-        token.expose()
-    );
-    let service = TableServiceClient::with_transport(&connection_string, canned.clone()).unwrap();
-    let table = service.dynamic_table("Things").unwrap();
-    let mut shown = format!("{token:?} {service:?} {table:?}");
-    for _ in 0..3 {
-        let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
-        shown.push_str(&format!("{error} {error:?}"));
+/// All that was shown.
+#[derive(Default)]
+struct Shown(String);
+
+impl Shown {
+    fn debug(&mut self, value: impl Debug) {
+        self.0.push_str(&format!("{value:?}\n{value:#?}\n"));
     }
-    assert!(!shown.contains(SIGNATURE), "{shown}");
-    let sent = canned.sent();
-    assert!(sent[0].uri().query().unwrap().ends_with(SIGNATURE), "it is sent");
-    assert!(!sent[0].headers().contains_key("authorization"));
 
-    let key = AccountKey::new("contoso", MARKER).unwrap();
-    let expiry = azure_table::DateTime::now() + std::time::Duration::from_secs(60);
-    let sas = TableSas::new(table.name())
-        .permissions(TablePermissions::READ)
-        .expiry(expiry);
-    let made = sas.sign(&key).unwrap();
-    let shown = format!("{key:?} {sas:?} {made:?}");
-    let signature = made.expose().rsplit("sig=").next().unwrap().to_owned();
-    assert!(!shown.contains(MARKER) && !shown.contains(&signature), "{shown}");
-    assert!(!format!("{}", AccountKey::new("contoso", "AAECAwQ*").unwrap_err()).contains("AAECAwQ"));
+    fn display(&mut self, value: impl Display) {
+        self.0.push_str(&format!("{value}\n{value:#}\n"));
+    }
+
+    /// An error with all that it came from.
+    fn error(&mut self, error: &Error) {
+        self.debug(error);
+        let mut next: Option<&dyn std::error::Error> = Some(error);
+        while let Some(error) = next {
+            self.display(error);
+            next = error.source();
+        }
+    }
+
+    #[track_caller]
+    fn assert_has_not(&self, secrets: &[&str]) {
+        for secret in secrets {
+            assert!(!self.0.contains(secret), "{secret} in:\n{}", self.0);
+        }
+    }
+}
+
+fn token() -> SasToken {
+    SasToken::new(format!("sv=2019-02-02&se=2020-01-01&sig={SIGNATURE}")).unwrap()
 }
 
 #[tokio::test]
-async fn debug_and_errors_hide_key_and_signature() {
+async fn a_signature_shows_nowhere_but_on_request() {
+    let mut shown = Shown::default();
+    let steps = || {
+        [
+            Step::status(403),
+            Step::Fail(Reached::MaybeSent),
+            Step::answer(200, &[], "<html>"),
+            Step::answer(
+                403,
+                &[("x-ms-error-code", "AuthenticationFailed")],
+                &format!("?sig={SIGNATURE}"),
+            ),
+        ]
+    };
+    // The renewable one is refused twice more, with new signatures.
+    let [.., refused] = steps();
+    let more = [refused.clone(), refused];
+    let canned = Canned::new(steps().into_iter().chain(steps()).chain(more));
+    let renewable = RenewableSas::new(|| async { Ok(token()) });
+    shown.debug((token(), &renewable));
+    for service in [
+        TableServiceClient::new(ENDPOINT, token()).unwrap(),
+        TableServiceClient::new(ENDPOINT, renewable).unwrap(),
+    ] {
+        let service = service.over(canned.clone());
+        let table = service.dynamic_table("Things").unwrap();
+        shown.debug((&service, &table, service.settings(), table.get(("p", "r"))));
+        shown.display(service.settings());
+        shown.0.push_str(&table.get(("p", "r")).request().unwrap());
+        let context = OperationContext::new();
+        for _ in 0..4 {
+            let insert = table.insert(&DynamicEntity::new("p", "r")).context(&context);
+            shown.error(&insert.await.unwrap_err());
+        }
+        shown.debug(context);
+    }
+    shown.assert_has_not(&[SIGNATURE]);
+    let sent = canned.sent();
+    assert!(sent[0].uri().query().unwrap().ends_with(SIGNATURE), "it is sent");
+    assert!(!sent[0].headers().contains_key("authorization"));
+}
+
+#[tokio::test]
+async fn a_key_and_what_it_signs_show_nowhere() {
+    let mut shown = Shown::default();
     let canned = Canned::new([Step::status(403), Step::status(404), Step::status(500)]);
     let service = TableServiceClient::with_transport(CONTOSO, canned.clone()).unwrap();
     let table = service.dynamic_table("Things").unwrap();
-    let get = table.get(("p", "r"));
-    let query = table.query();
-    let mut shown = format!("{service:?} {table:?} {get:?} {query:?}");
-    shown.push_str(&format!("{:?}", query.pages()));
-    let error = get.await.unwrap_err();
-    shown.push_str(&format!("{error} {error:?}"));
+    let key = service.account_key().unwrap().clone();
+    shown.debug((&key, SharedKeyLite(key.clone()), &service, &table, service.settings()));
+    shown.display(service.settings());
+    shown.debug((
+        table.get(("p", "r")),
+        table.query(),
+        table.query().pages(),
+        table.query().stream(),
+    ));
+    shown.debug((service.list_tables(), service.properties(), table.access_policies()));
+    shown.error(&table.get(("p", "r")).await.unwrap_err());
     let mut batch = table.batch();
     batch.insert(&DynamicEntity::new("p", "r")).unwrap();
-    shown.push_str(&format!("{batch:?}"));
-    let error = batch.commit().await.unwrap_err();
-    shown.push_str(&format!("{error} {error:?}"));
-    shown.push_str(&format!("{:?}", canned.sent()));
-    assert!(!shown.contains(MARKER), "{shown}");
-    assert!(!shown.contains("SharedKey contoso:"), "{shown}");
+    shown.debug(&batch);
+    shown.error(&batch.commit().await.unwrap_err());
+    shown.debug(canned.sent());
+
+    let expiry = DateTime::now() + std::time::Duration::from_secs(60);
+    let sas = TableSas::new(table.name())
+        .permissions(TablePermissions::READ)
+        .expiry(expiry);
+    let account_sas = AccountSas::new(AccountPermissions::READ, AccountResources::ENTITIES, expiry);
+    let made = [sas.sign(&key).unwrap(), account_sas.sign(&key).unwrap()];
+    shown.debug((&sas, &account_sas, &made));
+    shown.debug(Emulator::new().with_account("contoso", &format!("{KEY}AAAA")).unwrap());
+    shown.assert_has_not(&[KEY, "SharedKey contoso:"]);
+    for token in &made {
+        let signature = token.expose().rsplit("sig=").next().unwrap();
+        shown.assert_has_not(&[signature]);
+    }
+}
+
+#[test]
+fn what_is_refused_is_not_repeated() {
+    let mut shown = Shown::default();
+    for connection_string in [
+        format!("AccountName=a;AccountKey={KEY}*"),
+        format!("AccountName=a;AccountKey={KEY};{KEY}"),
+        format!("TableEndpoint=https://a.table.core.windows.net/?{SIGNATURE};AccountKey={KEY}"),
+        format!("TableEndpoint=https://a.table.core.windows.net;SharedAccessSignature=sr=b&sig={SIGNATURE}"),
+        format!("UseDevelopmentStorage=true;AccountKey={KEY}"),
+    ] {
+        shown.error(&TableServiceClient::from_connection_string(&connection_string).unwrap_err());
+    }
+    shown.error(&AccountKey::new("contoso", &format!("{KEY}*")).unwrap_err());
+    shown.error(&SasToken::new(format!("https://x/?sig={SIGNATURE}")).unwrap_err());
+    shown.error(&Emulator::new().with_account("contoso", &format!("{KEY}*")).unwrap_err());
+    let proxy = HttpTransport::builder().proxy(format!("no url {SIGNATURE}"));
+    shown.debug(&proxy);
+    shown.error(&proxy.build().unwrap_err());
+    let proxy = HttpTransport::builder().proxy(format!("http://user:{SIGNATURE}@127.0.0.1:1"));
+    shown.debug(proxy.build().unwrap());
+    shown.assert_has_not(&[KEY, SIGNATURE]);
+}
+
+/// What a credential from outside is given can be logged by it.
+#[tokio::test]
+async fn what_credentials_are_told_has_no_secret() {
+    static SHOWN: Mutex<Shown> = Mutex::new(Shown(String::new()));
+
+    #[derive(Debug)]
+    struct Logging;
+    impl Credential for Logging {
+        fn authorize<'a>(
+            &'a self,
+            request: &'a mut http::Request<bytes::Bytes>,
+            context: &'a AuthorizationContext<'a>,
+        ) -> BoxFuture<'a, Result<()>> {
+            SHOWN.lock().unwrap().debug((&request, context));
+            Box::pin(std::future::ready(Ok(())))
+        }
+
+        fn refused(&self, refusal: &Refusal<'_>) -> Option<String> {
+            SHOWN.lock().unwrap().debug(refusal);
+            None
+        }
+    }
+    let canned = Canned::new([Step::answer(403, &[], &format!("no ?sig={SIGNATURE}&x"))]);
+    let service = TableServiceClient::new(ENDPOINT, Logging).unwrap().over(canned);
+    let error = service.ping().await.unwrap_err();
+    let mut shown = SHOWN.lock().unwrap();
+    shown.error(&error);
+    shown.assert_has_not(&[SIGNATURE]);
 }

@@ -3,6 +3,8 @@
 mod answers;
 mod batch;
 mod entity;
+mod options;
 mod query;
 mod server;
+mod service;
 mod table;

@@ -116,7 +116,6 @@ impl AuthorizationContext<'_> {
 }
 
 /// An answer that refuses an attempt for who asks: status 401 or 403.
-#[derive(Debug)]
 pub struct Refusal<'a> {
     pub(crate) response: &'a Response<Bytes>,
     pub(crate) context: AuthorizationContext<'a>,
@@ -158,6 +157,17 @@ impl Refusal<'_> {
     /// The service's time, by the answer's `Date`.
     pub fn service_time(&self) -> Option<SystemTime> {
         answer::date(self.response.headers())
+    }
+}
+
+/// The answer itself may repeat a signature.
+impl fmt::Debug for Refusal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Refusal")
+            .field("operation", &self.operation)
+            .field("status", &self.status())
+            .field("code", &self.code())
+            .finish_non_exhaustive()
     }
 }
 

@@ -31,7 +31,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct HttpTransport {
     client: reqwest::Client,
 }
@@ -133,6 +133,13 @@ impl HttpTransportBuilder {
             .build()
             .map_err(|e| Error::new(ErrorKind::Connection, "the HTTP client cannot be set up").with_source(e))?;
         Ok(HttpTransport { client })
+    }
+}
+
+/// What reqwest shows of its settings may hold a proxy's password.
+impl fmt::Debug for HttpTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HttpTransport")
     }
 }
 

@@ -128,8 +128,10 @@ impl Profile {
         }
     }
 
-    /// Whether two table names mean one table.
-    pub(crate) fn is_same_table(self, a: &str, b: &str) -> bool {
+    /// Whether two table names mean one table: on Storage case does not count.
+    ///
+    /// Source: REST "Understanding the Table service data model", table names; "Azure Cosmos DB for Table FAQ".
+    pub fn is_same_table(self, a: &str, b: &str) -> bool {
         if self.rules().ignores_case_of_table_names {
             a.eq_ignore_ascii_case(b)
         } else {

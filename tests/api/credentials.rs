@@ -1,0 +1,194 @@
+//! Who asks: the credentials of this crate and one from outside.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use azure_table::{
+    AccountKey, Anonymous, AuthorizationContext, BoxFuture, Credential, DateTime, DynamicEntity, Emulator, ErrorKind,
+    RenewableSas, SasToken, SharedKeyLite, TableName, TablePermissions, TableSas, TableServiceClient,
+};
+use azure_table_tests::canned::{Canned, Step};
+
+const ENDPOINT: &str = "https://contoso.table.core.windows.net";
+const KEY: &str = "AAECAwQFBgc=";
+const OTHER_KEY: &str = "CAkKCwwNDg8=";
+
+fn emulator(key: &str) -> Emulator {
+    Emulator::new().with_account("contoso", key).unwrap()
+}
+
+#[tokio::test]
+async fn a_key_of_another_account_is_refused_at_once() {
+    let key = AccountKey::new("fabrikam", KEY).unwrap();
+    let error = TableServiceClient::new(ENDPOINT, key.clone()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(error.to_string().contains("\"contoso\""), "{error}");
+    let own = TableServiceClient::new("https://tables.fabrikam.com", key).unwrap();
+    assert_eq!(own.account(), Some("fabrikam"));
+    let token = SasToken::new("sv=2019-02-02&sig=x").unwrap();
+    assert_eq!(
+        TableServiceClient::new("https://tables.fabrikam.com", token)
+            .unwrap()
+            .account(),
+        None
+    );
+}
+
+#[tokio::test]
+async fn a_rotated_key_is_in_force_for_all_clones() {
+    let key = AccountKey::new("contoso", KEY).unwrap();
+    let service = TableServiceClient::new(ENDPOINT, key.clone())
+        .unwrap()
+        .over(emulator(OTHER_KEY));
+    let error = service.ping().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unauthenticated);
+    assert!(error.to_string().contains("none of account contoso's"), "{error}");
+    key.rotate(OTHER_KEY).unwrap();
+    service.ping().await.unwrap();
+}
+
+/// Rotates the key while a request that was signed with the old one is on its way.
+#[tokio::test]
+async fn an_attempt_that_was_overtaken_by_a_rotation_is_made_again() {
+    #[derive(Debug)]
+    struct Rotating(AccountKey, Emulator);
+    impl azure_table::Transport for Rotating {
+        fn send(
+            &self,
+            request: http::Request<bytes::Bytes>,
+        ) -> BoxFuture<'_, Result<http::Response<bytes::Bytes>, azure_table::TransportError>> {
+            self.0.rotate(OTHER_KEY).unwrap();
+            self.1.send(request)
+        }
+    }
+    let key = AccountKey::new("contoso", KEY).unwrap();
+    let service = TableServiceClient::new(ENDPOINT, key.clone()).unwrap();
+    let service = service.over(Rotating(key, emulator(OTHER_KEY)));
+    service.dynamic_table("Things").unwrap().create_table().await.unwrap();
+}
+
+#[tokio::test]
+async fn shared_key_lite_signs_what_the_service_takes() {
+    let key = AccountKey::new("contoso", KEY).unwrap();
+    let service = TableServiceClient::new(ENDPOINT, SharedKeyLite(key))
+        .unwrap()
+        .over(emulator(KEY));
+    let table = service.dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    table.insert(&DynamicEntity::new("p", "it's")).await.unwrap();
+    assert!(table.get(("p", "it's")).await.unwrap().is_some());
+    let again = service.to_connection_string().unwrap();
+    assert_eq!(
+        again,
+        format!(
+            "AccountName=contoso;AccountKey={KEY};TableEndpoint={ENDPOINT};\
+             TableSecondaryEndpoint=https://contoso-secondary.table.core.windows.net;"
+        )
+    );
+}
+
+#[tokio::test]
+async fn nobody_sends_no_proof() {
+    let canned = Canned::new([Step::status(204)]);
+    let service = TableServiceClient::new(ENDPOINT, Anonymous)
+        .unwrap()
+        .over(canned.clone());
+    service.dynamic_table("Things").unwrap().delete_table().await.unwrap();
+    let sent = &canned.sent()[0];
+    assert!(!sent.headers().contains_key("authorization") && sent.uri().query().is_none());
+    let error = service.to_connection_string().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+}
+
+fn reading(key: &AccountKey, expiry: DateTime) -> SasToken {
+    let table = TableName::new("Things").unwrap();
+    let sas = TableSas::new(&table).permissions(TablePermissions::READ | TablePermissions::ADD);
+    sas.expiry(expiry).sign(key).unwrap()
+}
+
+#[tokio::test]
+async fn a_renewable_signature_is_fetched_once_and_again_when_it_is_refused() {
+    let emulator = emulator(KEY);
+    let key = AccountKey::new("contoso", KEY).unwrap();
+    let owner = TableServiceClient::new(ENDPOINT, key.clone())
+        .unwrap()
+        .over(emulator.clone());
+    owner.dynamic_table("Things").unwrap().create_table().await.unwrap();
+
+    let fetches = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&fetches);
+    // The first signature is of a key that the account no longer has.
+    let keys = [AccountKey::new("contoso", OTHER_KEY).unwrap(), key];
+    let sas = RenewableSas::new(move || {
+        let fetch = counted.fetch_add(1, Ordering::SeqCst);
+        let token = reading(&keys[fetch.min(1)], DateTime::now() + Duration::from_secs(3_600));
+        async move {
+            tokio::task::yield_now().await;
+            Ok(token)
+        }
+    });
+    let service = TableServiceClient::new(ENDPOINT, sas).unwrap().over(emulator);
+    let table = service.dynamic_table("Things").unwrap();
+    let inserts = (0..16).map(|n| table.insert(&DynamicEntity::new("p", n.to_string())));
+    for insert in futures::future::join_all(inserts).await {
+        insert.unwrap();
+    }
+    assert_eq!(fetches.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_source_that_fails_is_the_error() {
+    let sas = RenewableSas::new(|| async { Err(SasToken::new("nonsense").unwrap_err()) });
+    let canned = Canned::new([]);
+    let service = TableServiceClient::new(ENDPOINT, sas).unwrap().over(canned);
+    let error = service.ping().await.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("ping: shared access signature: it has no `sig`"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_signature_for_https_stays_off_http() {
+    let token = SasToken::new("sv=2019-02-02&spr=https&sig=SECRET").unwrap();
+    let service = TableServiceClient::new("http://contoso.table.core.windows.net", token).unwrap();
+    let error = service.over(Canned::new([])).ping().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(
+        error.to_string().contains("HTTPS only") && !error.to_string().contains("SECRET"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_credential_from_outside_the_crate_authorizes_each_attempt() {
+    #[derive(Debug, Default)]
+    struct Counting(AtomicUsize);
+    impl Credential for Counting {
+        fn authorize<'a>(
+            &'a self,
+            request: &'a mut http::Request<bytes::Bytes>,
+            context: &'a AuthorizationContext<'a>,
+        ) -> BoxFuture<'a, azure_table::Result<()>> {
+            let attempt = self.0.fetch_add(1, Ordering::SeqCst).to_string();
+            let value = format!("{}/{}/{attempt}", context.host(), context.account().unwrap_or("?"));
+            request.headers_mut().insert("x-proof", value.parse().unwrap());
+            Box::pin(std::future::ready(Ok(())))
+        }
+    }
+    let canned = Canned::new([Step::Fail(azure_table::Reached::NothingSent), Step::status(204)]);
+    let service = TableServiceClient::new(ENDPOINT, Counting::default())
+        .unwrap()
+        .over(canned.clone());
+    service.dynamic_table("Things").unwrap().delete_table().await.unwrap();
+    let proofs: Vec<_> = canned
+        .sent()
+        .iter()
+        .map(|sent| sent.headers()["x-proof"].clone())
+        .collect();
+    let host = "contoso.table.core.windows.net/contoso";
+    assert_eq!(proofs, [format!("{host}/0"), format!("{host}/1")]);
+}

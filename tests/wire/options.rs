@@ -1,0 +1,266 @@
+//! What a caller may wish besides the operation: ids, headers, limits; and what is shown of a call.
+
+use std::time::Duration;
+
+use azure_table::{DynamicEntity, ErrorKind, OperationContext, TableServiceClient};
+use azure_table_tests::canned::{CONTOSO, Canned, Step};
+
+fn no_content() -> Step {
+    Step::answer(204, &[("etag", "W/\"1\""), ("x-ms-request-id", "r-1")], "")
+}
+
+#[tokio::test]
+async fn ids_and_headers_of_a_call_are_sent() {
+    let canned = Canned::new([Step::Fail(azure_table::Reached::NothingSent), no_content()]);
+    let service = canned.service().application_id("orders/1.4");
+    let table = service.dynamic_table("Things").unwrap();
+    let context = OperationContext::new();
+    table
+        .insert(&DynamicEntity::new("p", "r"))
+        .client_request_id("order-7")
+        .header("x-tenant", "blue")
+        .context(&context)
+        .await
+        .unwrap();
+    for sent in canned.sent() {
+        assert_eq!(
+            sent.headers()["x-ms-client-request-id"],
+            "order-7",
+            "the same for each attempt"
+        );
+        assert_eq!(sent.headers()["x-tenant"], "blue");
+        let agent = sent.headers()["user-agent"].to_str().unwrap();
+        assert!(agent.starts_with("orders/1.4 azure-table/"), "{agent}");
+    }
+    let attempts = context.attempts();
+    assert_eq!(
+        attempts.iter().map(|a| a.status()).collect::<Vec<_>>(),
+        [None, Some(204)]
+    );
+    assert_eq!(
+        (attempts[1].request_id(), attempts[1].client_request_id()),
+        (Some("r-1"), Some("order-7"))
+    );
+    assert_eq!(context.request_charge(), None);
+}
+
+#[tokio::test]
+async fn an_id_is_made_and_stands_in_the_error() {
+    let canned = Canned::new([Step::status(400), Step::status(400)]);
+    let table = canned.service().dynamic_table("Things").unwrap();
+    let error = table.get(("p", "r")).await.unwrap_err();
+    let sent = canned.sent()[0].headers()["x-ms-client-request-id"]
+        .to_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(error.client_request_id(), Some(&*sent));
+    let other = table.get(("p", "r")).await.unwrap_err();
+    assert_ne!(other.client_request_id(), Some(&*sent));
+}
+
+#[tokio::test]
+async fn the_charge_of_cosmos_is_summed() {
+    let charged = |charge: &str| Step::answer(200, &[("x-ms-request-charge", charge)], r#"{"value":[]}"#);
+    let first = Step::answer(
+        200,
+        &[
+            ("x-ms-request-charge", "2.5"),
+            ("x-ms-continuation-nextpartitionkey", "a"),
+        ],
+        r#"{"value":[]}"#,
+    );
+    let canned = Canned::new([first, charged("0.75")]);
+    let table = canned.service().dynamic_table("Things").unwrap();
+    let context = OperationContext::new();
+    table.query().context(&context).all().await.unwrap();
+    assert_eq!(context.request_charge(), Some(3.25));
+    assert_eq!(context.attempts().len(), 2);
+}
+
+#[tokio::test]
+async fn wishes_that_cannot_be_are_refused_before_they_are_sent() {
+    let canned = Canned::new([]);
+    let service = canned.service();
+    let table = service.dynamic_table("Things").unwrap();
+    let errors = [
+        (
+            table.get(("p", "r")).client_request_id("a b").await.unwrap_err(),
+            "visible ASCII",
+        ),
+        (
+            table
+                .get(("p", "r"))
+                .client_request_id("x".repeat(1_025))
+                .await
+                .unwrap_err(),
+            "1025 characters",
+        ),
+        (
+            table.get(("p", "r")).header("Authorization", "x").await.unwrap_err(),
+            "the client sets it itself",
+        ),
+        (
+            table.get(("p", "r")).header("if-match", "\n").await.unwrap_err(),
+            "header if-match",
+        ),
+        (service.application_id("\n").ping().await.unwrap_err(), "application id"),
+        (
+            service
+                .read_only()
+                .dynamic_table("Things")
+                .unwrap()
+                .delete(("p", "r"))
+                .await
+                .unwrap_err(),
+            "this client is read-only",
+        ),
+    ];
+    for (error, why) in errors {
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+        assert!(error.to_string().contains(why), "{error}");
+        assert_eq!(error.attempts(), 0);
+    }
+    assert!(canned.sent().is_empty());
+}
+
+#[tokio::test]
+async fn a_request_is_shown_without_being_sent() {
+    let canned = Canned::new([]);
+    let table = canned.service().dynamic_table("Things").unwrap();
+    let shown = table
+        .insert(&DynamicEntity::new("p", "r"))
+        .client_request_id("7")
+        .request()
+        .unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(
+        shown,
+        format!(
+            "POST https://contoso.table.core.windows.net/Things\n\
+             authorization: by AccountKey(contoso)\n\
+             accept: application/json;odata=nometadata\n\
+             content-type: application/json\n\
+             dataserviceversion: 3.0\n\
+             prefer: return-no-content\n\
+             user-agent: azure-table/{version}\n\
+             x-ms-client-request-id: 7\n\
+             x-ms-version: 2019-02-02\n\
+             \n\
+             {{\"PartitionKey\":\"p\",\"RowKey\":\"r\"}}"
+        )
+    );
+    let query = table.query().partition("it's").request().unwrap();
+    assert!(
+        query.starts_with("GET https://contoso.table.core.windows.net/Things()?$filter="),
+        "{query}"
+    );
+    let mut batch = table.batch();
+    batch.insert(&DynamicEntity::new("p", "r")).unwrap();
+    let batch = batch.commit().request().unwrap();
+    assert!(
+        batch.contains("POST https://contoso.table.core.windows.net/Things HTTP/1.1"),
+        "{batch}"
+    );
+    assert!(table.get(("p/", "r")).request().is_err(), "what is wrong is said");
+    assert!(canned.sent().is_empty());
+}
+
+#[tokio::test]
+async fn settings_show_what_is_in_force() {
+    let service = TableServiceClient::with_transport(CONTOSO, Canned::new([])).unwrap();
+    let settings = service
+        .attempt_timeout(Duration::from_secs(5))
+        .max_in_flight(64)
+        .prefixed("t42")
+        .unwrap()
+        .settings();
+    let text = settings.to_string();
+    for line in [
+        "endpoint: https://contoso.table.core.windows.net",
+        "second region: https://contoso-secondary.table.core.windows.net",
+        "service: Azure Table storage",
+        "credential: AccountKey(contoso)",
+        "x-ms-version: 2019-02-02",
+        "time of an attempt: 5s",
+        "time of a call: no limit",
+        "attempts at once: 64",
+        "writes: allowed",
+        "prefix of table names: \"t42\"",
+    ] {
+        assert!(text.lines().any(|shown| shown == line), "{line} in:\n{text}");
+    }
+    assert!(
+        settings
+            .warnings()
+            .next()
+            .unwrap()
+            .contains("may be applied though its call failed")
+    );
+    assert_eq!(service.settings().warnings().count(), 0);
+    assert!(!text.contains("AAECAw"), "{text}");
+}
+
+#[tokio::test]
+async fn no_more_attempts_are_on_their_way_than_allowed() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use azure_table::{BoxFuture, Emulator, Transport, TransportError};
+
+    #[derive(Clone, Debug)]
+    struct Counted {
+        emulator: Emulator,
+        now: Arc<AtomicUsize>,
+        most: Arc<AtomicUsize>,
+    }
+
+    impl Transport for Counted {
+        fn send(
+            &self,
+            request: http::Request<bytes::Bytes>,
+        ) -> BoxFuture<'_, Result<http::Response<bytes::Bytes>, TransportError>> {
+            Box::pin(async move {
+                let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+                self.most.fetch_max(now, Ordering::SeqCst);
+                tokio::task::yield_now().await;
+                let answer = self.emulator.send(request).await;
+                self.now.fetch_sub(1, Ordering::SeqCst);
+                answer
+            })
+        }
+    }
+
+    let counted = Counted {
+        emulator: Emulator::new(),
+        now: Arc::default(),
+        most: Arc::default(),
+    };
+    let service = TableServiceClient::on(counted.clone()).max_in_flight(3);
+    let table = service.dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    let inserts = (0..20).map(|n| table.insert(&DynamicEntity::new("p", n.to_string())));
+    for insert in futures::future::join_all(inserts).await {
+        insert.unwrap();
+    }
+    assert_eq!(counted.most.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_for_a_free_place_ends_with_the_calls_time() {
+    let canned = Canned::new([Step::Hang]);
+    let service = canned.service().max_in_flight(1);
+    let table = service.dynamic_table("Things").unwrap();
+    let hanging = tokio::spawn(table.get(("p", "1")));
+    tokio::task::yield_now().await;
+    let limit = Duration::from_secs(1);
+    let error = table
+        .insert(&DynamicEntity::new("p", "2"))
+        .timeout(limit)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), error.attempts(), error.may_have_applied()),
+        (ErrorKind::Timeout, 0, false)
+    );
+    hanging.abort();
+}

@@ -1,0 +1,197 @@
+//! Requests on the service of an account, and on the policies of a table.
+
+use azure_table::{
+    CorsRule, DateTime, DynamicEntity, ErrorKind, GeoReplicationStatus, Logging, ServiceProperties, StoredAccessPolicy,
+    TablePermissions,
+};
+use wiremock::ResponseTemplate;
+
+use super::server::{Server, body, headers, line};
+
+const XML: [&str; 2] = ["accept: application/xml", "x-ms-version: 2019-02-02"];
+const XML_WITH_BODY: [&str; 3] = [
+    "accept: application/xml",
+    "content-type: application/xml",
+    "x-ms-version: 2019-02-02",
+];
+
+fn answer(document: &str) -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_raw(format!("\u{feff}{document}"), "application/xml")
+}
+
+#[tokio::test]
+async fn properties_are_read_and_written() {
+    let document = "<?xml version=\"1.0\" encoding=\"utf-8\"?><StorageServiceProperties><Logging><Version>1.0</Version>\
+        <Read>true</Read><Write>false</Write><Delete>false</Delete><RetentionPolicy><Enabled>true</Enabled><Days>5</Days>\
+        </RetentionPolicy></Logging><HourMetrics><Version>1.0</Version><Enabled>false</Enabled><RetentionPolicy>\
+        <Enabled>false</Enabled></RetentionPolicy></HourMetrics><Cors /></StorageServiceProperties>";
+    let server = Server::answering(answer(document)).await;
+    let properties = server.service().properties().await.unwrap();
+    let logging = properties.logging.clone().unwrap();
+    assert_eq!(
+        (logging.read, logging.write, logging.retention_days),
+        (true, false, Some(5))
+    );
+    assert_eq!(properties.cors, Some(Vec::new()));
+    let request = server.only_request().await;
+    assert_eq!(line(&request), "GET /acct/?restype=service&comp=properties");
+    assert_eq!(headers(&request), XML);
+
+    let server = Server::answering(ResponseTemplate::new(202)).await;
+    let logging = Logging {
+        delete: true,
+        retention_days: Some(7),
+        ..Logging::default()
+    };
+    let properties = ServiceProperties::default().logging(logging);
+    server.service().set_properties(properties).await.unwrap();
+    let request = server.only_request().await;
+    assert_eq!(line(&request), "PUT /acct/?restype=service&comp=properties");
+    assert_eq!(headers(&request), XML_WITH_BODY);
+    let sent = body(&request);
+    assert!(
+        sent.contains("<Delete>true</Delete>") && sent.contains("<Days>7</Days>"),
+        "{sent}"
+    );
+    assert!(
+        !sent.contains("Cors") && !sent.contains("Metrics"),
+        "what is not named stays: {sent}"
+    );
+}
+
+#[tokio::test]
+async fn too_many_cors_rules_are_refused_here() {
+    let server = Server::answering(ResponseTemplate::new(202)).await;
+    let properties = ServiceProperties::default().cors(vec![CorsRule::new(["*"], ["GET"]); 6]);
+    let error = server.service().set_properties(properties).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(error.to_string().starts_with("set service properties: "), "{error}");
+    assert!(
+        error.to_string().contains('6') && error.to_string().contains('5'),
+        "{error}"
+    );
+    assert_eq!(server.requests().await.len(), 0);
+}
+
+#[tokio::test]
+async fn statistics_are_asked_of_the_second_region() {
+    let document = "<?xml version=\"1.0\" encoding=\"utf-8\"?><StorageServiceStats><GeoReplication><Status>live</Status>\
+        <LastSyncTime>Wed, 19 Jan 2022 21:39:24 GMT</LastSyncTime></GeoReplication></StorageServiceStats>";
+    let server = Server::answering(answer(document)).await;
+    let statistics = server.service().statistics().await.unwrap();
+    assert_eq!(statistics.status, GeoReplicationStatus::Live);
+    let synced: DateTime = "2022-01-19T21:39:24Z".parse().unwrap();
+    assert_eq!(statistics.last_sync_time, Some(synced));
+    let request = server.only_request().await;
+    assert_eq!(line(&request), "GET /acct-secondary/?restype=service&comp=stats");
+}
+
+#[tokio::test]
+async fn a_policy_is_added_to_those_that_there_are() {
+    let there = "<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers><SignedIdentifier><Id>old</Id><AccessPolicy>\
+        <Permission>r</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>";
+    let server = Server::answering_in_turn([answer(there), ResponseTemplate::new(204)]).await;
+    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let policy = StoredAccessPolicy {
+        permissions: Some(TablePermissions::READ | TablePermissions::ADD),
+        ..StoredAccessPolicy::new("new")
+    };
+    let policies = table.add_access_policy(policy).await.unwrap();
+    assert_eq!(
+        policies.iter().map(|policy| &*policy.id).collect::<Vec<_>>(),
+        ["old", "new"]
+    );
+    let requests = server.requests().await;
+    assert_eq!(line(&requests[0]), "GET /acct/Things?comp=acl");
+    assert_eq!(line(&requests[1]), "PUT /acct/Things?comp=acl");
+    assert_eq!(headers(&requests[1]), XML_WITH_BODY);
+    assert!(body(&requests[1]).contains("<Id>old</Id>"), "{}", body(&requests[1]));
+    assert!(body(&requests[1]).contains("<Permission>ra</Permission>"));
+}
+
+#[tokio::test]
+async fn a_change_of_policies_that_cannot_be_is_refused_before_it_is_written() {
+    let there = "<SignedIdentifiers><SignedIdentifier><Id>old</Id></SignedIdentifier></SignedIdentifiers>";
+    let server = Server::answering(answer(there)).await;
+    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    for (change, kind, why) in [
+        (
+            table.add_access_policy(StoredAccessPolicy::new("old")),
+            ErrorKind::AlreadyExists,
+            "\"old\" already",
+        ),
+        (
+            table.replace_access_policy(StoredAccessPolicy::new("new")),
+            ErrorKind::NotFound,
+            "[\"old\"]",
+        ),
+        (
+            table.revoke_access_policy("new"),
+            ErrorKind::NotFound,
+            "no access policy \"new\"",
+        ),
+        (
+            table.add_access_policy(StoredAccessPolicy::new("x".repeat(65))),
+            ErrorKind::InvalidInput,
+            "65 characters",
+        ),
+    ] {
+        let error = change.await.unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(
+            error.to_string().starts_with("set access policies in table Things: "),
+            "{error}"
+        );
+        assert!(error.to_string().contains(why), "{error}");
+    }
+    assert!(server.requests().await.iter().all(|request| request.method == "GET"));
+}
+
+#[tokio::test]
+async fn ping_asks_for_one_table() {
+    let server = Server::answering(ResponseTemplate::new(200).set_body_string(r#"{"value":[]}"#)).await;
+    server.service().ping().await.unwrap();
+    assert_eq!(line(&server.only_request().await), "GET /acct/Tables?$top=1");
+}
+
+#[tokio::test]
+async fn what_cosmos_does_not_have_is_not_asked() {
+    let canned = azure_table_tests::canned::Canned::new([]);
+    let service = azure_table::TableServiceClient::new(
+        "https://contoso.table.cosmos.azure.com",
+        azure_table::AccountKey::new("contoso", "AAAA").unwrap(),
+    )
+    .unwrap()
+    .over(canned.clone());
+    let table = service.dynamic_table("Things").unwrap();
+    let errors = [
+        service.properties().await.unwrap_err(),
+        service.set_properties(ServiceProperties::default()).await.unwrap_err(),
+        service.statistics().await.unwrap_err(),
+        table.access_policies().await.unwrap_err(),
+        table.revoke_all_access_policies().await.unwrap_err(),
+    ];
+    for error in errors {
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        assert!(
+            error.to_string().contains("Azure Cosmos DB for Table does not offer"),
+            "{error}"
+        );
+    }
+    let mut reserved = DynamicEntity::new("p", "r");
+    reserved.insert("etag", "x");
+    for (entity, why) in [
+        (DynamicEntity::new("", "r"), "empty key"),
+        (DynamicEntity::new("p", "é".repeat(128)), "256 bytes of UTF-8"),
+        (reserved, "`etag`"),
+    ] {
+        let error = table.insert(&entity).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+        assert!(error.to_string().contains(why), "{error}");
+        let mut batch = table.batch();
+        let refused = batch.insert(&entity).unwrap_err();
+        assert!(refused.to_string().contains(why), "{refused}");
+        assert!(refused.into_operation().is_some(), "it is given back");
+    }
+    assert!(canned.sent().is_empty());
+}
