@@ -107,7 +107,6 @@ impl TableServiceClient {
                 if settings.is_read_only { "refused" } else { "allowed" }.to_owned(),
             ),
             ("prefix of table names", format!("{:?}", self.namespace())),
-            ("transport", format!("{:?}", pipeline.transport)),
         ];
         if settings.attempt_timeout < WORKING_TIME && !settings.is_read_only {
             let why = format!(
