@@ -1,7 +1,7 @@
 //! Runs the conformance suite of `azure_table_tests` on every backend.
 
 use azure_table_tests::Backend;
-use azure_table_tests::{batches, entities, errors, keys, queries, sas, tables};
+use azure_table_tests::{batches, entities, errors, keys, queries, sas, service, tables};
 
 /// One test per backend for every function of the suite.
 macro_rules! suite {
@@ -108,6 +108,15 @@ suite! {
         the_first_operation_is_named_as_well,
         the_rules_of_batches_are_checked_here,
         large_batches_are_measured_exactly;
+    service:
+        a_table_comes_and_goes,
+        a_table_is_made_once_by_many,
+        tables_are_ensured_below_a_prefix,
+        a_write_makes_its_table_on_request,
+        access_policies_are_changed_one_by_one,
+        a_policy_gives_and_takes_rights,
+        properties_are_set_and_read,
+        statistics_come_from_the_second_region;
     errors:
         a_wrong_key_is_unauthenticated;
     sas:

@@ -16,6 +16,7 @@ pub mod fixtures;
 pub mod keys;
 pub mod queries;
 pub mod sas;
+pub mod service;
 pub mod skipped;
 pub mod tables;
 
