@@ -2,3 +2,6 @@
 
 #[doc = include_str!("../docs/entities.md")]
 pub mod entities {}
+
+#[doc = include_str!("../docs/accounts.md")]
+pub mod accounts {}
