@@ -67,22 +67,30 @@ fn header<'a>(response: &'a Response<Bytes>, name: &str) -> &'a str {
     response.headers().get(name).map_or("", |value| value.to_str().unwrap())
 }
 
-/// Status, code and the first line of the text of an error.
+/// Status, code and the first line of the text of an error, in either form.
 fn error(response: &Response<Bytes>) -> (u16, String, String) {
-    let json: serde_json::Value = serde_json::from_slice(response.body()).unwrap_or_default();
-    let text = |path: &str| {
-        json.pointer(path)
-            .and_then(|v| v.as_str())
-            .unwrap_or_default()
-            .to_owned()
+    let (code, message) = match header(response, "content-type") {
+        "application/xml" => {
+            let (code, message) = crate::codec::xml::error(body(response)).unwrap();
+            (code, message.unwrap())
+        }
+        _ => {
+            let json: serde_json::Value = serde_json::from_slice(response.body()).unwrap_or_default();
+            let text = |path: &str| {
+                json.pointer(path)
+                    .and_then(|v| v.as_str())
+                    .unwrap_or_default()
+                    .to_owned()
+            };
+            (text("/odata.error/code"), text("/odata.error/message/value"))
+        }
     };
-    let message = text("/odata.error/message/value");
     assert!(
         message.contains("\nRequestId:") && message.contains("\nTime:"),
         "{message}"
     );
     let first = message.lines().next().unwrap_or_default().to_owned();
-    (response.status().as_u16(), text("/odata.error/code"), first)
+    (response.status().as_u16(), code, first)
 }
 
 fn refused(status: u16, code: &str, text: &str) -> (u16, String, String) {
@@ -350,14 +358,24 @@ async fn pages_follow_each_other_by_token() {
 async fn what_is_not_offered_is_refused_by_name() {
     let emulator = with_table().await;
     for (method, path, headers, status, code) in [
+        ("GET", "?restype=service", &[][..], 501, "NotImplemented"),
         (
             "GET",
-            "?restype=service&comp=properties",
-            &[][..],
-            501,
-            "NotImplemented",
+            "?restype=service&comp=list",
+            &[],
+            400,
+            "InvalidQueryParameterValue",
         ),
-        ("GET", "Blogs?comp=acl", &[], 501, "NotImplemented"),
+        ("GET", "?comp=properties", &[], 400, "InvalidQueryParameterValue"),
+        ("GET", "Tables?comp=acl", &[], 400, "InvalidQueryParameterValue"),
+        ("POST", "Blogs?comp=acl", &[], 405, "MethodNotAllowed"),
+        (
+            "DELETE",
+            "?restype=service&comp=properties",
+            &[],
+            405,
+            "MethodNotAllowed",
+        ),
         ("PUT", "Tables", &[], 405, "MethodNotAllowed"),
         ("PUT", "Blogs", &[], 405, "MethodNotAllowed"),
         ("GET", "$batch", &[], 405, "MethodNotAllowed"),
