@@ -226,14 +226,16 @@ impl Emulator {
 
     /// The same service, whose second region shows the state of `lag` ago. By the emulator's clock.
     ///
-    /// Without a lag it shows what the first region has. The regions are parted for all clones that share the tables, and a
-    /// state that the second region has reached is never taken back. What was written before stays in both.
+    /// Without a lag it shows what the first region has. What was written before is in both regions. Of clones with several
+    /// lags the shortest counts: a state that the second region has reached is never taken back.
     ///
     /// Source: REST "Get Table Service Stats".
     #[must_use]
     pub fn with_secondary_lag(mut self, lag: Duration) -> Self {
         Arc::make_mut(&mut self.settings).secondary_lag = lag;
-        self.store().part_regions();
+        if !lag.is_zero() {
+            self.store().part_regions();
+        }
         self
     }
 

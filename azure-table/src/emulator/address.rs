@@ -10,6 +10,7 @@
 use http::Uri;
 
 use crate::codec::url;
+use crate::emulator::Settings;
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::row::RowId;
 use crate::filter::parse::quoted;
@@ -23,6 +24,8 @@ const SECONDARY: &str = "-secondary";
 pub(crate) struct Site {
     pub(crate) account: String,
     pub(crate) is_secondary: bool,
+    /// Whether it shows an older state than the first region does.
+    pub(crate) is_behind: bool,
     /// Which kind of service answers at that host.
     pub(crate) profile: Profile,
     pub(crate) is_https: bool,
@@ -87,6 +90,7 @@ impl Site {
         Ok(Self {
             account: account.to_owned(),
             is_secondary: account.len() < name.len(),
+            is_behind: false,
             profile: if is_cosmos(authority.host()) {
                 Profile::Cosmos
             } else {
@@ -96,6 +100,15 @@ impl Site {
             base: format!("{scheme}://{authority}{prefix}"),
             prefix,
         })
+    }
+
+    /// The same as an emulator with these settings has it.
+    pub(crate) fn under(mut self, settings: &Settings) -> Self {
+        if settings.profile == Profile::Cosmos {
+            self.profile = Profile::Cosmos;
+        }
+        self.is_behind = self.is_secondary && !settings.secondary_lag.is_zero();
+        self
     }
 
     /// The form of a table's name that counts. Storage compares names without case, Cosmos DB with it.

@@ -30,7 +30,7 @@ const CHALLENGES: &str = "2020-12-06";
 ///
 /// Source: REST "Authorize with Microsoft Entra ID".
 const TAKES_TOKENS: &str = "2017-11-09";
-/// The tenant of all tokens.
+/// The tenant of all tokens, and their user's object id.
 pub(crate) const TENANT: &str = "00000000-0000-0000-0000-000000000000";
 
 /// Where to get a token, as the service writes it.
@@ -55,13 +55,16 @@ pub(crate) fn check(
     match (sas::of(head.uri.query()), authorization, token) {
         (Some(signature), _, Some(token)) if sas::is_bound(&signature) => {
             check_token(site, settings, token.trim(), version)?;
+            if signature.get("sduoid") != TENANT {
+                return Err(Refusal::AUTHENTICATION_FAILED);
+            }
             sas::check(&signature, site, key, head, (store, now))
         }
         (Some(signature), None, _) if !sas::is_bound(&signature) => {
             sas::check(&signature, site, key, head, (store, now))
         }
         (_, _, Some(token)) => check_token(site, settings, token.trim(), version).map(|()| Grant::of(Rights::Token)),
-        (None, None, _) if version >= CHALLENGES => Err(Refusal::NO_AUTHENTICATION),
+        (_, None, _) if version >= CHALLENGES => Err(Refusal::NO_AUTHENTICATION),
         _ if is_signed(site, key, head, now).unwrap_or(false) => Ok(Grant::of(Rights::Key)),
         _ => Err(Refusal::AUTHENTICATION_FAILED),
     }

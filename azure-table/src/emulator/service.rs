@@ -51,15 +51,12 @@ pub(crate) fn answer(emulator: &Emulator, request: http::Request<Bytes>) -> Resp
         body: &body,
     };
     let mut store = emulator.store();
-    store.catch_up(trace.time - settings.secondary_lag);
-    let site = Site::of(&head.uri).map(|mut site| {
-        if settings.profile == Profile::Cosmos {
-            site.profile = Profile::Cosmos;
-        }
-        site
-    });
-    let (site, outcome) = match site {
+    if !settings.secondary_lag.is_zero() {
+        store.catch_up(trace.time - settings.secondary_lag);
+    }
+    let (site, outcome) = match Site::of(&head.uri) {
         Ok(site) => {
+            let site = site.under(settings);
             trace.profile = site.profile;
             let outcome = operate(&mut store, (&site, settings), &head, &request, &trace);
             (Some(site), outcome)

@@ -165,7 +165,7 @@ impl Store {
     /// An account, in the region that is asked; `None` where nothing was written to it.
     pub(crate) fn account(&self, site: &Site) -> Option<&Account> {
         let accounts = match &self.secondary {
-            Some(secondary) if site.is_secondary => &secondary.accounts,
+            Some(secondary) if site.is_behind => &secondary.accounts,
             _ => &self.primary,
         };
         accounts.get(&site.account)
