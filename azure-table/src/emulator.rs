@@ -5,7 +5,7 @@
 //! is replaced. It keeps everything in memory and waits for nothing.
 //!
 //! It imitates what was seen of the live service: statuses, codes, texts, headers, metadata levels, order, paging,
-//! atomic batches, signatures. Each file names what it decided without having seen it live ("Not confirmed") and what
+//! atomic batches, signatures, both regions, and what Cosmos DB does in another way. Each file names what it decided without having seen it live ("Not confirmed") and what
 //! it leaves out. Layers: `pipeline::transport`, `protocol`, `filter`, `codec` and `model`, never the client.
 
 mod address;
@@ -14,10 +14,16 @@ mod auth;
 mod batch;
 mod body;
 mod call;
+mod clock;
+mod cors;
+mod cosmos;
+mod delegation;
 mod entities;
 mod grant;
 mod json;
 mod options;
+mod policies;
+mod properties;
 mod query;
 mod range;
 mod refusal;
@@ -32,9 +38,10 @@ mod tables;
 mod tests;
 mod token;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -44,10 +51,12 @@ use crate::model::error::{Error, Result};
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
 
 use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
+use crate::protocol::profile::Profile;
 #[cfg(feature = "emulator-http")]
 use crate::protocol::signature::DEVELOPMENT_KEY;
 use crate::protocol::signature::SigningKey;
 
+pub use crate::emulator::clock::EmulatorClock;
 #[cfg(feature = "emulator-http")]
 pub use crate::emulator::server::{EmulatorServer, RunningEmulator};
 
@@ -57,9 +66,15 @@ pub use crate::emulator::server::{EmulatorServer, RunningEmulator};
 /// key, as all emulators do, and starts without tables. Clones are cheap and share the tables; what a `with_…` method
 /// sets holds for the value it returns and its clones alone.
 ///
-/// Requests are checked as the live service does, signatures included: those with an account's key and shared access
-/// signatures. It offers tables, entities, queries and batches; properties and statistics of the service, access
-/// policies and Entra tokens are refused.
+/// It offers what the live service does: tables, entities, queries and batches, the service's properties and statistics,
+/// stored access policies, browsers' questions. Requests are checked as there: signatures with an account's key, shared access
+/// signatures of all kinds (for a table, with a policy, for an account, with a key of Entra ID), tokens
+/// ([`with_token`](Self::with_token)).
+///
+/// An account's address is `http://{host}/{account}`, as emulators have it, or a host name as in the cloud, whatever its ending:
+/// `https://{account}.table.core.windows.net`. With `-secondary` behind the account it is the copy in the second region, which
+/// can only be read ([`with_secondary_lag`](Self::with_secondary_lag)). At `https://{account}.table.cosmos.azure.com`, and
+/// everywhere for [`Emulator::cosmos`], it is Cosmos DB for Table.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -79,10 +94,25 @@ pub struct Emulator {
     settings: Arc<Settings>,
 }
 
+/// What the `with_…` methods set.
 #[derive(Clone)]
 struct Settings {
     accounts: BTreeMap<String, Account>,
+    /// The tokens of Entra ID that are good.
+    tokens: BTreeSet<String>,
     page_size: usize,
+    clock: EmulatorClock,
+    /// For how long a deleted table's name is not free.
+    deletion_time: Duration,
+    secondary_lag: Duration,
+    /// Cosmos DB at any address, or at its own alone.
+    profile: Profile,
+}
+
+impl Settings {
+    fn key(&self, account: &str) -> Option<&SigningKey> {
+        self.accounts.get(account).map(|account| &account.key)
+    }
 }
 
 #[derive(Clone)]
@@ -105,9 +135,27 @@ impl Emulator {
             store: Arc::default(),
             settings: Arc::new(Settings {
                 accounts: BTreeMap::from([(DEVELOPMENT_ACCOUNT.to_owned(), development)]),
+                tokens: BTreeSet::new(),
                 page_size: MAX_PAGE,
+                clock: EmulatorClock::system(),
+                deletion_time: Duration::ZERO,
+                secondary_lag: Duration::ZERO,
+                profile: Profile::Storage,
             }),
         }
+    }
+
+    /// Cosmos DB for Table without tables, at any address.
+    ///
+    /// What is known to differ differs: merges are taken only if they are tunnelled through `POST`, table names compare with
+    /// case, keys cannot be empty, RowKeys have at most 255 bytes, batches 2 MiB, the service's properties, statistics and
+    /// access policies are refused. An [`Emulator::new`] is the same where it is asked at a host name of Cosmos DB.
+    ///
+    /// Source: "Azure Cosmos DB for Table: frequently asked questions"; recorded answers of live accounts.
+    pub fn cosmos() -> Self {
+        let mut cosmos = Self::new();
+        Arc::make_mut(&mut cosmos.settings).profile = Profile::Cosmos;
+        cosmos
     }
 
     /// The same service with one more account, or another key for an account it has.
@@ -141,12 +189,55 @@ impl Emulator {
         self
     }
 
-    fn key(&self, account: &str) -> Option<&SigningKey> {
-        self.settings.accounts.get(account).map(|account| &account.key)
+    /// The same service, which takes `token` as a token of Entra ID, over `https`. It may do what the roles Storage Table
+    /// Data Contributor and Storage Table Delegator may: all with tables and entities, and get keys for shared access
+    /// signatures, but not touch the service's properties or access policies.
+    ///
+    /// Whoever shows another token, or none, is told where to get one (401, from version 2020-12-06 on), in the tenant
+    /// `00000000-0000-0000-0000-000000000000`.
+    ///
+    /// Source: REST "Authorize with Microsoft Entra ID".
+    #[must_use]
+    pub fn with_token(mut self, token: impl Into<String>) -> Self {
+        Arc::make_mut(&mut self.settings).tokens.insert(token.into());
+        self
     }
 
-    fn page_size(&self) -> usize {
-        self.settings.page_size
+    /// The same service with another clock.
+    #[must_use]
+    pub fn with_clock(mut self, clock: EmulatorClock) -> Self {
+        Arc::make_mut(&mut self.settings).clock = clock;
+        self
+    }
+
+    /// The clock: the system's time, unless another one was given.
+    pub fn clock(&self) -> &EmulatorClock {
+        &self.settings.clock
+    }
+
+    /// The same service, which needs `time` to delete a table: for so long a new table of the name is refused
+    /// (`TableBeingDeleted`). Live it takes 40 seconds and more; here none, unless it is said. By the emulator's clock.
+    ///
+    /// Source: REST "Delete Table".
+    #[must_use]
+    pub fn with_deletion_time(mut self, time: Duration) -> Self {
+        Arc::make_mut(&mut self.settings).deletion_time = time;
+        self
+    }
+
+    /// The same service, whose second region shows the state of `lag` ago. By the emulator's clock.
+    ///
+    /// Without a lag it shows what the first region has. What was written before is in both regions. Of clones with several
+    /// lags the shortest counts: a state that the second region has reached is never taken back.
+    ///
+    /// Source: REST "Get Table Service Stats".
+    #[must_use]
+    pub fn with_secondary_lag(mut self, lag: Duration) -> Self {
+        Arc::make_mut(&mut self.settings).secondary_lag = lag;
+        if !lag.is_zero() {
+            self.store().part_regions();
+        }
+        self
     }
 
     /// The store, locked. Every change of it is complete or undone, also where a test's thread died in between.
@@ -175,7 +266,8 @@ impl fmt::Debug for Emulator {
         let accounts: Vec<&String> = self.settings.accounts.keys().collect();
         f.debug_struct("Emulator")
             .field("accounts", &accounts)
-            .field("page_size", &self.page_size())
-            .finish()
+            .field("page_size", &self.settings.page_size)
+            .field("clock", &self.settings.clock)
+            .finish_non_exhaustive()
     }
 }

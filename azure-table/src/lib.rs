@@ -34,7 +34,7 @@ pub use crate::client::query::stream::{EntityStream, Page, PageStream};
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table::TableClient;
 #[cfg(feature = "emulator")]
-pub use crate::emulator::Emulator;
+pub use crate::emulator::{Emulator, EmulatorClock};
 #[cfg(feature = "emulator-http")]
 pub use crate::emulator::{EmulatorServer, RunningEmulator};
 pub use crate::filter::assignment::Assignment;

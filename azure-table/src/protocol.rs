@@ -3,7 +3,6 @@
 //! One file per operation or family: its inputs to an `http::Request<Bytes>`, its `http::Response<Bytes>` to an output
 //! or an [`Error`](crate::Error). Sending is `pipeline`'s business; bodies and URL text are made by `codec`.
 
-#[allow(dead_code, reason = "the client's side of it is not here yet")]
 pub(crate) mod access_policy;
 pub(crate) mod account_key;
 pub(crate) mod answer;
@@ -21,14 +20,11 @@ pub(crate) mod request;
 pub(crate) mod sas;
 pub(crate) mod sas_permissions;
 pub(crate) mod sas_token;
-#[allow(dead_code, reason = "the client's side of it is not here yet")]
 pub(crate) mod service;
 pub(crate) mod service_properties;
-#[allow(dead_code, reason = "the client's side of it is not here yet")]
 pub(crate) mod service_statistics;
 pub(crate) mod signature;
 pub(crate) mod tables;
-#[allow(dead_code, reason = "the client's side of it is not here yet")]
 pub(crate) mod user_delegation_key;
 #[cfg(test)]
 mod vectors;

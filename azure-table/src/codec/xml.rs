@@ -17,6 +17,9 @@ const MAX_DEPTH: usize = 16;
 /// The most elements of a document. The service's own have some hundred at most.
 const MAX_ELEMENTS: usize = 4_096;
 
+/// What live answers begin with.
+#[cfg(feature = "emulator")]
+pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
 const DECLARATION: &str = r#"<?xml version="1.0" encoding="utf-8"?>"#;
 
 /// An element: text, or elements.
@@ -151,6 +154,17 @@ pub(crate) fn error(text: &str) -> Option<(String, Option<String>)> {
         Some(found.text.clone())
     };
     Some((said("code")?, said("message")))
+}
+
+/// An error as a document, in the form of the Table service.
+#[cfg(feature = "emulator")]
+pub(crate) fn error_document(code: &str, message: &str) -> String {
+    format!(
+        "{DECLARATION}<m:error xmlns:m=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\">\
+         <m:code>{}</m:code><m:message xml:lang=\"en-US\">{}</m:message></m:error>",
+        partial_escape(code),
+        partial_escape(message)
+    )
 }
 
 #[cfg(test)]

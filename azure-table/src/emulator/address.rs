@@ -1,16 +1,20 @@
 //! What a request's address names: the account, and the resource in it.
 //!
-//! Owns both forms of base address (account in the path, as emulators have it, and account in the host name) and the
-//! reading of `table(PartitionKey='…',RowKey='…')`. The way there is `codec/url.rs`.
+//! Owns both forms of base address (account in the path, as emulators have it, and account in the host name), what a host
+//! tells of the service behind it, and the reading of `table(PartitionKey='…',RowKey='…')`. The way there is `codec/url.rs`.
+//!
+//! Not confirmed: the answer to an unknown `comp`, or to one without its `restype`.
 //!
 //! Source: REST "Addressing Table service resources"; "Use the Azurite emulator", both kinds of URL.
 
 use http::Uri;
 
 use crate::codec::url;
+use crate::emulator::Settings;
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::row::RowId;
 use crate::filter::parse::quoted;
+use crate::protocol::profile::Profile;
 
 /// Behind an account's name: its copy in the second region, which can only be read.
 const SECONDARY: &str = "-secondary";
@@ -20,6 +24,11 @@ const SECONDARY: &str = "-secondary";
 pub(crate) struct Site {
     pub(crate) account: String,
     pub(crate) is_secondary: bool,
+    /// Whether it shows an older state than the first region does.
+    pub(crate) is_behind: bool,
+    /// Which kind of service answers at that host.
+    pub(crate) profile: Profile,
+    pub(crate) is_https: bool,
     /// Scheme, host and account prefix, without a slash at the end: what `Location` and metadata URLs begin with.
     pub(crate) base: String,
     /// The part of the path that belongs to the base: `/account`, or nothing.
@@ -30,11 +39,34 @@ pub(crate) struct Site {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Resource {
     Service,
+    /// Settings of the service.
+    Properties,
+    Statistics,
+    /// The place that gives keys of Entra ID.
+    DelegationKey,
     Batch,
     Tables,
     Table(String),
+    /// A table's stored access policies.
+    Policies(String),
     Entities(String),
     Entity(String, RowId),
+}
+
+impl Resource {
+    /// The part of a resource that the query's `comp` names.
+    ///
+    /// Source: REST "Set Table Service Properties", "Get Table Service Stats", "Set Table ACL", "Get User Delegation Key".
+    pub(crate) fn part(self, restype: Option<&str>, comp: Option<&str>) -> Result<Self> {
+        match (self, restype, comp) {
+            (whole, _, None) => Ok(whole),
+            (Self::Service, Some("service"), Some("properties")) => Ok(Self::Properties),
+            (Self::Service, Some("service"), Some("stats")) => Ok(Self::Statistics),
+            (Self::Service, Some("service"), Some("userdelegationkey")) => Ok(Self::DelegationKey),
+            (Self::Entities(table), _, Some("acl")) => Ok(Self::Policies(table)),
+            _ => Err(Refusal::INVALID_QUERY_PARAMETER),
+        }
+    }
 }
 
 impl Site {
@@ -58,9 +90,49 @@ impl Site {
         Ok(Self {
             account: account.to_owned(),
             is_secondary: account.len() < name.len(),
+            is_behind: false,
+            profile: if is_cosmos(authority.host()) {
+                Profile::Cosmos
+            } else {
+                Profile::Storage
+            },
+            is_https: scheme == "https",
             base: format!("{scheme}://{authority}{prefix}"),
             prefix,
         })
+    }
+
+    /// The same as an emulator with these settings has it.
+    pub(crate) fn under(mut self, settings: &Settings) -> Self {
+        if settings.profile == Profile::Cosmos {
+            self.profile = Profile::Cosmos;
+        }
+        self.is_behind = self.is_secondary && !settings.secondary_lag.is_zero();
+        self
+    }
+
+    /// The form of a table's name that counts. Storage compares names without case, Cosmos DB with it.
+    ///
+    /// Source: REST "Understanding the Table service data model"; "Azure Cosmos DB for Table: frequently asked questions".
+    pub(crate) fn key_of(&self, table: &str) -> String {
+        match self.profile {
+            Profile::Storage => table.to_ascii_lowercase(),
+            Profile::Cosmos => table.to_owned(),
+        }
+    }
+
+    /// Whether two names are those of one table.
+    pub(crate) fn is_same_table(&self, one: &str, other: &str) -> bool {
+        self.key_of(one) == self.key_of(other)
+    }
+
+    /// The path below which a request may be signed too: that of the first region, where the account's name stands in the
+    /// path of the second. Azurite takes both.
+    pub(crate) fn primary_path(&self, path: &str) -> Option<String> {
+        let below = path
+            .strip_prefix(&self.prefix)
+            .filter(|_| self.is_secondary && !self.prefix.is_empty())?;
+        Some(format!("/{}{below}", self.account))
     }
 
     /// The resource that a path names. In a batch the path may leave out the account.
@@ -97,6 +169,11 @@ impl Site {
             _ => Err(Refusal::number_of_keys(&self.account, name)),
         }
     }
+}
+
+/// Source: the host names of Cosmos DB for Table, today's and the older one.
+fn is_cosmos(host: &str) -> bool {
+    host.contains(".table.cosmos.") || host.contains(".table.cosmosdb.")
 }
 
 /// The keys between the parentheses: `Name='value'`, or a value alone, whose name is empty then.

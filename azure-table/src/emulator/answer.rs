@@ -2,22 +2,30 @@
 //!
 //! Owns status lines, headers and error bodies. Headers about the framing of a message (`Content-Length`,
 //! `Transfer-Encoding`) are the server's business and missing in process.
-//! Not confirmed: the headers of the front end's refusals besides a failed authentication.
+//! Not confirmed: the headers of the front end's refusals besides a failed authentication; the text of a time before 1970 in
+//! `Date`, which is missing then.
 //!
 //! Source: REST "Status and error codes", "Performing entity group transactions"; recorded headers and error bodies.
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, DATE, ETAG, HeaderName, HeaderValue, LOCATION, SERVER};
+use http::header::{
+    CACHE_CONTROL, CONTENT_TYPE, DATE, ETAG, HeaderName, HeaderValue, LOCATION, SERVER, WWW_AUTHENTICATE,
+};
 use http::{Response, StatusCode};
 
 use crate::codec::text::seven_digits;
+use crate::codec::xml;
+use crate::emulator::auth;
+use crate::emulator::call::ErrorForm;
+use crate::emulator::cosmos;
 use crate::emulator::json::{name, text_member};
 use crate::emulator::options::{Level, Prefer};
 use crate::emulator::refusal::{RaisedBy, Refusal};
 use crate::model::datetime::DateTime;
 use crate::model::guid::Guid;
+use crate::protocol::profile::Profile;
 
-const SERVER_NAME: HeaderValue = HeaderValue::from_static("Windows-Azure-Table/1.0 Microsoft-HTTPAPI/2.0");
+const SERVER_NAME: &str = "Windows-Azure-Table/1.0 Microsoft-HTTPAPI/2.0";
 const X_MS_VERSION: HeaderName = HeaderName::from_static("x-ms-version");
 const X_MS_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-request-id");
 const X_MS_CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
@@ -35,6 +43,27 @@ pub(crate) struct Trace {
     pub(crate) version: String,
     /// The caller's own id, where it is to be given back.
     pub(crate) client_request_id: Option<HeaderValue>,
+    /// Which service answers.
+    pub(crate) profile: Profile,
+}
+
+/// What a body is.
+#[derive(Debug)]
+pub(crate) enum Content {
+    Json(Level),
+    Xml,
+    Other(String),
+}
+
+impl Content {
+    fn media_type(&self, profile: Profile) -> &str {
+        match (self, profile) {
+            (Self::Json(level), Profile::Storage) => level.content_type(),
+            (Self::Json(level), Profile::Cosmos) => cosmos::content_type(*level),
+            (Self::Xml, _) => "application/xml",
+            (Self::Other(text), _) => text,
+        }
+    }
 }
 
 /// An outcome in the terms of HTTP.
@@ -42,13 +71,15 @@ pub(crate) struct Trace {
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
-    pub(crate) content_type: String,
+    pub(crate) content: Content,
     pub(crate) etag: Option<String>,
     /// Where the created resource is.
     pub(crate) location: Option<String>,
     pub(crate) prefer: Option<Prefer>,
-    /// Where the next page begins.
-    pub(crate) next: Vec<(&'static str, String)>,
+    /// Headers of this operation alone: where the next page begins, for example.
+    pub(crate) more: Vec<(&'static str, String)>,
+    /// Not what is about the service itself, in XML: it has fewer headers.
+    pub(crate) is_odata: bool,
     /// For a refusal: who raised it, and its code.
     pub(crate) refused: Option<(RaisedBy, &'static str)>,
 }
@@ -56,48 +87,69 @@ pub(crate) struct Answer {
 impl Answer {
     /// Success without a body.
     pub(crate) fn no_content() -> Self {
-        Self::new(204, Vec::new(), String::new())
+        Self::new(204, Vec::new(), Content::Other(String::new()))
     }
 
     /// Success with JSON.
     pub(crate) fn json(status: u16, body: Vec<u8>, level: Level) -> Self {
-        Self::new(status, body, level.content_type().to_owned())
+        Self::new(status, body, Content::Json(level))
     }
 
-    pub(crate) fn new(status: u16, body: Vec<u8>, content_type: String) -> Self {
+    /// A document about the service. Live ones begin with a byte order mark (recorded).
+    pub(crate) fn xml(document: &[u8]) -> Self {
+        let body = [xml::BYTE_ORDER_MARK.as_bytes(), document].concat();
+        Self {
+            is_odata: false,
+            ..Self::new(200, body, Content::Xml)
+        }
+    }
+
+    /// Something about the service was set.
+    pub(crate) fn set(status: u16) -> Self {
+        Self {
+            is_odata: false,
+            ..Self::new(status, Vec::new(), Content::Other(String::new()))
+        }
+    }
+
+    pub(crate) fn new(status: u16, body: Vec<u8>, content: Content) -> Self {
         Self {
             status,
             body,
-            content_type,
+            content,
             etag: None,
             location: None,
             prefer: None,
-            next: Vec::new(),
+            more: Vec::new(),
+            is_odata: true,
             refused: None,
         }
     }
 
-    /// A refusal: the error as JSON, in the form that the request gives to errors.
-    pub(crate) fn refusal(refusal: &Refusal, (level, prefer): (Level, Option<Prefer>), trace: &Trace) -> Self {
-        let message = format!(
-            "{}\nRequestId:{}\nTime:{}",
-            refusal.message,
-            trace.id,
-            seven_digits(trace.time)
-        );
-        let mut body = vec![b'{'];
-        name(&mut body, "odata.error");
-        body.push(b'{');
-        text_member(&mut body, "code", refusal.code);
-        name(&mut body, "message");
-        body.push(b'{');
-        text_member(&mut body, "lang", "en-US");
-        text_member(&mut body, "value", &message);
-        body.extend_from_slice(b"}}}");
+    /// A refusal, in the form that the request gives to errors.
+    pub(crate) fn refusal(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Self {
+        let (level, prefer) = match form {
+            _ if trace.profile == Profile::Cosmos => return cosmos::refusal(refusal, form, trace.id),
+            ErrorForm::Json(level, prefer) => (level, prefer),
+            ErrorForm::Xml => (Level::Minimal, None),
+        };
+        let time = seven_digits(trace.time);
+        let message = format!("{}\nRequestId:{}\nTime:{time}", refusal.message, trace.id);
+        let answer = match form {
+            ErrorForm::Json(..) => Self::json(refusal.status, error_object(refusal.code, "en-US", &message), level),
+            ErrorForm::Xml => Self {
+                is_odata: false,
+                ..Self::new(
+                    refusal.status,
+                    xml::error_document(refusal.code, &message).into(),
+                    Content::Xml,
+                )
+            },
+        };
         Self {
             prefer,
             refused: Some((refusal.raised_by, refusal.code)),
-            ..Self::json(refusal.status, body, level)
+            ..answer
         }
     }
 
@@ -110,40 +162,70 @@ impl Answer {
                 headers.insert(header, value);
             }
         };
-        put(DATE, &httpdate::fmt_http_date(crate::model::clock::now()));
-        if let Some((RaisedBy::FrontEnd, code)) = self.refused {
-            // Seen of a failed authentication: these headers and no others (live, 2026).
-            put(X_MS_ERROR_CODE, code);
-            put(CONTENT_TYPE, "application/json");
-            *response.body_mut() = self.body.into();
-            return response;
+        if let Ok(time) = trace.time.try_into() {
+            put(DATE, &httpdate::fmt_http_date(time));
+        }
+        let raised_by = self.refused.map(|(raised_by, _)| raised_by);
+        let is_storage = trace.profile == Profile::Storage;
+        if let (Some((raised_by, code)), true) = (self.refused, is_storage) {
+            let is_at_the_door = matches!(raised_by, RaisedBy::FrontEnd | RaisedBy::Challenge);
+            if is_at_the_door || !self.is_odata {
+                put(X_MS_ERROR_CODE, code);
+            }
+            if is_at_the_door {
+                put(
+                    CONTENT_TYPE,
+                    if self.is_odata {
+                        "application/json"
+                    } else {
+                        "application/xml"
+                    },
+                );
+            }
+            if raised_by == RaisedBy::FrontEnd {
+                // Seen of a failed authentication: these headers and no others (live, 2026).
+                *response.body_mut() = self.body.into();
+                return response;
+            }
+            if raised_by == RaisedBy::Challenge {
+                put(WWW_AUTHENTICATE, &auth::challenge());
+            }
         }
         put(X_MS_REQUEST_ID, &trace.id.to_string());
-        put(X_MS_VERSION, &trace.version);
-        if !matches!(self.refused, Some((RaisedBy::Parsing, _))) {
-            put(CACHE_CONTROL, "no-cache");
+        if is_storage {
+            put(X_MS_VERSION, &trace.version);
+            put(SERVER, SERVER_NAME);
+            // Neither stands beside XML or a challenge (recorded).
+            if self.is_odata && raised_by != Some(RaisedBy::Challenge) {
+                put(NOSNIFF, "nosniff");
+                if raised_by != Some(RaisedBy::Parsing) {
+                    put(CACHE_CONTROL, "no-cache");
+                }
+            }
         }
-        if !self.body.is_empty() {
-            put(CONTENT_TYPE, &self.content_type);
+        if !self.body.is_empty() && raised_by != Some(RaisedBy::Challenge) {
+            put(CONTENT_TYPE, self.content.media_type(trace.profile));
+        }
+        if self.status == 204 && !is_storage {
+            // Recorded of Cosmos DB since 2024.
+            put(CONTENT_TYPE, "application/json");
         }
         if let Some(prefer) = self.prefer {
             put(PREFERENCE_APPLIED, prefer.name());
         }
         if let Some(location) = &self.location {
             put(LOCATION, location);
-            if self.status == 204 {
+            if self.status == 204 && is_storage {
                 put(DATA_SERVICE_ID, location);
             }
         }
         if let Some(etag) = &self.etag {
             put(ETAG, etag);
         }
-        for (header, token) in &self.next {
+        for (header, token) in &self.more {
             put(HeaderName::from_static(header), token);
         }
-        headers.insert(SERVER, SERVER_NAME);
-        headers.insert(NOSNIFF, HeaderValue::from_static("nosniff"));
-        if let Some(id) = &trace.client_request_id {
+        if let (Some(id), true) = (&trace.client_request_id, is_storage) {
             headers.insert(X_MS_CLIENT_REQUEST_ID, id.clone());
         }
         *response.body_mut() = self.body.into();
@@ -151,7 +233,7 @@ impl Answer {
     }
 
     /// Appends the answer as the HTTP message that a part of a batch holds.
-    pub(crate) fn write_part(&self, out: &mut Vec<u8>, content_id: Option<&str>) {
+    pub(crate) fn write_part(&self, out: &mut Vec<u8>, content_id: Option<&str>, profile: Profile) {
         let status = self.status();
         let mut head = format!(
             "HTTP/1.1 {} {}\r\n",
@@ -163,33 +245,38 @@ impl Answer {
                 head.push_str(part);
             }
         };
+        let is_storage = profile == Profile::Storage;
         if let Some(id) = content_id {
             line("Content-ID", id);
         }
-        line("X-Content-Type-Options", "nosniff");
-        line("Cache-Control", "no-cache");
+        if is_storage {
+            line("X-Content-Type-Options", "nosniff");
+            line("Cache-Control", "no-cache");
+        }
         if let Some(prefer) = self.prefer {
             line("Preference-Applied", prefer.name());
         }
-        let changed_without_content = self.status == 204 && self.location.is_none();
-        line(
-            "DataServiceVersion",
-            if changed_without_content { "1.0;" } else { "3.0;" },
-        );
+        if is_storage {
+            let changed_without_content = self.status == 204 && self.location.is_none();
+            line(
+                "DataServiceVersion",
+                if changed_without_content { "1.0;" } else { "3.0;" },
+            );
+        }
         if let Some(location) = &self.location {
             line("Location", location);
-            if self.status == 204 {
+            if self.status == 204 && is_storage {
                 line("DataServiceId", location);
             }
         }
         if let Some(etag) = &self.etag {
             line("ETag", etag);
         }
-        for (header, token) in &self.next {
+        for (header, token) in &self.more {
             line(header, token);
         }
         if !self.body.is_empty() {
-            line("Content-Type", &self.content_type);
+            line("Content-Type", self.content.media_type(profile));
         }
         out.extend_from_slice(head.as_bytes());
         out.extend_from_slice(b"\r\n");
@@ -200,4 +287,18 @@ impl Answer {
     fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
+}
+
+/// The JSON of an error.
+pub(crate) fn error_object(code: &str, language: &str, message: &str) -> Vec<u8> {
+    let mut body = vec![b'{'];
+    name(&mut body, "odata.error");
+    body.push(b'{');
+    text_member(&mut body, "code", code);
+    name(&mut body, "message");
+    body.push(b'{');
+    text_member(&mut body, "lang", language);
+    text_member(&mut body, "value", message);
+    body.extend_from_slice(b"}}}");
+    body
 }

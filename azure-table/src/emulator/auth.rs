@@ -1,68 +1,114 @@
-//! Who a request is from: whether it is signed with the key of its account.
+//! Who a request is from: whether it is signed with the key of its account, or shows a token that is known.
 //!
-//! Owns SharedKey and SharedKeyLite as the service checks them, the age of a request included. The strings to sign are
-//! `protocol/signature.rs`. Shared access signatures are `sas.rs`. Tokens are not known here: they fail like a wrong
-//! signature.
-//! Not confirmed: that an `Authorization` header decides where there is a shared access signature as well.
+//! Owns SharedKey and SharedKeyLite as the service checks them, the age of a request included, and tokens of Entra ID in a
+//! test's way: what [`Emulator::with_token`](crate::Emulator::with_token) names is good, all else is not. The strings to sign
+//! are `protocol/signature.rs`. Shared access signatures are `sas.rs`.
+//! Not confirmed: that an `Authorization` header decides where there is a shared access signature as well; the answer to a
+//! token that came without TLS, or that is not known.
 //!
-//! Source: REST "Authorize with Shared Key".
+//! Source: REST "Authorize with Shared Key", "Authorize with Microsoft Entra ID"; a recorded challenge.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use http::HeaderMap;
 use http::request::Parts;
 
+use crate::emulator::Settings;
 use crate::emulator::address::Site;
-use crate::emulator::grant::Grant;
+use crate::emulator::grant::{Grant, Rights};
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::sas;
-use crate::model::clock;
+use crate::emulator::store::Store;
 use crate::model::datetime::DateTime;
 use crate::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
 
 /// How old a request may be on arrival.
 const MAX_AGE: Duration = Duration::from_secs(15 * 60);
+/// From this version on who shows nothing is told where to get a token.
+const CHALLENGES: &str = "2020-12-06";
+/// The first version in which a token is taken.
+///
+/// Source: REST "Authorize with Microsoft Entra ID".
+const TAKES_TOKENS: &str = "2017-11-09";
+/// The tenant of all tokens, and their user's object id.
+pub(crate) const TENANT: &str = "00000000-0000-0000-0000-000000000000";
 
-/// What a request to `site`, whose key is `key` if there is such an account, may do by its signature.
-pub(crate) fn check(site: &Site, key: Option<&SigningKey>, head: &Parts) -> Result<Grant> {
-    if !head.headers.contains_key("authorization")
-        && let Some(signature) = sas::of(head.uri.query())
-    {
-        // The clock of Timestamps.
-        return sas::check(&signature, site, key, head, DateTime::now());
+/// Where to get a token, as the service writes it.
+pub(crate) fn challenge() -> String {
+    format!(
+        "Bearer authorization_uri=https://login.microsoftonline.com/{TENANT}/oauth2/authorize \
+         resource_id=https://storage.azure.com"
+    )
+}
+
+/// What a request to `site` may do by its signature or its token.
+pub(crate) fn check(
+    site: &Site,
+    settings: &Settings,
+    head: &Parts,
+    version: &str,
+    (store, now): (&Store, DateTime),
+) -> Result<Grant> {
+    let key = settings.key(&site.account);
+    let authorization = text(&head.headers, "authorization");
+    let token = authorization.and_then(|text| text.strip_prefix("Bearer "));
+    match (sas::of(head.uri.query()), authorization, token) {
+        (Some(signature), _, Some(token)) if sas::is_bound(&signature) => {
+            check_token(site, settings, token.trim(), version)?;
+            if signature.get("sduoid") != TENANT {
+                return Err(Refusal::AUTHENTICATION_FAILED);
+            }
+            sas::check(&signature, site, key, head, (store, now))
+        }
+        (Some(signature), None, _) if !sas::is_bound(&signature) => {
+            sas::check(&signature, site, key, head, (store, now))
+        }
+        (_, _, Some(token)) => check_token(site, settings, token.trim(), version).map(|()| Grant::of(Rights::Token)),
+        (_, None, _) if version >= CHALLENGES => Err(Refusal::NO_AUTHENTICATION),
+        _ if is_signed(site, key, head, now).unwrap_or(false) => Ok(Grant::of(Rights::Key)),
+        _ => Err(Refusal::AUTHENTICATION_FAILED),
     }
-    if is_signed(site, key, head).unwrap_or(false) {
-        Ok(Grant::everything())
-    } else {
-        Err(Refusal::AUTHENTICATION_FAILED)
+}
+
+fn check_token(site: &Site, settings: &Settings, token: &str, version: &str) -> Result<()> {
+    if !site.is_https || version < TAKES_TOKENS || settings.key(&site.account).is_none() {
+        return Err(Refusal::AUTHENTICATION_FAILED);
+    }
+    match settings.tokens.contains(token) {
+        true => Ok(()),
+        false if version >= CHALLENGES => Err(Refusal::INVALID_TOKEN),
+        false => Err(Refusal::AUTHENTICATION_FAILED),
     }
 }
 
 /// `None` where something is missing or unreadable.
-fn is_signed(site: &Site, key: Option<&SigningKey>, head: &Parts) -> Option<bool> {
+fn is_signed(site: &Site, key: Option<&SigningKey>, head: &Parts, now: DateTime) -> Option<bool> {
     let (scheme, credential) = text(&head.headers, "authorization")?.split_once(' ')?;
     let (account, signature) = credential.trim().split_once(':')?;
     // The documentation gives x-ms-date precedence; clients send both with one value, or one.
     let date = text(&head.headers, "x-ms-date").or_else(|| text(&head.headers, "date"))?;
-    if account != site.account || !is_recent(date)? {
+    if account != site.account || !is_recent(date, now)? {
         return Some(false);
     }
-    let resource = canonicalized_resource(account, head.uri.path(), head.uri.query());
-    let string_to_sign = match scheme {
-        "SharedKey" => {
-            let header = |name| text(&head.headers, name).unwrap_or_default();
-            shared_key(
+    let header = |name| text(&head.headers, name).unwrap_or_default();
+    let to_sign = |path: &str| {
+        let resource = canonicalized_resource(account, path, head.uri.query());
+        match scheme {
+            "SharedKey" => Some(shared_key(
                 head.method.as_str(),
                 header("content-md5"),
                 header("content-type"),
                 date,
                 &resource,
-            )
+            )),
+            "SharedKeyLite" => Some(shared_key_lite(date, &resource)),
+            _ => None,
         }
-        "SharedKeyLite" => shared_key_lite(date, &resource),
-        _ => return None,
     };
-    Some(key?.sign(&string_to_sign) == signature)
+    let key = key?;
+    let is_of = |path: &str| to_sign(path).is_some_and(|to_sign| key.verify(&to_sign, signature));
+    let path = head.uri.path();
+    Some(is_of(path) || site.primary_path(path).is_some_and(|path| is_of(&path)))
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -70,7 +116,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 /// Only old requests are refused; how far ahead a clock may be is not documented.
-fn is_recent(date: &str) -> Option<bool> {
-    let sent: SystemTime = httpdate::parse_http_date(date).ok()?;
-    Some(clock::now().duration_since(sent).map_or(true, |age| age <= MAX_AGE))
+fn is_recent(date: &str, now: DateTime) -> Option<bool> {
+    let sent = DateTime::try_from(httpdate::parse_http_date(date).ok()?).ok()?;
+    Some(now.duration_since(sent).map_or(true, |age| age <= MAX_AGE))
 }

@@ -1,6 +1,7 @@
 //! Entity group transactions: several changes as one, or a single query in a batch's clothes.
 //!
-//! Owns the rules of a batch and the multipart answer. The text of requests is read by `codec/multipart.rs`, each
+//! Owns the rules of a batch and the multipart answer. Each operation is looked at by itself, but only the request around them
+//! says who asks. The text of requests is read by `codec/multipart.rs`, each
 //! operation by `call.rs`; that all changes are made or none is `store.rs`.
 //! Not confirmed: the index and text for more than 100 changes, the form of the refusal of a second change set, the
 //! codes for a query among other parts and for a batch that cannot be read (400 InvalidInput), the form in which an
@@ -11,32 +12,26 @@
 use std::borrow::Cow;
 
 use crate::codec::multipart::{self, Message};
-use crate::emulator::address::{Resource, Site};
-use crate::emulator::answer::{Answer, Trace};
-use crate::emulator::call::{Call, Request, Verb};
+use crate::emulator::address::Resource;
+use crate::emulator::answer::{Answer, Content, Trace};
+use crate::emulator::call::{Call, Caller, Request, Verb};
+use crate::emulator::cosmos;
 use crate::emulator::entities;
-use crate::emulator::grant::Grant;
 use crate::emulator::query;
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::store::{Change, Store};
 use crate::model::guid::Guid;
 use crate::protocol::batch::MAX_BATCH_OPERATIONS;
+use crate::protocol::profile::Profile;
 
 /// What a part that holds an HTTP message begins with.
 const HTTP_PART: &str = "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n";
 
-/// Which account a batch is for, and what its sender may do there: each operation is looked at by itself, and only the
-/// request around them is signed.
-type Sender<'a> = (&'a Site, &'a Grant);
-
 /// `POST /$batch`.
-pub(crate) fn run(
-    store: &mut Store,
-    sender: Sender<'_>,
-    request: &Request<'_>,
-    page_size: usize,
-    trace: &Trace,
-) -> Result<Answer> {
+pub(crate) fn run(store: &mut Store, caller: Caller<'_>, request: &Request<'_>, trace: &Trace) -> Result<Answer> {
+    if caller.site.profile == Profile::Cosmos {
+        cosmos::check_batch(request.body)?;
+    }
     let content_type = request.headers.header("content-type").unwrap_or_default();
     let body = closed(request.body, boundary(&content_type)?);
     let mut parts = parts(&body, &content_type)?;
@@ -49,36 +44,37 @@ pub(crate) fn run(
     match parts.as_slice() {
         [] => return Err(Refusal::INVALID_INPUT),
         [only] if !is_change_set(only) => {
-            let answer = lone_query(store, sender, only, page_size, trace)?;
+            let answer = lone_query(store, caller, only, trace)?;
             out.extend_from_slice(format!("--{outer}\r\n{HTTP_PART}").as_bytes());
-            answer.write_part(&mut out, None);
+            answer.write_part(&mut out, None, trace.profile);
         }
         [first, further @ ..] if is_change_set(first) => {
-            let answers = change_set(store, sender, first, trace)?;
-            write_change_set(&mut out, &outer, &inner, &answers);
+            let answers = change_set(store, caller, first, trace)?;
+            write_change_set(&mut out, (&outer, &inner), &answers, trace.profile);
             for _ in further {
                 // The first is executed, all others are refused (documented).
                 let refused = (
                     Answer::refusal(&Refusal::INVALID_INPUT, request.error_form(), trace),
                     None,
                 );
-                write_change_set(&mut out, &outer, &inner, &[refused]);
+                write_change_set(&mut out, (&outer, &inner), &[refused], trace.profile);
             }
         }
         _ => return Err(Refusal::INVALID_INPUT),
     }
     out.extend_from_slice(format!("--{outer}--\r\n").as_bytes());
-    Ok(Answer::new(202, out, format!("multipart/mixed; boundary={outer}")))
+    let content = Content::Other(format!("multipart/mixed; boundary={outer}"));
+    Ok(Answer::new(202, out, content))
 }
 
 type AnswerPart = (Answer, Option<String>);
 
-fn write_change_set(out: &mut Vec<u8>, boundary: &str, inner: &str, answers: &[AnswerPart]) {
+fn write_change_set(out: &mut Vec<u8>, (boundary, inner): (&str, &str), answers: &[AnswerPart], profile: Profile) {
     let head = format!("--{boundary}\r\nContent-Type: multipart/mixed; boundary={inner}\r\n\r\n");
     out.extend_from_slice(head.as_bytes());
     for (answer, content_id) in answers {
         out.extend_from_slice(format!("--{inner}\r\n{HTTP_PART}").as_bytes());
-        answer.write_part(out, content_id.as_deref());
+        answer.write_part(out, content_id.as_deref(), profile);
     }
     out.extend_from_slice(format!("--{inner}--\r\n").as_bytes());
 }
@@ -119,7 +115,7 @@ fn request<'a>(message: &'a Message<'a>) -> Option<Request<'a>> {
 }
 
 /// The changes of a change set, made: an answer for each, or a single one that says which failed.
-fn change_set(store: &mut Store, sender: Sender<'_>, part: &Message<'_>, trace: &Trace) -> Result<Vec<AnswerPart>> {
+fn change_set(store: &mut Store, caller: Caller<'_>, part: &Message<'_>, trace: &Trace) -> Result<Vec<AnswerPart>> {
     let content_type = Message::header(part, "content-type").unwrap_or_default();
     let body = with_line_ends(part.body, boundary(content_type)?);
     let parts = parts(&body, content_type)?;
@@ -136,10 +132,12 @@ fn change_set(store: &mut Store, sender: Sender<'_>, part: &Message<'_>, trace: 
         let id = messages
             .get(index)
             .and_then(|message| Message::header(message, "content-id"));
-        id.or_else(|| parts.get(index).and_then(|part| Message::header(part, "content-id")))
-            .map(str::to_owned)
+        let id = id.or_else(|| parts.get(index).and_then(|part| Message::header(part, "content-id")));
+        // Cosmos DB numbers the changes itself where nothing was said (recorded).
+        let own = || (caller.site.profile == Profile::Cosmos).then(|| (index + 1).to_string());
+        id.map(str::to_owned).or_else(own)
     };
-    match apply(store, sender, &requests) {
+    match apply(store, caller, &requests) {
         Ok(answers) => Ok(answers
             .into_iter()
             .enumerate()
@@ -148,7 +146,7 @@ fn change_set(store: &mut Store, sender: Sender<'_>, part: &Message<'_>, trace: 
         Err((index, refusal)) => {
             let form = requests.get(index).ok_or(Refusal::INVALID_INPUT)?.error_form();
             Ok(vec![(
-                Answer::refusal(&refusal.at_index(index), form, trace),
+                Answer::refusal(&refusal.at_index(index, caller.site.profile), form, trace),
                 content_id(index),
             )])
         }
@@ -157,7 +155,7 @@ fn change_set(store: &mut Store, sender: Sender<'_>, part: &Message<'_>, trace: 
 
 fn apply(
     store: &mut Store,
-    (site, grant): Sender<'_>,
+    caller: Caller<'_>,
     requests: &[Request<'_>],
 ) -> std::result::Result<Vec<Answer>, (usize, Refusal)> {
     if requests.len() > MAX_BATCH_OPERATIONS {
@@ -166,13 +164,13 @@ fn apply(
     let calls: Vec<Call<'_>> = requests
         .iter()
         .enumerate()
-        .map(|(index, request)| Call::parse(site, grant, request).map_err(|refusal| (index, refusal)))
+        .map(|(index, request)| Call::parse(caller, request).map_err(|refusal| (index, refusal)))
         .collect::<std::result::Result<_, _>>()?;
     let mut first_table: Option<&str> = None;
     let mut changes: Vec<Change> = Vec::with_capacity(calls.len());
     for (index, call) in calls.iter().enumerate() {
         let (table, change) = read_change(call).map_err(|refusal| (index, refusal))?;
-        let is_same_table = first_table.get_or_insert(table).eq_ignore_ascii_case(table);
+        let is_same_table = caller.site.is_same_table(first_table.get_or_insert(table), table);
         let is_same_partition = changes
             .first()
             .is_none_or(|first| first.id.partition_key == change.id.partition_key);
@@ -187,7 +185,7 @@ fn apply(
     let Some(table) = first_table else {
         return Ok(Vec::new());
     };
-    let applied = store.apply(&site.account, table, changes)?;
+    let applied = store.apply(caller.site, table, changes, caller.now)?;
     let answers = calls.iter().zip(applied).enumerate().map(|(index, (call, applied))| {
         entities::written(store, call, table, applied).map_err(|refusal| (index, refusal))
     });
@@ -204,18 +202,12 @@ fn read_change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
 }
 
 /// The query that is the only part of a batch.
-fn lone_query(
-    store: &Store,
-    (site, grant): Sender<'_>,
-    part: &Message<'_>,
-    page_size: usize,
-    trace: &Trace,
-) -> Result<Answer> {
+fn lone_query(store: &Store, caller: Caller<'_>, part: &Message<'_>, trace: &Trace) -> Result<Answer> {
     let message = multipart::http_message(part.body).map_err(|_| Refusal::INVALID_INPUT)?;
     let request = request(&message).ok_or(Refusal::INVALID_INPUT)?;
-    let outcome = Call::parse(site, grant, &request).and_then(|call| match (call.verb, &call.resource) {
+    let outcome = Call::parse(caller, &request).and_then(|call| match (call.verb, &call.resource) {
         (Verb::Get, Resource::Entity(table, id)) => entities::get(store, &call, table, id),
-        (Verb::Get, Resource::Entities(table)) => query::page(store, &call, table, page_size),
+        (Verb::Get, Resource::Entities(table)) => query::page(store, &call, table),
         _ => Err(Refusal::INVALID_INPUT),
     });
     Ok(outcome.unwrap_or_else(|refusal| {

@@ -10,6 +10,7 @@
 use std::borrow::Cow;
 
 use crate::codec::json::token::{JsonError, Reader};
+use crate::emulator::cosmos;
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::row::{Properties, RowId};
 use crate::model::datetime::DateTime;
@@ -18,26 +19,27 @@ use crate::model::key::{MAX_KEY_UNITS, key_text_fault};
 use crate::model::name::{MAX_PROPERTY_NAME, property_name_fault};
 use crate::model::ordinal::utf16_len;
 use crate::model::property_writer::{MAX_BINARY_BYTES, MAX_PROPERTIES, MAX_STRING_UNITS};
+use crate::protocol::profile::Profile;
 
 /// The ending of a type annotation's name.
 const TYPE_ANNOTATION: &str = "@odata.type";
 
 /// The body of an insert: it holds the keys.
-pub(crate) fn insert(body: &[u8]) -> Result<(RowId, Properties)> {
+pub(crate) fn insert(body: &[u8], profile: Profile) -> Result<(RowId, Properties)> {
     let Entity {
         partition_key,
         row_key,
         properties,
-    } = Entity::read(body)?;
+    } = Entity::read(body, profile)?;
     let id = RowId::new(key(partition_key)?, key(row_key)?);
-    check_keys(&id)?;
+    check_keys(&id, profile)?;
     Ok((id, properties))
 }
 
 /// The body of a replace or merge. Keys may be repeated in it and mean nothing, whatever their type: the address
 /// decides (recorded).
-pub(crate) fn update(body: &[u8]) -> Result<Properties> {
-    Ok(Entity::read(body)?.properties)
+pub(crate) fn update(body: &[u8], profile: Profile) -> Result<Properties> {
+    Ok(Entity::read(body, profile)?.properties)
 }
 
 /// The name in the body of a Create Table.
@@ -63,7 +65,10 @@ pub(crate) fn table_name(body: &[u8]) -> Result<String> {
 /// Refuses keys that the service does not store.
 ///
 /// Source: REST "Understanding the Table service data model", characters disallowed in key fields.
-pub(crate) fn check_keys(id: &RowId) -> Result<()> {
+pub(crate) fn check_keys(id: &RowId, profile: Profile) -> Result<()> {
+    if profile == Profile::Cosmos {
+        cosmos::check_keys(id)?;
+    }
     for (name, key) in [("PartitionKey", &id.partition_key), ("RowKey", &id.row_key)] {
         if key.len() > MAX_KEY_UNITS && utf16_len(key) > MAX_KEY_UNITS {
             return Err(Refusal::PROPERTY_VALUE_TOO_LARGE);
@@ -96,7 +101,7 @@ struct Entity<'a> {
 }
 
 impl<'a> Entity<'a> {
-    fn read(body: &'a [u8]) -> Result<Self> {
+    fn read(body: &'a [u8], profile: Profile) -> Result<Self> {
         let mut entity = Self::default();
         for Member {
             name,
@@ -111,11 +116,11 @@ impl<'a> Entity<'a> {
                 // The service sets it; what is sent counts for nothing (recorded).
                 "Timestamp" => {}
                 // A null is the same as leaving the property out, in every write (recorded).
-                _ if value.token == Token::Null => check_name(&name)?,
+                _ if value.token == Token::Null => check_name(&name, profile)?,
                 _ => {
-                    check_name(&name)?;
+                    check_name(&name, profile)?;
                     let value = value.to_edm().map_err(|_| Refusal::UNREADABLE_VALUE)?;
-                    check_value(&name, &value)?;
+                    check_value(&name, &value, profile)?;
                     entity.properties.push((name.into(), value.into_owned()));
                 }
             }
@@ -173,15 +178,20 @@ fn members(body: &[u8]) -> Result<Vec<Member<'_>>> {
     Ok(members)
 }
 
-fn check_name(name: &str) -> Result<()> {
+fn check_name(name: &str, profile: Profile) -> Result<()> {
+    if profile == Profile::Cosmos {
+        cosmos::check_name(name)?;
+    }
     if name.len() > MAX_PROPERTY_NAME && utf16_len(name) > MAX_PROPERTY_NAME {
         return Err(Refusal::PROPERTY_NAME_TOO_LONG);
     }
     property_name_fault(name).map_or(Ok(()), |_| Err(Refusal::PROPERTY_NAME_INVALID))
 }
 
-fn check_value(name: &str, value: &Edm<'_>) -> Result<()> {
+fn check_value(name: &str, value: &Edm<'_>, profile: Profile) -> Result<()> {
     match value {
+        // Only the entity as a whole has a limit there (azure-sdk-for-net issue 20533).
+        Edm::String(_) | Edm::Binary(_) if profile == Profile::Cosmos => Ok(()),
         Edm::String(text) if text.len() > MAX_STRING_UNITS && utf16_len(text) > MAX_STRING_UNITS => {
             Err(Refusal::PROPERTY_VALUE_TOO_LARGE)
         }
@@ -197,7 +207,7 @@ mod tests {
     use crate::model::edm::EdmValue;
 
     fn code(body: &str) -> (u16, &'static str, String) {
-        let refusal = insert(body.as_bytes()).unwrap_err();
+        let refusal = insert(body.as_bytes(), Profile::Storage).unwrap_err();
         (refusal.status, refusal.code, refusal.message.into_owned())
     }
 
@@ -215,6 +225,7 @@ mod tests {
                 "PartitionKey@odata.type":"Edm.String""#,
             )
             .as_bytes(),
+            Profile::Storage,
         )
         .unwrap();
         assert_eq!(id, RowId::new("p", "r"));
@@ -336,14 +347,20 @@ mod tests {
             assert_eq!((found.0, found.1), (status, code_expected), "{body:.100}");
             assert!(found.2.starts_with(text), "{}", found.2);
         }
-        assert!(insert(with(&format!(r#""A":"{}""#, "é".repeat(32_768))).as_bytes()).is_ok());
+        assert!(
+            insert(
+                with(&format!(r#""A":"{}""#, "é".repeat(32_768))).as_bytes(),
+                Profile::Storage
+            )
+            .is_ok()
+        );
     }
 
     #[test]
     fn an_update_takes_keys_of_any_type() {
         let body = r#"{"PartitionKey":1,"RowKey@odata.type":"Edm.Binary","RowKey":"AQ==","A":1}"#;
-        assert_eq!(update(body.as_bytes()).unwrap().len(), 1);
-        assert_eq!(update(b"{}").unwrap(), Properties::new());
+        assert_eq!(update(body.as_bytes(), Profile::Storage).unwrap().len(), 1);
+        assert_eq!(update(b"{}", Profile::Storage).unwrap(), Properties::new());
     }
 
     #[test]

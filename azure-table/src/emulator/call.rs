@@ -1,6 +1,6 @@
 //! One operation as it was asked for, by a request of its own or inside of a batch.
 //!
-//! Owns the verb (tunnelled or not), the conditions and the wishes about the answer. What is addressed is `address.rs`,
+//! Owns [`Caller`], the verb (tunnelled or not), the conditions and the wishes about the answer. What is addressed is `address.rs`,
 //! the options of the query string are `options.rs`.
 //! Not confirmed: the code for a delete without If-Match (the status is documented); what a missing `Accept` does to an
 //! operation without a body in its answer (nothing here); If-None-Match on a merge.
@@ -12,11 +12,17 @@ use std::borrow::Cow;
 use http::HeaderMap;
 
 use crate::codec::multipart::Message;
+use crate::emulator::Settings;
 use crate::emulator::address::{Resource, Site};
+use crate::emulator::cosmos;
 use crate::emulator::grant::Grant;
-use crate::emulator::options::{Level, Options, Prefer};
+use crate::emulator::options::{Level, MAX_PAGE, Options, Prefer, parameter};
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::store::Condition;
+use crate::filter::expression::Expression;
+use crate::filter::parse::parse;
+use crate::model::datetime::DateTime;
+use crate::protocol::profile::Profile;
 
 /// Where headers come from.
 pub(crate) trait Headers {
@@ -41,6 +47,36 @@ impl Headers for Message<'_> {
     }
 }
 
+/// Who asks: of which account, with what rights, and when.
+#[derive(Clone, Copy)]
+pub(crate) struct Caller<'a> {
+    pub(crate) site: &'a Site,
+    pub(crate) grant: &'a Grant,
+    pub(crate) settings: &'a Settings,
+    pub(crate) now: DateTime,
+    /// The protocol's version that is spoken.
+    pub(crate) version: &'a str,
+}
+
+impl Caller<'_> {
+    /// The most items of a page, where `top` are asked for.
+    pub(crate) fn page_size(&self, top: Option<usize>) -> usize {
+        let page_size = self.settings.page_size;
+        match (top, self.site.profile) {
+            // Cosmos DB's pages may be as long as they are asked to be.
+            (Some(top), Profile::Cosmos) if page_size == MAX_PAGE => top,
+            (top, _) => top.unwrap_or(page_size).min(page_size),
+        }
+    }
+}
+
+/// How an error is to be answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ErrorForm {
+    Json(Level, Option<Prefer>),
+    Xml,
+}
+
 /// What the operations have in common, whatever they are sent in.
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
@@ -52,14 +88,26 @@ pub(crate) struct Request<'a> {
 
 impl Request<'_> {
     /// How an error is to be answered: known even if nothing else of the request is.
-    pub(crate) fn error_form(&self) -> (Level, Option<Prefer>) {
+    pub(crate) fn error_form(&self) -> ErrorForm {
+        if self.parameter("comp").is_some() {
+            return ErrorForm::Xml;
+        }
         let accept = self.headers.header("accept");
         let level = accept
             .and_then(|accept| Level::parse(&accept).ok())
             .unwrap_or(Level::Minimal);
+        ErrorForm::Json(level, self.prefer())
+    }
+
+    /// What an insert is to answer with; said of anything else it means nothing.
+    fn prefer(&self) -> Option<Prefer> {
         let inserts = self.method == "POST" && self.headers.header("x-http-method").is_none();
-        let prefer = self.headers.header("prefer").filter(|_| inserts);
-        (level, prefer.and_then(|prefer| Prefer::parse(&prefer)))
+        let prefer = self.headers.header("prefer").filter(|_| inserts)?;
+        Prefer::parse(&prefer)
+    }
+
+    fn parameter(&self, name: &str) -> Option<String> {
+        parameter(self.query, name)
     }
 }
 
@@ -101,8 +149,7 @@ impl Verb {
 
 /// An operation, read, which its sender may ask for. Which rows it may touch is looked at where they are known.
 pub(crate) struct Call<'a> {
-    pub(crate) site: &'a Site,
-    pub(crate) grant: &'a Grant,
+    pub(crate) caller: Caller<'a>,
     pub(crate) verb: Verb,
     pub(crate) resource: Resource,
     pub(crate) options: Options,
@@ -112,28 +159,50 @@ pub(crate) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    pub(crate) fn parse(site: &'a Site, grant: &'a Grant, request: &'a Request<'a>) -> Result<Self> {
+    pub(crate) fn parse(caller: Caller<'a>, request: &'a Request<'a>) -> Result<Self> {
         let verb = Verb::of(request)?;
-        let resource = site.resource(request.path)?;
+        if caller.site.profile == Profile::Cosmos {
+            cosmos::check_verb(request.method)?;
+        }
+        let (restype, comp) = (request.parameter("restype"), request.parameter("comp"));
+        let whole = caller.site.resource(request.path)?;
+        let resource = whole.part(restype.as_deref(), comp.as_deref())?;
         let is_conditional = request.headers.header("if-match").is_some();
-        let is_about_policies = request.query.split('&').any(|pair| pair == "comp=acl");
-        grant.check(&resource, verb, is_conditional, is_about_policies)?;
-        let options = Options::parse(request.query)?;
+        caller.grant.check(caller.site, &resource, verb, is_conditional)?;
+        let options = Options::parse(request.query, caller.site.profile)?;
         let level = match (&options.format, request.headers.header("accept")) {
+            // About the service itself it speaks XML, whatever is asked for.
+            _ if comp.is_some() => None,
             (Some(format), _) => Some(Level::parse(format)?),
             (None, Some(accept)) => Some(Level::parse(&accept)?),
             (None, None) => None,
         };
-        let (_, prefer) = request.error_form();
         Ok(Self {
-            site,
-            grant,
+            caller,
             verb,
             resource,
             options,
-            prefer,
+            prefer: request.prefer(),
             level,
             request,
+        })
+    }
+
+    pub(crate) fn site(&self) -> &'a Site {
+        self.caller.site
+    }
+
+    /// The body of an operation that takes XML.
+    pub(crate) fn xml(&self) -> &'a [u8] {
+        self.request.body
+    }
+
+    /// The filter of a query, read.
+    pub(crate) fn filter(&self) -> Result<Option<Expression>> {
+        let parsed = self.options.filter.as_deref().map(parse).transpose();
+        parsed.map_err(|error| match self.site().profile {
+            Profile::Storage => error.into(),
+            Profile::Cosmos => cosmos::invalid_filter(),
         })
     }
 

@@ -19,12 +19,12 @@ use crate::emulator::store::{Action, Applied, Change, Store};
 /// `GET /table(PartitionKey='…',RowKey='…')`.
 pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str, id: &RowId) -> Result<Answer> {
     let level = call.level()?;
-    body::check_keys(id)?;
-    let stored = store.table(&call.site.account, table).ok_or(Refusal::TABLE_NOT_FOUND)?;
-    let row = stored.rows.get(id).filter(|_| call.grant.rows.contains(id));
+    body::check_keys(id, call.site().profile)?;
+    let stored = store.table(call.site(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
+    let row = stored.rows.get(id).filter(|_| call.caller.grant.rows.contains(id));
     let row = row.ok_or(Refusal::RESOURCE_NOT_FOUND)?;
     let mut answer = Answer::json(200, shape(call, table, level).entity(id, row), level);
-    answer.etag = Some(row.etag());
+    answer.etag = Some(row.etag(call.site().profile));
     Ok(answer)
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str, id: &RowId) -> Re
 pub(crate) fn write(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
     let (table, change) = change(call)?;
     let applied = store
-        .apply(&call.site.account, table, vec![change])
+        .apply(call.site(), table, vec![change], call.caller.now)
         .map_err(|(_, refusal)| refusal)?;
     match applied.into_iter().next() {
         Some(applied) => written(store, call, table, applied),
@@ -44,7 +44,7 @@ pub(crate) fn write(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
 pub(crate) fn change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
     let (table, id, action) = match (&call.resource, call.verb) {
         (Resource::Entities(table), Verb::Post) => {
-            let (id, properties) = body::insert(call.json()?)?;
+            let (id, properties) = body::insert(call.json()?, call.site().profile)?;
             if call.prefer != Some(Prefer::NoContent) {
                 call.level()?;
             }
@@ -53,12 +53,12 @@ pub(crate) fn change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
         (Resource::Entity(table, id), Verb::Put) => (
             table,
             id.clone(),
-            Action::Replace(body::update(call.json()?)?, call.condition()?),
+            Action::Replace(body::update(call.json()?, call.site().profile)?, call.condition()?),
         ),
         (Resource::Entity(table, id), Verb::Merge) => (
             table,
             id.clone(),
-            Action::Merge(body::update(call.json()?)?, call.condition()?),
+            Action::Merge(body::update(call.json()?, call.site().profile)?, call.condition()?),
         ),
         (Resource::Entity(table, id), Verb::Delete) => (
             table,
@@ -67,9 +67,9 @@ pub(crate) fn change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
         ),
         _ => return Err(Refusal::METHOD_NOT_ALLOWED),
     };
-    body::check_keys(&id)?;
+    body::check_keys(&id, call.site().profile)?;
     // Seen of an insert; a row that cannot be read is not there, one that cannot be written is.
-    if !call.grant.rows.contains(&id) {
+    if !call.caller.grant.rows.contains(&id) {
         return Err(Refusal::AUTHORIZATION_FAILURE);
     }
     Ok((table, Change { id, action }))
@@ -83,13 +83,13 @@ pub(crate) fn written(store: &Store, call: &Call<'_>, table: &str, applied: Appl
             ..Answer::no_content()
         });
     }
-    let location = format!("{}/{}", call.site.base, entity_address(table, &applied.id));
+    let location = format!("{}/{}", call.site().base, entity_address(table, &applied.id));
     let answer = if call.prefer == Some(Prefer::NoContent) {
         Answer::no_content()
     } else {
         let level = call.level()?;
         let stored = store
-            .table(&call.site.account, table)
+            .table(call.site(), table)
             .and_then(|table| table.rows.get(&applied.id));
         let row = stored.ok_or(Refusal::RESOURCE_NOT_FOUND)?;
         Answer::json(201, shape(call, table, level).entity(&applied.id, row), level)
@@ -106,8 +106,7 @@ pub(crate) fn written(store: &Store, call: &Call<'_>, table: &str, applied: Appl
 pub(crate) fn shape<'a>(call: &'a Call<'_>, table: &'a str, level: Level) -> Shape<'a> {
     let select = call.options.select.as_ref().filter(|_| call.verb == Verb::Get);
     Shape {
-        account: &call.site.account,
-        base: &call.site.base,
+        site: call.site(),
         table,
         level,
         select,

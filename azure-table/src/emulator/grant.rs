@@ -4,12 +4,14 @@
 //! and whether a signature is good, is `auth.rs` and `sas.rs`. Holds nothing secret.
 //! A service signature is for rows alone: what else is asked with it is refused as AuthorizationFailure, which was seen
 //! live for a list of tables (sling-cli issue 635, 2025).
-//! Not confirmed: that another table than the signature's gets the same; that the resource type is looked at before the
+//! Not confirmed: what a token's refusal is called (a user saw AuthorizationMismatch), that no account key gets a key of Entra
+//! ID as if it were wrong (documented is only that a token is needed); that another table than the signature's gets the same; that the resource type is looked at before the
 //! letters; that reading one table by name needs what a list of tables needs.
 //!
-//! Source: REST "Create a service SAS", "Create an account SAS", both tables of permissions.
+//! Source: REST "Create a service SAS", "Create an account SAS", both tables of permissions; "Authorize with Microsoft Entra
+//! ID", permissions for Table service operations.
 
-use crate::emulator::address::Resource;
+use crate::emulator::address::{Resource, Site};
 use crate::emulator::call::Verb;
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::row::RowId;
@@ -24,8 +26,11 @@ pub(crate) struct Grant {
 
 #[derive(Debug)]
 pub(crate) enum Rights {
-    /// Those of the account's key: all.
-    Everything,
+    /// Those of the account's key: all, but for a key of Entra ID.
+    Key,
+    /// Those of a token: the roles Storage Table Data Contributor and Storage Table Delegator. The service's settings and
+    /// access policies are in neither of them.
+    Token,
     /// Those of a table's signature.
     Table { table: String, letters: String },
     /// Those of an account's signature: types of resources, and letters.
@@ -41,6 +46,7 @@ enum Operation {
     CreateTable,
     DeleteTable,
     Policies,
+    DelegationKey,
     Query,
     Insert,
     Update,
@@ -49,11 +55,12 @@ enum Operation {
 }
 
 impl Operation {
-    fn of(resource: &Resource, verb: Verb, is_conditional: bool, is_about_policies: bool) -> Option<Self> {
+    fn of(resource: &Resource, verb: Verb, is_conditional: bool) -> Option<Self> {
         Some(match (resource, verb) {
-            (Resource::Entities(_), _) if is_about_policies => Self::Policies,
-            (Resource::Service, Verb::Get) => Self::ReadService,
-            (Resource::Service, Verb::Put) => Self::WriteService,
+            (Resource::Policies(_), _) => Self::Policies,
+            (Resource::DelegationKey, Verb::Post) => Self::DelegationKey,
+            (Resource::Properties | Resource::Statistics, Verb::Get) => Self::ReadService,
+            (Resource::Properties, Verb::Put) => Self::WriteService,
             (Resource::Tables | Resource::Table(_), Verb::Get) => Self::ListTables,
             (Resource::Tables, Verb::Post) => Self::CreateTable,
             (Resource::Table(_), Verb::Delete) => Self::DeleteTable,
@@ -76,7 +83,7 @@ impl Operation {
             // The second was seen live (.NET's test of account permissions, 2021).
             Self::CreateTable => ('c', &["c", "w"]),
             Self::DeleteTable => ('c', &["d"]),
-            Self::Policies => return None,
+            Self::Policies | Self::DelegationKey => return None,
             Self::Query => (ROW, &["r"]),
             Self::Insert => (ROW, &["a"]),
             Self::Update => (ROW, &["u"]),
@@ -84,58 +91,63 @@ impl Operation {
             Self::Delete => (ROW, &["d"]),
         })
     }
+
+    /// Whether a token's roles have it: Storage Table Data Contributor, and for keys Storage Table Delegator.
+    const fn is_in_the_roles(self) -> bool {
+        !matches!(self, Self::ReadService | Self::WriteService | Self::Policies)
+    }
 }
 
 /// The type of resource of entities.
 const ROW: char = 'o';
 
 impl Grant {
-    /// All rights.
-    pub(crate) fn everything() -> Self {
+    /// Those of all rows.
+    pub(crate) fn of(rights: Rights) -> Self {
         Self {
-            rights: Rights::Everything,
+            rights,
             rows: Rows::default(),
         }
     }
 
     /// Whether an operation is allowed, its rows aside. Without an If-Match (`is_conditional`) a replace or a merge may
     /// insert, and needs both rights.
-    pub(crate) fn check(
-        &self,
-        resource: &Resource,
-        verb: Verb,
-        is_conditional: bool,
-        is_about_policies: bool,
-    ) -> Result<()> {
-        if matches!(self.rights, Rights::Everything) {
-            return Ok(());
-        }
-        let operation =
-            Operation::of(resource, verb, is_conditional, is_about_policies).ok_or(Refusal::METHOD_NOT_ALLOWED)?;
-        let (kind, enough) = operation.needs().ok_or(Refusal::AUTHORIZATION_FAILURE)?;
-        let letters = match &self.rights {
-            Rights::Everything => return Ok(()),
+    pub(crate) fn check(&self, site: &Site, resource: &Resource, verb: Verb, is_conditional: bool) -> Result<()> {
+        let operation = match (Operation::of(resource, verb, is_conditional), &self.rights) {
+            (Some(operation), _) => operation,
+            // What it is not is said where it is looked for.
+            (None, Rights::Key) => return Ok(()),
+            (None, _) => return Err(Refusal::METHOD_NOT_ALLOWED),
+        };
+        let needs = operation.needs().ok_or(Refusal::AUTHORIZATION_FAILURE);
+        let (letters, (_, enough)) = match &self.rights {
+            Rights::Key if operation == Operation::DelegationKey => return Err(Refusal::AUTHENTICATION_FAILED),
+            Rights::Key => return Ok(()),
+            Rights::Token if operation.is_in_the_roles() => return Ok(()),
+            Rights::Token => return Err(Refusal::PERMISSION_MISMATCH),
             Rights::Table { table, letters } => {
                 let is_its_table = matches!(
                     resource,
-                    Resource::Entities(asked) | Resource::Entity(asked, _) if asked.eq_ignore_ascii_case(table)
+                    Resource::Entities(asked) | Resource::Entity(asked, _) if site.is_same_table(asked, table)
                 );
-                if kind != ROW || !is_its_table {
-                    return Err(Refusal::AUTHORIZATION_FAILURE);
-                }
-                letters
+                (
+                    letters,
+                    needs.and_then(|needs| {
+                        let is_open = needs.0 == ROW && is_its_table;
+                        is_open.then_some(needs).ok_or(Refusal::AUTHORIZATION_FAILURE)
+                    })?,
+                )
             }
-            Rights::Account { types, letters } => {
-                if !types.contains(kind) {
-                    return Err(Refusal::RESOURCE_TYPE_MISMATCH);
-                }
-                letters
-            }
+            Rights::Account { types, letters } => (
+                letters,
+                needs.and_then(|needs| {
+                    let is_open = types.contains(needs.0);
+                    is_open.then_some(needs).ok_or(Refusal::RESOURCE_TYPE_MISMATCH)
+                })?,
+            ),
         };
-        if enough
-            .iter()
-            .any(|needed| needed.chars().all(|letter| letters.contains(letter)))
-        {
+        let has_all = |needed: &&str| needed.chars().all(|letter| letters.contains(letter));
+        if enough.iter().any(has_all) {
             Ok(())
         } else {
             Err(Refusal::PERMISSION_MISMATCH)

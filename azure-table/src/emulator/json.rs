@@ -11,15 +11,17 @@ use std::io::Write as _;
 use base64::Engine as _;
 
 use crate::codec::url;
+use crate::emulator::address::Site;
 use crate::emulator::options::{Level, Select};
-use crate::emulator::row::{Row, RowId};
+use crate::emulator::row::{Row, RowId, time_text};
 use crate::model::edm::{Edm, EdmType, EdmValue, double_text};
+use crate::model::name::SYSTEM_PROPERTIES;
+use crate::protocol::profile::Profile;
 
 /// What the JSON of a table's entities depends on, besides the entities.
 #[derive(Debug)]
 pub(crate) struct Shape<'a> {
-    pub(crate) account: &'a str,
-    pub(crate) base: &'a str,
+    pub(crate) site: &'a Site,
     pub(crate) table: &'a str,
     pub(crate) level: Level,
     pub(crate) select: Option<&'a Select>,
@@ -45,8 +47,17 @@ impl Shape<'_> {
     pub(crate) fn entity(&self, id: &RowId, row: &Row) -> Vec<u8> {
         let mut out = Vec::with_capacity(512);
         out.push(b'{');
-        self.metadata_url(&mut out, "/@Element");
-        self.members(&mut out, id, row);
+        match self.site.profile {
+            Profile::Storage => {
+                self.metadata_url(&mut out, "", "/@Element");
+                self.members(&mut out, id, row);
+            }
+            Profile::Cosmos => {
+                self.address_members(&mut out, id);
+                self.metadata_url(&mut out, &format!("/{}", self.table), "/@Element");
+                self.etag_and_properties(&mut out, id, row);
+            }
+        }
         out.push(b'}');
         out
     }
@@ -55,7 +66,9 @@ impl Shape<'_> {
     pub(crate) fn page(&self, rows: &[(&RowId, &Row)]) -> Vec<u8> {
         let mut out = Vec::with_capacity(128 + 512 * rows.len());
         out.push(b'{');
-        self.metadata_url(&mut out, "");
+        if self.site.profile == Profile::Storage {
+            self.metadata_url(&mut out, "", "");
+        }
         name(&mut out, "value");
         out.push(b'[');
         for (n, (id, row)) in rows.iter().enumerate() {
@@ -66,50 +79,69 @@ impl Shape<'_> {
             self.members(&mut out, id, row);
             out.push(b'}');
         }
-        out.extend_from_slice(b"]}");
+        out.push(b']');
+        if self.site.profile == Profile::Cosmos {
+            self.metadata_url(&mut out, "", "");
+        }
+        out.push(b'}');
         out
     }
 
-    fn metadata_url(&self, out: &mut Vec<u8>, element: &str) {
+    fn metadata_url(&self, out: &mut Vec<u8>, below: &str, element: &str) {
         if self.level > Level::None {
             let select = self
                 .select
                 .map_or(String::new(), |select| format!("&$select={}", select.text));
-            text_member(
-                out,
-                "odata.metadata",
-                &format!("{}/$metadata#{}{element}{select}", self.base, self.table),
-            );
+            let (base, table) = (&self.site.base, self.table);
+            let url = format!("{base}{below}/$metadata#{table}{element}{select}");
+            text_member(out, "odata.metadata", &url);
         }
     }
 
     fn members(&self, out: &mut Vec<u8>, id: &RowId, row: &Row) {
-        let address = if self.level == Level::Full {
-            entity_address(self.table, id)
-        } else {
-            String::new()
-        };
+        self.address_members(out, id);
+        self.etag_and_properties(out, id, row);
+    }
+
+    /// What an entity is and where, at the fullest level. Storage writes its own address behind the ETag.
+    fn address_members(&self, out: &mut Vec<u8>, id: &RowId) {
         if self.level == Level::Full {
-            text_member(out, "odata.type", &format!("{}.{}", self.account, self.table));
-            text_member(out, "odata.id", &format!("{}/{address}", self.base));
+            let address = entity_address(self.table, id);
+            text_member(out, "odata.type", &format!("{}.{}", self.site.account, self.table));
+            text_member(out, "odata.id", &format!("{}/{address}", self.site.base));
+            if self.site.profile == Profile::Cosmos {
+                text_member(out, "odata.editLink", &address);
+            }
         }
+    }
+
+    fn etag_and_properties(&self, out: &mut Vec<u8>, id: &RowId, row: &Row) {
+        let profile = self.site.profile;
         if self.level > Level::None {
-            text_member(out, "odata.etag", &row.etag());
+            text_member(out, "odata.etag", &row.etag(profile));
         }
-        if self.level == Level::Full {
-            text_member(out, "odata.editLink", &address);
+        if self.level == Level::Full && profile == Profile::Storage {
+            text_member(out, "odata.editLink", &entity_address(self.table, id));
         }
-        match self.select.and_then(Select::names) {
-            None => {
-                for name in crate::model::name::SYSTEM_PROPERTIES {
+        match (self.select.and_then(Select::names), profile) {
+            (None, Profile::Storage) => {
+                for name in SYSTEM_PROPERTIES {
                     self.system_property(out, name, id, row);
                 }
                 for (name, value) in &row.properties {
                     self.property(out, name, value);
                 }
             }
-            Some(names) => {
-                let is_system = |name: &&String| crate::model::name::SYSTEM_PROPERTIES.contains(&name.as_str());
+            (None, Profile::Cosmos) => {
+                self.system_property(out, "PartitionKey", id, row);
+                self.system_property(out, "RowKey", id, row);
+                for (name, value) in &row.properties {
+                    self.property(out, name, value);
+                }
+                self.system_property(out, "Timestamp", id, row);
+            }
+            (Some(names), _) => {
+                let is_system = |name: &&String| SYSTEM_PROPERTIES.contains(&name.as_str());
                 for name in names.iter().filter(is_system) {
                     self.system_property(out, name, id, row);
                 }
@@ -135,7 +167,7 @@ impl Shape<'_> {
                 if self.level == Level::Full {
                     annotation(out, property, EdmType::DateTime);
                 }
-                text_member(out, property, &row.timestamp.to_string());
+                text_member(out, property, &time_text(row.timestamp, self.site.profile));
             }
         }
     }
@@ -157,7 +189,7 @@ impl Shape<'_> {
             Edm::Double(value) if value.is_finite() => write!(out, "{}", double_text(*value)),
             Edm::Double(value) => write!(out, "\"{}\"", double_text(*value)),
             Edm::Int64(value) => write!(out, "\"{value}\""),
-            Edm::DateTime(value) => write!(out, "\"{value}\""),
+            Edm::DateTime(value) => write!(out, "\"{}\"", time_text(*value, self.site.profile)),
             Edm::Guid(value) => write!(out, "\"{value}\""),
             Edm::Binary(bytes) => {
                 write!(out, "\"{}\"", base64::engine::general_purpose::STANDARD.encode(bytes))
@@ -222,10 +254,13 @@ mod tests {
     use super::*;
     use crate::model::datetime::DateTime;
 
-    fn shape(level: Level, select: Option<&Select>) -> Shape<'_> {
+    fn site(host: &str) -> Site {
+        Site::of(&format!("https://acct.table.{host}/t").parse().unwrap()).unwrap()
+    }
+
+    fn shape<'a>(site: &'a Site, level: Level, select: Option<&'a Select>) -> Shape<'a> {
         Shape {
-            account: "acct",
-            base: "https://acct.table.core.windows.net",
+            site,
             table: "t",
             level,
             select,
@@ -247,7 +282,8 @@ mod tests {
     #[test]
     fn the_members_of_each_level() {
         let (id, row) = row();
-        let body = |level| String::from_utf8(shape(level, None).entity(&id, &row)).unwrap();
+        let site = site("core.windows.net");
+        let body = |level| String::from_utf8(shape(&site, level, None).entity(&id, &row)).unwrap();
         assert_eq!(
             body(Level::None),
             r#"{"PartitionKey":"it's","RowKey":"\u00e9\"/","Timestamp":"2017-11-10T02:44:53.636692Z","#.to_owned()
@@ -274,11 +310,41 @@ mod tests {
         );
     }
 
+    /// As recorded of Cosmos DB: other addresses, another order, times with all their digits.
+    #[test]
+    fn the_members_of_cosmos_db() {
+        let (id, row) = row();
+        let site = site("cosmos.azure.com");
+        let body = |level| String::from_utf8(shape(&site, level, None).entity(&id, &row)).unwrap();
+        let properties =
+            r#""PartitionKey":"it's","RowKey":"\u00e9\"/","sex":"male","age@odata.type":"Edm.Int64","age":"39","#
+                .to_owned()
+                + r#""ratio":3.0,"nan@odata.type":"Edm.Double","nan":"NaN","#;
+        let metadata = r#""odata.metadata":"https://acct.table.cosmos.azure.com/t/$metadata#t/@Element","#;
+        let etag = r#""odata.etag":"W/\"datetime'2017-11-10T02%3A44%3A53.6366920Z'\"","#;
+        let time = r#""Timestamp":"2017-11-10T02:44:53.6366920Z""#;
+        assert_eq!(body(Level::Minimal), format!("{{{metadata}{etag}{properties}{time}}}"));
+        let full = body(Level::Full);
+        assert!(full.starts_with(r#"{"odata.type":"acct.t","odata.id":"https://acct.table.cosmos.azure.com/t(Part"#));
+        assert!(full.contains(&format!(
+            r#""odata.editLink":"t(PartitionKey='it''s',RowKey='%C3%A9%22%2F')",{metadata}{etag}{properties}"Timestamp@odata.type""#
+        )));
+        let page = String::from_utf8(shape(&site, Level::Minimal, None).page(&[(&id, &row)])).unwrap();
+        assert_eq!(
+            page,
+            format!(
+                r#"{{"value":[{{{etag}{properties}{time}}}],"odata.metadata":"https://acct.table.cosmos.azure.com/$metadata#t"}}"#
+            )
+        );
+    }
+
     #[test]
     fn a_selection_is_sorted_and_what_is_missing_is_null() {
         let (id, row) = row();
-        let options = crate::emulator::options::Options::parse("$select=sex,xyz,age,RowKey").unwrap();
-        let body = shape(Level::Minimal, options.select.as_ref()).page(&[(&id, &row)]);
+        let query = "$select=sex,xyz,age,RowKey";
+        let options = crate::emulator::options::Options::parse(query, Profile::Storage).unwrap();
+        let site = site("core.windows.net");
+        let body = shape(&site, Level::Minimal, options.select.as_ref()).page(&[(&id, &row)]);
         assert_eq!(
             String::from_utf8(body).unwrap(),
             r#"{"odata.metadata":"https://acct.table.core.windows.net/$metadata#t&$select=sex,xyz,age,RowKey","#
@@ -286,7 +352,7 @@ mod tests {
                 + r#""value":[{"odata.etag":"W/\"datetime'2017-11-10T02%3A44%3A53.636692Z'\"","RowKey":"\u00e9\"/","#
                 + r#""age@odata.type":"Edm.Int64","age":"39","sex":"male","xyz":null}]}"#
         );
-        assert_eq!(shape(Level::None, None).page(&[]), br#"{"value":[]}"#);
+        assert_eq!(shape(&site, Level::None, None).page(&[]), br#"{"value":[]}"#);
     }
 
     proptest! {

@@ -8,6 +8,7 @@
 
 use crate::codec::url;
 use crate::emulator::refusal::{Refusal, Result};
+use crate::protocol::profile::Profile;
 
 /// The most rows of a page.
 ///
@@ -27,7 +28,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(crate) fn parse(query: &str) -> Result<Self> {
+    pub(crate) fn parse(query: &str, profile: Profile) -> Result<Self> {
         let mut options = Self::default();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -36,21 +37,27 @@ impl Options {
                 // Empty text means none (Azurite issues 1573 and 1880, seen live).
                 "$filter" => options.filter = Some(value).filter(|text| !text.trim().is_empty()),
                 "$select" => options.select = Some(Select::new(value)),
-                "$top" => options.top = Some(top(&value)?),
+                "$top" => options.top = Some(top(&value, profile)?),
                 "$format" => options.format = Some(value),
                 "NextPartitionKey" => options.next_partition_key = Some(value),
                 "NextRowKey" => options.next_row_key = Some(value),
                 "NextTableName" => options.next_table_name = Some(value),
-                // Properties and statistics of the service, access policies: not offered here.
-                "comp" => return Err(Refusal::NOT_IMPLEMENTED),
                 // $orderby, $skip, $expand, $inlinecount: parts of OData that the service does not have.
                 _ if name.starts_with('$') => return Err(Refusal::NOT_IMPLEMENTED),
-                // `timeout`, `restype` and what nobody knows change nothing here.
+                // `timeout` and what nobody knows change nothing; `comp` and `restype` are parts of the address.
                 _ => {}
             }
         }
         Ok(options)
     }
+}
+
+/// The value of a parameter; `None` where it is missing or unreadable.
+pub(crate) fn parameter(query: &str, name: &str) -> Option<String> {
+    query.split('&').find_map(|pair| {
+        let (found, value) = pair.split_once('=')?;
+        (decode(found).ok()? == name).then(|| decode(value).ok())?
+    })
 }
 
 /// A space may be `%20` or `+`.
@@ -63,10 +70,16 @@ fn decode(text: &str) -> Result<String> {
     decoded.ok_or(Refusal::INVALID_INPUT)
 }
 
-fn top(text: &str) -> Result<usize> {
+/// Source: REST "Query timeout and pagination"; for Cosmos DB, which has no limit, "Azure Cosmos DB for Table: frequently
+/// asked questions".
+fn top(text: &str, profile: Profile) -> Result<usize> {
+    let most = match profile {
+        Profile::Storage => MAX_PAGE,
+        Profile::Cosmos => usize::MAX,
+    };
     text.parse()
         .ok()
-        .filter(|top| (1..=MAX_PAGE).contains(top))
+        .filter(|top| (1..=most).contains(top))
         .ok_or(Refusal::INVALID_INPUT)
 }
 
@@ -179,13 +192,16 @@ mod tests {
 
     #[test]
     fn a_query_is_decoded_once() {
-        let options =
-            Options::parse("%24filter=A+eq+%27x%2By%27&$select=b,%20a,b&%24top=5&timeout=30&NextRowKey=").unwrap();
+        let options = Options::parse(
+            "%24filter=A+eq+%27x%2By%27&$select=b,%20a,b&%24top=5&timeout=30&NextRowKey=",
+            Profile::Storage,
+        )
+        .unwrap();
         assert_eq!(options.filter.as_deref(), Some("A eq 'x+y'"));
         assert_eq!(options.select.as_ref().unwrap().text, "b, a,b");
         assert_eq!(options.select.unwrap().names().unwrap(), ["a", "b"]);
         assert_eq!((options.top, options.next_row_key.as_deref()), (Some(5), Some("")));
-        let empty = Options::parse("$filter=&$select=").unwrap();
+        let empty = Options::parse("$filter=&$select=", Profile::Storage).unwrap();
         assert!(empty.filter.is_none() && empty.select.unwrap().names().is_none());
     }
 
@@ -193,15 +209,21 @@ mod tests {
     fn what_the_service_does_not_have_is_refused() {
         for top in ["0", "1001", "-1", "x", ""] {
             assert_eq!(
-                Options::parse(&format!("$top={top}")).unwrap_err(),
+                Options::parse(&format!("$top={top}"), Profile::Storage).unwrap_err(),
                 Refusal::INVALID_INPUT,
                 "{top}"
             );
         }
         for query in ["$orderby=A", "$skip=1", "%24expand=x"] {
-            assert_eq!(Options::parse(query).unwrap_err(), Refusal::NOT_IMPLEMENTED);
+            assert_eq!(
+                Options::parse(query, Profile::Storage).unwrap_err(),
+                Refusal::NOT_IMPLEMENTED
+            );
         }
-        assert_eq!(Options::parse("$filter=%ff").unwrap_err(), Refusal::INVALID_INPUT);
+        assert_eq!(
+            Options::parse("$filter=%ff", Profile::Storage).unwrap_err(),
+            Refusal::INVALID_INPUT
+        );
     }
 
     #[test]

@@ -16,19 +16,18 @@ use crate::emulator::row::{Row, RowId};
 use crate::emulator::store::Store;
 use crate::emulator::token;
 use crate::filter::evaluate::matches;
-use crate::filter::parse::parse;
 
 /// `GET /table()`.
-pub(crate) fn page(store: &Store, call: &Call<'_>, table: &str, page_size: usize) -> Result<Answer> {
+pub(crate) fn page(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer> {
     let level = call.level()?;
-    let filter = call.options.filter.as_deref().map(parse).transpose()?;
+    let filter = call.filter()?;
     let range = KeyRange::of(filter.as_ref());
     // What a shared access signature does not open is left out in silence (seen live).
-    let granted = &call.grant.rows;
+    let granted = &call.caller.grant.rows;
     let first = range.start().max(granted.start());
     let start = position(&call.options)?.map_or(first.clone(), |from| from.max(first));
-    let limit = call.options.top.unwrap_or(page_size).min(page_size);
-    let stored = store.table(&call.site.account, table).ok_or(Refusal::TABLE_NOT_FOUND)?;
+    let limit = call.caller.page_size(call.options.top);
+    let stored = store.table(call.site(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
 
     let mut rows: Vec<(&RowId, &Row)> = Vec::new();
     let mut next = Vec::new();
@@ -47,7 +46,7 @@ pub(crate) fn page(store: &Store, call: &Call<'_>, table: &str, page_size: usize
         }
     }
     Ok(Answer {
-        next,
+        more: next,
         ..Answer::json(200, shape(call, table, level).page(&rows), level)
     })
 }

@@ -6,9 +6,12 @@
 //! Source: REST "Table service error codes", "Common REST API error codes"; the texts are those of live answers where
 //! one was seen, else of these pages.
 
+mod access;
+
 use std::borrow::Cow;
 
 use crate::filter::parse::ParseError;
+use crate::protocol::profile::Profile;
 
 pub(crate) type Result<T> = std::result::Result<T, Refusal>;
 
@@ -26,13 +29,15 @@ pub(crate) struct Refusal {
 pub(crate) enum RaisedBy {
     /// Before the request is understood: few headers, but `x-ms-error-code`.
     FrontEnd,
+    /// By whoever asks for a token: with the address where to get one.
+    Challenge,
     /// While the request is read: no `Cache-Control`; in a batch the index stands before the text, `0:` too.
     Parsing,
     /// By the store: in a batch the index stands before the text, except at the first operation.
     Store,
 }
 
-use RaisedBy::{FrontEnd, Parsing, Store};
+use RaisedBy::{Challenge, FrontEnd, Parsing, Store};
 
 impl Refusal {
     const fn new(status: u16, code: &'static str, message: &'static str, raised_by: RaisedBy) -> Self {
@@ -53,53 +58,6 @@ impl Refusal {
         }
     }
 
-    pub(crate) const AUTHENTICATION_FAILED: Self = Self::new(
-        403,
-        "AuthenticationFailed",
-        "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly \
-         including the signature.",
-        FrontEnd,
-    );
-    /// Something that no shared access signature allows, or a row outside of one's range (both seen live).
-    pub(crate) const AUTHORIZATION_FAILURE: Self = Self::new(
-        403,
-        "AuthorizationFailure",
-        "This request is not authorized to perform this operation.",
-        Store,
-    );
-    /// Recorded, with the headers of the store's refusals. That the four below have the same headers is not confirmed;
-    /// their texts are those of REST "SAS error codes".
-    pub(crate) const PERMISSION_MISMATCH: Self = Self::new(
-        403,
-        "AuthorizationPermissionMismatch",
-        "This request is not authorized to perform this operation using this permission.",
-        Store,
-    );
-    pub(crate) const RESOURCE_TYPE_MISMATCH: Self = Self::new(
-        403,
-        "AuthorizationResourceTypeMismatch",
-        "This request is not authorized to perform this operation using this resource type.",
-        Store,
-    );
-    pub(crate) const SERVICE_MISMATCH: Self = Self::new(
-        403,
-        "AuthorizationServiceMismatch",
-        "This request is not authorized to perform this operation using this service.",
-        Store,
-    );
-    pub(crate) const PROTOCOL_MISMATCH: Self = Self::new(
-        403,
-        "AuthorizationProtocolMismatch",
-        "This request is not authorized to perform this operation using this protocol.",
-        Store,
-    );
-    /// The text is documented; that a write to a secondary gets it is not confirmed.
-    pub(crate) const WRITE_TO_SECONDARY: Self = Self::new(
-        403,
-        "InsufficientAccountPermissions",
-        "Write operations are not allowed.",
-        FrontEnd,
-    );
     pub(crate) const NO_HOST: Self = Self::new(
         400,
         "HostInformationNotPresent",
@@ -283,6 +241,31 @@ impl Refusal {
         Self::new(404, "TableNotFound", "The table specified does not exist.", Parsing);
     pub(crate) const TABLE_ALREADY_EXISTS: Self =
         Self::new(409, "TableAlreadyExists", "The table specified already exists.", Store);
+    pub(crate) const TABLE_BEING_DELETED: Self = Self::new(
+        409,
+        "TableBeingDeleted",
+        "The specified table is being deleted. Try operation later.",
+        Store,
+    );
+    pub(crate) const INVALID_QUERY_PARAMETER: Self = Self::new(
+        400,
+        "InvalidQueryParameterValue",
+        "Value for one of the query parameters specified in the request URI is invalid.",
+        Parsing,
+    );
+    /// Recorded for documents beyond a limit too, six rules for browsers for example.
+    pub(crate) const INVALID_XML: Self = Self::new(
+        400,
+        "InvalidXmlDocument",
+        "XML specified is not syntactically valid.",
+        Parsing,
+    );
+    pub(crate) const INVALID_XML_NODE: Self = Self::new(
+        400,
+        "InvalidXmlNodeValue",
+        "The value provided for one of the XML nodes in the request body was not in the correct format.",
+        Parsing,
+    );
     /// The spelling is the service's.
     pub(crate) const INVALID_TABLE_NAME: Self = Self::new(
         400,
@@ -303,12 +286,6 @@ impl Refusal {
         Self::with(400, "OutOfRangeInput", message, Parsing)
     }
 
-    pub(crate) fn source_ip_mismatch(address: std::net::IpAddr) -> Self {
-        let message =
-            format!("This request is not authorized to perform this operation using this source IP {address}.");
-        Self::with(403, "AuthorizationSourceIPMismatch", message, Store)
-    }
-
     pub(crate) fn invalid_etag(etag: &str) -> Self {
         let message = format!(
             "The etag value '{etag}' specified in one of the request headers is not valid. Please make sure only one \
@@ -326,8 +303,8 @@ impl Refusal {
     }
 
     /// The same refusal of an operation of a batch.
-    pub(crate) fn at_index(mut self, index: usize) -> Self {
-        if index > 0 || self.raised_by != Store {
+    pub(crate) fn at_index(mut self, index: usize, profile: Profile) -> Self {
+        if index > 0 || self.raised_by != Store || profile == Profile::Cosmos {
             self.message = format!("{index}:{}", self.message).into();
         }
         self

@@ -7,12 +7,15 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use crate::codec::text::seven_digits;
+use crate::emulator::cosmos;
 use crate::emulator::refusal::{Refusal, Result};
 use crate::model::datetime::DateTime;
 use crate::model::edm::{Edm, EdmValue};
 use crate::model::entity_size;
 use crate::model::ordinal;
 use crate::model::property_writer::{MAX_ENTITY_BYTES, MAX_PROPERTIES};
+use crate::protocol::profile::Profile;
 
 /// Properties besides the keys and Timestamp, in the order in which they are answered.
 pub(crate) type Properties = Vec<(Box<str>, EdmValue)>;
@@ -55,8 +58,8 @@ pub(crate) struct Row {
 
 impl Row {
     /// The version: made of the Timestamp, which no two writes share.
-    pub(crate) fn etag(&self) -> String {
-        format!("W/\"datetime'{}'\"", self.timestamp.to_string().replace(':', "%3A"))
+    pub(crate) fn etag(&self, profile: Profile) -> String {
+        etag(self.timestamp, profile)
     }
 
     pub(crate) fn property(&self, name: &str) -> Option<&EdmValue> {
@@ -74,6 +77,19 @@ impl Row {
             "Timestamp" => Edm::DateTime(self.timestamp),
             _ => borrowed(self.property(name)?),
         })
+    }
+}
+
+/// A version made of its time.
+pub(crate) fn etag(time: DateTime, profile: Profile) -> String {
+    format!("W/\"datetime'{}'\"", time_text(time, profile).replace(':', "%3A"))
+}
+
+/// A time as answers have it: Storage leaves zeros at the end out, Cosmos DB writes seven digits (both recorded).
+pub(crate) fn time_text(time: DateTime, profile: Profile) -> String {
+    match profile {
+        Profile::Storage => time.to_string(),
+        Profile::Cosmos => seven_digits(time),
     }
 }
 
@@ -110,7 +126,11 @@ pub(crate) fn merged(mut properties: Properties, changes: Properties) -> Propert
 /// Refuses an entity with too many properties, or too large a one.
 ///
 /// Source: REST "Understanding the Table service data model"; "How the size of an entity is calculated" (2011).
-pub(crate) fn check_limits(id: &RowId, properties: &Properties) -> Result<()> {
+pub(crate) fn check_limits(id: &RowId, properties: &Properties, profile: Profile) -> Result<()> {
+    let most = match profile {
+        Profile::Storage => MAX_ENTITY_BYTES,
+        Profile::Cosmos => cosmos::MAX_ENTITY_BYTES,
+    };
     if properties.len() > MAX_PROPERTIES {
         return Err(Refusal::TOO_MANY_PROPERTIES);
     }
@@ -118,7 +138,7 @@ pub(crate) fn check_limits(id: &RowId, properties: &Properties) -> Result<()> {
         .iter()
         .map(|(name, value)| entity_size::of_property(name, value))
         .sum();
-    if entity_size::of_keys(&id.partition_key, &id.row_key) + size > MAX_ENTITY_BYTES {
+    if entity_size::of_keys(&id.partition_key, &id.row_key) + size > most {
         return Err(Refusal::ENTITY_TOO_LARGE);
     }
     Ok(())

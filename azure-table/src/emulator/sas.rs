@@ -1,27 +1,35 @@
 //! Shared access signatures in the query of a request: whether one is good, and what it grants.
 //!
-//! Owns both kinds, for a table (`tn`) and for an account (`ss`), their times, addresses and protocols. The strings to
-//! sign are `protocol/sas.rs`; which operation needs which right is `grant.rs`.
-//! Offered are the versions from 2015-04-05 on, whose string to sign is that of today. Not offered: stored policies
-//! (`si`), since there are none here, and signatures made with a key of Entra ID; both fail like a wrong signature.
+//! Owns the three kinds, for a table (`tn`), for an account (`ss`) and for a table by a key of Entra ID (`skoid`), their times,
+//! addresses and protocols, and what a stored policy adds (`si`). The strings to sign are `protocol/sas.rs`, keys of Entra ID
+//! `delegation.rs`; which operation needs which right is `grant.rs`.
+//! Offered are the versions from 2015-04-05 on, whose string to sign is that of today. A changed policy works at once; live it
+//! takes up to 30 seconds.
 //! Where a request comes from, the server says by an extension, a `SocketAddr`. In process there is none: a restriction
 //! of addresses then lets it in.
 //! Not confirmed: the order of the checks; that a row key without its partition key, a parameter given twice or an
 //! `st` that cannot be read, or control characters, fail like a wrong signature; that the letters of an account's signature may have any order,
-//! as the portal (`rwdlacupiyx`) and the SDKs (`rwdxylacuptfi`) write them differently; addresses in IPv6.
+//! as the portal (`rwdlacupiyx`) and the SDKs (`rwdxylacuptfi`) write them differently; addresses in IPv6; the code for a
+//! field that stands in the signature and in its policy (the status is documented); anything about signatures by a key of
+//! Entra ID beyond the documentation.
 //!
-//! Source: REST "Create a service SAS", "Create an account SAS"; "SAS error codes".
+//! Source: REST "Create a service SAS", "Create an account SAS", "Create a user delegation SAS", "Set Table ACL"; "SAS error
+//! codes".
 
 use std::net::SocketAddr;
 
 use http::request::Parts;
 
 use crate::emulator::address::Site;
+use crate::emulator::delegation;
 use crate::emulator::grant::{Grant, Rights, Rows};
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::service::VERSIONS;
+use crate::emulator::store::Store;
 use crate::model::datetime::DateTime;
-use crate::protocol::sas::{SasParameters, account_string_to_sign, addresses, table_string_to_sign, time};
+use crate::protocol::sas::{
+    SasParameters, account_string_to_sign, addresses, table_string_to_sign, time, user_delegation_string_to_sign,
+};
 use crate::protocol::signature::SigningKey;
 
 /// The first version with the strings to sign of today.
@@ -37,19 +45,48 @@ pub(crate) fn of(query: Option<&str>) -> Option<SasParameters> {
     (!parameters.get("sig").is_empty()).then_some(parameters)
 }
 
+/// Whether a signature is for one user of Entra ID, who then has to send a token too.
+pub(crate) fn is_bound(sas: &SasParameters) -> bool {
+    !sas.get("sduoid").is_empty()
+}
+
 /// What a signature grants to a request that comes now.
 pub(crate) fn check(
     sas: &SasParameters,
     site: &Site,
     key: Option<&SigningKey>,
     head: &Parts,
-    now: DateTime,
+    (store, now): (&Store, DateTime),
 ) -> Result<Grant> {
-    let (grant, string_to_sign) = read(sas, &site.account).ok_or(Refusal::AUTHENTICATION_FAILED)?;
-    let is_signed = key.is_some_and(|key| key.sign(&string_to_sign) == sas.get("sig"));
-    if !is_signed || !is_valid_at(sas, now).unwrap_or(false) {
+    let key = key.ok_or(Refusal::AUTHENTICATION_FAILED)?;
+    let kind = Kind::of(sas).ok_or(Refusal::AUTHENTICATION_FAILED)?;
+    let is_signed = match kind {
+        Kind::Table => key.verify(&table_string_to_sign(sas, &site.account, sas.get("tn")), sas.get("sig")),
+        Kind::Account => key.verify(&account_string_to_sign(sas, &site.account), sas.get("sig")),
+        Kind::Delegated => {
+            let to_sign = user_delegation_string_to_sign(sas, &site.account, sas.get("tn"));
+            delegation::key_of(sas, key, now).is_some_and(|key| key.verify(&to_sign, sas.get("sig")))
+        }
+    };
+    if !is_signed {
         return Err(Refusal::AUTHENTICATION_FAILED);
     }
+    let allowed = match (kind, sas.get("si")) {
+        (_, "") => Allowed::by_signature(sas),
+        (Kind::Table, policy) => Allowed::by_policy(sas, policy, store, site)?,
+        (Kind::Account | Kind::Delegated, _) => None,
+    };
+    let allowed = allowed.filter(|allowed| allowed.is_valid_at(now) && kind.has(&allowed.letters));
+    let grant = kind.grant(sas, allowed.ok_or(Refusal::AUTHENTICATION_FAILED)?.letters);
+    check_way(sas, head)?;
+    if kind == Kind::Account && !sas.get("ss").contains('t') {
+        return Err(Refusal::SERVICE_MISMATCH);
+    }
+    Ok(grant)
+}
+
+/// Whether the request came by a protocol and from an address that the signature is for.
+fn check_way(sas: &SasParameters, head: &Parts) -> Result<()> {
     match sas.get("spr") {
         "" | "https,http" => {}
         "https" if head.uri.scheme_str() == Some("https") => {}
@@ -65,34 +102,64 @@ pub(crate) fn check(
             }
         }
     }
-    if matches!(grant.rights, Rights::Account { .. }) && !sas.get("ss").contains('t') {
-        return Err(Refusal::SERVICE_MISMATCH);
-    }
-    Ok(grant)
+    Ok(())
 }
 
-/// The grant, and what must be signed; `None` where the parameters are none of a signature.
-fn read(sas: &SasParameters, account: &str) -> Option<(Grant, String)> {
-    let value = |name| sas.get(name);
-    let is_known_version = value("sv") >= FIRST_VERSION && VERSIONS.contains(&value("sv"));
-    let has_policy = !value("si").is_empty();
-    // What is signed is cut by line ends: with one in a value, it would not be clear where each ends.
-    let is_cut = sas.pairs().iter().any(|(_, value)| value.contains(char::is_control));
-    if !is_known_version || has_policy || is_repeated(sas) || is_cut {
-        return None;
-    }
-    let text = |name| sas.get(name).to_owned();
-    match (value("tn"), value("ss")) {
-        (table, "") if !table.is_empty() => {
-            let starts_within = !value("spk").is_empty() || value("srk").is_empty();
-            let ends_within = !value("epk").is_empty() || value("erk").is_empty();
-            if !starts_within || !ends_within || !is_in_order(value("sp")) {
-                return None;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Table,
+    Account,
+    /// For a table, by a key of Entra ID.
+    Delegated,
+}
+
+impl Kind {
+    /// `None` where the parameters are none of a signature.
+    fn of(sas: &SasParameters) -> Option<Self> {
+        let value = |name| sas.get(name);
+        let is_known_version = value("sv") >= FIRST_VERSION && VERSIONS.contains(&value("sv"));
+        // What is signed is cut by line ends: with one in a value, it would not be clear where each ends.
+        let is_cut = sas.pairs().iter().any(|(_, value)| value.contains(char::is_control));
+        if !is_known_version || is_repeated(sas) || is_cut {
+            return None;
+        }
+        match (value("tn"), value("ss"), value("skoid")) {
+            ("", services, "") => {
+                (is_set_of(services, "bqtf") && is_set_of(value("srt"), "sco")).then_some(Self::Account)
             }
-            let grant = Grant {
+            (_, "", key) if !value("tn").is_empty() => {
+                let starts_within = !value("spk").is_empty() || value("srk").is_empty();
+                let ends_within = !value("epk").is_empty() || value("erk").is_empty();
+                let kind = match key {
+                    "" => Self::Table,
+                    _ if value("sv") < delegation::FIRST_VERSION => return None,
+                    _ => Self::Delegated,
+                };
+                (starts_within && ends_within).then_some(kind)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether letters are permissions of this kind.
+    fn has(self, letters: &str) -> bool {
+        match self {
+            Self::Account => is_set_of(letters, ACCOUNT_LETTERS),
+            Self::Table | Self::Delegated => is_in_order(letters),
+        }
+    }
+
+    fn grant(self, sas: &SasParameters, letters: String) -> Grant {
+        let text = |name| sas.get(name).to_owned();
+        match self {
+            Self::Account => Grant::of(Rights::Account {
+                types: text("srt"),
+                letters,
+            }),
+            Self::Table | Self::Delegated => Grant {
                 rights: Rights::Table {
                     table: text("tn"),
-                    letters: text("sp"),
+                    letters,
                 },
                 rows: Rows {
                     start_partition: text("spk"),
@@ -100,23 +167,63 @@ fn read(sas: &SasParameters, account: &str) -> Option<(Grant, String)> {
                     end_partition: text("epk"),
                     end_row: text("erk"),
                 },
-            };
-            Some((grant, table_string_to_sign(sas, account, table)))
+            },
         }
-        ("", services) => {
-            let is_well_formed = is_set_of(services, "bqtf")
-                && is_set_of(value("srt"), "sco")
-                && is_set_of(value("sp"), ACCOUNT_LETTERS);
-            let grant = Grant {
-                rights: Rights::Account {
-                    types: text("srt"),
-                    letters: text("sp"),
-                },
-                rows: Rows::default(),
-            };
-            is_well_formed.then(|| (grant, account_string_to_sign(sas, account)))
-        }
-        _ => None,
+    }
+}
+
+/// When and what, wherever it is said.
+struct Allowed {
+    start: Option<DateTime>,
+    expiry: DateTime,
+    letters: String,
+}
+
+impl Allowed {
+    /// `None` where a time is missing or unreadable.
+    fn by_signature(sas: &SasParameters) -> Option<Self> {
+        Some(Self {
+            start: match sas.get("st") {
+                "" => None,
+                start => Some(time(start)?),
+            },
+            expiry: time(sas.get("se"))?,
+            letters: sas.get("sp").to_owned(),
+        })
+    }
+
+    /// From a signature and its policy; `None` where something is said in neither.
+    fn by_policy(sas: &SasParameters, id: &str, store: &Store, site: &Site) -> Result<Option<Self>> {
+        let table = store.table(site, sas.get("tn"));
+        let policies = table.map_or(&[][..], |table| &table.policies);
+        let Some(policy) = policies.iter().find(|policy| policy.id == id) else {
+            return Ok(None);
+        };
+        let said = |name: &str, is_in_policy: bool| match sas.get(name) {
+            "" => Ok(None),
+            _ if is_in_policy => Err(Refusal::INVALID_QUERY_PARAMETER),
+            text => Ok(Some(text)),
+        };
+        // `None` where it is unreadable, `Some(None)` where it is missing.
+        let moment = |name: &str, in_policy: Option<DateTime>| -> Result<Option<Option<DateTime>>> {
+            Ok(match said(name, in_policy.is_some())? {
+                None => Some(in_policy),
+                Some(text) => time(text).map(Some),
+            })
+        };
+        let (start, expiry) = (moment("st", policy.start)?, moment("se", policy.expiry)?);
+        let letters = match (said("sp", policy.permissions.is_some())?, policy.permissions) {
+            (Some(letters), _) => letters.to_owned(),
+            (None, letters) => letters.map_or(String::new(), |letters| letters.to_string()),
+        };
+        Ok(match (start, expiry) {
+            (Some(start), Some(Some(expiry))) => Some(Self { start, expiry, letters }),
+            _ => None,
+        })
+    }
+
+    fn is_valid_at(&self, now: DateTime) -> bool {
+        now < self.expiry && self.start.is_none_or(|start| start <= now)
     }
 }
 
@@ -124,6 +231,7 @@ fn read(sas: &SasParameters, account: &str) -> Option<(Grant, String)> {
 fn is_repeated(sas: &SasParameters) -> bool {
     const NAMES: &[&str] = &[
         "sv", "tn", "sp", "st", "se", "sip", "spr", "si", "spk", "srk", "epk", "erk", "ss", "srt", "ses", "sig",
+        "skoid", "sktid", "skt", "ske", "sks", "skv", "skdutid", "sduoid",
     ];
     NAMES
         .iter()
@@ -146,15 +254,6 @@ fn is_set_of(letters: &str, known: &str) -> bool {
                 .map(|at| left.swap_remove(at))
                 .is_some()
         })
-}
-
-/// `None` where a time is missing or unreadable.
-fn is_valid_at(sas: &SasParameters, now: DateTime) -> Option<bool> {
-    let has_begun = match sas.get("st") {
-        "" => true,
-        start => time(start)? <= now,
-    };
-    Some(now < time(sas.get("se"))? && has_begun)
 }
 
 #[cfg(test)]

@@ -178,7 +178,7 @@ async fn answer(emulator: &Emulator, request: Request<Incoming>, peer: SocketAdd
     head.extensions.insert(peer);
     let Ok(body) = Limited::new(body, MAX_BODY_BYTES + BODY_MARGIN).collect().await else {
         // Too large by far, or broken off: the rest of it is not awaited.
-        return service::refuse(&head.headers, &Refusal::BODY_TOO_LARGE).map(Full::new);
+        return service::refuse(emulator, &head.headers, &Refusal::BODY_TOO_LARGE).map(Full::new);
     };
     if let Some(uri) = absolute(&head.uri, head.headers.get(HOST).and_then(|host| host.to_str().ok())) {
         head.uri = uri;

@@ -1,7 +1,6 @@
 //! The way of a request through the service: who asks, what is asked, the answer.
 //!
 //! Owns the order of checks and the table of resources and verbs. Each operation has its own file.
-//! Not offered: properties and statistics of the service, access policies, tokens.
 //! Not confirmed: what a missing `x-ms-version` does (the client's own version is assumed), that beside a shared access
 //! signature the header goes before the query's versions, which of several faults of a request is named.
 //!
@@ -9,20 +8,23 @@
 
 use bytes::Bytes;
 use http::header::HeaderValue;
-use http::{HeaderMap, Response};
+use http::request::Parts;
+use http::{HeaderMap, Method, Response};
 
 use crate::codec::json::write::MAX_BODY_BYTES;
 use crate::emulator::address::{Resource, Site};
 use crate::emulator::answer::{Answer, Trace};
-use crate::emulator::call::{Call, Request, Verb};
-use crate::emulator::grant::Grant;
+use crate::emulator::call::{Call, Caller, ErrorForm, Request, Verb};
 #[cfg(feature = "emulator-http")]
 use crate::emulator::options::Level;
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::store::Store;
-use crate::emulator::{Emulator, auth, batch, entities, query, sas, tables};
+use crate::emulator::{
+    Emulator, Settings, auth, batch, cors, cosmos, delegation, entities, policies, properties, query, sas, tables,
+};
 use crate::model::datetime::DateTime;
 use crate::model::guid::Guid;
+use crate::protocol::profile::Profile;
 use crate::protocol::request::X_MS_VERSION;
 
 /// The versions of the protocol that are taken: from the first with JSON to the newest known. Any date between counts
@@ -37,8 +39,10 @@ const MAX_CLIENT_REQUEST_ID: usize = 1_024;
 
 /// Answers a request. Never fails: what is wrong is said in the answer.
 pub(crate) fn answer(emulator: &Emulator, request: http::Request<Bytes>) -> Response<Bytes> {
+    let settings = &*emulator.settings;
     let (head, body) = request.into_parts();
-    let trace = Trace::of(&head.headers, head.uri.query());
+    let mut trace = Trace::of(&head.headers, head.uri.query(), settings.clock.now());
+    trace.profile = settings.profile;
     let request = Request {
         method: head.method.as_str(),
         path: head.uri.path(),
@@ -46,51 +50,102 @@ pub(crate) fn answer(emulator: &Emulator, request: http::Request<Bytes>) -> Resp
         headers: &head.headers,
         body: &body,
     };
-    let outcome = Site::of(&head.uri).and_then(|site| {
-        check_version(&trace.version)?;
-        let grant = auth::check(&site, emulator.key(&site.account), &head)?;
-        if body.len() > MAX_BODY_BYTES {
-            return Err(Refusal::BODY_TOO_LARGE);
+    let mut store = emulator.store();
+    if !settings.secondary_lag.is_zero() {
+        store.catch_up(trace.time - settings.secondary_lag);
+    }
+    let (site, outcome) = match Site::of(&head.uri) {
+        Ok(site) => {
+            let site = site.under(settings);
+            trace.profile = site.profile;
+            let outcome = operate(&mut store, (&site, settings), &head, &request, &trace);
+            (Some(site), outcome)
         }
-        if site.is_secondary && request.method != "GET" {
-            return Err(Refusal::WRITE_TO_SECONDARY);
-        }
-        run(emulator, &site, &grant, &request, &trace)
-    });
+        Err(refusal) => (None, Err(refusal)),
+    };
     let answer = outcome.unwrap_or_else(|refusal| Answer::refusal(&refusal, request.error_form(), &trace));
-    answer.into_response(&trace)
+    let mut response = answer.into_response(&trace);
+    let storage = site.filter(|site| site.profile == Profile::Storage && head.method != Method::OPTIONS);
+    if let Some(site) = storage {
+        let rules = store.properties(&site).cors.unwrap_or_default();
+        cors::add_headers(&rules, request.method, &head.headers, &mut response);
+    }
+    response
 }
 
 /// The answer to a request whose body is not even read.
 #[cfg(feature = "emulator-http")]
-pub(crate) fn refuse(headers: &HeaderMap, refusal: &Refusal) -> Response<Bytes> {
-    let trace = Trace::of(headers, None);
-    Answer::refusal(refusal, (Level::Minimal, None), &trace).into_response(&trace)
+pub(crate) fn refuse(emulator: &Emulator, headers: &HeaderMap, refusal: &Refusal) -> Response<Bytes> {
+    let trace = Trace::of(headers, None, emulator.settings.clock.now());
+    Answer::refusal(refusal, ErrorForm::Json(Level::Minimal, None), &trace).into_response(&trace)
 }
 
-fn run(emulator: &Emulator, site: &Site, grant: &Grant, request: &Request<'_>, trace: &Trace) -> Result<Answer> {
-    let page_size = emulator.page_size();
+fn operate(
+    store: &mut Store,
+    (site, settings): (&Site, &Settings),
+    head: &Parts,
+    request: &Request<'_>,
+    trace: &Trace,
+) -> Result<Answer> {
+    match site.profile {
+        Profile::Storage if head.method == Method::OPTIONS => {
+            let rules = store.properties(site).cors.unwrap_or_default();
+            return cors::preflight(&rules, &head.headers);
+        }
+        Profile::Storage => check_version(&trace.version)?,
+        // There the version means nothing, and the service says nothing about itself.
+        Profile::Cosmos if matches!(request.error_form(), ErrorForm::Xml) => return Err(cosmos::not_supported()),
+        Profile::Cosmos => {}
+    }
+    let grant = auth::check(site, settings, head, &trace.version, (store, trace.time))?;
+    if request.body.len() > MAX_BODY_BYTES {
+        return Err(Refusal::BODY_TOO_LARGE);
+    }
+    if site.is_secondary && request.method != "GET" {
+        return Err(Refusal::WRITE_TO_SECONDARY);
+    }
+    let caller = Caller {
+        site,
+        grant: &grant,
+        settings,
+        now: trace.time,
+        version: &trace.version,
+    };
     if site.resource(request.path)? == Resource::Batch {
         if request.method != "POST" {
             return Err(Refusal::METHOD_NOT_ALLOWED);
         }
-        return batch::run(&mut emulator.store(), (site, grant), request, page_size, trace);
+        return batch::run(store, caller, request, trace);
     }
-    let call = Call::parse(site, grant, request)?;
-    execute(&mut emulator.store(), &call, page_size)
+    execute(store, &Call::parse(caller, request)?)
 }
 
-fn execute(store: &mut Store, call: &Call<'_>, page_size: usize) -> Result<Answer> {
+fn execute(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
     match (&call.resource, call.verb) {
-        (Resource::Tables, Verb::Get) => tables::list(store, call, page_size),
+        (Resource::Tables, Verb::Get) => tables::list(store, call),
         (Resource::Tables, Verb::Post) => tables::create(store, call),
         (Resource::Table(table), Verb::Get) => tables::get(store, call, table),
         (Resource::Table(table), Verb::Delete) => tables::delete(store, call, table),
-        (Resource::Entities(table), Verb::Get) => query::page(store, call, table, page_size),
+        (Resource::Policies(table), Verb::Get) => policies::get(store, call, table),
+        (Resource::Policies(table), Verb::Put) => policies::set(store, call, table),
+        (Resource::Entities(table), Verb::Get) => query::page(store, call, table),
         (Resource::Entity(table, id), Verb::Get) => entities::get(store, call, table, id),
         (Resource::Entities(_) | Resource::Entity(..), _) => entities::write(store, call),
+        (Resource::Properties, Verb::Get) => Ok(properties::get(store, call)),
+        (Resource::Properties, Verb::Put) => properties::set(store, call),
+        (Resource::Statistics, Verb::Get) => properties::statistics(call),
+        (Resource::DelegationKey, Verb::Post) => delegation::give(call),
         (Resource::Service, _) => Err(Refusal::NOT_IMPLEMENTED),
-        (Resource::Batch | Resource::Tables | Resource::Table(_), _) => Err(Refusal::METHOD_NOT_ALLOWED),
+        (
+            Resource::Batch
+            | Resource::Tables
+            | Resource::Table(_)
+            | Resource::Policies(_)
+            | Resource::Properties
+            | Resource::Statistics
+            | Resource::DelegationKey,
+            _,
+        ) => Err(Refusal::METHOD_NOT_ALLOWED),
     }
 }
 
@@ -120,7 +175,7 @@ fn version_of_signature(query: Option<&str>) -> Option<String> {
 }
 
 impl Trace {
-    fn of(headers: &HeaderMap, query: Option<&str>) -> Self {
+    fn of(headers: &HeaderMap, query: Option<&str>, now: DateTime) -> Self {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let version = text("x-ms-version")
             .map(str::to_owned)
@@ -138,9 +193,10 @@ impl Trace {
             .cloned();
         Self {
             id: Guid::random(),
-            time: DateTime::now(),
+            time: now,
             version,
             client_request_id,
+            profile: Profile::Storage,
         }
     }
 }

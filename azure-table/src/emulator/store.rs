@@ -1,34 +1,108 @@
-//! What the emulator remembers: accounts, their tables, their rows in order.
+//! What the emulator remembers: accounts, their settings, their tables, their rows in order.
 //!
-//! Owns the changes of rows, their conditions and their atomicity, and the clock of Timestamps. Knows nothing of HTTP
-//! or JSON. One lock around it (in `emulator.rs`) makes every request atomic.
+//! Owns the changes of rows, their conditions and their atomicity, the uniqueness of Timestamps, and the names of tables that
+//! are on their way out. The copy in the second region is `store/secondary.rs`. Knows nothing of HTTP or JSON. One lock around
+//! it (in `emulator.rs`) makes every request atomic.
+//! Not confirmed: the properties that a new account has (here all is off).
 //!
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
-//! Entity", "Delete Entity", "Performing entity group transactions".
+//! Entity", "Delete Entity", "Delete Table", "Performing entity group transactions".
+
+mod secondary;
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
+use crate::emulator::address::Site;
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::row::{Properties, Row, RowId, check_limits, merged, sort};
+use crate::emulator::store::secondary::Secondary;
 use crate::model::datetime::DateTime;
+use crate::protocol::access_policy::StoredAccessPolicy;
+use crate::protocol::profile::Profile;
+use crate::protocol::service_properties::ServiceProperties;
+use crate::protocol::service_properties::analytics::{Logging, Metrics};
 
-/// All accounts.
+/// All accounts, in both regions.
 #[derive(Debug)]
 pub(crate) struct Store {
-    accounts: HashMap<String, Tables>,
+    primary: Accounts,
+    /// Where the second region is behind the first.
+    secondary: Option<Secondary>,
     last_write: DateTime,
 }
 
-/// An account's tables by lower-case name, which is also their order.
+pub(crate) type Accounts = HashMap<String, Account>;
+
+/// An account's tables by the form of their names that counts, which is also their order.
 pub(crate) type Tables = BTreeMap<String, Table>;
 
+/// What belongs to one account.
+#[derive(Clone, Debug)]
+pub(crate) struct Account {
+    pub(crate) tables: Tables,
+    pub(crate) properties: ServiceProperties,
+    /// Names of deleted tables, and when they are free again.
+    leaving: BTreeMap<String, DateTime>,
+}
+
 /// A table and its rows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Table {
-    /// As it was given at creation; names compare without case.
+    /// As it was given at creation.
     pub(crate) name: String,
     pub(crate) created: DateTime,
+    pub(crate) policies: Vec<StoredAccessPolicy>,
     pub(crate) rows: BTreeMap<RowId, Row>,
+}
+
+/// One thing of an account that is different now. Tables are named by the form that counts.
+#[derive(Clone, Debug)]
+pub(crate) enum Effect {
+    Properties(ServiceProperties),
+    /// Without its rows, which come one by one; `None` where it is gone.
+    Table(String, Option<Table>),
+    Policies(String, Vec<StoredAccessPolicy>),
+    /// `None` where it is gone.
+    Row(String, RowId, Option<Row>),
+}
+
+impl Default for Account {
+    fn default() -> Self {
+        Self {
+            tables: Tables::new(),
+            properties: ServiceProperties::default()
+                .logging(Logging::default())
+                .hour_metrics(Metrics::default())
+                .minute_metrics(Metrics::default())
+                .cors([]),
+            leaving: BTreeMap::new(),
+        }
+    }
+}
+
+impl Account {
+    fn make(&mut self, effect: Effect) {
+        match effect {
+            Effect::Properties(properties) => self.properties = properties,
+            Effect::Table(key, Some(table)) => {
+                self.tables.insert(key, table);
+            }
+            Effect::Table(key, None) => {
+                self.tables.remove(&key);
+            }
+            Effect::Policies(key, policies) => {
+                if let Some(table) = self.tables.get_mut(&key) {
+                    table.policies = policies;
+                }
+            }
+            Effect::Row(key, id, row) => {
+                if let Some(table) = self.tables.get_mut(&key) {
+                    set(&mut table.rows, id, row);
+                }
+            }
+        }
+    }
 }
 
 /// One write.
@@ -68,65 +142,131 @@ pub(crate) struct Applied {
 impl Default for Store {
     fn default() -> Self {
         Self {
-            accounts: HashMap::new(),
+            primary: Accounts::new(),
+            secondary: None,
             last_write: DateTime::MIN,
         }
     }
 }
 
 impl Store {
-    /// An account's tables, in order.
-    pub(crate) fn tables(&self, account: &str) -> Option<&Tables> {
-        self.accounts.get(account)
+    /// Lets the second region be behind, from now on.
+    pub(crate) fn part_regions(&mut self) {
+        self.secondary.get_or_insert_with(|| Secondary::of(&self.primary));
     }
 
-    pub(crate) fn table(&self, account: &str, name: &str) -> Option<&Table> {
-        self.accounts.get(account)?.get(&name.to_ascii_lowercase())
-    }
-
-    pub(crate) fn create_table(&mut self, account: &str, name: &str) -> Result<()> {
-        let tables = self.accounts.entry(account.to_owned()).or_default();
-        match tables.entry(name.to_ascii_lowercase()) {
-            std::collections::btree_map::Entry::Occupied(_) => Err(Refusal::TABLE_ALREADY_EXISTS),
-            std::collections::btree_map::Entry::Vacant(vacant) => {
-                vacant.insert(Table {
-                    name: name.to_owned(),
-                    created: DateTime::now(),
-                    rows: BTreeMap::new(),
-                });
-                Ok(())
-            }
+    /// Brings the second region to the state of `time`, if it was not there already.
+    pub(crate) fn catch_up(&mut self, time: DateTime) {
+        if let Some(secondary) = &mut self.secondary {
+            secondary.catch_up(time);
         }
     }
 
-    pub(crate) fn delete_table(&mut self, account: &str, name: &str) -> Result<()> {
-        let tables = self.accounts.get_mut(account).ok_or(Refusal::RESOURCE_NOT_FOUND)?;
-        tables
-            .remove(&name.to_ascii_lowercase())
-            .map(drop)
-            .ok_or(Refusal::RESOURCE_NOT_FOUND)
+    /// An account, in the region that is asked; `None` where nothing was written to it.
+    pub(crate) fn account(&self, site: &Site) -> Option<&Account> {
+        let accounts = match &self.secondary {
+            Some(secondary) if site.is_behind => &secondary.accounts,
+            _ => &self.primary,
+        };
+        accounts.get(&site.account)
+    }
+
+    /// An account's properties, in the region that is asked.
+    pub(crate) fn properties(&self, site: &Site) -> ServiceProperties {
+        let new = || Account::default().properties;
+        self.account(site)
+            .map_or_else(new, |account| account.properties.clone())
+    }
+
+    pub(crate) fn table(&self, site: &Site, name: &str) -> Option<&Table> {
+        self.account(site)?.tables.get(&site.key_of(name))
+    }
+
+    pub(crate) fn create_table(&mut self, site: &Site, name: &str, now: DateTime) -> Result<()> {
+        let key = site.key_of(name);
+        if let Some(account) = self.primary.get(&site.account) {
+            if account.tables.contains_key(&key) {
+                return Err(Refusal::TABLE_ALREADY_EXISTS);
+            }
+            if account.leaving.get(&key).is_some_and(|until| now < *until) {
+                return Err(Refusal::TABLE_BEING_DELETED);
+            }
+        }
+        let table = Table {
+            name: name.to_owned(),
+            created: now,
+            policies: Vec::new(),
+            rows: BTreeMap::new(),
+        };
+        self.put(site, Effect::Table(key, Some(table)), now);
+        Ok(())
+    }
+
+    /// Takes a table away. Its name is free again after `time_to_go`.
+    pub(crate) fn delete_table(&mut self, site: &Site, name: &str, now: DateTime, time_to_go: Duration) -> Result<()> {
+        let key = site.key_of(name);
+        let account = self.primary.get_mut(&site.account);
+        let account = account.filter(|account| account.tables.contains_key(&key));
+        let leaving = &mut account.ok_or(Refusal::RESOURCE_NOT_FOUND)?.leaving;
+        leaving.retain(|_, until| now < *until);
+        if !time_to_go.is_zero() {
+            leaving.insert(key.clone(), now + time_to_go);
+        }
+        self.put(site, Effect::Table(key, None), now);
+        Ok(())
+    }
+
+    /// Gives a table other policies.
+    pub(crate) fn set_policies(
+        &mut self,
+        site: &Site,
+        name: &str,
+        policies: Vec<StoredAccessPolicy>,
+        now: DateTime,
+    ) -> Result<()> {
+        self.table(site, name).ok_or(Refusal::TABLE_NOT_FOUND)?;
+        self.put(site, Effect::Policies(site.key_of(name), policies), now);
+        Ok(())
+    }
+
+    /// Gives an account other properties.
+    pub(crate) fn set_properties(&mut self, site: &Site, properties: ServiceProperties, now: DateTime) {
+        self.put(site, Effect::Properties(properties), now);
+    }
+
+    fn put(&mut self, site: &Site, effect: Effect, now: DateTime) {
+        if let Some(secondary) = &mut self.secondary {
+            secondary.send(now, &site.account, effect.clone());
+        }
+        self.primary.entry(site.account.clone()).or_default().make(effect);
     }
 
     /// Makes all changes, or none: then it says which one failed, and why.
     pub(crate) fn apply(
         &mut self,
-        account: &str,
+        site: &Site,
         table: &str,
         changes: Vec<Change>,
+        now: DateTime,
     ) -> std::result::Result<Vec<Applied>, (usize, Refusal)> {
-        let Self { accounts, last_write } = self;
-        let table = accounts
-            .get_mut(account)
-            .and_then(|tables| tables.get_mut(&table.to_ascii_lowercase()));
+        let Self {
+            primary,
+            secondary,
+            last_write,
+        } = self;
+        let key = site.key_of(table);
+        let table = primary
+            .get_mut(&site.account)
+            .and_then(|account| account.tables.get_mut(&key));
         let rows = &mut table.ok_or((0, Refusal::TABLE_NOT_FOUND))?.rows;
         let mut applied = Vec::with_capacity(changes.len());
         let mut undo = Vec::with_capacity(changes.len());
         for (index, Change { id, action }) in changes.into_iter().enumerate() {
             let before = rows.get(&id);
-            let after = match outcome(&id, action, before) {
+            let after = match outcome(&id, action, before, site.profile) {
                 Ok(properties) => properties.map(|properties| Row {
                     properties,
-                    timestamp: tick(last_write),
+                    timestamp: tick(last_write, now),
                 }),
                 Err(refusal) => {
                     // Backwards, should a row ever occur twice.
@@ -138,18 +278,24 @@ impl Store {
             };
             applied.push(Applied {
                 id: id.clone(),
-                etag: after.as_ref().map(Row::etag),
+                etag: after.as_ref().map(|row| row.etag(site.profile)),
             });
             undo.push((id.clone(), set(rows, id, after)));
+        }
+        if let Some(secondary) = secondary {
+            for Applied { id, .. } in &applied {
+                let effect = Effect::Row(key.clone(), id.clone(), rows.get(id).cloned());
+                secondary.send(now, &site.account, effect);
+            }
         }
         Ok(applied)
     }
 }
 
 /// A Timestamp later than all before, so that no two versions have the same ETag.
-fn tick(last: &mut DateTime) -> DateTime {
+fn tick(last: &mut DateTime, now: DateTime) -> DateTime {
     let next = DateTime::from_ticks(last.ticks() + 1).unwrap_or(DateTime::MAX);
-    *last = DateTime::now().max(next);
+    *last = now.max(next);
     *last
 }
 
@@ -162,36 +308,38 @@ fn set(rows: &mut BTreeMap<RowId, Row>, id: RowId, row: Option<Row>) -> Option<R
 }
 
 /// The properties after an action; `None` where the row is gone then.
-fn outcome(id: &RowId, action: Action, before: Option<&Row>) -> Result<Option<Properties>> {
+fn outcome(id: &RowId, action: Action, before: Option<&Row>, profile: Profile) -> Result<Option<Properties>> {
     let mut properties = match action {
         Action::Insert(properties) => {
             if before.is_some() {
                 return Err(Refusal::ENTITY_ALREADY_EXISTS);
             }
             // The only write that keeps the order in which properties were sent (seen in 31 of 31 recorded reads).
-            check_limits(id, &properties)?;
+            check_limits(id, &properties, profile)?;
             return Ok(Some(properties));
         }
-        Action::Delete(condition) => return condition.check(before).map(|()| None),
+        Action::Delete(condition) => return condition.check(before, profile).map(|()| None),
         Action::Replace(properties, condition) => {
-            condition.map_or(Ok(()), |condition| condition.check(before))?;
+            condition.map_or(Ok(()), |condition| condition.check(before, profile))?;
             properties
         }
         Action::Merge(changes, condition) => {
-            condition.map_or(Ok(()), |condition| condition.check(before))?;
+            condition.map_or(Ok(()), |condition| condition.check(before, profile))?;
             merged(before.map(|row| row.properties.clone()).unwrap_or_default(), changes)
         }
     };
-    sort(&mut properties);
-    check_limits(id, &properties)?;
+    if profile == Profile::Storage {
+        sort(&mut properties);
+    }
+    check_limits(id, &properties, profile)?;
     Ok(Some(properties))
 }
 
 impl Condition {
-    fn check(&self, row: Option<&Row>) -> Result<()> {
+    fn check(&self, row: Option<&Row>, profile: Profile) -> Result<()> {
         match (self, row) {
             (_, None) => Err(Refusal::RESOURCE_NOT_FOUND),
-            (Self::Matches(etag), Some(row)) if *etag != row.etag() => Err(Refusal::CONDITION_NOT_SATISFIED),
+            (Self::Matches(etag), Some(row)) if *etag != row.etag(profile) => Err(Refusal::CONDITION_NOT_SATISFIED),
             (Self::Exists | Self::Matches(_), Some(_)) => Ok(()),
         }
     }
@@ -216,15 +364,23 @@ mod tests {
         }
     }
 
+    fn site(account: &str) -> Site {
+        Site::of(&format!("http://localhost/{account}").parse().unwrap()).unwrap()
+    }
+
+    fn now() -> DateTime {
+        DateTime::now()
+    }
+
     fn store() -> Store {
         let mut store = Store::default();
-        store.create_table("a", "Table").unwrap();
+        store.create_table(&site("a"), "Table", now()).unwrap();
         store
     }
 
     /// The rows as text: keys and properties in order.
     fn rows(store: &Store) -> Vec<String> {
-        let rows = &store.table("a", "table").unwrap().rows;
+        let rows = &store.table(&site("a"), "table").unwrap().rows;
         rows.iter()
             .map(|(id, row)| {
                 let names = row.properties.iter().map(|(name, value)| match value {
@@ -239,7 +395,7 @@ mod tests {
     #[test]
     fn an_insert_keeps_the_order_of_properties_and_every_other_write_sorts_them() {
         let mut store = store();
-        let mut write = |change| store.apply("a", "TABLE", vec![change]).unwrap();
+        let mut write = |change| store.apply(&site("a"), "TABLE", vec![change], now()).unwrap();
         write(change("1", Action::Insert(properties(&[("b", 1), ("a", 2)]))));
         write(change(
             "2",
@@ -258,7 +414,7 @@ mod tests {
         let mut store = store();
         let mut write = |change| {
             store
-                .apply("a", "Table", vec![change])
+                .apply(&site("a"), "Table", vec![change], now())
                 .map_err(|(index, refusal)| (index, refusal.code))
         };
         let matches = |etag: &str| Condition::Matches(etag.to_owned());
@@ -299,14 +455,24 @@ mod tests {
     fn a_failed_batch_leaves_no_trace() {
         let mut store = store();
         store
-            .apply("a", "Table", vec![change("1", Action::Insert(properties(&[("a", 1)])))])
+            .apply(
+                &site("a"),
+                "Table",
+                vec![change("1", Action::Insert(properties(&[("a", 1)])))],
+                now(),
+            )
             .unwrap();
         store
-            .apply("a", "Table", vec![change("2", Action::Insert(properties(&[("a", 2)])))])
+            .apply(
+                &site("a"),
+                "Table",
+                vec![change("2", Action::Insert(properties(&[("a", 2)])))],
+                now(),
+            )
             .unwrap();
-        let before = format!("{:?}", store.table("a", "Table"));
+        let before = format!("{:?}", store.table(&site("a"), "Table"));
         let failed = store.apply(
-            "a",
+            &site("a"),
             "Table",
             vec![
                 change("0", Action::Insert(properties(&[("a", 0)]))),
@@ -314,9 +480,10 @@ mod tests {
                 change("2", Action::Merge(properties(&[("a", 3)]), None)),
                 change("9", Action::Delete(Condition::Exists)),
             ],
+            now(),
         );
         assert!(matches!(failed, Err((3, refusal)) if refusal == Refusal::RESOURCE_NOT_FOUND));
-        assert_eq!(format!("{:?}", store.table("a", "Table")), before);
+        assert_eq!(format!("{:?}", store.table(&site("a"), "Table")), before);
     }
 
     #[test]
@@ -325,7 +492,7 @@ mod tests {
         let changes = (0..1_000)
             .map(|n| change(&n.to_string(), Action::Insert(Properties::new())))
             .collect();
-        let applied = store.apply("a", "Table", changes).unwrap();
+        let applied = store.apply(&site("a"), "Table", changes, now()).unwrap();
         let etags: std::collections::HashSet<_> = applied.iter().map(|applied| applied.etag.clone()).collect();
         assert_eq!(etags.len(), 1_000);
     }
@@ -339,31 +506,52 @@ mod tests {
                 .collect()
         };
         store
-            .apply("a", "Table", vec![change("1", Action::Insert(many(0, 252)))])
+            .apply(
+                &site("a"),
+                "Table",
+                vec![change("1", Action::Insert(many(0, 252)))],
+                now(),
+            )
             .unwrap();
-        let failed = store.apply("a", "Table", vec![change("1", Action::Merge(many(252, 253), None))]);
+        let failed = store.apply(
+            &site("a"),
+            "Table",
+            vec![change("1", Action::Merge(many(252, 253), None))],
+            now(),
+        );
         assert_eq!(failed.unwrap_err().1, Refusal::TOO_MANY_PROPERTIES);
         let large: Properties = (0..17)
             .map(|n| (format!("P{n}").into(), EdmValue::from(vec![0_u8; 65_536])))
             .collect();
-        let failed = store.apply("a", "Table", vec![change("2", Action::Insert(large))]);
+        let failed = store.apply(&site("a"), "Table", vec![change("2", Action::Insert(large))], now());
         assert_eq!(failed.unwrap_err().1, Refusal::ENTITY_TOO_LARGE);
     }
 
     #[test]
     fn table_names_compare_without_case_and_keep_it() {
         let mut store = store();
-        assert_eq!(store.create_table("a", "TABLE"), Err(Refusal::TABLE_ALREADY_EXISTS));
-        assert_eq!(store.table("a", "tAbLe").unwrap().name, "Table");
-        assert!(store.table("b", "Table").is_none(), "accounts are apart");
-        store.create_table("b", "Table").unwrap();
-        store.delete_table("a", "taBLE").unwrap();
-        assert_eq!(store.delete_table("a", "Table"), Err(Refusal::RESOURCE_NOT_FOUND));
+        assert_eq!(
+            store.create_table(&site("a"), "TABLE", now()),
+            Err(Refusal::TABLE_ALREADY_EXISTS)
+        );
+        assert_eq!(store.table(&site("a"), "tAbLe").unwrap().name, "Table");
+        assert!(store.table(&site("b"), "Table").is_none(), "accounts are apart");
+        store.create_table(&site("b"), "Table", now()).unwrap();
+        store.delete_table(&site("a"), "taBLE", now(), Duration::ZERO).unwrap();
+        assert_eq!(
+            store.delete_table(&site("a"), "Table", now(), Duration::ZERO),
+            Err(Refusal::RESOURCE_NOT_FOUND)
+        );
         assert!(
             store
-                .apply("a", "Table", vec![change("1", Action::Insert(Properties::new()))])
+                .apply(
+                    &site("a"),
+                    "Table",
+                    vec![change("1", Action::Insert(Properties::new()))],
+                    now()
+                )
                 .is_err()
         );
-        assert!(store.table("b", "Table").is_some());
+        assert!(store.table(&site("b"), "Table").is_some());
     }
 }

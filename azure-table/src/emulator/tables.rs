@@ -1,7 +1,7 @@
 //! Operations on tables.
 //!
-//! Not confirmed: the answer to a reserved name (InvalidInput); which characters of a bad name are looked at first. Not
-//! imitated: the time for which a deleted table cannot be made again (`TableBeingDeleted`).
+//! Not confirmed: the answer to a reserved name (InvalidInput); which characters of a bad name are looked at first. While a
+//! table is being deleted it is not found; live, other operations may see a conflict or even work for a while.
 //!
 //! Source: REST "Query Tables", "Create Table", "Delete Table".
 
@@ -14,17 +14,18 @@ use crate::emulator::call::Call;
 use crate::emulator::json::{name, text_member};
 use crate::emulator::options::{Level, Prefer};
 use crate::emulator::refusal::{Refusal, Result};
+use crate::emulator::row::etag;
 use crate::emulator::store::{Store, Table, Tables};
 use crate::emulator::token;
 use crate::filter::evaluate::matches;
-use crate::filter::parse::parse;
 use crate::model::edm::Edm;
 use crate::model::name::TableName;
+use crate::protocol::profile::Profile;
 
 /// `GET /Tables`.
-pub(crate) fn list(store: &Store, call: &Call<'_>, page_size: usize) -> Result<Answer> {
+pub(crate) fn list(store: &Store, call: &Call<'_>) -> Result<Answer> {
     let level = call.level()?;
-    let filter = call.options.filter.as_deref().map(parse).transpose()?;
+    let filter = call.filter()?;
     let start = call
         .options
         .next_table_name
@@ -32,9 +33,9 @@ pub(crate) fn list(store: &Store, call: &Call<'_>, page_size: usize) -> Result<A
         .map(token::table_name)
         .transpose()?
         .unwrap_or_default();
-    let limit = call.options.top.unwrap_or(page_size).min(page_size);
+    let limit = call.caller.page_size(call.options.top);
     let none = Tables::new();
-    let tables = store.tables(&call.site.account).unwrap_or(&none);
+    let tables = store.account(call.site()).map_or(&none, |account| &account.tables);
 
     let mut found: Vec<&Table> = Vec::new();
     let mut next = None;
@@ -54,7 +55,11 @@ pub(crate) fn list(store: &Store, call: &Call<'_>, page_size: usize) -> Result<A
     }
 
     let mut out = vec![b'{'];
-    metadata_url(&mut out, call, level, "");
+    // Cosmos DB writes it last, here and below (recorded).
+    let is_first = call.site().profile == Profile::Storage;
+    if is_first {
+        metadata_url(&mut out, call, level, "");
+    }
     name(&mut out, "value");
     out.push(b'[');
     for (n, table) in found.into_iter().enumerate() {
@@ -65,9 +70,13 @@ pub(crate) fn list(store: &Store, call: &Call<'_>, page_size: usize) -> Result<A
         members(&mut out, call, level, &table.name);
         out.push(b'}');
     }
-    out.extend_from_slice(b"]}");
+    out.push(b']');
+    if !is_first {
+        metadata_url(&mut out, call, level, "");
+    }
+    out.push(b'}');
     Ok(Answer {
-        next: next.into_iter().collect(),
+        more: next.into_iter().collect(),
         ..Answer::json(200, out, level)
     })
 }
@@ -75,9 +84,7 @@ pub(crate) fn list(store: &Store, call: &Call<'_>, page_size: usize) -> Result<A
 /// `GET /Tables('name')`.
 pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer> {
     let level = call.level()?;
-    let table = store
-        .table(&call.site.account, table)
-        .ok_or(Refusal::RESOURCE_NOT_FOUND)?;
+    let table = store.table(call.site(), table).ok_or(Refusal::RESOURCE_NOT_FOUND)?;
     Ok(Answer::json(200, element(call, level, &table.name), level))
 }
 
@@ -91,9 +98,12 @@ pub(crate) fn create(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
         let level = call.level()?;
         Answer::json(201, element(call, level, &table), level)
     };
-    store.create_table(&call.site.account, &table)?;
-    let location = format!("{}/{}", call.site.base, address(&table));
+    store.create_table(call.site(), &table, call.caller.now)?;
+    let location = format!("{}/{}", call.site().base, address(&table));
+    // Recorded of Cosmos DB alone.
+    let has_etag = call.site().profile == Profile::Cosmos;
     Ok(Answer {
+        etag: has_etag.then(|| etag(call.caller.now, Profile::Cosmos)),
         location: Some(location),
         prefer: call.prefer,
         ..answer
@@ -102,7 +112,8 @@ pub(crate) fn create(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
 
 /// `DELETE /Tables('name')`.
 pub(crate) fn delete(store: &mut Store, call: &Call<'_>, table: &str) -> Result<Answer> {
-    store.delete_table(&call.site.account, table)?;
+    let caller = call.caller;
+    store.delete_table(caller.site, table, caller.now, caller.settings.deletion_time)?;
     Ok(Answer::no_content())
 }
 
@@ -126,8 +137,13 @@ fn address(table: &str) -> String {
 
 fn element(call: &Call<'_>, level: Level, table: &str) -> Vec<u8> {
     let mut out = vec![b'{'];
-    metadata_url(&mut out, call, level, "/@Element");
-    members(&mut out, call, level, table);
+    if call.site().profile == Profile::Storage {
+        metadata_url(&mut out, call, level, "/@Element");
+        members(&mut out, call, level, table);
+    } else {
+        members(&mut out, call, level, table);
+        metadata_url(&mut out, call, level, "/@Element");
+    }
     out.push(b'}');
     out
 }
@@ -137,15 +153,15 @@ fn metadata_url(out: &mut Vec<u8>, call: &Call<'_>, level: Level, element: &str)
         text_member(
             out,
             "odata.metadata",
-            &format!("{}/$metadata#Tables{element}", call.site.base),
+            &format!("{}/$metadata#Tables{element}", call.site().base),
         );
     }
 }
 
 fn members(out: &mut Vec<u8>, call: &Call<'_>, level: Level, table: &str) {
     if level == Level::Full {
-        text_member(out, "odata.type", &format!("{}.Tables", call.site.account));
-        text_member(out, "odata.id", &format!("{}/{}", call.site.base, address(table)));
+        text_member(out, "odata.type", &format!("{}.Tables", call.site().account));
+        text_member(out, "odata.id", &format!("{}/{}", call.site().base, address(table)));
         text_member(out, "odata.editLink", &address(table));
     }
     text_member(out, "TableName", table);

@@ -44,6 +44,18 @@ impl SigningKey {
     }
 }
 
+#[cfg(feature = "emulator")]
+impl SigningKey {
+    /// Whether `signature` is the base64 of HMAC-SHA256 over the text. Takes the same time wherever they differ.
+    pub(crate) fn verify(&self, string_to_sign: &str, signature: &str) -> bool {
+        let mut hmac = self.0.clone();
+        hmac.update(string_to_sign.as_bytes());
+        STANDARD
+            .decode(signature)
+            .is_ok_and(|signature| hmac.verify_slice(&signature).is_ok())
+    }
+}
+
 /// The public key of emulators' account.
 pub(crate) const DEVELOPMENT_KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
@@ -117,6 +129,19 @@ mod tests {
             "1wP0TXxk8BiTMUhh7R50Tof80G5YPun5iW2NU3go8xY="
         );
         assert_eq!(SigningKey::development().sign("x"), key.sign("x"));
+        #[cfg(feature = "emulator")]
+        {
+            assert!(key.verify("x", &key.sign("x")));
+            for wrong in [
+                "",
+                "x",
+                &key.sign("y"),
+                &key.sign("x")[..40],
+                &format!("{}=", key.sign("x")),
+            ] {
+                assert!(!key.verify("x", wrong), "{wrong}");
+            }
+        }
         let lite = shared_key_lite(DATE, &canonicalized_resource(ACCOUNT, "/Tables", None));
         assert_eq!(key.sign(&lite), "Q3ExhVRWQr1k2oUVjSnPL7YMdgIYnteoMcZyQA6/VPU=");
     }

@@ -95,7 +95,8 @@ proptest! {
         }
         sign(&mut request, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY);
         let emulator = Emulator::new();
-        emulator.store().create_table(DEVELOPMENT_ACCOUNT, "Blogs").unwrap();
+        let site = crate::emulator::address::Site::of(&BASE.parse().unwrap()).unwrap();
+        emulator.store().create_table(&site, "Blogs", emulator.clock().now()).unwrap();
         let answer = service::answer(&emulator, request);
         prop_assert!(answer.status().as_u16() < 500 || answer.status() == 501);
         prop_assert_ne!(answer.status(), 403);

@@ -1,5 +1,7 @@
 //! Shared access signatures: which are good, and how the others are refused.
 
+mod delegated;
+mod policies;
 mod rights;
 mod rows;
 

@@ -131,14 +131,19 @@ async fn an_accounts_signature_allows_what_its_letters_and_types_say() {
         "no signature touches policies"
     );
     for (method, srt, sp, code) in [
-        ("GET", "s", "r", "NotImplemented"),
-        ("PUT", "s", "w", "NotImplemented"),
+        ("GET", "s", "r", ""),
+        ("PUT", "s", "w", ""),
         ("GET", "s", "w", "AuthorizationPermissionMismatch"),
         ("GET", "co", "r", "AuthorizationResourceTypeMismatch"),
     ] {
         let token = token(ACCOUNT, &[("srt", srt), ("sp", sp)]);
-        let answer = try_with(&emulator, method, "?restype=service&comp=properties", "", &token).await;
-        assert_eq!(error(&answer).1, code, "{method} {srt} {sp}");
+        let body = "<StorageServiceProperties />";
+        let answer = try_with(&emulator, method, "?restype=service&comp=properties", body, &token).await;
+        if code.is_empty() {
+            assert!(answer.status().is_success(), "{method}");
+        } else {
+            assert_eq!(error(&answer).1, code, "{method} {srt} {sp}");
+        }
     }
     assert_eq!(error(&try_with(&emulator, "PUT", "Tables", "", &all).await).0, 405);
 }

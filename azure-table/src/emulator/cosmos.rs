@@ -1,0 +1,128 @@
+//! What Cosmos DB for Table does in another way than Table storage.
+//!
+//! Owns its limits, its words for refusals and their form. Small differences stand where they apply, by the site's `profile`:
+//! names of tables with case (`address.rs`), the form of times (`row.rs`), the order and addresses in JSON (`json.rs`), headers
+//! (`answer.rs`), pages of any length (`call.rs`).
+//! Not confirmed: the codes for a reserved name, a RowKey that is too long, a batch that is too large and a verb that is not
+//! taken; how an entity's size is counted (the formula of Table storage here); the limit on the number of properties (252).
+//! Not imitated: continuation tokens, the lack of an order, PartitionKey and RowKey at the place where they were sent, filters
+//! on Timestamp that do not work, mixed line ends of batches, request units.
+//!
+//! Source: "Azure Cosmos DB for Table: frequently asked questions"; recorded answers.
+
+use crate::emulator::answer::{Answer, error_object};
+use crate::emulator::call::ErrorForm;
+use crate::emulator::options::Level;
+use crate::emulator::refusal::{RaisedBy, Refusal, Result};
+use crate::emulator::row::RowId;
+use crate::model::guid::Guid;
+
+/// The most bytes of an entity.
+pub(crate) const MAX_ENTITY_BYTES: usize = 2 << 20;
+/// The most bytes of a batch.
+const MAX_BATCH_BYTES: usize = 2 << 20;
+/// The most bytes of a RowKey.
+const MAX_ROW_KEY_BYTES: usize = 255;
+/// Names that a property cannot have.
+const RESERVED: [&str; 5] = ["ID", "id", "rid", "etag", "ResourceId"];
+
+/// What is said of a query that cannot be read.
+const INVALID_URL: &str = "Request url is invalid.";
+
+/// A filter that cannot be read.
+pub(crate) fn invalid_filter() -> Refusal {
+    Refusal {
+        message: INVALID_URL.into(),
+        ..Refusal::INVALID_INPUT
+    }
+}
+
+/// Refuses the verbs that are not taken as they are: a merge is tunnelled through POST (seen of an SDK).
+pub(crate) fn check_verb(method: &str) -> Result<()> {
+    match method {
+        "MERGE" | "PATCH" => Err(Refusal::METHOD_NOT_ALLOWED),
+        _ => Ok(()),
+    }
+}
+
+/// The answer to all that is about the service itself (recorded of its properties).
+pub(crate) fn not_supported() -> Refusal {
+    Refusal {
+        message: "The requested operation is not supported.".into(),
+        ..Refusal::METHOD_NOT_ALLOWED
+    }
+}
+
+pub(crate) fn check_batch(body: &[u8]) -> Result<()> {
+    if body.len() > MAX_BATCH_BYTES {
+        return Err(Refusal::BODY_TOO_LARGE);
+    }
+    Ok(())
+}
+
+pub(crate) fn check_keys(id: &RowId) -> Result<()> {
+    if id.partition_key.is_empty() || id.row_key.is_empty() {
+        return Err(Refusal::PROPERTIES_NEED_VALUE);
+    }
+    if id.row_key.len() > MAX_ROW_KEY_BYTES {
+        return Err(Refusal::INVALID_INPUT);
+    }
+    Ok(())
+}
+
+pub(crate) fn check_name(property: &str) -> Result<()> {
+    if RESERVED.contains(&property) {
+        return Err(Refusal::PROPERTY_NAME_INVALID);
+    }
+    Ok(())
+}
+
+/// A refusal in its words and its form: JSON, also where XML was asked for (recorded).
+pub(crate) fn refusal(refusal: &Refusal, form: ErrorForm, id: Guid) -> Answer {
+    let text = words(refusal);
+    let body = error_object(refusal.code, "en-us", &format!("{text}\nRequestID:{id}\n"));
+    // Seen: metadata levels as asked for in errors about tables and addresses, else full.
+    let level = match form {
+        ErrorForm::Json(level, _) if is_about_tables(refusal) => level,
+        ErrorForm::Json(..) | ErrorForm::Xml => Level::Full,
+    };
+    Answer {
+        refused: Some((RaisedBy::Store, refusal.code)),
+        ..Answer::json(refusal.status, body, level)
+    }
+}
+
+fn is_about_tables(refusal: &Refusal) -> bool {
+    *refusal == Refusal::TABLE_ALREADY_EXISTS || refusal.message == INVALID_URL
+}
+
+/// The texts that were seen to differ. In a batch the operation's index stands before them.
+fn words(refusal: &Refusal) -> String {
+    static OTHER: [(Refusal, &str); 3] = [
+        (Refusal::TABLE_ALREADY_EXISTS, "The specified table already exists."),
+        (Refusal::PROPERTIES_NEED_VALUE, "PartitionKey/RowKey cannot be empty"),
+        (Refusal::UNREADABLE_VALUE, "One of the input values is invalid."),
+    ];
+    let text = &*refusal.message;
+    let (index, text) = match text.split_once(':') {
+        Some((index, rest)) if index.parse::<usize>().is_ok() => (Some(index), rest),
+        _ => (None, text),
+    };
+    let other = OTHER
+        .iter()
+        .find(|(known, _)| known.code == refusal.code && known.message == text);
+    let text = match other {
+        Some((_, other)) => other,
+        None => text,
+    };
+    index.map_or(text.to_owned(), |index| format!("{index}:{text}"))
+}
+
+/// With a space, and without the words about the stream (recorded).
+pub(crate) const fn content_type(level: Level) -> &'static str {
+    match level {
+        Level::None => "application/json; odata=nometadata",
+        Level::Minimal => "application/json; odata=minimalmetadata",
+        Level::Full => "application/json; odata=fullmetadata",
+    }
+}

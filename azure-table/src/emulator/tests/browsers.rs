@@ -1,0 +1,122 @@
+//! Requests of browsers for pages of other origins.
+
+use super::*;
+
+const PROPERTIES: &str = "?restype=service&comp=properties";
+
+async fn with_rules(rules: &[&str]) -> Emulator {
+    let emulator = with_table().await;
+    let rules: String = rules
+        .iter()
+        .map(|rule| format!("<CorsRule>{rule}</CorsRule>"))
+        .collect();
+    let body = format!("<StorageServiceProperties><Cors>{rules}</Cors></StorageServiceProperties>");
+    assert_eq!(send(&emulator, "PUT", PROPERTIES, &[], &body).await.status(), 202);
+    emulator
+}
+
+const STRICT: &str = "<AllowedOrigins>https://a.com,https://b.com</AllowedOrigins><AllowedMethods>GET,PUT</AllowedMethods><AllowedHeaders>x-ms-*,Accept</AllowedHeaders><ExposedHeaders>x-ms-request*,ETag</ExposedHeaders><MaxAgeInSeconds>200</MaxAgeInSeconds>";
+const OPEN: &str = "<AllowedOrigins>*</AllowedOrigins><AllowedMethods>GET</AllowedMethods><AllowedHeaders /><ExposedHeaders /><MaxAgeInSeconds>0</MaxAgeInSeconds>";
+
+/// The question of a browser: it is not signed and has no version.
+async fn ask(emulator: &Emulator, headers: &[(&str, &str)]) -> Response<Bytes> {
+    let mut request = Request::builder().method("OPTIONS").uri(format!("{BASE}/NotThere"));
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    emulator.send(request.body(Bytes::new()).unwrap()).await.unwrap()
+}
+
+fn from(origin: &str) -> (&str, &str) {
+    ("origin", origin)
+}
+
+fn to(method: &str) -> (&str, &str) {
+    ("access-control-request-method", method)
+}
+
+fn with(headers: &str) -> (&str, &str) {
+    ("access-control-request-headers", headers)
+}
+
+#[tokio::test]
+async fn the_question_before_a_request_is_answered_by_the_first_rule_that_fits() {
+    let emulator = with_rules(&[STRICT, OPEN]).await;
+    let asked = [from("https://b.com"), to("PUT"), with("X-MS-Date, accept")];
+    let answer = ask(&emulator, &asked).await;
+    assert_eq!((answer.status().as_u16(), body(&answer)), (200, ""));
+    for (name, value) in [
+        ("access-control-allow-origin", "https://b.com"),
+        ("access-control-allow-methods", "PUT"),
+        ("access-control-allow-headers", "X-MS-Date, accept"),
+        ("access-control-max-age", "200"),
+        ("access-control-allow-credentials", "true"),
+    ] {
+        assert_eq!(header(&answer, name), value);
+    }
+    let open = ask(&emulator, &[from("https://c.com"), to("GET")]).await;
+    assert_eq!(header(&open, "access-control-allow-origin"), "https://c.com");
+    assert_eq!(header(&open, "access-control-max-age"), "0");
+
+    let text = "CORS not enabled or no matching rule found for this request.";
+    for asked in [
+        &[from("https://c.com"), to("PUT")][..],
+        &[from("https://B.com"), to("PUT")],
+        &[from("https://a.com"), to("put")],
+        &[from("https://a.com"), to("DELETE")],
+        &[from("https://a.com"), to("PUT"), with("content-type")],
+    ] {
+        let answer = ask(&emulator, asked).await;
+        assert_eq!(error_text(&answer), (403, text.to_owned()), "{asked:?}");
+    }
+    let none = ask(&Emulator::new(), &[from("https://a.com"), to("GET")]).await;
+    assert_eq!(error_text(&none), (403, text.to_owned()));
+    for asked in [&[from("https://a.com")][..], &[to("GET")], &[]] {
+        let answer = ask(&emulator, asked).await;
+        assert_eq!(
+            error_text(&answer),
+            (400, "A required CORS header is not present.".to_owned())
+        );
+    }
+}
+
+fn error_text(response: &Response<Bytes>) -> (u16, String) {
+    let (status, _, text) = error(response);
+    (status, text)
+}
+
+#[tokio::test]
+async fn the_request_itself_is_answered_with_what_the_browser_wants_to_know() {
+    let strict = with_rules(&[STRICT]).await;
+    let get = |origin: &'static str| [from(origin)];
+    let answer = send(&strict, "GET", "Blogs", &get("https://a.com"), "").await;
+    assert_eq!(header(&answer, "access-control-allow-origin"), "https://a.com");
+    assert_eq!(header(&answer, "access-control-allow-credentials"), "true");
+    assert_eq!(header(&answer, "access-control-expose-headers"), "x-ms-request-id,ETag");
+    assert_eq!(header(&answer, "vary"), "Origin");
+    let refused = send(&strict, "GET", "None", &get("https://a.com"), "").await;
+    assert_eq!(
+        header(&refused, "access-control-allow-origin"),
+        "https://a.com",
+        "errors too"
+    );
+
+    for headers in [&get("https://c.com")[..], &[]] {
+        let answer = send(&strict, "GET", "Blogs", headers, "").await;
+        assert_eq!(answer.status(), 200, "the rules keep nobody out");
+        assert_eq!(header(&answer, "access-control-allow-origin"), "");
+        assert_eq!(header(&answer, "vary"), "Origin");
+    }
+    let open = with_rules(&[OPEN]).await;
+    let answer = send(&open, "GET", "Blogs", &get("https://a.com"), "").await;
+    assert_eq!(header(&answer, "access-control-allow-origin"), "*");
+    for missing in [
+        "access-control-allow-credentials",
+        "access-control-expose-headers",
+        "vary",
+    ] {
+        assert_eq!(header(&answer, missing), "", "{missing}");
+    }
+    let without = send(&with_table().await, "GET", "Blogs", &get("https://a.com"), "").await;
+    assert_eq!(header(&without, "vary"), "");
+}

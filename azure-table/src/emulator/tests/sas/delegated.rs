@@ -1,0 +1,152 @@
+//! Signatures by a key of Entra ID: how the key is had, what it signs, when it ends.
+
+use super::super::tokens::{SECURE, VERSION, bear};
+use super::*;
+use crate::protocol::sas::user_delegation_string_to_sign;
+use crate::protocol::user_delegation_key::{KeyInfo, UserDelegationKey};
+
+const KEY: &str = "?restype=service&comp=userdelegationkey";
+
+fn at(text: &str) -> DateTime {
+    text.parse().unwrap()
+}
+
+/// An emulator with rows at a clock that stands on 2030-01-01.
+async fn emulator() -> (Emulator, EmulatorClock) {
+    let emulator = with_rows().await.with_token("good");
+    let clock = EmulatorClock::fixed(at("2030-01-01T00:00:00Z"));
+    (emulator.with_clock(clock.clone()), clock)
+}
+
+async fn ask(emulator: &Emulator, start: &str, expiry: &str) -> Response<Bytes> {
+    let info = KeyInfo {
+        start: at(start),
+        expiry: at(expiry),
+        delegated_tenant_id: None,
+    };
+    let body = String::from_utf8(info.to_xml().to_vec()).unwrap();
+    let version = [("x-ms-version", "2025-07-05")];
+    let mut request = unsigned_at(SECURE, "POST", KEY, &version, &body);
+    request
+        .headers_mut()
+        .insert("authorization", "Bearer good".parse().unwrap());
+    emulator.send(request).await.unwrap()
+}
+
+async fn key(emulator: &Emulator) -> UserDelegationKey {
+    let answer = ask(emulator, "2030-01-01T00:00:00Z", "2030-01-02T00:00:00Z").await;
+    assert_eq!(answer.status(), 200);
+    assert!(body(&answer).starts_with('\u{feff}'));
+    UserDelegationKey::from_xml(answer.body()).unwrap()
+}
+
+const PARAMETERS: &[(&str, &str)] = &[
+    ("sv", "2025-07-05"),
+    ("tn", "Blogs"),
+    ("sp", "r"),
+    ("se", "2030-01-03"),
+    ("spk", "b"),
+    ("epk", "b"),
+];
+
+/// The query of a signature by `key`; `changes` are made before it is signed.
+fn signed(key: &UserDelegationKey, changes: &[(&str, &str)]) -> String {
+    let mut pairs: Vec<(&str, String)> = PARAMETERS.iter().map(|(n, v)| (*n, (*v).to_owned())).collect();
+    pairs.extend(key.parameters());
+    for (name, value) in changes {
+        pairs.retain(|(known, _)| known != name);
+        pairs.push((name, (*value).to_owned()));
+    }
+    let mut parameters = SasParameters::default();
+    for (name, value) in pairs {
+        parameters.add(name, value);
+    }
+    let to_sign = user_delegation_string_to_sign(&parameters, DEVELOPMENT_ACCOUNT, "Blogs");
+    parameters.add("sig", key.signing_key().unwrap().sign(&to_sign));
+    let pairs = parameters.pairs().iter();
+    let pairs: Vec<String> = pairs
+        .map(|(name, value)| format!("{name}={}", crate::codec::url::encode(value)))
+        .collect();
+    pairs.join("&")
+}
+
+#[tokio::test]
+async fn a_key_signs_for_the_rows_of_a_table_until_it_ends() {
+    let (emulator, clock) = emulator().await;
+    let key = key(&emulator).await;
+    assert_eq!(key.expiry(), at("2030-01-02T00:00:00Z"));
+    let good = signed(&key, &[]);
+    let answer = try_with(&emulator, "GET", "Blogs", "", &good).await;
+    assert_eq!(keys(&answer), ["b1", "b2", "b3"]);
+    for (changes, code) in [
+        (&[("sp", "d")][..], "AuthorizationPermissionMismatch"),
+        (&[("sv", "2020-12-06")], "AuthenticationFailed"),
+        (&[("ske", "2030-01-03T00:00:00Z")], "AuthenticationFailed"),
+        (
+            &[("skoid", "11111111-0000-0000-0000-000000000000")],
+            "AuthenticationFailed",
+        ),
+        (&[("se", "2029-12-31")], "AuthenticationFailed"),
+        (&[("si", "policy")], "AuthenticationFailed"),
+        (&[("spr", "https")], "AuthorizationProtocolMismatch"),
+    ] {
+        let answer = try_with(&emulator, "GET", "Blogs", "", &signed(&key, changes)).await;
+        assert_eq!(error(&answer).1, code, "{changes:?}");
+    }
+    let tables = try_with(&emulator, "GET", "Tables", "", &good).await;
+    assert_eq!(error(&tables).1, "AuthorizationFailure");
+    let forged = good.replace("sig=", "sig=A");
+    assert_eq!(try_with(&emulator, "GET", "Blogs", "", &forged).await.status(), 403);
+    clock.advance(Duration::from_secs(24 * 3_600 - 1));
+    assert_eq!(try_with(&emulator, "GET", "Blogs", "", &good).await.status(), 200);
+    clock.advance(Duration::from_secs(1));
+    let ended = try_with(&emulator, "GET", "Blogs", "", &good).await;
+    assert_eq!(
+        error(&ended).1,
+        "AuthenticationFailed",
+        "the key ends before its signature"
+    );
+}
+
+#[tokio::test]
+async fn a_signature_for_one_user_needs_his_token() {
+    let (emulator, _) = emulator().await;
+    let key = key(&emulator).await;
+    let bound = signed(&key, &[("sduoid", "00000000-0000-0000-0000-000000000000")]);
+    let path = format!("Blogs?{bound}");
+    assert_eq!(keys(&bear(&emulator, "GET", &path, &[], "").await), ["b1", "b2", "b3"]);
+    let alone = unsigned_at(SECURE, "GET", &path, &[VERSION], "");
+    assert_eq!(emulator.send(alone).await.unwrap().status(), 401);
+    let other = signed(&key, &[("sduoid", "11111111-0000-0000-0000-000000000000")]);
+    let answer = bear(&emulator, "GET", &format!("Blogs?{other}"), &[], "").await;
+    assert_eq!(error(&answer).1, "AuthenticationFailed");
+}
+
+#[tokio::test]
+async fn a_key_is_given_to_a_token_for_seven_days_at_most() {
+    let (emulator, _) = emulator().await;
+    assert_eq!(
+        ask(&emulator, "2030-01-01T00:00:00Z", "2030-01-08T00:00:00Z")
+            .await
+            .status(),
+        200
+    );
+    for (start, expiry) in [
+        ("2030-01-01T00:00:00Z", "2030-01-08T00:00:01Z"),
+        ("2030-01-05T00:00:00Z", "2030-01-09T00:00:00Z"),
+        ("2030-01-02T00:00:00Z", "2030-01-01T00:00:00Z"),
+        ("2029-12-30T00:00:00Z", "2029-12-31T00:00:00Z"),
+    ] {
+        let answer = ask(&emulator, start, expiry).await;
+        assert_eq!(error(&answer).1, "InvalidXmlNodeValue", "{start} {expiry}");
+    }
+    let wrong = bear(&emulator, "POST", KEY, &[], "<KeyInfo><Start>now</Start></KeyInfo>").await;
+    assert_eq!(error(&wrong).1, "InvalidXmlDocument");
+    let fresh = Emulator::new();
+    for base in [BASE, SECURE] {
+        let by_key = send_to(&fresh, base, "POST", KEY, &[], "").await;
+        assert_eq!(error(&by_key).1, "AuthenticationFailed", "an account's key is no token");
+    }
+    let by_sas = try_with(&fresh, "POST", KEY, "", &token(ACCOUNT, &[])).await;
+    assert_eq!(error(&by_sas).1, "AuthorizationFailure");
+}

@@ -1,0 +1,99 @@
+//! What depends on the clock, and the clock itself.
+
+use super::*;
+
+fn at(text: &str) -> DateTime {
+    text.parse().unwrap()
+}
+
+#[tokio::test]
+async fn timestamps_etags_and_errors_have_the_clocks_time() {
+    let clock = EmulatorClock::fixed(at("2020-01-01T00:00:00Z"));
+    let emulator = with_table().await.with_clock(clock.clone());
+    clock.set(at("2021-01-01T00:00:00Z"));
+    let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
+    let inserted = send(&emulator, "POST", "Blogs", &[], row).await;
+    assert!(body(&inserted).contains(r#""Timestamp":"2021-01-01T00:00:00Z""#));
+    assert_eq!(header(&inserted, "etag"), "W/\"datetime'2021-01-01T00%3A00%3A00Z'\"");
+    assert_eq!(header(&inserted, "date"), "Fri, 01 Jan 2021 00:00:00 GMT");
+    let again = send(&emulator, "POST", "Blogs", &[], row).await;
+    assert!(body(&again).contains(r"\nTime:2021-01-01T00:00:00.0000000Z"));
+    let replaced = send(&emulator, "PUT", "Blogs(PartitionKey='p',RowKey='r')", &[], "{}").await;
+    assert_eq!(
+        header(&replaced, "etag"),
+        "W/\"datetime'2021-01-01T00%3A00%3A00.0000001Z'\"",
+        "no two versions share one, though the clock stands"
+    );
+    clock.set(at("2020-01-01T00:00:00Z"));
+    let back = send(&emulator, "PUT", "Blogs(PartitionKey='p',RowKey='r')", &[], "{}").await;
+    assert!(header(&back, "etag").contains("2021-01-01"), "versions never go back");
+}
+
+#[tokio::test]
+async fn a_request_is_old_after_a_quarter_of_an_hour() {
+    let emulator = Emulator::new().with_clock(EmulatorClock::fixed(at("2026-11-20T12:00:00Z")));
+    for (date, status) in [
+        ("Fri, 20 Nov 2026 12:00:00 GMT", 200),
+        ("Fri, 20 Nov 2026 11:45:00 GMT", 200),
+        ("Fri, 20 Nov 2026 11:44:59 GMT", 403),
+        ("Sat, 21 Nov 2026 12:00:00 GMT", 200),
+    ] {
+        let answer = send(&emulator, "GET", "Tables", &[("x-ms-date", date)], "").await;
+        assert_eq!(answer.status(), status, "{date}");
+    }
+}
+
+#[tokio::test]
+async fn a_table_may_need_time_to_go() {
+    let clock = EmulatorClock::fixed(DateTime::now());
+    let emulator = with_table()
+        .await
+        .with_clock(clock.clone())
+        .with_deletion_time(Duration::from_secs(40));
+    let name = r#"{"TableName":"blogs"}"#;
+    assert_eq!(
+        send(&emulator, "DELETE", "Tables('Blogs')", &[], "").await.status(),
+        204
+    );
+    let being_deleted = refused(
+        409,
+        "TableBeingDeleted",
+        "The specified table is being deleted. Try operation later.",
+    );
+    for seconds in [0, 39] {
+        clock.advance(Duration::from_secs(seconds));
+        let created = send(&emulator, "POST", "Tables", &[], name).await;
+        assert_eq!(error(&created), being_deleted);
+        let query = send(&emulator, "GET", "Blogs", &[], "").await;
+        assert_eq!(error(&query).1, "TableNotFound");
+        let deleted = send(&emulator, "DELETE", "Tables('Blogs')", &[], "").await;
+        assert_eq!(error(&deleted).1, "ResourceNotFound");
+    }
+    let other = r#"{"TableName":"Others"}"#;
+    assert_eq!(send(&emulator, "POST", "Tables", &[], other).await.status(), 201);
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(send(&emulator, "POST", "Tables", &[], name).await.status(), 201);
+    let at_once = emulator.with_deletion_time(Duration::ZERO);
+    assert_eq!(send(&at_once, "DELETE", "Tables('Blogs')", &[], "").await.status(), 204);
+    assert_eq!(send(&at_once, "POST", "Tables", &[], name).await.status(), 201);
+}
+
+#[test]
+fn a_clock_runs_or_stands_and_is_one_for_its_clones() {
+    let clock = EmulatorClock::system();
+    let before = DateTime::now();
+    assert!(clock.now() >= before && clock.now() <= DateTime::now());
+    let hour = Duration::from_secs(3_600);
+    clock.clone().advance(hour);
+    assert!(clock.now() >= before + hour, "it goes on running");
+    clock.set(at("2030-01-01T00:00:00Z"));
+    assert_eq!(format!("{clock:?}"), "EmulatorClock(2030-01-01T00:00:00Z)");
+    clock.advance(hour);
+    assert_eq!(clock.now(), at("2030-01-01T01:00:00Z"));
+    clock.advance(Duration::MAX);
+    assert_eq!(clock.now(), DateTime::MAX, "no time is too far");
+    let running = EmulatorClock::default();
+    running.advance(Duration::MAX);
+    running.advance(Duration::MAX);
+    assert_eq!(running.now(), DateTime::MAX);
+}
