@@ -5,4 +5,7 @@ mod derive;
 mod futures;
 mod handwritten;
 mod layers;
+mod operations;
+mod refusals;
 mod secrets;
+mod tables;

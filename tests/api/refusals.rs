@@ -1,0 +1,94 @@
+//! 403 for five reasons, of which the service tells hardly any apart: five messages that say what to do.
+
+use std::time::Duration;
+
+use azure_table::{
+    AccountKey, DateTime, DynamicEntity, Emulator, EmulatorClock, Error, ErrorKind, SasToken, TablePermissions,
+    TableSas, TableServiceClient,
+};
+
+const ENDPOINT: &str = "https://contoso.table.core.windows.net";
+const KEY: &str = "AAECAwQFBgc=";
+
+async fn refusal(service: TableServiceClient) -> Error {
+    let table = service.dynamic_table("Orders").unwrap();
+    let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+    assert_eq!(
+        (error.status(), error.may_have_applied()),
+        (Some(403), false),
+        "{error}"
+    );
+    error
+}
+
+#[tokio::test]
+async fn five_refusals_have_five_messages() {
+    let clock = EmulatorClock::system();
+    let emulator = Emulator::new()
+        .with_account("contoso", KEY)
+        .unwrap()
+        .with_clock(clock.clone());
+    let key = AccountKey::new("contoso", KEY).unwrap();
+    let service = TableServiceClient::new(ENDPOINT, key.clone())
+        .unwrap()
+        .over(emulator.clone());
+    let orders = service.dynamic_table("Orders").unwrap();
+    orders.create_table().await.unwrap();
+
+    let now = DateTime::now();
+    let (past, future) = (now - Duration::from_secs(60), now + Duration::from_secs(7_200));
+    let sas = |permissions| TableSas::new(orders.name()).permissions(permissions);
+    let with = |token: SasToken| TableServiceClient::new(ENDPOINT, token).unwrap().over(emulator.clone());
+
+    let expired = refusal(with(sas(TablePermissions::ADD).expiry(past).sign(&key).unwrap())).await;
+    let wrong_right = refusal(with(sas(TablePermissions::READ).expiry(future).sign(&key).unwrap())).await;
+    let ranged = sas(TablePermissions::ADD).expiry(future).from("a", "").to("b", "");
+    let out_of_range = refusal(with(ranged.sign(&key).unwrap())).await;
+    let other_key = AccountKey::new("contoso", "CAkKCwwNDg8=").unwrap();
+    let wrong_key = refusal(
+        TableServiceClient::new(ENDPOINT, other_key)
+            .unwrap()
+            .over(emulator.clone()),
+    )
+    .await;
+    clock.advance(Duration::from_secs(20 * 60 + 5));
+    let clock_off = refusal(service.clone()).await;
+
+    let second = DateTime::from_unix_seconds(past.unix_seconds());
+    let told = [
+        (
+            &expired,
+            ErrorKind::Unauthenticated,
+            format!("has expired at {second}: make a new one"),
+        ),
+        (
+            &wrong_key,
+            ErrorKind::Unauthenticated,
+            "the key is none of account contoso's".to_owned(),
+        ),
+        (
+            &wrong_right,
+            ErrorKind::Forbidden,
+            "allows \"r\", insert needs a".to_owned(),
+        ),
+        (
+            &out_of_range,
+            ErrorKind::Forbidden,
+            "from (\"a\", \"\") to (\"b\", \"\") of table Orders".to_owned(),
+        ),
+        (
+            &clock_off,
+            ErrorKind::Unauthenticated,
+            "the clock of this machine is 20 min behind".to_owned(),
+        ),
+    ];
+    for (error, kind, words) in &told {
+        assert_eq!(error.kind(), *kind, "{error}");
+        assert!(error.to_string().contains(words), "{words:?} in {error}");
+        let told_so = told
+            .iter()
+            .filter(|(error, ..)| error.to_string().contains(words))
+            .count();
+        assert_eq!(told_so, 1, "{words}");
+    }
+}

@@ -1,0 +1,83 @@
+//! Tables that are being deleted, and what waits for them.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use azure_table::{
+    DynamicEntity, Emulator, EmulatorClock, ErrorKind, RecreateProgress, TableClient, TableServiceClient,
+};
+
+const DELETION: Duration = Duration::from_secs(42);
+
+async fn table() -> (TableClient<DynamicEntity>, EmulatorClock) {
+    let clock = EmulatorClock::system();
+    let emulator = Emulator::new().with_clock(clock.clone()).with_deletion_time(DELETION);
+    let table = TableServiceClient::on(emulator).dynamic_table("Orders").unwrap();
+    table.create_table().await.unwrap();
+    table.insert(&DynamicEntity::new("p", "r")).await.unwrap();
+    (table, clock)
+}
+
+#[tokio::test]
+async fn a_table_that_is_being_deleted_does_not_exist() {
+    let (table, clock) = table().await;
+    table.delete_table().await.unwrap();
+    for error in [
+        table.create_table().await.unwrap_err(),
+        table.create_table_if_not_exists().await.unwrap_err(),
+        table
+            .create_on_not_found()
+            .insert(&DynamicEntity::new("p", "r"))
+            .await
+            .unwrap_err(),
+    ] {
+        assert_eq!(
+            (error.kind(), error.code()),
+            (ErrorKind::Conflict, Some("TableBeingDeleted")),
+            "{error}"
+        );
+    }
+    assert!(!table.table_exists().await.unwrap());
+    clock.advance(DELETION);
+    table.create_table().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_table_is_made_anew_as_soon_as_it_can_be() {
+    let (table, clock) = table().await;
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&heard);
+    table
+        .recreate_table(Duration::from_secs(120))
+        .on_progress(move |progress| {
+            if let RecreateProgress::BeingDeleted { pause, .. } = progress {
+                clock.advance(pause);
+            }
+            log.lock().unwrap().push(progress);
+        })
+        .await
+        .unwrap();
+    assert_eq!(table.query().all().await.unwrap(), []);
+    let heard = heard.lock().unwrap();
+    assert_eq!(heard.first(), Some(&RecreateProgress::Deleted));
+    assert_eq!(heard.last(), Some(&RecreateProgress::Created));
+    assert_eq!(heard.len(), 2 + 9, "every 5 s for 42 s: {heard:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_deadline_ends_the_wait_and_says_so() {
+    let (table, _) = table().await;
+    let begun = tokio::time::Instant::now();
+    let error = table.recreate_table(Duration::from_secs(12)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert!(error.to_string().contains("still being deleted after 12s"), "{error}");
+    assert_eq!(begun.elapsed().as_secs(), 12);
+}
+
+#[tokio::test]
+async fn a_table_that_is_not_there_is_made_at_once() {
+    let service = TableServiceClient::on(Emulator::new().with_deletion_time(DELETION));
+    let table = service.dynamic_table("Orders").unwrap();
+    table.recreate_table(Duration::ZERO).await.unwrap();
+    assert!(table.table_exists().await.unwrap());
+}
