@@ -180,9 +180,7 @@ fn check_column(ctxt: &Ctxt, field: &Field<'_>) {
         Role::KeyPart(_) => "a part of a key",
         Role::Etag => "an ETag",
         Role::Ignored => "an ignored field",
-        Role::Extra => "`extra`",
-        _ if field.attrs.chunked.is_some() => "a value in pieces",
-        _ => "a converted value",
+        _ => "`extra`",
     };
     ctxt.error(
         &column.name,

@@ -1,10 +1,11 @@
 //! What a struct stores: its schema, the writing of its properties, and which names are its own.
 
-use proc_macro2::{Ident, TokenStream};
-use quote::quote;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::Path;
 
 use crate::ast::{Field, Form, Role, Struct};
-use crate::place::Place;
+use crate::place::{Place, local};
 
 /// The properties of the schema.
 pub(crate) fn property_schemas(base: &Struct<'_>) -> TokenStream {
@@ -71,21 +72,51 @@ fn write_property(base: &Struct<'_>, field: &Field<'_>, properties: &Ident) -> T
             Form::Json => quote!(#properties.converted(#name, #private::json_to_edm::<#ty>(&self.#member))?;),
             Form::Chunked => quote!(#private::chunked::write::<#ty>(#properties, #name, &self.#member)?;),
             Form::With(module) => {
-                let (value, convert) = (borrowed(), Place::of(module).derived(quote!(::to_edm)));
-                quote!(#properties.converted(#name, #module #convert(#value))?;)
+                let converted = call_of(base, module, "to_edm", &borrowed());
+                let write = Place::of(module).derived(quote!(#private::Converted::write));
+                quote!(#write(#converted, #properties, #name)?;)
             }
             Form::WriteId => {
-                let value = borrowed();
-                quote!(#private::write_id(#properties, #name, #value)?;)
+                let write = place.item(ty, &quote!(#private::WriteIdField), "write");
+                quote!(#write(&self.#member, #properties, #name)?;)
             }
         },
         Role::Group(prefix) => quote!(#properties.group::<#ty>(#prefix, &self.#member)?;),
         Role::Extra => {
-            let (value, name) = (borrowed(), crate::place::local("name"));
+            let (write, name) = (place.item(ty, &quote!(#private::ExtraField), "write"), local("name"));
             let owned = owned(base, &name);
-            quote!(#private::write_extra(#properties, #value, |#name| match #name { #owned _ => false })?;)
+            quote!(#write(&self.#member, #properties, |#name| match #name { #owned _ => false })?;)
         }
         Role::Key(_) | Role::KeyPart(_) | Role::Timestamp | Role::Etag | Role::Ignored => TokenStream::new(),
+    }
+}
+
+/// A call of a function of the module in `with`, or of what says that it is not there.
+pub(crate) fn call_of(base: &Struct<'_>, module: &Path, name: &str, value: &impl ToTokens) -> TokenStream {
+    let (private, place) = (base.paths().private, Place::of(module));
+    let name = Ident::new(name, Span::call_site());
+    let last = module
+        .segments
+        .last()
+        .map(|last| last.ident.to_string())
+        .unwrap_or_default();
+    if last.starts_with(char::is_uppercase) {
+        // The functions of a type are not imported.
+        let function = place.derived(quote!(::#name));
+        return quote!(#module #function(#value));
+    }
+    let function = place.derived(quote!(#name));
+    // What the inner block imports hides what the outer one does.
+    quote! {
+        {
+            #[allow(unused_imports)]
+            use #private::lacking::*;
+            {
+                #[allow(unused_imports)]
+                use #module::*;
+                #function(#value)
+            }
+        }
     }
 }
 

@@ -123,13 +123,18 @@ fn etag_and_timestamp_come_from_the_row() {
     ));
     has(
         &code,
-        "fn condition(&self) -> ::azure_table::__private::Condition { ::azure_table::__private::condition(&self.etag) }",
+        "fn condition(&self) -> ::azure_table::__private::Condition {
+            <Option<ETag> as ::azure_table::__private::EtagField>::condition(&self.etag)
+        }",
     );
     has(&code, "::azure_table::__private::MetadataLevel::Minimal;");
-    has(&code, "etag: __row.etag(),");
     has(
         &code,
-        "at: { let __timestamp = __row.timestamp()?; let __timestamp: &Option<DateTime> = &__timestamp; *__timestamp },",
+        "etag: <Option<ETag> as ::azure_table::__private::EtagField>::of(__row.etag()),",
+    );
+    has(
+        &code,
+        "at: <Option<DateTime> as ::azure_table::__private::TimestampField>::of(__row.timestamp()?),",
     );
     has(
         &code,
