@@ -138,7 +138,7 @@ fn called(ctxt: &Ctxt, source: &Source<'_>, prefix: &str, kind: &str) -> Option<
         (None, Some(column)) => ctxt.error(
             &column.value,
             format!(
-                "{:?} cannot be the name of a constant: use capitals, digits and `_`, such as {:?}",
+                "{:?} cannot be the name of a constant: use capitals, digits and `_`, such as `column = {:?}`",
                 column.value.value(),
                 screaming_snake(&source.name)
             ),

@@ -2,15 +2,15 @@
 //!
 //! Owns what the impls of `#[derive(TableEntity)]` on a struct call. What enums of entities call is
 //! `__private/variant.rs`, projections `__private/projection.rs`, the types of properties `__private/property.rs`; what
-//! is asserted at compile time is `__private/assert.rs`, of the types of fields `__private/field.rs`, of the modules in
-//! `with` `__private/with.rs`.
+//! is asserted at compile time is `__private/assert.rs`, of the types of fields `__private/field.rs`, of
+//! the functions that attributes name `__private/function.rs`.
 
 mod assert;
 mod field;
+mod function;
 mod projection;
 mod property;
 mod variant;
-mod with;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,7 +21,8 @@ pub use serde::de::DeserializeOwned;
 pub use self::assert::{
     SamePartition, assert_digits, assert_distinct, assert_entity, assert_form, assert_partition, assert_untagged,
 };
-pub use self::field::{DefaultGivenAs, EtagField, ExtraField, TimestampField, Upgrade, WriteIdField, upgrade};
+pub use self::field::{EtagField, ExtraField, FromJson, OfDefault, TimestampField, ToJson, WriteIdField};
+pub use self::function::{Converted, Defaults, Named, Nothing, Reads, Typed, Upgrades, Writes, lacking, lend};
 pub use self::projection::{
     Absent, ColumnOf, ColumnOfName, Distinct, Selection, SoleField, SoleRowField, partition_field, row_field, select,
     select_found,
@@ -33,7 +34,6 @@ pub use self::variant::{
     CatchAll, KeysDifferByVariant, assert_catch_all, has_form, is_tag, no_variant, untagged, write_key_of_form,
     write_prefixed_key,
 };
-pub use self::with::{Converted, ConvertedFrom, convert, lacking};
 pub use crate::codec::json::embedded as json;
 pub use crate::filter::column::InKey;
 pub use crate::filter::nested::{Nested, Variant};
@@ -117,14 +117,19 @@ pub const fn metadata(levels: &[MetadataLevel]) -> MetadataLevel {
     MetadataLevel::None
 }
 
+/// Reads a property as JSON.
+pub fn json_from_wire<T: FromJson>(property: &RowProperty<'_>) -> Result<T> {
+    property.convert(json::from_wire)
+}
+
 /// A value as JSON text. One whose JSON is `null`, as that of `None`, is absent.
-pub fn json_to_edm<T: Serialize>(value: &T) -> std::result::Result<Option<Edm<'static>>, ValueError> {
+pub fn json_to_edm<T: ToJson>(value: &T) -> std::result::Result<Option<Edm<'static>>, ValueError> {
     let value = json::to_edm(value)?;
     Ok(value.filter(|value| !matches!(value, Edm::String(text) if text == "null")))
 }
 
 /// The value of JSON that is absent.
-pub fn json_absent<T: DeserializeOwned>() -> Option<T> {
+pub fn json_absent<T: FromJson>() -> Option<T> {
     serde_json::from_str("null").ok()
 }
 

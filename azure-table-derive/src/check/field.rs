@@ -161,7 +161,7 @@ fn check_prefix(ctxt: &Ctxt, field: &Field<'_>) {
         ctxt.error(
             &prefix.value,
             format!(
-                "{text:?} cannot begin the name of a property: use letters, digits and `_`, such as {:?}",
+                "{text:?} cannot begin the name of a property: use letters, digits and `_`, such as `prefix = {:?}`",
                 format!("{}_", crate::case::Case::Pascal.apply(&field.name))
             ),
         );

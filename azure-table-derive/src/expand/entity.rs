@@ -179,9 +179,9 @@ fn read_entity(entity: &Entity<'_>) -> TokenStream {
         None => read,
         Some(upgrade) => {
             let path = &upgrade.value;
-            quote! {
-                #private::upgrade(#row, |#row: &#private::Row<'_>| -> #private::Result<Self> { #read }, #path)
-            }
+            let read = quote!((#row, |#row: &#private::Row<'_>| -> #private::Result<Self> { #read }));
+            let call = Place::of(path).derived(quote!(.upgrade #read));
+            quote!(#private::Named::<_, Self>::new(#path) #call)
         }
     };
 

@@ -9,7 +9,7 @@ use crate::ast::{Field, Role, Struct};
 use crate::bound::Bounds;
 use crate::expand::Generated;
 use crate::expand::entity::{etag, timestamp};
-use crate::expand::read::default;
+use crate::expand::read::{default, of_default};
 use crate::key::KeyName;
 use crate::place::{Paths, Place, local};
 
@@ -131,7 +131,7 @@ fn value(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
         }
         Role::Timestamp => timestamp(base, field, &row),
         Role::Etag => etag(base, field, &row),
-        Role::Ignored => quote!(<#ty as ::core::default::Default>::default()),
+        Role::Ignored => of_default(base, field),
         _ => {
             let (column, place) = (column(base, field), source(field));
             let (of, of_column) = (of(base, &place), place.derived(quote!(_)));

@@ -5,7 +5,7 @@ use quote::{ToTokens, quote};
 
 use crate::ast::{Field, Form, Role, Struct};
 use crate::attr::Fallback;
-use crate::expand::stored::{call_of, owned_by_fields};
+use crate::expand::stored::{item_of, owned_by_fields};
 use crate::place::{Place, local};
 
 /// The reading of one struct.
@@ -137,17 +137,18 @@ impl Reading<'_, '_> {
     fn converted(&self, field: &Field<'_>, property: &Ident) -> TokenStream {
         let (private, ty) = (self.base.paths().private, &field.original.ty);
         match field.form() {
-            // In closures, so that the compiler says once what does not fit.
             Form::With(module) => {
-                let value = local("value");
-                let from_wire = call_of(self.base, module, "from_wire", &value);
-                let place = Place::of(module);
-                let (before, after) = (place.derived(quote!(#private::convert::<)), place.derived(quote!(, _>)));
-                quote!(#before #ty #after(#property, |#value| #from_wire)?)
+                let call = Place::of(module).derived(quote!(.read(#property)));
+                let read = item_of(
+                    self.base,
+                    module,
+                    "from_wire",
+                    &|from_wire| quote!(#private::Named::<_, #ty>::new(#from_wire) #call),
+                );
+                quote!(#read?)
             }
             Form::Json => {
-                let value = local("value");
-                quote!(#private::convert::<#ty, _>(#property, |#value| #private::json::from_wire::<#ty>(#value))?)
+                quote!(#private::json_from_wire::<#ty>(#property)?)
             }
             Form::Plain | Form::WriteId | Form::Chunked => quote!(#property.read::<#ty>()?),
         }
@@ -192,7 +193,7 @@ impl Reading<'_, '_> {
                     },
                 }
             }
-            Role::Ignored => quote!(<#ty as ::core::default::Default>::default()),
+            Role::Ignored => of_default(self.base, field),
             Role::Extra => {
                 let extra = extra();
                 let of = place.item(ty, &quote!(#private::ExtraField), "of");
@@ -209,25 +210,27 @@ impl Reading<'_, '_> {
     }
 }
 
+/// The default of a field's type.
+pub(crate) fn of_default(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
+    let (private, place) = (base.paths().private, Place::of_type(field));
+    // All of the call stands at the type, so that the compiler points there.
+    let (function, call) = (
+        place.item(&field.original.ty, &quote!(#private::OfDefault), "of_default"),
+        place.derived(quote!(())),
+    );
+    quote!(#function #call)
+}
+
 /// The value of a field whose property is not there, where it has a default.
 pub(crate) fn default(base: &Struct<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let default = field.attrs.default.as_ref()?;
     let ty = &field.original.ty;
     Some(match &default.value {
-        Fallback::OfType => {
-            let place = Place::of_type(field);
-            // All of the call stands there, so that the compiler points there.
-            let (function, call) = (
-                place.item(ty, &quote!(::core::default::Default), "default"),
-                place.derived(quote!(())),
-            );
-            quote!(#function #call)
-        }
+        Fallback::OfType => of_default(base, field),
         Fallback::Function(path) => {
             let (private, place) = (base.paths().private, Place::of(path));
-            let call = place.derived(quote!(()));
-            let of = place.item(&place.moved(ty), &quote!(#private::DefaultGivenAs<_>), "of");
-            quote!(#of(#path #call))
+            let call = place.derived(quote!(.default()));
+            quote!(#private::Named::<_, #ty>::new(#path) #call)
         }
     })
 }

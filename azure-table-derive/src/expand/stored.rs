@@ -1,7 +1,7 @@
 //! What a struct stores: its schema, the writing of its properties, and which names are its own.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote};
+use quote::quote;
 use syn::Path;
 
 use crate::ast::{Field, Form, Role, Struct};
@@ -44,8 +44,10 @@ fn edm_type(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
         Form::Plain => quote!(#private::Property),
         Form::Chunked => quote!(#private::Chunked),
         Form::With(module) => {
-            let item = Place::of(module).derived(quote!(::EDM_TYPE));
-            return quote!(#module #item);
+            return item_of(base, module, "EDM_TYPE", &|item| {
+                let call = Place::of(module).derived(quote!(.edm_type()));
+                quote!(#item #call)
+            });
         }
         Form::Json => return quote!(#private::json::EDM_TYPE),
         Form::WriteId => return quote!(#private::EdmType::Guid),
@@ -64,17 +66,20 @@ pub(crate) fn write_properties(base: &Struct<'_>, properties: &Ident) -> TokenSt
 fn write_property(base: &Struct<'_>, field: &Field<'_>, properties: &Ident) -> TokenStream {
     let private = base.paths().private;
     let (member, ty, place) = (field.ident, &field.original.ty, Place::of_type(field));
-    // Where a value does not fit what a function takes, the compiler points at the field's type.
-    let borrowed = || place.derived(quote!(&self.#member));
     match &field.role {
         Role::Property(name) => match field.form() {
             Form::Plain => quote!(#properties.property::<#ty>(#name, &self.#member)?;),
             Form::Json => quote!(#properties.converted(#name, #private::json_to_edm::<#ty>(&self.#member))?;),
             Form::Chunked => quote!(#private::chunked::write::<#ty>(#properties, #name, &self.#member)?;),
             Form::With(module) => {
-                let converted = call_of(base, module, "to_edm", &borrowed());
-                let write = Place::of(module).derived(quote!(#private::Converted::write));
-                quote!(#write(#converted, #properties, #name)?;)
+                let call = Place::of(module).derived(quote!(.to_edm()));
+                let converted = item_of(
+                    base,
+                    module,
+                    "to_edm",
+                    &|to_edm| quote!(#private::lend::<_, #ty>(#to_edm, &self.#member) #call),
+                );
+                quote!(#private::Converted::write(#converted, #properties, #name)?;)
             }
             Form::WriteId => {
                 let write = place.item(ty, &quote!(#private::WriteIdField), "write");
@@ -91,33 +96,34 @@ fn write_property(base: &Struct<'_>, field: &Field<'_>, properties: &Ident) -> T
     }
 }
 
-/// A call of a function of the module in `with`, or of what says that it is not there.
-pub(crate) fn call_of(base: &Struct<'_>, module: &Path, name: &str, value: &impl ToTokens) -> TokenStream {
+/// What is made of an item of the module in `with`, or of what says that it is not there.
+pub(crate) fn item_of(
+    base: &Struct<'_>,
+    module: &Path,
+    name: &str,
+    of: &dyn Fn(TokenStream) -> TokenStream,
+) -> TokenStream {
     let (private, place) = (base.paths().private, Place::of(module));
     let name = Ident::new(name, Span::call_site());
-    let last = module
-        .segments
-        .last()
-        .map(|last| last.ident.to_string())
-        .unwrap_or_default();
-    if last.starts_with(char::is_uppercase) {
-        // The functions of a type are not imported.
-        let function = place.derived(quote!(::#name));
-        return quote!(#module #function(#value));
-    }
-    let function = place.derived(quote!(#name));
-    // What the inner block imports hides what the outer one does.
-    quote! {
-        {
+    let last = module.segments.last().map(|last| last.ident.to_string());
+    let inner = if last.is_some_and(|last| last.starts_with(char::is_uppercase)) {
+        // The items of a type are not imported.
+        let item = place.derived(quote!(::#name));
+        of(quote!(#module #item))
+    } else {
+        let item = of(place.derived(quote!(#name)));
+        // What is imported here hides what is imported outside of the block.
+        place.derived(quote!({
             #[allow(unused_imports)]
-            use #private::lacking::*;
-            {
-                #[allow(unused_imports)]
-                use #module::*;
-                #function(#value)
-            }
-        }
-    }
+            use #module::*;
+            #item
+        }))
+    };
+    place.derived(quote!({
+        #[allow(unused_imports)]
+        use #private::lacking::*;
+        #inner
+    }))
 }
 
 /// The arms of a match over a property's name that say which names are those of a field.

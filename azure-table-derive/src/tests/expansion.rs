@@ -78,7 +78,7 @@ fn an_entity_is_read_in_one_pass() {
             posted: __key.read::<Descending<DateTime>>(1usize)?,
             rating: ::azure_table::__private::required::<i32>(__f2, \"\", \"rtg\")?,
             views: ::azure_table::__private::required::<Option<i64>>(__f3, \"\", \"views\")?,
-            cached: <Vec<u8> as ::core::default::Default>::default(),
+            cached: <Vec<u8> as ::azure_table::__private::OfDefault>::of_default(),
         })",
     );
 }

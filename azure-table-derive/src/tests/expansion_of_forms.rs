@@ -13,10 +13,6 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
          #[table(default = \"f::g\")] e: E,",
     ));
     let private = "::azure_table::__private";
-    has(
-        &code,
-        "{ name: \"a\", edm_type: m::n::EDM_TYPE, aliases: &[\"old\"], is_chunked: false }",
-    );
     has(&code, &format!("edm_type: {private}::json::EDM_TYPE"));
     has(
         &code,
@@ -32,8 +28,15 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
     has(
         &code,
         &format!(
+            "{{ name: \"a\", edm_type: {}, aliases: &[\"old\"], is_chunked: false }}",
+            import("EDM_TYPE.edm_type()")
+        ),
+    );
+    has(
+        &code,
+        &format!(
             "{private}::Converted::write({}, __properties, \"a\")?;",
-            import("to_edm(&self.a)")
+            import(&format!("{private}::lend::<_, A>(to_edm, &self.a).to_edm()"))
         ),
     );
     has(
@@ -53,15 +56,15 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
         &format!(
             "if let ::core::option::Option::Some(__property) = {private}::aliased(__f2.is_some(), __row, \"\", &[\"old\"]) {{
                 __f2 = ::core::option::Option::Some(
-                    {private}::convert::<A, _>(__property, |__value| {})?);
+                    {}?);
             }}",
-            import("from_wire(__value)")
+            import(&format!("{private}::Named::<_, A>::new(from_wire).read(__property)"))
         ),
     );
     has(&code, &format!("a: {private}::missing::<A>(__f2, \"\", \"a\")?,"));
     has(
         &code,
-        "b: __f3.unwrap_or_else(|| <B as ::core::default::Default>::default()),",
+        &format!("b: __f3.unwrap_or_else(|| <B as {private}::OfDefault>::of_default()),"),
     );
     has(
         &code,
@@ -71,7 +74,7 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
     );
     has(
         &code,
-        &format!("e: __f6.unwrap_or_else(|| <E as {private}::DefaultGivenAs<_>>::of(f::g())),"),
+        &format!("e: __f6.unwrap_or_else(|| {private}::Named::<_, E>::new(f::g).default()),"),
     );
     for opaque in ["A", "B", "C"] {
         has(

@@ -159,7 +159,9 @@ fn a_flattened_field_has_a_prefix_in_place_of_a_name() {
     for wrong in ["", "1_", "Home.", "Home-"] {
         assert_eq!(
             field(&format!("flatten, prefix = {wrong:?}")),
-            format!("{wrong:?} cannot begin the name of a property: use letters, digits and `_`, such as \"X_\"")
+            format!(
+                "{wrong:?} cannot begin the name of a property: use letters, digits and `_`, such as `prefix = \"X_\"`"
+            )
         );
     }
 }

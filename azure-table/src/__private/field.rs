@@ -1,19 +1,19 @@
-//! The types of fields that are no properties, and what functions that the user names give and take.
+//! The types that fields must have where an attribute says so.
 //!
-//! Each is a trait with one impl, where a type would do: so the compiler says by the trait what to write, at the field or
-//! at the attribute. Derived code calls them as `<Type as Trait>::item`, which adds nothing to what is said.
+//! Each is a trait with one impl, where a type would do: so the compiler says by the trait what to write, at the field.
+//! Derived code calls them as `<Type as Trait>::item`, which adds nothing to what is said.
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::model::datetime::DateTime;
-use crate::model::dynamic::DynamicEntity;
 use crate::model::edm::EdmValue;
-use crate::model::entity::ReadEntity;
 use crate::model::error::{Error, Result};
 use crate::model::etag::{Condition, ETag};
 use crate::model::guid::Guid;
 use crate::model::property_writer::PropertyWriter;
-use crate::model::row::Row;
 
 /// The type of a field that holds the ETag.
 #[diagnostic::on_unimplemented(
@@ -104,47 +104,42 @@ impl WriteIdField for Option<Guid> {
     }
 }
 
-/// The type of a field whose default is given as a `G`.
+/// The type of a field that is written as JSON.
 #[diagnostic::on_unimplemented(
-    message = "the `default` of a field of type `{Self}` gives `{G}`",
-    label = "expected a function that gives `{Self}`",
-    note = "write `default = \"name\"` with a `fn name() -> {Self}`, or `default` alone for the type's own"
+    message = "`{Self}` cannot be written as JSON",
+    label = "the field with #[table(json)] has a type that implements `serde::Serialize`",
+    note = "add #[derive(serde::Serialize, serde::Deserialize)] to the type, or remove `json`"
 )]
-pub trait DefaultGivenAs<G> {
-    /// From what the function gave.
-    fn of(given: G) -> Self;
-}
+pub trait ToJson: Serialize {}
 
-impl<T> DefaultGivenAs<T> for T {
-    fn of(given: T) -> T {
-        given
-    }
-}
+#[diagnostic::do_not_recommend]
+impl<T: Serialize> ToJson for T {}
 
-/// A function that makes a `T` of an older row.
+/// The type of a field that is read from JSON.
 #[diagnostic::on_unimplemented(
-    message = "this `upgrade` does not make `{T}` of an older row",
-    label = "the function is `{Self}`",
-    note = "write `fn name(old: azure_table::DynamicEntity) -> azure_table::Result<{T}>`"
+    message = "`{Self}` cannot be read from JSON",
+    label = "the field with #[table(json)] has a type that implements `serde::Deserialize`",
+    note = "add #[derive(serde::Serialize, serde::Deserialize)] to the type, or remove `json`"
 )]
-pub trait Upgrade<T> {
-    /// Makes it.
-    fn upgrade(self, old: DynamicEntity) -> Result<T>;
+pub trait FromJson: DeserializeOwned {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned> FromJson for T {}
+
+/// The type of a field that has a default.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no default",
+    label = "a field with #[table(default)] or #[table(ignore)] has a type that implements `Default`",
+    note = "implement `Default` for the type; or write `default = \"name\"` with a `fn name() -> {Self}`"
+)]
+pub trait OfDefault: Sized {
+    /// The default.
+    fn of_default() -> Self;
 }
 
 #[diagnostic::do_not_recommend]
-impl<T, F: FnOnce(DynamicEntity) -> Result<T>> Upgrade<T> for F {
-    fn upgrade(self, old: DynamicEntity) -> Result<T> {
-        self(old)
-    }
-}
-
-/// A row that does not read as the present struct goes to the upgrade of older rows.
-pub fn upgrade<T>(row: &Row<'_>, read: impl FnOnce(&Row<'_>) -> Result<T>, upgrade: impl Upgrade<T>) -> Result<T> {
-    match read(row) {
-        Ok(read) => Ok(read),
-        Err(first) => upgrade
-            .upgrade(DynamicEntity::read(row)?)
-            .map_err(|e| Error::invalid_response(format!("{first}; as an older row: {e}"))),
+impl<T: Default> OfDefault for T {
+    fn of_default() -> T {
+        T::default()
     }
 }

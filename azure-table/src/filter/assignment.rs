@@ -23,7 +23,7 @@ pub struct Assignment<E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` sets no column of `{E}`",
     label = "expected an `Assignment<{E}>`",
-    note = "set columns of `{E}`, such as `[Blog::RATING.set(5)]`"
+    note = "set columns of `{E}`, as in `[{E}::COLUMN.set(value)]`"
 )]
 pub trait AssignmentOf<E> {
     #[doc(hidden)]

@@ -42,7 +42,9 @@ impl<E, G> Nested<E, G> {
 /// What can stand in a flattened field: [`Column`] and [`Nested`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not stand in `{G}`",
-    label = "expected a column or a flattened field of `{G}`"
+    label = "expected a column or a flattened field of `{G}`",
+    note = "name a property of `{G}`, as in `Shop::HOME.then({G}::CITY)`; one that is stored by `json`, `with` or `chunked` \
+            is not compared"
 )]
 pub trait NestedIn<G> {
     /// The same, seen from the entity `E`.
@@ -164,8 +166,8 @@ impl<E, V> Variant<E, V> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no column of the variant `{V}`",
     label = "expected a column of `{V}`",
-    note = "name a column of `{V}`, as in `Item::CUSTOMER.then(Customer::NAME)`; one in a flattened field is \
-            `Customer::HOME.then(Address::CITY)`"
+    note = "name a column of `{V}`, as in `Item::CUSTOMER.then({V}::NAME)`; in a flattened field it is \
+            `{V}::HOME.then(Address::CITY)`; one that is stored by `json`, `with` or `chunked` is not compared"
 )]
 pub trait ColumnOfVariant<V> {
     /// The same, seen from the enum `E`.

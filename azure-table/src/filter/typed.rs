@@ -114,7 +114,7 @@ impl<E> From<Expression> for Filter<E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no condition on the rows of `{E}`",
     label = "expected a `Filter<{E}>`",
-    note = "compare a column of `{E}`, such as `Blog::RATING.ge(3)`; OData text is `Filter::raw(..)`",
+    note = "compare a column of `{E}`, as in `{E}::COLUMN.eq(value)`; OData text is `Filter::raw(..)`",
     note = "a property of a flattened field is reached by the field, `Shop::HOME.then(Address::CITY).eq(..)`, one of a \
             variant by the variant, `Item::CUSTOMER.then(Customer::NAME).eq(..)`"
 )]
