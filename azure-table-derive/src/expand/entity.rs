@@ -180,7 +180,7 @@ fn read_entity(entity: &Entity<'_>) -> TokenStream {
         Some(upgrade) => {
             let path = &upgrade.value;
             let read = quote!((#row, |#row: &#private::Row<'_>| -> #private::Result<Self> { #read }));
-            let call = Place::of(path).derived(quote!(.upgrade #read));
+            let call = Place::of(path).derived(quote!(.call_upgrade #read));
             quote!(#private::Named::<_, Self>::new(#path) #call)
         }
     };

@@ -138,7 +138,7 @@ impl Reading<'_, '_> {
         let (private, ty) = (self.base.paths().private, &field.original.ty);
         match field.form() {
             Form::With(module) => {
-                let call = Place::of(module).derived(quote!(.read(#property)));
+                let call = Place::of(module).derived(quote!(.call_from_wire(#property)));
                 let read = item_of(
                     self.base,
                     module,
@@ -229,7 +229,7 @@ pub(crate) fn default(base: &Struct<'_>, field: &Field<'_>) -> Option<TokenStrea
         Fallback::OfType => of_default(base, field),
         Fallback::Function(path) => {
             let (private, place) = (base.paths().private, Place::of(path));
-            let call = place.derived(quote!(.default()));
+            let call = place.derived(quote!(.call_default()));
             quote!(#private::Named::<_, #ty>::new(#path) #call)
         }
     })

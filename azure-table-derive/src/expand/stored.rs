@@ -72,7 +72,7 @@ fn write_property(base: &Struct<'_>, field: &Field<'_>, properties: &Ident) -> T
             Form::Json => quote!(#properties.converted(#name, #private::json_to_edm::<#ty>(&self.#member))?;),
             Form::Chunked => quote!(#private::chunked::write::<#ty>(#properties, #name, &self.#member)?;),
             Form::With(module) => {
-                let call = Place::of(module).derived(quote!(.to_edm()));
+                let call = Place::of(module).derived(quote!(.call_to_edm()));
                 let converted = item_of(
                     base,
                     module,

@@ -36,7 +36,7 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
         &code,
         &format!(
             "{private}::Converted::write({}, __properties, \"a\")?;",
-            import(&format!("{private}::lend::<_, A>(to_edm, &self.a).to_edm()"))
+            import(&format!("{private}::lend::<_, A>(to_edm, &self.a).call_to_edm()"))
         ),
     );
     has(
@@ -58,7 +58,7 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
                 __f2 = ::core::option::Option::Some(
                     {}?);
             }}",
-            import(&format!("{private}::Named::<_, A>::new(from_wire).read(__property)"))
+            import(&format!("{private}::Named::<_, A>::new(from_wire).call_from_wire(__property)"))
         ),
     );
     has(&code, &format!("a: {private}::missing::<A>(__f2, \"\", \"a\")?,"));
@@ -74,7 +74,7 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
     );
     has(
         &code,
-        &format!("e: __f6.unwrap_or_else(|| {private}::Named::<_, E>::new(f::g).default()),"),
+        &format!("e: __f6.unwrap_or_else(|| {private}::Named::<_, E>::new(f::g).call_default()),"),
     );
     for opaque in ["A", "B", "C"] {
         has(

@@ -52,14 +52,14 @@ impl<F, T> Deref for Named<F, T> {
 
 impl<F: Fn() -> T, T> Named<F, T> {
     /// The value of a field whose property is not there.
-    pub fn default(&self) -> T {
+    pub fn call_default(&self) -> T {
         (self.function)()
     }
 }
 
 impl<F: Fn(DynamicEntity) -> Result<T>, T> Named<F, T> {
     /// A row that does not read as the present struct goes to the upgrade of older rows.
-    pub fn upgrade(&self, row: &Row<'_>, read: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T> {
+    pub fn call_upgrade(&self, row: &Row<'_>, read: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T> {
         match read(row) {
             Ok(read) => Ok(read),
             Err(first) => (self.function)(DynamicEntity::read(row)?)
@@ -70,7 +70,7 @@ impl<F: Fn(DynamicEntity) -> Result<T>, T> Named<F, T> {
 
 impl<F: Fn(WireValue<'_>) -> std::result::Result<T, ValueError>, T> Named<F, T> {
     /// Reads a property by `from_wire`.
-    pub fn read(&self, property: &RowProperty<'_>) -> Result<T> {
+    pub fn call_from_wire(&self, property: &RowProperty<'_>) -> Result<T> {
         property.convert(&self.function)
     }
 }
@@ -110,21 +110,21 @@ impl<F, T, N> Deref for Lent<'_, F, T, N> {
 
 impl<'v, F: Fn(&'v T) -> G, T, G> Whole<'v, F, T> {
     /// What the function gives.
-    pub fn to_edm(&self) -> G {
+    pub fn call_to_edm(&self) -> G {
         (self.function)(self.value)
     }
 }
 
 impl<'v, F: Fn(&'v T::Target) -> G, T: Deref, G> Target<'v, F, T> {
     /// What the function gives.
-    pub fn to_edm(&self) -> G {
+    pub fn call_to_edm(&self) -> G {
         (self.function)(self.value)
     }
 }
 
 impl<'v, F: Fn(&'v [T]) -> G, T, G, const N: usize> Slice<'v, F, [T; N]> {
     /// What the function gives.
-    pub fn to_edm(&self) -> G {
+    pub fn call_to_edm(&self) -> G {
         (self.function)(self.value)
     }
 }
@@ -195,7 +195,7 @@ pub trait Writes<T> {
 // None of them compiles.
 impl<F, T> Refused<F, T> {
     /// In place of that of [`Named`].
-    pub fn default(&self) -> T
+    pub fn call_default(&self) -> T
     where
         F: Defaults<T>,
     {
@@ -203,7 +203,7 @@ impl<F, T> Refused<F, T> {
     }
 
     /// In place of that of [`Named`].
-    pub fn upgrade(&self, _: &Row<'_>, _: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T>
+    pub fn call_upgrade(&self, _: &Row<'_>, _: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T>
     where
         F: Upgrades<T>,
     {
@@ -211,7 +211,7 @@ impl<F, T> Refused<F, T> {
     }
 
     /// In place of that of [`Named`].
-    pub fn read(&self, _: &RowProperty<'_>) -> Result<T>
+    pub fn call_from_wire(&self, _: &RowProperty<'_>) -> Result<T>
     where
         F: Reads<T>,
     {
@@ -219,7 +219,7 @@ impl<F, T> Refused<F, T> {
     }
 
     /// In place of those of [`Lent`].
-    pub fn to_edm(&self) -> std::result::Result<Option<Edm<'static>>, ValueError>
+    pub fn call_to_edm(&self) -> std::result::Result<Option<Edm<'static>>, ValueError>
     where
         F: Writes<T>,
     {
@@ -277,7 +277,7 @@ impl<T> Untyped<T> {
 #[doc(hidden)]
 impl EdmType {
     /// The same: what a module lacks, [`lacking::EDM_TYPE`], has such a method, too.
-    pub const fn edm_type(&self) -> Self {
-        *self
+    pub const fn edm_type(self) -> Self {
+        self
     }
 }

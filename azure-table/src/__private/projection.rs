@@ -90,7 +90,7 @@ macro_rules! selected {
     ($($of:ident<$($parameter:ident),*>: $column:pat => $name:expr;)*) => {$(
         #[doc(hidden)]
         impl<$($parameter),*> $of<$($parameter),*> {
-            pub const fn selected(&self) -> &'static str {
+            pub const fn selected(self) -> &'static str {
                 let $column = self;
                 $name
             }

@@ -118,7 +118,7 @@ impl TableOperation {
     /// Writes the named columns into the stored entity and leaves all others as they are; it must exist, in the version
     /// that `key` holds, if it holds one. The last of two values for one column counts.
     ///
-    /// There is no way to remove a property so: see [`Assignment`].
+    /// There is no way to remove a property so: see [`Assignment`](crate::Assignment).
     pub fn patch<E>(key: impl IntoKey<E>, columns: impl IntoIterator<Item: AssignmentOf<E>>) -> Self {
         let condition = key.condition();
         let encoded = key.into_key().and_then(|key| {
