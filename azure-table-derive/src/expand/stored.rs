@@ -39,20 +39,20 @@ pub(crate) fn group_schemas(base: &Struct<'_>) -> TokenStream {
 }
 
 fn edm_type(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
-    let private = base.paths().private;
+    let (private, ty) = (base.paths().private, &field.original.ty);
     let of = match field.form() {
         Form::Plain => quote!(#private::Property),
         Form::Chunked => quote!(#private::Chunked),
         Form::With(module) => {
             return item_of(base, module, "EDM_TYPE", &|item| {
                 let call = Place::of(module).derived(quote!(.edm_type()));
-                quote!(#item #call)
+                quote!(#private::Named::<_, #ty>::new(#item) #call)
             });
         }
         Form::Json => return quote!(#private::json::EDM_TYPE),
         Form::WriteId => return quote!(#private::EdmType::Guid),
     };
-    Place::of_type(field).item(&field.original.ty, &of, "EDM_TYPE")
+    Place::of_type(field).item(ty, &of, "EDM_TYPE")
 }
 
 /// The statements that write all properties, in the order of the fields.

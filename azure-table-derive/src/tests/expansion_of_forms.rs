@@ -29,7 +29,7 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
         &code,
         &format!(
             "{{ name: \"a\", edm_type: {}, aliases: &[\"old\"], is_chunked: false }}",
-            import("EDM_TYPE.edm_type()")
+            import(&format!("{private}::Named::<_, A>::new(EDM_TYPE).edm_type()"))
         ),
     );
     has(

@@ -75,6 +75,13 @@ impl<F: Fn(WireValue<'_>) -> std::result::Result<T, ValueError>, T> Named<F, T> 
     }
 }
 
+impl<T> Named<EdmType, T> {
+    /// `EDM_TYPE`, which is no function and yet of a module.
+    pub const fn edm_type(self) -> EdmType {
+        self.function
+    }
+}
+
 /// `to_edm`, and the field that it is called with. As a plain call would allow, the function may also take a reference to
 /// what the field dereferences to, `&str` for a `String`, or to the slice of an array: each of these is a step of the
 /// search, and `N` the next.
@@ -192,6 +199,17 @@ pub trait Writes<T> {
     fn refused<Q>() -> Q;
 }
 
+/// Implemented by nothing.
+#[diagnostic::on_unimplemented(
+    message = "the module in #[table(with = \"…\")] has no `EDM_TYPE` for a field of type `{T}`",
+    label = "found `{Self}`",
+    note = "write `pub const EDM_TYPE: EdmType = EdmType::String;`, or what else its `to_edm` gives"
+)]
+pub trait Typed<T> {
+    /// What would come of it.
+    fn refused<Q>() -> Q;
+}
+
 // None of them compiles.
 impl<F, T> Refused<F, T> {
     /// In place of that of [`Named`].
@@ -218,6 +236,14 @@ impl<F, T> Refused<F, T> {
         F::refused()
     }
 
+    /// In place of that of [`Named`].
+    pub fn edm_type(&self) -> EdmType
+    where
+        F: Typed<T>,
+    {
+        F::refused()
+    }
+
     /// In place of those of [`Lent`].
     pub fn call_to_edm(&self) -> std::result::Result<Option<Edm<'static>>, ValueError>
     where
@@ -237,47 +263,10 @@ pub mod lacking {
     pub const to_edm: Nothing = Nothing;
     /// No function.
     pub const from_wire: Nothing = Nothing;
-    /// No type.
-    pub const EDM_TYPE: super::Untyped<Nothing> = super::Untyped::NEW;
+    /// No constant.
+    pub const EDM_TYPE: Nothing = Nothing;
 }
 
 /// No item that can be seen.
 #[derive(Clone, Copy, Debug)]
 pub struct Nothing;
-
-/// No constant that can be seen.
-#[derive(Debug)]
-pub struct Untyped<T> {
-    kind: PhantomData<T>,
-}
-
-/// Implemented by nothing.
-#[diagnostic::on_unimplemented(
-    message = "the module in #[table(with = \"…\")] has no constant `EDM_TYPE`",
-    label = "found `{Self}`",
-    note = "write in the module `pub const EDM_TYPE: EdmType = EdmType::String;`, or what else its `to_edm` gives"
-)]
-pub trait Typed {
-    /// What would come of it.
-    const EDM_TYPE: EdmType;
-}
-
-impl<T> Untyped<T> {
-    const NEW: Self = Self { kind: PhantomData };
-
-    /// Does not compile.
-    pub const fn edm_type(&self) -> EdmType
-    where
-        T: Typed,
-    {
-        T::EDM_TYPE
-    }
-}
-
-#[doc(hidden)]
-impl EdmType {
-    /// The same: what a module lacks, [`lacking::EDM_TYPE`], has such a method, too.
-    pub const fn edm_type(self) -> Self {
-        self
-    }
-}

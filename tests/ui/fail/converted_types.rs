@@ -21,7 +21,7 @@ mod seconds {
 }
 
 mod half {
-    pub(super) const EDM_TYPE: azure_table::EdmType = azure_table::EdmType::Int64;
+    pub(super) const EDM_TYPE: &str = "Edm.Int64";
 }
 
 mod typeless {
