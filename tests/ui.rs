@@ -2,6 +2,10 @@
 //! the compiler says. What the derive says about wrong attributes is tested in its own crate, on every compiler; here
 //! are a few of those, and mistakes that the compiler finds by the types.
 //!
+//! Every error names the attribute or the type, and a remedy. Not here is what only the compiler can speak about, names that
+//! nobody declared: `default = "nowhere"`, and `Shop::CACHED` of an ignored field, which is no constant so that users may
+//! have one of that name.
+//!
 //! After a wanted change write the texts anew with `TRYBUILD=overwrite`, and read the difference.
 
 use std::io::Write as _;

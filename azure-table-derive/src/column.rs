@@ -9,7 +9,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::{Generics, LitStr};
 
-use crate::ast::{Field, Mark, Role, Struct, Variant, Variants};
+use crate::ast::{Field, Form, Mark, Role, Struct, Variant, Variants};
 use crate::attr::{Attr, Columns};
 use crate::case::screaming_snake;
 use crate::ctxt::Ctxt;
@@ -41,7 +41,7 @@ pub(crate) fn name_variants(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, varian
         constant: &mut variant.constant,
     });
     name(ctxt, columns, "variant", sources.collect());
-    for variant in variants {
+    for variant in variants.iter_mut() {
         // The name would mean the variant, and nothing could reach the constant.
         let hidden = |constant: &Ident| names.iter().any(|name| constant == name);
         if let Some(constant) = variant.constant.take_if(|constant| hidden(constant)) {
@@ -56,6 +56,29 @@ pub(crate) fn name_variants(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, varian
                 ),
             );
         }
+    }
+    name_other(columns, variants, names);
+}
+
+/// Names the constant of the variant for all other rows, which is there for what the compiler says of its use: it yields to
+/// whatever has the name.
+fn name_other(columns: Option<&Attr<Columns>>, variants: &mut [Variant<'_>], mut taken: Vec<String>) {
+    let Some(prefix) = prefix(columns) else { return };
+    let constants = variants.iter().filter_map(|variant| variant.constant.as_ref());
+    taken.extend(constants.map(Ident::to_string));
+    for variant in variants.iter_mut().filter(|variant| variant.attrs.other.is_some()) {
+        let constant = identifier(&format!("{prefix}{}", screaming_snake(&variant.name())));
+        let free = constant.filter(|constant| !taken.iter().any(|name| constant == name));
+        variant.constant = free.map(|constant| at(&constant, variant.ident));
+    }
+}
+
+/// What the names of all constants begin with; `None` where there are none.
+fn prefix(columns: Option<&Attr<Columns>>) -> Option<String> {
+    match columns.map(|columns| &columns.value) {
+        Some(Columns::Off) => None,
+        Some(Columns::Prefix(prefix)) => Some(prefix.value()),
+        None => Some(String::new()),
     }
 }
 
@@ -79,10 +102,8 @@ fn source<'s>(field: &'s mut Field<'_>) -> Source<'s> {
 }
 
 fn name(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, kind: &str, sources: Vec<Source<'_>>) {
-    let prefix = match columns.map(|columns| &columns.value) {
-        Some(Columns::Off) => return refuse_names(ctxt, &sources),
-        Some(Columns::Prefix(prefix)) => prefix.value(),
-        None => String::new(),
+    let Some(prefix) = prefix(columns) else {
+        return refuse_names(ctxt, &sources);
     };
     let mut taken: HashMap<String, String> = HashMap::new();
     for source in sources {
@@ -117,7 +138,7 @@ fn called(ctxt: &Ctxt, source: &Source<'_>, prefix: &str, kind: &str) -> Option<
         (None, Some(column)) => ctxt.error(
             &column.value,
             format!(
-                "{:?} cannot be the name of a constant: use capitals, digits and `_`, such as {:?}",
+                "{:?} cannot be the name of a constant: use capitals, digits and `_`, such as `column = {:?}`",
                 column.value.value(),
                 screaming_snake(&source.name)
             ),
@@ -178,7 +199,15 @@ pub(crate) fn variant_constants(variants: &Variants<'_>, generics: &Generics) ->
             #vis const #constant: #private::Variant<Self, #ty> = #private::Variant::#value;
         })
     });
-    block(&variants.input.ident, generics, constants.collect())
+    let other = variants.other().and_then(|(variant, _)| {
+        let (constant, private) = (variant.constant.as_ref()?, variants.paths().private);
+        let vis = &variants.input.vis;
+        Some(quote! {
+            #[doc(hidden)]
+            #vis const #constant: #private::OtherRows<Self> = #private::OtherRows::new();
+        })
+    });
+    block(&variants.input.ident, generics, constants.chain(other).collect())
 }
 
 fn block(ident: &Ident, generics: &Generics, constants: Vec<TokenStream>) -> Option<TokenStream> {
@@ -204,6 +233,12 @@ fn constant(paths: &Paths, field: &Field<'_>) -> Option<TokenStream> {
         return Some(quote! {
             #[doc = #doc]
             #vis const #constant: #private::Nested<Self, #ty> = #private::Nested::new(#prefix);
+        });
+    }
+    if let (Role::Property(_), Form::Json | Form::With(_) | Form::Chunked) = (&field.role, field.form()) {
+        return Some(quote! {
+            #[doc(hidden)]
+            #vis const #constant: #private::Opaque<Self, #ty> = #private::Opaque::new();
         });
     }
     let (doc, ty, value) = match &field.role {

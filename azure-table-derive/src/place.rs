@@ -5,7 +5,6 @@
 
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
-use syn::Type;
 
 use crate::ast::Field;
 use crate::attr::ContainerAttrs;
@@ -53,7 +52,7 @@ impl Place {
     }
 
     /// `<Type as Trait>::item`, at the type.
-    pub(crate) fn item(&self, ty: &Type, of: &TokenStream, item: &str) -> TokenStream {
+    pub(crate) fn item(&self, ty: &impl ToTokens, of: &TokenStream, item: &str) -> TokenStream {
         let item = Ident::new(item, Span::call_site());
         let (before, after) = (self.own(quote!(<)), self.own(quote!(as #of>::#item)));
         quote!(#before #ty #after)

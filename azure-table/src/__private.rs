@@ -2,9 +2,12 @@
 //!
 //! Owns what the impls of `#[derive(TableEntity)]` on a struct call. What enums of entities call is
 //! `__private/variant.rs`, projections `__private/projection.rs`, the types of properties `__private/property.rs`; what
-//! is asserted at compile time is `__private/assert.rs`.
+//! is asserted at compile time is `__private/assert.rs`, of the types of fields `__private/field.rs`, of
+//! the functions that attributes name `__private/function.rs`.
 
 mod assert;
+mod field;
+mod function;
 mod projection;
 mod property;
 mod variant;
@@ -18,8 +21,10 @@ pub use serde::de::DeserializeOwned;
 pub use self::assert::{
     SamePartition, assert_digits, assert_distinct, assert_entity, assert_form, assert_partition, assert_untagged,
 };
+pub use self::field::{EtagField, ExtraField, FromJson, OfDefault, TimestampField, ToJson, WriteIdField};
+pub use self::function::{Converted, Defaults, Named, Nothing, Reads, Typed, Upgrades, Writes, lacking, lend};
 pub use self::projection::{
-    ColumnOf, Distinct, Selection, SoleField, SoleRowField, column_name, partition_field, row_field, select,
+    Absent, ColumnOf, ColumnOfName, Distinct, Selection, SoleField, SoleRowField, partition_field, row_field, select,
     select_found,
 };
 pub use self::property::{
@@ -32,6 +37,7 @@ pub use self::variant::{
 pub use crate::codec::json::embedded as json;
 pub use crate::filter::column::InKey;
 pub use crate::filter::nested::{Nested, Variant};
+pub use crate::filter::refused::{Known, Listed, Opaque, OtherRows, Single, Whole};
 pub use crate::model::chunked::{self, Chunked};
 pub use crate::model::datetime::DateTime;
 pub use crate::model::dynamic::DynamicEntity;
@@ -47,11 +53,6 @@ pub use crate::model::property::{Property, ReadProperty};
 pub use crate::model::property_writer::PropertyWriter;
 pub use crate::model::row::{Row, RowProperty};
 pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema};
-
-/// What a write demands of an entity whose ETag is kept in a field.
-pub fn condition(etag: &Option<ETag>) -> Condition {
-    etag.clone().map_or(Condition::Unread, Condition::Matches)
-}
 
 /// The value of a field whose property may not have come. In a group the name has a prefix.
 pub fn required<T: ReadProperty>(value: Option<T>, prefix: &str, name: &str) -> Result<T> {
@@ -116,28 +117,20 @@ pub const fn metadata(levels: &[MetadataLevel]) -> MetadataLevel {
     MetadataLevel::None
 }
 
-/// Reads a property by a conversion of its own, for `with` and `json`.
-pub fn convert<T>(
-    property: &RowProperty<'_>,
-    convert: impl FnOnce(WireValue<'_>) -> std::result::Result<T, ValueError>,
-) -> Result<T> {
-    property.convert(convert)
+/// Reads a property as JSON.
+pub fn json_from_wire<T: FromJson>(property: &RowProperty<'_>) -> Result<T> {
+    property.convert(json::from_wire)
 }
 
 /// A value as JSON text. One whose JSON is `null`, as that of `None`, is absent.
-pub fn json_to_edm<T: Serialize>(value: &T) -> std::result::Result<Option<Edm<'static>>, ValueError> {
+pub fn json_to_edm<T: ToJson>(value: &T) -> std::result::Result<Option<Edm<'static>>, ValueError> {
     let value = json::to_edm(value)?;
     Ok(value.filter(|value| !matches!(value, Edm::String(text) if text == "null")))
 }
 
 /// The value of JSON that is absent.
-pub fn json_absent<T: DeserializeOwned>() -> Option<T> {
+pub fn json_absent<T: FromJson>() -> Option<T> {
     serde_json::from_str("null").ok()
-}
-
-/// Writes a fresh id in place of the one that was read.
-pub fn write_id(properties: &mut PropertyWriter<'_>, name: &str, _read: &Option<Guid>) -> Result<()> {
-    properties.write_id(name)
 }
 
 /// The error for a property that the entity does not declare.
@@ -153,33 +146,4 @@ pub fn keep(extra: &mut BTreeMap<String, EdmValue>, property: &RowProperty<'_>) 
     let value = property.convert(|value| value.to_edm().map(crate::Edm::into_owned))?;
     extra.insert(property.name().to_owned(), value);
     Ok(())
-}
-
-/// Writes the properties that were kept; `declared` says which names are those of other fields.
-pub fn write_extra(
-    properties: &mut PropertyWriter<'_>,
-    extra: &BTreeMap<String, EdmValue>,
-    declared: impl Fn(&str) -> bool,
-) -> Result<()> {
-    extra.iter().try_for_each(|(name, value)| {
-        if declared(name) {
-            return Err(Error::invalid_input(format!(
-                "property `{name}`: it is among the extra ones, and the entity has a field for it"
-            )));
-        }
-        properties.value(name, value)
-    })
-}
-
-/// A row that does not read as the present struct goes to the upgrade of older rows.
-pub fn upgrade<T>(
-    row: &Row<'_>,
-    read: impl FnOnce(&Row<'_>) -> Result<T>,
-    upgrade: impl FnOnce(DynamicEntity) -> Result<T>,
-) -> Result<T> {
-    match read(row) {
-        Ok(read) => Ok(read),
-        Err(first) => upgrade(DynamicEntity::read(row)?)
-            .map_err(|e| Error::invalid_response(format!("{first}; as an older row: {e}"))),
-    }
 }

@@ -13,5 +13,6 @@ pub(crate) mod name;
 pub(crate) mod nested;
 #[cfg(feature = "emulator")]
 pub(crate) mod parse;
+pub(crate) mod refused;
 pub(crate) mod select;
 pub(crate) mod typed;

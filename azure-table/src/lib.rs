@@ -37,11 +37,11 @@ pub use crate::client::table::TableClient;
 pub use crate::emulator::{Emulator, EmulatorClock};
 #[cfg(feature = "emulator-http")]
 pub use crate::emulator::{EmulatorServer, RunningEmulator};
-pub use crate::filter::assignment::Assignment;
-pub use crate::filter::column::{Column, ColumnRole, InKey, Stored};
-pub use crate::filter::nested::{Nested, NestedIn, Variant, VariantColumn};
+pub use crate::filter::assignment::{Assignment, AssignmentOf, Settable};
+pub use crate::filter::column::{BeginsWith, Column, ColumnRole, InKey, Stored};
+pub use crate::filter::nested::{ColumnOfVariant, Nested, NestedIn, Variant, VariantColumn};
 pub use crate::filter::select::{Columns, SelectColumn};
-pub use crate::filter::typed::Filter;
+pub use crate::filter::typed::{Filter, FilterOf};
 pub use crate::model::chunked::Chunked;
 pub use crate::model::datetime::DateTime;
 pub use crate::model::dynamic::DynamicEntity;
@@ -61,7 +61,7 @@ pub use crate::model::key::{Descending, MAX_KEY_UNITS, ReadTableKey, TableKey, p
 pub use crate::model::key_shape::{KeyParts, KeyPiece, KeyShape, KeyWriter, MAX_KEY_FIELDS};
 pub use crate::model::name::TableName;
 pub use crate::model::operand::Operand;
-pub use crate::model::partition::PartitionGivenAs;
+pub use crate::model::partition::NamesPartition;
 pub use crate::model::prefix::{KeyPrefix, PrefixGivenAs};
 pub use crate::model::property::{Property, ReadProperty};
 pub use crate::model::property_writer::{

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use azure_table::{EdmType, EdmValue, ErrorKind, TableEntity};
+use azure_table::{Edm, EdmType, EdmValue, ErrorKind, TableEntity, ValueError, WireValue};
 
 use super::{names, stored, table};
 
@@ -23,6 +23,125 @@ mod millis {
         let millis = u64::try_from(value.as_i64()?).map_err(|_| ValueError::new("it is negative"))?;
         Ok(Duration::from_millis(millis))
     }
+}
+
+/// Whatever has a text, by functions that are generic.
+mod shown {
+    use std::fmt::Display;
+    use std::str::FromStr;
+
+    use azure_table::{Edm, EdmType, ValueError, WireValue};
+
+    pub(super) const EDM_TYPE: EdmType = EdmType::String;
+
+    pub(super) fn to_edm<T: Display>(value: &T) -> Result<Option<Edm<'static>>, ValueError> {
+        Ok(Some(Edm::String(value.to_string().into())))
+    }
+
+    pub(super) fn from_wire<T: FromStr>(value: WireValue<'_>) -> Result<T, ValueError> {
+        value.as_str()?.parse().map_err(|_| ValueError::new("it is none"))
+    }
+}
+
+/// Text, of a function that takes it as `&str`.
+mod capitals {
+    use azure_table::{Edm, EdmType, ValueError, WireValue};
+
+    pub(super) const EDM_TYPE: EdmType = EdmType::String;
+
+    pub(super) fn to_edm(value: &str) -> Result<Option<Edm<'_>>, ValueError> {
+        Ok(Some(Edm::String(value.to_uppercase().into())))
+    }
+
+    pub(super) fn from_wire(value: WireValue<'_>) -> Result<String, ValueError> {
+        Ok(value.as_str()?.to_lowercase())
+    }
+}
+
+/// Two bytes, of a function that takes any number.
+mod pair {
+    use azure_table::{Edm, EdmType, ValueError, WireValue};
+
+    pub(super) const EDM_TYPE: EdmType = EdmType::Binary;
+
+    pub(super) fn to_edm(value: &[u8]) -> Result<Option<Edm<'_>>, ValueError> {
+        Ok(Some(Edm::Binary(value.into())))
+    }
+
+    pub(super) fn from_wire(value: WireValue<'_>) -> Result<[u8; 2], ValueError> {
+        value.as_binary()?[..]
+            .try_into()
+            .map_err(|_| ValueError::new("it is not two bytes"))
+    }
+}
+
+/// A type in place of a module.
+struct Negated;
+
+impl Negated {
+    const EDM_TYPE: EdmType = EdmType::Boolean;
+
+    fn to_edm(value: &bool) -> Result<Option<Edm<'_>>, ValueError> {
+        Ok(Some(Edm::Boolean(!value)))
+    }
+
+    fn from_wire(value: WireValue<'_>) -> Result<bool, ValueError> {
+        value.as_bool().map(|value| !value)
+    }
+}
+
+fn least<T: From<u8>>() -> T {
+    T::from(1)
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(partition_key = "p", row_key = "r")]
+struct Any<T: std::fmt::Display + std::str::FromStr> {
+    #[table(with = "shown")]
+    generic: T,
+    #[table(with = "self::shown", default = "least")]
+    number: u16,
+    #[table(with = "super::conversions::shown")]
+    text: String,
+    #[table(with = "capitals")]
+    capitals: String,
+    #[table(with = "pair")]
+    pair: [u8; 2],
+    #[table(with = "Negated")]
+    negated: bool,
+    #[table(default = "Default::default")]
+    views: i64,
+}
+
+#[tokio::test]
+async fn the_functions_of_a_module_are_called_as_any_function() {
+    let table = table::<Any<f32>>().await;
+    let any = Any {
+        generic: 0.5,
+        number: 7,
+        text: "x".into(),
+        capitals: "word".into(),
+        pair: [1, 2],
+        negated: true,
+        views: 3,
+    };
+    table.insert(&any).await.unwrap();
+    let mut row = stored(&table).await;
+    assert_eq!(row.get("number"), Some(&"7".into()));
+    assert_eq!(row.get("capitals"), Some(&"WORD".into()));
+    assert_eq!(row.get("negated"), Some(&EdmValue::Boolean(false)));
+    assert_eq!(table.get(()).await.unwrap(), Some(any.clone()));
+
+    row.remove("number");
+    row.remove("views");
+    row.etag = Some(table.typed().replace(&row).await.unwrap());
+    let read = table.get(()).await.unwrap();
+    let expected = Any {
+        number: 1,
+        views: 0,
+        ..any
+    };
+    assert_eq!(read, Some(expected));
 }
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]

@@ -124,12 +124,12 @@ impl<'a> Field<'a> {
         self.attrs.alias.iter().map(|alias| alias.value.value()).collect()
     }
 
-    /// Whether it can be compared, and so has a constant.
+    /// Whether it has a constant.
     pub(crate) fn is_column(&self) -> bool {
         match self.role {
             Role::Key(_) | Role::Timestamp | Role::Group(_) => true,
-            // JSON and what a module makes of a value compare as text, not as the value; pieces compare not at all.
-            Role::Property(_) => matches!(self.form(), Form::Plain | Form::WriteId),
+            // Also what the service cannot compare: its constant says so.
+            Role::Property(_) => true,
             // A part of a key cannot be compared on its own, an ETag not at all; an ignored field is not stored.
             Role::KeyPart(_) | Role::Etag | Role::Ignored | Role::Extra => false,
         }

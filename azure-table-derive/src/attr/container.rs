@@ -121,7 +121,7 @@ fn columns(ctxt: &Ctxt, item: &Item) -> Option<Columns> {
         ctxt.error(
             &prefix,
             format!(
-                "{:?} cannot begin the name of a constant: use capitals, digits and `_`",
+                "{:?} cannot begin the name of a constant: use capitals, digits and `_`, such as `columns = \"COL_\"`",
                 prefix.value()
             ),
         );

@@ -161,7 +161,7 @@ fn check_prefix(ctxt: &Ctxt, field: &Field<'_>) {
         ctxt.error(
             &prefix.value,
             format!(
-                "{text:?} cannot begin the name of a property: use letters, digits and `_`, such as {:?}",
+                "{text:?} cannot begin the name of a property: use letters, digits and `_`, such as `prefix = {:?}`",
                 format!("{}_", crate::case::Case::Pascal.apply(&field.name))
             ),
         );
@@ -180,9 +180,7 @@ fn check_column(ctxt: &Ctxt, field: &Field<'_>) {
         Role::KeyPart(_) => "a part of a key",
         Role::Etag => "an ETag",
         Role::Ignored => "an ignored field",
-        Role::Extra => "`extra`",
-        _ if field.attrs.chunked.is_some() => "a value in pieces",
-        _ => "a converted value",
+        _ => "`extra`",
     };
     ctxt.error(
         &column.name,

@@ -15,7 +15,7 @@ pub(crate) fn projection(ctxt: &Ctxt, base: &Struct<'_>) {
     if borrows(base.input) {
         ctxt.error(
             &base.input.generics,
-            "a projection is read, and what is read is owned: remove the lifetime",
+            "Projection is derived for structs that own what they read: remove the lifetime",
         );
     }
     for field in &base.fields {

@@ -110,7 +110,7 @@ fn check_key(ctxt: &Ctxt, choice: &Choice<'_>) {
     for variant in choice.known() {
         if let Some(fault) = key_text_fault(&variant.name) {
             match &variant.attrs.rename {
-                Some(rename) => ctxt.error(&rename.value, fault),
+                Some(rename) => ctxt.error(&rename.value, format!("rename: {fault}")),
                 None => ctxt.error(variant.ident, fault),
             }
         }

@@ -165,6 +165,6 @@ fn check_prefix(ctxt: &Ctxt, prefix: &LitStr) {
             "every RowKey begins with this: write the text that those of the variant begin with, or `other` for the rest",
         );
     } else if let Some(fault) = key_text_fault(&text) {
-        ctxt.error(prefix, fault);
+        ctxt.error(prefix, format!("row_key_prefix: {fault}"));
     }
 }

@@ -46,10 +46,10 @@ fn table_entity(entity: &Entity<'_>) -> TokenStream {
     let write_properties = write_properties(base, &properties);
     let condition = base.field(&Role::Etag).map(|field| {
         let member = field.ident;
-        let value = Place::of_type(field).derived(quote!(&self.#member));
+        let condition = Place::of_type(field).item(&field.original.ty, &quote!(#private::EtagField), "condition");
         quote! {
             fn condition(&self) -> #private::Condition {
-                #private::condition(#value)
+                #condition(&self.#member)
             }
         }
     });
@@ -179,9 +179,9 @@ fn read_entity(entity: &Entity<'_>) -> TokenStream {
         None => read,
         Some(upgrade) => {
             let path = &upgrade.value;
-            quote! {
-                #private::upgrade(#row, |#row: &#private::Row<'_>| -> #private::Result<Self> { #read }, #path)
-            }
+            let read = quote!((#row, |#row: &#private::Row<'_>| -> #private::Result<Self> { #read }));
+            let call = Place::of(path).derived(quote!(.call_upgrade #read));
+            quote!(#private::Named::<_, Self>::new(#path) #call)
         }
     };
 
@@ -202,15 +202,16 @@ fn read_fields(entity: &Entity<'_>, reading: &Reading<'_, '_>, key: &Ident) -> T
         .enumerate()
         .map(|(index, field)| (field.name.as_str(), index))
         .collect();
-    let fields = entity.base.fields.iter().enumerate().map(|(index, field)| {
+    let base = &entity.base;
+    let fields = base.fields.iter().enumerate().map(|(index, field)| {
         let (member, ty) = (field.ident, &field.original.ty);
         let value = match &field.role {
             Role::Key(_) | Role::KeyPart(_) => {
                 let index = key_index.get(&*field.name);
                 quote!(#key.read::<#ty>(#index)?)
             }
-            Role::Timestamp => timestamp(field, &reading.row),
-            Role::Etag => etag(field, &reading.row),
+            Role::Timestamp => timestamp(base, field, &reading.row),
+            Role::Etag => etag(base, field, &reading.row),
             _ => reading.value(index, field),
         };
         quote!(#member: #value,)
@@ -219,18 +220,15 @@ fn read_fields(entity: &Entity<'_>, reading: &Reading<'_, '_>, key: &Ident) -> T
 }
 
 /// The value of a Timestamp field.
-pub(crate) fn timestamp(field: &Field<'_>, row: &Ident) -> TokenStream {
-    // Compared by reference: about an `Option` itself the compiler would propose to unwrap it.
-    let (ty, timestamp) = (&field.original.ty, local("timestamp"));
-    let borrowed = Place::of_type(field).derived(quote!(&#timestamp));
-    quote!({
-        let #timestamp = #row.timestamp()?;
-        let #timestamp: &#ty = #borrowed;
-        *#timestamp
-    })
+pub(crate) fn timestamp(base: &Struct<'_>, field: &Field<'_>, row: &Ident) -> TokenStream {
+    let private = base.paths().private;
+    let of = Place::of_type(field).item(&field.original.ty, &quote!(#private::TimestampField), "of");
+    quote!(#of(#row.timestamp()?))
 }
 
 /// The value of an ETag field.
-pub(crate) fn etag(field: &Field<'_>, row: &Ident) -> TokenStream {
-    Place::of_type(field).derived(quote!(#row.etag()))
+pub(crate) fn etag(base: &Struct<'_>, field: &Field<'_>, row: &Ident) -> TokenStream {
+    let private = base.paths().private;
+    let of = Place::of_type(field).item(&field.original.ty, &quote!(#private::EtagField), "of");
+    quote!(#of(#row.etag()))
 }

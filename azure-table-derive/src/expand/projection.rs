@@ -1,13 +1,15 @@
 //! `ReadEntity` and `Projection` of a struct that has some columns of an entity.
 
-use proc_macro2::TokenStream;
+use std::collections::BTreeSet;
+
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use crate::ast::{Field, Role, Struct};
 use crate::bound::Bounds;
 use crate::expand::Generated;
 use crate::expand::entity::{etag, timestamp};
-use crate::expand::read::default;
+use crate::expand::read::{default, of_default};
 use crate::key::KeyName;
 use crate::place::{Paths, Place, local};
 
@@ -38,8 +40,7 @@ pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
     let timestamp = base.field(&Role::Timestamp).map(|_| quote!("Timestamp"));
     let columns = base.properties().map(|(field, _)| {
         let column = column(base, field);
-        let borrow = Place::of(field.ident).derived(quote!(&));
-        quote!(#private::column_name(#borrow #column))
+        quote!(#column.selected())
     });
     let names: Vec<TokenStream> = always.chain(timestamp).chain(columns).collect();
     let count = names.len();
@@ -56,7 +57,10 @@ pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
         let (member, value) = (field.ident, value(base, field));
         quote!(#member: #value)
     });
+    let absent = absent(base);
     quote! {
+        const _: () = {
+        #absent
         #[automatically_derived]
         impl #impl_generics #private::Selection<#count> for #ident #ty_generics #where_clause {
             const NAMES: &'static #private::Distinct<#count> = &#private::Distinct::of([#(#names),*]);
@@ -73,6 +77,7 @@ pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
         #[automatically_derived]
         impl #impl_generics #private::Projection<#of> for #ident #ty_generics #where_clause {}
         #assertion
+        };
     }
 }
 
@@ -81,9 +86,32 @@ fn of(base: &Struct<'_>, place: &Place) -> Option<TokenStream> {
     base.attrs.of.as_ref().map(|of| place.moved(&of.value))
 }
 
+/// Where the field says which constant it reads.
+fn source(field: &Field<'_>) -> Place {
+    match &field.attrs.column {
+        Some(column) => Place::of(&column.value),
+        None => Place::of(field.ident),
+    }
+}
+
+/// What stands for the constants that the entity does not have: its own hide those of a trait.
+fn absent(base: &Struct<'_>) -> TokenStream {
+    let private = base.paths().private;
+    let constants = base.fields.iter().filter_map(|field| field.constant.as_ref());
+    let constants: BTreeSet<&Ident> = constants.collect();
+    quote! {
+        // None of them is used where all is well.
+        #[allow(dead_code, non_upper_case_globals)]
+        trait __Absent: ::core::marker::Sized {
+            #(const #constants: #private::Absent<Self> = #private::Absent::new();)*
+        }
+        impl<__E> __Absent for __E {}
+    }
+}
+
 /// The constant of the entity that a field reads. What is wrong with it is said at the field.
 fn column(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
-    let (place, constant) = (Place::of(field.ident), &field.constant);
+    let (place, constant) = (source(field), &field.constant);
     let of = of(base, &place);
     let (open, close) = (place.derived(quote!(<)), place.derived(quote!(>::)));
     quote!(#open #of #close #constant)
@@ -101,13 +129,13 @@ fn value(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
             let of = of(base, &Place::of_type(field));
             quote!(#private::#read::<#of, #ty>(#row)?)
         }
-        Role::Timestamp => timestamp(field, &row),
-        Role::Etag => etag(field, &row),
-        Role::Ignored => quote!(<#ty as ::core::default::Default>::default()),
+        Role::Timestamp => timestamp(base, field, &row),
+        Role::Etag => etag(base, field, &row),
+        Role::Ignored => of_default(base, field),
         _ => {
-            let (column, place) = (column(base, field), Place::of(field.ident));
+            let (column, place) = (column(base, field), source(field));
             let (of, of_column) = (of(base, &place), place.derived(quote!(_)));
-            match default(field) {
+            match default(base, field) {
                 None => quote!(#private::select::<#of, #ty, #of_column>(#column, #row)?),
                 Some(default) => quote! {
                     #private::select_found::<#of, #ty, #of_column>(#column, #row)?.unwrap_or_else(|| #default)

@@ -5,7 +5,7 @@ use quote::{ToTokens, quote};
 
 use crate::ast::{Field, Form, Role, Struct};
 use crate::attr::Fallback;
-use crate::expand::stored::owned_by_fields;
+use crate::expand::stored::{item_of, owned_by_fields};
 use crate::place::{Place, local};
 
 /// The reading of one struct.
@@ -137,15 +137,18 @@ impl Reading<'_, '_> {
     fn converted(&self, field: &Field<'_>, property: &Ident) -> TokenStream {
         let (private, ty) = (self.base.paths().private, &field.original.ty);
         match field.form() {
-            // In closures, so that the compiler says once what does not fit.
             Form::With(module) => {
-                let value = local("value");
-                let convert = Place::of(module).derived(quote!(::from_wire(#value)));
-                quote!(#private::convert::<#ty>(#property, |#value| #module #convert)?)
+                let call = Place::of(module).derived(quote!(.call_from_wire(#property)));
+                let read = item_of(
+                    self.base,
+                    module,
+                    "from_wire",
+                    &|from_wire| quote!(#private::Named::<_, #ty>::new(#from_wire) #call),
+                );
+                quote!(#read?)
             }
             Form::Json => {
-                let value = local("value");
-                quote!(#private::convert::<#ty>(#property, |#value| #private::json::from_wire::<#ty>(#value))?)
+                quote!(#private::json_from_wire::<#ty>(#property)?)
             }
             Form::Plain | Form::WriteId | Form::Chunked => quote!(#property.read::<#ty>()?),
         }
@@ -159,7 +162,7 @@ impl Reading<'_, '_> {
         match &field.role {
             Role::Property(name) => {
                 let found = found(index);
-                let or_default = default(field).map(|default| quote!(.unwrap_or_else(|| #default)));
+                let or_default = default(self.base, field).map(|default| quote!(.unwrap_or_else(|| #default)));
                 match (field.form(), or_default) {
                     (Form::Chunked, or_default) => {
                         let names = [name.clone()].into_iter().chain(field.aliases());
@@ -183,17 +186,18 @@ impl Reading<'_, '_> {
                     Some(prefix) => quote!(&#private::within(#prefix, #inner)),
                 };
                 let read = quote!(<#ty as #private::ReadPropertyGroup>::read_group(#row, #whole)?);
-                match default(field) {
+                match default(self.base, field) {
                     None => read,
                     Some(default) => quote! {
                         if #private::has_group::<#ty>(#row, #whole) { #read } else { #default }
                     },
                 }
             }
-            Role::Ignored => quote!(<#ty as ::core::default::Default>::default()),
+            Role::Ignored => of_default(self.base, field),
             Role::Extra => {
                 let extra = extra();
-                place.derived(quote!(#extra))
+                let of = place.item(ty, &quote!(#private::ExtraField), "of");
+                quote!(#of(#extra))
             }
             Role::Key(_) | Role::KeyPart(_) | Role::Timestamp | Role::Etag => TokenStream::new(),
         }
@@ -206,19 +210,29 @@ impl Reading<'_, '_> {
     }
 }
 
+/// The default of a field's type.
+pub(crate) fn of_default(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
+    let (private, place) = (base.paths().private, Place::of_type(field));
+    // All of the call stands at the type, so that the compiler points there.
+    let (function, call) = (
+        place.item(&field.original.ty, &quote!(#private::OfDefault), "of_default"),
+        place.derived(quote!(())),
+    );
+    quote!(#function #call)
+}
+
 /// The value of a field whose property is not there, where it has a default.
-pub(crate) fn default(field: &Field<'_>) -> Option<TokenStream> {
+pub(crate) fn default(base: &Struct<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let default = field.attrs.default.as_ref()?;
-    let (function, place) = match &default.value {
-        Fallback::OfType => {
-            let (ty, place) = (&field.original.ty, Place::of_type(field));
-            (place.item(ty, &quote!(::core::default::Default), "default"), place)
+    let ty = &field.original.ty;
+    Some(match &default.value {
+        Fallback::OfType => of_default(base, field),
+        Fallback::Function(path) => {
+            let (private, place) = (base.paths().private, Place::of(path));
+            let call = place.derived(quote!(.call_default()));
+            quote!(#private::Named::<_, #ty>::new(#path) #call)
         }
-        Fallback::Function(path) => (path.to_token_stream(), Place::of(path)),
-    };
-    // All of the call stands there, so that the compiler points there.
-    let call = place.derived(quote!(()));
-    Some(quote!(#function #call))
+    })
 }
 
 /// What the service must say beside the values of the groups, and `least` besides.

@@ -1,10 +1,11 @@
 //! What a struct stores: its schema, the writing of its properties, and which names are its own.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
+use syn::Path;
 
 use crate::ast::{Field, Form, Role, Struct};
-use crate::place::Place;
+use crate::place::{Place, local};
 
 /// The properties of the schema.
 pub(crate) fn property_schemas(base: &Struct<'_>) -> TokenStream {
@@ -38,18 +39,20 @@ pub(crate) fn group_schemas(base: &Struct<'_>) -> TokenStream {
 }
 
 fn edm_type(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
-    let private = base.paths().private;
+    let (private, ty) = (base.paths().private, &field.original.ty);
     let of = match field.form() {
         Form::Plain => quote!(#private::Property),
         Form::Chunked => quote!(#private::Chunked),
         Form::With(module) => {
-            let item = Place::of(module).derived(quote!(::EDM_TYPE));
-            return quote!(#module #item);
+            return item_of(base, module, "EDM_TYPE", &|item| {
+                let call = Place::of(module).derived(quote!(.edm_type()));
+                quote!(#private::Named::<_, #ty>::new(#item) #call)
+            });
         }
         Form::Json => return quote!(#private::json::EDM_TYPE),
         Form::WriteId => return quote!(#private::EdmType::Guid),
     };
-    Place::of_type(field).item(&field.original.ty, &of, "EDM_TYPE")
+    Place::of_type(field).item(ty, &of, "EDM_TYPE")
 }
 
 /// The statements that write all properties, in the order of the fields.
@@ -63,30 +66,64 @@ pub(crate) fn write_properties(base: &Struct<'_>, properties: &Ident) -> TokenSt
 fn write_property(base: &Struct<'_>, field: &Field<'_>, properties: &Ident) -> TokenStream {
     let private = base.paths().private;
     let (member, ty, place) = (field.ident, &field.original.ty, Place::of_type(field));
-    // Where a value does not fit what a function takes, the compiler points at the field's type.
-    let borrowed = || place.derived(quote!(&self.#member));
     match &field.role {
         Role::Property(name) => match field.form() {
             Form::Plain => quote!(#properties.property::<#ty>(#name, &self.#member)?;),
             Form::Json => quote!(#properties.converted(#name, #private::json_to_edm::<#ty>(&self.#member))?;),
             Form::Chunked => quote!(#private::chunked::write::<#ty>(#properties, #name, &self.#member)?;),
             Form::With(module) => {
-                let (value, convert) = (borrowed(), Place::of(module).derived(quote!(::to_edm)));
-                quote!(#properties.converted(#name, #module #convert(#value))?;)
+                let call = Place::of(module).derived(quote!(.call_to_edm()));
+                let converted = item_of(
+                    base,
+                    module,
+                    "to_edm",
+                    &|to_edm| quote!(#private::lend::<_, #ty>(#to_edm, &self.#member) #call),
+                );
+                quote!(#private::Converted::write(#converted, #properties, #name)?;)
             }
             Form::WriteId => {
-                let value = borrowed();
-                quote!(#private::write_id(#properties, #name, #value)?;)
+                let write = place.item(ty, &quote!(#private::WriteIdField), "write");
+                quote!(#write(&self.#member, #properties, #name)?;)
             }
         },
         Role::Group(prefix) => quote!(#properties.group::<#ty>(#prefix, &self.#member)?;),
         Role::Extra => {
-            let (value, name) = (borrowed(), crate::place::local("name"));
+            let (write, name) = (place.item(ty, &quote!(#private::ExtraField), "write"), local("name"));
             let owned = owned(base, &name);
-            quote!(#private::write_extra(#properties, #value, |#name| match #name { #owned _ => false })?;)
+            quote!(#write(&self.#member, #properties, |#name| match #name { #owned _ => false })?;)
         }
         Role::Key(_) | Role::KeyPart(_) | Role::Timestamp | Role::Etag | Role::Ignored => TokenStream::new(),
     }
+}
+
+/// What is made of an item of the module in `with`, or of what says that it is not there.
+pub(crate) fn item_of(
+    base: &Struct<'_>,
+    module: &Path,
+    name: &str,
+    of: &dyn Fn(TokenStream) -> TokenStream,
+) -> TokenStream {
+    let (private, place) = (base.paths().private, Place::of(module));
+    let name = Ident::new(name, Span::call_site());
+    let last = module.segments.last().map(|last| last.ident.to_string());
+    let inner = if last.is_some_and(|last| last.starts_with(char::is_uppercase)) {
+        // The items of a type are not imported.
+        let item = place.derived(quote!(::#name));
+        of(quote!(#module #item))
+    } else {
+        let item = of(place.derived(quote!(#name)));
+        // What is imported here hides what is imported outside of the block.
+        place.derived(quote!({
+            #[allow(unused_imports)]
+            use #module::*;
+            #item
+        }))
+    };
+    place.derived(quote!({
+        #[allow(unused_imports)]
+        use #private::lacking::*;
+        #inner
+    }))
 }
 
 /// The arms of a match over a property's name that say which names are those of a field.

@@ -78,7 +78,7 @@ fn an_entity_is_read_in_one_pass() {
             posted: __key.read::<Descending<DateTime>>(1usize)?,
             rating: ::azure_table::__private::required::<i32>(__f2, \"\", \"rtg\")?,
             views: ::azure_table::__private::required::<Option<i64>>(__f3, \"\", \"views\")?,
-            cached: <Vec<u8> as ::core::default::Default>::default(),
+            cached: <Vec<u8> as ::azure_table::__private::OfDefault>::of_default(),
         })",
     );
 }
@@ -123,13 +123,18 @@ fn etag_and_timestamp_come_from_the_row() {
     ));
     has(
         &code,
-        "fn condition(&self) -> ::azure_table::__private::Condition { ::azure_table::__private::condition(&self.etag) }",
+        "fn condition(&self) -> ::azure_table::__private::Condition {
+            <Option<ETag> as ::azure_table::__private::EtagField>::condition(&self.etag)
+        }",
     );
     has(&code, "::azure_table::__private::MetadataLevel::Minimal;");
-    has(&code, "etag: __row.etag(),");
     has(
         &code,
-        "at: { let __timestamp = __row.timestamp()?; let __timestamp: &Option<DateTime> = &__timestamp; *__timestamp },",
+        "etag: <Option<ETag> as ::azure_table::__private::EtagField>::of(__row.etag()),",
+    );
+    has(
+        &code,
+        "at: <Option<DateTime> as ::azure_table::__private::TimestampField>::of(__row.timestamp()?),",
     );
     has(
         &code,

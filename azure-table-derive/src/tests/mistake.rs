@@ -294,12 +294,14 @@ fn a_constant_is_named_by_an_identifier() {
     for wrong in ["", "MAX VALUE", "1ST", "Self", "const"] {
         assert_eq!(
             field(&format!("column = {wrong:?}")),
-            format!("{wrong:?} cannot be the name of a constant: use capitals, digits and `_`, such as \"X\"")
+            format!(
+                "{wrong:?} cannot be the name of a constant: use capitals, digits and `_`, such as `column = \"X\"`"
+            )
         );
     }
     assert_eq!(
         entity("columns = \"1_\""),
-        "\"1_\" cannot begin the name of a constant: use capitals, digits and `_`"
+        "\"1_\" cannot begin the name of a constant: use capitals, digits and `_`, such as `columns = \"COL_\"`"
     );
     for malformed in ["columns", "columns = on", "columns = 5", "columns(off)"] {
         assert_eq!(

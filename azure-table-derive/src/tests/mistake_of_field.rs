@@ -159,7 +159,9 @@ fn a_flattened_field_has_a_prefix_in_place_of_a_name() {
     for wrong in ["", "1_", "Home.", "Home-"] {
         assert_eq!(
             field(&format!("flatten, prefix = {wrong:?}")),
-            format!("{wrong:?} cannot begin the name of a property: use letters, digits and `_`, such as \"X_\"")
+            format!(
+                "{wrong:?} cannot begin the name of a property: use letters, digits and `_`, such as `prefix = \"X_\"`"
+            )
         );
     }
 }
@@ -238,20 +240,15 @@ fn what_is_never_read_is_not_upgraded() {
 }
 
 #[test]
-fn converted_values_are_no_columns() {
-    assert_eq!(
-        field("json, column = \"X\""),
-        "a converted value is not a column and has no constant: remove `column`"
-    );
-    assert_eq!(
-        field("chunked, column = \"X\""),
-        "a value in pieces is not a column and has no constant: remove `column`"
-    );
+fn what_is_no_property_of_its_own_is_no_column() {
     assert_eq!(
         field("extra, column = \"X\""),
         "`extra` is not a column and has no constant: remove `column`"
     );
-    assert!(mistakes(&with("", "#[table(flatten, column = \"X\")] x: T")).is_empty());
+    for option in ["flatten", "json", "chunked", "with = \"m\""] {
+        let named = format!("#[table({option}, column = \"X\")] x: T");
+        assert!(mistakes(&with("", &named)).is_empty());
+    }
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn only_owned_structs_with_named_fields_are_projections() {
     );
     assert_eq!(
         one("#[table(of = Blog)] struct S<'a> { x: &'a str }"),
-        "a projection is read, and what is read is owned: remove the lifetime"
+        "Projection is derived for structs that own what they read: remove the lifetime"
     );
 }
 
@@ -100,7 +100,7 @@ fn a_field_has_one_source() {
     assert_eq!(field("row_key, default"), "a row always has its keys: remove `default`");
     assert_eq!(
         field("column = \"a b\""),
-        "\"a b\" cannot be the name of a constant: use capitals, digits and `_`, such as \"X\""
+        "\"a b\" cannot be the name of a constant: use capitals, digits and `_`, such as `column = \"X\"`"
     );
     assert_eq!(
         field("name"),

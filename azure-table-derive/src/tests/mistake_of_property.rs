@@ -99,7 +99,7 @@ fn a_key_is_text() {
     );
     assert_eq!(
         one("#[table(key)] enum E { #[table(rename = \"a/b\")] A }"),
-        "'/' is forbidden in a key: use another character (not / \\ # ? and no control characters)"
+        "rename: '/' is forbidden in a key: use another character (not / \\ # ? and no control characters)"
     );
 }
 

@@ -68,7 +68,7 @@ fn prefixes_tell_all_variants_apart() {
     );
     assert_eq!(
         one("enum E { #[table(row_key_prefix = \"a/\")] One(A) }"),
-        "'/' is forbidden in a key: use another character (not / \\ # ? and no control characters)"
+        "row_key_prefix: '/' is forbidden in a key: use another character (not / \\ # ? and no control characters)"
     );
 }
 

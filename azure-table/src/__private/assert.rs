@@ -48,7 +48,8 @@ where
     }
     assert!(
         same,
-        "the variants of an enum of entities have the same PartitionKey: write the same template on each of their structs"
+        "the variants of an enum of entities have the same PartitionKey: write the same #[table(partition_key = \"…\")] on \
+         each of their structs"
     );
 }
 

@@ -1,9 +1,12 @@
 //! What derived code of projections calls.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 use super::assert::is_same;
 use crate::filter::column::{Column, InKey, Stored};
+use crate::filter::nested::Nested;
+use crate::filter::refused::Opaque;
 use crate::model::edm::{EdmType, Token};
 use crate::model::entity::TableEntity;
 use crate::model::error::{Error, Result};
@@ -50,9 +53,55 @@ impl<const N: usize> Distinct<N> {
     }
 }
 
-/// The stored name of a column that stands in no group.
-pub const fn column_name<E, T, R>(column: &Column<E, T, R>) -> &'static str {
-    column.stored_name().last()
+/// What stands for a constant that the entity does not have.
+#[derive(Debug)]
+pub struct Absent<E> {
+    entity: PhantomData<fn() -> E>,
+}
+
+impl<E> Absent<E> {
+    /// The constant.
+    #[expect(clippy::new_without_default, reason = "only constants are made of it")]
+    pub const fn new() -> Self {
+        Self { entity: PhantomData }
+    }
+}
+
+/// Implemented by nothing: an entity that has a constant which it does not have.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no constant for this field of the projection, or none that can be seen from here",
+    label = "no property of `{Self}` with a constant of this name",
+    note = "name the field as in `{Self}`; or name the constant by #[table(column = \"NAME\")]"
+)]
+pub trait ColumnOfName {}
+
+impl<E: ColumnOfName, T> ColumnOf<E, T> for Absent<E> {
+    fn found(self, _: &Row<'_>) -> Result<Option<T>> {
+        Ok(None)
+    }
+
+    fn required(self, _: &Row<'_>) -> Result<T> {
+        super::missing(None, "", "")
+    }
+}
+
+/// The stored name of what a constant is, as far as it has one: whether it can be read, [`ColumnOf`] says.
+macro_rules! selected {
+    ($($of:ident<$($parameter:ident),*>: $column:pat => $name:expr;)*) => {$(
+        #[doc(hidden)]
+        impl<$($parameter),*> $of<$($parameter),*> {
+            pub const fn selected(self) -> &'static str {
+                let $column = self;
+                $name
+            }
+        }
+    )*};
+}
+selected! {
+    Column<E, T, R>: column => column.stored_name().last();
+    Nested<E, G>: _ => "";
+    Opaque<E, T>: _ => "";
+    Absent<E>: _ => "";
 }
 
 /// A column of `E` that is read into a field of type `T`.
@@ -60,7 +109,8 @@ pub const fn column_name<E, T, R>(column: &Column<E, T, R>) -> &'static str {
     message = "the constant is a `{Self}`, which is not read into a field of type `{T}`",
     label = "not the type of this field in `{E}`",
     note = "give the field of the projection the same type as the field of `{E}`",
-    note = "a flattened field cannot be projected: read the whole entity"
+    note = "a field that is flattened, or stored by `json`, `with` or `chunked`, cannot be projected: read the whole \
+            entity"
 )]
 pub trait ColumnOf<E, T> {
     /// The value; `None` where it is not there.
@@ -72,7 +122,7 @@ pub trait ColumnOf<E, T> {
 
 impl<E, T: ReadProperty> ColumnOf<E, T> for Column<E, T, Stored> {
     fn found(self, row: &Row<'_>) -> Result<Option<T>> {
-        let name = column_name(&self);
+        let name = self.selected();
         if name == "Timestamp" {
             return timestamp(row);
         }
@@ -80,7 +130,7 @@ impl<E, T: ReadProperty> ColumnOf<E, T> for Column<E, T, Stored> {
     }
 
     fn required(self, row: &Row<'_>) -> Result<T> {
-        super::required(self.found(row)?, "", column_name(&self))
+        super::required(self.found(row)?, "", self.selected())
     }
 }
 
@@ -90,7 +140,7 @@ impl<E, T: ReadTableKey> ColumnOf<E, T> for Column<E, T, InKey> {
     }
 
     fn required(self, row: &Row<'_>) -> Result<T> {
-        let name = column_name(&self);
+        let name = self.selected();
         let text = if name == "PartitionKey" {
             row.partition_key()?
         } else {

@@ -9,14 +9,14 @@ use crate::client::query::stream::{EntityStream, PageStream};
 use crate::client::shape::Shape;
 use crate::filter::expression::{Comparison, Expression};
 use crate::filter::select::Columns;
-use crate::filter::typed::Filter;
+use crate::filter::typed::{Filter, FilterOf};
 use crate::model::edm::EdmValue;
 use crate::model::entity::{Projection, ReadEntity, TableEntity};
 use crate::model::error::{Error, Result};
 use crate::model::key::after_prefix;
 use crate::model::key_shape::{KeyStart, Start};
 use crate::model::name::TableName;
-use crate::model::partition::{PartitionGivenAs, partition_key};
+use crate::model::partition::{NamesPartition, partition_key};
 use crate::model::prefix::KeyPrefix;
 use crate::model::row::Row;
 use crate::model::versioned::Versioned;
@@ -92,11 +92,8 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
 
 impl<E: TableEntity, P> TableQuery<E, P> {
     /// Only this partition: the value of the PartitionKey's field, or the tuple of its fields if it has several.
-    pub fn partition<G>(mut self, given: G) -> Self
-    where
-        E::PartitionFields: PartitionGivenAs<G>,
-    {
-        let key = partition_key::<E, G>(given);
+    pub fn partition(mut self, given: impl NamesPartition<E::PartitionFields>) -> Self {
+        let key = partition_key::<E>(given);
         let keys = key.map(|key| starts("PartitionKey", &Start::Whole(key)));
         self.keys = Some(keys.map_err(|e| e.to_string().into()));
         self
@@ -110,7 +107,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     }
 
     /// Only rows that meet the condition; a second filter adds to the first.
-    pub fn filter(mut self, filter: Filter<E>) -> Self {
+    pub fn filter(mut self, filter: impl FilterOf<E>) -> Self {
+        let filter = filter.into_filter();
         self.filter = Some(match self.filter.take() {
             Some(first) => first & filter,
             None => filter,

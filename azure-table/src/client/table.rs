@@ -13,7 +13,7 @@ use crate::client::ops::get_entity::GetEntity;
 use crate::client::ops::write_entity::{UpdateEntity, WriteEntity};
 use crate::client::query::TableQuery;
 use crate::client::service::TableServiceClient;
-use crate::filter::assignment::Assignment;
+use crate::filter::assignment::AssignmentOf;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{ReadEntity, TableEntity, WritesEntity};
 use crate::model::entity_key::IntoKey;
@@ -169,7 +169,7 @@ impl<E> TableClient<E> {
     /// As [`merge`](Self::merge).
     ///
     /// Source: REST "Merge Entity".
-    pub fn patch(&self, key: impl IntoKey<E>, columns: impl IntoIterator<Item = Assignment<E>>) -> UpdateEntity {
+    pub fn patch(&self, key: impl IntoKey<E>, columns: impl IntoIterator<Item: AssignmentOf<E>>) -> UpdateEntity {
         UpdateEntity::new(&self.pipeline, &self.table, TableOperation::patch(key, columns))
     }
 

@@ -19,15 +19,42 @@ pub struct Assignment<E> {
     entity: PhantomData<fn() -> E>,
 }
 
-impl<E, T> Column<E, T, Stored>
-where
-    Stored: ColumnRole<T>,
-{
+/// An [`Assignment`] of `E`, and nothing else: a trait, so that the compiler can say what is wrong with another.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` sets no column of `{E}`",
+    label = "expected an `Assignment<{E}>`",
+    note = "set columns of `{E}`, as in `[{E}::COLUMN.set(value)]`"
+)]
+pub trait AssignmentOf<E> {
+    #[doc(hidden)]
+    fn into_assignment(self) -> Assignment<E>;
+}
+
+impl<E> AssignmentOf<E> for Assignment<E> {
+    fn into_assignment(self) -> Self {
+        self
+    }
+}
+
+/// A column that can be set: one of a property.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be set: an entity keeps its keys for life",
+    label = "a column of a key",
+    note = "to move an entity insert it under its other key, and delete the one with this key"
+)]
+pub trait Settable {}
+
+impl<E, T> Settable for Column<E, T, Stored> {}
+
+impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
     /// The new value of a property, for a patch. Keys have none: an entity keeps its keys for life.
-    pub fn set(self, value: impl Operand<<Stored as ColumnRole<T>>::Compared>) -> Assignment<E> {
+    pub fn set(self, value: impl Operand<R::Compared>) -> Assignment<E>
+    where
+        Self: Settable,
+    {
         let value = match self.stored_name().fault() {
             Some(fault) => Err(ValueError::new(fault)),
-            None => Stored::literal(&value.into_operand()),
+            None => R::literal(&value.into_operand()),
         };
         Assignment {
             name: self.name(),

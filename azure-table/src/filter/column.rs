@@ -71,6 +71,23 @@ impl<T: Property> ColumnRole<T> for Stored {
     }
 }
 
+/// What [`Column::starts_with`] is for: text.
+#[diagnostic::on_unimplemented(
+    message = "a column of type `{Self}` has no `starts_with`, which is for `String`",
+    label = "the column is compared with `{Self}`, which is no text",
+    note = "write a range: `.ge(..)`, `.lt(..)` or `.between(.., ..)`"
+)]
+pub trait BeginsWith {
+    #[doc(hidden)]
+    fn of_prefix(prefix: &str) -> Self;
+}
+
+impl BeginsWith for String {
+    fn of_prefix(prefix: &str) -> Self {
+        prefix.to_owned()
+    }
+}
+
 impl<T: TableKey> ColumnRole<T> for InKey {
     type Compared = T;
     const REVERSED: bool = T::REVERSED;
@@ -188,6 +205,18 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
             .unwrap_or_else(Filter::nothing)
     }
 
+    /// Begins with `prefix`. Sent as a range, since the service has no such function.
+    pub fn starts_with(self, prefix: &str) -> Filter<E>
+    where
+        R::Compared: BeginsWith,
+    {
+        let from = self.ge(R::Compared::of_prefix(prefix));
+        match after_prefix(prefix) {
+            Some(end) => from & self.lt(R::Compared::of_prefix(&end)),
+            None => from,
+        }
+    }
+
     fn compare(self, operator: Comparison, value: impl Operand<R::Compared>) -> Filter<E> {
         if let Some(fault) = self.name.fault() {
             return Filter::fault(format!("column \"{}\": {fault}", self.name));
@@ -198,17 +227,6 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
                 Filter::from(Expression::comparison(&self.name.to_string(), operator, literal))
             }
             Err(e) => Filter::fault(format!("column `{}`: {e}", self.name)),
-        }
-    }
-}
-
-impl<E, T, R: ColumnRole<T, Compared = String>> Column<E, T, R> {
-    /// Begins with `prefix`. Sent as a range, since the service has no such function.
-    pub fn starts_with(self, prefix: &str) -> Filter<E> {
-        let from = self.ge(prefix);
-        match after_prefix(prefix) {
-            Some(end) => from & self.lt(end),
-            None => from,
         }
     }
 }

@@ -6,10 +6,10 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::filter::column::{Column, ColumnRole};
+use crate::filter::column::{BeginsWith, Column, ColumnRole};
 use crate::filter::expression::{Comparison, Expression};
 use crate::filter::name::ColumnName;
-use crate::filter::typed::Filter;
+use crate::filter::typed::{Filter, FilterOf};
 use crate::model::edm::EdmValue;
 use crate::model::key::after_prefix;
 use crate::model::key_shape::{KeyPiece, KeyShape};
@@ -42,7 +42,9 @@ impl<E, G> Nested<E, G> {
 /// What can stand in a flattened field: [`Column`] and [`Nested`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not stand in `{G}`",
-    label = "expected a column or a flattened field of `{G}`"
+    label = "expected a column or a flattened field of `{G}`",
+    note = "name a property of `{G}`, as in `Shop::HOME.then({G}::CITY)`; one that is stored by `json`, `with` or `chunked` \
+            is not compared"
 )]
 pub trait NestedIn<G> {
     /// The same, seen from the entity `E`.
@@ -150,13 +152,36 @@ impl<E, V> Variant<E, V> {
     }
 
     /// The rows of the variant that meet a condition on it.
-    pub fn filter(self, filter: Filter<V>) -> Filter<E> {
-        self.only() & filter.retyped()
+    pub fn filter(self, filter: impl FilterOf<V>) -> Filter<E> {
+        self.only() & filter.into_filter().retyped()
     }
 
     /// A column of the variant.
-    pub fn then<T, R>(self, column: Column<V, T, R>) -> VariantColumn<E, V, T, R> {
-        VariantColumn { variant: self, column }
+    pub fn then<C: ColumnOfVariant<V>>(self, column: C) -> C::In<E> {
+        column.of_variant(self)
+    }
+}
+
+/// A [`Column`] of the variant `V`, and nothing else: a trait, so that the compiler can say what is wrong with another.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no column of the variant `{V}`",
+    label = "expected a column of `{V}`",
+    note = "name a column of `{V}`, as in `Item::CUSTOMER.then({V}::NAME)`; in a flattened field it is \
+            `{V}::HOME.then(Address::CITY)`; one that is stored by `json`, `with` or `chunked` is not compared"
+)]
+pub trait ColumnOfVariant<V> {
+    /// The same, seen from the enum `E`.
+    type In<E>;
+
+    #[doc(hidden)]
+    fn of_variant<E>(self, variant: Variant<E, V>) -> Self::In<E>;
+}
+
+impl<V, T, R> ColumnOfVariant<V> for Column<V, T, R> {
+    type In<E> = VariantColumn<E, V, T, R>;
+
+    fn of_variant<E>(self, variant: Variant<E, V>) -> VariantColumn<E, V, T, R> {
+        VariantColumn { variant, column: self }
     }
 }
 
@@ -226,11 +251,12 @@ impl<E, V, T, R: ColumnRole<T>> VariantColumn<E, V, T, R> {
     pub fn is_in<O: Operand<R::Compared>>(self, values: impl IntoIterator<Item = O>) -> Filter<E> {
         self.variant.filter(self.column.is_in(values))
     }
-}
 
-impl<E, V, T, R: ColumnRole<T, Compared = String>> VariantColumn<E, V, T, R> {
     /// Begins with `prefix`.
-    pub fn starts_with(self, prefix: &str) -> Filter<E> {
+    pub fn starts_with(self, prefix: &str) -> Filter<E>
+    where
+        R::Compared: BeginsWith,
+    {
         self.variant.filter(self.column.starts_with(prefix))
     }
 }

@@ -12,7 +12,9 @@ use crate::model::row::Row;
 /// A column that can be read alone.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be selected from `{E}`",
-    label = "expected a column of `{E}` whose type can be read"
+    label = "expected a column of `{E}` whose type can be read",
+    note = "name constants of `{E}`, those in a flattened field by `then`; a field that borrows, or is stored by `json`, \
+            `with` or `chunked`, is read with the whole entity"
 )]
 pub trait SelectColumn<E> {
     /// What it gives: the type of its field.

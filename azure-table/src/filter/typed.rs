@@ -44,14 +44,14 @@ impl<E> Filter<E> {
 
     /// Both conditions; the same as `&`.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        self.join(other, Expression::and)
+    pub fn and(self, other: impl FilterOf<E>) -> Self {
+        self.join(other.into_filter(), Expression::and)
     }
 
     /// Either condition; the same as `|`.
     #[must_use]
-    pub fn or(self, other: Self) -> Self {
-        self.join(other, Expression::or)
+    pub fn or(self, other: impl FilterOf<E>) -> Self {
+        self.join(other.into_filter(), Expression::or)
     }
 
     /// A condition that no row meets: nothing sorts before the empty text.
@@ -110,16 +110,35 @@ impl<E> From<Expression> for Filter<E> {
     }
 }
 
-impl<E> BitAnd for Filter<E> {
+/// A [`Filter`] of `E`, and nothing else: a trait, so that the compiler can say what is wrong with another.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no condition on the rows of `{E}`",
+    label = "expected a `Filter<{E}>`",
+    note = "compare a column of `{E}`, as in `{E}::COLUMN.eq(value)`; OData text is `Filter::raw(..)`",
+    note = "a property of a flattened field is reached by the field, `Shop::HOME.then(Address::CITY).eq(..)`, one of a \
+            variant by the variant, `Item::CUSTOMER.then(Customer::NAME).eq(..)`"
+)]
+pub trait FilterOf<E> {
+    #[doc(hidden)]
+    fn into_filter(self) -> Filter<E>;
+}
+
+impl<E> FilterOf<E> for Filter<E> {
+    fn into_filter(self) -> Self {
+        self
+    }
+}
+
+impl<E, F: FilterOf<E>> BitAnd<F> for Filter<E> {
     type Output = Self;
-    fn bitand(self, other: Self) -> Self {
+    fn bitand(self, other: F) -> Self {
         self.and(other)
     }
 }
 
-impl<E> BitOr for Filter<E> {
+impl<E, F: FilterOf<E>> BitOr<F> for Filter<E> {
     type Output = Self;
-    fn bitor(self, other: Self) -> Self {
+    fn bitor(self, other: F) -> Self {
         self.or(other)
     }
 }

@@ -6,38 +6,39 @@ use crate::model::key::TableKey;
 use crate::model::key_shape::KeyWriter;
 use crate::model::operand::Operand;
 
-/// The fields of a PartitionKey can be given as a `P`: one value for a key of one field, else the tuple of all.
+/// What names the partition whose PartitionKey has the fields `K`: one value for a key of one field, else the tuple of all.
 ///
-/// Implemented for tuples of field types; not meant to be implemented elsewhere.
+/// Implemented for what may stand for the fields' values; not meant to be implemented elsewhere.
 #[diagnostic::on_unimplemented(
-    message = "a partition with the key fields `{Self}` is not named by `{P}`",
-    label = "expected the PartitionKey's value, or the tuple of its fields"
+    message = "`{Self}` does not name a partition whose PartitionKey has the fields `{K}`",
+    label = "expected the value of the key's one field, or the tuple of all its fields",
+    note = "all rows whose keys begin with some of the fields are read by `.under(Key::prefix(..)?)`"
 )]
-pub trait PartitionGivenAs<P> {
+pub trait NamesPartition<K> {
     #[doc(hidden)]
-    fn write_partition(given: P, key: &mut KeyWriter) -> Result<()>;
+    fn write_partition(self, key: &mut KeyWriter) -> Result<()>;
 }
 
-impl PartitionGivenAs<()> for () {
-    fn write_partition((): (), _: &mut KeyWriter) -> Result<()> {
+impl NamesPartition<()> for () {
+    fn write_partition(self, _: &mut KeyWriter) -> Result<()> {
         Ok(())
     }
 }
 
-impl<K: TableKey, G: Operand<K>> PartitionGivenAs<G> for (K,) {
-    fn write_partition(given: G, key: &mut KeyWriter) -> Result<()> {
-        key.field(&given.into_operand())
+impl<K: TableKey, G: Operand<K>> NamesPartition<(K,)> for G {
+    fn write_partition(self, key: &mut KeyWriter) -> Result<()> {
+        key.field(&self.into_operand())
     }
 }
 
 macro_rules! tuples {
     ($(($($given:ident $field:ident $n:tt),+))*) => {$(
-        impl<$($given, $field),+> PartitionGivenAs<($($given,)+)> for ($($field,)+)
+        impl<$($given, $field),+> NamesPartition<($($field,)+)> for ($($given,)+)
         where
             $($given: Operand<$field>, $field: TableKey,)+
         {
-            fn write_partition(given: ($($given,)+), key: &mut KeyWriter) -> Result<()> {
-                $(key.field(&given.$n.into_operand())?;)+
+            fn write_partition(self, key: &mut KeyWriter) -> Result<()> {
+                $(key.field(&self.$n.into_operand())?;)+
                 Ok(())
             }
         }
@@ -54,11 +55,8 @@ tuples! {
 }
 
 /// The PartitionKey of the partition of `E` that `given` names.
-pub(crate) fn partition_key<E: TableEntity, P>(given: P) -> Result<String>
-where
-    E::PartitionFields: PartitionGivenAs<P>,
-{
+pub(crate) fn partition_key<E: TableEntity>(given: impl NamesPartition<E::PartitionFields>) -> Result<String> {
     let mut key = KeyWriter::new(&E::SCHEMA.key);
-    E::PartitionFields::write_partition(given, &mut key)?;
+    given.write_partition(&mut key)?;
     key.finish_partition()
 }

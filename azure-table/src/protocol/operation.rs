@@ -13,7 +13,7 @@ use http::{Method, Response, StatusCode};
 
 use crate::codec::json::write;
 use crate::codec::url;
-use crate::filter::assignment::Assignment;
+use crate::filter::assignment::AssignmentOf;
 use crate::model::entity::{MetadataLevel, TableEntity};
 use crate::model::entity_key::{IntoKey, key_texts};
 use crate::model::error::{Error, Result};
@@ -119,14 +119,15 @@ impl TableOperation {
     /// Writes the named columns into the stored entity and leaves all others as they are; it must exist, in the version
     /// that `key` holds, if it holds one. The last of two values for one column counts.
     ///
-    /// There is no way to remove a property so: see [`Assignment`].
-    pub fn patch<E>(key: impl IntoKey<E>, columns: impl IntoIterator<Item = Assignment<E>>) -> Self {
+    /// There is no way to remove a property so: see [`Assignment`](crate::Assignment).
+    pub fn patch<E>(key: impl IntoKey<E>, columns: impl IntoIterator<Item: AssignmentOf<E>>) -> Self {
         let condition = key.condition();
         let encoded = key.into_key().and_then(|key| {
             let (partition_key, row_key) = (key.partition_key().to_owned(), key.row_key().to_owned());
             let mut values = BTreeMap::new();
             for column in columns {
                 let (name, value) = column
+                    .into_assignment()
                     .into_property()
                     .map_err(|e| e.at_entity(&partition_key, &row_key))?;
                 values.insert(name, value);

@@ -17,7 +17,7 @@ struct Blog {
     #[table(chunked)]
     text: String,
     text_1: String,
-    #[table(json, column = "TAGS")]
+    #[table(ignore, column = "TAGS")]
     tags: Vec<String>,
     #[table(timestamp, json)]
     changed: Option<azure_table::DateTime>,

@@ -21,7 +21,19 @@ mod seconds {
 }
 
 mod half {
-    pub(super) const EDM_TYPE: azure_table::EdmType = azure_table::EdmType::Int64;
+    pub(super) const EDM_TYPE: &str = "Edm.Int64";
+}
+
+mod typeless {
+    use azure_table::{Edm, ValueError, WireValue};
+
+    pub(super) fn to_edm(value: &i64) -> Result<Edm<'static>, ValueError> {
+        Ok(Edm::Int64(*value))
+    }
+
+    pub(super) fn from_wire(value: WireValue<'_>) -> Result<i64, ValueError> {
+        value.as_i64()
+    }
 }
 
 #[derive(TableEntity)]
@@ -38,6 +50,8 @@ struct Blog {
     time: i64,
     #[table(with = "half")]
     pause: i64,
+    #[table(with = "typeless")]
+    length: i64,
 }
 
 fn main() {}

@@ -16,7 +16,7 @@ struct Page {
     slug: String,
     #[table(default = "text")]
     rating: i32,
-    #[table(default = "nowhere")]
+    #[table(default = "Level")]
     views: i64,
     #[table(default, with = "levels")]
     level: Level,

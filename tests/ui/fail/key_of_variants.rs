@@ -35,6 +35,7 @@ async fn read(items: TableClient<Item>) -> Result<()> {
         .filter(Item::CUSTOMER.then(Order::TOTAL).gt(1.0))
         .all()
         .await?;
+    items.query().filter(Item::CUSTOMER.eq("Ada")).all().await?;
     items.query().filter(Customer::NAME.eq("Ada")).all().await?;
     items.query().filter(Item::UNKNOWN.only()).all().await?;
     Ok(())

@@ -1,6 +1,6 @@
-//! Columns of a flattened field are reached through the field.
+//! Columns of a flattened field are reached through the field; what the service cannot compare has none.
 
-use azure_table::{Filter, PropertyGroup, TableEntity};
+use azure_table::{PropertyGroup, TableClient, TableEntity};
 
 #[derive(PropertyGroup)]
 struct Address {
@@ -22,18 +22,36 @@ struct Shop {
     home: Address,
     #[table(json)]
     tags: Vec<String>,
-    #[table(ignore)]
-    cached: i32,
+    #[table(chunked)]
+    text: String,
+    #[table(with = "minutes")]
+    closes: u16,
 }
 
-fn filters() -> [Filter<Shop>; 5] {
-    [
-        Address::CITY.eq("Köln"),
-        Shop::HOME.eq("Köln"),
-        Shop::HOME.then(Name::FIRST).eq("Ada"),
-        Shop::TAGS.eq("a"),
-        Shop::CACHED.eq(1),
-    ]
+mod minutes {
+    use azure_table::{Edm, EdmType, ValueError, WireValue};
+
+    pub(super) const EDM_TYPE: EdmType = EdmType::Int32;
+
+    pub(super) fn to_edm(value: &u16) -> Result<Option<Edm<'_>>, ValueError> {
+        Ok(Some(Edm::Int32(i32::from(*value))))
+    }
+
+    pub(super) fn from_wire(value: WireValue<'_>) -> Result<u16, ValueError> {
+        value.as_i32().map(|minutes| minutes as u16)
+    }
+}
+
+fn read(shops: TableClient<Shop>) {
+    let _ = shops.query().filter(Address::CITY.eq("Köln"));
+    let _ = shops.query().filter(Shop::HOME.eq("Köln"));
+    let _ = Shop::HOME.then(Name::FIRST).eq("Ada");
+    let _ = shops.query().filter(Shop::TAGS.eq("a"));
+    let _ = shops.query().filter(Shop::TEXT.starts_with("a"));
+    let _ = shops.query().select((Shop::CLOSES,));
+    let _ = shops.patch(("DE", 1), [Shop::CLOSES.set(5)]);
+    let _ = shops.query().filter(Shop::COUNTRY);
+    let _ = shops.query().filter("country eq 'DE'");
 }
 
 fn main() {}

@@ -18,12 +18,17 @@ struct Blog {
     rating: i32,
     #[table(flatten)]
     address: Address,
+    #[table(json)]
+    tags: Vec<String>,
+    #[table(ignore)]
+    cached: i32,
 }
 
 #[derive(Projection)]
 #[table(of = Blog)]
 struct WrongName {
     texts: String,
+    cached: i32,
     #[table(column = "STARS")]
     rating: i32,
 }
@@ -34,6 +39,7 @@ struct WrongType {
     text: String,
     rating: i64,
     address: Address,
+    tags: Vec<String>,
 }
 
 #[derive(Projection)]

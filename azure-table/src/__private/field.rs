@@ -1,0 +1,145 @@
+//! The types that fields must have where an attribute says so.
+//!
+//! Each is a trait with one impl, where a type would do: so the compiler says by the trait what to write, at the field.
+//! Derived code calls them as `<Type as Trait>::item`, which adds nothing to what is said.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::model::datetime::DateTime;
+use crate::model::edm::EdmValue;
+use crate::model::error::{Error, Result};
+use crate::model::etag::{Condition, ETag};
+use crate::model::guid::Guid;
+use crate::model::property_writer::PropertyWriter;
+
+/// The type of a field that holds the ETag.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold an ETag, which not every entity has",
+    label = "the field with #[table(etag)] has the type `Option<azure_table::ETag>`",
+    note = "make the field an `Option<azure_table::ETag>`; for a property of another meaning remove `etag`"
+)]
+pub trait EtagField {
+    /// From a row.
+    fn of(etag: Option<ETag>) -> Self;
+
+    /// What a write demands of an entity whose ETag is kept in a field.
+    fn condition(&self) -> Condition;
+}
+
+impl EtagField for Option<ETag> {
+    fn of(etag: Self) -> Self {
+        etag
+    }
+
+    fn condition(&self) -> Condition {
+        self.clone().map_or(Condition::Unread, Condition::Matches)
+    }
+}
+
+/// The type of a field that holds the Timestamp.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold a Timestamp, which not every entity has",
+    label = "the field with #[table(timestamp)] has the type `Option<azure_table::DateTime>`",
+    note = "make the field an `Option<azure_table::DateTime>`; for a time of your own remove `timestamp`"
+)]
+pub trait TimestampField {
+    /// From a row.
+    fn of(timestamp: Option<DateTime>) -> Self;
+}
+
+impl TimestampField for Option<DateTime> {
+    fn of(timestamp: Self) -> Self {
+        timestamp
+    }
+}
+
+/// The type of a field that holds all other properties.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold all other properties",
+    label = "the field with #[table(extra)] has the type `BTreeMap<String, azure_table::EdmValue>`",
+    note = "make the field a `BTreeMap<String, azure_table::EdmValue>`, or remove `extra`"
+)]
+pub trait ExtraField {
+    /// From a row.
+    fn of(extra: BTreeMap<String, EdmValue>) -> Self;
+
+    /// Writes the properties that were kept; `declared` says which names are those of other fields.
+    fn write(&self, properties: &mut PropertyWriter<'_>, declared: impl Fn(&str) -> bool) -> Result<()>;
+}
+
+impl ExtraField for BTreeMap<String, EdmValue> {
+    fn of(extra: Self) -> Self {
+        extra
+    }
+
+    fn write(&self, properties: &mut PropertyWriter<'_>, declared: impl Fn(&str) -> bool) -> Result<()> {
+        self.iter().try_for_each(|(name, value)| {
+            if declared(name) {
+                return Err(Error::invalid_input(format!(
+                    "property `{name}`: it is among the extra ones, and the entity has a field for it"
+                )));
+            }
+            properties.value(name, value)
+        })
+    }
+}
+
+/// The type of a field that holds the id of the last write.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold the id of the last write, which not every entity has",
+    label = "the field with #[table(write_id)] has the type `Option<azure_table::Guid>`",
+    note = "make the field an `Option<azure_table::Guid>`; for an id of your own remove `write_id`"
+)]
+pub trait WriteIdField {
+    /// Writes a fresh id in place of the one that was read.
+    fn write(&self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()>;
+}
+
+impl WriteIdField for Option<Guid> {
+    fn write(&self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()> {
+        properties.write_id(name)
+    }
+}
+
+/// The type of a field that is written as JSON.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be written as JSON",
+    label = "the field with #[table(json)] has a type that implements `serde::Serialize`",
+    note = "add #[derive(serde::Serialize, serde::Deserialize)] to the type, or remove `json`"
+)]
+pub trait ToJson: Serialize {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize> ToJson for T {}
+
+/// The type of a field that is read from JSON.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read from JSON",
+    label = "the field with #[table(json)] has a type that implements `serde::Deserialize`",
+    note = "add #[derive(serde::Serialize, serde::Deserialize)] to the type, or remove `json`"
+)]
+pub trait FromJson: DeserializeOwned {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned> FromJson for T {}
+
+/// The type of a field that has a default.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no default",
+    label = "a field with #[table(default)] or #[table(ignore)] has a type that implements `Default`",
+    note = "implement `Default` for the type; or write `default = \"name\"` with a `fn name() -> {Self}`"
+)]
+pub trait OfDefault: Sized {
+    /// The default.
+    fn of_default() -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Default> OfDefault for T {
+    fn of_default() -> T {
+        T::default()
+    }
+}

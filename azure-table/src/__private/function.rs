@@ -1,0 +1,272 @@
+//! The functions that attributes name: those in `default` and `upgrade`, and the items of the module in `with`.
+//!
+//! A call of the function would be checked by its types alone, and the compiler could say only which it found. So the
+//! function is wrapped, and the call is a method of the wrapper. Where the function fits, it is the method of [`Named`] or
+//! [`Lent`]; where it does not, the search for the method goes on to [`Refused`], to which they dereference. That one has
+//! a bound that nothing meets, and the bound says what to write.
+
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use crate::model::dynamic::DynamicEntity;
+use crate::model::edm::{Edm, EdmType, WireValue};
+use crate::model::entity::ReadEntity;
+use crate::model::error::{Error, Result, ValueError};
+use crate::model::property_writer::PropertyWriter;
+use crate::model::row::{Row, RowProperty};
+
+/// A function for a field or an entity of type `T`.
+#[derive(Debug)]
+pub struct Named<F, T> {
+    function: F,
+    refused: Refused<F, T>,
+}
+
+/// A function that does not fit `T`.
+#[derive(Debug)]
+pub struct Refused<F, T> {
+    kind: PhantomData<fn() -> (F, T)>,
+}
+
+impl<F, T> Refused<F, T> {
+    const NEW: Self = Self { kind: PhantomData };
+}
+
+impl<F, T> Named<F, T> {
+    /// The function.
+    pub const fn new(function: F) -> Self {
+        Self {
+            function,
+            refused: Refused::NEW,
+        }
+    }
+}
+
+impl<F, T> Deref for Named<F, T> {
+    type Target = Refused<F, T>;
+
+    fn deref(&self) -> &Refused<F, T> {
+        &self.refused
+    }
+}
+
+impl<F: Fn() -> T, T> Named<F, T> {
+    /// The value of a field whose property is not there.
+    pub fn call_default(&self) -> T {
+        (self.function)()
+    }
+}
+
+impl<F: Fn(DynamicEntity) -> Result<T>, T> Named<F, T> {
+    /// A row that does not read as the present struct goes to the upgrade of older rows.
+    pub fn call_upgrade(&self, row: &Row<'_>, read: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T> {
+        match read(row) {
+            Ok(read) => Ok(read),
+            Err(first) => (self.function)(DynamicEntity::read(row)?)
+                .map_err(|e| Error::invalid_response(format!("{first}; as an older row: {e}"))),
+        }
+    }
+}
+
+impl<F: Fn(WireValue<'_>) -> std::result::Result<T, ValueError>, T> Named<F, T> {
+    /// Reads a property by `from_wire`.
+    pub fn call_from_wire(&self, property: &RowProperty<'_>) -> Result<T> {
+        property.convert(&self.function)
+    }
+}
+
+impl<T> Named<EdmType, T> {
+    /// `EDM_TYPE`, which is no function and yet of a module.
+    pub const fn edm_type(self) -> EdmType {
+        self.function
+    }
+}
+
+/// `to_edm`, and the field that it is called with. As a plain call would allow, the function may also take a reference to
+/// what the field dereferences to, `&str` for a `String`, or to the slice of an array: each of these is a step of the
+/// search, and `N` the next.
+#[derive(Debug)]
+pub struct Lent<'v, F, T, N> {
+    function: F,
+    value: &'v T,
+    next: N,
+}
+
+type Whole<'v, F, T> = Lent<'v, F, T, Target<'v, F, T>>;
+type Target<'v, F, T> = Lent<'v, F, T, Slice<'v, F, T>>;
+type Slice<'v, F, T> = Lent<'v, F, T, Refused<F, T>>;
+
+/// The function, and the field.
+pub const fn lend<F: Copy, T>(function: F, value: &T) -> Whole<'_, F, T> {
+    let next = Lent {
+        function,
+        value,
+        next: Refused::NEW,
+    };
+    let next = Lent { function, value, next };
+    Lent { function, value, next }
+}
+
+impl<F, T, N> Deref for Lent<'_, F, T, N> {
+    type Target = N;
+
+    fn deref(&self) -> &N {
+        &self.next
+    }
+}
+
+impl<'v, F: Fn(&'v T) -> G, T, G> Whole<'v, F, T> {
+    /// What the function gives.
+    pub fn call_to_edm(&self) -> G {
+        (self.function)(self.value)
+    }
+}
+
+impl<'v, F: Fn(&'v T::Target) -> G, T: Deref, G> Target<'v, F, T> {
+    /// What the function gives.
+    pub fn call_to_edm(&self) -> G {
+        (self.function)(self.value)
+    }
+}
+
+impl<'v, F: Fn(&'v [T]) -> G, T, G, const N: usize> Slice<'v, F, [T; N]> {
+    /// What the function gives.
+    pub fn call_to_edm(&self) -> G {
+        (self.function)(self.value)
+    }
+}
+
+/// What `to_edm` gives.
+#[diagnostic::on_unimplemented(
+    message = "`to_edm` of the module in #[table(with = \"…\")] gives `{Self}`, which is no value of a property",
+    label = "expected `Result<Option<Edm<'_>>, ValueError>`",
+    note = "write `pub fn to_edm(value: &Type) -> Result<Option<Edm<'_>>, ValueError>`; `None` is not stored"
+)]
+pub trait Converted {
+    /// Writes it.
+    fn write(self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()>;
+}
+
+impl Converted for std::result::Result<Option<Edm<'_>>, ValueError> {
+    fn write(self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()> {
+        properties.converted(name, self)
+    }
+}
+
+/// Implemented by nothing.
+#[diagnostic::on_unimplemented(
+    message = "this `default` does not give a value for a field of type `{T}`",
+    label = "found `{Self}`",
+    note = "write `default = \"name\"` with a `fn name() -> {T}`, or `default` alone for the type's own"
+)]
+pub trait Defaults<T> {
+    /// What would come of it.
+    fn refused<Q>() -> Q;
+}
+
+/// Implemented by nothing.
+#[diagnostic::on_unimplemented(
+    message = "this `upgrade` does not make `{T}` of an older row",
+    label = "found `{Self}`",
+    note = "write `fn name(old: azure_table::DynamicEntity) -> azure_table::Result<{T}>`"
+)]
+pub trait Upgrades<T> {
+    /// What would come of it.
+    fn refused<Q>() -> Q;
+}
+
+/// Implemented by nothing.
+#[diagnostic::on_unimplemented(
+    message = "the module in #[table(with = \"…\")] has no `from_wire` for a field of type `{T}`",
+    label = "found `{Self}`",
+    note = "write `pub fn from_wire(value: WireValue<'_>) -> Result<{T}, ValueError>`, or give the field the type that the \
+            module is for"
+)]
+pub trait Reads<T> {
+    /// What would come of it.
+    fn refused<Q>() -> Q;
+}
+
+/// Implemented by nothing.
+#[diagnostic::on_unimplemented(
+    message = "the module in #[table(with = \"…\")] has no `to_edm` for a field of type `{T}`",
+    label = "found `{Self}`",
+    note = "write `pub fn to_edm(value: &{T}) -> Result<Option<Edm<'_>>, ValueError>`, or give the field the type that the \
+            module is for"
+)]
+pub trait Writes<T> {
+    /// What would come of it.
+    fn refused<Q>() -> Q;
+}
+
+/// Implemented by nothing.
+#[diagnostic::on_unimplemented(
+    message = "the module in #[table(with = \"…\")] has no `EDM_TYPE` for a field of type `{T}`",
+    label = "found `{Self}`",
+    note = "write `pub const EDM_TYPE: EdmType = EdmType::String;`, or what else its `to_edm` gives"
+)]
+pub trait Typed<T> {
+    /// What would come of it.
+    fn refused<Q>() -> Q;
+}
+
+// None of them compiles.
+impl<F, T> Refused<F, T> {
+    /// In place of that of [`Named`].
+    pub fn call_default(&self) -> T
+    where
+        F: Defaults<T>,
+    {
+        F::refused()
+    }
+
+    /// In place of that of [`Named`].
+    pub fn call_upgrade(&self, _: &Row<'_>, _: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T>
+    where
+        F: Upgrades<T>,
+    {
+        F::refused()
+    }
+
+    /// In place of that of [`Named`].
+    pub fn call_from_wire(&self, _: &RowProperty<'_>) -> Result<T>
+    where
+        F: Reads<T>,
+    {
+        F::refused()
+    }
+
+    /// In place of that of [`Named`].
+    pub fn edm_type(&self) -> EdmType
+    where
+        F: Typed<T>,
+    {
+        F::refused()
+    }
+
+    /// In place of those of [`Lent`].
+    pub fn call_to_edm(&self) -> std::result::Result<Option<Edm<'static>>, ValueError>
+    where
+        F: Writes<T>,
+    {
+        F::refused()
+    }
+}
+
+/// What stands for what a module lacks. Derived code imports it in a block around the one in which it imports the module:
+/// there the names of the module hide these.
+#[expect(non_upper_case_globals, reason = "they have the names of functions")]
+pub mod lacking {
+    use super::Nothing;
+
+    /// No function.
+    pub const to_edm: Nothing = Nothing;
+    /// No function.
+    pub const from_wire: Nothing = Nothing;
+    /// No constant.
+    pub const EDM_TYPE: Nothing = Nothing;
+}
+
+/// No item that can be seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Nothing;
