@@ -217,6 +217,23 @@ impl Emulator {
     /// The same service, which needs `time` to delete a table: for so long a new table of the name is refused
     /// (`TableBeingDeleted`). Live it takes 40 seconds and more; here none, unless it is said. By the emulator's clock.
     ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// use std::time::Duration;
+    /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    /// const A_WHILE: Duration = Duration::from_secs(40);
+    /// let emulator = Emulator::new().with_deletion_time(A_WHILE);
+    /// let blogs = TableServiceClient::on(emulator.clone()).table::<DynamicEntity>("Blogs")?;
+    /// blogs.create_table().await?;
+    /// blogs.delete_table().await?;
+    /// assert_eq!(blogs.create_table().await.unwrap_err().code(), Some("TableBeingDeleted"));
+    /// emulator.clock().advance(A_WHILE);
+    /// blogs.create_table().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// Source: REST "Delete Table".
     #[must_use]
     pub fn with_deletion_time(mut self, time: Duration) -> Self {
