@@ -188,7 +188,8 @@ impl Emulator {
         self
     }
 
-    /// The same service, which takes `token` as a token of Entra ID, over `https`. It may do what the roles Storage Table
+    /// The same service, which takes `token` as a token of Entra ID, at addresses with `https` alone, as the live service does
+    /// (so not on a port, where there is no TLS). It may do what the roles Storage Table
     /// Data Contributor and Storage Table Delegator may: all with tables and entities, and get keys for shared access
     /// signatures, but not touch the service's properties or access policies.
     ///
