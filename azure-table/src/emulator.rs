@@ -148,7 +148,23 @@ impl Emulator {
     ///
     /// What is known to differ differs: merges are taken only if they are tunnelled through `POST`, table names compare with
     /// case, keys cannot be empty, RowKeys have at most 255 bytes, batches 2 MiB, the service's properties, statistics and
-    /// access policies are refused. An [`Emulator::new`] is the same where it is asked at a host name of Cosmos DB.
+    /// access policies are refused. An [`Emulator::new`] is the same where it is asked at a host name of Cosmos DB, by which a
+    /// client knows it too:
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    /// let emulator = Emulator::new().with_account("contoso", "AAECAwQFBgc=")?;
+    /// let connection = "AccountName=contoso;AccountKey=AAECAwQFBgc=;\
+    ///                   TableEndpoint=https://contoso.table.cosmos.azure.com:443/;";
+    /// let service = TableServiceClient::with_transport(connection, emulator)?;
+    /// let blogs = service.dynamic_table("Blogs")?;
+    /// blogs.create_table().await?;
+    /// blogs.insert_or_merge(&DynamicEntity::new("p", "r")).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// Source: "Azure Cosmos DB for Table: frequently asked questions"; recorded answers of live accounts.
     pub fn cosmos() -> Self {
