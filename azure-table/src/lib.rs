@@ -66,6 +66,8 @@ pub use crate::model::row::{Row, RowProperty};
 pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema, assert_reads};
 pub use crate::model::versioned::Versioned;
 pub use crate::pipeline::auth::anonymous::Anonymous;
+#[cfg(feature = "entra")]
+pub use crate::pipeline::auth::entra::EntraCredential;
 pub use crate::pipeline::auth::sas::RenewableSas;
 pub use crate::pipeline::auth::shared_key::SharedKeyLite;
 pub use crate::pipeline::auth::{AuthorizationContext, Credential, Refusal};

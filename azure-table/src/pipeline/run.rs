@@ -137,7 +137,6 @@ impl Pipeline {
         let mut renewals = 0;
         loop {
             let slot = self.slot(&deadline).await.map_err(|e| story.tell(e))?;
-            let generation = self.credential.generation();
             let context = AuthorizationContext {
                 endpoint: &self.endpoint,
                 now: clock::now(),
@@ -148,6 +147,8 @@ impl Pipeline {
             authorized
                 .and_then(|done| done)
                 .map_err(|e| story.tell(e.maybe_applied(maybe_sent)))?;
+            // What was fetched for this attempt is part of it.
+            let generation = self.credential.generation();
             story.attempts += 1;
             let limit = deadline.remaining().map_or(self.settings.attempt_timeout, |left| {
                 left.min(self.settings.attempt_timeout)
@@ -174,6 +175,7 @@ impl Pipeline {
                 None => (Failure::Transport(Reached::MaybeSent), None, Err(timed_out(limit))),
             };
             story.asked_wait = floor;
+            story.advice = None;
             maybe_sent |= matches!(failure, Failure::Transport(Reached::MaybeSent | Reached::AnswerCut));
             if let (Ok(response), Failure::Status(401 | 403)) = (&outcome, failure) {
                 let refusal = Refusal {
