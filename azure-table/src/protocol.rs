@@ -18,6 +18,7 @@ pub(crate) mod profile;
 pub(crate) mod query;
 pub(crate) mod request;
 pub(crate) mod sas;
+pub(crate) mod sas_builder;
 pub(crate) mod sas_permissions;
 pub(crate) mod sas_token;
 #[allow(dead_code, reason = "the client's side of it is not here yet")]
@@ -26,7 +27,7 @@ pub(crate) mod service_properties;
 pub(crate) mod service_statistics;
 pub(crate) mod signature;
 pub(crate) mod tables;
-#[allow(dead_code, reason = "the client's side of it is not here yet")]
+#[allow(dead_code, reason = "the emulator's side of it is not here yet")]
 pub(crate) mod user_delegation_key;
 #[cfg(test)]
 mod vectors;

@@ -21,8 +21,15 @@ const DATA_SERVICE_VERSION: HeaderName = HeaderName::from_static("dataservicever
 pub(crate) const PREFER: HeaderName = HeaderName::from_static("prefer");
 pub(crate) const X_HTTP_METHOD: HeaderName = HeaderName::from_static("x-http-method");
 
+/// The first version in which a user delegation key signs for tables.
+///
+/// Source: REST "Create a user delegation SAS".
+pub(crate) const DELEGATION_VERSION: &str = "2025-07-05";
+
 /// JSON bodies have exactly this type, which is also what is signed.
 pub(crate) const JSON: &str = "application/json";
+/// What the operations on the service and on access policies speak.
+pub(crate) const XML: &str = "application/xml";
 
 /// The operation's name and table, for errors; and whether sending it twice is the same as once.
 #[derive(Debug)]
@@ -110,6 +117,25 @@ pub(crate) fn set_json(request: &mut Request<Bytes>, body: Bytes) {
     request
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    *request.body_mut() = body;
+}
+
+/// A request of an operation that speaks XML: it is none of OData, and has no version of it.
+///
+/// Source: REST "Setting the OData data service version headers", "Get Table ACL", "Set Table Service Properties".
+pub(crate) fn xml(endpoint: &Endpoint, method: Method, path: &str) -> Result<Request<Bytes>> {
+    let mut request = Request::new(Bytes::new());
+    *request.method_mut() = method;
+    *request.uri_mut() = endpoint.uri(path)?;
+    request.headers_mut().insert(ACCEPT, HeaderValue::from_static(XML));
+    Ok(request)
+}
+
+/// Gives the request an XML body.
+pub(crate) fn set_xml(request: &mut Request<Bytes>, body: Bytes) {
+    request
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(XML));
     *request.body_mut() = body;
 }
 

@@ -28,6 +28,7 @@ use crate::pipeline::transport::BoxFuture;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::profile::Profile;
 use crate::protocol::request::{TOKEN_VERSION, header_value};
+use crate::protocol::user_delegation_key;
 
 mod challenge;
 
@@ -337,7 +338,7 @@ fn missing_role(profile: Profile, code: Option<&str>, operation: &str) -> Option
     match (profile, code) {
         (Profile::Storage, Some("AuthorizationPermissionMismatch" | "AuthorizationMismatch")) => {
             let role = match operation {
-                "get user delegation key" => "Storage Table Delegator",
+                user_delegation_key::OPERATION => "Storage Table Delegator",
                 "get" | "query" | "list tables" => "Storage Table Data Reader",
                 _ => "Storage Table Data Contributor",
             };
