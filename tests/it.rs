@@ -6,6 +6,8 @@
 #![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
 
 mod api;
+#[cfg(feature = "full")]
+mod auth;
 mod conformance;
 mod entities_derive;
 mod faults;

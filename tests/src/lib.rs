@@ -18,5 +18,7 @@ pub mod queries;
 pub mod sas;
 pub mod skipped;
 pub mod tables;
+#[cfg(feature = "full")]
+pub mod tokens;
 
 pub use backend::Backend;
