@@ -31,6 +31,8 @@ pub(crate) const MAX_LIFE: Duration = Duration::from_secs(7 * 24 * 3_600);
 /// A key that signs shared access signatures in the name of someone of Entra ID, for at most 7 days. Never shown.
 ///
 /// Its signatures allow what they say as far as whom it was made for may do that too, and end with the key.
+/// [`TableServiceClient::user_delegation_key`](crate::TableServiceClient::user_delegation_key) gets it,
+/// [`TableSas::sign_delegated`](crate::TableSas::sign_delegated) signs with it.
 ///
 /// Source: REST "Get User Delegation Key", "Create a user delegation SAS".
 #[derive(Clone, PartialEq, Eq)]

@@ -82,6 +82,15 @@ struct Audience {
     scope: String,
 }
 
+impl Audience {
+    fn new(tenant: Option<String>, resource: &str) -> Self {
+        Self {
+            tenant,
+            scope: format!("{resource}{DEFAULT_SCOPE}"),
+        }
+    }
+}
+
 #[derive(Default)]
 struct Shared {
     tokens: RwLock<BTreeMap<Audience, Arc<Tokens>>>,
@@ -138,27 +147,27 @@ impl EntraCredential {
     #[must_use]
     pub fn scope(mut self, scope: impl Into<String>) -> Self {
         self.scope = Some(scope.into());
+        // What other clones know was learned without it.
+        self.shared = Arc::default();
         self
     }
 
     /// For whom a token must be good there; `None` if the tenant is to be learned first.
     fn audience(&self, endpoint: &Endpoint) -> Option<Audience> {
         let learned = self.shared.learned.read().unwrap_or_else(PoisonError::into_inner);
-        let mut audience = match (learned.get(endpoint.host()), &self.source) {
+        let audience = match (learned.get(endpoint.host()), &self.source) {
             (Some(learned), _) => learned.clone(),
-            (None, Source::One(_)) => {
-                let audience = endpoint.profile().token_audience(endpoint.host());
-                Audience {
-                    tenant: None,
-                    scope: format!("{audience}{DEFAULT_SCOPE}"),
-                }
-            }
+            (None, Source::One(_)) => Audience::new(None, endpoint.profile().token_audience(endpoint.host())),
             (None, Source::ByTenant(_)) => return None,
         };
+        Some(self.with_named_scope(audience))
+    }
+
+    fn with_named_scope(&self, mut audience: Audience) -> Audience {
         if let Some(scope) = &self.scope {
             audience.scope.clone_from(scope);
         }
-        Some(audience)
+        audience
     }
 
     /// The tokens of an audience.
@@ -202,10 +211,13 @@ impl EntraCredential {
     /// user's accounts at another service. So it may only choose what would be sent to it anyway, or is good for itself alone.
     fn trusts(&self, resource: &str, endpoint: &Endpoint) -> bool {
         let own = format!("https://{}", endpoint.host());
-        let named = self.scope.as_deref().map(|scope| scope.trim_end_matches(DEFAULT_SCOPE));
+        let is_of = |scope: &String| {
+            let named = scope.trim_end_matches(DEFAULT_SCOPE).trim_end_matches('/');
+            named.eq_ignore_ascii_case(resource)
+        };
         endpoint.profile().is_token_audience(resource)
             || own.eq_ignore_ascii_case(resource)
-            || named.is_some_and(|named| named.eq_ignore_ascii_case(resource))
+            || self.scope.as_ref().is_some_and(is_of)
     }
 
     /// Takes what the service asks for; `false` if that was known, or is not said.
@@ -215,14 +227,8 @@ impl EntraCredential {
             (Source::ByTenant(_), Some(tenant)) => Some(tenant.clone()),
             (Source::ByTenant(_), None) => return false,
         };
-        let asked = Audience {
-            tenant,
-            scope: match &self.scope {
-                Some(scope) => scope.clone(),
-                None => format!("{resource}{DEFAULT_SCOPE}"),
-            },
-        };
-        if self.audience(endpoint).as_ref() == Some(&asked) {
+        let asked = Audience::new(tenant, resource);
+        if self.audience(endpoint) == Some(self.with_named_scope(asked.clone())) {
             return false;
         }
         let mut learned = self.shared.learned.write().unwrap_or_else(PoisonError::into_inner);
@@ -316,8 +322,8 @@ impl fmt::Debug for EntraCredential {
     }
 }
 
-/// Errors of azure_core hide the bodies and headers that they hold, and those of azure_identity say what Entra ID answered,
-/// which names applications and tenants but no secrets. They stand behind ours as its source, and not in its text.
+/// What a source says of its failure is in its own words: errors of azure_core hide the bodies and headers that they hold,
+/// but a text may be anything. So it stands behind our error as its source, and not in its text.
 async fn fetch(source: &dyn TokenCredential, scope: &str) -> Result<Fetched<HeaderValue>> {
     let AccessToken { token, expires_on } = source.get_token(&[scope], None).await.map_err(|e| {
         let why = format!("there is no token of Entra ID for {}: its source failed", Shown(scope));
@@ -338,13 +344,16 @@ fn missing_role(profile: Profile, code: Option<&str>, operation: &str) -> Option
     match (profile, code) {
         (Profile::Storage, Some("AuthorizationPermissionMismatch" | "AuthorizationMismatch")) => {
             let role = match operation {
-                user_delegation_key::OPERATION => "Storage Table Delegator",
-                "get" | "query" | "list tables" => "Storage Table Data Reader",
-                _ => "Storage Table Data Contributor",
+                user_delegation_key::OPERATION => "such as Storage Table Delegator",
+                "get" | "query" | "list tables" => "such as Storage Table Data Reader",
+                "get service properties" | "get service statistics" | "set service properties" => {
+                    "with an action of Microsoft.Storage/storageAccounts/tableServices, read or write, which no data role has,"
+                }
+                _ => "such as Storage Table Data Contributor",
             };
             Some(format!(
-                "whom the token is for needs a role such as {role} on the account or the table; an assignment takes up to \
-                 30 minutes to act"
+                "whom the token is for needs a role {role} on the account or the table; an assignment takes up to 30 minutes to \
+                 act"
             ))
         }
         (Profile::Cosmos, _) => Some(
@@ -517,6 +526,23 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_one_clone_names_is_not_learned_by_another() {
+        let credential = EntraCredential::new(Arc::new(Counting::default()));
+        let named = credential.clone().scope("https://tables.contoso.com/.default");
+        assert!(refused(&named, CONTOSO, &challenge("https://storage.azure.cn")).is_some());
+        assert!(refused(&named, CONTOSO, &challenge("https://tables.contoso.com")).is_some());
+        let token = authorized(&named, CONTOSO, Duration::ZERO).await.unwrap();
+        assert!(
+            token
+                .to_str()
+                .unwrap()
+                .starts_with("Bearer https://tables.contoso.com/")
+        );
+        let token = authorized(&credential, CONTOSO, Duration::ZERO).await.unwrap();
+        assert!(token.to_str().unwrap().starts_with("Bearer https://storage.azure.com/"));
+    }
+
+    #[tokio::test]
     async fn the_tenant_comes_from_the_challenge() {
         let tenants = Arc::new(RwLock::new(Vec::new()));
         let made = Arc::clone(&tenants);
@@ -551,6 +577,7 @@ mod tests {
         );
         assert!(storage("query").contains("Storage Table Data Reader"));
         assert!(storage("get user delegation key").contains("Storage Table Delegator"));
+        assert!(storage("set service properties").contains("which no data role has"));
         assert_eq!(role(Profile::Storage, "AuthorizationFailure", "insert"), "");
         assert!(role(Profile::Cosmos, "Forbidden", "insert").contains("own data plane"));
     }

@@ -42,7 +42,7 @@ impl Challenge {
                 });
                 match name.to_ascii_lowercase().as_str() {
                     "authorization_uri" => challenge.tenant = tenant(value),
-                    "resource_id" => challenge.resource = Some(value.trim_end_matches('/').to_owned()),
+                    "resource_id" => challenge.resource = resource(value),
                     _ => {}
                 }
             }
@@ -68,6 +68,11 @@ fn next(text: &str) -> Option<(&str, Option<&str>, &str)> {
         None => rest.split_at(rest.find(is_separator).unwrap_or(rest.len())),
     };
     Some((name, Some(value), rest))
+}
+
+fn resource(resource_id: &str) -> Option<String> {
+    let resource = resource_id.trim_end_matches('/');
+    (!resource.is_empty()).then(|| resource.to_owned())
 }
 
 /// The first segment of the address where tokens are to be had. All else of it is left: where tokens come from is for
@@ -123,6 +128,7 @@ mod tests {
             let expected = uri.contains("/a?").then(|| "a".to_owned());
             assert_eq!(challenge.tenant, expected, "{uri}");
         }
+        assert_eq!(Challenge::parse("Bearer resource_id=/").unwrap().resource, None);
         assert_eq!(Challenge::parse("Basic realm=x"), None);
         assert_eq!(Challenge::parse(""), None);
     }
