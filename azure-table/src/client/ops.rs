@@ -5,6 +5,7 @@ pub(crate) mod commit_batch;
 pub(crate) mod delete_entity;
 pub(crate) mod execute;
 pub(crate) mod get_entity;
+pub(crate) mod get_user_delegation_key;
 pub(crate) mod list_tables;
 pub(crate) mod operation;
 pub(crate) mod procedure;

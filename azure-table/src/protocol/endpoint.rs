@@ -57,10 +57,7 @@ impl Endpoint {
             )));
         }
         let account = account.map(str::to_owned).or(shown);
-        if account
-            .as_deref()
-            .is_some_and(|name| name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'))
-        {
+        if account.as_deref().is_some_and(|name| !is_account_name(name)) {
             return Err(refuse("the account name must have letters, digits and hyphens only"));
         }
         let scheme = uri.scheme_str().unwrap_or_default();
@@ -184,6 +181,11 @@ fn absolute(base: &str, path: &str) -> Result<Uri> {
         };
         Error::invalid_input(why).with_source(e)
     })
+}
+
+/// Whether an account can be called so.
+pub(crate) fn is_account_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
 /// The account that an address shows: the first path segment where there is one (emulators), else the first label of the
