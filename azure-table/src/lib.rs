@@ -19,17 +19,19 @@ pub use azure_table_derive::{Projection, PropertyGroup, TableEntity, TableProper
 pub use crate::client::batch::TableBatch;
 pub use crate::client::ops::access_policies::ChangeAccessPolicies;
 pub use crate::client::ops::commit_batch::CommitBatch;
-pub use crate::client::ops::delete_entity::DeleteEntity;
+pub use crate::client::ops::delete_entity::{DeleteEntity, DeleteEntityIfExists};
 pub use crate::client::ops::execute::ExecuteOperation;
+pub use crate::client::ops::exists::EntityExists;
 pub use crate::client::ops::get_entity::GetEntity;
 pub use crate::client::ops::get_user_delegation_key::GetUserDelegationKey;
 pub use crate::client::ops::list_tables::{EnsureTables, ListTables};
+pub use crate::client::ops::modify_entity::{Change, ModifyEntity, ModifyOutcome};
 pub use crate::client::ops::recreate_table::{RecreateProgress, RecreateTable};
 pub use crate::client::ops::service::{GetServiceProperties, GetServiceStatistics, Ping, SetServiceProperties};
 pub use crate::client::ops::tables::{
     CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, GetAccessPolicies, TableExists,
 };
-pub use crate::client::ops::write_entity::{UpdateEntity, WriteEntity};
+pub use crate::client::ops::write_entity::{InsertEntityIfAbsent, UpdateEntity, WriteEntity};
 pub use crate::client::query::TableQuery;
 pub use crate::client::query::stream::{EntityStream, Page, PageStream};
 pub use crate::client::service::TableServiceClient;
