@@ -153,8 +153,8 @@ where
         Ok(State::Reading(self.table.get(key).versioned().with(&self.options)))
     }
 
-    /// What comes after the read.
-    fn changed(&mut self, read: Option<Versioned<E>>) -> Result<Next<E>, R::Error> {
+    /// What comes after the read: the entity as it is kept, or a write.
+    fn changed(&mut self, read: Option<Versioned<E>>) -> Result<Option<Versioned<E>>, R::Error> {
         let Some(mut entity) = read else {
             let missing = self.missing.ok_or_else(|| {
                 let why = "there is no such entity; `.or_insert(..)` would make it";
@@ -169,15 +169,17 @@ where
                 .into()),
                 Change::Save => {
                     let insert = self.table.insert(&entity).with(&self.options);
-                    Ok(Next::State(State::Inserting(Box::new(entity), insert)))
+                    self.state = State::Inserting(Box::new(entity), insert);
+                    Ok(None)
                 }
             };
         };
         match self.apply(&mut entity)? {
-            Change::Keep => Ok(Next::Done(entity)),
+            Change::Keep => Ok(Some(entity)),
             Change::Save => {
                 let replace = self.table.replace(&entity).with(&self.options);
-                Ok(Next::State(State::Replacing(Box::new(entity), replace)))
+                self.state = State::Replacing(Box::new(entity), replace);
+                Ok(None)
             }
         }
     }
@@ -227,10 +229,11 @@ where
                     }
                 },
                 State::Reading(mut get) => match Pin::new(&mut get).poll(cx) {
-                    Poll::Ready(read) => match self.changed(read?)? {
-                        Next::State(state) => self.state = state,
-                        Next::Done(entity) => return Ok(Poll::Ready(entity)),
-                    },
+                    Poll::Ready(read) => {
+                        if let Some(entity) = self.changed(read?)? {
+                            return Ok(Poll::Ready(entity));
+                        }
+                    }
                     Poll::Pending => {
                         self.state = State::Reading(get);
                         return Ok(Poll::Pending);
@@ -265,11 +268,6 @@ where
             }
         }
     }
-}
-
-enum Next<E> {
-    State(State<E>),
-    Done(Versioned<E>),
 }
 
 /// The answer to an insert does not say when it was written.
