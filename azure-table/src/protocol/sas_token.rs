@@ -31,7 +31,7 @@ impl SasToken {
             return Err(refused("it is a whole URL: give what follows its `?`"));
         }
         // What is no part of a URL would fail each request.
-        if text.contains('#') || PathAndQuery::try_from(format!("/?{text}")).is_err() {
+        if !text.is_ascii() || text.contains('#') || PathAndQuery::try_from(format!("/?{text}")).is_err() {
             return Err(refused(
                 "it has characters that no URL can have, or is too long for one",
             ));

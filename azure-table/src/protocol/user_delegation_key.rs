@@ -330,5 +330,24 @@ mod tests {
             let key = key(tenant);
             prop_assert_eq!(UserDelegationKey::from_xml(&key.to_xml()).unwrap(), key);
         }
+
+        #[test]
+        fn a_damaged_document_is_read_or_refused(
+            at in any::<proptest::sample::Index>(),
+            damage in proptest::collection::vec(any::<u8>(), 0..4),
+            lost in 0..40_usize,
+        ) {
+            for document in [key(None).to_xml(), info(1_780_000_000, 1_780_003_600).to_xml()] {
+                let mut bytes = document.to_vec();
+                let start = at.index(bytes.len());
+                bytes.splice(start..bytes.len().min(start + lost), damage.iter().copied());
+                // What reads is whole: it is written and signs.
+                if let Ok(read) = UserDelegationKey::from_xml(&bytes) {
+                    prop_assert_eq!(UserDelegationKey::from_xml(&read.to_xml()).unwrap(), read.clone());
+                    prop_assert!(read.signing_key().is_ok());
+                }
+                let _ = KeyInfo::from_xml(&bytes);
+            }
+        }
     }
 }
