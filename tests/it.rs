@@ -15,5 +15,7 @@ mod faults;
 mod properties;
 mod recordings;
 mod samples;
+#[cfg(feature = "full")]
+mod telemetry;
 mod types;
 mod wire;

@@ -85,6 +85,8 @@ pub use crate::pipeline::context::OperationContext;
 pub use crate::pipeline::http::{HttpTransport, HttpTransportBuilder};
 pub use crate::pipeline::location::LocationMode;
 pub use crate::pipeline::meter::{Cost, CostMeter};
+#[cfg(feature = "otel")]
+pub use crate::pipeline::metrics::OtelMetrics;
 pub use crate::pipeline::observer::{Completed, Event, Observer, Sending};
 pub use crate::pipeline::options::CallOptions;
 pub use crate::pipeline::retry::budget::{RetryBudget, WithBudget};

@@ -12,6 +12,8 @@ mod deadline;
 pub(crate) mod http;
 pub(crate) mod location;
 pub(crate) mod meter;
+#[cfg(feature = "otel")]
+pub(crate) mod metrics;
 pub(crate) mod observer;
 pub(crate) mod options;
 pub(crate) mod prepare;
@@ -21,4 +23,6 @@ pub(crate) mod run;
 pub(crate) mod settings;
 mod skew;
 pub(crate) mod story;
+#[cfg(feature = "tracing")]
+mod trace;
 pub(crate) mod transport;

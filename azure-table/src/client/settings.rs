@@ -113,10 +113,10 @@ impl TableServiceClient {
         })
     }
 
-    /// With someone who hears what all calls do; the one before, if there was one, hears no more.
+    /// With someone more who hears what all calls do.
     #[must_use]
     pub fn observer(&self, observer: impl Observer) -> Self {
-        self.changed(|pipeline| pipeline.observer = Some(Arc::new(observer)))
+        self.changed(|pipeline| pipeline.observers.push(Arc::new(observer)))
     }
 
     /// Without a correction of the time that requests are signed with. By default, once the service refuses a request whose

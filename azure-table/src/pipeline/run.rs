@@ -24,6 +24,8 @@ use crate::pipeline::retry::{Decision, FailedAttempt, Failure, RetryPolicy, wait
 use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::skew::ServiceClock;
 use crate::pipeline::story::{CallStory, Told};
+#[cfg(feature = "tracing")]
+use crate::pipeline::trace;
 use crate::pipeline::transport::Transport;
 use crate::protocol::answer;
 use crate::protocol::batch_answer;
@@ -44,7 +46,7 @@ pub(crate) struct Pipeline {
     pub(crate) settings: ClientSettings,
     pub(crate) retry: Arc<dyn RetryPolicy>,
     pub(crate) clock: Arc<ServiceClock>,
-    pub(crate) observer: Option<Arc<dyn Observer>>,
+    pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
 
 /// A complete answer of any status, and the story of how it came.
@@ -71,18 +73,29 @@ impl Pipeline {
             settings: ClientSettings::default(),
             retry: Arc::new(ExponentialRetry::default().budget(RetryBudget::default())),
             clock: Arc::default(),
-            observer: None,
+            observers: Vec::new(),
         }
     }
 
     pub(crate) fn tell(&self, event: &Event<'_>) {
-        if let Some(observer) = &self.observer {
+        for observer in &self.observers {
             observer.on_event(event);
         }
     }
 
     /// Sends the request until there is an answer that is not worth another attempt.
-    pub(crate) async fn run(&self, mut call: Call, options: CallOptions) -> Result<Answer> {
+    pub(crate) async fn run(&self, call: Call, options: CallOptions) -> Result<Answer> {
+        #[cfg(feature = "tracing")]
+        {
+            use tracing::Instrument as _;
+            let span = trace::call(&self.endpoint, &call);
+            self.run_in_span(call, options).instrument(span).await
+        }
+        #[cfg(not(feature = "tracing"))]
+        self.run_in_span(call, options).await
+    }
+
+    async fn run_in_span(&self, mut call: Call, options: CallOptions) -> Result<Answer> {
         let prepared = self.prepare(&mut call, &options);
         let (id, refused) = match prepared {
             Ok(id) => (id, None),
@@ -129,9 +142,12 @@ impl Pipeline {
             story.attempts += 1;
             story.location = location;
             let sending = || self.sending(call, story, location);
-            let sent = self
-                .send(&call.request, location, &deadline, attempt_timeout, sending)
-                .await;
+            let sent = self.send(&call.request, location, &deadline, attempt_timeout, sending);
+            #[cfg(feature = "tracing")]
+            let span = trace::attempt(story.attempts);
+            #[cfg(feature = "tracing")]
+            let sent = tracing::Instrument::instrument(sent, span.clone());
+            let sent = sent.await;
             let ended = sent.inspect_err(|_| story.attempts -= 1)?;
             let first_sent = *first_sent.get_or_insert(ended.begun);
             story.advice = None;
@@ -146,6 +162,8 @@ impl Pipeline {
                 .ok()
                 .and_then(|response| refusal_of(call, response));
             self.received(call, options, story, &ended, location, refusal.as_ref());
+            #[cfg(feature = "tracing")]
+            trace::received(&span, story.diagnostics.attempts().last());
             let failure = match (&ended.outcome, &refusal) {
                 (Ok(response), None) => {
                     policy.succeeded(story.attempts);
@@ -297,7 +315,7 @@ impl Pipeline {
     }
 
     fn completed(&self, call: &Call, story: &CallStory, outcome: &Result<Ending>, elapsed: Duration) {
-        if self.observer.is_none() {
+        if self.observers.is_empty() && cfg!(not(feature = "tracing")) {
             return;
         }
         let refusal = match outcome {
@@ -311,7 +329,7 @@ impl Pipeline {
             (Ok(_), None) => None,
         };
         let status = outcome.as_ref().ok().map(|(response, _)| response.status().as_u16());
-        self.tell(&Event::Completed(Completed {
+        let completed = Completed {
             operation: call.operation,
             table: story.table.as_deref(),
             account: self.endpoint.account(),
@@ -323,7 +341,10 @@ impl Pipeline {
             code: refusal.as_ref().and_then(|(_, code)| code.as_deref()),
             error,
             request_charge: story.diagnostics.request_charge(),
-        }));
+        };
+        #[cfg(feature = "tracing")]
+        trace::completed(&completed, story.diagnostics.attempts().last());
+        self.tell(&Event::Completed(completed));
     }
 }
 

@@ -146,6 +146,11 @@ impl Endpoint {
         authority.split(['/', ':']).next().unwrap_or_default()
     }
 
+    #[cfg(feature = "tracing")]
+    pub(crate) fn port(&self) -> Option<u16> {
+        self.base.parse::<Uri>().ok()?.port_u16()
+    }
+
     pub(crate) fn profile(&self) -> Profile {
         self.profile
     }

@@ -35,6 +35,9 @@ impl fmt::Display for Profile {
 pub(crate) struct Rules {
     /// The service's name in messages.
     pub(crate) service: &'static str,
+    /// `db.system.name` in telemetry. Cosmos DB's is registered with OpenTelemetry, the other is ours.
+    #[cfg(any(feature = "tracing", feature = "otel"))]
+    pub(crate) system: &'static str,
     /// How a merge is sent: as `PATCH`, or tunnelled through `POST`.
     pub(crate) tunnels_merge: bool,
     /// Whether a PartitionKey or a RowKey may be empty.
@@ -85,6 +88,8 @@ impl Feature {
 
 const STORAGE: Rules = Rules {
     service: "Azure Table storage",
+    #[cfg(any(feature = "tracing", feature = "otel"))]
+    system: "azure.table",
     tunnels_merge: false,
     takes_empty_keys: true,
     max_row_key_bytes: None,
@@ -109,6 +114,8 @@ const STORAGE: Rules = Rules {
 
 const COSMOS: Rules = Rules {
     service: "Azure Cosmos DB for Table",
+    #[cfg(any(feature = "tracing", feature = "otel"))]
+    system: "azure.cosmosdb",
     tunnels_merge: true,
     takes_empty_keys: false,
     max_row_key_bytes: Some(255),

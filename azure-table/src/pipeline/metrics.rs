@@ -1,0 +1,121 @@
+//! Metrics of OpenTelemetry. Feature `otel`.
+//!
+//! Owns the names, units and buckets; what they count comes as events. Their dimensions are few: never keys, never ids.
+//!
+//! Source: OpenTelemetry semantic conventions 1.44, database client metrics.
+
+use std::fmt;
+
+use opentelemetry::KeyValue;
+use opentelemetry::metrics::{Counter, Histogram, Meter};
+
+use crate::pipeline::observer::{Completed, Event, Observer};
+
+/// Seconds.
+const DURATION_BUCKETS: [f64; 9] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0];
+/// Rows.
+const ROW_BUCKETS: [f64; 13] = [
+    1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0, 2_000.0, 5_000.0, 10_000.0,
+];
+
+/// An [`Observer`] that records the calls of a client as metrics of OpenTelemetry: `db.client.operation.duration`,
+/// `db.client.response.returned_rows`, on Cosmos DB `azure.cosmosdb.client.operation.request_charge`, and of its own
+/// `azure.table.client.retries`. Feature `otel`.
+///
+/// ```
+/// use azure_table::{Emulator, OtelMetrics, TableServiceClient};
+/// let meter = opentelemetry::global::meter("orders");
+/// let service = TableServiceClient::on(Emulator::new()).observer(OtelMetrics::new(&meter));
+/// ```
+///
+/// Source: OpenTelemetry semantic conventions 1.44, database client metrics.
+#[derive(Clone)]
+pub struct OtelMetrics {
+    duration: Histogram<f64>,
+    rows: Histogram<u64>,
+    charge: Histogram<f64>,
+    retries: Counter<u64>,
+}
+
+impl OtelMetrics {
+    /// Metrics of this meter.
+    pub fn new(meter: &Meter) -> Self {
+        Self {
+            duration: meter
+                .f64_histogram("db.client.operation.duration")
+                .with_unit("s")
+                .with_description("Duration of database client operations.")
+                .with_boundaries(DURATION_BUCKETS.to_vec())
+                .build(),
+            rows: meter
+                .u64_histogram("db.client.response.returned_rows")
+                .with_unit("{row}")
+                .with_description("The actual number of records returned by the database operation.")
+                .with_boundaries(ROW_BUCKETS.to_vec())
+                .build(),
+            charge: meter
+                .f64_histogram("azure.cosmosdb.client.operation.request_charge")
+                .with_unit("{request_unit}")
+                .with_description("Request units consumed by the operation.")
+                .build(),
+            retries: meter
+                .u64_counter("azure.table.client.retries")
+                .with_unit("{retry}")
+                .with_description("Attempts after the first.")
+                .build(),
+        }
+    }
+
+    fn completed(&self, call: &Completed<'_>) {
+        let mut labels = vec![
+            KeyValue::new("db.system.name", call.profile.rules().system),
+            KeyValue::new("db.operation.name", call.operation.to_owned()),
+        ];
+        if let Some(table) = call.table {
+            labels.push(KeyValue::new("db.collection.name", table.to_owned()));
+        }
+        if let Some(account) = call.account {
+            labels.push(KeyValue::new("db.namespace", account.to_owned()));
+        }
+        if let Some(charge) = call.request_charge {
+            self.charge.record(charge, &labels);
+        }
+        if let Some(status) = call.status {
+            labels.push(KeyValue::new("db.response.status_code", status.to_string()));
+        }
+        if let Some(kind) = call.error {
+            let reason = call.code.map_or_else(|| format!("{kind:?}"), str::to_owned);
+            labels.push(KeyValue::new("error.type", reason));
+        }
+        self.duration.record(call.elapsed.as_secs_f64(), &labels);
+    }
+}
+
+impl Observer for OtelMetrics {
+    fn on_event(&self, event: &Event<'_>) {
+        let operation = |name: &str| KeyValue::new("db.operation.name", name.to_owned());
+        match event {
+            Event::Completed(call) => self.completed(call),
+            Event::Retrying { operation: name, .. } => self.retries.add(1, &[operation(name)]),
+            Event::Read {
+                operation: name,
+                table,
+                entities,
+            } => {
+                let rows = u64::try_from(*entities).unwrap_or(u64::MAX);
+                let labels = [
+                    operation(name),
+                    KeyValue::new("db.collection.name", (*table).to_owned()),
+                ];
+                self.rows.record(rows, &labels);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl fmt::Debug for OtelMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OtelMetrics")
+    }
+}

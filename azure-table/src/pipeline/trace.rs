@@ -1,0 +1,103 @@
+//! Spans of calls and attempts, in the terms of OpenTelemetry. Feature `tracing`; without it nothing of this is compiled.
+//!
+//! Owns the names of spans and fields. One span is a call, named `{operation} {table}`; inside of it one for each attempt. A refusal
+//! that is an answer in itself, such as a `get`'s 404, is no error.
+//! Keys, filters and values are in none.
+//!
+//! Source: OpenTelemetry semantic conventions 1.44, database client spans. There are none for Azure Tables: `azure.table` as the
+//! system's name is ours, `azure.cosmosdb` is registered.
+
+use tracing::field::{Empty, display};
+use tracing::{Span, info_span};
+
+use crate::model::diagnostics::Attempt;
+use crate::pipeline::observer::Completed;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::request::Call;
+
+/// What exporters for Azure know the service by.
+const RESOURCE_PROVIDER: &str = "Microsoft.Tables";
+
+/// The span of a call.
+pub(crate) fn call(endpoint: &Endpoint, call: &Call) -> Span {
+    let name = match &call.table {
+        Some(table) => format!("{} {table}", call.operation),
+        None => call.operation.to_owned(),
+    };
+    let span = info_span!(
+        target: "azure_table",
+        "call",
+        "otel.name" = name,
+        "otel.kind" = "client",
+        "otel.status_code" = Empty,
+        "db.system.name" = endpoint.profile().rules().system,
+        "db.namespace" = endpoint.account(),
+        "db.collection.name" = call.table.as_deref(),
+        "db.operation.name" = call.operation,
+        "db.operation.batch.size" = Empty,
+        "db.query.summary" = name,
+        "db.response.status_code" = Empty,
+        "db.response.returned_rows" = Empty,
+        "error.type" = Empty,
+        "server.address" = endpoint.host(),
+        "server.port" = endpoint.port().filter(|port| *port != 443),
+        "azure.resource_provider.namespace" = RESOURCE_PROVIDER,
+        "azure.client.id" = Empty,
+        "azure.service.request.id" = Empty,
+        "azure.cosmosdb.operation.request_charge" = Empty,
+        "azure.table.attempts" = Empty,
+    );
+    // Only of two and more is there a size.
+    if call.is_batch() && call.rows.len() != 1 {
+        span.record("db.operation.batch.size", call.rows.len());
+    }
+    span
+}
+
+/// The span of an attempt, inside of its call's.
+pub(crate) fn attempt(number: u32) -> Span {
+    info_span!(
+        target: "azure_table",
+        "attempt",
+        "http.request.resend_count" = (number > 1).then(|| number - 1),
+        "http.response.status_code" = Empty,
+        "azure.service.request.id" = Empty,
+    )
+}
+
+/// Tells the attempt's span how it ended.
+pub(crate) fn received(span: &Span, attempt: Option<&Attempt>) {
+    let Some(attempt) = attempt else { return };
+    if let Some(status) = attempt.status() {
+        span.record("http.response.status_code", status);
+    }
+    if let Some(id) = attempt.request_id() {
+        span.record("azure.service.request.id", id);
+    }
+}
+
+/// Tells the call's span how it ended.
+pub(crate) fn completed(call: &Completed<'_>, last: Option<&Attempt>) {
+    let span = Span::current();
+    span.record("azure.table.attempts", call.attempts);
+    if let Some(status) = call.status {
+        span.record("db.response.status_code", display(status));
+    }
+    if let Some(charge) = call.request_charge {
+        span.record("azure.cosmosdb.operation.request_charge", charge);
+    }
+    if let Some(attempt) = last {
+        span.record("azure.client.id", attempt.client_request_id());
+        if let Some(id) = attempt.request_id() {
+            span.record("azure.service.request.id", id);
+        }
+    }
+    if let Some(kind) = call.error {
+        span.record("otel.status_code", "ERROR");
+        match (call.code, call.status) {
+            (Some(code), _) => span.record("error.type", code),
+            (None, Some(status)) => span.record("error.type", display(status)),
+            (None, None) => span.record("error.type", display(format_args!("{kind:?}"))),
+        };
+    }
+}

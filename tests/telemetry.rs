@@ -1,0 +1,188 @@
+//! Telemetry: spans as a subscriber sees them, metrics as they are exported.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+
+use azure_table::{DynamicEntity, Emulator, OtelMetrics, Reached, TableServiceClient};
+use azure_table_tests::canned::{Canned, Step};
+use opentelemetry::metrics::MeterProvider as _;
+use opentelemetry_sdk::metrics::{InMemoryMetricExporter, SdkMeterProvider};
+use tracing::field::{Field, Visit};
+use tracing::instrument::WithSubscriber as _;
+use tracing::span::{Attributes, Id, Record};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
+use tracing_subscriber::registry::{LookupSpan, Registry};
+
+type Fields = BTreeMap<&'static str, String>;
+
+/// All spans in the order in which they began, by name.
+#[derive(Clone, Default)]
+struct Spans(Arc<Mutex<Vec<(u64, &'static str, Fields)>>>);
+
+struct Text<'a>(&'a mut Fields);
+
+impl Visit for Text<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.insert(field.name(), format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name(), value.to_owned());
+    }
+}
+
+impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, _: Context<'_, S>) {
+        let mut fields = Fields::new();
+        attributes.record(&mut Text(&mut fields));
+        let mut spans = self.0.lock().unwrap();
+        spans.push((id.into_u64(), attributes.metadata().name(), fields));
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, _: Context<'_, S>) {
+        let mut spans = self.0.lock().unwrap();
+        let span = spans.iter_mut().rfind(|(known, ..)| *known == id.into_u64()).unwrap();
+        values.record(&mut Text(&mut span.2));
+    }
+}
+
+impl Spans {
+    async fn of<F: Future>(&self, calls: F) -> F::Output {
+        let subscriber = Registry::default().with(self.clone());
+        calls.with_subscriber(subscriber).await
+    }
+
+    fn named(&self, name: &str) -> Vec<Fields> {
+        let spans = self.0.lock().unwrap();
+        let named = spans.iter().filter(|(_, known, _)| *known == name);
+        named.map(|(_, _, fields)| fields.clone()).collect()
+    }
+}
+
+fn has(fields: &Fields, expected: &[(&str, &str)]) {
+    for (name, value) in expected {
+        assert_eq!(
+            fields.get(name).map(String::as_str),
+            Some(*value),
+            "{name} of {fields:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_a_span_with_the_names_of_opentelemetry() {
+    let spans = Spans::default();
+    spans
+        .of(async {
+            let service = TableServiceClient::on(Emulator::new());
+            let table = service.dynamic_table("Things").unwrap();
+            table.create_table().await.unwrap();
+            assert!(table.get(("SECRETKEY", "r")).await.unwrap().is_none());
+            table.delete(("SECRETKEY", "r")).await.unwrap_err();
+            let mut batch = table.batch();
+            batch.insert(&DynamicEntity::new("p", "1")).unwrap();
+            batch.insert(&DynamicEntity::new("p", "2")).unwrap();
+            batch.commit().await.unwrap();
+        })
+        .await;
+    let calls = spans.named("call");
+    let [_, get, delete, batch] = &calls[..] else {
+        unreachable!("{calls:?}")
+    };
+    has(
+        get,
+        &[
+            ("otel.name", "get Things"),
+            ("otel.kind", "client"),
+            ("db.system.name", "azure.table"),
+            ("db.namespace", "devstoreaccount1"),
+            ("db.collection.name", "Things"),
+            ("db.operation.name", "get"),
+            ("db.response.status_code", "404"),
+            ("server.address", "127.0.0.1"),
+            ("server.port", "10002"),
+            ("azure.resource_provider.namespace", "Microsoft.Tables"),
+        ],
+    );
+    assert!(get.contains_key("azure.service.request.id") && get.contains_key("azure.client.id"));
+    assert!(
+        !get.contains_key("otel.status_code"),
+        "pains 37: what is not there is no error"
+    );
+    has(
+        delete,
+        &[
+            ("otel.status_code", "ERROR"),
+            ("error.type", "ResourceNotFound"),
+            ("db.response.status_code", "404"),
+        ],
+    );
+    has(
+        batch,
+        &[("db.operation.batch.size", "2"), ("db.response.status_code", "202")],
+    );
+    assert!(!format!("{calls:?}").contains("SECRETKEY"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_attempt_is_a_span_of_its_own() {
+    let spans = Spans::default();
+    let canned = Canned::new([
+        Step::Fail(Reached::NothingSent),
+        Step::status(503),
+        Step::answer(200, &[("x-ms-request-charge", "2.5")], r#"{"value":[]}"#),
+    ]);
+    spans.of(async { canned.service().ping().await.unwrap() }).await;
+    let attempts = spans.named("attempt");
+    let told = |name: &str| {
+        attempts
+            .iter()
+            .map(|fields| fields.get(name).cloned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        told("http.request.resend_count"),
+        [None, Some("1".into()), Some("2".into())]
+    );
+    assert_eq!(
+        told("http.response.status_code"),
+        [None, Some("503".into()), Some("200".into())]
+    );
+    let calls = spans.named("call");
+    has(
+        &calls[0],
+        &[
+            ("azure.table.attempts", "3"),
+            ("azure.cosmosdb.operation.request_charge", "2.5"),
+        ],
+    );
+}
+
+#[tokio::test]
+async fn calls_are_measured_by_the_names_of_opentelemetry() {
+    let exporter = InMemoryMetricExporter::default();
+    let provider = SdkMeterProvider::builder()
+        .with_periodic_exporter(exporter.clone())
+        .build();
+    let metrics = OtelMetrics::new(&provider.meter("tests"));
+    let service = TableServiceClient::on(Emulator::new()).observer(metrics);
+    let table = service.dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    table.insert(&DynamicEntity::new("SECRETKEY", "r")).await.unwrap();
+    assert_eq!(table.query().all().await.unwrap().len(), 1);
+    table.delete(("SECRETKEY", "no")).await.unwrap_err();
+    provider.force_flush().unwrap();
+    let shown = format!("{:?}", exporter.get_finished_metrics().unwrap());
+    for name in [
+        "db.client.operation.duration",
+        "db.client.response.returned_rows",
+        "azure.table",
+        "ResourceNotFound",
+        "\"s\"",
+        "{row}",
+    ] {
+        assert!(shown.contains(name), "{name} in {shown}");
+    }
+    assert!(!shown.contains("SECRETKEY"), "no key is a dimension");
+}
