@@ -35,7 +35,7 @@ const TROUBLE: [&[u8]; 12] = [
 
 /// One damage.
 #[derive(Clone, Debug)]
-enum Change {
+pub(crate) enum Change {
     Replace(Index, u8),
     Insert(Index, &'static [u8]),
     Delete(Index, u8),
@@ -81,16 +81,32 @@ impl Change {
     }
 }
 
-fn change(pieces: Vec<&'static [u8]>) -> impl Strategy<Value = Change> {
+/// No damage, or some; `pieces` are what may come into the text.
+pub(crate) fn damage(pieces: &'static [&'static str]) -> impl Strategy<Value = Vec<Change>> {
     let at = any::<Index>;
-    prop_oneof![
+    let change = prop_oneof![
         (at(), any::<u8>()).prop_map(|(at, byte)| Change::Replace(at, byte)),
-        (at(), select(pieces)).prop_map(|(at, piece)| Change::Insert(at, piece)),
+        (at(), select(with_trouble(pieces))).prop_map(|(at, piece)| Change::Insert(at, piece)),
         (at(), 1..40_u8).prop_map(|(at, length)| Change::Delete(at, length)),
         (at(), 1..80_u8, 1..4_u8).prop_map(|(at, length, times)| Change::Repeat(at, length, times)),
         (at(), 1..40_u8, at()).prop_map(|(from, length, to)| Change::Move(from, length, to)),
         at().prop_map(Change::Cut),
-    ]
+    ];
+    vec(change, 0..5)
+}
+
+/// The bytes after these changes.
+pub(crate) fn damaged(bytes: &[u8], changes: &[Change]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for change in changes {
+        change.apply(&mut bytes);
+    }
+    bytes
+}
+
+fn with_trouble(pieces: &'static [&'static str]) -> Vec<&'static [u8]> {
+    let pieces = pieces.iter().map(|piece| piece.as_bytes());
+    pieces.chain(TROUBLE).collect()
 }
 
 /// Documents of a kind: `samples` are good ones, `pieces` what they are made of.
@@ -98,19 +114,11 @@ pub(crate) fn document(
     samples: &'static [&'static str],
     pieces: &'static [&'static str],
 ) -> impl Strategy<Value = Document> {
-    let grammar: Vec<&'static [u8]> = pieces.iter().map(|piece| piece.as_bytes()).collect();
-    let all = [grammar.clone(), TROUBLE.to_vec()].concat();
     prop_oneof![
         1 => vec(any::<u8>(), 0..64),
-        3 => vec(select(all.clone()), 0..24).prop_map(|pieces| pieces.concat()),
-        2 => vec(select(grammar), 0..24).prop_map(|pieces| pieces.concat()),
-        6 => (select(samples), vec(change(all), 0..5)).prop_map(|(sample, changes)| {
-            let mut bytes = sample.as_bytes().to_vec();
-            for change in &changes {
-                change.apply(&mut bytes);
-            }
-            bytes
-        }),
+        3 => vec(select(with_trouble(pieces)), 0..24).prop_map(|pieces| pieces.concat()),
+        2 => vec(select(pieces), 0..24).prop_map(|pieces| pieces.concat().into_bytes()),
+        6 => (select(samples), damage(pieces)).prop_map(|(sample, changes)| damaged(sample.as_bytes(), &changes)),
     ]
     .prop_map(Document)
 }

@@ -16,6 +16,7 @@ mod document;
 mod error;
 mod filter;
 mod json;
+mod request;
 mod xml;
 
 use azure_table::{DynamicEntity, Error, TableClient, TableServiceClient};
