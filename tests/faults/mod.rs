@@ -1,5 +1,8 @@
 //! Faults under the retry loop: what is repeated, what is not, and what the error says then.
 
+mod kit;
+mod matrix;
+
 use std::time::Duration;
 
 use azure_table::{DynamicEntity, ErrorKind, Reached, TableClient};
