@@ -149,7 +149,23 @@ impl Emulator {
     ///
     /// What is known to differ differs: merges are taken only if they are tunnelled through `POST`, table names compare with
     /// case, keys cannot be empty, RowKeys have at most 255 bytes, batches 2 MiB, the service's properties, statistics and
-    /// access policies are refused. An [`Emulator::new`] is the same where it is asked at a host name of Cosmos DB.
+    /// access policies are refused. An [`Emulator::new`] is the same where it is asked at a host name of Cosmos DB, by which a
+    /// client knows it too:
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    /// let emulator = Emulator::new().with_account("contoso", "AAECAwQFBgc=")?;
+    /// let connection = "AccountName=contoso;AccountKey=AAECAwQFBgc=;\
+    ///                   TableEndpoint=https://contoso.table.cosmos.azure.com:443/;";
+    /// let service = TableServiceClient::with_transport(connection, emulator)?;
+    /// let blogs = service.dynamic_table("Blogs")?;
+    /// blogs.create_table().await?;
+    /// blogs.insert_or_merge(&DynamicEntity::new("p", "r")).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// Source: "Azure Cosmos DB for Table: frequently asked questions"; recorded answers of live accounts.
     pub fn cosmos() -> Self {
@@ -189,7 +205,8 @@ impl Emulator {
         self
     }
 
-    /// The same service, which takes `token` as a token of Entra ID, over `https`. It may do what the roles Storage Table
+    /// The same service, which takes `token` as a token of Entra ID, at addresses with `https` alone, as the live service does
+    /// (so not on a port, where there is no TLS). It may do what the roles Storage Table
     /// Data Contributor and Storage Table Delegator may: all with tables and entities, and get keys for shared access
     /// signatures, but not touch the service's properties or access policies.
     ///
@@ -217,6 +234,23 @@ impl Emulator {
 
     /// The same service, which needs `time` to delete a table: for so long a new table of the name is refused
     /// (`TableBeingDeleted`). Live it takes 40 seconds and more; here none, unless it is said. By the emulator's clock.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// use std::time::Duration;
+    /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    /// const A_WHILE: Duration = Duration::from_secs(40);
+    /// let emulator = Emulator::new().with_deletion_time(A_WHILE);
+    /// let blogs = TableServiceClient::on(emulator.clone()).table::<DynamicEntity>("Blogs")?;
+    /// blogs.create_table().await?;
+    /// blogs.delete_table().await?;
+    /// assert_eq!(blogs.create_table().await.unwrap_err().code(), Some("TableBeingDeleted"));
+    /// emulator.clock().advance(A_WHILE);
+    /// blogs.create_table().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// Source: REST "Delete Table".
     #[must_use]

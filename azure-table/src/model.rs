@@ -5,6 +5,7 @@
 pub mod chunked;
 pub(crate) mod clock;
 pub(crate) mod datetime;
+pub(crate) mod diagnostics;
 pub(crate) mod dynamic;
 pub(crate) mod edm;
 pub(crate) mod entity;
@@ -16,6 +17,7 @@ pub(crate) mod group;
 pub(crate) mod guid;
 pub(crate) mod key;
 pub(crate) mod key_shape;
+pub(crate) mod location;
 pub(crate) mod name;
 pub(crate) mod operand;
 pub(crate) mod ordinal;

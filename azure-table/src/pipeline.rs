@@ -5,12 +5,20 @@
 //! calls of a client (`settings`) may wish, and the story of a call (`context`). Does not know what a request means:
 //! `protocol`.
 
+mod attempt;
 pub(crate) mod auth;
 pub(crate) mod context;
+mod deadline;
 pub(crate) mod http;
+pub(crate) mod location;
+pub(crate) mod meter;
+pub(crate) mod observer;
 pub(crate) mod options;
 pub(crate) mod prepare;
+mod resolve;
 pub(crate) mod retry;
 pub(crate) mod run;
 pub(crate) mod settings;
+mod skew;
+pub(crate) mod story;
 pub(crate) mod transport;

@@ -16,6 +16,7 @@ pub(crate) mod operation;
 pub(crate) mod policies;
 pub(crate) mod profile;
 pub(crate) mod query;
+pub(crate) mod read_back;
 pub(crate) mod request;
 pub(crate) mod sas;
 pub(crate) mod sas_permissions;

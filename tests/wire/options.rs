@@ -39,7 +39,7 @@ async fn ids_and_headers_of_a_call_are_sent() {
     );
     assert_eq!(
         (attempts[1].request_id(), attempts[1].client_request_id()),
-        (Some("r-1"), Some("order-7"))
+        (Some("r-1"), "order-7")
     );
     assert_eq!(context.request_charge(), None);
 }

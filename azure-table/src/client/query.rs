@@ -79,7 +79,7 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
             page_size: None,
             limit: None,
             from: None,
-            options: CallOptions::default(),
+            options: pipeline.settings.defaults.clone(),
             shape: Shape::of_type(),
         }
     }

@@ -6,6 +6,10 @@ use std::time::Duration;
 use crate::client::service::TableServiceClient;
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
+use crate::pipeline::location::LocationMode;
+use crate::pipeline::observer::Observer;
+use crate::pipeline::options::CallOptions;
+use crate::pipeline::retry::RetryPolicy;
 use crate::pipeline::settings::{Settings, WORKING_TIME};
 use crate::pipeline::transport::Transport;
 
@@ -61,7 +65,7 @@ impl TableServiceClient {
     /// With a longest time for each call that says none itself: all attempts and the waits between them.
     #[must_use]
     pub fn timeout(&self, timeout: Duration) -> Self {
-        self.changed(|pipeline| pipeline.settings.timeout = Some(timeout))
+        self.changed(|pipeline| pipeline.settings.defaults.set(|wishes| wishes.timeout = Some(timeout)))
     }
 
     /// With another time for one attempt; 60 s by default. The service may work on a write for 30 s: with less, a write may
@@ -70,7 +74,56 @@ impl TableServiceClient {
     /// Source: REST "Setting timeouts for Table service operations".
     #[must_use]
     pub fn attempt_timeout(&self, timeout: Duration) -> Self {
-        self.changed(|pipeline| pipeline.settings.attempt_timeout = timeout)
+        self.changed(|pipeline| {
+            pipeline
+                .settings
+                .defaults
+                .set(|wishes| wishes.attempt_timeout = Some(timeout))
+        })
+    }
+
+    /// With these wishes for all calls, where they are some: see [`CallOptions`].
+    #[must_use]
+    pub fn with(&self, options: &CallOptions) -> Self {
+        self.changed(|pipeline| {
+            pipeline.settings.defaults = std::mem::take(&mut pipeline.settings.defaults).with(options);
+        })
+    }
+
+    /// With another decision about retries. By default [`ExponentialRetry::default`](crate::ExponentialRetry) decides, on a
+    /// [`RetryBudget`](crate::RetryBudget) of this client.
+    #[must_use]
+    pub fn retry(&self, policy: impl RetryPolicy) -> Self {
+        self.changed(|pipeline| {
+            pipeline
+                .settings
+                .defaults
+                .set(|wishes| wishes.retry = Some(Arc::new(policy)))
+        })
+    }
+
+    /// With another copy of the data for reads.
+    #[must_use]
+    pub fn location_mode(&self, mode: LocationMode) -> Self {
+        self.changed(|pipeline| {
+            pipeline
+                .settings
+                .defaults
+                .set(|wishes| wishes.location_mode = Some(mode))
+        })
+    }
+
+    /// With someone who hears what all calls do; the one before, if there was one, hears no more.
+    #[must_use]
+    pub fn observer(&self, observer: impl Observer) -> Self {
+        self.changed(|pipeline| pipeline.observer = Some(Arc::new(observer)))
+    }
+
+    /// Without a correction of the time that requests are signed with. By default, once the service refuses a request whose
+    /// time is 5 minutes or more from its own, requests are signed with the service's time, that one once more included.
+    #[must_use]
+    pub fn without_clock_correction(&self) -> Self {
+        self.changed(|pipeline| pipeline.settings.corrects_clock = false)
     }
 
     /// All that is in force for this client, to be logged at the start: no secrets are in it.
@@ -89,12 +142,21 @@ impl TableServiceClient {
             ("credential", format!("{:?}", pipeline.credential)),
             ("x-ms-version", pipeline.credential.version().to_owned()),
             ("user agent", settings.user_agent.clone()),
-            ("time of an attempt", format!("{:?}", settings.attempt_timeout)),
+            ("time of an attempt", format!("{:?}", settings.attempt_time())),
             (
                 "time of a call",
-                or(settings.timeout.map(|limit| format!("{limit:?}")), "no limit"),
+                or(
+                    settings.defaults.get().timeout.map(|limit| format!("{limit:?}")),
+                    "no limit",
+                ),
             ),
-            ("retries", pipeline.retry.to_string()),
+            (
+                "retries",
+                format!(
+                    "{:?}",
+                    settings.defaults.get().retry.as_ref().unwrap_or(&pipeline.retry)
+                ),
+            ),
             (
                 "attempts at once",
                 or(
@@ -103,16 +165,20 @@ impl TableServiceClient {
                 ),
             ),
             (
+                "reads ask",
+                format!("{:?}", settings.defaults.get().location_mode.unwrap_or_default()),
+            ),
+            (
                 "writes",
                 if settings.is_read_only { "refused" } else { "allowed" }.to_owned(),
             ),
             ("prefix of table names", format!("{:?}", self.namespace())),
         ];
-        if settings.attempt_timeout < WORKING_TIME && !settings.is_read_only {
+        if settings.attempt_time() < WORKING_TIME && !settings.is_read_only {
             let why = format!(
                 "the service may work on a write for {WORKING_TIME:?}, an attempt ends after {:?}: such a write may be applied \
                  though its call failed",
-                settings.attempt_timeout
+                settings.attempt_time()
             );
             lines.push(("warning", why));
         }

@@ -19,6 +19,7 @@ use crate::model::entity::{ReadEntity, TableEntity, WritesEntity};
 use crate::model::entity_key::IntoKey;
 use crate::model::error::Result;
 use crate::model::name::TableName;
+use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::operation::TableOperation;
 
@@ -81,6 +82,17 @@ impl<E> TableClient<E> {
             pipeline: Arc::clone(&self.pipeline),
             table: self.table.clone(),
             entity: PhantomData,
+        }
+    }
+
+    /// The same table with these wishes for all its calls, where they are some: see [`CallOptions`].
+    #[must_use]
+    pub fn with(&self, options: &CallOptions) -> Self {
+        let mut pipeline = Pipeline::clone(&self.pipeline);
+        pipeline.settings.defaults = pipeline.settings.defaults.with(options);
+        Self {
+            pipeline: Arc::new(pipeline),
+            ..self.clone()
         }
     }
 

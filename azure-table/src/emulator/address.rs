@@ -54,6 +54,11 @@ pub(crate) enum Resource {
 }
 
 impl Resource {
+    /// Whether it is a row, or all rows, of a table.
+    pub(crate) fn is_in(&self, table: &str, site: &Site) -> bool {
+        matches!(self, Self::Entities(name) | Self::Entity(name, _) if site.is_same_table(name, table))
+    }
+
     /// The part of a resource that the query's `comp` names.
     ///
     /// Source: REST "Set Table Service Properties", "Get Table Service Stats", "Set Table ACL", "Get User Delegation Key".

@@ -128,28 +128,29 @@ impl Answer {
 
     /// A refusal, in the form that the request gives to errors.
     pub(crate) fn refusal(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Self {
-        let (level, prefer) = match form {
-            _ if trace.profile == Profile::Cosmos => return cosmos::refusal(refusal, form, trace.id),
-            ErrorForm::Json(level, prefer) => (level, prefer),
-            ErrorForm::Xml => (Level::Minimal, None),
-        };
+        if trace.profile == Profile::Cosmos {
+            return cosmos::refusal(refusal, form, trace.id);
+        }
         let time = seven_digits(trace.time);
         let message = format!("{}\nRequestId:{}\nTime:{time}", refusal.message, trace.id);
-        let answer = match form {
-            ErrorForm::Json(..) => Self::json(refusal.status, error_object(refusal.code, "en-US", &message), level),
-            ErrorForm::Xml => Self {
-                is_odata: false,
-                ..Self::new(
-                    refusal.status,
-                    xml::error_document(refusal.code, &message).into(),
-                    Content::Xml,
-                )
-            },
+        let (prefer, body, content) = match form {
+            ErrorForm::Xml => {
+                let document = xml::error_document(refusal.code, &message);
+                (None, document.into(), Content::Xml)
+            }
+            ErrorForm::Json(level, prefer) => {
+                let content = match refusal.raised_by {
+                    RaisedBy::FrontEnd | RaisedBy::Challenge => Content::Other("application/json".to_owned()),
+                    RaisedBy::Parsing | RaisedBy::Store => Content::Json(level),
+                };
+                (prefer, error_object(refusal.code, "en-US", &message), content)
+            }
         };
         Self {
             prefer,
+            is_odata: matches!(form, ErrorForm::Json(..)),
             refused: Some((refusal.raised_by, refusal.code)),
-            ..answer
+            ..Self::new(refusal.status, body, content)
         }
     }
 
@@ -165,46 +166,34 @@ impl Answer {
         if let Ok(time) = trace.time.try_into() {
             put(DATE, &httpdate::fmt_http_date(time));
         }
-        let raised_by = self.refused.map(|(raised_by, _)| raised_by);
+        if !self.body.is_empty() {
+            put(CONTENT_TYPE, self.content.media_type(trace.profile));
+        }
         let is_storage = trace.profile == Profile::Storage;
-        if let (Some((raised_by, code)), true) = (self.refused, is_storage) {
-            let is_at_the_door = matches!(raised_by, RaisedBy::FrontEnd | RaisedBy::Challenge);
-            if is_at_the_door || !self.is_odata {
-                put(X_MS_ERROR_CODE, code);
-            }
-            if is_at_the_door {
-                put(
-                    CONTENT_TYPE,
-                    if self.is_odata {
-                        "application/json"
-                    } else {
-                        "application/xml"
-                    },
-                );
-            }
-            if raised_by == RaisedBy::FrontEnd {
-                // Seen of a failed authentication: these headers and no others (live, 2026).
-                *response.body_mut() = self.body.into();
-                return response;
-            }
-            if raised_by == RaisedBy::Challenge {
-                put(WWW_AUTHENTICATE, &auth::challenge());
-            }
+        let raised_by = self.refused.map(|(raised_by, _)| raised_by);
+        let is_at_the_door = matches!(raised_by, Some(RaisedBy::FrontEnd | RaisedBy::Challenge));
+        if let (Some((_, code)), true) = (self.refused, is_storage && (is_at_the_door || !self.is_odata)) {
+            put(X_MS_ERROR_CODE, code);
+        }
+        if is_storage && raised_by == Some(RaisedBy::FrontEnd) {
+            // Seen of a failed authentication: these headers and no others (live, 2026).
+            *response.body_mut() = self.body.into();
+            return response;
         }
         put(X_MS_REQUEST_ID, &trace.id.to_string());
         if is_storage {
             put(X_MS_VERSION, &trace.version);
             put(SERVER, SERVER_NAME);
+            if raised_by == Some(RaisedBy::Challenge) {
+                put(WWW_AUTHENTICATE, &auth::challenge());
+            }
             // Neither stands beside XML or a challenge (recorded).
-            if self.is_odata && raised_by != Some(RaisedBy::Challenge) {
+            if self.is_odata && !is_at_the_door {
                 put(NOSNIFF, "nosniff");
                 if raised_by != Some(RaisedBy::Parsing) {
                     put(CACHE_CONTROL, "no-cache");
                 }
             }
-        }
-        if !self.body.is_empty() && raised_by != Some(RaisedBy::Challenge) {
-            put(CONTENT_TYPE, self.content.media_type(trace.profile));
         }
         if self.status == 204 && !is_storage {
             // Recorded of Cosmos DB since 2024.

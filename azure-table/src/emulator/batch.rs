@@ -133,15 +133,17 @@ fn change_set(store: &mut Store, caller: Caller<'_>, part: &Message<'_>, trace: 
             .get(index)
             .and_then(|message| Message::header(message, "content-id"));
         let id = id.or_else(|| parts.get(index).and_then(|part| Message::header(part, "content-id")));
-        // Cosmos DB numbers the changes itself where nothing was said (recorded).
-        let own = || (caller.site.profile == Profile::Cosmos).then(|| (index + 1).to_string());
-        id.map(str::to_owned).or_else(own)
+        id.map(str::to_owned)
     };
     match apply(store, caller, &requests) {
         Ok(answers) => Ok(answers
             .into_iter()
             .enumerate()
-            .map(|(n, answer)| (answer, content_id(n)))
+            .map(|(n, answer)| {
+                // Cosmos DB numbers what was changed itself where nothing was said (recorded).
+                let own = || (caller.site.profile == Profile::Cosmos).then(|| (n + 1).to_string());
+                (answer, content_id(n).or_else(own))
+            })
             .collect()),
         Err((index, refusal)) => {
             let form = requests.get(index).ok_or(Refusal::INVALID_INPUT)?.error_form();

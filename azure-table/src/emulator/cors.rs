@@ -83,13 +83,17 @@ pub(crate) fn add_headers(rules: &[CorsRule], method: &str, request: &HeaderMap,
 fn exposed(rule: &CorsRule, headers: &HeaderMap) -> String {
     let mut names: Vec<&str> = Vec::new();
     for known in &rule.exposed_headers {
-        if known.ends_with('*') {
-            names.extend(headers.keys().map(HeaderName::as_str).filter(|name| fits(known, name)));
-        } else {
-            names.push(known);
+        let begins = headers.keys().map(HeaderName::as_str).filter(|name| fits(known, name));
+        let named: Vec<&str> = match known.ends_with('*') {
+            true => begins.collect(),
+            false => vec![known],
+        };
+        for name in named {
+            if !names.iter().any(|earlier| earlier.eq_ignore_ascii_case(name)) {
+                names.push(name);
+            }
         }
     }
-    names.dedup();
     names.join(",")
 }
 

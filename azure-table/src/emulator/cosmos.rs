@@ -115,7 +115,8 @@ fn words(refusal: &Refusal) -> String {
         Some((_, other)) => other,
         None => text,
     };
-    index.map_or(text.to_owned(), |index| format!("{index}:{text}"))
+    // In a batch one more line end follows (recorded).
+    index.map_or(text.to_owned(), |index| format!("{index}:{text}\n"))
 }
 
 /// With a space, and without the words about the stream (recorded).

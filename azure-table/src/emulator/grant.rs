@@ -120,32 +120,20 @@ impl Grant {
             (None, _) => return Err(Refusal::METHOD_NOT_ALLOWED),
         };
         let needs = operation.needs().ok_or(Refusal::AUTHORIZATION_FAILURE);
-        let (letters, (_, enough)) = match &self.rights {
+        let (letters, (kind, enough)) = match &self.rights {
             Rights::Key if operation == Operation::DelegationKey => return Err(Refusal::AUTHENTICATION_FAILED),
             Rights::Key => return Ok(()),
             Rights::Token if operation.is_in_the_roles() => return Ok(()),
             Rights::Token => return Err(Refusal::PERMISSION_MISMATCH),
-            Rights::Table { table, letters } => {
-                let is_its_table = matches!(
-                    resource,
-                    Resource::Entities(asked) | Resource::Entity(asked, _) if site.is_same_table(asked, table)
-                );
-                (
-                    letters,
-                    needs.and_then(|needs| {
-                        let is_open = needs.0 == ROW && is_its_table;
-                        is_open.then_some(needs).ok_or(Refusal::AUTHORIZATION_FAILURE)
-                    })?,
-                )
-            }
-            Rights::Account { types, letters } => (
-                letters,
-                needs.and_then(|needs| {
-                    let is_open = types.contains(needs.0);
-                    is_open.then_some(needs).ok_or(Refusal::RESOURCE_TYPE_MISMATCH)
-                })?,
-            ),
+            Rights::Table { letters, .. } | Rights::Account { letters, .. } => (letters, needs?),
         };
+        match &self.rights {
+            Rights::Table { table, .. } if kind != ROW || !resource.is_in(table, site) => {
+                return Err(Refusal::AUTHORIZATION_FAILURE);
+            }
+            Rights::Account { types, .. } if !types.contains(kind) => return Err(Refusal::RESOURCE_TYPE_MISMATCH),
+            _ => {}
+        }
         let has_all = |needed: &&str| needed.chars().all(|letter| letters.contains(letter));
         if enough.iter().any(has_all) {
             Ok(())

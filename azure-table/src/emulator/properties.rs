@@ -2,9 +2,9 @@
 //!
 //! Owns what is set, read and told. The documents are `protocol/service_properties.rs` and `protocol/service_statistics.rs`; what
 //! the rules for browsers do is `cors.rs`. Nothing is logged and nothing counted.
-//! Not confirmed: the code for a document that is well-formed and says something impossible (all that were seen beyond a limit
-//! were InvalidXmlDocument) or names a setting that there is none; that statistics of the first region are refused as an invalid
-//! parameter.
+//! Not confirmed: the code for a document that is well-formed and says something impossible (all that were seen beyond a
+//! limit were InvalidXmlDocument), or names a setting that does not exist (it is ignored here); that statistics of the first
+//! region are refused as an invalid parameter.
 //!
 //! Source: REST "Set Table Service Properties", "Get Table Service Properties", "Get Table Service Stats"; recorded answers.
 

@@ -27,6 +27,7 @@ use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::service::VERSIONS;
 use crate::emulator::store::Store;
 use crate::model::datetime::DateTime;
+use crate::protocol::access_policy::StoredAccessPolicy;
 use crate::protocol::sas::{
     SasParameters, account_string_to_sign, addresses, table_string_to_sign, time, user_delegation_string_to_sign,
 };
@@ -71,13 +72,16 @@ pub(crate) fn check(
     if !is_signed {
         return Err(Refusal::AUTHENTICATION_FAILED);
     }
-    let allowed = match (kind, sas.get("si")) {
-        (_, "") => Allowed::by_signature(sas),
-        (Kind::Table, policy) => Allowed::by_policy(sas, policy, store, site)?,
+    let policy = match (kind, sas.get("si")) {
+        (_, "") => Some(StoredAccessPolicy::new("")),
+        (Kind::Table, id) => policy(store, site, sas.get("tn"), id),
         (Kind::Account | Kind::Delegated, _) => None,
     };
-    let allowed = allowed.filter(|allowed| allowed.is_valid_at(now) && kind.has(&allowed.letters));
-    let grant = kind.grant(sas, allowed.ok_or(Refusal::AUTHENTICATION_FAILED)?.letters);
+    let allowed = Allowed::of(sas, policy.ok_or(Refusal::AUTHENTICATION_FAILED)?)?;
+    if !allowed.is_valid_at(now) || !kind.has(&allowed.letters) {
+        return Err(Refusal::AUTHENTICATION_FAILED);
+    }
+    let grant = kind.grant(sas, allowed.letters);
     check_way(sas, head)?;
     if kind == Kind::Account && !sas.get("ss").contains('t') {
         return Err(Refusal::SERVICE_MISMATCH);
@@ -172,7 +176,13 @@ impl Kind {
     }
 }
 
-/// When and what, wherever it is said.
+/// A table's policy of this name.
+fn policy(store: &Store, site: &Site, table: &str, id: &str) -> Option<StoredAccessPolicy> {
+    let policies = &store.table(site, table)?.policies;
+    policies.iter().find(|policy| policy.id == id).cloned()
+}
+
+/// When and what, by the signature or by its policy.
 struct Allowed {
     start: Option<DateTime>,
     expiry: DateTime,
@@ -180,50 +190,31 @@ struct Allowed {
 }
 
 impl Allowed {
-    /// `None` where a time is missing or unreadable.
-    fn by_signature(sas: &SasParameters) -> Option<Self> {
-        Some(Self {
-            start: match sas.get("st") {
-                "" => None,
-                start => Some(time(start)?),
-            },
-            expiry: time(sas.get("se"))?,
-            letters: sas.get("sp").to_owned(),
-        })
-    }
-
-    /// From a signature and its policy; `None` where something is said in neither.
-    fn by_policy(sas: &SasParameters, id: &str, store: &Store, site: &Site) -> Result<Option<Self>> {
-        let table = store.table(site, sas.get("tn"));
-        let policies = table.map_or(&[][..], |table| &table.policies);
-        let Some(policy) = policies.iter().find(|policy| policy.id == id) else {
-            return Ok(None);
-        };
-        let said = |name: &str, is_in_policy: bool| match sas.get(name) {
-            "" => Ok(None),
-            _ if is_in_policy => Err(Refusal::INVALID_QUERY_PARAMETER),
-            text => Ok(Some(text)),
-        };
-        // `None` where it is unreadable, `Some(None)` where it is missing.
-        let moment = |name: &str, in_policy: Option<DateTime>| -> Result<Option<Option<DateTime>>> {
-            Ok(match said(name, in_policy.is_some())? {
-                None => Some(in_policy),
-                Some(text) => time(text).map(Some),
-            })
-        };
-        let (start, expiry) = (moment("st", policy.start)?, moment("se", policy.expiry)?);
-        let letters = match (said("sp", policy.permissions.is_some())?, policy.permissions) {
-            (Some(letters), _) => letters.to_owned(),
-            (None, letters) => letters.map_or(String::new(), |letters| letters.to_string()),
-        };
-        Ok(match (start, expiry) {
-            (Some(start), Some(Some(expiry))) => Some(Self { start, expiry, letters }),
-            _ => None,
+    fn of(sas: &SasParameters, policy: StoredAccessPolicy) -> Result<Self> {
+        let letters = policy.permissions.map(|letters| letters.to_string());
+        let start = either(sas.get("st"), policy.start, time)?;
+        let expiry = either(sas.get("se"), policy.expiry, time)?;
+        let letters = either(sas.get("sp"), letters, |letters| Some(letters.to_owned()))?;
+        Ok(Self {
+            start,
+            expiry: expiry.ok_or(Refusal::AUTHENTICATION_FAILED)?,
+            letters: letters.ok_or(Refusal::AUTHENTICATION_FAILED)?,
         })
     }
 
     fn is_valid_at(&self, now: DateTime) -> bool {
         now < self.expiry && self.start.is_none_or(|start| start <= now)
+    }
+}
+
+/// What a signature says, or its policy, but not both.
+///
+/// Source: REST "Set Table ACL": a field in both is a bad request.
+fn either<T>(said: &str, stored: Option<T>, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
+    match (said, stored) {
+        ("", stored) => Ok(stored),
+        (_, Some(_)) => Err(Refusal::INVALID_QUERY_PARAMETER),
+        (said, None) => read(said).map(Some).ok_or(Refusal::AUTHENTICATION_FAILED),
     }
 }
 

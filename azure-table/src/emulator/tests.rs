@@ -7,6 +7,7 @@ mod any_request;
 mod batches;
 mod browsers;
 mod cosmos;
+mod recorded;
 mod regions;
 mod sas;
 mod settings;

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 
+use crate::model::diagnostics::Diagnostics;
 use crate::model::shown::{OneLine, Shown};
 
 /// The result of every operation of this crate.
@@ -98,6 +99,7 @@ struct Inner {
     batch_index: Option<usize>,
     attempts: u32,
     may_have_applied: bool,
+    diagnostics: Diagnostics,
     source: Option<Source>,
 }
 
@@ -118,6 +120,7 @@ impl Error {
                 batch_index: None,
                 attempts: 0,
                 may_have_applied: false,
+                diagnostics: Diagnostics::default(),
                 source: None,
             }),
         }
@@ -206,6 +209,11 @@ impl Error {
         self
     }
 
+    pub(crate) fn with_diagnostics(mut self, diagnostics: Diagnostics) -> Self {
+        self.inner.diagnostics = diagnostics;
+        self
+    }
+
     pub(crate) fn with_client_request_id(mut self, id: Option<String>) -> Self {
         self.inner.client_request_id = id;
         self
@@ -270,6 +278,12 @@ impl Error {
     /// How many times the request was sent, or tried to be sent. 0 when it was refused before.
     pub fn attempts(&self) -> u32 {
         self.inner.attempts
+    }
+
+    /// What the call did: each attempt, and the reads that found out whether a lost write was applied. Empty if nothing was
+    /// sent.
+    pub fn diagnostics(&self) -> &Diagnostics {
+        &self.inner.diagnostics
     }
 
     /// `true` when a write failed in a way that leaves open whether the service applied it: its answer was lost, or

@@ -1,13 +1,12 @@
-//! The story of a call, as its caller can read it afterwards.
+//! The story of a call, as its caller can read it afterwards, on success too.
+//!
+//! Owns [`OperationContext`], to which calls add their attempts. What is told while a call goes on is `observer.rs`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-/// Of longer stories the first attempts are dropped.
-const MOST_ATTEMPTS: usize = 128;
+use crate::model::diagnostics::{Attempt, Diagnostics};
 
-/// Where calls write what they did: each attempt, its ids, and what it cost. Clones share it; it may be given to several
-/// calls, one after the other or at once.
+/// Where calls write what they did. Clones share it; it may be given to several calls, one after the other or at once.
 ///
 /// ```
 /// use azure_table::{DynamicEntity, Emulator, OperationContext, TableServiceClient};
@@ -29,19 +28,9 @@ pub struct OperationContext {
 
 #[derive(Debug, Default)]
 struct Log {
-    attempts: Vec<Attempt>,
+    diagnostics: Diagnostics,
+    /// Of the attempts that were left out, too.
     request_charge: Option<f64>,
-}
-
-/// One request that was sent, or tried to be sent.
-#[derive(Clone, Debug)]
-pub struct Attempt {
-    pub(crate) operation: &'static str,
-    pub(crate) elapsed: Duration,
-    pub(crate) status: Option<u16>,
-    pub(crate) request_id: Option<String>,
-    pub(crate) client_request_id: Option<String>,
-    pub(crate) request_charge: Option<f64>,
 }
 
 impl OperationContext {
@@ -52,7 +41,12 @@ impl OperationContext {
 
     /// The attempts in the order in which they ended; of more than 128 the last ones.
     pub fn attempts(&self) -> Vec<Attempt> {
-        self.log().attempts.clone()
+        self.log().diagnostics.attempts.clone()
+    }
+
+    /// The attempts, and how many were left out.
+    pub fn diagnostics(&self) -> Diagnostics {
+        self.log().diagnostics.clone()
     }
 
     /// What all attempts cost, in request units of Cosmos DB; `None` if no answer said so, as those of Storage never do.
@@ -60,50 +54,15 @@ impl OperationContext {
         self.log().request_charge
     }
 
-    pub(crate) fn tell(&self, attempt: Attempt) {
+    pub(crate) fn add(&self, attempt: Attempt) {
         let mut log = self.log();
         if let Some(charge) = attempt.request_charge {
             log.request_charge = Some(log.request_charge.unwrap_or_default() + charge);
         }
-        if log.attempts.len() == MOST_ATTEMPTS {
-            log.attempts.remove(0);
-        }
-        log.attempts.push(attempt);
+        log.diagnostics.add(attempt);
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Attempt {
-    /// The operation, such as `insert`.
-    pub fn operation(&self) -> &str {
-        self.operation
-    }
-
-    /// From sending to the end of the answer.
-    pub fn elapsed(&self) -> Duration {
-        self.elapsed
-    }
-
-    /// The HTTP status; `None` if no answer came.
-    pub fn status(&self) -> Option<u16> {
-        self.status
-    }
-
-    /// The service's id of the request.
-    pub fn request_id(&self) -> Option<&str> {
-        self.request_id.as_deref()
-    }
-
-    /// The client's id of the call: the same for all attempts of one.
-    pub fn client_request_id(&self) -> Option<&str> {
-        self.client_request_id.as_deref()
-    }
-
-    /// What it cost, in request units of Cosmos DB.
-    pub fn request_charge(&self) -> Option<f64> {
-        self.request_charge
     }
 }

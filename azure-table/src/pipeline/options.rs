@@ -1,40 +1,149 @@
-//! What one call may ask for besides what it does.
+//! What one call may wish besides what it does.
+//!
+//! Owns [`CallOptions`], and the setters that every builder of calls has for them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, DATE, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING};
 
 use crate::model::error::{Error, Result};
+use crate::model::location::Location;
 use crate::pipeline::context::OperationContext;
+use crate::pipeline::location::LocationMode;
+use crate::pipeline::retry::RetryPolicy;
 
-/// Wishes of one call, put on it by the setters of its builder. Checked when the request is made.
+/// Wishes of a call, as a value: given to a client or a table they hold for all their calls, given to a call for that one. Checked
+/// when the request is made.
+///
+/// ```
+/// use azure_table::{CallOptions, Emulator, NoRetry, TableServiceClient};
+/// use std::time::Duration;
+/// let quick = CallOptions::new().timeout(Duration::from_secs(2)).retry(NoRetry);
+/// let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+/// let quick_table = table.with(&quick);
+/// let one_quick_get = table.get(("Channel9", "1")).with(&quick);
+/// # Ok::<(), azure_table::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
-pub(crate) struct CallOptions {
+#[must_use = "it has to be given to a client, a table or a call"]
+pub struct CallOptions {
+    /// Most calls have none: builders and streams that hold one stay small.
+    wishes: Option<Box<Wishes>>,
+}
+
+/// What there may be to wish.
+#[derive(Clone, Debug)]
+pub(crate) struct Wishes {
     /// The longest time for the whole call, all attempts and waits included.
     pub(crate) timeout: Option<Duration>,
+    /// The time of one attempt.
+    pub(crate) attempt_timeout: Option<Duration>,
     /// The caller's own id of the call.
     pub(crate) client_request_id: Option<String>,
     /// Headers besides those that the operation has.
     pub(crate) headers: Vec<(String, String)>,
     /// Where the story of the call is written.
     pub(crate) context: Option<OperationContext>,
+    pub(crate) retry: Option<Arc<dyn RetryPolicy>>,
+    pub(crate) location_mode: Option<LocationMode>,
+    /// Where a query goes on that began there.
+    pub(crate) pinned: Option<Location>,
 }
 
-/// Headers that are made anew for each attempt.
-const OWN: [HeaderName; 6] = [
-    AUTHORIZATION,
-    CONTENT_LENGTH,
-    DATE,
-    HOST,
-    TRANSFER_ENCODING,
-    HeaderName::from_static("x-ms-date"),
-];
+static NONE: Wishes = Wishes {
+    timeout: None,
+    attempt_timeout: None,
+    client_request_id: None,
+    headers: Vec::new(),
+    context: None,
+    retry: None,
+    location_mode: None,
+    pinned: None,
+};
 
 impl CallOptions {
+    /// No wishes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn get(&self) -> &Wishes {
+        self.wishes.as_deref().unwrap_or(&NONE)
+    }
+
+    pub(crate) fn set(&mut self, set: impl FnOnce(&mut Wishes)) {
+        set(self.wishes.get_or_insert_with(|| Box::new(NONE.clone())));
+    }
+
+    /// The longest time for a call, all attempts and the waits between them included; of a query for each page. The service is
+    /// told of it, so that it does not work on for nobody. No limit by default.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.set(|wishes| wishes.timeout = Some(timeout));
+        self
+    }
+
+    /// The time of one attempt; 60 s by default. The service may work on a write for 30 s: with less, a write may be given up
+    /// and applied all the same.
+    ///
+    /// Source: REST "Setting timeouts for Table service operations".
+    pub fn attempt_timeout(mut self, timeout: Duration) -> Self {
+        self.set(|wishes| wishes.attempt_timeout = Some(timeout));
+        self
+    }
+
+    /// Who decides whether a failed attempt is followed by another.
+    pub fn retry(mut self, policy: impl RetryPolicy) -> Self {
+        self.set(|wishes| wishes.retry = Some(Arc::new(policy)));
+        self
+    }
+
+    /// Which copy of the data reads ask.
+    pub fn location_mode(mut self, mode: LocationMode) -> Self {
+        self.set(|wishes| wishes.location_mode = Some(mode));
+        self
+    }
+
+    /// The caller's own id of a call, sent as `x-ms-client-request-id`; else one is made. It stands in the service's logs and in
+    /// errors. At most 1,024 visible ASCII characters, else the call fails before it is sent.
+    pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
+        self.set(|wishes| wishes.client_request_id = Some(id.into()));
+        self
+    }
+
+    /// One more header on each attempt. Those that the client sets itself cannot be named; the call fails then before it is sent.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.set(|wishes| wishes.headers.push((name.into(), value.into())));
+        self
+    }
+
+    /// Where the story of a call is written, to be read afterwards: its attempts, their ids and what they cost.
+    pub fn context(mut self, context: &OperationContext) -> Self {
+        self.set(|wishes| wishes.context = Some(context.clone()));
+        self
+    }
+
+    /// These wishes, and those of `other` in their place where it has some; headers of both.
+    pub fn with(mut self, other: &Self) -> Self {
+        let Some(other) = &other.wishes else { return self };
+        let other = Wishes::clone(other);
+        self.set(|wishes| {
+            wishes.headers.extend(other.headers);
+            wishes.timeout = other.timeout.or(wishes.timeout);
+            wishes.attempt_timeout = other.attempt_timeout.or(wishes.attempt_timeout);
+            wishes.client_request_id = other.client_request_id.or(wishes.client_request_id.take());
+            wishes.context = other.context.or(wishes.context.take());
+            wishes.retry = other.retry.or(wishes.retry.take());
+            wishes.location_mode = other.location_mode.or(wishes.location_mode);
+            wishes.pinned = other.pinned.or(wishes.pinned);
+        });
+        self
+    }
+
     /// Adds the caller's headers to those of the operation.
     pub(crate) fn add_headers(&self, headers: &mut HeaderMap) -> Result<()> {
-        for (name, value) in &self.headers {
+        for (name, value) in &self.get().headers {
             let known: HeaderName = name
                 .parse()
                 .map_err(|_| Error::invalid_input(format!("header {name:?}: this is no name of an HTTP header")))?;
@@ -53,38 +162,69 @@ impl CallOptions {
     }
 }
 
+/// Headers that are made anew for each attempt.
+const OWN: [HeaderName; 6] = [
+    AUTHORIZATION,
+    CONTENT_LENGTH,
+    DATE,
+    HOST,
+    TRANSFER_ENCODING,
+    HeaderName::from_static("x-ms-date"),
+];
+
 /// Gives a builder the setters of [`CallOptions`], which it has at `$options`.
 macro_rules! call_options {
     ($name:ident $([$($parameter:ident $(: $bound:path)?),+])?, $($options:ident).+) => {
         impl$(<$($parameter $(: $bound)?),+>)? $name $(<$($parameter),+>)? {
-            /// The longest time for this call, all attempts and the waits between them included; of a query for each
-            /// page. By default each attempt has 60 s and there is no limit for all of them.
+            /// With these wishes, where they are some: see [`CallOptions`](crate::CallOptions).
+            pub fn with(mut self, options: &$crate::pipeline::options::CallOptions) -> Self {
+                self.$($options).+ = ::std::mem::take(&mut self.$($options).+).with(options);
+                self
+            }
+
+            /// See [`CallOptions::timeout`](crate::CallOptions::timeout).
             pub fn timeout(mut self, timeout: ::std::time::Duration) -> Self {
-                self.$($options).+.timeout = Some(timeout);
+                self.$($options).+.set(|wishes| wishes.timeout = Some(timeout));
                 self
             }
 
-            /// The caller's own id of this call, sent as `x-ms-client-request-id`; else one is made. It stands in the
-            /// service's logs and in errors. At most 1,024 visible ASCII characters, else the call fails before it is sent.
+            /// See [`CallOptions::attempt_timeout`](crate::CallOptions::attempt_timeout).
+            pub fn attempt_timeout(mut self, timeout: ::std::time::Duration) -> Self {
+                self.$($options).+.set(|wishes| wishes.attempt_timeout = Some(timeout));
+                self
+            }
+
+            /// See [`CallOptions::retry`](crate::CallOptions::retry).
+            pub fn retry(mut self, policy: impl $crate::pipeline::retry::RetryPolicy) -> Self {
+                self.$($options).+.set(|wishes| wishes.retry = Some(::std::sync::Arc::new(policy)));
+                self
+            }
+
+            /// See [`CallOptions::location_mode`](crate::CallOptions::location_mode).
+            pub fn location_mode(mut self, mode: $crate::pipeline::location::LocationMode) -> Self {
+                self.$($options).+.set(|wishes| wishes.location_mode = Some(mode));
+                self
+            }
+
+            /// See [`CallOptions::client_request_id`](crate::CallOptions::client_request_id).
             pub fn client_request_id(mut self, id: impl ::std::convert::Into<::std::string::String>) -> Self {
-                self.$($options).+.client_request_id = Some(id.into());
+                self.$($options).+.set(|wishes| wishes.client_request_id = Some(id.into()));
                 self
             }
 
-            /// One more header on each attempt. Those that the client sets itself cannot be named; the call fails then
-            /// before it is sent.
+            /// See [`CallOptions::header`](crate::CallOptions::header).
             pub fn header(
                 mut self,
                 name: impl ::std::convert::Into<::std::string::String>,
                 value: impl ::std::convert::Into<::std::string::String>,
             ) -> Self {
-                self.$($options).+.headers.push((name.into(), value.into()));
+                self.$($options).+.set(|wishes| wishes.headers.push((name.into(), value.into())));
                 self
             }
 
-            /// Where the story of this call is written, to be read afterwards: its attempts, their ids and what they cost.
+            /// See [`CallOptions::context`](crate::CallOptions::context).
             pub fn context(mut self, context: &$crate::pipeline::context::OperationContext) -> Self {
-                self.$($options).+.context = Some(context.clone());
+                self.$($options).+.set(|wishes| wishes.context = Some(context.clone()));
                 self
             }
         }
@@ -101,10 +241,7 @@ mod tests {
         let added = |name: &str, value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert("accept", HeaderValue::from_static("x"));
-            let options = CallOptions {
-                headers: vec![(name.into(), value.into())],
-                ..CallOptions::default()
-            };
+            let options = CallOptions::new().header(name, value);
             options.add_headers(&mut headers).map(|()| headers)
         };
         assert_eq!(added("X-Tenant", "7").unwrap()["x-tenant"], "7");

@@ -23,7 +23,7 @@ const MAX_CLIENT_REQUEST_ID: usize = 1_024;
 impl Pipeline {
     /// Completes the request of a call, the proof of who asks aside; gives the id of the call.
     pub(crate) fn prepare(&self, call: &mut Call, options: &CallOptions) -> Result<String> {
-        let id = match &options.client_request_id {
+        let id = match &options.get().client_request_id {
             Some(id) => checked(id)?.to_owned(),
             None => Guid::random().to_string(),
         };

@@ -1,96 +1,266 @@
 //! Whether and when to try again.
 //!
-//! Reads are repeated after every failure that may pass; writes only when nothing was sent, since a write whose answer
-//! was lost may have been applied. Waits grow exponentially with ±20 % of chance, and never undercut what the service
-//! asks for.
+//! Owns [`RetryPolicy`], what it is told of a failed attempt and what it answers. The policies of this crate are in the
+//! folder: `exponential.rs`, `linear.rs`, decorators in `limit.rs`, the shared `budget.rs`. What a repetition does to a write,
+//! and how it is found out whether the first one was applied, is `resolve.rs`, not a policy's business.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
 
+use crate::model::location::Location;
+use crate::pipeline::retry::budget::{RetryBudget, WithBudget};
+use crate::pipeline::retry::limit::{LimitAttempts, LimitElapsed};
 use crate::pipeline::transport::Reached;
 use crate::protocol::request::Effect;
 
+pub(crate) mod budget;
+pub(crate) mod exponential;
+pub(crate) mod limit;
+pub(crate) mod linear;
+
+/// Decides after a failed attempt whether there is another one, and when.
+///
+/// Asked after every attempt that failed: no answer, or a status of 400 and more, refusals like 404 included; of a batch the
+/// status of the operation that failed. What it need not care for: the client never waits less than the service asks for,
+/// never beyond the call's time, and before it sends a write again it finds out by a read whether the one before was applied.
+///
+/// ```
+/// use azure_table::{Decision, FailedAttempt, RetryPolicy, TableServiceClient};
+/// use std::time::Duration;
+///
+/// /// Waits a second, while the service is busy, and gives up on all else.
+/// #[derive(Debug)]
+/// struct Patient;
+///
+/// impl RetryPolicy for Patient {
+///     fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
+///         if failed.is_throttled() {
+///             Decision::after(Duration::from_secs(1))
+///         } else {
+///             Decision::Stop
+///         }
+///     }
+/// }
+///
+/// let service = TableServiceClient::from_connection_string("UseDevelopmentStorage=true")?
+///     .retry(Patient.limit_attempts(10));
+/// # Ok::<(), azure_table::Error>(())
+/// ```
+pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
+    /// What comes after this failure.
+    fn decide(&self, failed: &FailedAttempt<'_>) -> Decision;
+
+    /// The policy for one call, asked when the call begins: for policies that keep state of a call. By default `self` decides
+    /// for all calls.
+    fn for_call(&self) -> Option<Arc<dyn RetryPolicy>> {
+        None
+    }
+
+    /// Hears that a call got an answer that is no failure, at this attempt, 1 for the first.
+    fn succeeded(&self, attempt: u32) {
+        let _ = attempt;
+    }
+
+    /// The same with at most so many attempts, the first included.
+    fn limit_attempts(self, attempts: u32) -> LimitAttempts<Self>
+    where
+        Self: Sized,
+    {
+        LimitAttempts::new(self, attempts)
+    }
+
+    /// The same for at most so long: no attempt begins later than this after the call began.
+    fn limit_elapsed(self, elapsed: Duration) -> LimitElapsed<Self>
+    where
+        Self: Sized,
+    {
+        LimitElapsed::new(self, elapsed)
+    }
+
+    /// The same as long as the budget has tokens.
+    fn budget(self, budget: RetryBudget) -> WithBudget<Self>
+    where
+        Self: Sized,
+    {
+        WithBudget::new(self, budget)
+    }
+}
+
+/// What a [`RetryPolicy`] decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Decision {
+    /// The call ends with this failure.
+    Stop,
+    /// Another attempt.
+    Retry {
+        /// After this long, or longer if the service asks for that.
+        wait: Duration,
+        /// Where; `None` leaves it to the call's location mode. Writes always go to the primary.
+        location: Option<Location>,
+    },
+}
+
+impl Decision {
+    /// Another attempt after this long.
+    pub const fn after(wait: Duration) -> Self {
+        Self::Retry { wait, location: None }
+    }
+}
+
+/// An attempt that failed.
+#[derive(Clone, Debug)]
+pub struct FailedAttempt<'a> {
+    pub(crate) operation: &'a str,
+    pub(crate) effect: Effect,
+    pub(crate) attempt: u32,
+    pub(crate) elapsed: Duration,
+    pub(crate) remaining: Option<Duration>,
+    pub(crate) location: Location,
+    pub(crate) failure: Failure<'a>,
+    pub(crate) asked_wait: Option<Duration>,
+}
+
 /// How an attempt failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub(crate) enum Failure<'a> {
     /// No complete answer.
     Transport(Reached),
-    /// An answer of this status.
-    Status(u16),
+    /// An answer of this status and code; of a batch those of the operation that failed.
+    Answer(u16, Option<&'a str>),
 }
 
-/// Exponential waits between a few attempts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ExponentialRetry {
-    /// Attempts after the first.
-    retries: u32,
-    /// The wait before the first retry; doubled for each one after.
-    first: Duration,
-    most: Duration,
-}
+impl<'a> FailedAttempt<'a> {
+    /// The first attempt of a read, answered with this status: to test a policy with.
+    pub fn answered(status: u16, code: Option<&'a str>) -> Self {
+        Self::of(Failure::Answer(status, code))
+    }
 
-impl Default for ExponentialRetry {
-    /// Three retries after about 0.4, 0.8 and 1.6 s: long enough for a partition to be moved away from a busy server's
-    /// peak, short enough that a wrong address is reported within three seconds.
-    fn default() -> Self {
+    /// The first attempt of a read, without a complete answer: to test a policy with.
+    pub fn unanswered(reached: Reached) -> Self {
+        Self::of(Failure::Transport(reached))
+    }
+
+    fn of(failure: Failure<'a>) -> Self {
         Self {
-            retries: 3,
-            first: Duration::from_millis(400),
-            most: Duration::from_secs(20),
+            operation: "get",
+            effect: Effect::Read,
+            attempt: 1,
+            elapsed: Duration::ZERO,
+            remaining: None,
+            location: Location::Primary,
+            failure,
+            asked_wait: None,
         }
     }
-}
 
-impl ExponentialRetry {
-    /// How long to wait before the next attempt; `None` to give up. `attempts` were made, `floor` is what the service
-    /// asks for; more than the longest wait of this policy ends the call.
-    pub(crate) fn wait(
-        &self,
-        attempts: u32,
-        effect: Effect,
-        failure: Failure,
-        floor: Option<Duration>,
-    ) -> Option<Duration> {
-        if attempts > self.retries || !may_repeat(effect, failure) {
-            return None;
-        }
-        let grown = self
-            .first
-            .saturating_mul(1 << attempts.saturating_sub(1).min(16))
-            .min(self.most);
-        let jittered = grown.mul_f64(0.8 + 0.4 * fastrand::f64());
-        match floor {
-            // Who wants to wait that long says so: the caller is told instead.
-            Some(floor) if floor > self.most => None,
-            floor => Some(floor.map_or(jittered, |floor| jittered.max(floor))),
+    /// The same as the attempt of this number: to test a policy with.
+    #[must_use]
+    pub fn at(mut self, attempt: u32, elapsed: Duration) -> Self {
+        (self.attempt, self.elapsed) = (attempt, elapsed);
+        self
+    }
+
+    /// The operation, such as `insert`.
+    pub fn operation(&self) -> &str {
+        self.operation
+    }
+
+    /// Whether the call writes.
+    pub fn is_write(&self) -> bool {
+        self.effect == Effect::Write
+    }
+
+    /// Which attempt it was: 1 is the first.
+    pub fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// How long ago the call began.
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    /// How much of the call's time is left; `None` without a limit.
+    pub fn remaining(&self) -> Option<Duration> {
+        self.remaining
+    }
+
+    /// Where the attempt went.
+    pub fn location(&self) -> Location {
+        self.location
+    }
+
+    /// The status of the answer; of a batch that of the operation that failed. `None` without a complete answer.
+    pub fn status(&self) -> Option<u16> {
+        match self.failure {
+            Failure::Answer(status, _) => Some(status),
+            Failure::Transport(_) => None,
         }
     }
-}
 
-impl fmt::Display for ExponentialRetry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "of reads {}, after {:?} ± 20 %, doubled each time up to {:?}; of writes as many where nothing was sent",
-            self.retries, self.first, self.most
+    /// The service's code, such as `ServerBusy`.
+    pub fn code(&self) -> Option<&str> {
+        match self.failure {
+            Failure::Answer(_, code) => code,
+            Failure::Transport(_) => None,
+        }
+    }
+
+    /// How far a request without a complete answer got; `None` with one.
+    pub fn reached(&self) -> Option<Reached> {
+        match self.failure {
+            Failure::Transport(reached) => Some(reached),
+            Failure::Answer(..) => None,
+        }
+    }
+
+    /// The least wait that the service asks for: `Retry-After`, `x-ms-retry-after-ms`.
+    pub fn asked_wait(&self) -> Option<Duration> {
+        self.asked_wait
+    }
+
+    /// Whether the service has too much to do: 429, or 503 `ServerBusy`. Nothing was applied.
+    pub fn is_throttled(&self) -> bool {
+        matches!(
+            self.failure,
+            Failure::Answer(429, _) | Failure::Answer(503, Some("ServerBusy"))
         )
     }
-}
 
-fn may_repeat(effect: Effect, failure: Failure) -> bool {
-    match (failure, effect) {
-        (Failure::Transport(Reached::NothingSent), _) => true,
-        (_, Effect::Write) => false,
-        (Failure::Transport(_), Effect::Read) => true,
-        (Failure::Status(status), Effect::Read) => is_transient(status),
+    /// Whether the failure may pass by itself: no complete answer, or the status 408, 429, 500, 502, 503 or 504.
+    ///
+    /// Source: REST "Status and error codes"; 429 is Cosmos DB's throttling.
+    pub fn is_transient(&self) -> bool {
+        match self.failure {
+            Failure::Transport(_) => true,
+            Failure::Answer(status, _) => matches!(status, 408 | 429 | 500 | 502 | 503 | 504),
+        }
+    }
+
+    /// Whether it is not known if the service applied the write: no answer, though the request may have been sent, or the
+    /// service failed while it worked. Before such a write is sent again, the client reads.
+    pub fn is_ambiguous(&self) -> bool {
+        self.is_write()
+            && match self.failure {
+                Failure::Transport(reached) => reached != Reached::NothingSent,
+                Failure::Answer(501, _) => false,
+                Failure::Answer(status, _) => matches!(status, 408 | 500..) && !self.is_throttled(),
+            }
     }
 }
 
-/// Source: REST "Status and error codes"; 429 is Cosmos DB's throttling.
-pub(crate) fn is_transient(status: u16) -> bool {
-    matches!(status, 408 | 429 | 500 | 502 | 503 | 504)
+/// No second attempt, and no read to find out whether a lost write was applied.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoRetry;
+
+impl RetryPolicy for NoRetry {
+    fn decide(&self, _: &FailedAttempt<'_>) -> Decision {
+        Decision::Stop
+    }
 }
 
 /// The least wait that an answer asks for, in either of its headers.
@@ -106,45 +276,6 @@ pub(crate) fn wait_asked_for(headers: &HeaderMap) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    const RETRY: ExponentialRetry = ExponentialRetry {
-        retries: 3,
-        first: Duration::from_millis(400),
-        most: Duration::from_secs(1),
-    };
-
-    fn wait(attempts: u32, effect: Effect, failure: Failure) -> Option<Duration> {
-        RETRY.wait(attempts, effect, failure, None)
-    }
-
-    #[test]
-    fn reads_are_repeated_and_writes_only_if_nothing_was_sent() {
-        let lost = Failure::Transport(Reached::MaybeSent);
-        let unsent = Failure::Transport(Reached::NothingSent);
-        assert!(wait(1, Effect::Read, lost).is_some());
-        assert!(wait(1, Effect::Read, Failure::Status(503)).is_some());
-        assert_eq!(wait(1, Effect::Read, Failure::Status(404)), None);
-        assert_eq!(wait(1, Effect::Read, Failure::Status(501)), None);
-        assert!(wait(1, Effect::Write, unsent).is_some());
-        assert_eq!(wait(1, Effect::Write, lost), None);
-        assert_eq!(wait(1, Effect::Write, Failure::Transport(Reached::AnswerCut)), None);
-        assert_eq!(wait(1, Effect::Write, Failure::Status(503)), None);
-        assert_eq!(wait(4, Effect::Read, lost), None);
-    }
-
-    #[test]
-    fn waits_grow_within_twenty_percent_up_to_the_most() {
-        for (attempts, millis) in [(1, 400), (2, 800), (3, 1_000)] {
-            for _ in 0..100 {
-                let waited = wait(attempts, Effect::Read, Failure::Status(500)).unwrap().as_millis();
-                assert!((millis * 8 / 10..=millis * 12 / 10).contains(&waited), "{waited}");
-            }
-        }
-        let floor = Some(Duration::from_millis(900));
-        assert_eq!(RETRY.wait(1, Effect::Read, Failure::Status(429), floor), floor);
-        let day = Some(Duration::from_secs(86_400));
-        assert_eq!(RETRY.wait(1, Effect::Read, Failure::Status(503), day), None);
-    }
-
     #[test]
     fn the_service_may_ask_in_seconds_or_milliseconds() {
         let mut headers = HeaderMap::new();
@@ -153,5 +284,28 @@ mod tests {
         assert_eq!(wait_asked_for(&headers), Some(Duration::from_millis(250)));
         headers.insert("retry-after", "2".parse().unwrap());
         assert_eq!(wait_asked_for(&headers), Some(Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn a_write_is_in_doubt_only_if_it_may_have_been_applied() {
+        let write = |failed: FailedAttempt<'static>| FailedAttempt {
+            effect: Effect::Write,
+            ..failed
+        };
+        for (failed, ambiguous) in [
+            (FailedAttempt::unanswered(Reached::NothingSent), false),
+            (FailedAttempt::unanswered(Reached::MaybeSent), true),
+            (FailedAttempt::unanswered(Reached::AnswerCut), true),
+            (FailedAttempt::answered(500, None), true),
+            (FailedAttempt::answered(503, None), true),
+            (FailedAttempt::answered(503, Some("ServerBusy")), false),
+            (FailedAttempt::answered(429, None), false),
+            (FailedAttempt::answered(501, None), false),
+            (FailedAttempt::answered(408, None), true),
+            (FailedAttempt::answered(409, None), false),
+        ] {
+            assert!(!failed.is_ambiguous(), "a read never is: {failed:?}");
+            assert_eq!(write(failed.clone()).is_ambiguous(), ambiguous, "{failed:?}");
+        }
     }
 }

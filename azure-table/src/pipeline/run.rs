@@ -1,36 +1,50 @@
-//! The loop: authorize, send, classify, wait.
+//! The loop of a call: send, classify, find out, wait.
+//!
+//! What an attempt is, is `attempt.rs`; whether there is another one, a policy's business (`retry.rs`); whether a lost write was
+//! applied, `resolve.rs`. Here it is kept in order, and told.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::Response;
-use tokio::sync::OwnedSemaphorePermit;
 
 use crate::model::clock::{self, Instant};
-use crate::model::error::{Error, ErrorKind, Result};
-use crate::pipeline::auth::{AuthorizationContext, Credential, Refusal};
-use crate::pipeline::context::Attempt;
+use crate::model::error::{Error, Result};
+use crate::model::location::Location;
+use crate::pipeline::attempt::Ended;
+use crate::pipeline::auth::Credential;
+use crate::pipeline::deadline::Deadline;
+use crate::pipeline::location::LocationMode;
+use crate::pipeline::observer::{Completed, Event, Observer, Sending};
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::retry::{ExponentialRetry, Failure, wait_asked_for};
+use crate::pipeline::retry::budget::RetryBudget;
+use crate::pipeline::retry::exponential::ExponentialRetry;
+use crate::pipeline::retry::{Decision, FailedAttempt, Failure, RetryPolicy, wait_asked_for};
 use crate::pipeline::settings::ClientSettings;
-use crate::pipeline::transport::{Reached, Transport, TransportError};
+use crate::pipeline::skew::ServiceClock;
+use crate::pipeline::story::{CallStory, Told};
+use crate::pipeline::transport::Transport;
 use crate::protocol::answer;
+use crate::protocol::batch_answer;
 use crate::protocol::endpoint::Endpoint;
+use crate::protocol::read_back::Verdict;
 use crate::protocol::request::{Call, Effect};
 
 /// How often a call is authorized anew because the service refused who asks. Twice: a challenge may come first, and then
 /// an old token be refused.
 const MOST_RENEWALS: u32 = 2;
 
-/// What all calls of one client share. A clone shares connections, credential and limits.
+/// What all calls of one client share. A clone shares connections, credential, limits and clock.
 #[derive(Clone, Debug)]
 pub(crate) struct Pipeline {
     pub(crate) endpoint: Endpoint,
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) credential: Arc<dyn Credential>,
     pub(crate) settings: ClientSettings,
-    pub(crate) retry: ExponentialRetry,
+    pub(crate) retry: Arc<dyn RetryPolicy>,
+    pub(crate) clock: Arc<ServiceClock>,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
 }
 
 /// A complete answer of any status, and the story of how it came.
@@ -38,76 +52,8 @@ pub(crate) struct Pipeline {
 pub(crate) struct Answer {
     pub(crate) response: Response<Bytes>,
     pub(crate) call: CallStory,
-}
-
-/// What an error says of its call.
-#[derive(Clone, Debug)]
-pub(crate) struct CallStory {
-    operation: &'static str,
-    table: Option<String>,
-    entity: Option<(String, String)>,
-    effect: Effect,
-    attempts: u32,
-    /// How long the last answer asked to wait.
-    asked_wait: Option<Duration>,
-    client_request_id: Option<String>,
-    /// What the credential says of the refusal that the answer is.
-    advice: Option<String>,
-}
-
-impl CallStory {
-    fn of(call: &mut Call) -> Self {
-        Self {
-            operation: call.operation,
-            table: call.table.take(),
-            entity: call.entity.take(),
-            effect: call.effect,
-            attempts: 0,
-            asked_wait: None,
-            client_request_id: None,
-            advice: None,
-        }
-    }
-
-    fn attempt(&self, elapsed: Duration, response: Option<&Response<Bytes>>) -> Attempt {
-        Attempt {
-            operation: self.operation,
-            elapsed,
-            status: response.map(|response| response.status().as_u16()),
-            request_id: response.and_then(answer::request_id),
-            client_request_id: self.client_request_id.clone(),
-            request_charge: response.and_then(|response| answer::request_charge(response.headers())),
-        }
-    }
-
-    /// Completes an error that came of this call.
-    pub(crate) fn tell(&self, mut error: Error) -> Error {
-        let maybe = self.effect == Effect::Write && (error.may_have_applied() || leaves_open(&error));
-        if let Some((partition_key, row_key)) = &self.entity {
-            error = error.at_entity(partition_key, row_key);
-        }
-        if let Some(advice) = self.advice.as_ref().filter(|_| !error.has_message()) {
-            error = error.with_message(advice.clone());
-        }
-        if let Some(wait) = self.asked_wait.filter(|_| !error.has_message()) {
-            error = error.with_message(format!("it asks to wait {wait:?}"));
-        }
-        error
-            .in_operation(self.operation, self.table.as_deref())
-            .after_attempts(self.attempts)
-            .with_client_request_id(self.client_request_id.clone())
-            .maybe_applied(maybe)
-    }
-}
-
-/// Whether an answer leaves open if the service applied the write. A refusal (4xx, `ServerBusy`, not implemented) says
-/// that it did not; a success that cannot be read says that it did.
-fn leaves_open(error: &Error) -> bool {
-    match error.status() {
-        Some(501) => false,
-        Some(status) => matches!(status, 200..=399 | 408 | 500..) && error.kind() != ErrorKind::Throttled,
-        None => false,
-    }
+    /// The ETags of the rows of a write whose answer was lost: they show that it was applied. The response is none then.
+    pub(crate) applied: Option<Vec<Option<String>>>,
 }
 
 impl Pipeline {
@@ -117,153 +63,278 @@ impl Pipeline {
             transport,
             credential,
             settings: ClientSettings::default(),
-            retry: ExponentialRetry::default(),
+            retry: Arc::new(ExponentialRetry::default().budget(RetryBudget::default())),
+            clock: Arc::default(),
+            observer: None,
+        }
+    }
+
+    pub(crate) fn tell(&self, event: &Event<'_>) {
+        if let Some(observer) = &self.observer {
+            observer.on_event(event);
         }
     }
 
     /// Sends the request until there is an answer that is not worth another attempt.
     pub(crate) async fn run(&self, mut call: Call, options: CallOptions) -> Result<Answer> {
         let prepared = self.prepare(&mut call, &options);
-        let mut story = CallStory::of(&mut call);
-        story.client_request_id = Some(prepared.map_err(|e| story.tell(e))?);
-        if self.settings.is_read_only && story.effect == Effect::Write {
+        let (id, refused) = match prepared {
+            Ok(id) => (id, None),
+            Err(e) => (String::new(), Some(e)),
+        };
+        let mut story = CallStory::of(&call, id);
+        if let Some(e) = refused {
+            return Err(story.tell(e));
+        }
+        if self.settings.is_read_only && call.effect == Effect::Write {
             return Err(story.tell(Error::invalid_input(
                 "this client is read-only, and the operation writes",
             )));
         }
-        let deadline = Deadline::new(options.timeout.or(self.settings.timeout));
-        // A deadline may end the call in a wait: whether some attempt before was sent is kept.
-        let mut maybe_sent = false;
+        let begun = Instant::now();
+        let outcome = self.attempts(&call, &options, &mut story, begun).await;
+        self.completed(&call, &story, &outcome, begun.elapsed());
+        match outcome {
+            Ok((response, applied)) => Ok(Answer {
+                response,
+                call: story,
+                applied,
+            }),
+            Err(e) => Err(story.tell(e)),
+        }
+    }
+
+    async fn attempts(
+        &self,
+        call: &Call,
+        options: &CallOptions,
+        story: &mut CallStory,
+        begun: Instant,
+    ) -> Result<(Response<Bytes>, Option<Vec<Option<String>>>)> {
+        let policy = options.get().retry.as_ref().unwrap_or(&self.retry);
+        let policy = policy.for_call().unwrap_or_else(|| Arc::clone(policy));
+        let deadline = Deadline::new(options.get().timeout);
+        let attempt_timeout = options.get().attempt_timeout.unwrap_or(self.settings.attempt_time());
+        let mode = self.mode(call, options);
+        let mut location = mode.first();
+        let mut first_sent = None;
         let mut renewals = 0;
         loop {
-            let slot = self.slot(&deadline).await.map_err(|e| story.tell(e))?;
-            let context = AuthorizationContext {
-                endpoint: &self.endpoint,
-                now: clock::now(),
-            };
-            // Both parts share their bytes with the original: no body is copied.
-            let mut attempt = call.request.clone();
-            let authorized = deadline.limit(self.credential.authorize(&mut attempt, &context)).await;
-            authorized
-                .and_then(|done| done)
-                .map_err(|e| story.tell(e.maybe_applied(maybe_sent)))?;
-            // Not before: to authorize may have been to fetch a new proof.
-            let generation = self.credential.generation();
             story.attempts += 1;
-            let limit = deadline.remaining().map_or(self.settings.attempt_timeout, |left| {
-                left.min(self.settings.attempt_timeout)
-            });
-            let begun = Instant::now();
-            let outcome = clock::within(limit, self.transport.send(attempt)).await;
-            drop(slot);
-            if let Some(log) = &options.context {
-                log.tell(story.attempt(begun.elapsed(), outcome.as_ref().and_then(|sent| sent.as_ref().ok())));
-            }
-            let (failure, floor, outcome) = match outcome {
-                Some(Ok(response)) => {
-                    let failure = Failure::Status(response.status().as_u16());
-                    (failure, wait_asked_for(response.headers()), Ok(response))
+            story.location = location;
+            let sending = || self.sending(call, story, location);
+            let sent = self
+                .send(&call.request, location, &deadline, attempt_timeout, sending)
+                .await;
+            let ended = sent.inspect_err(|_| story.attempts -= 1)?;
+            let first_sent = *first_sent.get_or_insert(ended.begun);
+            story.asked_wait = ended
+                .outcome
+                .as_ref()
+                .ok()
+                .and_then(|response| wait_asked_for(response.headers()));
+            let refusal = ended
+                .outcome
+                .as_ref()
+                .ok()
+                .and_then(|response| refusal_of(call, response));
+            self.received(call, options, story, &ended, location, refusal.as_ref());
+            let failure = match (&ended.outcome, &refusal) {
+                (Ok(response), None) => {
+                    policy.succeeded(story.attempts);
+                    return Ok((response.clone(), None));
                 }
-                Some(Err(e)) => {
-                    let reached = e.reached();
-                    (
-                        Failure::Transport(reached),
-                        None,
-                        Err(not_answered(e, self.endpoint.base_of(call.request.uri()))),
-                    )
-                }
-                None => (Failure::Transport(Reached::MaybeSent), None, Err(timed_out(limit))),
+                (Ok(_), Some((status, code))) => Failure::Answer(*status, code.as_deref()),
+                (Err((reached, _)), _) => Failure::Transport(*reached),
             };
-            story.asked_wait = floor;
-            maybe_sent |= matches!(failure, Failure::Transport(Reached::MaybeSent | Reached::AnswerCut));
-            if let (Ok(response), Failure::Status(401 | 403)) = (&outcome, failure) {
-                let refusal = Refusal {
-                    response,
-                    context,
-                    generation,
-                    operation: story.operation,
-                };
-                story.advice = clock_advice(&refusal).or_else(|| self.credential.refused(&refusal));
+            if let (Ok(response), Failure::Answer(401 | 403, _)) = (&ended.outcome, failure) {
+                let refused = self.refused(call.operation, &ended, response);
+                story.advice = refused.advice;
+                if let Some(seconds) = refused.corrected {
+                    self.tell(&Event::ClockCorrected { seconds });
+                }
                 // Nothing was applied, and who asks has a new proof.
-                if self.credential.generation() != generation && renewals < MOST_RENEWALS {
+                if (refused.corrected.is_some() || refused.has_new_proof) && renewals < MOST_RENEWALS {
                     renewals += 1;
                     continue;
                 }
             }
-            let wait = self
-                .retry
-                .wait(story.attempts - renewals, story.effect, failure, floor)
-                .filter(|wait| deadline.allows(*wait));
-            match (wait, outcome) {
-                (Some(wait), _) => clock::sleep(wait).await,
-                (None, Ok(response)) => return Ok(Answer { response, call: story }),
-                (None, Err(error)) => return Err(story.tell(error.maybe_applied(maybe_sent))),
+            // The copy lags behind: what it does not have, the primary may.
+            if let (Location::Secondary, Failure::Answer(404, _)) = (location, failure)
+                && mode.has(Location::Primary)
+            {
+                location = Location::Primary;
+                continue;
+            }
+            let failed = FailedAttempt {
+                operation: call.operation,
+                effect: call.effect,
+                attempt: story.attempts - renewals,
+                elapsed: begun.elapsed(),
+                remaining: deadline.remaining(),
+                location,
+                failure,
+                asked_wait: story.asked_wait,
+            };
+            let may_be_of_own_doing = story.in_doubt && matches!(failure, Failure::Answer(404 | 409 | 412, _));
+            let decision = if may_be_of_own_doing {
+                Decision::Stop
+            } else {
+                policy.decide(&failed)
+            };
+            let is_ambiguous = failed.is_ambiguous();
+            story.in_doubt |= is_ambiguous;
+            let wait = match decision {
+                Decision::Retry { wait, location: at } => {
+                    let wait = wait.max(story.asked_wait.unwrap_or_default());
+                    location = at.filter(|at| mode.has(*at)).unwrap_or_else(|| mode.after(location));
+                    Some(wait).filter(|wait| deadline.allows(*wait))
+                }
+                Decision::Stop => None,
+            };
+            if let Some(wait) = wait {
+                self.tell(&Event::Retrying {
+                    operation: call.operation,
+                    wait,
+                });
+                clock::sleep(wait).await;
+            }
+            // Before the write is sent again, and after the refusal of a repetition: what became of the one before?
+            if (wait.is_some() && is_ambiguous) || may_be_of_own_doing {
+                match self.found_out(call, options, story, first_sent, &deadline).await {
+                    Verdict::Applied(etags) => {
+                        policy.succeeded(story.attempts);
+                        return Ok((Response::new(Bytes::new()), Some(etags)));
+                    }
+                    Verdict::NotApplied if may_be_of_own_doing => story.in_doubt = false,
+                    Verdict::NotApplied | Verdict::Unknown => {}
+                }
+            }
+            if wait.is_none() {
+                return ended.outcome.map(|response| (response, None)).map_err(|(_, e)| e);
             }
         }
     }
 
-    /// A place among the attempts that may be on their way at once.
-    async fn slot(&self, deadline: &Deadline) -> Result<Option<OwnedSemaphorePermit>> {
-        let Some(in_flight) = &self.settings.in_flight else {
-            return Ok(None);
-        };
-        let waited = deadline.limit(Arc::clone(&in_flight.slots).acquire_owned()).await?;
-        // It is never closed.
-        Ok(waited.ok())
-    }
-}
-
-/// A clock that differs by more than the service allows makes every signature of an account key look wrong.
-///
-/// Source: REST "Authorize with Shared Key": a request is refused 15 minutes after its date.
-fn clock_advice(refusal: &Refusal<'_>) -> Option<String> {
-    const ALLOWED: Duration = Duration::from_secs(15 * 60);
-    if refusal.code().as_deref() != Some("AuthenticationFailed") {
-        return None;
-    }
-    let (ours, theirs) = (refusal.context.now, refusal.service_time()?);
-    let (difference, word) = match theirs.duration_since(ours) {
-        Ok(behind) => (behind, "behind"),
-        Err(ahead) => (ahead.duration(), "ahead of"),
-    };
-    (difference >= ALLOWED).then(|| {
-        format!(
-            "the clock of this machine is {} min {word} the service's, which takes at most 15 min: set the clock",
-            difference.as_secs() / 60
-        )
-    })
-}
-
-fn not_answered(error: TransportError, base: &str) -> Error {
-    Error::new(ErrorKind::Connection, format!("{error} at {base}")).with_source(error.into_source())
-}
-
-fn timed_out(limit: Duration) -> Error {
-    Error::new(ErrorKind::Timeout, format!("no answer within {limit:?}"))
-}
-
-/// The end of the time that a call has.
-struct Deadline(Option<Instant>);
-
-impl Deadline {
-    fn new(timeout: Option<Duration>) -> Self {
-        Self(timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
-    }
-
-    fn remaining(&self) -> Option<Duration> {
-        self.0.map(|end| end.saturating_duration_since(Instant::now()))
-    }
-
-    /// Waits for `future` while there is time.
-    async fn limit<F: Future>(&self, future: F) -> Result<F::Output> {
-        match self.remaining() {
-            None => Ok(future.await),
-            Some(left) => clock::within(left, future).await.ok_or_else(|| timed_out(left)),
+    /// Where the call may go. What writes, and what is made for one place, goes nowhere else.
+    fn mode(&self, call: &Call, options: &CallOptions) -> LocationMode {
+        if call.location == Location::Secondary {
+            // Its address is the secondary's already.
+            return LocationMode::PrimaryOnly;
+        }
+        if call.effect == Effect::Write || self.endpoint.secondary().is_none() {
+            return LocationMode::PrimaryOnly;
+        }
+        match options.get().pinned {
+            Some(location) => LocationMode::only(location),
+            None => options.get().location_mode.unwrap_or_default(),
         }
     }
 
-    /// Whether there is time left for another attempt after this wait.
-    fn allows(&self, wait: Duration) -> bool {
-        self.remaining().is_none_or(|left| wait < left)
+    async fn found_out(
+        &self,
+        call: &Call,
+        options: &CallOptions,
+        story: &mut CallStory,
+        first_sent: SystemTime,
+        deadline: &Deadline,
+    ) -> Verdict {
+        let Some(table) = call.table.as_deref().filter(|_| !call.rows.is_empty()) else {
+            return Verdict::Unknown;
+        };
+        let verdict = self.resolve(table, &call.rows, first_sent, deadline, options).await;
+        self.tell(&Event::ReadBack {
+            operation: story.operation,
+            applied: match verdict {
+                Verdict::Applied(_) => Some(true),
+                Verdict::NotApplied => Some(false),
+                Verdict::Unknown => None,
+            },
+        });
+        verdict
+    }
+
+    fn sending(&self, call: &Call, story: &CallStory, location: Location) {
+        self.tell(&Event::Sending(Sending {
+            operation: call.operation,
+            table: story.table.as_deref(),
+            attempt: story.attempts,
+            location,
+            client_request_id: &story.client_request_id,
+            bytes: call.request.body().len(),
+        }));
+    }
+
+    fn received(
+        &self,
+        call: &Call,
+        options: &CallOptions,
+        story: &mut CallStory,
+        ended: &Ended,
+        location: Location,
+        refusal: Option<&(u16, Option<String>)>,
+    ) {
+        let attempt = story.attempt(Told {
+            location,
+            begun: ended.begun,
+            elapsed: ended.elapsed,
+            bytes_sent: call.request.body().len(),
+            outcome: ended.outcome.as_ref().map_err(|(_, e)| e),
+            code: refusal.and_then(|(_, code)| code.clone()),
+        });
+        self.tell(&Event::Received(&attempt));
+        if let Some(context) = &options.get().context {
+            context.add(attempt.clone());
+        }
+        story.diagnostics.add(attempt);
+    }
+
+    fn completed(
+        &self,
+        call: &Call,
+        story: &CallStory,
+        outcome: &Result<(Response<Bytes>, Option<Vec<Option<String>>>)>,
+        elapsed: Duration,
+    ) {
+        if self.observer.is_none() {
+            return;
+        }
+        let refusal = match outcome {
+            Ok((_, Some(_))) | Err(_) => None,
+            Ok((response, None)) => refusal_of(call, response),
+        };
+        let error = match (outcome, &refusal) {
+            (Err(e), _) => Some(e.kind()),
+            (Ok(_), Some((status, _))) if call.expected == Some(*status) => None,
+            (Ok((response, _)), Some(_)) => Some(answer::error(response).kind()),
+            (Ok(_), None) => None,
+        };
+        let status = outcome.as_ref().ok().map(|(response, _)| response.status().as_u16());
+        self.tell(&Event::Completed(Completed {
+            operation: call.operation,
+            table: story.table.as_deref(),
+            account: self.endpoint.account(),
+            profile: self.endpoint.profile(),
+            writes: call.rows.len(),
+            elapsed,
+            attempts: story.attempts,
+            status: refusal.as_ref().map(|(status, _)| *status).or(status),
+            code: refusal.as_ref().and_then(|(_, code)| code.as_deref()),
+            error,
+            request_charge: story.diagnostics.request_charge(),
+        }));
+    }
+}
+
+/// The status and the code of an answer that refuses; of a batch those of the operation that failed.
+fn refusal_of(call: &Call, response: &Response<Bytes>) -> Option<(u16, Option<String>)> {
+    let status = response.status().as_u16();
+    if status >= 400 {
+        return Some((status, answer::error(response).code().map(str::to_owned)));
+    }
+    if call.is_batch() {
+        batch_answer::refusal(response)
+    } else {
+        None
     }
 }

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
+use crate::pipeline::options::CallOptions;
+
 /// The time of one attempt: the service works for at most 30 s, the answer travels in the rest.
 ///
 /// Source: REST "Setting timeouts for Table service operations".
@@ -23,9 +25,10 @@ const USER_AGENT: &str = concat!("azure-table/", env!("CARGO_PKG_VERSION"));
 #[derive(Clone, Debug)]
 pub(crate) struct ClientSettings {
     pub(crate) user_agent: String,
-    pub(crate) attempt_timeout: Duration,
-    /// The longest time of a call that says none.
-    pub(crate) timeout: Option<Duration>,
+    /// What a call wishes that says nothing else.
+    pub(crate) defaults: CallOptions,
+    /// Whether requests are signed with the service's time where this machine's is wrong.
+    pub(crate) corrects_clock: bool,
     pub(crate) in_flight: Option<InFlight>,
     pub(crate) is_read_only: bool,
     /// Whether a write makes the table that it finds missing.
@@ -43,8 +46,8 @@ impl Default for ClientSettings {
     fn default() -> Self {
         Self {
             user_agent: USER_AGENT.to_owned(),
-            attempt_timeout: ATTEMPT_TIMEOUT,
-            timeout: None,
+            defaults: CallOptions::default(),
+            corrects_clock: true,
             in_flight: None,
             is_read_only: false,
             creates_missing_tables: false,
@@ -53,6 +56,11 @@ impl Default for ClientSettings {
 }
 
 impl ClientSettings {
+    /// The time of an attempt of a call that says none.
+    pub(crate) fn attempt_time(&self) -> Duration {
+        self.defaults.get().attempt_timeout.unwrap_or(ATTEMPT_TIMEOUT)
+    }
+
     pub(crate) fn with_application_id(mut self, id: &str) -> Self {
         self.user_agent = format!("{id} {USER_AGENT}");
         self

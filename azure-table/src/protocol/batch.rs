@@ -246,7 +246,8 @@ impl ChangeSet {
             .headers_mut()
             .insert(CONTENT_TYPE, header_value("Content-Type", &content_type)?);
         *request.body_mut() = Bytes::from(body);
-        Ok(Call::write(OPERATION, request).in_table(&self.table))
+        let rows = self.operations().filter_map(TableOperation::row_write).collect();
+        Ok(Call::write(OPERATION, request).in_table(&self.table).writing(rows))
     }
 
     /// What each operation is, for its result.

@@ -56,22 +56,36 @@ pub(crate) fn answer(sent: &ChangeSet, response: Response<Bytes>) -> Result<Vec<
     Ok(results)
 }
 
+/// The status and the code of the operation that failed, if one did.
+pub(crate) fn refusal(response: &Response<Bytes>) -> Option<(u16, Option<String>)> {
+    let body: &[u8] = response.body();
+    // Nearly all answers are of batches that were applied: they are not taken apart here.
+    let refuses = body
+        .windows(10)
+        .any(|bytes| matches!(bytes, b"HTTP/1.1 4" | b"HTTP/1.1 5"));
+    let content_type = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .filter(|_| refuses)?
+        .to_str()
+        .ok()?;
+    let messages = messages(content_type, body).ok()?;
+    messages.iter().find_map(|message| {
+        let status = message.status().ok().filter(|status| *status >= 400)?;
+        let header_code = message.header("x-ms-error-code");
+        let error = answer::error_of(status, header_code, message.header("content-type"), message.body, None);
+        Some((status, error.code().map(str::to_owned)))
+    })
+}
+
 /// Whether an answer, of a batch or of one operation, refuses a write because there is no such table.
 pub(crate) fn table_is_missing(response: &Response<Bytes>) -> bool {
-    const CODE: Option<&str> = Some("TableNotFound");
-    if response.status() == StatusCode::NOT_FOUND {
-        return answer::error(response).code() == CODE;
-    }
-    let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
-    let Some(content_type) = content_type.filter(|_| response.status() == StatusCode::ACCEPTED) else {
-        return false;
+    let code = match response.status() {
+        StatusCode::NOT_FOUND => answer::error(response).code().map(str::to_owned),
+        StatusCode::ACCEPTED => refusal(response).and_then(|(_, code)| code),
+        _ => None,
     };
-    messages(content_type, response.body()).is_ok_and(|messages| {
-        messages.iter().any(|message| {
-            message.status().is_ok_and(|status| status == 404)
-                && answer::error_of(404, None, message.header("content-type"), message.body, None).code() == CODE
-        })
-    })
+    code.as_deref() == Some("TableNotFound")
 }
 
 /// The answers to the operations: inside one change set, or directly where the service answers so.

@@ -3,6 +3,8 @@
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 
+use crate::model::location::Location;
+
 /// Where the next page of a query begins.
 ///
 /// Either half may be missing. Opaque and serializable: keep it, and go on later, in another process even, with
@@ -14,6 +16,9 @@ use serde::{Deserialize, Serialize};
 pub struct Continuation {
     pub(crate) next_partition_key: Option<String>,
     pub(crate) next_row_key: Option<String>,
+    /// Where it is a position, if the query may ask elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) location: Option<Location>,
 }
 
 impl Continuation {
@@ -27,6 +32,7 @@ impl Continuation {
         Some(Self {
             next_partition_key,
             next_row_key,
+            location: None,
         })
     }
 }

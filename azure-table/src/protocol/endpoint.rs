@@ -3,6 +3,7 @@
 use http::uri::{Authority, Scheme, Uri};
 
 use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::location::Location;
 use crate::protocol::profile::Profile;
 
 /// The account of emulators, whose key is public.
@@ -114,13 +115,19 @@ impl Endpoint {
         &self.base
     }
 
-    /// The base of an address below this endpoint.
-    pub(crate) fn base_of(&self, uri: &Uri) -> &str {
-        let address = uri.to_string();
-        match self.secondary() {
-            Some(secondary) if address.starts_with(&format!("{secondary}/")) => secondary,
-            _ => &self.base,
+    /// The base of a copy; that of the primary if the other's is not known.
+    pub(crate) fn base_of(&self, location: Location) -> &str {
+        match location {
+            Location::Secondary => self.secondary().unwrap_or(&self.base),
+            Location::Primary => &self.base,
         }
+    }
+
+    /// An address in the primary, moved to the second region.
+    pub(crate) fn in_secondary(&self, uri: &Uri) -> Result<Uri> {
+        let address = uri.to_string();
+        let below = address.strip_prefix(&self.base).unwrap_or_default();
+        self.secondary_uri(below.trim_start_matches('/'))
     }
 
     pub(crate) fn secondary(&self) -> Option<&str> {

@@ -32,7 +32,8 @@ pub(crate) fn call(
     let request = odata(endpoint, Method::GET, &path, metadata.accept())?;
     Ok(Call::read(OPERATION, request)
         .in_table(table)
-        .at_entity((partition_key, row_key)))
+        .at_entity((partition_key, row_key))
+        .expecting(404))
 }
 
 /// The entity, or `None` if there is none. A table that does not exist is an error.

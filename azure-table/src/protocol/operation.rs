@@ -22,6 +22,7 @@ use crate::model::guid::Guid;
 use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::profile::Profile;
+use crate::protocol::read_back::RowWrite;
 use crate::protocol::request::{Call, PREFER, X_HTTP_METHOD, header_value, odata, set_json};
 
 /// A write of one entity: encoded when it is made, owned, free of the entity's type.
@@ -270,6 +271,18 @@ impl TableOperation {
         })
     }
 
+    /// What it does to its row; `None` if it could not be encoded.
+    pub(crate) fn row_write(&self) -> Option<RowWrite> {
+        let encoded = self.encoded.as_ref().ok()?;
+        Some(RowWrite {
+            kind: self.kind,
+            partition_key: encoded.partition_key.clone(),
+            row_key: encoded.row_key.clone(),
+            body: encoded.body.clone(),
+            write_id: encoded.write_id,
+        })
+    }
+
     /// The request of the operation alone.
     pub(crate) fn call(&self, endpoint: &Endpoint, table: &str) -> Result<Call> {
         let parts = self.parts(table, endpoint.profile())?;
@@ -278,7 +291,9 @@ impl TableOperation {
         if !parts.body.is_empty() {
             set_json(&mut request, parts.body);
         }
-        let call = Call::write(self.kind.name(), request).in_table(table);
+        let call = Call::write(self.kind.name(), request)
+            .in_table(table)
+            .writing(self.row_write().into_iter().collect());
         Ok(match self.keys() {
             Some(keys) => call.at_entity(keys),
             None => call,
@@ -320,6 +335,15 @@ pub struct TableResult {
 }
 
 impl TableResult {
+    /// Of an operation whose answer was lost, and which was applied.
+    pub(crate) fn applied(kind: OperationKind, etag: Option<String>) -> Self {
+        Self {
+            kind,
+            status: StatusCode::NO_CONTENT.as_u16(),
+            etag: etag.map(ETag::new),
+        }
+    }
+
     /// What the operation was.
     pub fn kind(&self) -> OperationKind {
         self.kind

@@ -49,6 +49,8 @@ pub(crate) struct Rules {
     pub(crate) ignores_case_of_table_names: bool,
     /// Whether an account's second region can be read at an address of its own.
     pub(crate) has_secondary: bool,
+    /// Whether requests can ask for less than the service's own time.
+    pub(crate) takes_timeout: bool,
     /// The operations besides those on tables and entities.
     pub(crate) features: &'static [Feature],
     /// The host of the scope that a token is asked for, by the ending of the endpoint's host; the first is of the public
@@ -89,6 +91,7 @@ const STORAGE: Rules = Rules {
     max_batch_bytes: MAX_BODY_BYTES,
     ignores_case_of_table_names: true,
     has_secondary: true,
+    takes_timeout: true,
     features: &[
         Feature::ServiceProperties,
         Feature::ServiceStatistics,
@@ -112,6 +115,7 @@ const COSMOS: Rules = Rules {
     max_batch_bytes: 2_000_000,
     ignores_case_of_table_names: false,
     has_secondary: false,
+    takes_timeout: false,
     features: &[],
     token_audiences: &[
         ("", "https://cosmos.azure.com"),

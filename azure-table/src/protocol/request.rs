@@ -6,7 +6,10 @@ use http::{Method, Request, Uri};
 
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};
+use crate::model::location::Location;
+use crate::protocol::batch;
 use crate::protocol::endpoint::Endpoint;
+use crate::protocol::read_back::RowWrite;
 
 /// The version of the protocol: the one that the official SDKs pin for account keys.
 ///
@@ -32,6 +35,12 @@ pub(crate) struct Call {
     /// PartitionKey and RowKey, where the request is about one entity.
     pub(crate) entity: Option<(String, String)>,
     pub(crate) effect: Effect,
+    /// Where the request is addressed to.
+    pub(crate) location: Location,
+    /// The status of a refusal that is an answer in itself: of a `get` that finds nothing.
+    pub(crate) expected: Option<u16>,
+    /// What a write does to which rows, to find out whether it was applied.
+    pub(crate) rows: Vec<RowWrite>,
     /// The version that it needs of credentials that are tokens, if a newer one than they ask for.
     pub(crate) version_with_token: Option<&'static str>,
     pub(crate) request: Request<Bytes>,
@@ -45,6 +54,9 @@ impl Call {
             table: None,
             entity: None,
             effect: Effect::Read,
+            location: Location::Primary,
+            expected: None,
+            rows: Vec::new(),
             version_with_token: None,
             request,
         }
@@ -63,6 +75,32 @@ impl Call {
             table: Some(table.to_owned()),
             ..self
         }
+    }
+
+    /// A call that is addressed to the second region, and to no other.
+    pub(crate) fn in_secondary(self) -> Self {
+        Self {
+            location: Location::Secondary,
+            ..self
+        }
+    }
+
+    /// With a refusal that is an answer in itself.
+    pub(crate) fn expecting(self, status: u16) -> Self {
+        Self {
+            expected: Some(status),
+            ..self
+        }
+    }
+
+    /// Whether its answer has answers inside.
+    pub(crate) fn is_batch(&self) -> bool {
+        self.operation == batch::OPERATION
+    }
+
+    /// With what it does to rows.
+    pub(crate) fn writing(self, rows: Vec<RowWrite>) -> Self {
+        Self { rows, ..self }
     }
 
     /// With the version that a token needs for it.

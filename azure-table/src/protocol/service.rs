@@ -48,7 +48,7 @@ pub(crate) fn properties_set(response: Response<Bytes>) -> Result<()> {
 pub(crate) fn get_statistics(endpoint: &Endpoint) -> Result<Call> {
     endpoint.profile().require(Feature::ServiceStatistics)?;
     let uri = endpoint.secondary_uri("?restype=service&comp=stats")?;
-    Ok(Call::read(GET_STATISTICS, xml(uri, Method::GET, None)))
+    Ok(Call::read(GET_STATISTICS, xml(uri, Method::GET, None)).in_secondary())
 }
 
 pub(crate) fn statistics(response: Response<Bytes>) -> Result<ServiceStatistics> {

@@ -53,6 +53,11 @@ pub(crate) fn create(endpoint: &Endpoint, table: &str) -> Result<Call> {
     Ok(Call::write(CREATE, request).in_table(table))
 }
 
+/// The same, for who takes a table that is there.
+pub(crate) fn create_if_not_exists(endpoint: &Endpoint, table: &str) -> Result<Call> {
+    Ok(create(endpoint, table)?.expecting(409))
+}
+
 /// Created, or the error: `AlreadyExists` among them.
 pub(crate) fn created(response: Response<Bytes>) -> Result<()> {
     answer::expect(response, &[StatusCode::CREATED, StatusCode::NO_CONTENT]).map(drop)
@@ -78,6 +83,11 @@ pub(crate) fn delete(endpoint: &Endpoint, table: &str) -> Result<Call> {
     Ok(Call::write(DELETE, request).in_table(table))
 }
 
+/// The same, for who takes a table that is not there.
+pub(crate) fn delete_if_exists(endpoint: &Endpoint, table: &str) -> Result<Call> {
+    Ok(delete(endpoint, table)?.expecting(404))
+}
+
 /// Deleted.
 pub(crate) fn deleted(response: Response<Bytes>) -> Result<()> {
     answer::expect(response, &[StatusCode::NO_CONTENT]).map(drop)
@@ -99,7 +109,7 @@ fn is_missing(error: &Error) -> bool {
 /// `GET /Tables('…')`.
 pub(crate) fn get(endpoint: &Endpoint, table: &str) -> Result<Call> {
     let request = odata(endpoint, Method::GET, &url::table(table), MetadataLevel::None.accept())?;
-    Ok(Call::read(GET, request).in_table(table))
+    Ok(Call::read(GET, request).in_table(table).expecting(404))
 }
 
 /// Whether it is there.

@@ -101,8 +101,8 @@ impl Case<'_> {
         {
             return Err(Broken::TooManyAttempts);
         }
-        // A write may be followed by reads of what it left.
-        if self.own > most || self.sent > 2 * most {
+        // What became of an attempt may be asked after each, by a call of its own.
+        if self.own > most || self.sent > most * u64::from(1 + MOST_ATTEMPTS) {
             return Err(Broken::TooManyAttempts);
         }
         if self.told != self.sent {

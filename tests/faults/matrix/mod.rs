@@ -10,9 +10,9 @@ mod model;
 mod operation;
 mod scenario;
 
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -214,6 +214,11 @@ fn what_the_client_says_is_true_whatever_goes_wrong() {
     );
     for (_, _, text) in report.broken.iter().take(3) {
         println!("{text}");
+    }
+    let kinds = |found: &(Kind, Broken, String)| format!("{:?}: {:?}", found.0, found.1);
+    let kinds: BTreeSet<String> = report.broken.iter().map(kinds).collect();
+    if !kinds.is_empty() {
+        println!("{kinds:#?}");
     }
     assert_eq!(broken, 0, "of {cases} cases");
     assert!(seeds < SEEDS || cases >= 100_000, "{cases} cases");

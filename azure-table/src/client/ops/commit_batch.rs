@@ -47,6 +47,11 @@ impl Spec for CommitSpec {
         self.change_set.call()
     }
 
+    fn applied(&mut self, etags: Vec<Option<String>>) -> Result<Vec<TableResult>> {
+        let results = self.change_set.kinds().into_iter().zip(etags);
+        Ok(results.map(|(kind, etag)| TableResult::applied(kind, etag)).collect())
+    }
+
     fn answer(&mut self, response: Response<Bytes>) -> Result<Vec<TableResult>> {
         batch_answer::answer(&self.change_set, response)
     }

@@ -74,6 +74,10 @@ impl<T> Spec for WriteSpec<T> {
     fn answer(&mut self, response: Response<Bytes>) -> Result<T> {
         (self.output)(operation::answer(self.kind, response)?)
     }
+
+    fn applied(&mut self, mut etags: Vec<Option<String>>) -> Result<T> {
+        (self.output)(TableResult::applied(self.kind, etags.pop().flatten()))
+    }
 }
 
 /// The setters of the writes that demand something of the stored entity.

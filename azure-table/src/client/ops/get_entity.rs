@@ -102,6 +102,10 @@ impl<E, P> Spec for GetSpec<E, P> {
         )
     }
 
+    fn entities(entity: &Option<P>) -> usize {
+        usize::from(entity.is_some())
+    }
+
     fn answer(&mut self, response: Response<Bytes>) -> Result<Option<P>> {
         get::answer(response, self.shape.metadata, |row| self.shape.read(row))
     }

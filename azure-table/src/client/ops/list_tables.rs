@@ -107,7 +107,7 @@ async fn ensure(steps: Steps, Ensured { tables, namespace }: Ensured) -> Result<
             Creation::Existed
         } else {
             // Another may have made it since: that is no failure.
-            let call = tables::create(steps.endpoint(), table.as_str());
+            let call = tables::create_if_not_exists(steps.endpoint(), table.as_str());
             steps.call(call, tables::created_or_existed).await?
         };
         outcome.push((table, creation));

@@ -13,6 +13,7 @@ use bytes::Bytes;
 use http::Response;
 
 use crate::model::error::{Error, Result};
+use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::{Answer, Pipeline};
 use crate::pipeline::transport::BoxFuture;
@@ -33,6 +34,18 @@ pub(crate) trait Spec {
 
     /// The output of an answer of any status.
     fn answer(&mut self, response: Response<Bytes>) -> Result<Self::Output>;
+
+    /// How many entities were read.
+    fn entities(_: &Self::Output) -> usize {
+        0
+    }
+
+    /// The output of a write whose answer was lost, and whose rows show by these ETags that it was applied. Asked only of who
+    /// says in its call what it does to rows.
+    fn applied(&mut self, etags: Vec<Option<String>>) -> Result<Self::Output> {
+        let _ = etags;
+        Err(Error::invalid_response("the answer was lost"))
+    }
 }
 
 /// An operation that has not run, runs, or has run.
@@ -53,7 +66,7 @@ impl<S: Spec> Operation<S> {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, spec: S) -> Self {
         Self {
             spec,
-            options: CallOptions::default(),
+            options: pipeline.settings.defaults.clone(),
             pipeline: Arc::clone(pipeline),
             state: State::Idle,
         }
@@ -80,8 +93,20 @@ impl<S: Spec> Operation<S> {
                     Err(e) => return Poll::Ready(Err(self.refused(e))),
                 },
                 State::Running(mut running) => match running.as_mut().poll(cx) {
-                    Poll::Ready(Ok(Answer { response, call })) => {
-                        return Poll::Ready(self.spec.answer(response).map_err(|e| call.tell(e)));
+                    Poll::Ready(Ok(Answer {
+                        response,
+                        call,
+                        applied,
+                    })) => {
+                        let output = match applied {
+                            Some(etags) => self.spec.applied(etags),
+                            None => self.spec.answer(response),
+                        };
+                        return Poll::Ready(
+                            output
+                                .inspect(|output| self.tell_read(output))
+                                .map_err(|e| call.tell(e)),
+                        );
                     }
                     Poll::Ready(Err(e)) => return Poll::Ready(Err(e)),
                     Poll::Pending => {
@@ -99,6 +124,17 @@ impl<S: Spec> Operation<S> {
         let call = self.spec.call(&self.pipeline.endpoint);
         call.and_then(|call| self.pipeline.show(call, &self.options))
             .map_err(|e| self.refused(e))
+    }
+
+    fn tell_read(&self, output: &S::Output) {
+        let (operation, table) = self.spec.subject();
+        if let (Some(table), entities @ 1..) = (table, S::entities(output)) {
+            self.pipeline.tell(&Event::Read {
+                operation,
+                table,
+                entities,
+            });
+        }
     }
 
     fn refused(&self, error: Error) -> Error {
@@ -132,8 +168,8 @@ async fn run_and_make_table(pipeline: &Pipeline, call: Call, options: CallOption
         Some(table) if batch_answer::table_is_missing(&answer.response) => table,
         _ => return Ok(answer),
     };
-    let create = tables::create(&pipeline.endpoint, table)?;
-    let Answer { response, call } = pipeline.run(create, options.clone()).await?;
+    let create = tables::create_if_not_exists(&pipeline.endpoint, table)?;
+    let Answer { response, call, .. } = pipeline.run(create, options.clone()).await?;
     tables::created_or_existed(response).map_err(|e| call.tell(e))?;
     pipeline.run(again, options).await
 }

@@ -45,7 +45,7 @@ impl Steps {
         call: Result<Call>,
         answer: impl FnOnce(http::Response<bytes::Bytes>) -> Result<T>,
     ) -> Result<T> {
-        let Answer { response, call } = start(&self.pipeline, call?, self.options.clone()).await?;
+        let Answer { response, call, .. } = start(&self.pipeline, call?, self.options.clone()).await?;
         answer(response).map_err(|e| call.tell(e))
     }
 }
@@ -60,7 +60,7 @@ impl<S, T> Procedure<S, T> {
         Self {
             name,
             wanted: Some(wanted),
-            options: CallOptions::default(),
+            options: pipeline.settings.defaults.clone(),
             pipeline: Arc::clone(pipeline),
             steps,
             running: None,

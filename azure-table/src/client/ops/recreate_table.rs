@@ -73,7 +73,7 @@ async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
         progress,
     } = wanted;
     let begun = Instant::now();
-    let call = tables::delete(steps.endpoint(), table.as_str());
+    let call = tables::delete_if_exists(steps.endpoint(), table.as_str());
     steps.call(call, tables::deleted_or_missing).await?;
     progress(RecreateProgress::Deleted);
     loop {

@@ -73,7 +73,7 @@ table_operation! {
 table_operation! {
     /// Makes a table unless there is one. See
     /// [`TableClient::create_table_if_not_exists`](crate::TableClient::create_table_if_not_exists).
-    CreateTableIfNotExists -> Creation, tables::CREATE, tables::create, tables::created_or_existed
+    CreateTableIfNotExists -> Creation, tables::CREATE, tables::create_if_not_exists, tables::created_or_existed
 }
 
 table_operation! {
@@ -84,7 +84,7 @@ table_operation! {
 table_operation! {
     /// Removes a table if there is one. See
     /// [`TableClient::delete_table_if_exists`](crate::TableClient::delete_table_if_exists).
-    DeleteTableIfExists -> Deletion, tables::DELETE, tables::delete, tables::deleted_or_missing
+    DeleteTableIfExists -> Deletion, tables::DELETE, tables::delete_if_exists, tables::deleted_or_missing
 }
 
 table_operation! {

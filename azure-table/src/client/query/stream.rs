@@ -17,6 +17,7 @@ use crate::client::ops::operation::{ended, start};
 use crate::client::shape::Shape;
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
+use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::{Answer, Pipeline};
 use crate::pipeline::transport::BoxFuture;
@@ -24,11 +25,12 @@ use crate::protocol::continuation::Continuation;
 use crate::protocol::query::{self, QueryRequest};
 
 /// One page of a query.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Page<P> {
     items: Vec<P>,
     continuation: Option<Continuation>,
     request_id: Option<String>,
+    request_charge: Option<f64>,
 }
 
 impl<P> Page<P> {
@@ -51,6 +53,11 @@ impl<P> Page<P> {
     /// The service's id of the request.
     pub fn request_id(&self) -> Option<&str> {
         self.request_id.as_deref()
+    }
+
+    /// What the page cost with all attempts, in request units of Cosmos DB; Storage never says.
+    pub fn request_charge(&self) -> Option<f64> {
+        self.request_charge
     }
 }
 
@@ -124,7 +131,13 @@ impl<P> PageStream<P> {
                 State::Done => return Poll::Ready(None),
                 State::Refused(e) => return Poll::Ready(Some(Err(e))),
                 State::Ready(request, from) => match request.call(&self.pipeline.endpoint, from.as_ref()) {
-                    Ok(call) => self.state = State::Running(request, start(&self.pipeline, call, self.options.clone())),
+                    Ok(call) => {
+                        let mut options = self.options.clone();
+                        if let Some(location) = from.and_then(|from| from.location) {
+                            options.set(|wishes| wishes.pinned = Some(location));
+                        }
+                        self.state = State::Running(request, start(&self.pipeline, call, options));
+                    }
                     Err(e) => {
                         let e = e.in_operation(query::OPERATION, Some(&request.table));
                         return Poll::Ready(Some(Err(e)));
@@ -146,11 +159,23 @@ impl<P> PageStream<P> {
     fn take_page(&mut self, request: QueryRequest, answer: Answer) -> Result<Page<P>> {
         let page = query::answer(answer.response, self.shape.metadata, |row| self.shape.read(row))
             .map_err(|e| answer.call.tell(e))?;
+        self.pipeline.tell(&Event::Read {
+            operation: query::OPERATION,
+            table: &request.table,
+            entities: page.rows.len(),
+        });
         let mut page = Page {
             items: page.rows,
             continuation: page.continuation,
             request_id: page.request_id,
+            request_charge: answer.call.diagnostics.request_charge(),
         };
+        // What is a position in one region is none in the other.
+        if let Some(next) = &mut page.continuation
+            && self.options.get().location_mode.is_some()
+        {
+            next.location = Some(answer.call.location);
+        }
         if let Some(remaining) = &mut self.remaining {
             if page.items.len() > *remaining {
                 page.items.truncate(*remaining);

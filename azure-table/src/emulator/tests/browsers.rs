@@ -15,7 +15,7 @@ async fn with_rules(rules: &[&str]) -> Emulator {
     emulator
 }
 
-const STRICT: &str = "<AllowedOrigins>https://a.com,https://b.com</AllowedOrigins><AllowedMethods>GET,PUT</AllowedMethods><AllowedHeaders>x-ms-*,Accept</AllowedHeaders><ExposedHeaders>x-ms-request*,ETag</ExposedHeaders><MaxAgeInSeconds>200</MaxAgeInSeconds>";
+const STRICT: &str = "<AllowedOrigins>https://a.com,https://b.com</AllowedOrigins><AllowedMethods>GET,PUT</AllowedMethods><AllowedHeaders>x-ms-*,Accept</AllowedHeaders><ExposedHeaders>x-ms-request*,ETag,X-Ms-Request-Id</ExposedHeaders><MaxAgeInSeconds>200</MaxAgeInSeconds>";
 const OPEN: &str = "<AllowedOrigins>*</AllowedOrigins><AllowedMethods>GET</AllowedMethods><AllowedHeaders /><ExposedHeaders /><MaxAgeInSeconds>0</MaxAgeInSeconds>";
 
 /// The question of a browser: it is not signed and has no version.

@@ -232,7 +232,7 @@ async fn a_batch_is_numbered_and_small() {
     assert!(!text.contains("nosniff") && !text.contains("DataService"), "{text}");
     let failed = ask(&emulator, "POST", "$batch", &multipart, &batch(&["1"])).await;
     assert!(
-        body(&failed).contains(r#""value":"0:The specified entity already exists.\nRequestID:"#),
+        body(&failed).contains(r#""value":"0:The specified entity already exists.\n\nRequestID:"#),
         "{}",
         body(&failed)
     );

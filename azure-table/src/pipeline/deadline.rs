@@ -1,0 +1,37 @@
+//! The end of the time that a call has.
+
+use std::time::Duration;
+
+use crate::model::clock::{self, Instant};
+use crate::model::error::{Error, ErrorKind, Result};
+
+/// When a call ends, at the latest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline(Option<Instant>);
+
+impl Deadline {
+    pub(crate) fn new(timeout: Option<Duration>) -> Self {
+        Self(timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
+    }
+
+    pub(crate) fn remaining(&self) -> Option<Duration> {
+        self.0.map(|end| end.saturating_duration_since(Instant::now()))
+    }
+
+    /// Waits for `future` while there is time.
+    pub(crate) async fn limit<F: Future>(&self, future: F) -> Result<F::Output> {
+        match self.remaining() {
+            None => Ok(future.await),
+            Some(left) => clock::within(left, future).await.ok_or_else(|| timed_out(left)),
+        }
+    }
+
+    /// Whether there is time left for another attempt after this wait.
+    pub(crate) fn allows(&self, wait: Duration) -> bool {
+        self.remaining().is_none_or(|left| wait < left)
+    }
+}
+
+pub(crate) fn timed_out(limit: Duration) -> Error {
+    Error::new(ErrorKind::Timeout, format!("no answer within {limit:?}"))
+}

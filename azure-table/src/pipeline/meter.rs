@@ -1,0 +1,112 @@
+//! What the calls of a client cost.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::pipeline::observer::{Event, Observer};
+
+/// Counts what the calls of a client cost, by operation. An [`Observer`]; clones share the counts.
+///
+/// ```
+/// use azure_table::{CostMeter, DynamicEntity, Emulator, TableServiceClient};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// let meter = CostMeter::new();
+/// let service = TableServiceClient::on(Emulator::new()).observer(meter.clone());
+/// let blogs = service.dynamic_table("Blogs")?;
+/// blogs.create_table().await?;
+/// blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
+/// assert_eq!((meter.total().requests, meter.of("insert").entities), (2, 1));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Default)]
+pub struct CostMeter {
+    costs: Arc<Mutex<BTreeMap<String, Cost>>>,
+}
+
+/// What was spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Cost {
+    /// Attempts: each is a transaction on the bill of Storage.
+    pub requests: u64,
+    /// Attempts that the service refused for having too much to do (429, 503).
+    pub refused: u64,
+    /// Entities that were written, in calls that did not fail, or read.
+    pub entities: u64,
+    /// Bytes of the requests' bodies.
+    pub bytes_sent: u64,
+    /// Bytes of the answers' bodies.
+    pub bytes_received: u64,
+    /// Request units of Cosmos DB.
+    pub request_charge: f64,
+}
+
+impl CostMeter {
+    /// A meter at zero.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What all operations cost.
+    pub fn total(&self) -> Cost {
+        let costs = self.costs.lock().unwrap_or_else(PoisonError::into_inner);
+        costs.values().fold(Cost::default(), |sum, cost| Cost {
+            requests: sum.requests + cost.requests,
+            refused: sum.refused + cost.refused,
+            entities: sum.entities + cost.entities,
+            bytes_sent: sum.bytes_sent + cost.bytes_sent,
+            bytes_received: sum.bytes_received + cost.bytes_received,
+            request_charge: sum.request_charge + cost.request_charge,
+        })
+    }
+
+    /// What the operation of this name cost, such as `insert`.
+    pub fn of(&self, operation: &str) -> Cost {
+        let costs = self.costs.lock().unwrap_or_else(PoisonError::into_inner);
+        costs.get(operation).copied().unwrap_or_default()
+    }
+
+    /// What each operation cost, by name.
+    pub fn by_operation(&self) -> BTreeMap<String, Cost> {
+        self.costs.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn add(&self, operation: &str, add: impl FnOnce(&mut Cost)) {
+        let mut costs = self.costs.lock().unwrap_or_else(PoisonError::into_inner);
+        match costs.get_mut(operation) {
+            Some(cost) => add(cost),
+            None => add(costs.entry(operation.to_owned()).or_default()),
+        }
+    }
+}
+
+impl Observer for CostMeter {
+    fn on_event(&self, event: &Event<'_>) {
+        let size = |bytes: usize| u64::try_from(bytes).unwrap_or(u64::MAX);
+        match event {
+            Event::Received(attempt) => self.add(attempt.operation(), |cost| {
+                cost.requests += 1;
+                cost.refused += u64::from(matches!(attempt.status(), Some(429 | 503)));
+                cost.bytes_sent += size(attempt.bytes_sent());
+                cost.bytes_received += size(attempt.bytes_received());
+                cost.request_charge += attempt.request_charge().unwrap_or_default();
+            }),
+            Event::Completed(call) if call.error.is_none() => {
+                self.add(call.operation, |cost| cost.entities += size(call.writes));
+            }
+            Event::Read {
+                operation, entities, ..
+            } => self.add(operation, |cost| cost.entities += size(*entities)),
+            _ => {}
+        }
+    }
+}
+
+impl fmt::Debug for CostMeter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CostMeter").field(&self.total()).finish()
+    }
+}

@@ -1,0 +1,89 @@
+//! Whether a write whose answer was lost was applied.
+//!
+//! Asks the service for the rows of the write and judges by them (`protocol/read_back.rs`). Before a write is sent again, so that
+//! it is not applied twice; and after a repetition was refused, since the refusal may be of what the one before did.
+
+use std::time::SystemTime;
+
+use crate::model::clock;
+use crate::model::datetime::DateTime;
+use crate::model::dynamic::DynamicEntity;
+use crate::model::entity::{MetadataLevel, ReadEntity};
+use crate::model::error::Result;
+use crate::pipeline::deadline::Deadline;
+use crate::pipeline::options::CallOptions;
+use crate::pipeline::run::{Answer, Pipeline};
+use crate::pipeline::skew::{seconds_between, shifted};
+use crate::pipeline::transport::BoxFuture;
+use crate::protocol::answer;
+use crate::protocol::query;
+use crate::protocol::read_back::{self, RowWrite, Verdict};
+use crate::protocol::request::Call;
+
+/// Of a batch's range no more pages are read. A range may have any number of rows besides those of the batch.
+const MOST_PAGES: usize = 5;
+/// By how much clocks may differ between two looks at them, and what the seconds of a `Date` cut off, in seconds.
+const DRIFT: i64 = 2;
+
+impl Pipeline {
+    /// What the stored rows say of a write that was first sent at `first_sent`, by this machine's clock.
+    pub(super) async fn resolve(
+        &self,
+        table: &str,
+        writes: &[RowWrite],
+        first_sent: SystemTime,
+        deadline: &Deadline,
+        options: &CallOptions,
+    ) -> Verdict {
+        let mut options = options.clone();
+        options.set(|wishes| {
+            wishes.timeout = deadline.remaining();
+            wishes.headers.clear();
+        });
+        match self.stored(table, writes, &options).await {
+            Ok(Some((rows, offset))) => {
+                let first_sent = shifted(first_sent, offset - DRIFT);
+                match DateTime::try_from(first_sent) {
+                    Ok(first_sent) => read_back::judge(writes, &rows, first_sent),
+                    Err(_) => Verdict::Unknown,
+                }
+            }
+            // Who may not read cannot find out; nor is it found out where too many other rows are in between.
+            Ok(None) | Err(_) => Verdict::Unknown,
+        }
+    }
+
+    /// The rows of a write, and how many seconds the service's clock is ahead of this machine's, at least.
+    async fn stored(
+        &self,
+        table: &str,
+        writes: &[RowWrite],
+        options: &CallOptions,
+    ) -> Result<Option<(Vec<DynamicEntity>, i64)>> {
+        let Some(request) = read_back::request(table, writes) else {
+            return Ok(None);
+        };
+        let mut rows = Vec::new();
+        let mut from = None;
+        for _ in 0..MOST_PAGES {
+            let call = request.call(&self.endpoint, from.as_ref())?;
+            let Answer { response, .. } = self.boxed(call, options.clone()).await?;
+            let now = clock::now();
+            let Some(service) = answer::date(response.headers()) else {
+                return Ok(None);
+            };
+            let page = query::answer(response, MetadataLevel::Minimal, DynamicEntity::read)?;
+            rows.extend(page.rows);
+            match page.continuation {
+                None => return Ok(Some((rows, seconds_between(now, service)))),
+                next => from = next,
+            }
+        }
+        Ok(None)
+    }
+
+    /// A call within a call.
+    fn boxed(&self, call: Call, options: CallOptions) -> BoxFuture<'_, Result<Answer>> {
+        Box::pin(self.run(call, options))
+    }
+}

@@ -1,0 +1,165 @@
+//! Waits that grow.
+
+use std::time::Duration;
+
+use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
+
+/// Waits that double, with ±20 % of chance, between a few attempts at what may pass by itself.
+///
+/// The default makes three retries after about 0.4, 0.8 and 1.6 s: long enough for a short stall of a partition, short enough that a
+/// wrong address is reported within three seconds; after a throttled attempt the first wait is about 1 s, since a partition
+/// that is over its target is so for seconds. [`classic`](Self::classic) has the waits of the storage clients since 2010.
+///
+/// The wait before retry n, from 0: `min(min + (2ⁿ − 1) · U(0.8, 1.2) · delta, max)`.
+///
+/// Source: the retry policies of the .NET storage client library.
+#[derive(Clone, Debug)]
+pub struct ExponentialRetry {
+    min: Duration,
+    delta: Duration,
+    max: Duration,
+    retries: u32,
+    /// The least of the first wait after a throttled attempt.
+    throttled: Duration,
+    /// Whether chance is in the first wait too.
+    spreads_first: bool,
+}
+
+impl Default for ExponentialRetry {
+    fn default() -> Self {
+        Self {
+            throttled: Duration::from_secs(1),
+            spreads_first: true,
+            ..Self::new(
+                Duration::from_millis(400),
+                Duration::from_millis(400),
+                Duration::from_secs(20),
+                3,
+            )
+        }
+    }
+}
+
+impl ExponentialRetry {
+    /// At least `min`, growing by `delta`, at most `max`; so many attempts after the first.
+    pub const fn new(min: Duration, delta: Duration, max: Duration, retries: u32) -> Self {
+        Self {
+            min,
+            delta,
+            max,
+            retries,
+            throttled: Duration::ZERO,
+            spreads_first: false,
+        }
+    }
+
+    /// The waits of the storage clients since 2010: 3 s, 27 to 39 s, 75 to 90 s.
+    pub const fn classic() -> Self {
+        Self::new(
+            Duration::from_secs(3),
+            Duration::from_secs(30),
+            Duration::from_secs(90),
+            3,
+        )
+    }
+
+    /// With so many attempts after the first.
+    #[must_use]
+    pub const fn retries(mut self, retries: u32) -> Self {
+        self.retries = retries;
+        self
+    }
+
+    fn wait(&self, failed: &FailedAttempt<'_>) -> Duration {
+        let chance = || 0.8 + 0.4 * fastrand::f64();
+        let doublings = failed.attempt().saturating_sub(1).min(16);
+        let first = if self.spreads_first {
+            self.min.mul_f64(chance())
+        } else {
+            self.min
+        };
+        let grown = self
+            .delta
+            .saturating_mul((1 << doublings) - 1)
+            .min(self.max)
+            .mul_f64(chance());
+        let wait = (first + grown).min(self.max);
+        if failed.is_throttled() {
+            wait.max(self.throttled.mul_f64(chance()).min(self.max))
+        } else {
+            wait
+        }
+    }
+}
+
+impl RetryPolicy for ExponentialRetry {
+    fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
+        if failed.attempt() > self.retries || !failed.is_transient() {
+            return Decision::Stop;
+        }
+        match failed.asked_wait() {
+            // Who wants to wait longer than the longest wait says so: the caller is told instead.
+            Some(asked) if asked > self.max => Decision::Stop,
+            _ => Decision::after(self.wait(failed)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::transport::Reached;
+
+    fn waits(policy: &ExponentialRetry, status: u16, code: Option<&'static str>) -> Vec<u128> {
+        (1..)
+            .map(|attempt| policy.decide(&FailedAttempt::answered(status, code).at(attempt, Duration::ZERO)))
+            .map_while(|decision| match decision {
+                Decision::Retry { wait, .. } => Some(wait.as_millis()),
+                Decision::Stop => None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn what_may_pass_is_tried_again_and_nothing_else() {
+        let policy = ExponentialRetry::default();
+        for status in [408, 429, 500, 502, 503, 504] {
+            assert_eq!(waits(&policy, status, None).len(), 3, "{status}");
+        }
+        for status in [400, 401, 403, 404, 409, 412, 413, 501, 505] {
+            assert_eq!(waits(&policy, status, None), [], "{status}");
+        }
+        for reached in [Reached::NothingSent, Reached::MaybeSent, Reached::AnswerCut] {
+            assert_ne!(policy.decide(&FailedAttempt::unanswered(reached)), Decision::Stop);
+        }
+    }
+
+    #[test]
+    fn waits_grow_within_twenty_percent() {
+        for _ in 0..200 {
+            let waits = waits(&ExponentialRetry::default(), 500, None);
+            for (waited, about) in waits.iter().zip([400, 800, 1_600]) {
+                assert!((about * 8 / 10..=about * 12 / 10).contains(waited), "{waits:?}");
+            }
+        }
+        let throttled = waits(&ExponentialRetry::default(), 503, Some("ServerBusy"));
+        assert!((800..=1_200).contains(&throttled[0]), "{throttled:?}");
+    }
+
+    #[test]
+    fn the_classic_waits_are_those_that_were_printed() {
+        for _ in 0..200 {
+            let waits = waits(&ExponentialRetry::classic(), 500, None);
+            assert_eq!(waits[0], 3_000);
+            assert!((27_000..=39_000).contains(&waits[1]), "{waits:?}");
+            assert!((75_000..=90_000).contains(&waits[2]), "{waits:?}");
+        }
+    }
+
+    #[test]
+    fn who_asks_for_more_than_the_longest_wait_ends_the_call() {
+        let mut failed = FailedAttempt::answered(503, None);
+        failed.asked_wait = Some(Duration::from_secs(86_400));
+        assert_eq!(ExponentialRetry::default().decide(&failed), Decision::Stop);
+    }
+}

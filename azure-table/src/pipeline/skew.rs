@@ -1,0 +1,61 @@
+//! How far the service's clock is from this machine's.
+//!
+//! Measured when a refusal shows it, kept for all calls of the client. Requests that are signed with a wrong time are refused
+//! as if their key were wrong.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use crate::model::clock;
+
+/// From which difference on requests are signed with the service's time. The service takes 15 minutes; whoever is off by
+/// 5 may be off by more soon.
+const TOLERATED: Duration = Duration::from_secs(5 * 60);
+
+/// The time that requests are signed with.
+#[derive(Debug, Default)]
+pub(crate) struct ServiceClock {
+    /// Seconds that are added to this machine's time.
+    offset: AtomicI64,
+}
+
+impl ServiceClock {
+    pub(crate) fn now(&self) -> SystemTime {
+        shifted(clock::now(), self.offset())
+    }
+
+    fn offset(&self) -> i64 {
+        self.offset.load(Ordering::Relaxed)
+    }
+
+    /// Takes the service's time over, if requests were signed with one that is far from it; gives what is added from now on.
+    pub(crate) fn correct(&self, signed_with: SystemTime, service: SystemTime) -> Option<i64> {
+        let difference = seconds_between(signed_with, service);
+        if difference.unsigned_abs() < TOLERATED.as_secs() {
+            return None;
+        }
+        let offset = seconds_between(clock::now(), service);
+        self.offset.store(offset, Ordering::Relaxed);
+        Some(offset)
+    }
+}
+
+/// How many seconds `to` is later than `from`.
+pub(crate) fn seconds_between(from: SystemTime, to: SystemTime) -> i64 {
+    let seconds = |duration: Duration| i64::try_from(duration.as_secs()).unwrap_or(i64::MAX);
+    match to.duration_since(from) {
+        Ok(later) => seconds(later),
+        Err(earlier) => -seconds(earlier.duration()),
+    }
+}
+
+/// A time so many seconds later.
+pub(crate) fn shifted(time: SystemTime, seconds: i64) -> SystemTime {
+    let by = Duration::from_secs(seconds.unsigned_abs());
+    let shifted = if seconds < 0 {
+        time.checked_sub(by)
+    } else {
+        time.checked_add(by)
+    };
+    shifted.unwrap_or(time)
+}

@@ -1,0 +1,244 @@
+//! Whether a write whose answer was lost was applied, by what is stored now.
+//!
+//! Owns [`RowWrite`], what a write does to a row; the read that shows the rows; and the [`Verdict`]. When to ask is
+//! `pipeline/resolve.rs`.
+//! A row is ours if it has what we wrote and was not last written before we first sent, by the service's clock; with a write id, if
+//! it has that. A row that was last written before we first sent shows that nothing of ours was applied. All else says nothing: a
+//! row that is missing may have been removed since, a newer one may have covered ours.
+
+use bytes::Bytes;
+
+use crate::codec::json::read;
+use crate::filter::literal::Literal;
+use crate::model::datetime::DateTime;
+use crate::model::dynamic::DynamicEntity;
+use crate::model::edm::EdmValue;
+use crate::model::entity::{MetadataLevel, ReadEntity};
+use crate::model::guid::Guid;
+use crate::model::ordinal;
+use crate::protocol::operation::OperationKind;
+use crate::protocol::query::QueryRequest;
+
+/// What a write does to a row.
+#[derive(Clone, Debug)]
+pub(crate) struct RowWrite {
+    pub(crate) kind: OperationKind,
+    pub(crate) partition_key: String,
+    pub(crate) row_key: String,
+    /// The entity as it was sent; empty for a delete.
+    pub(crate) body: Bytes,
+    pub(crate) write_id: Option<Guid>,
+}
+
+/// What the stored rows say of a write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It was applied: the ETag of each row, in order; none of a row that was deleted.
+    Applied(Vec<Option<String>>),
+    /// It was not applied, and cannot have been: a row is as it was before.
+    NotApplied,
+    /// They do not say.
+    Unknown,
+}
+
+/// What one row says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Evidence {
+    /// It was written by us, and has this ETag.
+    Ours(Option<String>),
+    /// It was last written before we sent anything.
+    Untouched,
+    Nothing,
+}
+
+/// The query that shows the rows of a write: one, or a range of its partition.
+pub(crate) fn request(table: &str, rows: &[RowWrite]) -> Option<QueryRequest> {
+    let first = rows.first()?;
+    let by_key = |a: &&RowWrite, b: &&RowWrite| ordinal::compare(&a.row_key, &b.row_key);
+    let (least, most) = (rows.iter().min_by(by_key)?, rows.iter().max_by(by_key)?);
+    let quoted = |text: &str| Literal(&EdmValue::from(text)).to_string();
+    let partition = format!("PartitionKey eq {}", quoted(&first.partition_key));
+    let filter = if least.row_key == most.row_key {
+        format!("{partition} and RowKey eq {}", quoted(&first.row_key))
+    } else {
+        let (least, most) = (quoted(&least.row_key), quoted(&most.row_key));
+        format!("{partition} and RowKey ge {least} and RowKey le {most}")
+    };
+    Some(QueryRequest {
+        table: table.to_owned(),
+        filter: Some(filter),
+        select: None,
+        top: None,
+        metadata: MetadataLevel::Minimal,
+    })
+}
+
+/// What the stored rows say of a write that was first sent at this time, by the service's clock, or later.
+pub(crate) fn judge(writes: &[RowWrite], stored: &[DynamicEntity], first_sent: DateTime) -> Verdict {
+    let evidence: Vec<(&RowWrite, Evidence)> = writes
+        .iter()
+        .map(|write| (write, of_row(write, stored, first_sent)))
+        .collect();
+    // A row that is gone shows nothing by itself: the rows beside it in the batch may.
+    let mut written = evidence
+        .iter()
+        .filter(|(write, _)| write.kind != OperationKind::Delete)
+        .peekable();
+    let has_written = written.peek().is_some();
+    if has_written && written.all(|(_, evidence)| matches!(evidence, Evidence::Ours(_))) {
+        let etags = evidence.into_iter().map(|(_, evidence)| match evidence {
+            Evidence::Ours(etag) => etag,
+            Evidence::Untouched | Evidence::Nothing => None,
+        });
+        return Verdict::Applied(etags.collect());
+    }
+    // All or nothing: one row as it was before is enough.
+    if evidence.iter().any(|(_, evidence)| *evidence == Evidence::Untouched) {
+        return Verdict::NotApplied;
+    }
+    Verdict::Unknown
+}
+
+fn of_row(write: &RowWrite, stored: &[DynamicEntity], first_sent: DateTime) -> Evidence {
+    let row = stored
+        .iter()
+        .find(|row| row.partition_key == write.partition_key && row.row_key == write.row_key);
+    let Some(row) = row else {
+        return Evidence::Nothing;
+    };
+    let ours = || Evidence::Ours(row.etag.as_ref().map(|etag| etag.as_str().to_owned()));
+    if let Some(id) = write.write_id {
+        let is_id = |value: &EdmValue| *value == EdmValue::Guid(id);
+        if row.properties.values().any(is_id) {
+            return ours();
+        }
+    }
+    let is_older = row.timestamp.is_some_and(|written| written < first_sent);
+    match is_older {
+        true => Evidence::Untouched,
+        false if write.write_id.is_none() && has_what_was_written(write, row) => ours(),
+        false => Evidence::Nothing,
+    }
+}
+
+fn has_what_was_written(write: &RowWrite, row: &DynamicEntity) -> bool {
+    let Ok(sent) = read::entity(&write.body, MetadataLevel::Minimal, None, DynamicEntity::read) else {
+        return false;
+    };
+    let keeps_others = matches!(write.kind, OperationKind::Merge | OperationKind::InsertOrMerge);
+    let has_sent = sent
+        .properties
+        .iter()
+        .all(|(name, value)| row.properties.get(name).is_some_and(|stored| is_same(stored, value)));
+    write.kind != OperationKind::Delete && has_sent && (keeps_others || row.properties.len() == sent.properties.len())
+}
+
+/// NaN is the same as NaN here.
+fn is_same(a: &EdmValue, b: &EdmValue) -> bool {
+    match (a, b) {
+        (EdmValue::Double(a), EdmValue::Double(b)) => a == b || (a.is_nan() && b.is_nan()),
+        (a, b) => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::operation::TableOperation;
+
+    const BEFORE: &str = "2026-01-01T00:00:00Z";
+    const SENT: &str = "2026-01-01T00:00:01Z";
+    const AFTER: &str = "2026-01-01T00:00:02Z";
+
+    fn entity(row_key: &str, value: &str) -> DynamicEntity {
+        let mut entity = DynamicEntity::new("p", row_key);
+        entity.insert("V", value);
+        entity
+    }
+
+    fn stored(row_key: &str, value: &str, at: &str) -> DynamicEntity {
+        let mut row = entity(row_key, value);
+        row.timestamp = Some(at.parse().unwrap());
+        row.etag = Some(crate::ETag::new(format!("W/\"{value}\"")));
+        row
+    }
+
+    fn judged(operations: &[TableOperation], stored: &[DynamicEntity]) -> Verdict {
+        let writes: Vec<RowWrite> = operations
+            .iter()
+            .map(|operation| operation.row_write().unwrap())
+            .collect();
+        judge(&writes, stored, SENT.parse().unwrap())
+    }
+
+    fn applied(etags: &[Option<&str>]) -> Verdict {
+        Verdict::Applied(
+            etags
+                .iter()
+                .map(|etag| etag.map(|text| format!("W/\"{text}\"")))
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn one_row_says_whose_it_is() {
+        let insert = || [TableOperation::insert(&entity("r", "ours"))];
+        assert_eq!(
+            judged(&insert(), &[stored("r", "ours", AFTER)]),
+            applied(&[Some("ours")])
+        );
+        assert_eq!(
+            judged(&insert(), &[stored("r", "ours", BEFORE)]),
+            Verdict::NotApplied,
+            "of before"
+        );
+        assert_eq!(judged(&insert(), &[stored("r", "theirs", BEFORE)]), Verdict::NotApplied);
+        assert_eq!(judged(&insert(), &[stored("r", "theirs", AFTER)]), Verdict::Unknown);
+        assert_eq!(judged(&insert(), &[]), Verdict::Unknown);
+        let delete = [TableOperation::delete::<DynamicEntity>(("p", "r"))];
+        assert_eq!(judged(&delete, &[]), Verdict::Unknown);
+        assert_eq!(judged(&delete, &[stored("r", "x", BEFORE)]), Verdict::NotApplied);
+    }
+
+    #[test]
+    fn a_merge_leaves_other_properties_and_a_replace_does_not() {
+        let mut more = stored("r", "ours", AFTER);
+        more.insert("Other", 1);
+        let row = [more];
+        assert_eq!(
+            judged(&[TableOperation::merge(&entity("r", "ours"))], &row),
+            applied(&[Some("ours")])
+        );
+        assert_eq!(
+            judged(&[TableOperation::replace(&entity("r", "ours"))], &row),
+            Verdict::Unknown
+        );
+    }
+
+    #[test]
+    fn a_batch_was_applied_whole_or_not_at_all() {
+        let batch = [
+            TableOperation::insert(&entity("a", "1")),
+            TableOperation::delete::<DynamicEntity>(("p", "b")),
+            TableOperation::merge(&entity("c", "2")),
+        ];
+        let ours = [stored("a", "1", AFTER), stored("c", "2", AFTER)];
+        assert_eq!(judged(&batch, &ours), applied(&[Some("1"), None, Some("2")]));
+        let covered = [stored("a", "1", AFTER), stored("c", "theirs", AFTER)];
+        assert_eq!(judged(&batch, &covered), Verdict::Unknown);
+        let before = [stored("c", "old", BEFORE)];
+        assert_eq!(judged(&batch, &before), Verdict::NotApplied);
+    }
+
+    #[test]
+    fn the_rows_of_a_batch_are_one_range() {
+        let batch = [
+            TableOperation::insert(&entity("b'", "1")),
+            TableOperation::delete::<DynamicEntity>(("p", "a")),
+        ];
+        let writes: Vec<RowWrite> = batch.iter().map(|operation| operation.row_write().unwrap()).collect();
+        let request = request("Things", &writes).unwrap();
+        let filter = "PartitionKey eq 'p' and RowKey ge 'a' and RowKey le 'b'''";
+        assert_eq!(request.filter.as_deref(), Some(filter));
+    }
+}

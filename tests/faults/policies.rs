@@ -1,0 +1,192 @@
+//! Policies of retries: those of this crate, and some from outside.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use azure_table::{
+    CallOptions, Decision, DynamicEntity, ErrorKind, ExponentialRetry, FailedAttempt, LinearRetry, Reached,
+    RetryBudget, RetryPolicy,
+};
+use azure_table_tests::canned::{Canned, Step};
+
+const BUSY: &str = r#"{"odata.error":{"code":"ServerBusy","message":{"lang":"en-US","value":"Busy."}}}"#;
+
+fn batch_answer(inner: &str, body: &str) -> Step {
+    let answer = format!(
+        "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\n\
+         Content-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 {inner}\r\n\r\n{body}\r\n--c--\r\n--b--\r\n"
+    );
+    Step::answer(202, &[("content-type", "multipart/mixed; boundary=b")], &answer)
+}
+
+/// A policy that is asked for everything, and answers nothing but stop.
+#[derive(Debug)]
+struct Asked(Arc<Mutex<Vec<String>>>);
+
+impl RetryPolicy for Asked {
+    fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
+        let code = failed.code().unwrap_or("-");
+        let told = format!(
+            "{} {:?} {:?} {code}",
+            failed.operation(),
+            failed.status(),
+            failed.reached()
+        );
+        self.0.lock().unwrap().push(told);
+        Decision::Stop
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_policy_is_asked_for_every_failure() {
+    let canned = Canned::new([
+        Step::Fail(Reached::AnswerCut),
+        Step::status(404),
+        Step::answer(503, &[], BUSY),
+        batch_answer("429 Too Many Requests", ""),
+        batch_answer("204 No Content", ""),
+    ]);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let service = canned.service().retry(Asked(Arc::clone(&told)));
+    let table = service.dynamic_table("Things").unwrap();
+    for _ in 0..3 {
+        let _ = table.get(("p", "r")).await;
+    }
+    for _ in 0..2 {
+        let mut batch = table.batch();
+        batch.delete(("p", "r")).unwrap();
+        let _ = batch.commit().await;
+    }
+    assert_eq!(
+        *told.lock().unwrap(),
+        [
+            "get None Some(AnswerCut) -",
+            "get Some(404) None -",
+            "get Some(503) None ServerBusy",
+            "batch Some(429) None -",
+        ]
+    );
+}
+
+/// pains 7: what is refused inside of a batch is tried again like any other.
+#[tokio::test(start_paused = true)]
+async fn a_throttled_batch_is_sent_again() {
+    for inner in ["429 Too Many Requests", "503 Service Unavailable"] {
+        let canned = Canned::new([batch_answer(inner, BUSY), batch_answer("204 No Content", "")]);
+        let table = canned.service().dynamic_table("Things").unwrap();
+        let mut batch = table.batch();
+        batch.delete(("p", "r")).unwrap();
+        assert_eq!(batch.commit().await.unwrap().len(), 1);
+        assert_eq!(canned.sent().len(), 2);
+    }
+    // pains 8: and what is no failure of the service is not.
+    let canned = Canned::new([batch_answer("409 Conflict", "")]);
+    let table = canned.service().dynamic_table("Things").unwrap();
+    let mut batch = table.batch();
+    batch.insert(&DynamicEntity::new("p", "r")).unwrap();
+    assert_eq!(batch.commit().await.unwrap_err().status(), Some(409));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_policy_of_a_call_goes_before_that_of_the_table_and_the_client() {
+    let canned = Canned::new((0..10).map(|_| Step::status(500)));
+    let retries = |retries| LinearRetry::new(Duration::from_secs(1), retries);
+    let service = canned.service().retry(retries(1));
+    let table = service.dynamic_table("Things").unwrap();
+    assert_eq!(table.get(("p", "r")).await.unwrap_err().attempts(), 2);
+    let table = table.with(&CallOptions::new().retry(retries(2)));
+    assert_eq!(table.get(("p", "r")).await.unwrap_err().attempts(), 3);
+    assert_eq!(table.get(("p", "r")).retry(retries(3)).await.unwrap_err().attempts(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_classic_waits_are_waited() {
+    let begun = tokio::time::Instant::now();
+    let canned = Canned::new((0..4).map(|_| Step::status(500)));
+    let service = canned.service().retry(ExponentialRetry::classic());
+    service.ping().await.unwrap_err();
+    let waited = begun.elapsed().as_secs();
+    assert!((3 + 27 + 75..=3 + 39 + 90).contains(&waited), "{waited}");
+}
+
+/// When every answer is 503, the budget ends what a hundred attempts would go on with.
+#[tokio::test(start_paused = true)]
+async fn a_shared_budget_ends_the_retries_of_a_fleet() {
+    let canned = Canned::new((0..1_000).map(|_| Step::status(503)));
+    let budget = RetryBudget::new(100);
+    let policy = || LinearRetry::new(Duration::from_millis(1), 100).budget(budget.clone());
+    let (one, other) = (canned.service().retry(policy()), canned.service().retry(policy()));
+    for _ in 0..50 {
+        one.ping().await.unwrap_err();
+        other.ping().await.unwrap_err();
+    }
+    assert_eq!(budget.available(), 2);
+    assert_eq!(canned.sent().len(), 100 + 7, "first attempts are never kept back");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_policy_may_keep_state_of_a_call() {
+    /// Two retries of each call.
+    #[derive(Debug, Default)]
+    struct Two(AtomicU32);
+    impl RetryPolicy for Two {
+        fn decide(&self, _: &FailedAttempt<'_>) -> Decision {
+            match self.0.fetch_add(1, Ordering::Relaxed) {
+                0 | 1 => Decision::after(Duration::ZERO),
+                _ => Decision::Stop,
+            }
+        }
+
+        fn for_call(&self) -> Option<Arc<dyn RetryPolicy>> {
+            Some(Arc::new(Self::default()))
+        }
+    }
+    let canned = Canned::new((0..6).map(|_| Step::status(500)));
+    let service = canned.service().retry(Two::default());
+    for _ in 0..2 {
+        assert_eq!(service.ping().await.unwrap_err().attempts(), 3);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_service_is_told_how_long_it_may_work() {
+    let canned = Canned::new([Step::answer(503, &[], BUSY), Step::status(204)]);
+    let table = canned.service().dynamic_table("Things").unwrap();
+    table
+        .delete(("p", "r"))
+        .timeout(Duration::from_secs(20))
+        .retry(LinearRetry::new(Duration::from_secs(5), 1))
+        .await
+        .unwrap();
+    let sent = canned.sent();
+    let asked: Vec<_> = sent.iter().map(|sent| sent.uri().query().unwrap()).collect();
+    assert_eq!(asked, ["timeout=20", "timeout=15"], "less each time");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_tells_the_story() {
+    let canned = Canned::new([
+        Step::Fail(Reached::NothingSent),
+        Step::answer(503, &[("x-ms-request-id", "r-2")], BUSY),
+        Step::answer(400, &[], ""),
+    ]);
+    let error = canned.service().ping().await.unwrap_err();
+    let story = error.diagnostics();
+    let told: Vec<_> = story
+        .attempts()
+        .iter()
+        .map(|a| (a.number(), a.status(), a.code()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (1, None, None),
+            (2, Some(503), Some("ServerBusy")),
+            (3, Some(400), None)
+        ]
+    );
+    assert_eq!(story.attempts()[1].request_id(), Some("r-2"));
+    assert_eq!(story.to_string().lines().count(), 3);
+    assert_eq!(error.kind(), ErrorKind::Rejected);
+}

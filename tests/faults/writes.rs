@@ -1,0 +1,260 @@
+//! Writes whose answers are lost: found out by a read, and never applied twice or called a conflict with themselves.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use azure_table::{
+    BoxFuture, DynamicEntity, Emulator, EmulatorClock, ErrorKind, Event, NoRetry, Observer, OperationContext, Reached,
+    TableClient, TableEntity, TableServiceClient, Transport, TransportError,
+};
+use bytes::Bytes;
+use http::{Request, Response};
+
+/// What becomes of a request that writes. Reads pass.
+#[derive(Clone, Copy, Debug)]
+enum Fate {
+    Pass,
+    /// The service never sees it, and the client cannot know.
+    LoseRequest,
+    /// The service applies it, and the answer is lost.
+    LoseAnswer,
+    /// The service applies it, and answers 500.
+    FailAfter,
+}
+
+#[derive(Clone, Debug)]
+struct Lossy {
+    emulator: Emulator,
+    fates: Arc<Mutex<VecDeque<Fate>>>,
+}
+
+impl Transport for Lossy {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        let fate = match request.method().as_str() {
+            "GET" => Fate::Pass,
+            _ => self.fates.lock().unwrap().pop_front().unwrap_or(Fate::Pass),
+        };
+        Box::pin(async move {
+            let lost = || TransportError::new(Reached::MaybeSent, "lost");
+            match fate {
+                Fate::Pass => self.emulator.send(request).await,
+                Fate::LoseRequest => Err(lost()),
+                Fate::LoseAnswer => self.emulator.send(request).await.and(Err(lost())),
+                Fate::FailAfter => {
+                    let mut answer = self.emulator.send(request).await?;
+                    *answer.status_mut() = http::StatusCode::INTERNAL_SERVER_ERROR;
+                    *answer.body_mut() = Bytes::new();
+                    Ok(answer)
+                }
+            }
+        })
+    }
+}
+
+struct Tables<E> {
+    /// Its writes have the fates.
+    lossy: TableClient<E>,
+    /// The same without any.
+    truth: TableClient<E>,
+    clock: EmulatorClock,
+}
+
+async fn tables<E>(fates: &[Fate]) -> Tables<E> {
+    let clock = EmulatorClock::system();
+    let emulator = Emulator::new().with_clock(clock.clone());
+    let truth = TableServiceClient::on(emulator.clone()).table::<E>("Things").unwrap();
+    truth.create_table().await.unwrap();
+    let fates = Arc::new(Mutex::new(fates.iter().copied().collect()));
+    let lossy = TableServiceClient::on(Lossy { emulator, fates })
+        .table("Things")
+        .unwrap();
+    Tables { lossy, truth, clock }
+}
+
+fn row(key: &str, value: &str) -> DynamicEntity {
+    let mut row = DynamicEntity::new("p", key);
+    row.insert("V", value);
+    row
+}
+
+const LOSSES: [Fate; 3] = [Fate::LoseRequest, Fate::LoseAnswer, Fate::FailAfter];
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_insert_is_not_reported_as_a_conflict() {
+    for fate in LOSSES {
+        for losses in 1..=3 {
+            let Tables { lossy, truth, .. } = tables(&vec![fate; losses]).await;
+            let etag = lossy.insert(&row("r", "x")).await.unwrap();
+            let stored = truth.get(("p", "r")).await.unwrap().unwrap();
+            let told = (stored.etag.as_ref(), stored.get("V"));
+            assert_eq!(told, (Some(&etag), Some(&"x".into())), "{fate:?} {losses}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_lost_write_is_applied() {
+    for fate in LOSSES {
+        for kind in 0..5 {
+            let Tables { lossy, truth, .. } = tables(&[fate]).await;
+            let old = truth.insert(&row("r", "old")).await.unwrap();
+            let new = row("r", "new");
+            let write = match kind {
+                0 => lossy.replace(&new).if_match(old.clone()).await,
+                1 => lossy.replace(&new).await,
+                2 => lossy.merge(&new).await,
+                3 => lossy.insert_or_replace(&new).await,
+                _ => lossy.insert_or_merge(&new).await,
+            };
+            let etag = write.unwrap_or_else(|e| panic!("{fate:?} {kind}: {e}"));
+            let stored = truth.get(("p", "r")).await.unwrap().unwrap();
+            assert_eq!(
+                (stored.etag.as_ref(), stored.get("V")),
+                (Some(&etag), Some(&"new".into()))
+            );
+        }
+    }
+}
+
+/// A real conflict is one after a loss too, if the row was last written before anything was sent.
+#[tokio::test(start_paused = true)]
+async fn a_real_conflict_stays_one() {
+    for fate in LOSSES {
+        let Tables { lossy, truth, clock } = tables(&[fate]).await;
+        let old = truth.insert(&row("r", "old")).await.unwrap();
+        truth.replace(&row("r", "theirs")).await.unwrap();
+        clock.advance(std::time::Duration::from_secs(60));
+        let error = lossy.replace(&row("r", "new")).if_match(old).await.unwrap_err();
+        let told = (error.kind(), error.may_have_applied());
+        assert_eq!(told, (ErrorKind::ConditionNotMet, false), "{fate:?}: {error}");
+        let error = lossy.insert(&row("r", "new")).await.unwrap_err();
+        assert_eq!(
+            (error.kind(), error.may_have_applied()),
+            (ErrorKind::AlreadyExists, false)
+        );
+    }
+}
+
+/// What others wrote since may have covered one's own write: that cannot be known.
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_known_is_said() {
+    let Tables { lossy, truth, .. } = tables(&[Fate::LoseRequest]).await;
+    truth.insert(&row("r", "theirs, a moment ago")).await.unwrap();
+    let error = lossy.insert(&row("r", "ours")).await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.may_have_applied()),
+        (ErrorKind::AlreadyExists, true),
+        "{error}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_batch_is_applied_once() {
+    for fate in LOSSES {
+        let Tables { lossy, truth, .. } = tables(&[fate]).await;
+        truth.insert(&row("old", "x")).await.unwrap();
+        let mut batch = lossy.batch();
+        batch.insert(&row("a", "1")).unwrap();
+        batch.insert_or_merge(&row("b", "2")).unwrap();
+        batch.delete(("p", "old")).unwrap();
+        let results = batch.commit().await.unwrap();
+        let rows = truth.query().all().await.unwrap();
+        let keys: Vec<_> = rows.iter().map(|row| row.row_key.as_str()).collect();
+        assert_eq!(keys, ["a", "b"], "{fate:?}");
+        let etags: Vec<_> = results.iter().map(|result| result.etag()).collect();
+        assert_eq!(etags, [rows[0].etag.as_ref(), rows[1].etag.as_ref(), None]);
+    }
+}
+
+/// What is gone shows nothing: whether it was this delete, nobody can know.
+#[tokio::test(start_paused = true)]
+async fn a_delete_that_cannot_be_known_says_so() {
+    let Tables { lossy, truth, .. } = tables(&[Fate::LoseAnswer]).await;
+    truth.insert(&row("r", "x")).await.unwrap();
+    let error = lossy.delete(("p", "r")).await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.may_have_applied()),
+        (ErrorKind::NotFound, true),
+        "{error}"
+    );
+    let Tables { lossy, truth, .. } = tables(&[Fate::LoseRequest]).await;
+    truth.insert(&row("r", "x")).await.unwrap();
+    lossy.delete(("p", "r")).await.unwrap();
+}
+
+/// Another's row with the same content is told from one's own by the write id.
+#[tokio::test(start_paused = true)]
+async fn a_write_id_tells_ones_own_row_from_anothers() {
+    #[derive(TableEntity, Debug)]
+    struct Lock {
+        #[table(partition_key)]
+        name: String,
+        #[table(row_key)]
+        of: String,
+        #[table(write_id)]
+        write: Option<azure_table::Guid>,
+    }
+    let lock = || Lock {
+        name: "shard".into(),
+        of: "7".into(),
+        write: None,
+    };
+    let Tables { lossy, .. } = tables::<Lock>(&[Fate::LoseAnswer]).await;
+    lossy.insert(&lock()).await.unwrap();
+    let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::LoseRequest]).await;
+    truth.insert(&lock()).await.unwrap();
+    let error = lossy.insert(&lock()).await.unwrap_err();
+    assert_eq!(
+        error.kind(),
+        ErrorKind::AlreadyExists,
+        "never taken for one's own: {error}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_does_not_retry_does_not_read_either() {
+    let Tables { lossy, .. } = tables(&[Fate::LoseAnswer]).await;
+    let context = OperationContext::new();
+    let insert = lossy.insert(&row("r", "x")).retry(NoRetry).context(&context);
+    assert!(insert.await.unwrap_err().may_have_applied());
+    assert_eq!(context.attempts().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_story_tells_of_the_read() {
+    #[derive(Debug)]
+    struct Log(Arc<Mutex<Vec<String>>>);
+    impl Observer for Log {
+        fn on_event(&self, event: &Event<'_>) {
+            let line = match event {
+                Event::Sending(sending) => format!("{} {}", sending.operation, sending.attempt),
+                Event::Received(attempt) => attempt.status().map_or("lost".into(), |status| status.to_string()),
+                Event::ReadBack { applied, .. } => format!("applied: {applied:?}"),
+                Event::Retrying { .. } => "wait".into(),
+                Event::Completed(call) => format!("{} completed: {:?}", call.operation, call.error),
+                _ => return,
+            };
+            self.0.lock().unwrap().push(line);
+        }
+    }
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let emulator = Emulator::new();
+    let fates = Arc::new(Mutex::new([Fate::Pass, Fate::LoseAnswer].into()));
+    let service = TableServiceClient::on(Lossy { emulator, fates });
+    service.dynamic_table("Things").unwrap().create_table().await.unwrap();
+    let table = service.observer(Log(Arc::clone(&log))).dynamic_table("Things").unwrap();
+    table.insert(&row("r", "x")).await.unwrap();
+    assert_eq!(
+        *log.lock().unwrap(),
+        [
+            "insert 1",
+            "lost",
+            "wait",
+            "query 1",
+            "200",
+            "query completed: None",
+            "applied: Some(true)",
+            "insert completed: None",
+        ]
+    );
+}
