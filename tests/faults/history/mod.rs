@@ -17,7 +17,7 @@ use self::check::{Call, Outcome, ROWS, State, Version, check};
 use super::matrix::model::{Cell, PARTITION};
 use super::matrix::scenario::BlindResend;
 
-const SEEDS: u64 = 60;
+const SEEDS: u64 = 30;
 /// Seeds of histories that were wrong once.
 const REGRESSIONS: [u64; 0] = [];
 

@@ -69,7 +69,7 @@ impl Unit {
             emulator,
             clock,
             applied,
-            state: State::read(&truth, &rows).await.unwrap(),
+            state: State::default(),
             truth,
             rows,
             values: 0,
@@ -114,9 +114,15 @@ impl Unit {
         self.state = self.read().await;
     }
 
-    /// The rows or the tables: whatever the operation is about; the rest stays as it is.
+    /// The state now: rows or tables, whichever the operation is about.
     async fn read(&self) -> State {
-        State::read(&self.truth, &self.rows).await.unwrap()
+        let mut state = self.state.clone();
+        if self.kind.is_of_tables() {
+            state.read_tables(&self.truth).await.unwrap();
+        } else {
+            state.read_rows(&self.rows).await.unwrap();
+        }
+        state
     }
 
     async fn case(&mut self, mode: Mode, seed: u64, client: Client, report: &mut Report) {

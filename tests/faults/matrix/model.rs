@@ -62,8 +62,8 @@ pub(crate) enum Write {
 }
 
 impl State {
-    /// Reads it, by a client without faults.
-    pub(crate) async fn read(service: &TableServiceClient, table: &TableClient<Cell>) -> Result<Self, Error> {
+    /// Reads the rows, by a client without faults.
+    pub(crate) async fn read_rows(&mut self, table: &TableClient<Cell>) -> Result<(), Error> {
         let rows = table.query().versioned().all().await?.into_iter().map(|row| {
             let stored = Stored {
                 a: row.entity.a,
@@ -72,10 +72,14 @@ impl State {
             };
             (row.entity.row, stored)
         });
-        Ok(Self {
-            rows: rows.collect(),
-            tables: service.list_tables().await?.into_iter().collect(),
-        })
+        self.rows = rows.collect();
+        Ok(())
+    }
+
+    /// Reads the names of the tables.
+    pub(crate) async fn read_tables(&mut self, service: &TableServiceClient) -> Result<(), Error> {
+        self.tables = service.list_tables().await?.into_iter().collect();
+        Ok(())
     }
 
     fn met(&self, row: &str, demand: &Demand) -> Result<&Stored, ErrorKind> {
