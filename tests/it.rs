@@ -1,11 +1,14 @@
 //! All tests that go through the public interface, one folder a module.
 //!
 //! Environment: `AZURE_TABLE_FIXTURES` (folder of recordings and vectors), `AZURE_TABLE_TEST_AZURITE` and
-//! `AZURE_TABLE_TEST_LIVE` (connection strings), `AZURE_TABLE_REQUIRE_AZURITE` (fail, not skip, without Azurite).
+//! `AZURE_TABLE_TEST_LIVE` (connection strings), `AZURE_TABLE_TEST_AZURITE_OAUTH` and `AZURE_TABLE_TEST_AZURITE_CERTIFICATE`
+//! (an Azurite that takes tokens), `AZURE_TABLE_REQUIRE_AZURITE` (fail, not skip, without Azurite).
 
 #![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
 
 mod api;
+#[cfg(feature = "full")]
+mod auth;
 mod conformance;
 mod entities_derive;
 mod faults;

@@ -5,3 +5,6 @@ pub mod entities {}
 
 #[doc = include_str!("../docs/accounts.md")]
 pub mod accounts {}
+
+#[doc = include_str!("../docs/retries.md")]
+pub mod retries {}

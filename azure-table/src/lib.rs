@@ -21,16 +21,19 @@ pub use azure_table_derive::{Projection, PropertyGroup, TableEntity, TableProper
 pub use crate::client::batch::TableBatch;
 pub use crate::client::ops::access_policies::ChangeAccessPolicies;
 pub use crate::client::ops::commit_batch::CommitBatch;
-pub use crate::client::ops::delete_entity::DeleteEntity;
+pub use crate::client::ops::delete_entity::{DeleteEntity, DeleteEntityIfExists};
 pub use crate::client::ops::execute::ExecuteOperation;
+pub use crate::client::ops::exists::EntityExists;
 pub use crate::client::ops::get_entity::GetEntity;
+pub use crate::client::ops::get_user_delegation_key::GetUserDelegationKey;
 pub use crate::client::ops::list_tables::{EnsureTables, ListTables};
+pub use crate::client::ops::modify_entity::{Change, ModifyEntity, ModifyOutcome};
 pub use crate::client::ops::recreate_table::{RecreateProgress, RecreateTable};
 pub use crate::client::ops::service::{GetServiceProperties, GetServiceStatistics, Ping, SetServiceProperties};
 pub use crate::client::ops::tables::{
     CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, GetAccessPolicies, TableExists,
 };
-pub use crate::client::ops::write_entity::{UpdateEntity, WriteEntity};
+pub use crate::client::ops::write_entity::{InsertEntityIfAbsent, UpdateEntity, WriteEntity};
 pub use crate::client::query::TableQuery;
 pub use crate::client::query::stream::{EntityStream, Page, PageStream};
 pub use crate::client::service::TableServiceClient;
@@ -75,6 +78,8 @@ pub use crate::model::row::{Row, RowProperty};
 pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema, assert_reads};
 pub use crate::model::versioned::Versioned;
 pub use crate::pipeline::auth::anonymous::Anonymous;
+#[cfg(feature = "entra")]
+pub use crate::pipeline::auth::entra::EntraCredential;
 pub use crate::pipeline::auth::sas::RenewableSas;
 pub use crate::pipeline::auth::shared_key::SharedKeyLite;
 pub use crate::pipeline::auth::{AuthorizationContext, Credential, Refusal};
@@ -97,8 +102,9 @@ pub use crate::protocol::batch::{BatchRule, MAX_BATCH_OPERATIONS, Rejected};
 pub use crate::protocol::continuation::Continuation;
 pub use crate::protocol::operation::{OperationKind, TableOperation, TableResult};
 pub use crate::protocol::profile::Profile;
+pub use crate::protocol::sas_builder::{AccountSas, TableSas};
 pub use crate::protocol::sas_permissions::{AccountPermissions, AccountResources, TablePermissions};
-pub use crate::protocol::sas_token::{AccountSas, SasToken, TableSas};
+pub use crate::protocol::sas_token::SasToken;
 pub use crate::protocol::service_properties::ServiceProperties;
 pub use crate::protocol::service_properties::analytics::{Logging, Metrics};
 pub use crate::protocol::service_properties::cors::CorsRule;

@@ -19,6 +19,7 @@ pub(crate) mod query;
 pub(crate) mod read_back;
 pub(crate) mod request;
 pub(crate) mod sas;
+pub(crate) mod sas_builder;
 pub(crate) mod sas_permissions;
 pub(crate) mod sas_token;
 pub(crate) mod service;

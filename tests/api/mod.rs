@@ -1,5 +1,6 @@
 //! The public interface as such: what it can be combined with, how large it is, who depends on whom.
 
+mod changes;
 mod credentials;
 mod derive;
 mod futures;

@@ -13,7 +13,7 @@ fn hosts(canned: &Canned) -> Vec<&'static str> {
     let host = |sent: &http::Request<bytes::Bytes>| match sent.uri().host().unwrap() {
         "contoso.table.core.windows.net" => "primary",
         "contoso-secondary.table.core.windows.net" => "secondary",
-        other => panic!("{other}"),
+        other => unreachable!("{other}"),
     };
     canned.sent().iter().map(host).collect()
 }

@@ -2,13 +2,23 @@
 
 use std::time::Duration;
 
-use azure_table::{AccountPermissions, AccountResources, AccountSas, DateTime, SasToken};
+use azure_table::{
+    AccountPermissions, AccountResources, AccountSas, DateTime, SasToken, SharedKeyLite, TablePermissions, TableSas,
+};
 use azure_table::{Emulator, EmulatorServer, RunningEmulator, TableClient, TableServiceClient};
+#[cfg(feature = "full")]
+use azure_table::{EntraCredential, HttpTransport};
 
 use crate::skipped;
+#[cfg(feature = "full")]
+use crate::tokens::FakeTokens;
 
 /// A connection string of a running Azurite; `tests/azurite/run` sets it.
 pub const AZURITE: &str = "AZURE_TABLE_TEST_AZURITE";
+/// The HTTPS address of a running Azurite that takes tokens; `tests/azurite/run --oauth` sets it.
+pub const AZURITE_OAUTH: &str = "AZURE_TABLE_TEST_AZURITE_OAUTH";
+/// The file of its certificate, in PEM.
+pub const AZURITE_CERTIFICATE: &str = "AZURE_TABLE_TEST_AZURITE_CERTIFICATE";
 /// When set, a missing Azurite is a failure.
 pub const REQUIRE_AZURITE: &str = "AZURE_TABLE_REQUIRE_AZURITE";
 /// A connection string of a live account. The suite makes and drops tables named `t…` there.
@@ -23,6 +33,8 @@ pub struct Backend {
     emulator: Option<Emulator>,
     /// Keeps the server of the emulator alive.
     _server: Option<RunningEmulator>,
+    /// Whether a fresh table is reached with a signature of its own.
+    by_table_sas: bool,
 }
 
 impl Backend {
@@ -34,6 +46,7 @@ impl Backend {
             service: TableServiceClient::on(emulator.clone()),
             emulator: Some(emulator),
             _server: None,
+            by_table_sas: false,
         }
     }
 
@@ -49,6 +62,7 @@ impl Backend {
             service,
             emulator: None,
             _server: Some(server.spawn()),
+            by_table_sas: false,
         }
     }
 
@@ -63,6 +77,35 @@ impl Backend {
             "{REQUIRE_AZURITE} is set, but {AZURITE} is not: start the tests with tests/azurite/run"
         );
         backend
+    }
+
+    /// The Azurite that the environment names, over HTTPS and by tokens that nobody signed, or `None`, after saying so.
+    ///
+    /// # Panics
+    /// None is named though one is required, or its certificate cannot be used.
+    #[cfg(feature = "full")]
+    pub fn azurite_with_token() -> Option<Self> {
+        let (Ok(endpoint), Some(certificate)) = (std::env::var(AZURITE_OAUTH), std::env::var_os(AZURITE_CERTIFICATE))
+        else {
+            assert!(
+                std::env::var_os(REQUIRE_AZURITE).is_none() || std::env::var_os(AZURITE).is_some(),
+                "{REQUIRE_AZURITE} is set, but {AZURITE_OAUTH} is not: start the tests with tests/azurite/run --oauth"
+            );
+            skipped::say(format!("the tests on Azurite with tokens: {AZURITE_OAUTH} is not set"));
+            return None;
+        };
+        let transport = HttpTransport::builder()
+            .root_certificates(std::fs::read(certificate).unwrap())
+            .build()
+            .unwrap();
+        let credential = EntraCredential::new(FakeTokens::default().source());
+        Some(Self {
+            name: "Azurite",
+            service: TableServiceClient::new(&endpoint, credential).unwrap().over(transport),
+            emulator: None,
+            _server: None,
+            by_table_sas: false,
+        })
     }
 
     /// The live account that the environment names, or `None`, after saying so.
@@ -81,6 +124,7 @@ impl Backend {
             service,
             emulator: None,
             _server: None,
+            by_table_sas: false,
         })
     }
 
@@ -129,6 +173,28 @@ impl Backend {
         self
     }
 
+    /// The same backend, asked with the other scheme of signatures by its key.
+    ///
+    /// # Panics
+    /// The backend has no account key.
+    #[must_use]
+    pub fn through_shared_key_lite(mut self) -> Self {
+        let key = SharedKeyLite(self.service.account_key().unwrap().clone());
+        let service = TableServiceClient::new(self.service.endpoint(), key).unwrap();
+        self.service = match &self.emulator {
+            Some(emulator) => service.over(emulator.clone()),
+            None => service,
+        };
+        self
+    }
+
+    /// The same backend, whose fresh tables are reached with a signature for that table which allows everything.
+    #[must_use]
+    pub fn through_table_sas(mut self) -> Self {
+        self.by_table_sas = true;
+        self
+    }
+
     /// A name for messages.
     pub fn name(&self) -> &str {
         self.name
@@ -146,6 +212,26 @@ impl Backend {
     pub async fn fresh_table<E>(&self) -> TableClient<E> {
         let table = self.service.table::<E>(self.fresh_name()).unwrap();
         table.create_table().await.unwrap();
-        table
+        if !self.by_table_sas {
+            return table;
+        }
+        let all = TablePermissions::READ | TablePermissions::ADD | TablePermissions::UPDATE | TablePermissions::DELETE;
+        let expiry = DateTime::now() + Duration::from_secs(3_600);
+        let sas = TableSas::new(table.name()).permissions(all).expiry(expiry);
+        let token = sas.sign(self.service.account_key().unwrap()).unwrap();
+        self.with_sas(&token).table(table.name()).unwrap()
+    }
+
+    /// Removes a table that [`fresh_table`](Self::fresh_table) made.
+    ///
+    /// # Panics
+    /// It cannot be removed.
+    pub async fn drop_table<E>(&self, table: &TableClient<E>) {
+        self.service
+            .table::<E>(table.name())
+            .unwrap()
+            .delete_table()
+            .await
+            .unwrap();
     }
 }

@@ -25,7 +25,7 @@ pub async fn every_type_survives(backend: &Backend) {
     assert_eq!(dynamic.get("Cached"), None);
     assert_eq!(dynamic.etag.as_ref(), Some(&etag));
     assert_eq!(dynamic.timestamp, Some(versioned.timestamp));
-    table.delete_table().await.unwrap();
+    backend.drop_table(&table).await;
 }
 
 /// Doubles keep their bits, the special ones too.
@@ -55,7 +55,7 @@ pub async fn special_doubles_survive(backend: &Backend) {
             "{ratio}"
         );
     }
-    table.delete_table().await.unwrap();
+    backend.drop_table(&table).await;
 }
 
 /// `None` is the absence of a property: a replace removes it, a merge keeps it.
@@ -73,7 +73,7 @@ pub async fn none_is_absence(backend: &Backend) {
     assert_eq!((merged.maybe, merged.small), (full.maybe, 1));
     table.replace(&without).await.unwrap();
     assert_eq!(table.get(&full).await.unwrap().unwrap(), without);
-    table.delete_table().await.unwrap();
+    backend.drop_table(&table).await;
 }
 
 /// A row that is not there is `None`, not an error; its update and deletion are errors.
@@ -96,7 +96,7 @@ pub async fn a_missing_entity_is_none(backend: &Backend) {
         None,
         "an update must not become an insert"
     );
-    table.delete_table().await.unwrap();
+    backend.drop_table(&table).await;
 }
 
 /// An insert never overwrites.
@@ -125,7 +125,7 @@ pub async fn an_insert_does_not_overwrite(backend: &Backend) {
     assert!(!error.service_message().unwrap().contains("RequestId"), "{error}");
     assert!(error.request_id().is_some());
     assert_eq!(table.get(&entity).await.unwrap().unwrap(), entity);
-    table.delete_table().await.unwrap();
+    backend.drop_table(&table).await;
 }
 
 /// The upserts insert, then replace or merge.
@@ -146,7 +146,7 @@ pub async fn upserts_insert_and_change(backend: &Backend) {
     assert_eq!(names().await, ["A", "B"]);
     table.insert_or_replace(&entity("C", 3)).await.unwrap();
     assert_eq!(names().await, ["C"]);
-    table.delete_table().await.unwrap();
+    backend.drop_table(&table).await;
 }
 
 /// A versioned entity is only written over the version that was read.
@@ -177,7 +177,7 @@ pub async fn a_stale_version_is_refused(backend: &Backend) {
     assert_eq!(table.get(&entity).await.unwrap().unwrap(), mine.entity);
     table.replace(&theirs).if_match(mine.etag.clone()).await.unwrap();
     table.delete(&theirs).unconditionally().await.unwrap();
-    table.delete_table().await.unwrap();
+    backend.drop_table(&table).await;
 }
 
 /// An entity that keeps its ETag in a field says so when the field is empty, before anything is sent.
@@ -204,7 +204,7 @@ pub async fn an_etag_field_is_the_condition(backend: &Backend) {
     let from_query = table.query().partition("g").all().await.unwrap();
     assert_eq!(from_query[0].value, "a");
     table.delete(&from_query[0]).await.unwrap();
-    table.delete_table().await.unwrap();
+    backend.drop_table(&table).await;
 }
 
 /// Operations as values do what the methods do.
@@ -223,5 +223,5 @@ pub async fn operations_are_values(backend: &Backend) {
     assert_eq!(stale.kind(), ErrorKind::ConditionNotMet);
     let deleted = table.execute(TableOperation::delete(&entity)).await.unwrap();
     assert_eq!(deleted.etag(), None);
-    table.delete_table().await.unwrap();
+    backend.drop_table(&table).await;
 }

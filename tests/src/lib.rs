@@ -19,5 +19,7 @@ pub mod sas;
 pub mod service;
 pub mod skipped;
 pub mod tables;
+#[cfg(feature = "full")]
+pub mod tokens;
 
 pub use backend::Backend;

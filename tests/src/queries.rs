@@ -46,7 +46,7 @@ pub async fn filters_select(backend: &Backend) {
         found(&table, Filter::raw("value eq 'v0' and RowKey lt '0000000005'")).await,
         [0, 3]
     );
-    table.delete_table().await.unwrap();
+    backend.drop_table(&table).await;
 }
 
 /// Each type is compared with a literal of its own type.
@@ -80,7 +80,7 @@ pub async fn every_type_is_comparable(backend: &Backend) {
             "not {filter}"
         );
     }
-    table.delete_table().await.unwrap();
+    backend.drop_table(&table).await;
 }
 
 /// A row without the property matches no comparison with it.
@@ -98,7 +98,7 @@ pub async fn an_absent_property_matches_nothing(backend: &Backend) {
             "{filter}"
         );
     }
-    table.delete_table().await.unwrap();
+    backend.drop_table(&table).await;
 }
 
 /// Rows come in the order of their keys; inverted time makes that newest first.
@@ -117,7 +117,7 @@ pub async fn rows_come_in_key_order(backend: &Backend) {
     let one = table.get(("ch", Post::time(2), "c")).await.unwrap().unwrap();
     assert_eq!(one, Post::at("ch", 2, "c", 2));
     assert_eq!(table.query().all().await.unwrap().len(), 5);
-    table.delete_table().await.unwrap();
+    backend.drop_table(&table).await;
 }
 
 /// Small pages give the same rows as large ones; a continuation goes on where its page ended.
@@ -166,7 +166,7 @@ pub async fn pages_join_without_loss(backend: &Backend) {
     assert_eq!(limited, all[..12]);
     assert_eq!(table.query().partition("g").first().await.unwrap().unwrap().number, 0);
     assert_eq!(table.query().partition("g").limit(0).all().await.unwrap(), []);
-    table.delete_table().await.unwrap();
+    backend.drop_table(&table).await;
 }
 
 /// More than a thousand rows take more than one page, and none is lost.
@@ -179,7 +179,7 @@ pub async fn more_than_a_page_is_streamed(backend: &Backend) {
         rows.iter().map(|row| row.number).collect::<Vec<_>>(),
         (0..1_100).collect::<Vec<_>>()
     );
-    table.delete_table().await.unwrap();
+    backend.drop_table(&table).await;
 }
 
 /// Rows of a query carry their version when asked.
@@ -193,5 +193,5 @@ pub async fn queried_rows_are_versioned(backend: &Backend) {
     row.small = 1;
     table.replace(&row).await.unwrap();
     assert!(table.replace(&row).await.is_err());
-    table.delete_table().await.unwrap();
+    backend.drop_table(&table).await;
 }

@@ -7,4 +7,5 @@ mod options;
 mod query;
 mod server;
 mod service;
+mod sockets;
 mod table;

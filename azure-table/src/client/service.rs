@@ -4,9 +4,11 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::client::ops::get_user_delegation_key::GetUserDelegationKey;
 use crate::client::ops::list_tables::{EnsureTables, ListTables};
 use crate::client::ops::service::{GetServiceProperties, GetServiceStatistics, Ping, SetServiceProperties};
 use crate::client::table::TableClient;
+use crate::model::datetime::DateTime;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::name::TableName;
@@ -251,6 +253,22 @@ impl TableServiceClient {
     /// Source: REST "Get Table Service Stats".
     pub fn statistics(&self) -> GetServiceStatistics {
         GetServiceStatistics::new(&self.pipeline, ())
+    }
+
+    /// A key that signs shared access signatures until `expiry`, for at most 7 days, in the name of whom this client's token
+    /// is for: [`TableSas::sign_delegated`](crate::TableSas::sign_delegated). Whoever that is needs a role such as *Storage
+    /// Table Delegator*, and for each right of a signature one that has that right too.
+    ///
+    /// Not confirmed by an answer of the live service.
+    ///
+    /// # Errors
+    /// `Unsupported` — the client has another credential than a token, or the service is Cosmos DB. `InvalidInput` — the key
+    /// would live longer than 7 days, or not at all. `Unauthenticated`, `Forbidden` — the token is not accepted, or its owner
+    /// has no such role.
+    ///
+    /// Source: REST "Get User Delegation Key".
+    pub fn user_delegation_key(&self, expiry: DateTime) -> GetUserDelegationKey {
+        GetUserDelegationKey::new(&self.pipeline, expiry)
     }
 
     /// The account's name; `None` if a custom domain does not show it.

@@ -23,6 +23,7 @@ use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::operation::TableOperation;
 
+mod changes;
 mod lifecycle;
 mod policies;
 
@@ -83,6 +84,10 @@ impl<E> TableClient<E> {
             table: self.table.clone(),
             entity: PhantomData,
         }
+    }
+
+    pub(crate) fn pipeline(&self) -> &Arc<Pipeline> {
+        &self.pipeline
     }
 
     /// The same table with these wishes for all its calls, where they are some: see [`CallOptions`].

@@ -33,6 +33,11 @@ use crate::protocol::sas::{
 };
 use crate::protocol::signature::SigningKey;
 
+/// The parameters of signatures; all others of a query are the request's own.
+const NAMES: &[&str] = &[
+    "sv", "tn", "sp", "st", "se", "sip", "spr", "si", "spk", "srk", "epk", "erk", "ss", "srt", "ses", "sig", "skoid",
+    "sktid", "skt", "ske", "sks", "skv", "skdutid", "sduoid",
+];
 /// The first version with the strings to sign of today.
 const FIRST_VERSION: &str = "2015-04-05";
 /// The letters of a table's permissions, in the order that is demanded.
@@ -123,7 +128,7 @@ impl Kind {
         let value = |name| sas.get(name);
         let is_known_version = value("sv") >= FIRST_VERSION && VERSIONS.contains(&value("sv"));
         // What is signed is cut by line ends: with one in a value, it would not be clear where each ends.
-        let is_cut = sas.pairs().iter().any(|(_, value)| value.contains(char::is_control));
+        let is_cut = NAMES.iter().any(|name| sas.get(name).contains(char::is_control));
         if !is_known_version || is_repeated(sas) || is_cut {
             return None;
         }
@@ -220,10 +225,6 @@ fn either<T>(said: &str, stored: Option<T>, read: impl Fn(&str) -> Option<T>) ->
 
 /// Whether a parameter of a signature is there twice. It would not be clear which is meant.
 fn is_repeated(sas: &SasParameters) -> bool {
-    const NAMES: &[&str] = &[
-        "sv", "tn", "sp", "st", "se", "sip", "spr", "si", "spk", "srk", "epk", "erk", "ss", "srt", "ses", "sig",
-        "skoid", "sktid", "skt", "ske", "sks", "skv", "skdutid", "sduoid",
-    ];
     NAMES
         .iter()
         .any(|name| sas.pairs().iter().filter(|(known, _)| known == name).count() > 1)

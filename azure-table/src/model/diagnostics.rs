@@ -124,7 +124,7 @@ impl fmt::Display for Attempt {
 }
 
 /// What a call did: its attempts, with those of the reads that found out whether a lost write was applied. In an error it is
-/// [`Error::diagnostics`](crate::Error::diagnostics), else [`OperationContext::diagnostics`].
+/// [`Error::diagnostics`](crate::Error::diagnostics), else [`OperationContext::diagnostics`](crate::OperationContext::diagnostics).
 #[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
     pub(crate) attempts: Vec<Attempt>,

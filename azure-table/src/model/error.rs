@@ -317,7 +317,7 @@ impl fmt::Display for Error {
             (None, _) => {}
         }
         if !inner.message.is_empty() {
-            parts.add(format_args!("{}", inner.message))?;
+            parts.add(format_args!("{}", OneLine(&inner.message)))?;
         }
         if let Some(message) = &inner.service_message {
             parts.add(format_args!("{}", OneLine(message)))?;

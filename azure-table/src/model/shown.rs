@@ -4,6 +4,8 @@ use std::fmt;
 
 /// How many characters of a key or name are shown.
 const MOST: usize = 80;
+/// How many characters of a sentence are shown; the service's own are not nearly as long.
+const MOST_OF_LINE: usize = 1_000;
 
 /// A text in quotes, cut after 80 characters.
 pub(crate) struct Shown<'a>(pub(crate) &'a str);
@@ -17,19 +19,25 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// A text with every line break and control character as a space, several as one.
+/// A text with every line break and control character as a space, several as one; cut after 1,000 characters.
 pub(crate) struct OneLine<'a>(pub(crate) &'a str);
 
 impl fmt::Display for OneLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-        for (n, part) in self.0.split(breaks).filter(|part| !part.is_empty()).enumerate() {
+        let end = self
+            .0
+            .char_indices()
+            .nth(MOST_OF_LINE)
+            .map_or(self.0.len(), |(end, _)| end);
+        let (text, rest) = self.0.split_at(end);
+        for (n, part) in text.split(breaks).filter(|part| !part.is_empty()).enumerate() {
             if n > 0 {
                 f.write_str(" ")?;
             }
             f.write_str(part)?;
         }
-        Ok(())
+        f.write_str(if rest.is_empty() { "" } else { "…" })
     }
 }
 
@@ -42,5 +50,9 @@ mod tests {
         assert_eq!(Shown("a\"b").to_string(), r#""a\"b""#);
         assert_eq!(Shown(&"é".repeat(81)).to_string(), format!("\"{}\"…", "é".repeat(80)));
         assert_eq!(OneLine("a\r\n\u{1b}b\u{2028}c\n").to_string(), "a b c");
+        assert_eq!(
+            OneLine(&"é".repeat(1_001)).to_string(),
+            format!("{}…", "é".repeat(1_000))
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Who asks: the credential of a client, applied to each attempt anew.
 //!
 //! Owns [`Credential`], which may be implemented outside of the crate, and what it is told. Account keys are
-//! `shared_key.rs`, shared access signatures `sas.rs`, none at all `anonymous.rs`; what is fetched and kept until it
+//! `shared_key.rs`, shared access signatures `sas.rs`, tokens of Entra ID `entra.rs`, none at all `anonymous.rs`; what is fetched and kept until it
 //! expires is `renewing.rs`. The strings to sign are `protocol/signature.rs`.
 
 use std::fmt;
@@ -18,6 +18,8 @@ use crate::protocol::profile::Profile;
 use crate::protocol::request::X_MS_VERSION;
 
 pub(crate) mod anonymous;
+#[cfg(feature = "entra")]
+pub(crate) mod entra;
 pub(crate) mod renewing;
 pub(crate) mod sas;
 pub(crate) mod sas_advice;

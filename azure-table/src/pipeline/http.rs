@@ -1,12 +1,16 @@
 //! The default transport: HTTP over reqwest, with rustls and the ring provider for HTTPS.
 //!
 //! Redirects are not followed: a request carries its signature. The TLS settings are the client's own; nothing is set
-//! for the whole process.
+//! for the whole process. An answer is read piece by piece and never beyond [`MAX_ANSWER`], whatever it announces.
+//!
+//! A connection that the server closed while it was idle is no failure: where the close is seen before a byte of the next
+//! request was sent, hyper takes another connection. Where it crosses the request, nobody can say whether the server read
+//! it: that is [`Reached::MaybeSent`].
 
 use std::fmt;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{Request, Response};
 
 use crate::model::error::{Error, ErrorKind, Result};
@@ -15,6 +19,14 @@ use crate::pipeline::transport::{BoxFuture, Reached, Transport, TransportError};
 /// Below the time after which a load balancer drops idle connections.
 const POOL_IDLE: Duration = Duration::from_secs(20);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The longest body of an answer, in bytes. A page has up to 1,000 entities and 4 MiB, an entity 1 MiB; as JSON, where
+/// a character may take six bytes and metadata stands beside each value, they are some times as long. More than this is
+/// no answer of a Table service, and is not kept.
+///
+/// Source: REST "Understanding the Table service data model", "Query timeout and pagination".
+const MAX_ANSWER: usize = 64 << 20;
+/// The room made at once for an announced length: that of a large page. An announcement costs no more.
+const MAX_RESERVED: usize = 4 << 20;
 
 /// The default [`Transport`]: a pool of connections over reqwest. Clones share it.
 ///
@@ -225,13 +237,32 @@ impl Transport for HttpTransport {
             })?;
             let status = response.status();
             let headers = std::mem::take(response.headers_mut());
-            let body = response.bytes().await.map_err(|e| failed(Reached::AnswerCut, e))?;
+            let body = body(response).await?;
             let mut answer = Response::new(body);
             *answer.status_mut() = status;
             *answer.headers_mut() = headers;
             Ok(answer)
         })
     }
+}
+
+/// The whole body of an answer, up to the limit. Its connection is closed where it is not read to its end.
+async fn body(mut response: reqwest::Response) -> Result<Bytes, TransportError> {
+    let announced = response.content_length().unwrap_or_default();
+    let announced = usize::try_from(announced).unwrap_or(usize::MAX);
+    if announced > MAX_ANSWER {
+        let why = format!("the answer announces {announced} bytes, the limit is {MAX_ANSWER}");
+        return Err(TransportError::new(Reached::AnswerCut, why));
+    }
+    let mut body = BytesMut::with_capacity(announced.min(MAX_RESERVED));
+    while let Some(piece) = response.chunk().await.map_err(|e| failed(Reached::AnswerCut, e))? {
+        if body.len() + piece.len() > MAX_ANSWER {
+            let why = format!("the answer has more than {MAX_ANSWER} bytes, which is the limit");
+            return Err(TransportError::new(Reached::AnswerCut, why));
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(body.freeze())
 }
 
 /// The URL stays out: its query holds the filter.

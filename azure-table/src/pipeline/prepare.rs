@@ -36,6 +36,11 @@ impl Pipeline {
         Ok(id)
     }
 
+    /// Whether who asks does so by tokens. A credential says it by its version.
+    pub(crate) fn asks_with_token(&self) -> bool {
+        is_of_tokens(self.credential.version())
+    }
+
     /// The request of a call as text, the proof of who asks left out.
     pub(crate) fn show(&self, mut call: Call, options: &CallOptions) -> Result<String> {
         self.prepare(&mut call, options)?;
@@ -47,9 +52,14 @@ impl Pipeline {
 /// Credentials that can do without tokens keep to their version.
 fn version(of_credential: &'static str, with_token: Option<&'static str>) -> &'static str {
     match with_token {
-        Some(newer) if of_credential >= TOKEN_VERSION => newer.max(of_credential),
+        Some(newer) if is_of_tokens(of_credential) => newer.max(of_credential),
         _ => of_credential,
     }
+}
+
+/// Versions are dates: they compare as text.
+fn is_of_tokens(version: &str) -> bool {
+    version >= TOKEN_VERSION
 }
 
 fn checked(id: &str) -> Result<&str> {

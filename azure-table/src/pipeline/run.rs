@@ -53,8 +53,14 @@ pub(crate) struct Answer {
     pub(crate) response: Response<Bytes>,
     pub(crate) call: CallStory,
     /// The ETags of the rows of a write whose answer was lost: they show that it was applied. The response is none then.
-    pub(crate) applied: Option<Vec<Option<String>>>,
+    pub(crate) applied: Option<ETags>,
 }
+
+/// The ETags of the rows of a write, none of a row that was deleted.
+type ETags = Vec<Option<String>>;
+
+/// How a call ends that does not fail: an answer, or the knowledge that its write was applied.
+type Ending = (Response<Bytes>, Option<ETags>);
 
 impl Pipeline {
     pub(crate) fn new(endpoint: Endpoint, transport: Arc<dyn Transport>, credential: Arc<dyn Credential>) -> Self {
@@ -110,7 +116,7 @@ impl Pipeline {
         options: &CallOptions,
         story: &mut CallStory,
         begun: Instant,
-    ) -> Result<(Response<Bytes>, Option<Vec<Option<String>>>)> {
+    ) -> Result<Ending> {
         let policy = options.get().retry.as_ref().unwrap_or(&self.retry);
         let policy = policy.for_call().unwrap_or_else(|| Arc::clone(policy));
         let deadline = Deadline::new(options.get().timeout);
@@ -128,6 +134,7 @@ impl Pipeline {
                 .await;
             let ended = sent.inspect_err(|_| story.attempts -= 1)?;
             let first_sent = *first_sent.get_or_insert(ended.begun);
+            story.advice = None;
             story.asked_wait = ended
                 .outcome
                 .as_ref()
@@ -289,13 +296,7 @@ impl Pipeline {
         story.diagnostics.add(attempt);
     }
 
-    fn completed(
-        &self,
-        call: &Call,
-        story: &CallStory,
-        outcome: &Result<(Response<Bytes>, Option<Vec<Option<String>>>)>,
-        elapsed: Duration,
-    ) {
+    fn completed(&self, call: &Call, story: &CallStory, outcome: &Result<Ending>, elapsed: Duration) {
         if self.observer.is_none() {
             return;
         }

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use zeroize::Zeroizing;
 
 use crate::model::error::{Error, Result};
-use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
+use crate::protocol::endpoint::{DEVELOPMENT_ACCOUNT, is_account_name};
 use crate::protocol::signature::{DEVELOPMENT_KEY, SigningKey};
 
 /// An account key: signs requests and shared access signatures. Never shown.
@@ -51,7 +51,7 @@ impl AccountKey {
     /// digits and hyphens, or the key is not base64 or empty.
     pub fn new(account: impl Into<String>, key_base64: &str) -> Result<Self> {
         let account = account.into();
-        if account.is_empty() || !account.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+        if !is_account_name(&account) {
             return Err(Error::invalid_input(
                 "account name: it must have letters, digits and hyphens only",
             ));

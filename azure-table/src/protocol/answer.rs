@@ -75,10 +75,15 @@ pub(crate) fn error_of(
     };
     if let Some((code, message)) = said {
         let (index, message) = message.as_deref().map(split_message).unzip();
-        return Error::answered(status, Some(code), message.map(without_signatures), request_id)
-            .at_batch_index(index.flatten());
+        return Error::answered(
+            status,
+            Some(without_signatures(&code)),
+            message.map(without_signatures),
+            request_id,
+        )
+        .at_batch_index(index.flatten());
     }
-    let answered = Error::answered(status, header_code.map(str::to_owned), None, request_id);
+    let answered = Error::answered(status, header_code.map(without_signatures), None, request_id);
     if text.is_empty() || header_code.is_some() {
         return answered;
     }

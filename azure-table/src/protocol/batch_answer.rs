@@ -36,8 +36,14 @@ pub(crate) fn answer(sent: &ChangeSet, response: Response<Bytes>) -> Result<Vec<
     let mut results = Vec::with_capacity(messages.len());
     for (message, kind) in messages.iter().zip(sent.kinds()) {
         let status = message.status().map_err(unreadable)?;
-        if status >= 400 {
+        if (400..600).contains(&status) {
             return Err(failure(sent, status, message, request_id));
+        }
+        if !(200..300).contains(&status) {
+            return Err(unreadable(Error::invalid_response(format!(
+                "operation {} of the batch has the status {status}, which is neither a success nor a refusal",
+                results.len()
+            ))));
         }
         results.push(TableResult {
             kind,
@@ -112,10 +118,14 @@ fn failure(sent: &ChangeSet, status: u16, message: &Message<'_>, request_id: Opt
         message.body,
         request_id,
     );
-    let index = error.batch_index().or_else(|| {
-        let first = sent.len() == 1 || error.code().is_some_and(|code| UNPREFIXED_AT_FIRST.contains(&code));
-        first.then_some(0)
-    });
+    let index = match error.batch_index() {
+        // A number that no operation has was none.
+        Some(index) => Some(index).filter(|index| *index < sent.len()),
+        None => {
+            let first = sent.len() == 1 || error.code().is_some_and(|code| UNPREFIXED_AT_FIRST.contains(&code));
+            first.then_some(0)
+        }
+    };
     let error = error.at_batch_index(index);
     match index.and_then(|index| sent.keys(index)) {
         Some((partition_key, row_key)) => error.at_entity(partition_key, row_key),

@@ -3,6 +3,8 @@
 //! Errors name the setting at fault and never its value: the string holds the account key.
 //! Source: "Configure Azure Storage connection strings".
 
+use std::collections::HashMap;
+
 use zeroize::Zeroizing;
 
 use crate::model::error::{Error, Result};
@@ -64,11 +66,11 @@ const SETTINGS: &[&str] = &[
 ];
 
 /// The settings by lower-case name, each at most once.
-struct Settings<'a>(Vec<(String, &'a str)>);
+struct Settings<'a>(HashMap<String, &'a str>);
 
 impl<'a> Settings<'a> {
     fn parse(text: &'a str) -> Result<Self> {
-        let mut settings: Vec<(String, &str)> = Vec::new();
+        let mut settings = HashMap::new();
         for (n, part) in text
             .split(';')
             .map(str::trim)
@@ -79,14 +81,13 @@ impl<'a> Settings<'a> {
                 return Err(fault(format!("part {} is not of the form Name=Value", n + 1)));
             };
             let name = name.trim();
-            if settings.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
+            if settings.insert(name.to_ascii_lowercase(), value.trim()).is_some() {
                 // What is no known name may be a value.
                 return Err(match SETTINGS.iter().find(|known| known.eq_ignore_ascii_case(name)) {
                     Some(known) => fault(format!("the setting {known} stands in it twice")),
                     None => fault(format!("part {} repeats a setting", n + 1)),
                 });
             }
-            settings.push((name.to_ascii_lowercase(), value.trim()));
         }
         if settings.is_empty() {
             return Err(fault("it is empty"));
@@ -95,10 +96,7 @@ impl<'a> Settings<'a> {
     }
 
     fn get(&self, name: &str) -> Option<&'a str> {
-        self.0
-            .iter()
-            .find(|(known, _)| known.eq_ignore_ascii_case(name))
-            .map(|(_, value)| *value)
+        self.0.get(&name.to_ascii_lowercase()).copied()
     }
 }
 

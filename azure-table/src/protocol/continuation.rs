@@ -3,6 +3,7 @@
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 
+use crate::model::error::{Error, Result};
 use crate::model::location::Location;
 
 /// Where the next page of a query begins.
@@ -23,25 +24,27 @@ pub struct Continuation {
 
 impl Continuation {
     /// From the headers of a page; `None` on the last page. An empty header says nothing.
-    pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
-        let next_partition_key = header(headers, "x-ms-continuation-nextpartitionkey");
-        let next_row_key = header(headers, "x-ms-continuation-nextrowkey");
+    pub(crate) fn of(headers: &HeaderMap) -> Result<Option<Self>> {
+        let next_partition_key = position(headers, "x-ms-continuation-nextpartitionkey")?;
+        let next_row_key = position(headers, "x-ms-continuation-nextrowkey")?;
         if next_partition_key.is_none() && next_row_key.is_none() {
-            return None;
+            return Ok(None);
         }
-        Some(Self {
+        Ok(Some(Self {
             next_partition_key,
             next_row_key,
             location: None,
-        })
+        }))
     }
 }
 
-/// A header that is there and not empty.
-pub(crate) fn header(headers: &HeaderMap, name: &str) -> Option<String> {
-    headers
-        .get(name)
-        .and_then(|v| v.to_str().ok())
-        .filter(|v| !v.is_empty())
-        .map(str::to_owned)
+/// A header of a position; `None` where it is missing or empty. One that cannot be read is an error: without it a listing
+/// would end too early, and nobody would know.
+pub(crate) fn position(headers: &HeaderMap, name: &str) -> Result<Option<String>> {
+    let value = headers.get(name).map(|value| value.as_bytes()).unwrap_or_default();
+    match std::str::from_utf8(value) {
+        Ok("") => Ok(None),
+        Ok(text) => Ok(Some(text.to_owned())),
+        Err(_) => Err(Error::invalid_response(format!("the header {name} is not UTF-8"))),
+    }
 }

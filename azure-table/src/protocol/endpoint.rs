@@ -14,6 +14,9 @@ const DEVELOPMENT_ENDPOINT: &str = "http://127.0.0.1:10002/devstoreaccount1";
 /// The longest URL that can be sent at all, in bytes. The service's own limit is lower and not documented.
 const MAX_URL: usize = u16::MAX as usize - 1;
 
+/// The longest name of an account, in characters: of Cosmos DB; Storage has 24.
+const MAX_ACCOUNT: usize = 44;
+
 /// Behind the account's name in the address of its copy in the second region.
 const SECONDARY: &str = "-secondary";
 
@@ -53,14 +56,12 @@ impl Endpoint {
             && !shown.eq_ignore_ascii_case(account)
         {
             return Err(refuse(&format!(
-                "it is the address of the account {shown:?}, the key or AccountName is of another"
+                "it is the address of {}, the key or AccountName is of another",
+                in_words(shown)
             )));
         }
         let account = account.map(str::to_owned).or(shown);
-        if account
-            .as_deref()
-            .is_some_and(|name| name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'))
-        {
+        if account.as_deref().is_some_and(|name| !is_account_name(name)) {
             return Err(refuse("the account name must have letters, digits and hyphens only"));
         }
         let scheme = uri.scheme_str().unwrap_or_default();
@@ -150,6 +151,17 @@ impl Endpoint {
     }
 }
 
+/// An account that an address shows, as an error says it: by its name only where that can be one, and so is no key, which
+/// is longer and has capital letters.
+fn in_words(account: &str) -> String {
+    let is_name = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    if account.len() <= MAX_ACCOUNT && account.bytes().all(is_name) {
+        format!("the account {account:?}")
+    } else {
+        "some account".to_owned()
+    }
+}
+
 /// The parts of an absolute URL: the whole, the authority, and the path without a slash at its end.
 fn parts(url: &str) -> Result<(Uri, Authority, String)> {
     let refuse = |why: &str| Error::invalid_input(format!("table endpoint: {why}"));
@@ -184,6 +196,11 @@ fn absolute(base: &str, path: &str) -> Result<Uri> {
         };
         Error::invalid_input(why).with_source(e)
     })
+}
+
+/// Whether an account can be called so.
+pub(crate) fn is_account_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
 /// The account that an address shows: the first path segment where there is one (emulators), else the first label of the
@@ -256,6 +273,13 @@ mod tests {
                 Endpoint::parse(url, None).unwrap_err().to_string().contains(why),
                 "{url}"
             );
+        }
+        for (url, whose) in [
+            ("https://fabrikam.table.core.windows.net", "the account \"fabrikam\""),
+            ("https://AccountKey=SECRET.table.core.windows.net", "some account"),
+        ] {
+            let error = Endpoint::parse(url, Some("contoso")).unwrap_err().to_string();
+            assert!(error.contains(whose) && !error.contains("SECRET"), "{error}");
         }
         for url in [
             "https://a.table.core.windows.net/?sig=SECRET",

@@ -11,16 +11,11 @@ use crate::protocol::access_policy::StoredAccessPolicy;
 use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::profile::Feature;
-use crate::protocol::request::{Call, xml};
+use crate::protocol::request::{Call, DELEGATION_VERSION, xml};
 use crate::protocol::service::read;
 
 pub(crate) const GET: &str = "get access policies";
 pub(crate) const SET: &str = "set access policies";
-
-/// The version from which on these calls take a token.
-///
-/// Source: REST "Authorize with Microsoft Entra ID"; a recorded answer of 2025-07-05.
-const VERSION_WITH_TOKEN: &str = "2025-07-05";
 
 /// `GET /table?comp=acl`.
 pub(crate) fn get(endpoint: &Endpoint, table: &str) -> Result<Call> {
@@ -54,5 +49,5 @@ fn call(endpoint: &Endpoint, table: &str, method: Method, body: Option<Bytes>) -
         &Method::GET => Call::read(GET, request),
         _ => Call::write(SET, request),
     };
-    Ok(call.in_table(table).with_token_version(VERSION_WITH_TOKEN))
+    Ok(call.in_table(table).with_token_version(DELEGATION_VERSION))
 }

@@ -55,6 +55,7 @@ pub(crate) struct Rules {
     pub(crate) features: &'static [Feature],
     /// The host of the scope that a token is asked for, by the ending of the endpoint's host; the first is of the public
     /// cloud.
+    #[cfg_attr(not(feature = "entra"), expect(dead_code, reason = "there are no tokens without it"))]
     pub(crate) token_audiences: &'static [(&'static str, &'static str)],
 }
 
@@ -143,6 +144,23 @@ impl Profile {
         }
     }
 
+    /// Whom tokens for a service at this host are for, by its cloud.
+    #[cfg(feature = "entra")]
+    pub(crate) fn token_audience(self, host: &str) -> &'static str {
+        let host = host.to_ascii_lowercase();
+        // The public cloud's ending is empty, so it comes last.
+        let mut audiences = self.rules().token_audiences.iter().rev();
+        let found = audiences.find(|(ending, _)| host.ends_with(ending));
+        found.map_or("", |(_, audience)| audience)
+    }
+
+    /// Whether tokens for this service, in any cloud, are for this audience.
+    #[cfg(feature = "entra")]
+    pub(crate) fn is_token_audience(self, audience: &str) -> bool {
+        let mut audiences = self.rules().token_audiences.iter();
+        audiences.any(|(_, known)| known.eq_ignore_ascii_case(audience))
+    }
+
     /// Refuses what the service does not offer.
     pub(crate) fn require(self, feature: Feature) -> Result<()> {
         if self.rules().features.contains(&feature) {
@@ -226,6 +244,48 @@ mod tests {
         }
         let good = r#"{"PartitionKey":"p","RowKey":"r","Id":1,"Etag":"id"}"#;
         assert!(Profile::Cosmos.check_entity("p", "r", good.as_bytes()).is_ok());
+    }
+
+    #[cfg(feature = "entra")]
+    #[test]
+    fn each_cloud_and_service_has_its_audience() {
+        for (profile, host, audience) in [
+            (
+                Profile::Storage,
+                "contoso.table.core.windows.net",
+                "https://storage.azure.com",
+            ),
+            (Profile::Storage, "tables.contoso.com", "https://storage.azure.com"),
+            (
+                Profile::Storage,
+                "contoso.table.core.ChinaCloudApi.cn",
+                "https://storage.azure.cn",
+            ),
+            (
+                Profile::Storage,
+                "contoso.table.core.usgovcloudapi.net",
+                "https://storage.azure.us",
+            ),
+            (
+                Profile::Cosmos,
+                "contoso.table.cosmos.azure.com",
+                "https://cosmos.azure.com",
+            ),
+            (
+                Profile::Cosmos,
+                "contoso.table.cosmos.azure.cn",
+                "https://cosmos.azure.cn",
+            ),
+            (
+                Profile::Cosmos,
+                "contoso.table.cosmos.azure.us",
+                "https://cosmos.azure.us",
+            ),
+        ] {
+            assert_eq!(profile.token_audience(host), audience, "{host}");
+            assert!(profile.is_token_audience(audience));
+        }
+        assert!(!Profile::Storage.is_token_audience("https://cosmos.azure.com"));
     }
 
     #[test]

@@ -85,9 +85,10 @@ pub(crate) fn answer<P>(
         Ok(())
     });
     read.map_err(|e| e.with_request_id(request_id.clone()))?;
+    let continuation = Continuation::of(response.headers()).map_err(|e| e.with_request_id(request_id.clone()))?;
     Ok(PageAnswer {
         rows,
-        continuation: Continuation::of(response.headers()),
+        continuation,
         request_id,
     })
 }

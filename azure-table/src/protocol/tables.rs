@@ -14,7 +14,7 @@ use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};
 use crate::model::key::after_prefix;
 use crate::protocol::answer;
-use crate::protocol::continuation::header;
+use crate::protocol::continuation::position;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::{Call, PREFER, odata, set_json};
 
@@ -163,6 +163,7 @@ pub(crate) fn listed(response: Response<Bytes>) -> Result<(Vec<String>, Option<S
             .with_source(e)
             .with_request_id(answer::request_id(&response))
     })?;
-    let next = header(response.headers(), "x-ms-continuation-nexttablename");
+    let next = position(response.headers(), "x-ms-continuation-nexttablename")
+        .map_err(|e| e.with_request_id(answer::request_id(&response)))?;
     Ok((list.value.into_iter().map(|table| table.name).collect(), next))
 }

@@ -1,6 +1,6 @@
 //! Keys of Entra ID for shared access signatures: what asks for one, and the key as the service gives it.
 //!
-//! Owns [`UserDelegationKey`] and [`KeyInfo`] as values and the XML of both in both directions. The string that such a key
+//! Owns [`UserDelegationKey`] and [`KeyInfo`] as values, the XML of both in both directions, and the request. The string that such a key
 //! signs is `sas.rs`.
 //! Not confirmed: the answer for tables, which is taken to be that for blobs; whether `Start` may be missing in a request
 //! (it is always written).
@@ -11,11 +11,19 @@ use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::{Method, Response, StatusCode};
 
 use crate::codec::xml::Element;
 use crate::model::datetime::DateTime;
 use crate::model::error::{Error, Result, ValueError};
+use crate::protocol::answer;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::profile::Feature;
+use crate::protocol::request::{Call, DELEGATION_VERSION, xml};
 use crate::protocol::signature::SigningKey;
+
+/// The operation's name, for errors.
+pub(crate) const OPERATION: &str = "get user delegation key";
 
 /// How long a key can live.
 pub(crate) const MAX_LIFE: Duration = Duration::from_secs(7 * 24 * 3_600);
@@ -23,6 +31,8 @@ pub(crate) const MAX_LIFE: Duration = Duration::from_secs(7 * 24 * 3_600);
 /// A key that signs shared access signatures in the name of someone of Entra ID, for at most 7 days. Never shown.
 ///
 /// Its signatures allow what they say as far as whom it was made for may do that too, and end with the key.
+/// [`TableServiceClient::user_delegation_key`](crate::TableServiceClient::user_delegation_key) gets it,
+/// [`TableSas::sign_delegated`](crate::TableSas::sign_delegated) signs with it.
 ///
 /// Source: REST "Get User Delegation Key", "Create a user delegation SAS".
 #[derive(Clone, PartialEq, Eq)]
@@ -160,6 +170,22 @@ impl fmt::Debug for UserDelegationKey {
             .field("expiry", &self.expiry)
             .finish_non_exhaustive()
     }
+}
+
+/// `POST /?restype=service&comp=userdelegationkey`. It gives a key and changes nothing.
+pub(crate) fn get(endpoint: &Endpoint, info: &KeyInfo) -> Result<Call> {
+    endpoint.profile().require(Feature::UserDelegation)?;
+    info.check()?;
+    let uri = endpoint.uri("?restype=service&comp=userdelegationkey")?;
+    let request = xml(uri, Method::POST, Some(info.to_xml()));
+    Ok(Call::read(OPERATION, request).with_token_version(DELEGATION_VERSION))
+}
+
+/// The key.
+pub(crate) fn got(response: Response<Bytes>) -> Result<UserDelegationKey> {
+    let response = answer::expect(response, &[StatusCode::OK])?;
+    UserDelegationKey::from_xml(response.body())
+        .map_err(|e| Error::invalid_response(e.to_string()).with_request_id(answer::request_id(&response)))
 }
 
 /// What is asked for: when the key is to work, and whose users its signatures can be bound to.
@@ -303,6 +329,25 @@ mod tests {
             prop_assert_eq!(KeyInfo::from_xml(&info.to_xml()).unwrap(), info);
             let key = key(tenant);
             prop_assert_eq!(UserDelegationKey::from_xml(&key.to_xml()).unwrap(), key);
+        }
+
+        #[test]
+        fn a_damaged_document_is_read_or_refused(
+            at in any::<proptest::sample::Index>(),
+            damage in proptest::collection::vec(any::<u8>(), 0..4),
+            lost in 0..40_usize,
+        ) {
+            for document in [key(None).to_xml(), info(1_780_000_000, 1_780_003_600).to_xml()] {
+                let mut bytes = document.to_vec();
+                let start = at.index(bytes.len());
+                bytes.splice(start..bytes.len().min(start + lost), damage.iter().copied());
+                // What reads is whole: it is written and signs.
+                if let Ok(read) = UserDelegationKey::from_xml(&bytes) {
+                    prop_assert_eq!(UserDelegationKey::from_xml(&read.to_xml()).unwrap(), read.clone());
+                    prop_assert!(read.signing_key().is_ok());
+                }
+                let _ = KeyInfo::from_xml(&bytes);
+            }
         }
     }
 }

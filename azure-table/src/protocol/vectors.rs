@@ -17,8 +17,8 @@ use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::name::TableName;
 use crate::protocol::account_key::AccountKey;
 use crate::protocol::connection_string::{ConnectionString, Identity};
+use crate::protocol::sas_builder::{AccountSas, TableSas};
 use crate::protocol::sas_permissions::{AccountPermissions, AccountResources, TablePermissions};
-use crate::protocol::sas_token::{AccountSas, TableSas};
 use crate::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
 
 fn vectors(file: &str) -> Option<Value> {

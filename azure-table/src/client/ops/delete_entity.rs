@@ -7,6 +7,7 @@ use crate::client::ops::operation::{Operation, operation};
 use crate::model::name::TableName;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::operation::TableOperation;
+use crate::protocol::tables::Deletion;
 
 /// Removes an entity. See [`TableClient::delete`](crate::TableClient::delete).
 #[must_use = "nothing is sent until it is awaited"]
@@ -20,6 +21,26 @@ impl DeleteEntity {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
         Self {
             operation: Operation::new(pipeline, WriteSpec::new(table, operation, |_| Ok(()))),
+        }
+    }
+}
+
+/// Removes an entity if there is one. See [`TableClient::delete_if_exists`](crate::TableClient::delete_if_exists).
+#[must_use = "nothing is sent until it is awaited"]
+pub struct DeleteEntityIfExists {
+    operation: Operation<WriteSpec<Deletion>>,
+}
+operation!(DeleteEntityIfExists, Deletion);
+conditions!(DeleteEntityIfExists);
+
+impl DeleteEntityIfExists {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
+        let spec = WriteSpec::new(table, operation, |_| Ok(Deletion::Deleted)).or(|e| {
+            let is_missing = matches!(e.code(), Some("ResourceNotFound" | "EntityNotFound"));
+            if is_missing { Ok(Deletion::WasMissing) } else { Err(e) }
+        });
+        Self {
+            operation: Operation::new(pipeline, spec),
         }
     }
 }

@@ -35,6 +35,8 @@ pub(crate) struct WriteSpec<T> {
     /// Taken when the request is made.
     operation: Option<TableOperation>,
     output: fn(TableResult) -> Result<T>,
+    /// What a refusal is; some are answers in themselves.
+    refused: fn(Error) -> Result<T>,
 }
 
 impl<T> WriteSpec<T> {
@@ -44,7 +46,14 @@ impl<T> WriteSpec<T> {
             kind: operation.kind(),
             operation: Some(operation),
             output,
+            refused: Err,
         }
+    }
+
+    /// With refusals that are answers in themselves.
+    pub(crate) fn or(mut self, refused: fn(Error) -> Result<T>) -> Self {
+        self.refused = refused;
+        self
     }
 
     /// Changes the operation before it is sent.
@@ -72,7 +81,17 @@ impl<T> Spec for WriteSpec<T> {
     }
 
     fn answer(&mut self, response: Response<Bytes>) -> Result<T> {
-        (self.output)(operation::answer(self.kind, response)?)
+        match operation::answer(self.kind, response) {
+            Ok(result) => (self.output)(result),
+            Err(e) => (self.refused)(e),
+        }
+    }
+
+    fn in_doubt(&mut self) {
+        // That there is one is no answer if it may be one's own.
+        if self.kind == OperationKind::Insert {
+            self.refused = Err;
+        }
     }
 
     fn applied(&mut self, mut etags: Vec<Option<String>>) -> Result<T> {

@@ -35,6 +35,9 @@ pub(crate) trait Spec {
     /// The output of an answer of any status.
     fn answer(&mut self, response: Response<Bytes>) -> Result<Self::Output>;
 
+    /// Hears that an attempt before may have been applied, before it is asked for the output.
+    fn in_doubt(&mut self) {}
+
     /// How many entities were read.
     fn entities(_: &Self::Output) -> usize {
         0
@@ -98,6 +101,9 @@ impl<S: Spec> Operation<S> {
                         call,
                         applied,
                     })) => {
+                        if call.in_doubt {
+                            self.spec.in_doubt();
+                        }
                         let output = match applied {
                             Some(etags) => self.spec.applied(etags),
                             None => self.spec.answer(response),

@@ -49,3 +49,26 @@ impl UpdateEntity {
         }
     }
 }
+
+/// Writes an entity unless there is one of its key. See
+/// [`TableClient::insert_if_absent`](crate::TableClient::insert_if_absent).
+#[must_use = "nothing is sent until it is awaited"]
+pub struct InsertEntityIfAbsent {
+    operation: Operation<WriteSpec<Option<ETag>>>,
+}
+operation!(InsertEntityIfAbsent, Option<ETag>);
+
+impl InsertEntityIfAbsent {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
+        let spec = WriteSpec::new(table, operation, |result| etag(result).map(Some)).or(|e| {
+            if e.code() == Some("EntityAlreadyExists") {
+                Ok(None)
+            } else {
+                Err(e)
+            }
+        });
+        Self {
+            operation: Operation::new(pipeline, spec),
+        }
+    }
+}

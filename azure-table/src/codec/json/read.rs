@@ -11,9 +11,15 @@ use crate::model::edm::{EdmType, Token};
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};
 use crate::model::row::{Row, RowProperty};
+use crate::model::shown::Shown;
 
 /// The ending of a type annotation's name.
 const TYPE_ANNOTATION: &str = "@odata.type";
+/// The most members of an entity's object. The service's entities have at most 255 properties, and beside each stands one
+/// annotation; more is no entity, would take many times the memory of its text, and long to find the annotations in.
+///
+/// Source: REST "Understanding the Table service data model".
+const MAX_MEMBERS: usize = 1_024;
 
 /// Reads one entity, asked for at this metadata level, and gives it to `read`. `etag` is that of the answer's header, used
 /// where the body has none.
@@ -47,6 +53,9 @@ pub(crate) fn page(body: &[u8], metadata: MetadataLevel, mut read: impl FnMut(&R
         if name != "value" {
             reader.skip().map_err(not_a_page)?;
             continue;
+        }
+        if has_rows {
+            return Err(not_a_page(reader.error("a second member `value`")));
         }
         has_rows = true;
         let mut first = true;
@@ -156,6 +165,9 @@ fn fill<'a>(reader: &mut Reader<'a>, before: &mut Before<'a>, row: &mut Row<'a>)
         let Some(member) = before.next(reader, n, &mut first)? else {
             break;
         };
+        if n == MAX_MEMBERS {
+            return Err(reader.error(format!("the entity has more than {MAX_MEMBERS} members")));
+        }
         match member {
             Member::PartitionKey => row.partition_key = text(reader)?,
             Member::RowKey => row.row_key = text(reader)?,
@@ -197,7 +209,7 @@ fn text<'a>(reader: &mut Reader<'a>) -> std::result::Result<Option<Cow<'a, str>>
 
 fn annotation(reader: &mut Reader<'_>) -> std::result::Result<EdmType, JsonError> {
     let name = text(reader)?.unwrap_or_default();
-    EdmType::from_name(&name).ok_or_else(|| reader.error(format!("unknown property type {name:?}")))
+    EdmType::from_name(&name).ok_or_else(|| reader.error(format!("unknown property type {}", Shown(&name))))
 }
 
 /// The name without its last `length` bytes.

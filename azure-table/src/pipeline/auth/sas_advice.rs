@@ -34,10 +34,20 @@ fn of(said: &SasParameters, code: &str, operation: &str, now: DateTime) -> Optio
                  than 30 s, or the signature was made with another key",
                 value("si")
             ),
+            _ if !value("skoid").is_empty() => format!(
+                "the shared access signature is not good: its user delegation key has expired (at {}) or was revoked, whom it was \
+                 made for lost their roles, or it is for another account or table",
+                value("ske")
+            ),
             _ => "the shared access signature is not good: it was made with a key that the account no longer has, or for \
                   another account or table, or it was changed on its way"
                 .to_owned(),
         },
+        "AuthorizationPermissionMismatch" if !value("skoid").is_empty() => format!(
+            "the shared access signature allows {:?}, as far as whom its user delegation key was made for may do that too: \
+             {operation} needs both",
+            value("sp")
+        ),
         "AuthorizationPermissionMismatch" => match letters_for(operation) {
             Some(needed) => format!(
                 "the shared access signature allows {:?}, {operation} needs {needed}: make one with that permission",
@@ -110,6 +120,16 @@ mod tests {
                 "sp=r",
                 "AuthorizationPermissionMismatch",
                 "allows \"r\", insert needs a:",
+            ),
+            (
+                "se=2027-01-01&skoid=x&ske=2025-12-31T00:00:00Z",
+                "AuthenticationFailed",
+                "user delegation key has expired (at 2025-12-31T00:00:00Z)",
+            ),
+            (
+                "sp=a&skoid=x",
+                "AuthorizationPermissionMismatch",
+                "allows \"a\", as far as whom its user delegation key",
             ),
             ("srt=s", "AuthorizationResourceTypeMismatch", "\"s\""),
             ("ss=b", "AuthorizationServiceMismatch", "\"b\""),

@@ -1,0 +1,66 @@
+//! Look whether there is an entity.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Response;
+
+use crate::client::ops::operation::{Operation, Spec, operation};
+use crate::model::entity::MetadataLevel;
+use crate::model::error::Result;
+use crate::model::name::TableName;
+use crate::pipeline::run::Pipeline;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::get;
+use crate::protocol::request::Call;
+
+/// Looks whether there is an entity. See [`TableClient::exists`](crate::TableClient::exists).
+#[must_use = "nothing is sent until it is awaited"]
+pub struct EntityExists {
+    operation: Operation<ExistsSpec>,
+}
+operation!(EntityExists, bool);
+
+struct ExistsSpec {
+    table: TableName,
+    /// PartitionKey and RowKey.
+    key: Result<(String, String)>,
+}
+
+impl EntityExists {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, key: Result<(String, String)>) -> Self {
+        let spec = ExistsSpec {
+            table: table.clone(),
+            key,
+        };
+        Self {
+            operation: Operation::new(pipeline, spec),
+        }
+    }
+}
+
+impl Spec for ExistsSpec {
+    type Output = bool;
+
+    fn subject(&self) -> (&'static str, Option<&str>) {
+        (get::OPERATION, Some(self.table.as_str()))
+    }
+
+    fn call(&mut self, endpoint: &Endpoint) -> Result<Call> {
+        let (partition_key, row_key) = std::mem::replace(&mut self.key, Ok(Default::default()))?;
+        // The keys alone: the least that an answer can have.
+        let select = Some("PartitionKey");
+        get::call(
+            endpoint,
+            self.table.as_str(),
+            (&partition_key, &row_key),
+            select,
+            MetadataLevel::None,
+        )
+    }
+
+    fn answer(&mut self, response: Response<Bytes>) -> Result<bool> {
+        let there = get::answer(response, MetadataLevel::None, |_| Ok(()))?;
+        Ok(there.is_some())
+    }
+}

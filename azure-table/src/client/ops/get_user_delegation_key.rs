@@ -1,0 +1,84 @@
+//! Get a user delegation key.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Response;
+
+use crate::client::ops::operation::{Operation, Spec, operation};
+use crate::model::datetime::DateTime;
+use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::guid::Guid;
+use crate::pipeline::run::Pipeline;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::request::Call;
+use crate::protocol::user_delegation_key::{self, KeyInfo, UserDelegationKey};
+
+struct GetSpec {
+    /// Now, unless it is set.
+    start: Option<DateTime>,
+    expiry: DateTime,
+    delegated_tenant: Option<Guid>,
+    asks_with_token: bool,
+}
+
+impl Spec for GetSpec {
+    type Output = UserDelegationKey;
+
+    fn subject(&self) -> (&'static str, Option<&str>) {
+        (user_delegation_key::OPERATION, None)
+    }
+
+    fn call(&mut self, endpoint: &Endpoint) -> Result<Call> {
+        if !self.asks_with_token {
+            let why = "a user delegation key is given for a token of Entra ID only, and this client has another credential: \
+                       give it an `EntraCredential`";
+            return Err(Error::new(ErrorKind::Unsupported, why));
+        }
+        let info = KeyInfo {
+            start: self.start.unwrap_or_else(DateTime::now),
+            expiry: self.expiry,
+            delegated_tenant_id: self.delegated_tenant.map(|tenant| tenant.to_string()),
+        };
+        user_delegation_key::get(endpoint, &info)
+    }
+
+    fn answer(&mut self, response: Response<Bytes>) -> Result<UserDelegationKey> {
+        user_delegation_key::got(response)
+    }
+}
+
+/// Gets a key that signs shared access signatures. See
+/// [`TableServiceClient::user_delegation_key`](crate::TableServiceClient::user_delegation_key).
+#[must_use = "nothing is sent until it is awaited"]
+pub struct GetUserDelegationKey {
+    operation: Operation<GetSpec>,
+}
+operation!(GetUserDelegationKey, UserDelegationKey);
+
+impl GetUserDelegationKey {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, expiry: DateTime) -> Self {
+        let spec = GetSpec {
+            start: None,
+            expiry,
+            delegated_tenant: None,
+            asks_with_token: pipeline.asks_with_token(),
+        };
+        Self {
+            operation: Operation::new(pipeline, spec),
+        }
+    }
+
+    /// From when on the key works, to the second; by default from now on, by the clock of this machine. Some minutes before
+    /// now allow for a service whose clock is behind.
+    pub fn start(mut self, start: DateTime) -> Self {
+        self.operation.spec.start = Some(start);
+        self
+    }
+
+    /// For signatures that are bound to users of another tenant, by [`TableSas::for_user`](crate::TableSas::for_user).
+    pub fn delegated_tenant(mut self, tenant_id: Guid) -> Self {
+        self.operation.spec.delegated_tenant = Some(tenant_id);
+        self
+    }
+}

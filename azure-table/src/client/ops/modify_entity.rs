@@ -1,0 +1,310 @@
+//! Read, change, write under the ETag that was read, and again if someone else was faster.
+//!
+//! Owns the loop and what the closure may answer. Polled by hand and not boxed, so that neither the entity nor the closure
+//! needs to be `'static` or `Send`.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use crate::client::ops::get_entity::GetEntity;
+use crate::client::ops::operation::ended;
+use crate::client::ops::write_entity::{UpdateEntity, WriteEntity};
+use crate::client::table::TableClient;
+use crate::model::clock;
+use crate::model::entity::{ReadEntity, TableEntity, WritesEntity};
+use crate::model::entity_key::{Key, key_texts};
+use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::etag::ETag;
+use crate::model::shown::Shown;
+use crate::model::versioned::Versioned;
+use crate::pipeline::options::{CallOptions, call_options};
+use crate::pipeline::transport::BoxFuture;
+
+const OPERATION: &str = "modify";
+
+/// How often someone else may be faster, by default. The waits between grow to a second: it takes many writers of one
+/// entity to get there.
+const MOST_CONFLICTS: u32 = 50;
+/// The first wait is a random part of this, each further one of twice as much, up to the most.
+const FIRST_WAIT: Duration = Duration::from_millis(20);
+const MOST_WAIT: Duration = Duration::from_secs(1);
+
+/// What becomes of an entity that a closure of [`TableClient::modify`] has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It is written.
+    Save,
+    /// It stays as it is stored; nothing is written.
+    Keep,
+}
+
+/// What a closure of [`TableClient::modify`] may answer: nothing, which saves; a [`Change`]; or a `Result` of either, whose error ends
+/// the call with nothing written. The error's type must be one that the client's own [`Error`] can become, since the call
+/// may fail with that as well.
+#[diagnostic::on_unimplemented(
+    message = "a closure of `modify` cannot return `{Self}`",
+    label = "returns `{Self}`",
+    note = "return nothing (the entity is saved), a `Change`, or a `Result` of either whose error type implements `From<azure_table::Error>`"
+)]
+pub trait ModifyOutcome {
+    /// The error of the call.
+    type Error: From<Error>;
+
+    /// What becomes of the entity.
+    ///
+    /// # Errors
+    /// The closure's own.
+    fn into_change(self) -> Result<Change, Self::Error>;
+}
+
+impl ModifyOutcome for () {
+    type Error = Error;
+
+    fn into_change(self) -> Result<Change> {
+        Ok(Change::Save)
+    }
+}
+
+impl ModifyOutcome for Change {
+    type Error = Error;
+
+    fn into_change(self) -> Result<Change> {
+        Ok(self)
+    }
+}
+
+impl<T: ModifyOutcome<Error = Error>, A: From<Error>> ModifyOutcome for Result<T, A> {
+    type Error = A;
+
+    fn into_change(self) -> Result<Change, A> {
+        Ok(self?.into_change()?)
+    }
+}
+
+/// Reads an entity, changes it and writes it. See [`TableClient::modify`].
+#[must_use = "nothing is sent until it is awaited"]
+pub struct ModifyEntity<E, F, R> {
+    table: TableClient<E>,
+    key: Result<Key<E>>,
+    change: F,
+    /// Makes the entity that is not there.
+    missing: Option<fn() -> E>,
+    most_conflicts: u32,
+    conflicts: u32,
+    options: CallOptions,
+    state: State<E>,
+    outcome: PhantomData<fn() -> R>,
+}
+
+enum State<E> {
+    Idle,
+    Waiting(BoxFuture<'static, ()>),
+    Reading(GetEntity<E, Versioned<E>>),
+    Replacing(Box<Versioned<E>>, UpdateEntity),
+    Inserting(Box<E>, WriteEntity),
+    Done,
+}
+
+call_options!(ModifyEntity[E, F, R], options);
+
+impl<E, F, R> ModifyEntity<E, F, R> {
+    pub(crate) fn new(table: &TableClient<E>, key: Result<Key<E>>, change: F) -> Self {
+        Self {
+            table: table.clone(),
+            key,
+            change,
+            missing: None,
+            most_conflicts: MOST_CONFLICTS,
+            conflicts: 0,
+            options: CallOptions::new(),
+            state: State::Idle,
+            outcome: PhantomData,
+        }
+    }
+
+    /// Makes the entity first if there is none; the closure then changes it, and it is inserted.
+    pub fn or_insert(mut self, missing: fn() -> E) -> Self {
+        self.missing = Some(missing);
+        self
+    }
+
+    /// How often someone else may be faster; 50 by default. The waits between are random and grow to a second.
+    pub fn conflicts(mut self, most: u32) -> Self {
+        self.most_conflicts = most;
+        self
+    }
+}
+
+impl<E, F, R> ModifyEntity<E, F, R>
+where
+    E: TableEntity + ReadEntity + WritesEntity<E>,
+    F: FnMut(&mut E) -> R,
+    R: ModifyOutcome,
+{
+    fn read(&self) -> Result<State<E>> {
+        let key = match &self.key {
+            Ok(key) => key.clone(),
+            Err(e) => return Err(Error::invalid_input(e.to_string())),
+        };
+        Ok(State::Reading(self.table.get(key).versioned().with(&self.options)))
+    }
+
+    /// What comes after the read: the entity as it is kept, or a write.
+    fn changed(&mut self, read: Option<Versioned<E>>) -> Result<Option<Versioned<E>>, R::Error> {
+        let Some(mut entity) = read else {
+            let missing = self.missing.ok_or_else(|| {
+                let why = "there is no such entity; `.or_insert(..)` would make it";
+                Error::new(ErrorKind::NotFound, why)
+            })?;
+            let mut entity = missing();
+            return match self.apply(&mut entity)? {
+                Change::Keep => Err(Error::new(
+                    ErrorKind::NotFound,
+                    "there is no such entity, and the closure keeps it so",
+                )
+                .into()),
+                Change::Save => {
+                    let insert = self.table.insert(&entity).with(&self.options);
+                    self.state = State::Inserting(Box::new(entity), insert);
+                    Ok(None)
+                }
+            };
+        };
+        match self.apply(&mut entity)? {
+            Change::Keep => Ok(Some(entity)),
+            Change::Save => {
+                let replace = self.table.replace(&entity).with(&self.options);
+                self.state = State::Replacing(Box::new(entity), replace);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Changes the entity, but not its key.
+    fn apply(&mut self, entity: &mut E) -> Result<Change, R::Error> {
+        let old = key_texts(entity)?;
+        let change = (self.change)(entity).into_change()?;
+        let new = key_texts(entity)?;
+        if old == new {
+            return Ok(change);
+        }
+        let why = format!(
+            "the closure changed the entity's key from ({}, {}) to ({}, {}): an entity with another key is another entity; \
+             insert it and delete the old one",
+            Shown(&old.0),
+            Shown(&old.1),
+            Shown(&new.0),
+            Shown(&new.1)
+        );
+        Err(Error::invalid_input(why).into())
+    }
+
+    /// Someone else was faster.
+    fn lost(&mut self, error: Error) -> Result<State<E>> {
+        self.conflicts += 1;
+        if self.conflicts > self.most_conflicts {
+            let why = format!("someone else was faster {} times", self.conflicts);
+            return Err(error.with_message(why));
+        }
+        let most = FIRST_WAIT
+            .saturating_mul(1 << (self.conflicts - 1).min(16))
+            .min(MOST_WAIT);
+        let wait = most.mul_f64(fastrand::f64());
+        Ok(State::Waiting(Box::pin(clock::sleep(wait))))
+    }
+
+    fn step(&mut self, cx: &mut Context<'_>) -> Result<Poll<Versioned<E>>, R::Error> {
+        loop {
+            match mem::replace(&mut self.state, State::Done) {
+                State::Idle => self.state = self.read()?,
+                State::Waiting(mut wait) => match wait.as_mut().poll(cx) {
+                    Poll::Ready(()) => self.state = self.read()?,
+                    Poll::Pending => {
+                        self.state = State::Waiting(wait);
+                        return Ok(Poll::Pending);
+                    }
+                },
+                State::Reading(mut get) => match Pin::new(&mut get).poll(cx) {
+                    Poll::Ready(read) => {
+                        if let Some(entity) = self.changed(read?)? {
+                            return Ok(Poll::Ready(entity));
+                        }
+                    }
+                    Poll::Pending => {
+                        self.state = State::Reading(get);
+                        return Ok(Poll::Pending);
+                    }
+                },
+                State::Replacing(mut entity, mut replace) => match Pin::new(&mut replace).poll(cx) {
+                    Poll::Ready(Ok(etag)) => {
+                        entity.etag = etag;
+                        return Ok(Poll::Ready(*entity));
+                    }
+                    Poll::Ready(Err(e)) if e.kind() == ErrorKind::ConditionNotMet && !e.may_have_applied() => {
+                        self.state = self.lost(e)?;
+                    }
+                    Poll::Ready(Err(e)) => return Err(e.into()),
+                    Poll::Pending => {
+                        self.state = State::Replacing(entity, replace);
+                        return Ok(Poll::Pending);
+                    }
+                },
+                State::Inserting(entity, mut insert) => match Pin::new(&mut insert).poll(cx) {
+                    Poll::Ready(Ok(etag)) => return Ok(Poll::Ready(inserted(*entity, etag))),
+                    Poll::Ready(Err(e)) if e.kind() == ErrorKind::AlreadyExists && !e.may_have_applied() => {
+                        self.state = self.lost(e)?;
+                    }
+                    Poll::Ready(Err(e)) => return Err(e.into()),
+                    Poll::Pending => {
+                        self.state = State::Inserting(entity, insert);
+                        return Ok(Poll::Pending);
+                    }
+                },
+                State::Done => return Err(ended().in_operation(OPERATION, Some(self.table.name().as_str())).into()),
+            }
+        }
+    }
+}
+
+/// The answer to an insert does not say when it was written.
+fn inserted<E>(entity: E, etag: ETag) -> Versioned<E> {
+    let timestamp = crate::model::datetime::DateTime::now();
+    Versioned {
+        entity,
+        etag,
+        timestamp,
+    }
+}
+
+/// Nothing is pinned: the entity is moved out.
+impl<E, F, R> Unpin for ModifyEntity<E, F, R> {}
+
+impl<E, F, R> Future for ModifyEntity<E, F, R>
+where
+    E: TableEntity + ReadEntity + WritesEntity<E>,
+    F: FnMut(&mut E) -> R,
+    R: ModifyOutcome,
+{
+    type Output = Result<Versioned<E>, R::Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.get_mut().step(cx) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(entity)) => Poll::Ready(Ok(entity)),
+            Err(e) => Poll::Ready(Err(e)),
+        }
+    }
+}
+
+impl<E, F, R> fmt::Debug for ModifyEntity<E, F, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(OPERATION)
+            .field("table", &self.table.name().as_str())
+            .field("conflicts", &self.conflicts)
+            .finish_non_exhaustive()
+    }
+}

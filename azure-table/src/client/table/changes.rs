@@ -1,0 +1,127 @@
+//! Verbs that are made of others: look, remove if there, insert if not, read and change, read again.
+
+use crate::client::ops::delete_entity::DeleteEntityIfExists;
+use crate::client::ops::exists::EntityExists;
+use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
+use crate::client::ops::write_entity::InsertEntityIfAbsent;
+use crate::client::table::TableClient;
+use crate::model::entity::{ReadEntity, TableEntity, WritesEntity};
+use crate::model::entity_key::{IntoKey, Key};
+use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::versioned::Versioned;
+use crate::protocol::operation::TableOperation;
+
+impl<E> TableClient<E> {
+    /// Whether there is an entity of this key.
+    ///
+    /// Source: REST "Query Entities".
+    pub fn exists(&self, key: impl IntoKey<E>) -> EntityExists {
+        let key = key.into_key();
+        let key = key.map(|key| (key.partition_key().to_owned(), key.row_key().to_owned()));
+        EntityExists::new(self.pipeline(), self.name(), key)
+    }
+
+    /// Removes an entity if there is one, and tells which; conditions as in [`delete`](Self::delete).
+    ///
+    /// After an answer was lost, `WasMissing` may be of this call's own doing: what is gone does not say who removed it.
+    ///
+    /// # Errors
+    /// `ConditionNotMet` — it has another version.
+    ///
+    /// Source: REST "Delete Entity".
+    pub fn delete_if_exists(&self, key: impl IntoKey<E>) -> DeleteEntityIfExists {
+        DeleteEntityIfExists::new(self.pipeline(), self.name(), TableOperation::delete(key))
+    }
+
+    /// Makes a new entity unless there is one of its key, and gives its ETag; `None` if there is one.
+    ///
+    /// Source: REST "Insert Entity".
+    pub fn insert_if_absent(&self, entity: &impl WritesEntity<E>) -> InsertEntityIfAbsent {
+        InsertEntityIfAbsent::new(self.pipeline(), self.name(), TableOperation::insert(entity))
+    }
+
+    /// Reads the entity, changes it by the closure and writes it back if it is still the version that was read; if someone
+    /// else was faster, all of it again, so the closure may run several times. Gives the entity as it is stored then.
+    ///
+    /// The closure may return nothing, which saves the entity; a [`Change`](crate::Change); or a `Result` of either, whose error ends
+    /// the call with nothing written.
+    ///
+    /// ```
+    /// use azure_table::{Change, Emulator, TableEntity, TableServiceClient};
+    /// #[derive(TableEntity)]
+    /// struct Counter {
+    ///     #[table(partition_key)]
+    ///     name: String,
+    ///     #[table(row_key)]
+    ///     of: String,
+    ///     value: i64,
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// let counters = TableServiceClient::on(Emulator::new()).table::<Counter>("Counters")?;
+    /// counters.create_table().await?;
+    /// counters.insert(&Counter { name: "visits".into(), of: "home".into(), value: 1 }).await?;
+    ///
+    /// let counter = counters.modify(("visits", "home"), |counter| counter.value += 1).await?;
+    /// assert_eq!(counter.value, 2);
+    /// counters
+    ///     .modify(("visits", "home"), |counter| {
+    ///         if counter.value >= 2 {
+    ///             return Change::Keep;
+    ///         }
+    ///         counter.value = 2;
+    ///         Change::Save
+    ///     })
+    ///     .await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `NotFound` — there is none, and no [`or_insert`](ModifyEntity::or_insert). `ConditionNotMet` — someone else was faster more
+    /// often than [`conflicts`](ModifyEntity::conflicts) allows. `InvalidInput` — the closure changed the key. What the closure
+    /// returns.
+    ///
+    /// Source: REST "Update Entity".
+    pub fn modify<F, R>(&self, key: impl IntoKey<E>, change: F) -> ModifyEntity<E, F, R>
+    where
+        E: TableEntity + ReadEntity,
+        F: FnMut(&mut E) -> R,
+        R: ModifyOutcome,
+    {
+        ModifyEntity::new(self, key.into_key(), change)
+    }
+
+    /// Reads the entity again: what is stored takes the place of what is held, changes that were not written included.
+    ///
+    /// # Errors
+    /// `NotFound` — there is none any more; `entity` stays as it is.
+    pub async fn refresh(&self, entity: &mut Versioned<E>) -> Result<()>
+    where
+        E: TableEntity + ReadEntity + WritesEntity<E>,
+    {
+        *entity = self.get(Key::of(&entity.entity)?).versioned().await?.ok_or_else(gone)?;
+        Ok(())
+    }
+
+    /// Takes over the version that is stored, and leaves all else as it is held: the next write replaces what others wrote.
+    ///
+    /// # Errors
+    /// `NotFound` — there is none any more; `entity` stays as it is.
+    pub async fn refresh_etag(&self, entity: &mut Versioned<E>) -> Result<()>
+    where
+        E: TableEntity + ReadEntity + WritesEntity<E>,
+    {
+        let version = self
+            .get(Key::of(&entity.entity)?)
+            .resolve(|row| Ok((row.etag(), row.timestamp()?)));
+        if let (Some(etag), Some(timestamp)) = version.await?.ok_or_else(gone)? {
+            (entity.etag, entity.timestamp) = (etag, timestamp);
+        }
+        Ok(())
+    }
+}
+
+fn gone() -> Error {
+    Error::new(ErrorKind::NotFound, "the entity is not there any more")
+}

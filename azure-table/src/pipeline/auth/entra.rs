@@ -1,0 +1,584 @@
+//! Tokens of Entra ID as a credential.
+//!
+//! Owns [`EntraCredential`]: for which scope and tenant a token is asked for, that it travels encrypted, and what the
+//! service's challenge is believed. When it is fetched is `renewing.rs`; how a challenge reads is `challenge.rs`; where it
+//! comes from is whoever implements `TokenCredential`, such as the crate azure_identity.
+//!
+//! Source: REST "Authorize with Microsoft Entra ID"; "Authorize access to tables using Microsoft Entra ID"; "Azure Cosmos DB
+//! for Table data plane security".
+
+use std::collections::BTreeMap;
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
+
+use azure_core::credentials::{AccessToken, TokenCredential};
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, HeaderValue};
+use http::{Request, StatusCode};
+
+use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::shown::Shown;
+use crate::pipeline::auth::entra::challenge::Challenge;
+use crate::pipeline::auth::renewing::{Fetched, Renewing};
+use crate::pipeline::auth::{AuthorizationContext, Credential, Refusal, demand_https};
+use crate::pipeline::transport::BoxFuture;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::profile::Profile;
+use crate::protocol::request::{TOKEN_VERSION, header_value};
+use crate::protocol::user_delegation_key;
+
+mod challenge;
+
+/// What a scope ends with that asks for all that was granted beforehand.
+const DEFAULT_SCOPE: &str = "/.default";
+
+/// Who asks, by a token of Entra ID (Azure Active Directory): over HTTPS only, fetched when it is needed, kept until five
+/// minutes before it expires, and fetched anew when the service refuses it. Clones share their tokens, also between accounts;
+/// however many calls wait, one is fetched.
+///
+/// The scope is that of the endpoint's cloud and service, such as `https://storage.azure.com/.default` or
+/// `https://cosmos.azure.com/.default`, or what the service itself asks for, if that is one of these or its own host.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use azure_core::credentials::TokenCredential;
+/// use azure_table::{EntraCredential, TableServiceClient};
+///
+/// /// `source` comes from the crate azure_identity: its `ManagedIdentityCredential`, `DeveloperToolsCredential`, …
+/// fn client(source: Arc<dyn TokenCredential>) -> azure_table::Result<TableServiceClient> {
+///     TableServiceClient::new("https://contoso.table.core.windows.net", EntraCredential::new(source))
+/// }
+/// ```
+///
+/// Source: REST "Authorize with Microsoft Entra ID".
+#[derive(Clone)]
+pub struct EntraCredential {
+    source: Source,
+    /// In place of what cloud, service and challenge say.
+    scope: Option<String>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Clone)]
+enum Source {
+    /// One for all tenants.
+    One(Arc<dyn TokenCredential>),
+    /// One for each tenant.
+    ByTenant(Arc<ForTenant>),
+}
+
+type Made = std::result::Result<Arc<dyn TokenCredential>, Box<dyn StdError + Send + Sync>>;
+type ForTenant = dyn Fn(&str) -> Made + Send + Sync;
+
+/// For whom a token is good.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Audience {
+    /// Only where it makes a difference.
+    tenant: Option<String>,
+    scope: String,
+}
+
+impl Audience {
+    fn new(tenant: Option<String>, resource: &str) -> Self {
+        Self {
+            tenant,
+            scope: format!("{resource}{DEFAULT_SCOPE}"),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Shared {
+    tokens: RwLock<BTreeMap<Audience, Arc<Tokens>>>,
+    /// By host, where the service said it.
+    learned: RwLock<BTreeMap<String, Audience>>,
+    /// How often something was learned.
+    lessons: AtomicU64,
+}
+
+/// The tokens of one audience.
+struct Tokens {
+    source: Arc<dyn TokenCredential>,
+    /// The header's value, which hides itself.
+    present: Renewing<HeaderValue>,
+}
+
+impl EntraCredential {
+    /// Tokens from this source, which knows its tenant.
+    pub fn new(source: Arc<dyn TokenCredential>) -> Self {
+        Self::of(Source::One(source))
+    }
+
+    /// Tokens from a source that is made for the account's tenant. The service names it: the first attempt at each host goes
+    /// without a token, is refused, and is repeated.
+    ///
+    /// The service is taken at its word. Where that is not good enough, `make` refuses the tenants that it does not know.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use azure_core::credentials::TokenCredential;
+    /// use azure_table::EntraCredential;
+    ///
+    /// # fn of_contoso() -> Arc<dyn TokenCredential> { unimplemented!() }
+    /// let credential = EntraCredential::by_tenant(|tenant| match tenant {
+    ///     "72f988bf-86f1-41af-91ab-2d7cd011db47" => Ok(of_contoso()),
+    ///     _ => Err("not one of our tenants".into()),
+    /// });
+    /// ```
+    pub fn by_tenant(make: impl Fn(&str) -> Made + Send + Sync + 'static) -> Self {
+        Self::of(Source::ByTenant(Arc::new(make)))
+    }
+
+    fn of(source: Source) -> Self {
+        Self {
+            source,
+            scope: None,
+            shared: Arc::default(),
+        }
+    }
+
+    /// Asks for tokens of this scope, such as `https://cosmos.azure.com/.default` for a custom domain of Cosmos DB, whatever
+    /// cloud, service and challenge say.
+    #[must_use]
+    pub fn scope(mut self, scope: impl Into<String>) -> Self {
+        self.scope = Some(scope.into());
+        // What other clones know was learned without it.
+        self.shared = Arc::default();
+        self
+    }
+
+    /// For whom a token must be good there; `None` if the tenant is to be learned first.
+    fn audience(&self, endpoint: &Endpoint) -> Option<Audience> {
+        let learned = self.shared.learned.read().unwrap_or_else(PoisonError::into_inner);
+        let audience = match (learned.get(endpoint.host()), &self.source) {
+            (Some(learned), _) => learned.clone(),
+            (None, Source::One(_)) => Audience::new(None, endpoint.profile().token_audience(endpoint.host())),
+            (None, Source::ByTenant(_)) => return None,
+        };
+        Some(self.with_named_scope(audience))
+    }
+
+    fn with_named_scope(&self, mut audience: Audience) -> Audience {
+        if let Some(scope) = &self.scope {
+            audience.scope.clone_from(scope);
+        }
+        audience
+    }
+
+    /// The tokens of an audience.
+    fn tokens(&self, audience: &Audience) -> Result<Arc<Tokens>> {
+        let tokens = &self.shared.tokens;
+        if let Some(tokens) = tokens.read().unwrap_or_else(PoisonError::into_inner).get(audience) {
+            return Ok(Arc::clone(tokens));
+        }
+        let tenant = audience.tenant.as_deref().unwrap_or_default();
+        let source = match &self.source {
+            Source::One(source) => Arc::clone(source),
+            Source::ByTenant(make) => make(tenant).map_err(|e| {
+                let why = format!("there is no source of tokens for the tenant {}", Shown(tenant));
+                Error::new(ErrorKind::Unauthenticated, why).with_source(e)
+            })?,
+        };
+        let mut tokens = tokens.write().unwrap_or_else(PoisonError::into_inner);
+        let present = Renewing::new();
+        let entry = tokens.entry(audience.clone());
+        Ok(Arc::clone(
+            entry.or_insert_with(|| Arc::new(Tokens { source, present })),
+        ))
+    }
+
+    async fn put(&self, request: &mut Request<Bytes>, context: &AuthorizationContext<'_>) -> Result<()> {
+        demand_https(request, "a token of Entra ID")?;
+        let Some(audience) = self.audience(context.endpoint) else {
+            return Ok(());
+        };
+        let tokens = self.tokens(&audience)?;
+        let fetch = || fetch(&*tokens.source, &audience.scope);
+        let token = tokens.present.get(context.now, fetch).await?;
+        request.headers_mut().insert(AUTHORIZATION, HeaderValue::clone(&token));
+        Ok(())
+    }
+
+    /// Whether what the service asks for may be asked for: a token for this service of any cloud, for its own host, or for
+    /// what the user named.
+    ///
+    /// A server that could choose freely would be given tokens that it can use elsewhere: for a vault, a subscription, or the
+    /// user's accounts at another service. So it may only choose what would be sent to it anyway, or is good for itself alone.
+    fn trusts(&self, resource: &str, endpoint: &Endpoint) -> bool {
+        let own = format!("https://{}", endpoint.host());
+        let is_of = |scope: &String| {
+            let named = scope.trim_end_matches(DEFAULT_SCOPE).trim_end_matches('/');
+            named.eq_ignore_ascii_case(resource)
+        };
+        endpoint.profile().is_token_audience(resource)
+            || own.eq_ignore_ascii_case(resource)
+            || self.scope.as_ref().is_some_and(is_of)
+    }
+
+    /// Takes what the service asks for; `false` if that was known, or is not said.
+    fn learn(&self, challenge: &Challenge, resource: &str, endpoint: &Endpoint) -> bool {
+        let tenant = match (&self.source, &challenge.tenant) {
+            (Source::One(_), _) => None,
+            (Source::ByTenant(_), Some(tenant)) => Some(tenant.clone()),
+            (Source::ByTenant(_), None) => return false,
+        };
+        let asked = Audience::new(tenant, resource);
+        if self.audience(endpoint) == Some(self.with_named_scope(asked.clone())) {
+            return false;
+        }
+        let mut learned = self.shared.learned.write().unwrap_or_else(PoisonError::into_inner);
+        learned.insert(endpoint.host().to_owned(), asked);
+        self.shared.lessons.fetch_add(1, Ordering::Release);
+        true
+    }
+
+    /// Forgets the token of a refused attempt, unless something has changed since.
+    fn forget(&self, audience: &Audience, refusal: &Refusal<'_>) {
+        if self.generation() != refusal.generation() {
+            return;
+        }
+        let tokens = self.shared.tokens.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tokens) = tokens.get(audience) {
+            tokens.present.forget(tokens.present.generation());
+        }
+    }
+
+    /// The service did not take the token, or there was none.
+    fn not_accepted(&self, refusal: &Refusal<'_>) -> Option<String> {
+        let endpoint = refusal.context.endpoint;
+        let challenge = Challenge::of(refusal.headers());
+        let asked = challenge.as_ref().and_then(|c| Some((c, c.resource.as_deref()?)));
+        let trusted = asked.filter(|(_, resource)| self.trusts(resource, endpoint));
+        if trusted.is_some_and(|(challenge, resource)| self.learn(challenge, resource, endpoint)) {
+            return None;
+        }
+        let used = self.audience(endpoint);
+        if let Some(audience) = &used {
+            self.forget(audience, refusal);
+        }
+        Some(match (asked, used) {
+            (Some((_, resource)), _) if trusted.is_none() => format!(
+                "it asks for a token for {}, which is neither {} nor its own host: if it is right, name it by \
+                 `EntraCredential::scope`",
+                Shown(resource),
+                endpoint.profile()
+            ),
+            (_, Some(Audience { scope, .. })) => format!(
+                "the token is not accepted: its scope is {}, its tenant must be that of the account's subscription",
+                Shown(&scope)
+            ),
+            (_, None) => "it does not say which tenant's tokens it takes: give a source that knows its tenant to \
+                          `EntraCredential::new`"
+                .to_owned(),
+        })
+    }
+}
+
+impl Credential for EntraCredential {
+    fn authorize<'a>(
+        &'a self,
+        request: &'a mut Request<Bytes>,
+        context: &'a AuthorizationContext<'a>,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.put(request, context))
+    }
+
+    fn version(&self) -> &'static str {
+        TOKEN_VERSION
+    }
+
+    fn generation(&self) -> u64 {
+        let tokens = self.shared.tokens.read().unwrap_or_else(PoisonError::into_inner);
+        let of_tokens: u64 = tokens.values().map(|tokens| tokens.present.generation()).sum();
+        of_tokens + self.shared.lessons.load(Ordering::Acquire)
+    }
+
+    fn refused(&self, refusal: &Refusal<'_>) -> Option<String> {
+        let code = refusal.code();
+        if refusal.status() == StatusCode::UNAUTHORIZED || code.as_deref() == Some("AuthenticationFailed") {
+            return self.not_accepted(refusal);
+        }
+        missing_role(refusal.context.profile(), code.as_deref(), refusal.operation())
+    }
+}
+
+/// Secrets are in none of it: a token's source may show what it likes, and is left out.
+impl fmt::Debug for EntraCredential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let source = match self.source {
+            Source::One(_) => "one",
+            Source::ByTenant(_) => "by tenant",
+        };
+        let scope = self.scope.as_deref().unwrap_or("of the service");
+        f.debug_struct("EntraCredential")
+            .field("source", &format_args!("{source}"))
+            .field("scope", &format_args!("{scope}"))
+            .finish()
+    }
+}
+
+/// What a source says of its failure is in its own words: errors of azure_core hide the bodies and headers that they hold,
+/// but a text may be anything. So it stands behind our error as its source, and not in its text.
+async fn fetch(source: &dyn TokenCredential, scope: &str) -> Result<Fetched<HeaderValue>> {
+    let AccessToken { token, expires_on } = source.get_token(&[scope], None).await.map_err(|e| {
+        let why = format!("there is no token of Entra ID for {}: its source failed", Shown(scope));
+        Error::new(ErrorKind::Unauthenticated, why).with_source(e)
+    })?;
+    let mut value = header_value("the token of Entra ID", &format!("Bearer {}", token.secret()))?;
+    value.set_sensitive(true);
+    let since = Duration::from_secs(u64::try_from(expires_on.unix_timestamp()).unwrap_or_default());
+    Ok(Fetched {
+        value,
+        expires: SystemTime::UNIX_EPOCH.checked_add(since),
+    })
+}
+
+/// Source: "Assign an Azure role for access to table data" (30 minutes); REST "Get User Delegation Key"; "Azure Cosmos DB for
+/// Table data plane security": roles of the account's own. For Storage, a missing right was seen under both codes.
+fn missing_role(profile: Profile, code: Option<&str>, operation: &str) -> Option<String> {
+    match (profile, code) {
+        (Profile::Storage, Some("AuthorizationPermissionMismatch" | "AuthorizationMismatch")) => {
+            let role = match operation {
+                user_delegation_key::OPERATION => "such as Storage Table Delegator",
+                "get" | "query" | "list tables" => "such as Storage Table Data Reader",
+                "get service properties" | "get service statistics" | "set service properties" => {
+                    "with an action of Microsoft.Storage/storageAccounts/tableServices, read or write, which no data role has,"
+                }
+                _ => "such as Storage Table Data Contributor",
+            };
+            Some(format!(
+                "whom the token is for needs a role {role} on the account or the table; an assignment takes up to 30 minutes to \
+                 act"
+            ))
+        }
+        (Profile::Cosmos, _) => Some(
+            "whom the token is for needs a role of the account's own data plane, which Azure's roles are not, such as Cosmos DB \
+             Built-in Data Contributor"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use azure_core::credentials::TokenRequestOptions;
+    use azure_core::time::OffsetDateTime;
+    use http::Response;
+
+    use super::*;
+
+    /// Gives a token that names its scope and its number, and lives for an hour from `NOW` and the number's hour on.
+    #[derive(Debug, Default)]
+    struct Counting(AtomicUsize);
+
+    const NOW: Duration = Duration::from_secs(1_800_000_000);
+    const HOUR: Duration = Duration::from_secs(3_600);
+
+    #[async_trait::async_trait]
+    impl TokenCredential for Counting {
+        async fn get_token(
+            &self,
+            scopes: &[&str],
+            _: Option<TokenRequestOptions<'_>>,
+        ) -> azure_core::Result<AccessToken> {
+            let number = self.0.fetch_add(1, Ordering::SeqCst) + 1;
+            tokio::task::yield_now().await;
+            let expires = NOW.as_secs() as i64 + 3_600 * number as i64;
+            Ok(AccessToken::new(
+                format!("{} SECRET{number}", scopes.join(" ")),
+                OffsetDateTime::from_unix_timestamp(expires).unwrap(),
+            ))
+        }
+    }
+
+    async fn authorized(credential: &EntraCredential, endpoint: &str, after: Duration) -> Option<HeaderValue> {
+        let endpoint = Endpoint::parse(endpoint, None).unwrap();
+        let mut request = Request::new(Bytes::new());
+        *request.uri_mut() = endpoint.uri("Tables").unwrap();
+        let context = AuthorizationContext {
+            endpoint: &endpoint,
+            now: SystemTime::UNIX_EPOCH + NOW + after,
+        };
+        credential.authorize(&mut request, &context).await.unwrap();
+        request.headers_mut().remove(AUTHORIZATION)
+    }
+
+    /// Says that an attempt of the present generation was refused with this challenge.
+    fn refused(credential: &EntraCredential, endpoint: &str, challenge: &str) -> Option<String> {
+        let endpoint = Endpoint::parse(endpoint, None).unwrap();
+        let response = Response::builder()
+            .status(401)
+            .header("www-authenticate", challenge)
+            .body(Bytes::new())
+            .unwrap();
+        credential.refused(&Refusal {
+            response: &response,
+            context: AuthorizationContext {
+                endpoint: &endpoint,
+                now: SystemTime::UNIX_EPOCH + NOW,
+            },
+            generation: credential.generation(),
+            operation: "insert",
+        })
+    }
+
+    fn challenge(resource: &str) -> String {
+        format!(
+            "Bearer authorization_uri=https://login.microsoftonline.com/contoso/oauth2/authorize resource_id={resource}"
+        )
+    }
+
+    const CONTOSO: &str = "https://contoso.table.core.windows.net";
+    const FABRIKAM: &str = "https://fabrikam.table.core.windows.net";
+
+    #[tokio::test]
+    async fn a_token_is_kept_until_shortly_before_it_expires_and_shared_by_accounts() {
+        let source = Arc::new(Counting::default());
+        let credential = EntraCredential::new(Arc::<Counting>::clone(&source));
+        let first = authorized(&credential, CONTOSO, Duration::ZERO).await.unwrap();
+        assert_eq!(first, "Bearer https://storage.azure.com/.default SECRET1");
+        assert!(first.is_sensitive());
+        let minute = Duration::from_secs(60);
+        let later = authorized(&credential.clone(), FABRIKAM, HOUR - 6 * minute).await;
+        assert_eq!(later, Some(first));
+        let renewed = authorized(&credential, CONTOSO, HOUR - 4 * minute).await.unwrap();
+        assert_eq!(renewed, "Bearer https://storage.azure.com/.default SECRET2");
+        let cosmos = authorized(&credential, "https://contoso.table.cosmos.azure.com", HOUR).await;
+        assert_eq!(cosmos.unwrap(), "Bearer https://cosmos.azure.com/.default SECRET3");
+        assert_eq!(source.0.load(Ordering::SeqCst), 3);
+        assert!(!format!("{credential:?}").contains("SECRET"));
+    }
+
+    #[tokio::test]
+    async fn a_refused_token_is_forgotten_once() {
+        let credential = EntraCredential::new(Arc::new(Counting::default()));
+        authorized(&credential, CONTOSO, Duration::ZERO).await;
+        let generation = credential.generation();
+        let advice = refused(&credential, CONTOSO, "Bearer realm=x").unwrap();
+        assert!(
+            advice.contains("its scope is \"https://storage.azure.com/.default\""),
+            "{advice}"
+        );
+        assert_ne!(credential.generation(), generation);
+        let next = authorized(&credential, CONTOSO, Duration::ZERO).await.unwrap();
+        assert!(next.to_str().unwrap().ends_with("SECRET2"));
+    }
+
+    #[tokio::test]
+    async fn only_what_is_good_for_the_service_alone_is_asked_for() {
+        let credential = EntraCredential::new(Arc::new(Counting::default()));
+        for strange in [
+            "https://vault.azure.net",
+            "https://management.azure.com/",
+            "https://cosmos.azure.com",
+            "https://storage.azure.com.contoso.com",
+            "https://fabrikam.table.core.windows.net",
+            "http://storage.azure.com",
+        ] {
+            let advice = refused(&credential, CONTOSO, &challenge(strange)).unwrap();
+            assert!(
+                advice.contains("name it by `EntraCredential::scope`"),
+                "{strange}: {advice}"
+            );
+        }
+        for (asked, scope) in [
+            ("https://storage.azure.cn", "https://storage.azure.cn/.default"),
+            (CONTOSO, "https://contoso.table.core.windows.net/.default"),
+        ] {
+            assert_eq!(refused(&credential, CONTOSO, &challenge(asked)), None);
+            let token = authorized(&credential, CONTOSO, Duration::ZERO).await.unwrap();
+            assert!(token.to_str().unwrap().contains(scope), "{scope}");
+        }
+        let other = authorized(&credential, FABRIKAM, Duration::ZERO).await.unwrap();
+        assert!(
+            other.to_str().unwrap().contains("https://storage.azure.com/"),
+            "another host is not concerned"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_named_scope_is_asked_for_whatever_the_service_says() {
+        let credential =
+            EntraCredential::new(Arc::new(Counting::default())).scope("https://tables.contoso.com/.default");
+        for asked in ["https://storage.azure.com", "https://tables.contoso.com"] {
+            assert!(
+                refused(&credential, CONTOSO, &challenge(asked))
+                    .unwrap()
+                    .contains("not accepted")
+            );
+            let token = authorized(&credential, CONTOSO, Duration::ZERO).await.unwrap();
+            assert!(
+                token
+                    .to_str()
+                    .unwrap()
+                    .starts_with("Bearer https://tables.contoso.com/.default ")
+            );
+        }
+        assert!(format!("{credential:?}").contains("scope: https://tables.contoso.com/.default"));
+    }
+
+    #[tokio::test]
+    async fn what_one_clone_names_is_not_learned_by_another() {
+        let credential = EntraCredential::new(Arc::new(Counting::default()));
+        let named = credential.clone().scope("https://tables.contoso.com/.default");
+        assert!(refused(&named, CONTOSO, &challenge("https://storage.azure.cn")).is_some());
+        assert!(refused(&named, CONTOSO, &challenge("https://tables.contoso.com")).is_some());
+        let token = authorized(&named, CONTOSO, Duration::ZERO).await.unwrap();
+        assert!(
+            token
+                .to_str()
+                .unwrap()
+                .starts_with("Bearer https://tables.contoso.com/")
+        );
+        let token = authorized(&credential, CONTOSO, Duration::ZERO).await.unwrap();
+        assert!(token.to_str().unwrap().starts_with("Bearer https://storage.azure.com/"));
+    }
+
+    #[tokio::test]
+    async fn the_tenant_comes_from_the_challenge() {
+        let tenants = Arc::new(RwLock::new(Vec::new()));
+        let made = Arc::clone(&tenants);
+        let credential = EntraCredential::by_tenant(move |tenant| {
+            made.write().unwrap().push(tenant.to_owned());
+            Ok(Arc::new(Counting::default()))
+        });
+        assert_eq!(authorized(&credential, CONTOSO, Duration::ZERO).await, None);
+        let advice = refused(&credential, CONTOSO, "Bearer resource_id=https://storage.azure.com").unwrap();
+        assert!(advice.contains("does not say which tenant"), "{advice}");
+        assert_eq!(
+            refused(&credential, CONTOSO, &challenge("https://storage.azure.com")),
+            None
+        );
+        for _ in 0..2 {
+            assert!(authorized(&credential, CONTOSO, Duration::ZERO).await.is_some());
+        }
+        assert_eq!(*tenants.read().unwrap(), ["contoso"]);
+        assert_eq!(
+            authorized(&credential, FABRIKAM, Duration::ZERO).await,
+            None,
+            "each host says its own"
+        );
+    }
+
+    #[test]
+    fn a_missing_role_is_named() {
+        let role = |profile, code, operation| missing_role(profile, Some(code), operation).unwrap_or_default();
+        let storage = |operation| role(Profile::Storage, "AuthorizationPermissionMismatch", operation);
+        assert!(
+            storage("insert").contains("Storage Table Data Contributor") && storage("insert").contains("30 minutes")
+        );
+        assert!(storage("query").contains("Storage Table Data Reader"));
+        assert!(storage("get user delegation key").contains("Storage Table Delegator"));
+        assert!(storage("set service properties").contains("which no data role has"));
+        assert_eq!(role(Profile::Storage, "AuthorizationFailure", "insert"), "");
+        assert!(role(Profile::Cosmos, "Forbidden", "insert").contains("own data plane"));
+    }
+}

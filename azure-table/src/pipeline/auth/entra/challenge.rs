@@ -1,0 +1,143 @@
+//! What the service says of the tokens that it takes: the header `WWW-Authenticate`.
+//!
+//! Owns reading it. Whether it is believed is `entra.rs`.
+//!
+//! Source: RFC 9110 §11.6.1; the challenge of Azure Table storage as recorded (`authorization_uri`, `resource_id`, bare);
+//! other services of Azure quote the values and put commas between them.
+
+use http::header::WWW_AUTHENTICATE;
+use http::{HeaderMap, Uri};
+
+/// The longest name of a tenant: that of a DNS name.
+const MAX_TENANT: usize = 253;
+
+/// A challenge that asks for a token.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Challenge {
+    /// A GUID or a domain.
+    pub(crate) tenant: Option<String>,
+    /// Whom the token must be for, such as `https://storage.azure.com`.
+    pub(crate) resource: Option<String>,
+}
+
+impl Challenge {
+    /// The first challenge for a token among those of an answer.
+    pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
+        let texts = headers.get_all(WWW_AUTHENTICATE).iter();
+        texts.filter_map(|value| value.to_str().ok()).find_map(Self::parse)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (mut found, mut is_bearer, mut rest) = (None, false, text);
+        while let Some((name, value, behind)) = next(rest) {
+            rest = behind;
+            let Some(value) = value else {
+                is_bearer = name.eq_ignore_ascii_case("Bearer");
+                continue;
+            };
+            if is_bearer {
+                let challenge = found.get_or_insert(Self {
+                    tenant: None,
+                    resource: None,
+                });
+                match name.to_ascii_lowercase().as_str() {
+                    "authorization_uri" => challenge.tenant = tenant(value),
+                    "resource_id" => challenge.resource = resource(value),
+                    _ => {}
+                }
+            }
+        }
+        found
+    }
+}
+
+/// The next scheme or `name=value`, and what stands behind it.
+fn next(text: &str) -> Option<(&str, Option<&str>, &str)> {
+    let is_separator = |c: char| matches!(c, ' ' | '\t' | ',');
+    let text = text.trim_start_matches(is_separator);
+    if text.is_empty() {
+        return None;
+    }
+    let end = text.find(|c| is_separator(c) || c == '=').unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let Some(rest) = rest.strip_prefix('=') else {
+        return Some((name, None, rest));
+    };
+    let (value, rest) = match rest.strip_prefix('"') {
+        Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
+        None => rest.split_at(rest.find(is_separator).unwrap_or(rest.len())),
+    };
+    Some((name, Some(value), rest))
+}
+
+fn resource(resource_id: &str) -> Option<String> {
+    let resource = resource_id.trim_end_matches('/');
+    (!resource.is_empty()).then(|| resource.to_owned())
+}
+
+/// The first segment of the address where tokens are to be had. All else of it is left: where tokens come from is for
+/// whoever makes the credential to say, and not for the service.
+fn tenant(authorization_uri: &str) -> Option<String> {
+    let uri: Uri = authorization_uri.parse().ok()?;
+    let tenant = uri.path().split('/').nth(1)?;
+    let is_name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.');
+    let is_good = (1..=MAX_TENANT).contains(&tenant.len()) && tenant.bytes().all(is_name);
+    is_good.then(|| tenant.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TENANT: &str = "72f988bf-86f1-41af-91ab-2d7cd011db47";
+
+    #[test]
+    fn bare_quoted_and_mixed_challenges_say_the_same() {
+        let uri = format!("https://login.microsoftonline.com/{TENANT}/oauth2/authorize");
+        for text in [
+            format!("Bearer authorization_uri={uri} resource_id=https://storage.azure.com"),
+            format!("bearer Authorization_URI=\"{uri}\", Resource_Id=\"https://storage.azure.com/\""),
+            format!("Bearer realm=\"a, b=c\",resource_id=https://storage.azure.com,authorization_uri={uri}"),
+            format!(
+                "Basic resource_id=x, Bearer authorization_uri={uri} resource_id=https://storage.azure.com, \
+                 PoP resource_id=y"
+            ),
+        ] {
+            let challenge = Challenge::parse(&text).unwrap();
+            assert_eq!(challenge.tenant.as_deref(), Some(TENANT), "{text}");
+            assert_eq!(
+                challenge.resource.as_deref(),
+                Some("https://storage.azure.com"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_names_no_tenant_gives_none() {
+        for uri in [
+            "https://login.microsoftonline.com",
+            "https://login.microsoftonline.com/",
+            "https://login.microsoftonline.com/a%2Fb/oauth2",
+            "https://login.microsoftonline.com/a?b",
+            "not a uri",
+        ] {
+            let challenge = Challenge::parse(&format!("Bearer authorization_uri=\"{uri}\"")).unwrap();
+            let expected = uri.contains("/a?").then(|| "a".to_owned());
+            assert_eq!(challenge.tenant, expected, "{uri}");
+        }
+        assert_eq!(Challenge::parse("Bearer resource_id=/").unwrap().resource, None);
+        assert_eq!(Challenge::parse("Basic realm=x"), None);
+        assert_eq!(Challenge::parse(""), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_to_its_end(text in "[ -~]{0,60}") {
+            let _ = Challenge::parse(&text);
+            let _ = Challenge::parse(&format!("Bearer {text}"));
+        }
+    }
+}

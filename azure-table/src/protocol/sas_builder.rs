@@ -1,0 +1,468 @@
+//! Makes shared access signatures: with an account key, or with a key of Entra ID.
+//!
+//! Owns the two builders [`TableSas`] and [`AccountSas`], and what they refuse. The signature as text is `sas_token.rs`, what
+//! is signed `sas.rs`.
+
+use crate::model::datetime::DateTime;
+use crate::model::error::Result;
+use crate::model::guid::Guid;
+use crate::model::key_shape::check_keys;
+use crate::model::name::TableName;
+use crate::model::ordinal;
+use crate::protocol::account_key::AccountKey;
+use crate::protocol::endpoint::is_account_name;
+use crate::protocol::request::{DELEGATION_VERSION, X_MS_VERSION};
+use crate::protocol::sas::{
+    SasParameters, account_string_to_sign, addresses, table_string_to_sign, user_delegation_string_to_sign,
+};
+use crate::protocol::sas_permissions::{AccountPermissions, AccountResources, TablePermissions};
+use crate::protocol::sas_token::{SasToken, refused};
+use crate::protocol::user_delegation_key::UserDelegationKey;
+
+/// The longest name of a stored access policy, in characters.
+const MAX_POLICY_ID: usize = 64;
+
+/// What both kinds of signatures may say of their use.
+#[derive(Clone, Debug, Default)]
+struct Use {
+    start: Option<DateTime>,
+    expiry: Option<DateTime>,
+    ip: Option<String>,
+    https_only: bool,
+}
+
+impl Use {
+    fn write(&self, parameters: &mut SasParameters) -> Result<()> {
+        if let (Some(start), Some(expiry)) = (self.start, self.expiry)
+            && start.unix_seconds() >= expiry.unix_seconds()
+        {
+            return Err(refused(&format!(
+                "it would expire at {expiry}, not a second after its start at {start}"
+            )));
+        }
+        if let Some(ip) = self.ip.as_deref().filter(|ip| addresses(ip).is_none()) {
+            return Err(refused(&format!(
+                "{ip:?} is neither an IP address nor two with `-` between them, the lower first"
+            )));
+        }
+        parameters.add("st", self.start.map(seconds).unwrap_or_default());
+        parameters.add("se", self.expiry.map(seconds).unwrap_or_default());
+        parameters.add("sip", self.ip.clone().unwrap_or_default());
+        parameters.add("spr", if self.https_only { "https" } else { "" });
+        Ok(())
+    }
+}
+
+/// Signatures know seconds.
+fn seconds(time: DateTime) -> String {
+    DateTime::from_unix_seconds(time.unix_seconds()).to_string()
+}
+
+/// The setters of both builders.
+macro_rules! uses {
+    ($name:ident) => {
+        impl $name {
+            /// From when on it may be used; cut to seconds. Allow for clocks that differ: the service's counts.
+            pub fn start(mut self, start: DateTime) -> Self {
+                self.used.start = Some(start);
+                self
+            }
+
+            /// Until when it may be used; cut to seconds.
+            pub fn expiry(mut self, expiry: DateTime) -> Self {
+                self.used.expiry = Some(expiry);
+                self
+            }
+
+            /// From which address it may be used: one, `168.1.5.60`, or a range, `168.1.5.60-168.1.5.70`; no CIDR.
+            pub fn ip(mut self, address_or_range: impl Into<String>) -> Self {
+                self.used.ip = Some(address_or_range.into());
+                self
+            }
+
+            /// Only over HTTPS.
+            pub fn https_only(mut self) -> Self {
+                self.used.https_only = true;
+                self
+            }
+        }
+    };
+}
+
+/// A signature for one table: some operations on its entities, perhaps only in a range of keys.
+///
+/// It cannot make, drop or list tables. For Azure Table storage: of Cosmos DB only account signatures are confirmed.
+///
+/// ```
+/// use azure_table::{AccountKey, DateTime, TableName, TablePermissions, TableSas};
+/// let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
+/// let sas = TableSas::new(&TableName::new("Orders")?)
+///     .permissions(TablePermissions::READ | TablePermissions::ADD)
+///     .expiry(DateTime::now() + std::time::Duration::from_secs(3_600))
+///     .from("customer-1", "")      // all rows of one partition
+///     .to("customer-1", "")
+///     .sign(&key)?;
+/// assert!(sas.expose().contains("sp=ra&"));
+/// # Ok::<(), azure_table::Error>(())
+/// ```
+///
+/// Source: REST "Create a service SAS".
+#[derive(Clone, Debug)]
+#[must_use = "it has to be signed"]
+pub struct TableSas {
+    table: TableName,
+    permissions: Option<TablePermissions>,
+    policy: Option<String>,
+    from: Option<(String, String)>,
+    to: Option<(String, String)>,
+    user: Option<Guid>,
+    used: Use,
+}
+uses!(TableSas);
+
+impl TableSas {
+    /// A signature for this table. It needs permissions and an expiry, or a stored access policy that has them.
+    pub fn new(table: &TableName) -> Self {
+        Self {
+            table: table.clone(),
+            permissions: None,
+            policy: None,
+            from: None,
+            to: None,
+            user: None,
+            used: Use::default(),
+        }
+    }
+
+    /// What it allows. An upsert needs both `ADD` and `UPDATE`.
+    pub fn permissions(mut self, permissions: TablePermissions) -> Self {
+        self.permissions = Some(permissions);
+        self
+    }
+
+    /// The table's stored access policy of this id, of at most 64 characters. What the policy says the signature must not
+    /// say again.
+    pub fn policy(mut self, id: impl Into<String>) -> Self {
+        self.policy = Some(id.into());
+        self
+    }
+
+    /// The first entity it is for. An empty RowKey is the first of its partition; an empty PartitionKey with it is no limit.
+    /// Without [`to`](Self::to) all later partitions are allowed.
+    pub fn from(mut self, partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
+        self.from = Some((partition_key.into(), row_key.into()));
+        self
+    }
+
+    /// The last entity it is for. An empty RowKey is all of its partition. The PartitionKey cannot be empty: in a signature
+    /// that means no limit.
+    pub fn to(mut self, partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
+        self.to = Some((partition_key.into(), row_key.into()));
+        self
+    }
+
+    /// Only for the user with this object id in Entra ID, who has to show a token of their own besides: a [`SasToken`] as a
+    /// credential sends none. For [`sign_delegated`](Self::sign_delegated) only.
+    pub fn for_user(mut self, object_id: Guid) -> Self {
+        self.user = Some(object_id);
+        self
+    }
+
+    /// Makes the signature.
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — permissions or expiry are missing and there is no policy; the
+    /// policy's id is empty, too long or has control characters; it would end before it starts, in time or in keys; an end
+    /// of its keys has what no key can have, or cannot be said; the address is none; it is for one user.
+    pub fn sign(&self, key: &AccountKey) -> Result<SasToken> {
+        if self.user.is_some() {
+            return Err(refused("only one made with a user delegation key can be for one user"));
+        }
+        let parameters = self.parameters(X_MS_VERSION)?;
+        let signature = key.sign(&table_string_to_sign(&parameters, key.account(), self.table.as_str()));
+        Ok(SasToken::signed(parameters, signature))
+    }
+
+    /// Makes the signature with a key of Entra ID in place of the account's: it allows what it says as far as whom the key
+    /// was made for may do that too, and ends no later than the key, so within 7 days. It has no stored policy.
+    ///
+    /// Not confirmed by an answer of the live service.
+    ///
+    /// ```
+    /// use azure_table::{DateTime, SasToken, TableName, TablePermissions, TableSas, TableServiceClient};
+    ///
+    /// /// `service` has an `EntraCredential`.
+    /// async fn reader(service: &TableServiceClient, table: &TableName) -> azure_table::Result<SasToken> {
+    ///     let expiry = DateTime::now() + std::time::Duration::from_secs(3_600);
+    ///     let key = service.user_delegation_key(expiry).await?;
+    ///     TableSas::new(table)
+    ///         .permissions(TablePermissions::READ)
+    ///         .expiry(expiry)
+    ///         .sign_delegated(&key, "contoso")
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — as [`sign`](Self::sign), except that it may be for one user; or it
+    /// has a stored policy, would live longer than the key, or the account's name is none.
+    ///
+    /// Source: REST "Create a user delegation SAS".
+    pub fn sign_delegated(&self, key: &UserDelegationKey, account: &str) -> Result<SasToken> {
+        if !is_account_name(account) {
+            return Err(refused("the account's name must have letters, digits and hyphens only"));
+        }
+        if self.policy.is_some() {
+            return Err(refused(
+                "one made with a user delegation key has no stored access policy",
+            ));
+        }
+        let end = key.expiry();
+        if let Some(expiry) = self.used.expiry.filter(|e| e.unix_seconds() > end.unix_seconds()) {
+            return Err(refused(&format!(
+                "it would expire at {expiry}, after its user delegation key at {end}"
+            )));
+        }
+        let mut parameters = self.parameters(DELEGATION_VERSION)?;
+        for (name, value) in key.parameters() {
+            parameters.add(name, value);
+        }
+        parameters.add("sduoid", self.user.map(|user| user.to_string()).unwrap_or_default());
+        let to_sign = user_delegation_string_to_sign(&parameters, account, self.table.as_str());
+        Ok(SasToken::signed(parameters, key.signing_key()?.sign(&to_sign)))
+    }
+
+    fn parameters(&self, version: &str) -> Result<SasParameters> {
+        if self.policy.is_none() && (self.permissions.is_none() || self.used.expiry.is_none()) {
+            return Err(refused("it needs permissions and an expiry, or a stored access policy"));
+        }
+        if let Some(id) = &self.policy {
+            let length = id.chars().count();
+            if length == 0 || length > MAX_POLICY_ID {
+                return Err(refused(&format!(
+                    "its policy's id has {length} characters, it must have 1 to {MAX_POLICY_ID}"
+                )));
+            }
+            // What is signed is cut by line ends: with one in a value, another signature would say the same.
+            if id.contains(char::is_control) {
+                return Err(refused("its policy's id has control characters"));
+            }
+        }
+        for (partition_key, row_key) in [&self.from, &self.to].into_iter().flatten() {
+            check_keys(partition_key, row_key).map_err(|e| refused(&format!("an end of its keys: {e}")))?;
+        }
+        // An empty text is not written, and then is no limit.
+        let is_cut_off =
+            |end: &Option<(String, String)>| end.as_ref().is_some_and(|(pk, rk)| pk.is_empty() && !rk.is_empty());
+        if is_cut_off(&self.from) || self.to.as_ref().is_some_and(|(pk, _)| pk.is_empty()) {
+            return Err(refused(
+                "the empty PartitionKey cannot be an end of its keys, since it would mean no limit",
+            ));
+        }
+        if let (Some(from), Some(to)) = (&self.from, &self.to) {
+            let order = ordinal::compare(&from.0, &to.0).then_with(|| match to.1.as_str() {
+                "" => std::cmp::Ordering::Less,
+                row_key => ordinal::compare(&from.1, row_key),
+            });
+            if order.is_gt() {
+                return Err(refused("its first entity is after its last"));
+            }
+        }
+        let mut parameters = SasParameters::default();
+        parameters.add("sv", version);
+        parameters.add("tn", self.table.as_str());
+        parameters.add("sp", self.permissions.map(|p| p.to_string()).unwrap_or_default());
+        self.used.write(&mut parameters)?;
+        parameters.add("si", self.policy.clone().unwrap_or_default());
+        let ends = [(["spk", "srk"], &self.from), (["epk", "erk"], &self.to)];
+        for ([partition_key, row_key], end) in ends {
+            if let Some((pk, rk)) = end {
+                parameters.add(partition_key, pk.as_str());
+                parameters.add(row_key, rk.as_str());
+            }
+        }
+        Ok(parameters)
+    }
+}
+
+/// A signature for the account's Table service: operations on tables and entities, by resource and permission.
+///
+/// ```
+/// use azure_table::{AccountKey, AccountPermissions, AccountResources, AccountSas, DateTime};
+/// let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
+/// let hour = std::time::Duration::from_secs(3_600);
+/// let sas = AccountSas::new(
+///     AccountPermissions::READ | AccountPermissions::LIST,
+///     AccountResources::TABLES | AccountResources::ENTITIES,
+///     DateTime::now() + hour,
+/// )
+/// .sign(&key)?;
+/// assert!(sas.expose().contains("srt=co&sp=rl&"));
+/// # Ok::<(), azure_table::Error>(())
+/// ```
+///
+/// Source: REST "Create an account SAS".
+#[derive(Clone, Debug)]
+#[must_use = "it has to be signed"]
+pub struct AccountSas {
+    permissions: AccountPermissions,
+    resources: AccountResources,
+    used: Use,
+}
+uses!(AccountSas);
+
+impl AccountSas {
+    /// A signature with these permissions on these kinds of resources, until `expiry`.
+    pub fn new(permissions: AccountPermissions, resources: AccountResources, expiry: DateTime) -> Self {
+        let used = Use {
+            expiry: Some(expiry),
+            ..Use::default()
+        };
+        Self {
+            permissions,
+            resources,
+            used,
+        }
+    }
+
+    /// Makes the signature.
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — it would end before it starts.
+    pub fn sign(&self, key: &AccountKey) -> Result<SasToken> {
+        let mut parameters = SasParameters::default();
+        parameters.add("sv", X_MS_VERSION);
+        parameters.add("ss", "t");
+        parameters.add("srt", self.resources.to_string());
+        parameters.add("sp", self.permissions.to_string());
+        self.used.write(&mut parameters)?;
+        let signature = key.sign(&account_string_to_sign(&parameters, key.account()));
+        Ok(SasToken::signed(parameters, signature))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::protocol::user_delegation_key::KeyInfo;
+
+    fn key() -> AccountKey {
+        AccountKey::new("contoso", "AAECAwQFBgc=").unwrap()
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused() {
+        let table = TableName::new("People").unwrap();
+        let sas = || TableSas::new(&table).permissions(TablePermissions::READ);
+        let later = DateTime::from_unix_seconds(2_000_000_000);
+        for (sas, why) in [
+            (sas(), "needs permissions and an expiry"),
+            (TableSas::new(&table).expiry(later), "needs permissions and an expiry"),
+            (sas().expiry(later).start(later), "not a second after its start"),
+            (
+                sas().expiry(later).from("b", "").to("a", ""),
+                "its first entity is after its last",
+            ),
+            (
+                sas().expiry(later).from("a", "2").to("a", "1"),
+                "its first entity is after its last",
+            ),
+            (
+                TableSas::new(&table).policy("x".repeat(65)),
+                "65 characters, it must have 1 to 64",
+            ),
+            (TableSas::new(&table).policy(""), "0 characters, it must have 1 to 64"),
+            (TableSas::new(&table).policy("a\nb"), "control characters"),
+            (
+                sas().expiry(later + Duration::from_millis(900)).start(later),
+                "not a second after",
+            ),
+            (sas().expiry(later).to("", ""), "it would mean no limit"),
+            (sas().expiry(later).from("", "1"), "it would mean no limit"),
+            (sas().expiry(later).from("a\n\nzzz", ""), "an end of its keys"),
+            (sas().expiry(later).to("a", "\n"), "an end of its keys"),
+            (sas().expiry(later).ip(""), "\"\" is neither an IP address"),
+            (sas().expiry(later).ip("10.0.0.0/24"), "\"10.0.0.0/24\" is neither"),
+            (sas().expiry(later).ip("10.0.0.2-10.0.0.1"), "the lower first"),
+        ] {
+            assert!(sas.sign(&key()).unwrap_err().to_string().contains(why), "{why}");
+        }
+        assert!(sas().expiry(later).from("a", "2").to("a", "").sign(&key()).is_ok());
+        assert!(TableSas::new(&table).policy("read-only").sign(&key()).is_ok());
+    }
+
+    fn delegation_key(delegated_tenant: Option<&str>) -> UserDelegationKey {
+        let info = KeyInfo {
+            start: DateTime::from_unix_seconds(1_999_990_000),
+            expiry: DateTime::from_unix_seconds(2_000_000_000),
+            delegated_tenant_id: delegated_tenant.map(str::to_owned),
+        };
+        UserDelegationKey::new(("object", "tenant"), info, "2025-07-05", |_| "AAECAwQFBgc=".to_owned())
+    }
+
+    #[test]
+    fn a_delegated_signature_says_who_delegated_what() {
+        let table = TableName::new("People").unwrap();
+        let user: Guid = "33059fcc-5514-4800-b5f8-49808b9cfab6".parse().unwrap();
+        let sas = TableSas::new(&table)
+            .permissions(TablePermissions::READ)
+            .expiry(DateTime::from_unix_seconds(2_000_000_000));
+        let token = sas.sign_delegated(&delegation_key(None), "contoso").unwrap();
+        let (said, signature) = token.expose().split_once("&sig=").unwrap();
+        assert_eq!(
+            said,
+            "sv=2025-07-05&tn=People&sp=r&se=2033-05-18T03%3A33%3A20Z&skoid=object&sktid=tenant\
+             &skt=2033-05-18T00%3A46%3A40Z&ske=2033-05-18T03%3A33%3A20Z&sks=t&skv=2025-07-05"
+        );
+        let to_sign = user_delegation_string_to_sign(&token.parameters(), "contoso", "People");
+        assert_eq!(
+            crate::codec::url::decode(signature),
+            Some(key().sign(&to_sign)),
+            "the key's value signs"
+        );
+        let bound = sas.clone().for_user(user);
+        let bound = bound.sign_delegated(&delegation_key(Some("other")), "contoso").unwrap();
+        assert!(
+            bound
+                .expose()
+                .contains("&skdutid=other&sduoid=33059fcc-5514-4800-b5f8-49808b9cfab6&sig="),
+            "{}",
+            bound.expose()
+        );
+        assert!(SasToken::new(bound.expose()).is_ok());
+    }
+
+    #[test]
+    fn what_a_delegated_signature_cannot_be_is_refused() {
+        let table = TableName::new("People").unwrap();
+        let (end, after) = (
+            DateTime::from_unix_seconds(2_000_000_000),
+            DateTime::from_unix_seconds(2_000_000_001),
+        );
+        let sas = TableSas::new(&table).permissions(TablePermissions::READ);
+        for (sas, account, why) in [
+            (sas.clone(), "contoso", "needs permissions and an expiry"),
+            (
+                sas.clone().expiry(after),
+                "contoso",
+                "after its user delegation key at 2033-05-18T03:33:20Z",
+            ),
+            (
+                sas.clone().expiry(end).policy("daily"),
+                "contoso",
+                "has no stored access policy",
+            ),
+            (sas.clone().expiry(end), "con\ntoso", "the account's name"),
+            (sas.clone().expiry(end), "", "the account's name"),
+        ] {
+            let error = sas
+                .sign_delegated(&delegation_key(None), account)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(why) && !error.contains("AAECAw"), "{error}");
+        }
+        let error = sas.expiry(end).for_user(Guid::random()).sign(&key()).unwrap_err();
+        assert!(error.to_string().contains("can be for one user"), "{error}");
+    }
+}

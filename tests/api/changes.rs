@@ -1,0 +1,187 @@
+//! Verbs that are made of others: modify, refresh, exists, if-absent, if-exists.
+
+use azure_table::{
+    Change, Deletion, DynamicEntity, Emulator, Error, ErrorKind, TableClient, TableEntity, TableServiceClient,
+    Versioned,
+};
+
+#[derive(TableEntity, Debug, Clone, PartialEq)]
+struct Counter {
+    #[table(partition_key)]
+    name: String,
+    #[table(row_key)]
+    of: String,
+    value: i64,
+}
+
+fn counter(value: i64) -> Counter {
+    Counter {
+        name: "visits".into(),
+        of: "home".into(),
+        value,
+    }
+}
+
+const KEY: (&str, &str) = ("visits", "home");
+
+async fn counters() -> TableClient<Counter> {
+    let counters = TableServiceClient::on(Emulator::new())
+        .table::<Counter>("Counters")
+        .unwrap();
+    counters.create_table().await.unwrap();
+    counters
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_64_writers_none_loses_a_change() {
+    let counters = counters().await;
+    counters.insert(&counter(0)).await.unwrap();
+    let writers = (0..64).map(|_| {
+        let counters = counters.clone();
+        tokio::spawn(async move {
+            for _ in 0..5 {
+                counters
+                    .modify(KEY, |counter| counter.value += 1)
+                    .conflicts(1_000)
+                    .await
+                    .unwrap();
+            }
+        })
+    });
+    for writer in writers.collect::<Vec<_>>() {
+        writer.await.unwrap();
+    }
+    assert_eq!(counters.get(KEY).await.unwrap().unwrap().value, 64 * 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_always_loses_is_told() {
+    let counters = counters().await;
+    counters.insert(&counter(0)).await.unwrap();
+    let emulated = counters.clone();
+    let mut runs = 0;
+    let modify = counters.modify(KEY, |counter| {
+        runs += 1;
+        counter.value += 1;
+        // Someone else is faster, each time.
+        let other = emulated.clone();
+        futures::executor::block_on(async { other.replace(&self::counter(runs)).await }).unwrap();
+    });
+    let error = modify.conflicts(3).await.unwrap_err();
+    assert_eq!((error.kind(), runs), (ErrorKind::ConditionNotMet, 4));
+    assert!(error.to_string().contains("someone else was faster 4 times"), "{error}");
+}
+
+#[tokio::test]
+async fn a_closure_may_keep_or_abort() {
+    #[derive(Debug)]
+    enum Mine {
+        Full(i64),
+        Table(Error),
+    }
+    impl From<Error> for Mine {
+        fn from(error: Error) -> Self {
+            Self::Table(error)
+        }
+    }
+    let counters = counters().await;
+    let etag = counters.insert(&counter(7)).await.unwrap();
+    let kept = counters.modify(KEY, |_| Change::Keep).await.unwrap();
+    assert_eq!((kept.value, &kept.etag), (7, &etag), "nothing is written");
+
+    let full = |counter: &mut Counter| {
+        counter.value += 1;
+        if counter.value > 8 {
+            Err(Mine::Full(counter.value))
+        } else {
+            Ok(())
+        }
+    };
+    assert_eq!(counters.modify(KEY, full).await.unwrap().value, 8);
+    assert!(matches!(counters.modify(KEY, full).await.unwrap_err(), Mine::Full(9)));
+    assert_eq!(counters.get(KEY).await.unwrap().unwrap().value, 8);
+    let error = counters.modify(("no", "such"), full).await.unwrap_err();
+    assert!(matches!(error, Mine::Table(e) if e.kind() == ErrorKind::NotFound));
+}
+
+#[tokio::test]
+async fn a_closure_cannot_change_the_key() {
+    let counters = counters().await;
+    counters.insert(&counter(1)).await.unwrap();
+    let error = counters
+        .modify(KEY, |counter| counter.of = "away".into())
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    let text = error.to_string();
+    assert!(
+        text.contains(r#"from ("visits", "home") to ("visits", "away")"#),
+        "{text}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_missing_is_made_once() {
+    let counters = counters().await;
+    let adders = (0..8).map(|_| {
+        counters
+            .modify(KEY, |counter| counter.value += 1)
+            .or_insert(|| counter(0))
+    });
+    for added in futures::future::join_all(adders).await {
+        added.unwrap();
+    }
+    assert_eq!(counters.get(KEY).await.unwrap().unwrap().value, 8);
+}
+
+#[tokio::test]
+async fn theirs_wins_or_mine_does() {
+    let counters = counters().await;
+    counters.insert(&counter(1)).await.unwrap();
+    let mut held: Versioned<Counter> = counters.get(KEY).versioned().await.unwrap().unwrap();
+    counters.replace(&counter(2)).await.unwrap();
+    held.value = 3;
+    counters.refresh(&mut held).await.unwrap();
+    assert_eq!(held.value, 2);
+
+    counters.replace(&counter(4)).await.unwrap();
+    held.value = 5;
+    assert_eq!(
+        counters.replace(&held).await.unwrap_err().kind(),
+        ErrorKind::ConditionNotMet
+    );
+    counters.refresh_etag(&mut held).await.unwrap();
+    assert_eq!(held.value, 5);
+    counters.replace(&held).await.unwrap();
+    assert_eq!(counters.get(KEY).await.unwrap().unwrap().value, 5);
+
+    counters.delete(KEY).await.unwrap();
+    assert_eq!(
+        counters.refresh(&mut held).await.unwrap_err().kind(),
+        ErrorKind::NotFound
+    );
+    assert_eq!(
+        counters.refresh_etag(&mut held).await.unwrap_err().kind(),
+        ErrorKind::NotFound
+    );
+    assert_eq!(held.value, 5, "it stays as it is");
+}
+
+#[tokio::test]
+async fn what_there_is_and_is_not_is_no_error() {
+    let counters = counters().await;
+    assert!(!counters.exists(KEY).await.unwrap());
+    let etag = counters.insert_if_absent(&counter(1)).await.unwrap();
+    assert!(etag.is_some());
+    assert_eq!(counters.insert_if_absent(&counter(2)).await.unwrap(), None);
+    assert!(counters.exists(KEY).await.unwrap());
+    assert_eq!(counters.delete_if_exists(KEY).await.unwrap(), Deletion::Deleted);
+    assert_eq!(counters.delete_if_exists(KEY).await.unwrap(), Deletion::WasMissing);
+    // A missing table is one.
+    let nowhere = TableServiceClient::on(Emulator::new())
+        .dynamic_table("Nowhere")
+        .unwrap();
+    assert!(nowhere.exists(("p", "r")).await.is_err());
+    assert!(nowhere.delete_if_exists(("p", "r")).await.is_err());
+    assert!(nowhere.insert_if_absent(&DynamicEntity::new("p", "r")).await.is_err());
+}

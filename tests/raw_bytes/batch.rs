@@ -1,0 +1,113 @@
+//! Answers to entity group transactions.
+
+use azure_table::{DynamicEntity, ErrorKind};
+use proptest::prelude::*;
+
+use crate::document::{Document, document};
+use crate::{answer, answered, is_presentable, on_runtime, things};
+
+const BATCHES: &[&str] = &[
+    "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 204 No Content\r\nETag: W/\"1\"\r\n\r\n\r\n--c\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 204 No Content\r\nETag: W/\"2\"\r\n\r\n\r\n--c--\r\n--b--\r\n",
+    "--b\nContent-Type: application/http\n\nHTTP/1.1 204 No Content\n\n--b\nContent-Type: application/http\n\n\nHTTP/1.1 201 Created\nETag: x\n\n--b--",
+    "--b\r\nContent-Type: multipart/mixed; boundary=\"c\"\r\n\r\n--c\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\n\r\n{\"odata.error\":{\"code\":\"EntityAlreadyExists\",\"message\":{\"lang\":\"en-US\",\"value\":\"1:The specified entity already exists.\\nRequestId:a\\nTime:b\"}}}\r\n--c--\r\n--b--\r\n",
+];
+
+const PIECES: &[&str] = &[
+    "--b",
+    "--c",
+    "--",
+    "\r\n",
+    "\n",
+    "\r",
+    "--b\r\n",
+    "--c\r\n",
+    "--b--",
+    "--c--",
+    ":",
+    "HTTP/1.1 ",
+    "204",
+    "0",
+    "302",
+    "404",
+    "Content-Type: multipart/mixed; boundary=c\r\n\r\n",
+    "Content-Type: multipart/mixed; boundary=b\r\n\r\n",
+    "Content-Type: application/http\r\n\r\n",
+    "HTTP/1.1 204 No Content\r\n",
+    "ETag: e\r\n",
+    "boundary=",
+    "{\"odata.error\":",
+];
+
+/// The results' statuses of a batch of two inserts, or its error.
+fn commit(Document(body): &Document) -> azure_table::Result<Vec<u16>> {
+    let service = answered([answer(202, &[("content-type", "multipart/mixed; boundary=b")], body)]);
+    let table = things(&service);
+    let mut batch = table.batch();
+    for row_key in ["1", "2"] {
+        batch.insert(&DynamicEntity::new("p", row_key)).unwrap();
+    }
+    let results = on_runtime(async { batch.commit().await })?;
+    Ok(results.iter().map(|result| result.status()).collect())
+}
+
+proptest! {
+    /// A batch is reported as written only if the service said so of each operation, and as refused only if it said that.
+    #[test]
+    fn a_batch_is_written_or_refused_or_in_doubt(answer in document(BATCHES, PIECES)) {
+        match commit(&answer) {
+            Ok(statuses) => {
+                prop_assert_eq!(statuses.len(), 2);
+                prop_assert!(statuses.iter().all(|status| (200..300).contains(status)), "{statuses:?}");
+            }
+            Err(error) => {
+                is_presentable(&error).map_err(TestCaseError::fail)?;
+                let refused = error.status().is_some_and(|status| (400..600).contains(&status));
+                prop_assert!(refused || error.may_have_applied(), "{error:?}");
+                prop_assert!(refused || error.kind() == ErrorKind::InvalidResponse, "{error:?}");
+                prop_assert!(error.batch_index().is_none_or(|index| index < 2), "{error:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_boundary_may_be_anything(content_type in "[ -~]{0,40}", body in document(BATCHES, PIECES)) {
+        let service = answered([answer(202, &[("content-type", &format!("multipart/mixed;boundary{content_type}"))], &body.0)]);
+        let mut batch = things(&service).batch();
+        batch.insert(&DynamicEntity::new("p", "1")).unwrap();
+        if let Err(error) = on_runtime(async { batch.commit().await }) {
+            is_presentable(&error).map_err(TestCaseError::fail)?;
+        }
+    }
+}
+
+#[test]
+fn the_samples_are_written_or_refused() {
+    let results: Vec<_> = BATCHES
+        .iter()
+        .map(|sample| commit(&Document((*sample).into())))
+        .collect();
+    assert_eq!(results[0].as_ref().unwrap(), &[204, 204]);
+    assert_eq!(results[1].as_ref().unwrap(), &[204, 201]);
+    assert_eq!(results[2].as_ref().unwrap_err().batch_index(), Some(1));
+}
+
+/// Whoever takes the index for one of the batch's operations must find one.
+#[test]
+fn an_index_that_no_operation_has_is_none() {
+    let body = BATCHES[2].replacen("1:The", "3021:The", 1);
+    assert_eq!(commit(&Document(body.into())).unwrap_err().batch_index(), None);
+}
+
+/// A redirect or an interim answer is no success, and a status beyond HTTP's is none.
+#[test]
+fn a_part_that_says_neither_yes_nor_no_leaves_the_batch_in_doubt() {
+    for status in ["0", "100", "302", "600", "65535"] {
+        let body = BATCHES[0].replacen("204", status, 1);
+        let error = commit(&Document(body.into())).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.may_have_applied()),
+            (ErrorKind::InvalidResponse, true),
+            "{status}"
+        );
+    }
+}

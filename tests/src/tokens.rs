@@ -1,0 +1,78 @@
+//! A source of tokens that needs no Entra ID.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use azure_core::credentials::{AccessToken, TokenCredential, TokenRequestOptions};
+use azure_core::error::{Error, ErrorKind};
+use azure_table::{Base64Url, TableKey as _};
+use serde_json::json;
+
+/// What every token has in it, and nothing else may show: the begin of all base64 of JSON.
+pub const TOKEN_MARKER: &str = "eyJ";
+
+/// Makes tokens that say what Entra ID's say and are signed by nobody. Clones are one source.
+#[derive(Clone, Debug, Default)]
+pub struct FakeTokens {
+    scopes: Arc<Mutex<Vec<String>>>,
+    fails: Arc<AtomicBool>,
+}
+
+impl FakeTokens {
+    /// The scopes that tokens were asked for, in order.
+    ///
+    /// # Panics
+    /// A test panicked while it asked.
+    pub fn asked(&self) -> Vec<String> {
+        self.scopes.lock().unwrap().clone()
+    }
+
+    /// Whether it fails from now on.
+    pub fn fail(&self, fails: bool) {
+        self.fails.store(fails, Ordering::SeqCst);
+    }
+
+    /// The same, as the client takes it.
+    pub fn source(&self) -> Arc<dyn TokenCredential> {
+        Arc::new(self.clone())
+    }
+}
+
+#[async_trait::async_trait]
+impl TokenCredential for FakeTokens {
+    async fn get_token(&self, scopes: &[&str], _: Option<TokenRequestOptions<'_>>) -> azure_core::Result<AccessToken> {
+        let number = {
+            let mut asked = self.scopes.lock().unwrap();
+            asked.push(scopes.join(" "));
+            asked.len()
+        };
+        // Whoever else wants a token comes while this one is made.
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        if self.fails.load(Ordering::SeqCst) {
+            return Err(Error::with_message(ErrorKind::Credential, "the tenant is\non holiday"));
+        }
+        let now = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap()
+            .as_secs() as i64;
+        let expires = now + 3_600;
+        let claims = json!({
+            "aud": scopes[0].trim_end_matches("/.default"),
+            "iss": "https://sts.windows.net/ab1f708d-50f6-404c-a006-d71b2ac7a606/",
+            "iat": now - 60,
+            "nbf": now - 60,
+            "exp": expires,
+            "oid": "11059fcc-5514-4800-b5f8-49808b9cfab6",
+            "tid": "ab1f708d-50f6-404c-a006-d71b2ac7a606",
+            "jti": number,
+        });
+        let mut token = String::new();
+        for part in [json!({"typ": "JWT", "alg": "none"}), claims] {
+            Base64Url(part.to_string()).write_key(&mut token).unwrap();
+            token.push('.');
+        }
+        let expires_on = azure_core::time::OffsetDateTime::from_unix_timestamp(expires).unwrap();
+        Ok(AccessToken::new(token, expires_on))
+    }
+}

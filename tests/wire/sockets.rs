@@ -1,0 +1,403 @@
+//! Servers that break HTTP, on real sockets: each has a bounded outcome, and the error says what is known.
+
+use std::error::Error as _;
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use azure_table::{DynamicEntity, Error, ErrorKind, NoRetry, TableClient, TableServiceClient};
+use azure_table_tests::canned::CONTOSO;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+const ENTITY: &str = r#"{"odata.etag":"e","PartitionKey":"p","RowKey":"r"}"#;
+const WRITTEN: &str = "HTTP/1.1 204 No Content\r\nETag: e\r\nContent-Length: 0\r\n\r\n";
+/// What fits into the buffers of a socket on both sides, generously: bytes that were written and never read.
+const BUFFERS: usize = 16 << 20;
+
+/// A server that does one thing to every connection.
+struct Sockets {
+    service: TableServiceClient,
+    connections: Arc<AtomicUsize>,
+    /// Bytes that were written after the head of an answer.
+    written: Arc<AtomicUsize>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Sockets {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// One of its connections.
+struct Connection {
+    stream: TcpStream,
+    /// How many were before it.
+    number: usize,
+    written: Arc<AtomicUsize>,
+}
+
+impl Sockets {
+    /// Runs `act` on every connection; it is closed when `act` is done.
+    async fn doing<F: Future<Output = ()> + Send + 'static>(
+        act: impl Fn(Connection) -> F + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = format!("{CONTOSO};TableEndpoint=http://{}/", listener.local_addr().unwrap());
+        let (connections, written) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (counted, counter) = (Arc::clone(&connections), Arc::clone(&written));
+        let task = tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let number = counted.fetch_add(1, Ordering::SeqCst);
+                let written = Arc::clone(&counter);
+                tokio::spawn(act(Connection {
+                    stream,
+                    number,
+                    written,
+                }));
+            }
+        });
+        Self {
+            service: TableServiceClient::from_connection_string(&endpoint).unwrap(),
+            connections,
+            written,
+            task,
+        }
+    }
+
+    /// Reads a request and answers with `head`, then with `piece` again and again until the client has enough.
+    async fn pouring(head: &'static str, piece: Vec<u8>) -> Self {
+        let piece: Arc<[u8]> = piece.into();
+        Self::doing(move |mut connection| {
+            let piece = Arc::clone(&piece);
+            async move {
+                connection.request().await;
+                connection.write(head).await;
+                while connection.stream.write_all(&piece).await.is_ok() {
+                    connection.written.fetch_add(piece.len(), Ordering::SeqCst);
+                }
+            }
+        })
+        .await
+    }
+
+    fn table(&self) -> TableClient<DynamicEntity> {
+        self.service.dynamic_table("Things").unwrap()
+    }
+
+    /// The error of a write that is not repeated, after a look at what all of them have in common: one attempt, soon over, left in doubt.
+    async fn lost_write(&self) -> Error {
+        let started = Instant::now();
+        let insert = self.table().insert(&DynamicEntity::new("p", "r")).retry(NoRetry);
+        let error = insert.await.unwrap_err();
+        assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
+        assert!(error.may_have_applied(), "{error}");
+        assert_eq!((error.attempts(), self.connections()), (1, 1), "{error}");
+        error
+    }
+
+    fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+
+    fn written(&self) -> usize {
+        self.written.load(Ordering::SeqCst)
+    }
+}
+
+impl Connection {
+    /// Reads a whole request; `false` if the client closed instead.
+    async fn request(&mut self) -> bool {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            match self.stream.read_u8().await {
+                Ok(byte) => head.push(byte),
+                Err(_) => return false,
+            }
+        }
+        let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
+        let mut body = vec![0; length.map_or(0, |length| length.trim().parse().unwrap())];
+        self.stream.read_exact(&mut body).await.is_ok()
+    }
+
+    /// Writes; a client that has gone is no fault of the server.
+    async fn write(&mut self, text: &str) {
+        let _ = self.stream.write_all(text.as_bytes()).await;
+    }
+}
+
+fn entity() -> String {
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{ENTITY}",
+        ENTITY.len()
+    )
+}
+
+fn source(error: &Error) -> String {
+    error.source().unwrap().to_string()
+}
+
+#[tokio::test]
+async fn an_announced_body_of_ten_gigabytes_is_refused_unread() {
+    let head = "HTTP/1.1 201 Created\r\nContent-Length: 10000000000\r\n\r\n";
+    let server = Sockets::pouring(head, vec![b' '; 1 << 16]).await;
+    let error = server.lost_write().await;
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    assert!(
+        error.to_string().contains("the answer broke off at http://127.0.0.1:"),
+        "{error}"
+    );
+    assert_eq!(
+        source(&error),
+        "the answer announces 10000000000 bytes, the limit is 67108864"
+    );
+    assert!(server.written() < BUFFERS, "{}", server.written());
+}
+
+#[tokio::test]
+async fn a_body_without_end_is_cut_at_the_limit() {
+    let mut chunk = b"10000\r\n".to_vec();
+    chunk.resize(chunk.len() + 0x1_0000, b' ');
+    chunk.extend_from_slice(b"\r\n");
+    let server = Sockets::pouring("HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n", chunk).await;
+    let error = server.lost_write().await;
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    assert_eq!(
+        source(&error),
+        "the answer has more than 67108864 bytes, which is the limit"
+    );
+    assert!(
+        (64 << 20..(64 << 20) + BUFFERS).contains(&server.written()),
+        "{}",
+        server.written()
+    );
+
+    // The same without chunks: its end would be the connection's.
+    let server = Sockets::pouring("HTTP/1.0 201 Created\r\n\r\n", vec![b' '; 1 << 16]).await;
+    assert!(source(&server.lost_write().await).contains("more than 67108864 bytes"));
+}
+
+#[tokio::test]
+async fn headers_without_end_are_cut() {
+    let server = Sockets::pouring("HTTP/1.1 201 Created\r\n", b"X-Header: value\r\n".repeat(4_096)).await;
+    let error = server.lost_write().await;
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    assert!(server.written() < BUFFERS, "{}", server.written());
+    // One header without end is no better.
+    let server = Sockets::pouring("HTTP/1.1 201 Created\r\nX-Header: ", vec![b'x'; 1 << 16]).await;
+    assert_eq!(server.lost_write().await.kind(), ErrorKind::Connection);
+    assert!(server.written() < BUFFERS, "{}", server.written());
+}
+
+#[tokio::test]
+async fn an_answer_byte_by_byte_ends_with_the_attempts_time() {
+    for head in ["", "HTTP/1.1 201 Created\r\nContent-Length: 1000\r\n\r\n"] {
+        let mut server = Sockets::doing(move |mut connection| async move {
+            connection.request().await;
+            connection.write(head).await;
+            // A start line that goes on and on, or a body.
+            let endless = format!("HTTP/1.1 201 {}", "x".repeat(1_000));
+            for byte in endless.bytes() {
+                connection.write(char::from(byte).encode_utf8(&mut [0; 4])).await;
+                sleep(Duration::from_millis(20)).await;
+            }
+        })
+        .await;
+        server.service = server.service.attempt_timeout(Duration::from_millis(400));
+        let started = Instant::now();
+        let error = server.lost_write().await;
+        assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+        assert!(error.to_string().contains("no answer within 400ms"), "{error}");
+        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_cut_is_an_answer_cut() {
+    for answer in [
+        "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{\"odata",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n{\"odata\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n{",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnonsense",
+    ] {
+        for resets in [false, true] {
+            let server = Sockets::doing(move |mut connection| async move {
+                connection.request().await;
+                connection.write(answer).await;
+                // Time to arrive: of an answer before a reset nothing may be left.
+                sleep(Duration::from_millis(50)).await;
+                if resets {
+                    connection.stream.set_zero_linger().unwrap();
+                }
+            })
+            .await;
+            let error = server.lost_write().await;
+            assert_eq!(error.kind(), ErrorKind::Connection);
+            assert!(
+                error.to_string().contains("the answer broke off at http://127.0.0.1:"),
+                "{answer}: {error}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_read_whose_answer_broke_is_repeated() {
+    for first in [
+        "",
+        "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{",
+        "SSH-2.0-OpenSSH_9.6\r\n",
+    ] {
+        let server = Sockets::doing(move |mut connection| async move {
+            while connection.request().await {
+                if connection.number == 0 {
+                    connection.write(first).await;
+                    return;
+                }
+                connection.write(&entity()).await;
+            }
+        })
+        .await;
+        assert!(server.table().get(("p", "r")).await.unwrap().is_some(), "{first}");
+        assert_eq!(server.connections(), 2);
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_http_is_a_broken_connection() {
+    for garbage in [
+        "SSH-2.0-OpenSSH_9.6\r\n",
+        "\0\0\0\0",
+        "HTTP/9.9 200 OK\r\n\r\n",
+        "HTTP/1.1 abc\r\n\r\n",
+        "\r\n\r\n\r\n",
+        "",
+    ] {
+        let server = Sockets::doing(move |mut connection| async move {
+            connection.request().await;
+            connection.write(garbage).await;
+        })
+        .await;
+        let error = server.lost_write().await;
+        assert_eq!(error.kind(), ErrorKind::Connection, "{garbage:?}");
+        assert!(
+            error.to_string().contains("the connection broke before an answer came"),
+            "{garbage:?}: {error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_answer_may_end_with_its_connection() {
+    let server = Sockets::doing(|mut connection| async move {
+        connection.request().await;
+        connection
+            .write(&format!(
+                "HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{ENTITY}"
+            ))
+            .await;
+    })
+    .await;
+    for _ in 0..3 {
+        let row = server.table().get(("p", "r")).await.unwrap().unwrap();
+        assert_eq!(row.row_key, "r");
+    }
+    assert_eq!(server.connections(), 3);
+}
+
+/// The server closes without a word after each answer, as load balancers do.
+async fn closing() -> Sockets {
+    Sockets::doing(|mut connection| async move {
+        if connection.request().await {
+            connection.write(WRITTEN).await;
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_connection_that_was_closed_while_idle_is_no_failure() {
+    let server = closing().await;
+    for _ in 0..5 {
+        server.table().insert(&DynamicEntity::new("p", "r")).await.unwrap();
+        sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(server.connections(), 5);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_close_that_crosses_a_write_is_told_as_it_is() {
+    let server = closing().await;
+    let (mut written, mut in_doubt) = (0, 0);
+    for _ in 0..200 {
+        // At once: the close may be seen before the request is sent, or after.
+        match server
+            .table()
+            .insert(&DynamicEntity::new("p", "r"))
+            .retry(NoRetry)
+            .await
+        {
+            Ok(_) => written += 1,
+            Err(error) => {
+                assert!(
+                    error.may_have_applied() && error.kind() == ErrorKind::Connection,
+                    "{error}"
+                );
+                in_doubt += 1;
+            }
+        }
+    }
+    // Most are written: hyper saw the close in time and took another connection. The rest left before the close arrived,
+    // and whether it was read shows on no socket. Each answer had a connection of its own: nothing was sent twice.
+    assert_eq!((written, written + in_doubt), (server.connections(), 200));
+}
+
+#[tokio::test]
+async fn a_request_that_was_read_and_not_answered_is_in_doubt() {
+    // The second request of the connection is read to its end: whether it was acted on, nobody can say.
+    let server = Sockets::doing(|mut connection| async move {
+        if connection.request().await {
+            connection
+                .write(&if connection.number == 0 {
+                    WRITTEN.to_owned()
+                } else {
+                    entity()
+                })
+                .await;
+            connection.request().await;
+        }
+    })
+    .await;
+    let table = server.table();
+    table.insert(&DynamicEntity::new("p", "r")).await.unwrap();
+    let error = server.lost_write().await;
+    assert!(
+        error.to_string().contains("the connection broke before an answer came"),
+        "{error}"
+    );
+    assert!(table.get(("p", "r")).await.unwrap().is_some(), "a read may be repeated");
+}
+
+#[tokio::test]
+async fn a_call_ends_in_time_on_a_server_that_never_answers() {
+    let server = Sockets::doing(|connection| async move {
+        let _open = connection;
+        pending::<()>().await;
+    })
+    .await;
+    let started = Instant::now();
+    let error = server
+        .table()
+        .get(("p", "r"))
+        .timeout(Duration::from_millis(300))
+        .await
+        .unwrap_err();
+    assert_eq!((error.kind(), error.may_have_applied()), (ErrorKind::Timeout, false));
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+}
