@@ -12,6 +12,8 @@ pub mod guide;
 mod model;
 mod pipeline;
 mod protocol;
+#[cfg(feature = "test-util")]
+pub mod testing;
 
 #[cfg(feature = "derive")]
 pub use azure_table_derive::{Projection, PropertyGroup, TableEntity, TableProperty};

@@ -1,8 +1,13 @@
 //! Faults under the retry loop: what is repeated, what is not, and what the error says then.
 
+mod history;
+mod kit;
+mod matrix;
+
 use std::time::Duration;
 
-use azure_table::{DynamicEntity, ErrorKind, NoRetry, Reached, TableClient};
+use azure_table::testing::{Fault, FaultRule, Faults, RequestKind};
+use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, Reached, TableClient, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 
 mod clock;
@@ -161,6 +166,26 @@ async fn a_timeout_is_for_the_whole_call() {
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
     assert!(error.may_have_applied(), "the write may be on its way");
+}
+
+/// Each page of the rows of a batch in doubt has what the pages before left of the call's time.
+#[tokio::test(start_paused = true)]
+async fn a_timeout_is_for_the_reads_that_find_out_too() {
+    let emulator = Emulator::new().with_page_size(1);
+    let faults = Faults::new(emulator.clone());
+    let truth = TableServiceClient::on(emulator).dynamic_table("Things").unwrap();
+    truth.create_table().await.unwrap();
+    faults.add(FaultRule::new(Fault::LoseAnswer).on(RequestKind::Batch));
+    faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_secs(6))).on_reads());
+    let table = TableServiceClient::on(faults).dynamic_table("Things").unwrap();
+    let mut batch = table.batch();
+    for row in ["1", "2", "3"] {
+        batch.insert(&DynamicEntity::new("p", row)).unwrap();
+    }
+    let started = tokio::time::Instant::now();
+    let error = batch.commit().timeout(Duration::from_secs(10)).await.unwrap_err();
+    assert!(error.may_have_applied());
+    assert_eq!(started.elapsed().as_secs(), 10);
 }
 
 /// The service may work on a write for 30 s: an attempt is not given up before.

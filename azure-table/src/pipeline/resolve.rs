@@ -35,12 +35,7 @@ impl Pipeline {
         deadline: &Deadline,
         options: &CallOptions,
     ) -> Verdict {
-        let mut options = options.clone();
-        options.set(|wishes| {
-            wishes.timeout = deadline.remaining();
-            wishes.headers.clear();
-        });
-        match self.stored(table, writes, &options).await {
+        match self.stored(table, writes, deadline, options).await {
             Ok(Some((rows, offset))) => {
                 let first_sent = shifted(first_sent, offset - DRIFT);
                 match DateTime::try_from(first_sent) {
@@ -58,14 +53,19 @@ impl Pipeline {
         &self,
         table: &str,
         writes: &[RowWrite],
+        deadline: &Deadline,
         options: &CallOptions,
     ) -> Result<Option<(Vec<DynamicEntity>, i64)>> {
         let Some(request) = read_back::request(table, writes) else {
             return Ok(None);
         };
+        let mut options = options.clone();
+        options.set(|wishes| wishes.headers.clear());
         let mut rows = Vec::new();
         let mut from = None;
         for _ in 0..MOST_PAGES {
+            // Each page is a call: it has what the ones before left.
+            options.set(|wishes| wishes.timeout = deadline.remaining());
             let call = request.call(&self.endpoint, from.as_ref())?;
             let Answer { response, .. } = self.boxed(call, options.clone()).await?;
             let now = clock::now();

@@ -3,7 +3,7 @@
 //! Owns [`RowWrite`], what a write does to a row; the read that shows the rows; and the [`Verdict`]. When to ask is
 //! `pipeline/resolve.rs`.
 //! A row is ours if it has what we wrote and was not last written before we first sent, by the service's clock; with a write id, if
-//! it has that. A row that was last written before we first sent shows that nothing of ours was applied. All else says nothing: a
+//! it has that. A row that was last written before we first sent and is not as we wrote it, shows that nothing of ours was applied. All else says nothing: a
 //! row that is missing may have been removed since, a newer one may have covered ours.
 
 use bytes::Bytes;
@@ -114,10 +114,12 @@ fn of_row(write: &RowWrite, stored: &[DynamicEntity], first_sent: DateTime) -> E
         }
     }
     let is_older = row.timestamp.is_some_and(|written| written < first_sent);
-    match is_older {
-        true => Evidence::Untouched,
-        false if write.write_id.is_none() && has_what_was_written(write, row) => ours(),
-        false => Evidence::Nothing,
+    match (is_older, has_what_was_written(write, row)) {
+        // Older, and as we wrote it: of before, or the time in the answer is not that of the rows. Who can tell?
+        (true, true) => Evidence::Nothing,
+        (true, false) => Evidence::Untouched,
+        (false, true) if write.write_id.is_none() => ours(),
+        (false, _) => Evidence::Nothing,
     }
 }
 
@@ -189,8 +191,8 @@ mod tests {
         );
         assert_eq!(
             judged(&insert(), &[stored("r", "ours", BEFORE)]),
-            Verdict::NotApplied,
-            "of before"
+            Verdict::Unknown,
+            "of before, or told by a wrong clock"
         );
         assert_eq!(judged(&insert(), &[stored("r", "theirs", BEFORE)]), Verdict::NotApplied);
         assert_eq!(judged(&insert(), &[stored("r", "theirs", AFTER)]), Verdict::Unknown);

@@ -1,0 +1,159 @@
+//! What can go wrong with one request.
+//!
+//! Owns [`Fault`] and what each does to a request and its answer.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use http::header::{DATE, HeaderValue};
+use http::{Request, Response};
+
+use crate::model::clock;
+use crate::pipeline::transport::{Reached, Transport, TransportError};
+use crate::testing::answer::FaultAnswer;
+use crate::testing::request_kind::RequestKind;
+
+/// What happens to a request.
+///
+/// "Applied" means that the service behind gets the request and does what it does with it, a refusal included.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Fault {
+    /// There is no connection: [`Reached::NothingSent`].
+    NoConnection,
+    /// The request is lost on its way, and the connection closes: [`Reached::MaybeSent`], not applied.
+    LoseRequest,
+    /// The connection is reset while the request is sent: [`Reached::MaybeSent`], not applied.
+    Reset,
+    /// The request is applied, and its answer lost: [`Reached::MaybeSent`].
+    LoseAnswer,
+    /// The request is applied, and the body of its answer breaks off: [`Reached::AnswerCut`].
+    CutAnswer {
+        /// The bytes of the body that come; a shorter body breaks off at its end.
+        at: usize,
+    },
+    /// The request is on its way for so long. It is not applied if the client gives up before.
+    DelayRequest(Duration),
+    /// The request is applied at once, its answer is on its way for so long.
+    DelayAnswer(Duration),
+    /// The request is applied at once, its answer comes in pieces.
+    Drip {
+        /// The bytes of the body in each piece; at least 1.
+        bytes: usize,
+        /// The time before each piece, also before the only one of an empty body.
+        pause: Duration,
+    },
+    /// Nothing happens any more; not applied.
+    HangRequest,
+    /// The request is applied, and nothing happens any more.
+    HangAnswer,
+    /// This answer; not applied.
+    Answer(FaultAnswer),
+    /// The request is applied, and this answer takes the place of the service's.
+    AnswerAfterApplying(FaultAnswer),
+    /// A batch is answered with 202, and this is its only part: an operation failed; not applied. Happens to batches only.
+    FailBatchPart(FaultAnswer),
+    /// Another transport takes the request: a service in another state, or one whose clock is wrong.
+    Instead(Arc<dyn Transport>),
+    /// The `Date` of the answer is so far ahead.
+    DateAhead(Duration),
+    /// The `Date` of the answer is so far behind.
+    DateBehind(Duration),
+}
+
+impl Fault {
+    pub(crate) fn can_happen_to(&self, kind: RequestKind) -> bool {
+        !matches!(self, Self::FailBatchPart(_)) || kind == RequestKind::Batch
+    }
+
+    /// Sends a request to the transport behind, or does not, and spoils what comes of it.
+    pub(crate) async fn happen(
+        &self,
+        behind: &dyn Transport,
+        request: Request<Bytes>,
+    ) -> Result<Response<Bytes>, TransportError> {
+        use io::ErrorKind::{ConnectionRefused, ConnectionReset, UnexpectedEof};
+        match self {
+            Self::NoConnection => Err(broken(
+                Reached::NothingSent,
+                ConnectionRefused,
+                "there is no connection",
+            )),
+            Self::LoseRequest => Err(broken(Reached::MaybeSent, UnexpectedEof, "the request was lost")),
+            Self::Reset => Err(broken(Reached::MaybeSent, ConnectionReset, "the connection was reset")),
+            Self::LoseAnswer => {
+                behind.send(request).await?;
+                Err(broken(Reached::MaybeSent, UnexpectedEof, "the answer was lost"))
+            }
+            Self::CutAnswer { at } => {
+                let length = behind.send(request).await?.into_body().len();
+                let why = format!("the answer broke off after {} of {length} bytes", length.min(*at));
+                Err(broken(Reached::AnswerCut, UnexpectedEof, why))
+            }
+            Self::DelayRequest(time) => {
+                clock::sleep(*time).await;
+                behind.send(request).await
+            }
+            Self::DelayAnswer(time) => {
+                let answer = behind.send(request).await?;
+                clock::sleep(*time).await;
+                Ok(answer)
+            }
+            Self::Drip { bytes, pause } => {
+                let answer = behind.send(request).await?;
+                for _ in 0..answer.body().len().div_ceil((*bytes).max(1)).max(1) {
+                    clock::sleep(*pause).await;
+                }
+                Ok(answer)
+            }
+            Self::HangRequest => std::future::pending().await,
+            Self::HangAnswer => {
+                behind.send(request).await?;
+                std::future::pending().await
+            }
+            Self::Answer(answer) => answer.response().map_err(no_answer),
+            Self::AnswerAfterApplying(answer) => {
+                let answer = answer.response().map_err(no_answer)?;
+                behind.send(request).await?;
+                Ok(answer)
+            }
+            Self::FailBatchPart(part) => part.batch_response().map_err(no_answer),
+            Self::Instead(other) => other.send(request).await,
+            Self::DateAhead(by) => behind
+                .send(request)
+                .await
+                .map(|it| dated(it, |date| date.checked_add(*by))),
+            Self::DateBehind(by) => behind
+                .send(request)
+                .await
+                .map(|it| dated(it, |date| date.checked_sub(*by))),
+        }
+    }
+}
+
+impl From<FaultAnswer> for Fault {
+    fn from(answer: FaultAnswer) -> Self {
+        Self::Answer(answer)
+    }
+}
+
+fn broken(reached: Reached, kind: io::ErrorKind, why: impl Into<String>) -> TransportError {
+    TransportError::new(reached, io::Error::new(kind, format!("injected fault: {}", why.into())))
+}
+
+/// The rule's answer cannot be one: nothing was sent, and the test sees why.
+fn no_answer(error: http::Error) -> TransportError {
+    TransportError::new(Reached::NothingSent, error)
+}
+
+fn dated(mut answer: Response<Bytes>, shift: impl FnOnce(SystemTime) -> Option<SystemTime>) -> Response<Bytes> {
+    let date = answer.headers().get(DATE).and_then(|date| date.to_str().ok());
+    let date = date.and_then(|date| httpdate::parse_http_date(date).ok());
+    let shifted = shift(date.unwrap_or_else(clock::now)).map(httpdate::fmt_http_date);
+    if let Some(value) = shifted.and_then(|date| HeaderValue::try_from(date).ok()) {
+        answer.headers_mut().insert(DATE, value);
+    }
+    answer
+}

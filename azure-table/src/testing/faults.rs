@@ -1,0 +1,223 @@
+//! The transport that lets things go wrong.
+//!
+//! Owns the rules in force, what they have counted, and the log. What a fault does is `fault.rs`, when it happens `rule.rs`.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use http::{Request, Response};
+
+use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
+use crate::testing::fault::Fault;
+use crate::testing::record::FaultRecord;
+use crate::testing::request_kind;
+use crate::testing::rule::FaultRule;
+
+/// Of a longer log the first requests are dropped.
+const MOST_RECORDS: usize = 1_024;
+
+/// A [`Transport`] before another one, where faults happen by rules. Feature `test-util`.
+///
+/// Rules are asked in the order in which they were added, and the first that chooses a request acts; those after it do not
+/// see the request. For two faults at one request put `Faults` before `Faults`. Clones are one: they share rules and log.
+///
+/// The same seed, rules and order of requests give the same faults.
+///
+/// ```
+/// use std::time::Duration;
+/// use azure_table::testing::{Fault, Faults, RequestKind};
+/// use azure_table::{DynamicEntity, Emulator, ErrorKind, TableServiceClient};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// let faults = Faults::new(Emulator::new());
+/// let table = TableServiceClient::on(faults.clone()).dynamic_table("Blogs")?;
+/// table.create_table().await?;
+///
+/// let hang = faults.add(Fault::HangRequest);
+/// let row = DynamicEntity::new("Channel9", "1");
+/// let error = table.insert(&row).timeout(Duration::from_millis(20)).await.unwrap_err();
+/// assert_eq!((error.kind(), error.may_have_applied()), (ErrorKind::Timeout, true));
+///
+/// hang.disable();
+/// table.insert(&row).await?;
+/// let kinds: Vec<RequestKind> = faults.log().iter().map(|record| record.kind()).collect();
+/// assert_eq!(kinds, [RequestKind::CreateTable, RequestKind::Insert, RequestKind::Insert]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Faults {
+    behind: Arc<dyn Transport>,
+    seed: u64,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    rules: Vec<Standing>,
+    requests: u64,
+    log: VecDeque<FaultRecord>,
+}
+
+/// A rule in force.
+struct Standing {
+    rule: FaultRule,
+    random: fastrand::Rng,
+    counters: Arc<Counters>,
+}
+
+#[derive(Debug)]
+struct Counters {
+    is_enabled: AtomicBool,
+    fitting: AtomicU64,
+    hits: AtomicU64,
+}
+
+impl Faults {
+    /// Without rules: everything goes through to `transport`.
+    pub fn new(transport: impl Transport) -> Self {
+        Self::with_seed(transport, 0)
+    }
+
+    /// The same with another seed for what its rules leave to chance.
+    pub fn with_seed(transport: impl Transport, seed: u64) -> Self {
+        Self {
+            behind: Arc::new(transport),
+            seed,
+            state: Arc::default(),
+        }
+    }
+
+    /// Puts a rule into force, a [`FaultRule`] or a [`Fault`] for every request, after those that are. What is given back
+    /// counts its hits and switches it off and on; it may be dropped.
+    pub fn add(&self, rule: impl Into<FaultRule>) -> AddedRule {
+        let counters = Arc::new(Counters {
+            is_enabled: AtomicBool::new(true),
+            fitting: AtomicU64::new(0),
+            hits: AtomicU64::new(0),
+        });
+        let mut state = self.state();
+        // Each rule draws for itself, so that one more rule leaves the draws of the others as they are. The generator
+        // mixes: neighbouring seeds give unlike draws.
+        let mut seeds = fastrand::Rng::with_seed(self.seed);
+        let seed = seeds.u64(..).wrapping_add(state.rules.len() as u64);
+        state.rules.push(Standing {
+            rule: rule.into(),
+            random: fastrand::Rng::with_seed(seed),
+            counters: Arc::clone(&counters),
+        });
+        AddedRule(counters)
+    }
+
+    /// Takes all rules out of force.
+    pub fn clear(&self) {
+        self.state().rules.clear();
+    }
+
+    /// How many requests came, those that went through included.
+    pub fn requests(&self) -> u64 {
+        self.state().requests
+    }
+
+    /// The last 1,024 requests in the order in which they came, with what was done to each.
+    pub fn log(&self) -> Vec<FaultRecord> {
+        self.state().log.iter().cloned().collect()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What happens to a request. It is counted and logged with that.
+    fn decide(&self, request: &Request<Bytes>) -> Option<Fault> {
+        let (kind, table) = request_kind::of(request);
+        let id = request.headers().get("x-ms-client-request-id");
+        let mut state = self.state();
+        let mut chosen = state
+            .rules
+            .iter_mut()
+            .filter(|standing| standing.counters.is_enabled.load(Ordering::Relaxed))
+            .filter(|standing| standing.rule.fits(kind, table.as_deref()));
+        let fault = chosen.find_map(|standing| standing.chooses().then(|| standing.rule.fault.clone()));
+        state.requests += 1;
+        if state.log.len() == MOST_RECORDS {
+            state.log.pop_front();
+        }
+        let record = FaultRecord {
+            number: state.requests,
+            kind,
+            table,
+            client_request_id: id.and_then(|id| id.to_str().ok()).map(str::to_owned),
+            fault: fault.clone(),
+        };
+        state.log.push_back(record);
+        fault
+    }
+}
+
+impl Standing {
+    /// Counts a request that fits, and decides.
+    fn chooses(&mut self) -> bool {
+        // All of it happens under the lock of the state: the atomics are for the readers outside of it.
+        let count = self.counters.fitting.fetch_add(1, Ordering::Relaxed) + 1;
+        let hits = self.counters.hits.load(Ordering::Relaxed);
+        let is_chosen = self.rule.chooses(count, hits, &mut self.random);
+        if is_chosen {
+            self.counters.hits.store(hits + 1, Ordering::Relaxed);
+        }
+        is_chosen
+    }
+}
+
+impl Transport for Faults {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        Box::pin(async move {
+            match self.decide(&request) {
+                None => self.behind.send(request).await,
+                Some(fault) => fault.happen(&*self.behind, request).await,
+            }
+        })
+    }
+}
+
+impl fmt::Debug for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        let rules: Vec<(&FaultRule, &Counters)> = state.rules.iter().map(|it| (&it.rule, &*it.counters)).collect();
+        f.debug_struct("Faults")
+            .field("behind", &self.behind)
+            .field("seed", &self.seed)
+            .field("requests", &state.requests)
+            .field("rules", &rules)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A rule in force: counts what it did, can be switched off and on. Clones are one.
+#[derive(Clone, Debug)]
+pub struct AddedRule(Arc<Counters>);
+
+impl AddedRule {
+    /// How often its fault happened.
+    pub fn hits(&self) -> u64 {
+        self.0.hits.load(Ordering::Relaxed)
+    }
+
+    /// How many requests fitted its kinds and its table while it was on, hit or not.
+    pub fn fitting(&self) -> u64 {
+        self.0.fitting.load(Ordering::Relaxed)
+    }
+
+    /// Switches it on again. It goes on counting where it was.
+    pub fn enable(&self) {
+        self.0.is_enabled.store(true, Ordering::Relaxed);
+    }
+
+    /// Switches it off: it lets everything through and counts nothing.
+    pub fn disable(&self) {
+        self.0.is_enabled.store(false, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,143 @@
+//! When a fault happens.
+//!
+//! Owns [`FaultRule`] and the decision for one request. What has been counted so far is kept by `faults.rs`.
+
+use crate::testing::answer::FaultAnswer;
+use crate::testing::fault::Fault;
+use crate::testing::request_kind::RequestKind;
+
+/// A [`Fault`] and the requests it happens to; without conditions to all.
+///
+/// The kinds and the table say which requests fit. Those that fit are counted from 1, and one of [`nth`](Self::nth),
+/// [`first`](Self::first), [`every`](Self::every) and [`chance`](Self::chance) chooses among them: of several the last.
+///
+/// ```
+/// use azure_table::testing::{Fault, FaultRule, RequestKind};
+/// let rule = FaultRule::new(Fault::Reset).on(RequestKind::Insert).table("Orders").every(3).at_most(2);
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a rule does nothing until it is added"]
+pub struct FaultRule {
+    pub(crate) fault: Fault,
+    /// None: all.
+    kinds: Vec<RequestKind>,
+    table: Option<String>,
+    when: When,
+    most_hits: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum When {
+    Always,
+    Nth(u64),
+    First(u64),
+    Every(u64),
+    Chance(f64),
+}
+
+impl FaultRule {
+    /// `fault`, or an answer instead of the service's, for every request.
+    pub fn new(fault: impl Into<Fault>) -> Self {
+        Self {
+            fault: fault.into(),
+            kinds: Vec::new(),
+            table: None,
+            when: When::Always,
+            most_hits: u64::MAX,
+        }
+    }
+
+    /// Only requests of this kind, and of those named before.
+    pub fn on(mut self, kind: RequestKind) -> Self {
+        self.kinds.push(kind);
+        self
+    }
+
+    /// Only reads of entities and tables, and the kinds named before.
+    pub fn on_reads(mut self) -> Self {
+        use RequestKind::{Get, ListTables, Query, TableExists};
+        self.kinds.extend([Get, Query, TableExists, ListTables]);
+        self
+    }
+
+    /// Only writes of entities and tables, and the kinds named before.
+    pub fn on_writes(mut self) -> Self {
+        use RequestKind::{
+            Batch, CreateTable, Delete, DeleteTable, Insert, InsertOrMerge, InsertOrReplace, Merge, Replace,
+        };
+        self.kinds
+            .extend([Insert, Replace, Merge, InsertOrReplace, InsertOrMerge]);
+        self.kinds.extend([Delete, Batch, CreateTable, DeleteTable]);
+        self
+    }
+
+    /// Only requests about this table; names compare without case.
+    pub fn table(mut self, name: impl Into<String>) -> Self {
+        self.table = Some(name.into());
+        self
+    }
+
+    /// Only the `n`th request that fits.
+    pub fn nth(mut self, n: u64) -> Self {
+        self.when = When::Nth(n);
+        self
+    }
+
+    /// Only the first `n` requests that fit.
+    pub fn first(mut self, n: u64) -> Self {
+        self.when = When::First(n);
+        self
+    }
+
+    /// Only every `n`th request that fits: the `n`th, the `2n`th, and so on.
+    pub fn every(mut self, n: u64) -> Self {
+        self.when = When::Every(n);
+        self
+    }
+
+    /// Each request that fits with this probability, from 0 to 1, drawn from the seed of [`Faults`](crate::testing::Faults).
+    pub fn chance(mut self, probability: f64) -> Self {
+        self.when = When::Chance(probability);
+        self
+    }
+
+    /// At most `hits` times in all.
+    pub fn at_most(mut self, hits: u64) -> Self {
+        self.most_hits = hits;
+        self
+    }
+
+    pub(crate) fn fits(&self, kind: RequestKind, table: Option<&str>) -> bool {
+        let of_kind = self.kinds.is_empty() || self.kinds.contains(&kind);
+        let of_table = self
+            .table
+            .as_deref()
+            .is_none_or(|wanted| table.is_some_and(|table| table.eq_ignore_ascii_case(wanted)));
+        of_kind && of_table && self.fault.can_happen_to(kind)
+    }
+
+    /// Whether the fault happens to the `count`th request that fits, after `hits` of them were hit.
+    pub(crate) fn chooses(&self, count: u64, hits: u64, random: &mut fastrand::Rng) -> bool {
+        let chosen = match self.when {
+            When::Always => true,
+            When::Nth(n) => count == n,
+            When::First(n) => count <= n,
+            When::Every(n) => n != 0 && count.is_multiple_of(n),
+            // Drawn for each that fits, so that the draws do not depend on the hits.
+            When::Chance(probability) => random.f64() < probability,
+        };
+        chosen && hits < self.most_hits
+    }
+}
+
+impl From<Fault> for FaultRule {
+    fn from(fault: Fault) -> Self {
+        Self::new(fault)
+    }
+}
+
+impl From<FaultAnswer> for FaultRule {
+    fn from(answer: FaultAnswer) -> Self {
+        Self::new(answer)
+    }
+}

@@ -1,0 +1,208 @@
+//! Whether a history is one that a table could have: the search of Wing and Gong.
+//!
+//! Every write has an id of its own, which its row holds until the next write. So a row's version is an id, and each call is
+//! guards ("this row holds that id") and what they let it set. The calls of a history are put in an order that keeps to who
+//! ended before whom began, and in which each guard says what the outcome says.
+//!
+//! Source: Wing and Gong, "Testing and Verifying Concurrent Objects", 1993.
+
+use std::collections::{BTreeSet, HashSet};
+
+/// What a row holds: the id of its last write; none if it is missing.
+pub(crate) type Version = Option<u32>;
+
+pub(crate) const ROWS: usize = 5;
+pub(crate) type State = [Version; ROWS];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// The guards held, and it set what it sets; of a read, this was seen.
+    Done,
+    /// A guard did not hold; nothing was set.
+    Refused,
+    /// Done after it began, or never.
+    Unknown,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    /// Places in one order of all beginnings and ends.
+    pub(crate) begun: u64,
+    pub(crate) ended: u64,
+    pub(crate) guards: Vec<(usize, Version)>,
+    pub(crate) sets: Vec<(usize, Version)>,
+    pub(crate) outcome: Outcome,
+}
+
+impl Call {
+    fn holds(&self, state: &State) -> bool {
+        self.guards.iter().all(|(row, version)| state[*row] == *version)
+    }
+
+    /// The state after it; `None` if it cannot stand here.
+    fn apply(&self, state: &State) -> Option<State> {
+        match (self.outcome, self.holds(state)) {
+            (Outcome::Refused, false) => Some(*state),
+            (Outcome::Refused, true) | (_, false) => None,
+            (_, true) => {
+                let mut after = *state;
+                for (row, version) in &self.sets {
+                    after[*row] = *version;
+                }
+                Some(after)
+            }
+        }
+    }
+
+    /// Whether another call relied on what this one wrote, or it is there in the end.
+    fn was_seen(&self, seen: &BTreeSet<u32>) -> bool {
+        self.sets
+            .iter()
+            .any(|(_, version)| version.is_some_and(|id| seen.contains(&id)))
+    }
+}
+
+/// Whether the calls can be put in order, from no rows to `last`; else what is wrong.
+pub(crate) fn check(mut calls: Vec<Call>, last: State) -> Result<(), String> {
+    let relied_on = calls.iter().filter(|call| call.outcome == Outcome::Done);
+    let relied_on = relied_on
+        .flat_map(|call| &call.guards)
+        .filter_map(|(_, version)| *version);
+    let seen: BTreeSet<u32> = relied_on.chain(last.into_iter().flatten()).collect();
+    if let Some(call) = calls
+        .iter()
+        .find(|call| call.outcome == Outcome::Refused && call.was_seen(&seen))
+    {
+        return Err(format!("it was refused, and what it wrote was seen: {call:?}"));
+    }
+    for call in calls.iter_mut().filter(|call| call.outcome == Outcome::Unknown) {
+        call.ended = u64::MAX;
+        if call.was_seen(&seen) {
+            call.outcome = Outcome::Done;
+        }
+    }
+    // What was written and never seen was not written: it could only be written over by a call that saw it.
+    calls.retain(|call| call.outcome != Outcome::Unknown || call.sets.iter().any(|(_, version)| version.is_none()));
+    calls.sort_by_key(|call| call.begun);
+    let mut search = Search {
+        calls,
+        last,
+        tried: HashSet::new(),
+        most: 0,
+    };
+    match search.go(&mut Vec::new(), 0, [None; ROWS]) {
+        true => Ok(()),
+        false => Err(format!(
+            "no order of the {} calls: at most {} of them, then one of {:#?}",
+            search.calls.len(),
+            search.most,
+            search
+                .calls
+                .iter()
+                .skip(search.most.saturating_sub(4))
+                .take(12)
+                .collect::<Vec<_>>()
+        )),
+    }
+}
+
+struct Search {
+    calls: Vec<Call>,
+    last: State,
+    tried: HashSet<(usize, Vec<usize>, State)>,
+    /// The most calls that could be put in order.
+    most: usize,
+}
+
+impl Search {
+    /// All calls before `first` and those of `ahead` are in order, and led to `state`.
+    fn go(&mut self, ahead: &mut Vec<usize>, mut first: usize, state: State) -> bool {
+        while let Some(place) = ahead.iter().position(|index| *index == first) {
+            ahead.swap_remove(place);
+            first += 1;
+        }
+        ahead.sort_unstable();
+        self.most = self.most.max(first + ahead.len());
+        let rest = || (first..self.calls.len()).filter(|index| !ahead.contains(index));
+        let is_open = |index: &usize| self.calls[*index].outcome == Outcome::Unknown;
+        if rest().all(|index| is_open(&index)) && state == self.last {
+            return true;
+        }
+        if !self.tried.insert((first, ahead.clone(), state)) {
+            return false;
+        }
+        // Nothing may stand behind a call that ended before it began.
+        let first_end = rest().map(|index| self.calls[index].ended).min().unwrap_or(u64::MAX);
+        let next = rest().take_while(|index| self.calls[*index].begun < first_end);
+        let next: Vec<usize> = next.collect();
+        next.into_iter().any(|index| {
+            let Some(after) = self.calls[index].apply(&state) else {
+                return false;
+            };
+            let mut ahead = ahead.clone();
+            ahead.push(index);
+            self.go(&mut ahead, first, after)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(span: (u64, u64), guard: Version, set: Option<Version>, outcome: Outcome) -> Call {
+        Call {
+            begun: span.0,
+            ended: span.1,
+            guards: vec![(0, guard)],
+            sets: set.into_iter().map(|version| (0, version)).collect(),
+            outcome,
+        }
+    }
+
+    fn last(version: Version) -> State {
+        let mut state = [None; ROWS];
+        state[0] = version;
+        state
+    }
+
+    #[test]
+    fn an_order_is_found_if_there_is_one() {
+        use Outcome::{Done, Refused, Unknown};
+        let insert = || call((0, 1), None, Some(Some(1)), Done);
+        assert!(check(vec![insert()], last(Some(1))).is_ok());
+        assert!(check(vec![insert()], last(None)).is_err(), "lost");
+        let update = |span, id, outcome| call(span, Some(1), Some(Some(id)), outcome);
+        assert!(check(vec![insert(), update((2, 3), 2, Done)], last(Some(2))).is_ok());
+        assert!(
+            check(
+                vec![insert(), update((2, 5), 2, Done), update((3, 4), 3, Refused)],
+                last(Some(2))
+            )
+            .is_ok()
+        );
+        let both = vec![insert(), update((2, 5), 2, Done), update((3, 4), 3, Done)];
+        assert!(
+            check(both, last(Some(3))).is_err(),
+            "one of two updates of a version is lost"
+        );
+        assert!(
+            check(vec![insert(), update((2, 3), 2, Refused)], last(Some(1))).is_err(),
+            "false conflict"
+        );
+        assert!(
+            check(vec![insert(), update((2, 3), 2, Refused)], last(Some(2))).is_err(),
+            "false denial"
+        );
+        assert!(check(vec![insert(), update((2, 3), 2, Unknown)], last(Some(1))).is_ok());
+        assert!(check(vec![insert(), update((2, 3), 2, Unknown)], last(Some(2))).is_ok());
+        let stale = vec![insert(), update((2, 3), 2, Done), call((4, 5), Some(1), None, Done)];
+        assert!(check(stale, last(Some(2))).is_err(), "a stale read");
+        let late = vec![insert(), update((2, 3), 2, Unknown), call((4, 5), Some(1), None, Done)];
+        assert!(check(late, last(Some(2))).is_ok(), "it may take effect later");
+        let delete = |span, outcome| call(span, Some(1), Some(None), outcome);
+        assert!(check(vec![insert(), delete((2, 3), Unknown)], last(None)).is_ok());
+        assert!(check(vec![insert(), delete((2, 3), Unknown)], last(Some(1))).is_ok());
+        assert!(check(vec![insert(), delete((2, 3), Done)], last(Some(1))).is_err());
+    }
+}

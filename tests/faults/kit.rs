@@ -1,0 +1,213 @@
+//! The fault kit itself: which requests a rule chooses, what becomes of them, what can be seen of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use azure_table::testing::{Fault, FaultAnswer, FaultRule, Faults, RequestKind};
+use azure_table::{
+    DynamicEntity, Emulator, EmulatorClock, ErrorKind, NoRetry, Reached, SasToken, TableClient, TableServiceClient,
+    Transport,
+};
+use azure_table_tests::canned::{Canned, Step};
+use bytes::Bytes;
+
+async fn things(emulator: &Emulator, faults: &Faults) -> TableClient {
+    let truth = TableServiceClient::on(emulator.clone());
+    truth.dynamic_table("Things").unwrap().create_table().await.unwrap();
+    truth
+        .over(faults.clone())
+        .retry(NoRetry)
+        .dynamic_table("Things")
+        .unwrap()
+}
+
+/// Which of ten requests a rule chooses.
+async fn chosen(rule: FaultRule, seed: u64) -> Vec<u64> {
+    let faults = Faults::with_seed(Canned::new((0..10).map(|_| Step::status(200))), seed);
+    faults.add(rule);
+    for _ in 0..10 {
+        let _ = faults.send(http::Request::new(Bytes::new())).await;
+    }
+    let hit = faults.log().into_iter().filter(|record| record.fault().is_some());
+    hit.map(|record| record.number()).collect()
+}
+
+#[tokio::test]
+async fn a_rule_chooses_by_count_or_by_chance() {
+    let reset = || FaultRule::new(Fault::Reset);
+    assert_eq!(chosen(reset(), 0).await.len(), 10);
+    assert_eq!(chosen(reset().nth(3), 0).await, [3]);
+    assert_eq!(chosen(reset().first(2), 0).await, [1, 2]);
+    assert_eq!(chosen(reset().every(4), 0).await, [4, 8]);
+    assert!(chosen(reset().every(0), 0).await.is_empty());
+    assert_eq!(chosen(reset().every(3).at_most(2), 0).await, [3, 6]);
+    assert!(chosen(reset().chance(0.0), 0).await.is_empty());
+    assert_eq!(chosen(reset().chance(1.0), 0).await.len(), 10);
+    let draws = |seed| chosen(reset().chance(0.5), seed);
+    assert_eq!(draws(1).await, draws(1).await);
+    assert_ne!(draws(1).await, draws(2).await);
+}
+
+#[tokio::test]
+async fn a_rule_is_for_kinds_and_a_table_and_can_be_switched() {
+    let emulator = Emulator::new();
+    let faults = Faults::new(emulator.clone());
+    let table = things(&emulator, &faults).await;
+    let elsewhere = faults.add(FaultRule::new(Fault::Reset).table("Others"));
+    let writes = faults.add(FaultRule::new(Fault::Reset).on_writes().table("THINGS"));
+    let row = DynamicEntity::new("p", "r");
+    assert!(table.get(("p", "r")).await.unwrap().is_none());
+    assert!(table.insert(&row).await.is_err());
+    assert_eq!((elsewhere.fitting(), writes.fitting(), writes.hits()), (0, 1, 1));
+    writes.disable();
+    table.insert(&row).await.unwrap();
+    writes.enable();
+    assert!(table.delete(("p", "r")).await.is_err());
+    assert_eq!((writes.fitting(), writes.hits()), (2, 2));
+    faults.clear();
+    table.delete(("p", "r")).await.unwrap();
+
+    let kinds: Vec<_> = faults
+        .log()
+        .iter()
+        .map(|record| (record.kind(), record.fault().is_some()))
+        .collect();
+    use RequestKind::{Delete, Get, Insert};
+    assert_eq!(
+        kinds,
+        [
+            (Get, false),
+            (Insert, true),
+            (Insert, false),
+            (Delete, true),
+            (Delete, false)
+        ]
+    );
+    assert_eq!(faults.requests(), 5);
+    assert_eq!(faults.log()[1].table(), Some("Things"));
+}
+
+/// Every fault says how far the request got, and leaves the service as it says.
+#[tokio::test(start_paused = true)]
+async fn a_fault_applies_the_request_or_not() {
+    use Reached::{AnswerCut, MaybeSent, NothingSent};
+    let second = Duration::from_secs(1);
+    let internal = FaultAnswer::internal_error;
+    let elsewhere = Canned::new([Step::status(418)]);
+    let cases = [
+        (Fault::NoConnection, Err(NothingSent), false, 0),
+        (Fault::LoseRequest, Err(MaybeSent), false, 0),
+        (Fault::Reset, Err(MaybeSent), false, 0),
+        (Fault::LoseAnswer, Err(MaybeSent), true, 0),
+        (Fault::CutAnswer { at: 5 }, Err(AnswerCut), true, 0),
+        (Fault::DelayRequest(second), Ok(204), true, 1),
+        (Fault::DelayAnswer(second), Ok(204), true, 1),
+        (drip(2), Ok(204), true, 3),
+        (drip(0), Ok(204), true, 5),
+        (internal().into(), Ok(500), false, 0),
+        (Fault::AnswerAfterApplying(internal()), Ok(500), true, 0),
+        (FaultAnswer::new(99).into(), Err(NothingSent), false, 0),
+        (
+            FaultAnswer::new(503).header("x\n", "").into(),
+            Err(NothingSent),
+            false,
+            0,
+        ),
+        (Fault::FailBatchPart(internal()), Ok(204), true, 0),
+        (Fault::DateAhead(second), Ok(204), true, 0),
+        (Fault::DateBehind(second), Ok(204), true, 0),
+        (Fault::Instead(Arc::new(elsewhere)), Ok(418), false, 0),
+    ];
+    for (fault, expected, is_applied, seconds) in cases {
+        let behind = Canned::new([Step::answer(204, &[], "12345")]);
+        let faults = Faults::new(behind.clone());
+        faults.add(fault.clone());
+        let begun = tokio::time::Instant::now();
+        let outcome = faults.send(http::Request::new(Bytes::new())).await;
+        let outcome = outcome.map(|answer| answer.status().as_u16()).map_err(|e| e.reached());
+        assert_eq!(outcome, expected, "{fault:?}");
+        assert_eq!(behind.sent().len(), usize::from(is_applied), "{fault:?}");
+        assert_eq!(begun.elapsed().as_secs(), seconds, "{fault:?}");
+    }
+    for (fault, is_applied) in [(Fault::HangRequest, false), (Fault::HangAnswer, true)] {
+        let behind = Canned::new([Step::status(204)]);
+        let faults = Faults::new(behind.clone());
+        faults.add(fault);
+        let hangs = faults.send(http::Request::new(Bytes::new()));
+        assert!(tokio::time::timeout(second, hangs).await.is_err());
+        assert_eq!(behind.sent().len(), usize::from(is_applied));
+    }
+}
+
+fn drip(bytes: usize) -> Fault {
+    let pause = Duration::from_secs(1);
+    Fault::Drip { bytes, pause }
+}
+
+#[tokio::test]
+async fn an_answer_is_in_the_services_form() {
+    let emulator = Emulator::new();
+    let faults = Faults::new(emulator.clone());
+    let table = things(&emulator, &faults).await;
+    let wait = Duration::from_millis(1);
+    let busy = faults.add(FaultAnswer::server_busy(wait));
+    let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Throttled, Some("ServerBusy")));
+    busy.disable();
+
+    faults.add(FaultRule::new(Fault::FailBatchPart(
+        FaultAnswer::too_many_requests(wait).message("1:Too many."),
+    )));
+    let mut batch = table.batch();
+    batch.insert(&DynamicEntity::new("p", "0")).unwrap();
+    batch.insert(&DynamicEntity::new("p", "1")).unwrap();
+    let error = batch.commit().await.unwrap_err();
+    assert_eq!((error.kind(), error.batch_index()), (ErrorKind::Throttled, Some(1)));
+    assert!(!error.may_have_applied());
+    assert!(table.query().all().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn faults_stand_before_faults_and_before_a_service_with_another_clock() {
+    let clock = EmulatorClock::system();
+    clock.advance(Duration::from_secs(3_600));
+    let emulator = Emulator::new();
+    let nearer = Faults::new(emulator.clone());
+    let farther = Faults::new(nearer.clone());
+    let table = things(&emulator, &farther).await;
+    let cut = farther.add(FaultRule::new(Fault::CutAnswer { at: 0 }).first(1));
+    let skewed = nearer.add(FaultRule::new(Fault::Instead(Arc::new(emulator.with_clock(clock)))).at_most(1));
+    // The nearer one sees the request whose answer the farther one cuts.
+    let error = table.get(("p", "r")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    assert_eq!((cut.hits(), skewed.hits()), (1, 1));
+    assert_eq!((nearer.requests(), farther.requests()), (1, 1));
+}
+
+/// Signatures stand in addresses and headers: neither is shown, and the log is bounded.
+#[tokio::test]
+async fn no_signature_shows_in_what_is_kept() {
+    let faults = Faults::new(Canned::new([]));
+    faults.add(Fault::Reset);
+    let token = SasToken::new("sv=2019-02-02&se=2020-01-01&sig=SIGNATUREMARKER").unwrap();
+    let service = TableServiceClient::new("https://contoso.table.core.windows.net", token).unwrap();
+    let table = service
+        .over(faults.clone())
+        .retry(NoRetry)
+        .dynamic_table("Things")
+        .unwrap();
+    for id in 0..1_100 {
+        let row = DynamicEntity::new("p", "r");
+        let error = table
+            .insert(&row)
+            .client_request_id(format!("call-{id}"))
+            .await
+            .unwrap_err();
+        assert!(!format!("{error:?}").contains("MARKER"));
+    }
+    let log = faults.log();
+    let shown = format!("{faults:?} {log:#?}");
+    assert!(shown.contains("call-1099") && !shown.contains("MARKER"), "{shown}");
+    assert_eq!((log.len(), faults.requests()), (1_024, 1_100));
+    assert_eq!(log[1_023].client_request_id(), Some("call-1099"));
+}

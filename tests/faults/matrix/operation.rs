@@ -1,0 +1,309 @@
+//! Every operation of the client: chosen for a state, run, and what the model says of it.
+
+use std::time::Duration;
+
+use azure_table::testing::RequestKind;
+use azure_table::{
+    Creation, Deletion, ETag, Error, ErrorKind, OperationContext, TableClient, TableOperation, TableServiceClient,
+};
+
+use super::model::{Cell, Demand, PARTITION, State, Write};
+
+/// The rows and tables that are written; a state has some of them.
+pub(crate) const ROWS: [&str; 6] = ["0", "1", "2", "3", "4", "5"];
+pub(crate) const TABLES: [&str; 4] = ["Alpha", "Beta", "Gamma", "Delta"];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Insert,
+    Replace,
+    Merge,
+    InsertOrReplace,
+    InsertOrMerge,
+    Delete,
+    Patch,
+    Get,
+    Query,
+    Batch,
+    CreateTable,
+    CreateTableIfNotExists,
+    DeleteTable,
+    DeleteTableIfExists,
+    ListTables,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 15] = [
+        Self::Insert,
+        Self::Replace,
+        Self::Merge,
+        Self::InsertOrReplace,
+        Self::InsertOrMerge,
+        Self::Delete,
+        Self::Patch,
+        Self::Get,
+        Self::Query,
+        Self::Batch,
+        Self::CreateTable,
+        Self::CreateTableIfNotExists,
+        Self::DeleteTable,
+        Self::DeleteTableIfExists,
+        Self::ListTables,
+    ];
+
+    /// What its requests are.
+    pub(crate) fn request(self) -> RequestKind {
+        match self {
+            Self::Insert => RequestKind::Insert,
+            Self::Replace => RequestKind::Replace,
+            Self::Merge | Self::Patch => RequestKind::Merge,
+            Self::InsertOrReplace => RequestKind::InsertOrReplace,
+            Self::InsertOrMerge => RequestKind::InsertOrMerge,
+            Self::Delete => RequestKind::Delete,
+            Self::Get => RequestKind::Get,
+            Self::Query => RequestKind::Query,
+            Self::Batch => RequestKind::Batch,
+            Self::CreateTable | Self::CreateTableIfNotExists => RequestKind::CreateTable,
+            Self::DeleteTable | Self::DeleteTableIfExists => RequestKind::DeleteTable,
+            Self::ListTables => RequestKind::ListTables,
+        }
+    }
+
+    /// The most calls that it is: pages of two, and one that may be empty.
+    pub(crate) fn pages(self) -> u32 {
+        match self {
+            Self::Query => 4,
+            Self::ListTables => 3 + 1,
+            _ => 1,
+        }
+    }
+
+    pub(crate) fn is_of_tables(self) -> bool {
+        use Kind::{CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, ListTables};
+        matches!(
+            self,
+            CreateTable | CreateTableIfNotExists | DeleteTable | DeleteTableIfExists | ListTables
+        )
+    }
+
+    /// Whether it mostly needs what is not there yet.
+    pub(crate) fn makes(self) -> bool {
+        matches!(self, Self::Insert | Self::CreateTable | Self::CreateTableIfNotExists)
+    }
+}
+
+/// One operation with all its values.
+#[derive(Clone, Debug)]
+pub(crate) enum Operation {
+    Write(Write),
+    Batch(Vec<Write>),
+    Get(String),
+    Query,
+    CreateTable(String),
+    CreateTableIfNotExists(String),
+    DeleteTable(String),
+    DeleteTableIfExists(String),
+    ListTables,
+}
+
+/// What the client said.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Written(Vec<Option<ETag>>),
+    Row(Option<(Cell, ETag)>),
+    Rows(Vec<(Cell, ETag)>),
+    Done,
+    Created(Creation),
+    Deleted(Deletion),
+    Tables(Vec<String>),
+    Failed(Error),
+}
+
+/// One of `all`, mostly one that is there or is not, as the operation wants it.
+fn pick(all: &[&str], is_there: impl Fn(&str) -> bool, wanted: bool) -> String {
+    let any = *fastrand::choice(all).unwrap();
+    let fitting = all.iter().filter(|name| is_there(name) == wanted);
+    let fitting = fitting.collect::<Vec<_>>();
+    match fastrand::choice(&fitting) {
+        Some(fitting) if fastrand::u8(..) < 200 => (**fitting).to_owned(),
+        _ => any.to_owned(),
+    }
+}
+
+fn demand(state: &State, row: &str) -> Demand {
+    const STALE: &str = "W/\"datetime'2020-01-01T00%3A00%3A00.0000000Z'\"";
+    let stored = state.rows.get(row).and_then(|stored| stored.etag.clone());
+    match (fastrand::u8(..8), stored) {
+        (0..3, Some(etag)) => Demand::Version(etag),
+        (3, _) => Demand::Version(ETag::new(STALE)),
+        _ => Demand::Exists,
+    }
+}
+
+fn write(kind: Kind, state: &State, row: String, value: i64) -> Write {
+    let b = fastrand::bool().then_some(value);
+    let cell = Cell::new(&row, value, b);
+    match kind {
+        Kind::Insert => Write::Insert(cell),
+        Kind::Replace => Write::Replace(cell, demand(state, &row)),
+        Kind::Merge => Write::Merge(cell, demand(state, &row)),
+        Kind::InsertOrReplace => Write::InsertOrReplace(cell),
+        Kind::InsertOrMerge => Write::InsertOrMerge(cell),
+        Kind::Delete => Write::Delete(row.clone(), demand(state, &row)),
+        _ => Write::Patch(row.clone(), value, demand(state, &row)),
+    }
+}
+
+/// Two to four writes of different rows, at least one that may not be repeated.
+fn batch(state: &State, value: i64) -> Vec<Write> {
+    let mut rows = ROWS.map(str::to_owned);
+    fastrand::shuffle(&mut rows);
+    let writes = rows.into_iter().take(fastrand::usize(2..=4)).enumerate();
+    let writes = writes.map(|(index, row)| {
+        let kind = match state.rows.contains_key(&row) {
+            false if index > 0 && fastrand::bool() => Kind::InsertOrMerge,
+            false => Kind::Insert,
+            true if index == 0 => Kind::Delete,
+            true => *fastrand::choice(&[Kind::Replace, Kind::Merge, Kind::Patch, Kind::InsertOrReplace]).unwrap(),
+        };
+        write(kind, state, row, value)
+    });
+    writes.collect()
+}
+
+impl Operation {
+    /// An operation of this kind for a table in this state; `value` occurs nowhere else.
+    pub(crate) fn choose(kind: Kind, state: &State, value: i64) -> Self {
+        let row = || pick(&ROWS, |row| state.rows.contains_key(row), !kind.makes());
+        let table = || pick(&TABLES, |table| state.tables.contains(table), !kind.makes());
+        match kind {
+            Kind::Get => Self::Get(row()),
+            Kind::Query => Self::Query,
+            Kind::Batch => Self::Batch(batch(state, value)),
+            Kind::CreateTable => Self::CreateTable(table()),
+            Kind::CreateTableIfNotExists => Self::CreateTableIfNotExists(table()),
+            Kind::DeleteTable => Self::DeleteTable(table()),
+            Kind::DeleteTableIfExists => Self::DeleteTableIfExists(table()),
+            Kind::ListTables => Self::ListTables,
+            _ => Self::Write(write(kind, state, row(), value)),
+        }
+    }
+
+    /// The state after it, or what the service must say against it.
+    pub(crate) fn expected(&self, before: &State) -> Result<State, ErrorKind> {
+        let mut after = before.clone();
+        match self {
+            Self::Write(write) => after.write(write)?,
+            Self::Batch(writes) => writes.iter().try_for_each(|write| after.write(write))?,
+            Self::CreateTable(table) if before.tables.contains(table) => return Err(ErrorKind::AlreadyExists),
+            Self::DeleteTable(table) if !before.tables.contains(table) => return Err(ErrorKind::NotFound),
+            Self::CreateTable(table) | Self::CreateTableIfNotExists(table) => {
+                after.tables.insert(table.clone());
+            }
+            Self::DeleteTable(table) | Self::DeleteTableIfExists(table) => {
+                after.tables.remove(table);
+            }
+            Self::Get(_) | Self::Query | Self::ListTables => {}
+        }
+        Ok(after)
+    }
+
+    pub(crate) fn is_read(&self) -> bool {
+        matches!(self, Self::Get(_) | Self::Query | Self::ListTables)
+    }
+
+    pub(crate) async fn run(
+        &self,
+        service: &TableServiceClient,
+        table: &TableClient<Cell>,
+        timeout: Duration,
+        context: &OperationContext,
+    ) -> Outcome {
+        macro_rules! call {
+            ($call:expr, $outcome:expr) => {
+                match $call.timeout(timeout).context(context).await {
+                    Ok(output) => $outcome(output),
+                    Err(error) => Outcome::Failed(error),
+                }
+            };
+        }
+        let named = |name: &str| service.dynamic_table(name).unwrap();
+        let written = |etag| Outcome::Written(vec![Some(etag)]);
+        match self {
+            Self::Write(write) => match write {
+                Write::Insert(cell) => call!(table.insert(cell), written),
+                Write::InsertOrReplace(cell) => call!(table.insert_or_replace(cell), written),
+                Write::InsertOrMerge(cell) => call!(table.insert_or_merge(cell), written),
+                Write::Replace(cell, Demand::Exists) => call!(table.replace(cell), written),
+                Write::Replace(cell, Demand::Version(etag)) => {
+                    call!(table.replace(cell).if_match(etag.clone()), written)
+                }
+                Write::Merge(cell, Demand::Exists) => call!(table.merge(cell), written),
+                Write::Merge(cell, Demand::Version(etag)) => {
+                    call!(table.merge(cell).if_match(etag.clone()), written)
+                }
+                Write::Patch(row, a, demand) => {
+                    let patch = table.patch((PARTITION, row), [Cell::A.set(*a)]);
+                    match demand {
+                        Demand::Exists => call!(patch, written),
+                        Demand::Version(etag) => call!(patch.if_match(etag.clone()), written),
+                    }
+                }
+                Write::Delete(row, demand) => {
+                    let delete = table.delete((PARTITION, row));
+                    match demand {
+                        Demand::Exists => call!(delete, |()| Outcome::Written(vec![None])),
+                        Demand::Version(etag) => {
+                            call!(delete.if_match(etag.clone()), |()| Outcome::Written(vec![None]))
+                        }
+                    }
+                }
+            },
+            Self::Batch(writes) => {
+                let mut batch = table.batch();
+                for write in writes {
+                    batch.add(value(write)).unwrap();
+                }
+                call!(batch.commit(), |results: Vec<azure_table::TableResult>| {
+                    Outcome::Written(results.into_iter().map(|result| result.etag().cloned()).collect())
+                })
+            }
+            Self::Get(row) => call!(table.get((PARTITION, row)).versioned(), |read: Option<_>| {
+                Outcome::Row(read.map(pair))
+            }),
+            Self::Query => match table.query().versioned().timeout(timeout).context(context).all().await {
+                Ok(rows) => Outcome::Rows(rows.into_iter().map(pair).collect()),
+                Err(error) => Outcome::Failed(error),
+            },
+            Self::CreateTable(name) => call!(named(name).create_table(), |()| Outcome::Done),
+            Self::CreateTableIfNotExists(name) => call!(named(name).create_table_if_not_exists(), Outcome::Created),
+            Self::DeleteTable(name) => call!(named(name).delete_table(), |()| Outcome::Done),
+            Self::DeleteTableIfExists(name) => call!(named(name).delete_table_if_exists(), Outcome::Deleted),
+            Self::ListTables => call!(service.list_tables(), Outcome::Tables),
+        }
+    }
+}
+
+fn pair(read: azure_table::Versioned<Cell>) -> (Cell, ETag) {
+    (read.entity, read.etag)
+}
+
+/// A write as a value.
+fn value(write: &Write) -> TableOperation {
+    let (operation, demand) = match write {
+        Write::Insert(cell) => return TableOperation::insert(cell),
+        Write::InsertOrReplace(cell) => return TableOperation::insert_or_replace(cell),
+        Write::InsertOrMerge(cell) => return TableOperation::insert_or_merge(cell),
+        Write::Replace(cell, demand) => (TableOperation::replace(cell), demand),
+        Write::Merge(cell, demand) => (TableOperation::merge(cell), demand),
+        Write::Delete(row, demand) => (TableOperation::delete::<Cell>((PARTITION, row)), demand),
+        Write::Patch(row, a, demand) => (
+            TableOperation::patch::<Cell>((PARTITION, row), [Cell::A.set(*a)]),
+            demand,
+        ),
+    };
+    match demand {
+        Demand::Exists => operation,
+        Demand::Version(etag) => operation.if_match(etag.clone()),
+    }
+}

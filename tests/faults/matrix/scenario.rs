@@ -1,0 +1,163 @@
+//! What goes wrong in the matrix, and the transports around the emulator.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use azure_table::testing::{Fault, FaultAnswer, FaultRule, Faults};
+use azure_table::{BoxFuture, DateTime, Emulator, EmulatorClock, Transport, TransportError};
+use bytes::Bytes;
+use http::{Method, Request, Response};
+
+use super::operation::Kind;
+
+/// One or more faults.
+#[derive(Clone, Debug)]
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    pub(crate) faults: Vec<Fault>,
+}
+
+/// When they happen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Mode {
+    Once,
+    Always,
+    Random,
+}
+
+impl Scenario {
+    pub(crate) fn all(emulator: &Emulator, applied: &Arc<AtomicU64>) -> Vec<Self> {
+        let seconds = Duration::from_secs;
+        let skewed = |clock: EmulatorClock| {
+            let service = emulator.clone().with_clock(clock);
+            Fault::Instead(Arc::new(Ledger::new(&service, applied)))
+        };
+        let ahead = EmulatorClock::system();
+        ahead.advance(seconds(3_600));
+        let behind = EmulatorClock::fixed(DateTime::now() - seconds(3_600));
+        let internal = FaultAnswer::internal_error;
+        let single = [
+            ("no connection", Fault::NoConnection),
+            ("request lost", Fault::LoseRequest),
+            ("reset", Fault::Reset),
+            ("answer lost", Fault::LoseAnswer),
+            ("answer cut at once", Fault::CutAnswer { at: 0 }),
+            ("answer cut", Fault::CutAnswer { at: 40 }),
+            ("request late", Fault::DelayRequest(seconds(6))),
+            ("request too late", Fault::DelayRequest(seconds(90))),
+            ("answer late", Fault::DelayAnswer(seconds(6))),
+            ("answer too late", Fault::DelayAnswer(seconds(90))),
+            ("drip", drip(16, 50)),
+            ("drip too slow", drip(1, 1_000)),
+            ("request hangs", Fault::HangRequest),
+            ("answer hangs", Fault::HangAnswer),
+            ("busy", FaultAnswer::server_busy(seconds(2)).into()),
+            ("busy for a day", FaultAnswer::server_busy(seconds(86_400)).into()),
+            (
+                "throttled",
+                FaultAnswer::too_many_requests(Duration::from_millis(300)).into(),
+            ),
+            ("500", internal().into()),
+            ("500 after applying", Fault::AnswerAfterApplying(internal())),
+            ("503 after applying", Fault::AnswerAfterApplying(FaultAnswer::new(503))),
+            ("date ahead", Fault::DateAhead(seconds(3_600))),
+            ("date behind", Fault::DateBehind(seconds(3_600))),
+            ("clock ahead", skewed(ahead)),
+            ("clock behind", skewed(behind)),
+            (
+                "batch throttled",
+                Fault::FailBatchPart(FaultAnswer::too_many_requests(seconds(1))),
+            ),
+            ("batch 500", Fault::FailBatchPart(internal())),
+        ];
+        let every = single.iter().map(|(_, fault)| fault.clone()).collect();
+        let single = single.into_iter().map(|(name, fault)| Self {
+            name,
+            faults: vec![fault],
+        });
+        let mixed = Self {
+            name: "mixed",
+            faults: every,
+        };
+        single.chain([mixed]).collect()
+    }
+
+    /// Faults of a batch's parts can happen to batches only.
+    pub(crate) fn concerns(&self, kind: Kind) -> bool {
+        kind == Kind::Batch || !matches!(self.faults[..], [Fault::FailBatchPart(_)])
+    }
+
+    pub(crate) fn over(&self, ledger: Ledger, mode: Mode, seed: u64) -> Faults {
+        let faults = Faults::with_seed(ledger, seed);
+        // Of many faults each is rare, so that some requests go through.
+        let chance = if self.faults.len() == 1 { 0.5 } else { 0.04 };
+        for fault in &self.faults {
+            let rule = FaultRule::new(fault.clone());
+            faults.add(match mode {
+                Mode::Once => rule.first(1),
+                Mode::Always => rule,
+                Mode::Random => rule.chance(chance),
+            });
+        }
+        faults
+    }
+}
+
+fn drip(bytes: usize, millis: u64) -> Fault {
+    Fault::Drip {
+        bytes,
+        pause: Duration::from_millis(millis),
+    }
+}
+
+/// Stands right before the service and counts the writes that it applied.
+#[derive(Clone, Debug)]
+pub(crate) struct Ledger {
+    service: Emulator,
+    applied: Arc<AtomicU64>,
+}
+
+impl Ledger {
+    pub(crate) fn new(service: &Emulator, applied: &Arc<AtomicU64>) -> Self {
+        Self {
+            service: service.clone(),
+            applied: Arc::clone(applied),
+        }
+    }
+}
+
+impl Transport for Ledger {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        Box::pin(async move {
+            let is_write = request.method() != Method::GET;
+            let answer = self.service.send(request).await?;
+            let failed_inside = || {
+                let body = String::from_utf8_lossy(answer.body());
+                body.contains("\nHTTP/1.1 4") || body.contains("\nHTTP/1.1 5")
+            };
+            if is_write && answer.status().is_success() && !failed_inside() {
+                self.applied.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(answer)
+        })
+    }
+}
+
+/// A broken retry: sends every write that failed again, without a thought of what became of it.
+#[derive(Clone, Debug)]
+pub(crate) struct BlindResend(pub(crate) Faults);
+
+impl Transport for BlindResend {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        Box::pin(async move {
+            let is_write = request.method() != Method::GET;
+            let first = self.0.send(request.clone()).await;
+            match &first {
+                Ok(answer) if !answer.status().is_server_error() => first,
+                _ if is_write => self.0.send(request).await,
+                _ => first,
+            }
+        })
+    }
+}

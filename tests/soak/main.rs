@@ -1,0 +1,180 @@
+//! Mixed load through faults, over HTTP to the emulator on a port, for as long as it is told: nothing is lost, and memory,
+//! sockets and tasks stay flat.
+//!
+//! `cargo run --release --example soak -- 600` runs for ten minutes, the default. Client and service are one process, so the
+//! figures are of both. Owns the figures and their bounds; what the clients do is `worker.rs`.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a program that says what failed by panicking"
+)]
+
+mod worker;
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use azure_table::testing::{Fault, FaultAnswer, FaultRule, Faults};
+use azure_table::{Emulator, EmulatorServer, HttpTransport, TableServiceClient};
+use tokio::runtime::Handle;
+
+use self::worker::{Cell, Worker};
+
+const WORKERS: usize = 32;
+/// Each call of a worker has one connection at most; a connection has both its ends in this process. The rest is the
+/// listener, the runtime's own, and connections that were cut and are not closed yet.
+const MOST_SOCKETS: usize = 2 * WORKERS + 16;
+/// One task for each worker and each end of a connection, and as many that are about to end.
+const MOST_TASKS: usize = 3 * WORKERS + 32;
+/// What memory may grow by from the first window to the last: the allocator's noise.
+const MOST_GROWTH: (f64, f64) = (1.15, 8.0);
+
+/// What the process holds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Figures {
+    memory_mib: f64,
+    sockets: usize,
+    tasks: usize,
+}
+
+impl Figures {
+    fn now() -> Self {
+        const PAGE: f64 = 4_096.0;
+        let pages = fs::read_to_string("/proc/self/statm").unwrap();
+        let resident: f64 = pages.split(' ').nth(1).unwrap().parse().unwrap();
+        let open = fs::read_dir("/proc/self/fd").unwrap().flatten();
+        let targets = open.filter_map(|entry| fs::read_link(entry.path()).ok());
+        Self {
+            memory_mib: resident * PAGE / f64::from(1 << 20),
+            sockets: targets
+                .filter(|target| target.to_string_lossy().starts_with("socket:"))
+                .count(),
+            tasks: Handle::current().metrics().num_alive_tasks(),
+        }
+    }
+
+    /// The median of each figure.
+    fn median(samples: &[Self]) -> Self {
+        let middle = samples.len() / 2;
+        let mut memory: Vec<f64> = samples.iter().map(|sample| sample.memory_mib).collect();
+        memory.sort_by(f64::total_cmp);
+        let mut sockets: Vec<usize> = samples.iter().map(|sample| sample.sockets).collect();
+        sockets.sort_unstable();
+        let mut tasks: Vec<usize> = samples.iter().map(|sample| sample.tasks).collect();
+        tasks.sort_unstable();
+        Self {
+            memory_mib: memory[middle],
+            sockets: sockets[middle],
+            tasks: tasks[middle],
+        }
+    }
+}
+
+fn add_rules(faults: &Faults) {
+    let millis = Duration::from_millis;
+    let internal = FaultAnswer::internal_error;
+    for (fault, chance) in [
+        (Fault::NoConnection, 0.01),
+        (Fault::LoseRequest, 0.01),
+        (Fault::Reset, 0.01),
+        (Fault::LoseAnswer, 0.01),
+        (Fault::CutAnswer { at: 20 }, 0.01),
+        (Fault::DelayRequest(millis(50)), 0.02),
+        (Fault::DelayAnswer(millis(50)), 0.02),
+        (Fault::HangAnswer, 0.000_5),
+        (FaultAnswer::server_busy(millis(100)).into(), 0.01),
+        (internal().into(), 0.01),
+        (Fault::AnswerAfterApplying(internal()), 0.01),
+        (Fault::FailBatchPart(FaultAnswer::too_many_requests(millis(100))), 0.01),
+    ] {
+        faults.add(FaultRule::new(fault).chance(chance));
+    }
+}
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() {
+    let seconds = std::env::args().nth(1).map_or(600, |seconds| seconds.parse().unwrap());
+    let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0")
+        .await
+        .unwrap()
+        .spawn();
+    let truth = TableServiceClient::from_connection_string(server.connection_string()).unwrap();
+    truth.dynamic_table("Soak").unwrap().create_table().await.unwrap();
+    let faults = Faults::with_seed(HttpTransport::builder().build().unwrap(), 1);
+    add_rules(&faults);
+    let service = truth.over(faults.clone()).timeout(Duration::from_secs(20));
+
+    let is_over = Arc::new(AtomicBool::new(false));
+    let workers = (0..WORKERS).map(|number| {
+        let worker = Worker::new(service.table("Soak").unwrap(), number);
+        tokio::spawn(worker.work(Arc::clone(&is_over)))
+    });
+    let workers: Vec<_> = workers.collect();
+    let samples = sample(Duration::from_secs(seconds)).await;
+    is_over.store(true, Ordering::Relaxed);
+    let (mut calls, mut doubts, mut failures) = (0, 0, 0);
+    let rows = truth.table::<Cell>("Soak").unwrap();
+    for worker in workers {
+        let worker = worker.await.unwrap();
+        worker.compare(&rows).await;
+        calls += worker.calls;
+        doubts += worker.doubts;
+        failures += worker.failures;
+    }
+    println!(
+        "{calls} calls, {} requests, {failures} failed calls, {doubts} of them in doubt, nothing lost",
+        faults.requests()
+    );
+    report(&samples);
+
+    drop((rows, service, faults, truth, server));
+    let begun = Instant::now();
+    while Figures::now().tasks > 0 && begun.elapsed() < Duration::from_secs(5) {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let left = Figures::now();
+    println!("after the end: {} sockets, {} tasks", left.sockets, left.tasks);
+    assert_eq!(left.tasks, 0, "tasks are left behind");
+}
+
+/// Samples while the workers work, the first quarter left out: until then pools and arenas fill.
+async fn sample(duration: Duration) -> Vec<Figures> {
+    let begun = Instant::now();
+    let mut samples = Vec::new();
+    while begun.elapsed() < duration {
+        tokio::time::sleep((duration / 120).min(Duration::from_secs(1))).await;
+        if begun.elapsed() > duration / 4 {
+            samples.push(Figures::now());
+        }
+    }
+    samples
+}
+
+/// Prints the medians of three windows, and demands that the last is like the first.
+fn report(samples: &[Figures]) {
+    let third = samples.len() / 3;
+    assert!(third > 0, "too short to measure");
+    let windows = [0, third, 2 * third].map(|from| Figures::median(&samples[from..from + third]));
+    for (name, figures) in ["start", "middle", "end"].into_iter().zip(&windows) {
+        println!(
+            "{name:>6}: {:6.1} MiB, {:3} sockets, {:3} tasks",
+            figures.memory_mib, figures.sockets, figures.tasks
+        );
+    }
+    let most = |figure: fn(&Figures) -> usize| samples.iter().map(figure).max().unwrap_or_default();
+    let (sockets, tasks) = (most(|figures| figures.sockets), most(|figures| figures.tasks));
+    println!("  most: {sockets} sockets of {MOST_SOCKETS}, {tasks} tasks of {MOST_TASKS}");
+    let [start, _, end] = windows;
+    let most_memory = start.memory_mib * MOST_GROWTH.0 + MOST_GROWTH.1;
+    assert!(
+        end.memory_mib <= most_memory,
+        "memory grows: more than {most_memory:.1} MiB"
+    );
+    assert!(
+        sockets <= MOST_SOCKETS && tasks <= MOST_TASKS,
+        "more than the load needs"
+    );
+}

@@ -1,0 +1,182 @@
+//! One client of the soak: it alone writes its partition, so it knows what is stored, or between what it is in doubt.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use azure_table::{Error, ErrorKind, TableClient, TableEntity};
+
+const ROWS: u32 = 24;
+
+/// A row of the soak.
+#[derive(TableEntity, Clone, Debug)]
+pub(crate) struct Cell {
+    #[table(partition_key)]
+    partition: String,
+    #[table(row_key)]
+    row: u32,
+    value: i64,
+}
+
+/// A value, or no row.
+type Value = Option<i64>;
+
+pub(crate) struct Worker {
+    table: TableClient<Cell>,
+    partition: String,
+    /// What each row may hold; one value where there is no doubt.
+    possible: BTreeMap<u32, Vec<Value>>,
+    random: fastrand::Rng,
+    next: i64,
+    pub(crate) calls: u64,
+    pub(crate) doubts: u64,
+    pub(crate) failures: u64,
+}
+
+impl Worker {
+    pub(crate) fn new(table: TableClient<Cell>, number: usize) -> Self {
+        Self {
+            table,
+            partition: format!("worker {number}"),
+            possible: (0..ROWS).map(|row| (row, vec![None])).collect(),
+            random: fastrand::Rng::with_seed(number as u64),
+            next: 0,
+            calls: 0,
+            doubts: 0,
+            failures: 0,
+        }
+    }
+
+    pub(crate) async fn work(mut self, is_over: Arc<AtomicBool>) -> Self {
+        while !is_over.load(Ordering::Relaxed) {
+            self.calls += 1;
+            let row = self.random.u32(..ROWS);
+            match self.random.u8(..10) {
+                0 => self.insert(row).await,
+                1 => self.upsert(row).await,
+                2..4 => self.change(row).await,
+                4 => self.delete(row).await,
+                5 => self.batch(row).await,
+                6 => self.query().await,
+                _ => self.get(row).await,
+            }
+        }
+        self
+    }
+
+    /// At the end everything is as this worker knows it.
+    pub(crate) async fn compare(&self, truth: &TableClient<Cell>) {
+        let rows = truth.query().partition(self.partition.as_str()).all().await.unwrap();
+        let mut stored: BTreeMap<u32, i64> = rows.into_iter().map(|cell| (cell.row, cell.value)).collect();
+        for (row, possible) in &self.possible {
+            let value = stored.remove(row);
+            assert!(
+                possible.contains(&value),
+                "{} {row}: {value:?} of {possible:?}",
+                self.partition
+            );
+        }
+        assert!(stored.is_empty(), "{}: {stored:?}", self.partition);
+    }
+
+    fn cell(&mut self, row: u32) -> Cell {
+        self.next += 1;
+        Cell {
+            partition: self.partition.clone(),
+            row,
+            value: self.next,
+        }
+    }
+
+    /// It is known now that a row holds one of these.
+    fn learn(&mut self, row: u32, is_so: impl Fn(Value) -> bool) {
+        let possible = self.possible.get_mut(&row).unwrap();
+        let before = possible.clone();
+        possible.retain(|value| is_so(*value));
+        assert!(!possible.is_empty(), "{} {row}: none of {before:?}", self.partition);
+    }
+
+    /// What a write left behind: `refused` says what a refusal shows of the row.
+    fn wrote<T>(&mut self, rows: &[u32], value: Value, outcome: Result<T, Error>, refused: fn(Value) -> bool) {
+        match outcome {
+            Ok(_) => rows
+                .iter()
+                .for_each(|row| self.possible.get_mut(row).unwrap().splice(.., [value]).for_each(drop)),
+            Err(e) => {
+                self.failures += 1;
+                let is_refusal = matches!(
+                    e.kind(),
+                    ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::ConditionNotMet
+                );
+                for row in rows {
+                    if e.may_have_applied() {
+                        self.possible.get_mut(row).unwrap().push(value);
+                    } else if is_refusal {
+                        self.learn(*row, refused);
+                    }
+                }
+                self.doubts += u64::from(e.may_have_applied());
+            }
+        }
+    }
+
+    async fn insert(&mut self, row: u32) {
+        let cell = self.cell(row);
+        let outcome = self.table.insert(&cell).await;
+        self.wrote(&[row], Some(cell.value), outcome, |value| value.is_some());
+    }
+
+    async fn upsert(&mut self, row: u32) {
+        let cell = self.cell(row);
+        let outcome = self.table.insert_or_replace(&cell).await;
+        self.wrote(&[row], Some(cell.value), outcome, |_| true);
+    }
+
+    async fn delete(&mut self, row: u32) {
+        let outcome = self.table.delete((self.partition.as_str(), row)).await;
+        self.wrote(&[row], None, outcome, |value| value.is_none());
+    }
+
+    /// Read, change, write under the ETag: nobody else writes here, so that a conflict is a lie unless this worker is in doubt.
+    async fn change(&mut self, row: u32) {
+        let Ok(Some(mut read)) = self.table.get((self.partition.as_str(), row)).versioned().await else {
+            return;
+        };
+        self.learn(row, |value| value == Some(read.entity.value));
+        self.next += 1;
+        read.value = self.next;
+        let outcome = self.table.replace(&read).await;
+        self.wrote(&[row], Some(read.value), outcome, |_| false);
+    }
+
+    async fn batch(&mut self, row: u32) {
+        let rows = [row, (row + 1) % ROWS, (row + 2) % ROWS];
+        let cell = self.cell(row);
+        let mut batch = self.table.batch();
+        for row in rows {
+            batch.insert_or_replace(&Cell { row, ..cell.clone() }).unwrap();
+        }
+        let outcome = batch.commit().await;
+        self.wrote(&rows, Some(cell.value), outcome, |_| true);
+    }
+
+    async fn get(&mut self, row: u32) {
+        match self.table.get((self.partition.as_str(), row)).await {
+            Ok(read) => self.learn(row, |value| value == read.as_ref().map(|cell| cell.value)),
+            Err(_) => self.failures += 1,
+        }
+    }
+
+    async fn query(&mut self) {
+        let query = self.table.query().partition(self.partition.as_str()).page_size(7);
+        match query.all().await {
+            Ok(cells) => {
+                let stored: BTreeMap<u32, i64> = cells.into_iter().map(|cell| (cell.row, cell.value)).collect();
+                for row in 0..ROWS {
+                    self.learn(row, |value| value == stored.get(&row).copied());
+                }
+            }
+            Err(_) => self.failures += 1,
+        }
+    }
+}
