@@ -14,7 +14,7 @@ use crate::protocol::access_policy::StoredAccessPolicy;
 /// `GET /table?comp=acl`.
 pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer> {
     let table = store.table(call.site(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
-    Ok(Answer::xml(&StoredAccessPolicy::list_to_xml(&table.policies)))
+    Ok(Answer::xml(&StoredAccessPolicy::list_to_answer(&table.policies)))
 }
 
 /// `PUT /table?comp=acl`.

@@ -60,9 +60,19 @@ impl StoredAccessPolicy {
         }
     }
 
-    /// The document of a table's policies. A policy that leaves all to the signatures has no more than a name, as in the
-    /// service's own answers.
-    pub(crate) fn list_to_xml(policies: &[Self]) -> Bytes {
+    /// The document of a table's policies as it is sent: a policy that leaves all to the signatures has an empty body, as
+    /// recorded clients sent it.
+    pub(crate) fn list_to_request(policies: &[Self]) -> Bytes {
+        Self::list_to_xml(policies, |_| true)
+    }
+
+    /// The same as it is answered: such a policy has no body.
+    #[cfg(any(test, feature = "emulator"))]
+    pub(crate) fn list_to_answer(policies: &[Self]) -> Bytes {
+        Self::list_to_xml(policies, |fields| !fields.is_empty())
+    }
+
+    fn list_to_xml(policies: &[Self], has_body: fn(&[Element]) -> bool) -> Bytes {
         let moment = |name, time: Option<DateTime>| time.map(|time| Element::of_text(name, seven_digits(time)));
         let signed = policies.iter().map(|policy| {
             let fields: Vec<Element> = [
@@ -75,7 +85,7 @@ impl StoredAccessPolicy {
             .into_iter()
             .flatten()
             .collect();
-            let body = (!fields.is_empty()).then(|| Element::new("AccessPolicy").with(fields));
+            let body = has_body(&fields).then(|| Element::new("AccessPolicy").with(fields));
             Element::new("SignedIdentifier")
                 .with([Element::of_text("Id", &policy.id)])
                 .with(body)
@@ -159,11 +169,11 @@ mod tests {
             StoredAccessPolicy::list_from_xml(answered.as_bytes()).unwrap()
         );
         assert_eq!(
-            StoredAccessPolicy::list_to_xml(&policies),
+            StoredAccessPolicy::list_to_answer(&policies),
             answered.trim_start_matches('\u{feff}').as_bytes()
         );
         let none = "<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers />";
-        assert_eq!(StoredAccessPolicy::list_to_xml(&[]), none.as_bytes());
+        assert_eq!(StoredAccessPolicy::list_to_answer(&[]), none.as_bytes());
         assert_eq!(StoredAccessPolicy::list_from_xml(none.as_bytes()), Ok(Vec::new()));
     }
 
@@ -177,7 +187,7 @@ mod tests {
             ..StoredAccessPolicy::new("1")
         };
         assert_eq!(policies, [first, StoredAccessPolicy::new("2")]);
-        let written = StoredAccessPolicy::list_to_xml(&policies[1..]);
+        let written = StoredAccessPolicy::list_to_answer(&policies[1..]);
         assert!(written.ends_with(b"<SignedIdentifier><Id>2</Id></SignedIdentifier></SignedIdentifiers>"));
     }
 
@@ -229,7 +239,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_reads_the_same(policies in proptest::collection::vec(any_policy(), 0..6)) {
-            let document = StoredAccessPolicy::list_to_xml(&policies);
+            let document = StoredAccessPolicy::list_to_answer(&policies);
             prop_assert_eq!(StoredAccessPolicy::list_from_xml(&document).unwrap(), policies);
         }
     }

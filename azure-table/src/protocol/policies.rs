@@ -33,7 +33,7 @@ pub(crate) fn set(endpoint: &Endpoint, table: &str, policies: &[StoredAccessPoli
         endpoint,
         table,
         Method::PUT,
-        Some(StoredAccessPolicy::list_to_xml(policies)),
+        Some(StoredAccessPolicy::list_to_request(policies)),
     )
 }
 
