@@ -293,6 +293,11 @@ impl Transport for Emulator {
     ) -> BoxFuture<'_, std::result::Result<http::Response<Bytes>, TransportError>> {
         Box::pin(async move { Ok(service::answer(self, request)) })
     }
+
+    /// Cosmos DB where it was made by [`cosmos`](Self::cosmos); else the address tells, as to the emulator itself.
+    fn profile(&self) -> Option<Profile> {
+        Some(self.settings.profile).filter(|profile| *profile != Profile::Storage)
+    }
 }
 
 impl fmt::Debug for Emulator {

@@ -192,3 +192,117 @@ async fn a_credential_from_outside_the_crate_authorizes_each_attempt() {
     let host = "contoso.table.core.windows.net/contoso";
     assert_eq!(proofs, [format!("{host}/0"), format!("{host}/1")]);
 }
+
+/// Whoever changes the proof while a request is authorized: it is sent with one of which it is known which it is.
+#[tokio::test]
+async fn a_proof_that_changes_under_ones_hands_is_put_on_again() {
+    #[derive(Debug, Default)]
+    struct Changing(AtomicUsize, Arc<AtomicUsize>);
+    impl Credential for Changing {
+        fn authorize<'a>(
+            &'a self,
+            request: &'a mut http::Request<bytes::Bytes>,
+            _: &'a AuthorizationContext<'a>,
+        ) -> BoxFuture<'a, azure_table::Result<()>> {
+            assert!(
+                !request.headers().contains_key("x-proof"),
+                "each time on the bare request"
+            );
+            let proof = self.1.load(Ordering::SeqCst).to_string();
+            request.headers_mut().insert("x-proof", proof.parse().unwrap());
+            if self.0.fetch_add(1, Ordering::SeqCst) == 0 {
+                self.1.fetch_add(1, Ordering::SeqCst);
+            }
+            Box::pin(std::future::ready(Ok(())))
+        }
+
+        fn generation(&self) -> u64 {
+            self.1.load(Ordering::SeqCst) as u64
+        }
+    }
+    let canned = Canned::new([Step::status(204)]);
+    let service = TableServiceClient::new(ENDPOINT, Changing::default())
+        .unwrap()
+        .over(canned.clone());
+    service.dynamic_table("Things").unwrap().delete_table().await.unwrap();
+    assert_eq!(canned.sent()[0].headers()["x-proof"], "1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_never_answers_ends_with_the_attempts_time() {
+    let sas = RenewableSas::new(std::future::pending);
+    let service = TableServiceClient::new(ENDPOINT, sas).unwrap().over(Canned::new([]));
+    let begun = tokio::time::Instant::now();
+    let error = service
+        .attempt_timeout(Duration::from_secs(7))
+        .ping()
+        .await
+        .unwrap_err();
+    assert_eq!((error.kind(), begun.elapsed().as_secs()), (ErrorKind::Timeout, 7));
+    assert!(error.to_string().contains("its source does not answer"), "{error}");
+}
+
+/// Cosmos DB has another word for it.
+#[tokio::test]
+async fn a_signature_that_cosmos_refuses_is_renewed() {
+    let refused = r#"{"odata.error":{"code":"Unauthorized","message":{"lang":"en-us","value":"No."}}}"#;
+    let canned = Canned::new([Step::answer(401, &[], refused), Step::status(204)]);
+    let fetches = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&fetches);
+    let sas = RenewableSas::new(move || {
+        let fetch = counted.fetch_add(1, Ordering::SeqCst);
+        async move { SasToken::new(format!("sv=2019-02-02&ss=t&sig=n{fetch}")) }
+    });
+    let service = TableServiceClient::new("https://contoso.table.cosmos.azure.com", sas)
+        .unwrap()
+        .over(canned.clone());
+    service.dynamic_table("Things").unwrap().delete_table().await.unwrap();
+    let sent = canned.sent();
+    let ends: Vec<_> = sent
+        .iter()
+        .map(|sent| sent.uri().query().unwrap().rsplit('=').next().unwrap())
+        .collect();
+    assert_eq!(ends, ["n0", "n1"]);
+}
+
+/// An operation of a batch is refused inside of an answer that is none.
+#[tokio::test]
+async fn a_batch_is_told_why_it_is_refused() {
+    let key = AccountKey::new("contoso", KEY).unwrap();
+    let emulator = emulator(KEY);
+    let owner = TableServiceClient::new(ENDPOINT, key.clone())
+        .unwrap()
+        .over(emulator.clone());
+    owner.dynamic_table("Things").unwrap().create_table().await.unwrap();
+    let expiry = DateTime::now() + Duration::from_secs(3_600);
+    let name = TableName::new("Things").unwrap();
+    let token = TableSas::new(&name)
+        .permissions(TablePermissions::READ)
+        .expiry(expiry)
+        .sign(&key)
+        .unwrap();
+    let table = TableServiceClient::new(ENDPOINT, token)
+        .unwrap()
+        .over(emulator)
+        .dynamic_table("Things")
+        .unwrap();
+    let mut batch = table.batch();
+    batch.insert(&DynamicEntity::new("p", "r")).unwrap();
+    let error = batch.commit().await.unwrap_err();
+    assert!(error.to_string().contains("allows \"r\", insert needs a"), "{error}");
+}
+
+#[tokio::test]
+async fn what_answers_says_which_service_it_is() {
+    let service = TableServiceClient::on(Emulator::cosmos());
+    assert_eq!(service.profile(), azure_table::Profile::Cosmos);
+    let table = service.dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    table.insert_or_merge(&DynamicEntity::new("p", "r")).await.unwrap();
+    assert_eq!(service.properties().await.unwrap_err().kind(), ErrorKind::Unsupported);
+
+    let key = AccountKey::new("contoso", KEY).unwrap();
+    let service = TableServiceClient::new("https://tables.contoso.com", key).unwrap();
+    let service = service.over(Canned::new([])).with_profile(azure_table::Profile::Cosmos);
+    assert_eq!(service.statistics().await.unwrap_err().kind(), ErrorKind::Unsupported);
+}

@@ -3,6 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use azure_table_tests::canned::{Canned, Step};
+
 use azure_table::{
     DynamicEntity, Emulator, EmulatorClock, ErrorKind, RecreateProgress, TableClient, TableServiceClient,
 };
@@ -80,4 +82,21 @@ async fn a_table_that_is_not_there_is_made_at_once() {
     let table = service.dynamic_table("Orders").unwrap();
     table.recreate_table(Duration::ZERO).await.unwrap();
     assert!(table.table_exists().await.unwrap());
+}
+
+/// Another process ordered it, or this one before it was started anew.
+#[tokio::test(start_paused = true)]
+async fn a_table_that_someone_else_deletes_is_made_anew_too() {
+    let deleting = r#"{"odata.error":{"code":"TableBeingDeleted","message":{"lang":"en-US","value":"Wait."}}}"#;
+    let exists = r#"{"odata.error":{"code":"TableAlreadyExists","message":{"lang":"en-US","value":"There."}}}"#;
+    let canned = Canned::new([
+        Step::answer(409, &[], deleting),
+        Step::answer(409, &[], deleting),
+        // It was made, the answer is lost, and the next attempt finds it.
+        Step::Fail(azure_table::Reached::MaybeSent),
+        Step::answer(409, &[], exists),
+    ]);
+    let table = canned.service().dynamic_table("Orders").unwrap();
+    table.recreate_table(Duration::from_secs(60)).await.unwrap();
+    assert_eq!(canned.sent().len(), 4);
 }

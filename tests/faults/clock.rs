@@ -18,6 +18,8 @@ impl Observer for Corrections {
     }
 }
 
+use azure_table_tests::canned::{Canned, Step};
+
 /// pains 54: requests are signed once more, with the service's time, and then always with it.
 #[tokio::test]
 async fn a_wrong_clock_is_corrected_once() {
@@ -46,4 +48,38 @@ async fn a_wrong_clock_is_corrected_once() {
             false => assert!(corrections.is_empty(), "{corrections:?}"),
         }
     }
+}
+
+/// Whoever is off by five minutes may be off by more soon, and the way there takes its time.
+#[tokio::test]
+async fn five_minutes_are_enough_to_be_corrected() {
+    let refused = |minutes: u64| {
+        let there = std::time::SystemTime::now() + Duration::from_secs(minutes * 60);
+        let headers = [
+            ("date", httpdate::fmt_http_date(there)),
+            ("x-ms-error-code", "AuthenticationFailed".into()),
+        ];
+        let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        Step::answer(403, &headers, "")
+    };
+    let canned = Canned::new([refused(6), Step::status(204)]);
+    canned
+        .service()
+        .dynamic_table("Things")
+        .unwrap()
+        .delete_table()
+        .await
+        .unwrap();
+    let dates: Vec<_> = canned
+        .sent()
+        .iter()
+        .map(|sent| sent.headers()["x-ms-date"].clone())
+        .collect();
+    let at = |n: usize| httpdate::parse_http_date(dates[n].to_str().unwrap()).unwrap();
+    let moved = at(1).duration_since(at(0)).unwrap().as_secs();
+    assert!((358..=361).contains(&moved), "{moved}");
+
+    let canned = Canned::new([refused(4)]);
+    let error = canned.service().ping().await.unwrap_err();
+    assert!(error.to_string().contains("the key is none of account"), "{error}");
 }

@@ -130,6 +130,10 @@ impl TableServiceClient {
         identity: Option<Identity>,
         transport: Arc<dyn Transport>,
     ) -> Self {
+        let endpoint = match transport.profile() {
+            Some(profile) => endpoint.with_profile(profile),
+            None => endpoint,
+        };
         Self {
             pipeline: Arc::new(Pipeline::new(endpoint, transport, credential)),
             view: Arc::new(View {

@@ -12,6 +12,7 @@ use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::RetryPolicy;
 use crate::pipeline::settings::{Settings, WORKING_TIME};
 use crate::pipeline::transport::Transport;
+use crate::protocol::profile::Profile;
 
 /// Each gives another client; both share connections and credential.
 impl TableServiceClient {
@@ -26,7 +27,18 @@ impl TableServiceClient {
     /// ```
     #[must_use]
     pub fn over(&self, transport: impl Transport) -> Self {
-        self.changed(|pipeline| pipeline.transport = Arc::new(transport))
+        self.changed(|pipeline| {
+            if let Some(profile) = transport.profile() {
+                pipeline.endpoint = pipeline.endpoint.clone().with_profile(profile);
+            }
+            pipeline.transport = Arc::new(transport);
+        })
+    }
+
+    /// As a client of this service, where the address does not tell: a custom domain of Cosmos DB, or its emulator.
+    #[must_use]
+    pub fn with_profile(&self, profile: Profile) -> Self {
+        self.changed(|pipeline| pipeline.endpoint = pipeline.endpoint.clone().with_profile(profile))
     }
 
     /// With a prefix on the names of all tables, for a test or a tenant: [`table`](Self::table) adds it,

@@ -13,6 +13,7 @@ use crate::model::location::Location;
 use crate::pipeline::auth::{AuthorizationContext, Refusal};
 use crate::pipeline::deadline::{Deadline, timed_out};
 use crate::pipeline::run::Pipeline;
+use crate::pipeline::skew::is_far;
 use crate::pipeline::transport::Reached;
 
 /// The longest time that a request asks the service for, and what it takes without being asked.
@@ -44,28 +45,27 @@ impl Pipeline {
         attempt_timeout: Duration,
         sending: impl FnOnce(),
     ) -> Result<Ended> {
-        // Both parts share their bytes with the original: no body is copied.
-        let mut attempt = request.clone();
-        if location == Location::Secondary {
-            *attempt.uri_mut() = self.endpoint.in_secondary(request.uri())?;
-        }
         let slot = self.slot(deadline).await?;
         let limit = deadline
             .remaining()
             .map_or(attempt_timeout, |left| left.min(attempt_timeout));
-        if self.endpoint.profile().rules().takes_timeout && deadline.remaining().is_some() {
-            ask_for_time(&mut attempt, limit)?;
+        // Both parts share their bytes with the original: no body is copied.
+        let mut unsigned = request.clone();
+        if location == Location::Secondary {
+            *unsigned.uri_mut() = self.endpoint.in_secondary(request.uri())?;
         }
-        let signed_at = self.clock.now();
-        let context = AuthorizationContext {
-            endpoint: &self.endpoint,
-            now: signed_at,
-        };
-        deadline
-            .limit(self.credential.authorize(&mut attempt, &context))
-            .await??;
-        // Not before: to authorize may have been to fetch a new proof.
-        let generation = self.credential.generation();
+        if self.endpoint.profile().rules().takes_timeout && deadline.remaining().is_some() {
+            ask_for_time(&mut unsigned, limit)?;
+        }
+        let authorized = clock::within(limit, self.authorize(&unsigned)).await.ok_or_else(|| {
+            let why = format!("no proof of who asks within {limit:?}: its source does not answer");
+            Error::new(ErrorKind::Timeout, why)
+        })?;
+        let Authorized {
+            request: attempt,
+            at: signed_at,
+            generation,
+        } = authorized?;
         let (begun, instant) = (clock::now(), Instant::now());
         // To authorize may have taken its time.
         let limit = deadline.remaining().map_or(limit, |left| left.min(limit));
@@ -92,10 +92,43 @@ impl Pipeline {
         })
     }
 
-    /// What the credential, which hears of it, says of a refusal; and the clock.
-    pub(super) fn refused(&self, operation: &'static str, ended: &Ended, response: &Response<Bytes>) -> Refused {
+    /// Puts the proof of who asks on a copy of the request, and says which one.
+    async fn authorize(&self, request: &Request<Bytes>) -> Result<Authorized> {
+        let mut tries = 0;
+        loop {
+            let generation = self.credential.generation();
+            let at = self.clock.now();
+            let context = AuthorizationContext {
+                endpoint: &self.endpoint,
+                now: at,
+            };
+            let mut request = request.clone();
+            self.credential.authorize(&mut request, &context).await?;
+            tries += 1;
+            // The proof may have been fetched for this, or changed in between: then it would not be known which it is.
+            let now = self.credential.generation();
+            if now == generation || tries == MOST_SIGNATURES {
+                return Ok(Authorized {
+                    request,
+                    at,
+                    generation: now,
+                });
+            }
+        }
+    }
+
+    /// What the credential, which hears of it, says of a refusal, with this status and code; and the clock.
+    pub(super) fn refused(
+        &self,
+        operation: &str,
+        ended: &Ended,
+        response: &Response<Bytes>,
+        (status, code): (u16, Option<&str>),
+    ) -> Refused {
         let refusal = Refusal {
             response,
+            status,
+            code,
             context: AuthorizationContext {
                 endpoint: &self.endpoint,
                 now: ended.signed_at,
@@ -103,24 +136,14 @@ impl Pipeline {
             generation: ended.generation,
             operation,
         };
-        let is_about_proof = refusal.code().as_deref() == Some("AuthenticationFailed");
-        let service = refusal.service_time().filter(|_| is_about_proof);
-        if let Some(service) = service
-            && let Some(advice) = clock_advice(ended.signed_at, service)
-        {
-            let corrected = self
-                .settings
-                .corrects_clock
-                .then(|| self.clock.correct(ended.signed_at, service));
-            return Refused {
-                advice: Some(advice),
-                corrected: corrected.flatten(),
-                has_new_proof: false,
-            };
-        }
+        // It hears in any case: what it fetched may be worthless, too.
+        let advice = self.credential.refused(&refusal);
+        let service = refusal.service_time().filter(|_| refusal.is_about_proof());
+        let far = service.filter(|service| is_far(ended.signed_at, *service));
+        let corrected = far.filter(|_| self.settings.corrects_clock);
         Refused {
-            advice: self.credential.refused(&refusal),
-            corrected: None,
+            advice: far.map(|service| clock_advice(ended.signed_at, service)).or(advice),
+            corrected: corrected.map(|service| self.clock.correct(service)),
             has_new_proof: self.credential.generation() != ended.generation,
         }
     }
@@ -145,6 +168,16 @@ pub(crate) struct Refused {
     pub(crate) has_new_proof: bool,
 }
 
+/// How often a request is signed until the proof holds still. Whoever changes it more often is asked as it is.
+const MOST_SIGNATURES: u32 = 4;
+
+/// A request with the proof of who asks.
+struct Authorized {
+    request: Request<Bytes>,
+    at: SystemTime,
+    generation: u64,
+}
+
 /// Asks the service to give up when the caller will, in whole seconds.
 fn ask_for_time(request: &mut Request<Bytes>, limit: Duration) -> Result<()> {
     let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
@@ -163,16 +196,15 @@ fn ask_for_time(request: &mut Request<Bytes>, limit: Duration) -> Result<()> {
 /// A clock that differs by more than the service allows makes every signature of an account key look wrong.
 ///
 /// Source: REST "Authorize with Shared Key": a request is refused 15 minutes after its date.
-fn clock_advice(ours: SystemTime, service: SystemTime) -> Option<String> {
-    const ALLOWED: Duration = Duration::from_secs(15 * 60);
-    let (difference, word) = match service.duration_since(ours) {
-        Ok(behind) => (behind, "behind"),
-        Err(ahead) => (ahead.duration(), "ahead of"),
-    };
-    (difference >= ALLOWED).then(|| {
-        format!(
-            "the clock of this machine is {} min {word} the service's, which takes at most 15 min: set the clock",
-            difference.as_secs() / 60
-        )
-    })
+fn clock_advice(ours: SystemTime, service: SystemTime) -> String {
+    match service.duration_since(ours) {
+        Ok(behind) => format!(
+            "the clock of this machine is {} min behind the service's, which takes at most 15 min: set the clock",
+            behind.as_secs() / 60
+        ),
+        Err(ahead) => format!(
+            "the clock of this machine is {} min ahead of the service's: set the clock",
+            ahead.duration().as_secs() / 60
+        ),
+    }
 }

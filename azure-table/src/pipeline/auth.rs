@@ -117,23 +117,31 @@ impl AuthorizationContext<'_> {
     }
 }
 
-/// An answer that refuses an attempt for who asks: status 401 or 403.
+/// An answer that refuses an attempt, or an operation of a batch, for who asks: status 401 or 403.
 pub struct Refusal<'a> {
     pub(crate) response: &'a Response<Bytes>,
+    pub(crate) status: u16,
+    pub(crate) code: Option<&'a str>,
     pub(crate) context: AuthorizationContext<'a>,
     pub(crate) generation: u64,
-    pub(crate) operation: &'static str,
+    pub(crate) operation: &'a str,
 }
 
 impl Refusal<'_> {
-    /// 401 or 403.
+    /// 401 or 403; of a batch the status of the operation that was refused.
     pub fn status(&self) -> u16 {
-        self.response.status().as_u16()
+        self.status
     }
 
-    /// The service's code, such as `AuthenticationFailed`.
-    pub fn code(&self) -> Option<String> {
-        answer::error(self.response).code().map(str::to_owned)
+    /// The service's code, such as `AuthenticationFailed`; of a batch that of the operation that was refused.
+    pub fn code(&self) -> Option<&str> {
+        self.code
+    }
+
+    /// Whether the proof itself is refused, and not what is asked with it: 401, as Cosmos DB says it, or 403
+    /// `AuthenticationFailed`.
+    pub fn is_about_proof(&self) -> bool {
+        self.status == 401 || self.code == Some("AuthenticationFailed")
     }
 
     /// The headers of the answer: a challenge stands in `WWW-Authenticate`.
@@ -141,7 +149,7 @@ impl Refusal<'_> {
         self.response.headers()
     }
 
-    /// The operation, such as `insert`.
+    /// The operation, such as `insert`; of a batch `batch`, or what all of its operations are.
     pub fn operation(&self) -> &str {
         self.operation
     }

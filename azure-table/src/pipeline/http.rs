@@ -58,13 +58,6 @@ impl HttpTransport {
     pub fn builder() -> HttpTransportBuilder {
         HttpTransportBuilder::default()
     }
-
-    /// Sends by a client that was made elsewhere, with all its settings. It should not follow redirects, as those of
-    /// [`builder`](Self::builder) never do: a request carries the proof of who asks, and a shared access signature stands in
-    /// its URL.
-    pub fn with_client(client: reqwest::Client) -> Self {
-        Self { client }
-    }
 }
 
 /// The settings of an [`HttpTransport`]. Made by [`HttpTransport::builder`].
@@ -106,7 +99,9 @@ impl HttpTransportBuilder {
         self
     }
 
-    /// Changes any other setting of reqwest. Redirects are never followed, whatever is set here.
+    /// Changes any other setting of reqwest. Whatever is set here, redirects are never followed: a request carries the proof of
+    /// who asks, and a shared access signature stands in its URL. That is also why a client that was made elsewhere
+    /// cannot be given.
     pub fn configure(
         mut self,
         configure: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + 'static,
@@ -142,6 +137,7 @@ impl HttpTransportBuilder {
         }
         let client = builder
             .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
             .build()
             .map_err(|e| Error::new(ErrorKind::Connection, "the HTTP client cannot be set up").with_source(e))?;
         Ok(HttpTransport { client })

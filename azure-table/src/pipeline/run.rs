@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::Response;
 
 use crate::model::clock::{self, Instant};
-use crate::model::error::{Error, Result};
+use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::location::Location;
 use crate::pipeline::attempt::Ended;
 use crate::pipeline::auth::Credential;
@@ -172,8 +172,8 @@ impl Pipeline {
                 (Ok(_), Some((status, code))) => Failure::Answer(*status, code.as_deref()),
                 (Err((reached, _)), _) => Failure::Transport(*reached),
             };
-            if let (Ok(response), Failure::Answer(401 | 403, _)) = (&ended.outcome, failure) {
-                let refused = self.refused(call.operation, &ended, response);
+            if let (Ok(response), Failure::Answer(status @ (401 | 403), code)) = (&ended.outcome, failure) {
+                let refused = self.refused(call.common_operation(), &ended, response, (status, code));
                 story.advice = refused.advice;
                 if let Some(seconds) = refused.corrected {
                     self.tell(&Event::ClockCorrected { seconds });
@@ -352,7 +352,14 @@ impl Pipeline {
 fn refusal_of(call: &Call, response: &Response<Bytes>) -> Option<(u16, Option<String>)> {
     let status = response.status().as_u16();
     if status >= 400 {
-        return Some((status, answer::error(response).code().map(str::to_owned)));
+        let error = answer::error(response);
+        // Whatever the status says: too many tokens at once are too much to do.
+        let status = if error.kind() == ErrorKind::Throttled && status == 401 {
+            429
+        } else {
+            status
+        };
+        return Some((status, error.code().map(str::to_owned)));
     }
     if call.is_batch() {
         batch_answer::refusal(response)

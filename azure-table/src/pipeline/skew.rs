@@ -28,16 +28,17 @@ impl ServiceClock {
         self.offset.load(Ordering::Relaxed)
     }
 
-    /// Takes the service's time over, if requests were signed with one that is far from it; gives what is added from now on.
-    pub(crate) fn correct(&self, signed_with: SystemTime, service: SystemTime) -> Option<i64> {
-        let difference = seconds_between(signed_with, service);
-        if difference.unsigned_abs() < TOLERATED.as_secs() {
-            return None;
-        }
+    /// Takes the service's time over, and gives what is added to this machine's from now on.
+    pub(crate) fn correct(&self, service: SystemTime) -> i64 {
         let offset = seconds_between(clock::now(), service);
         self.offset.store(offset, Ordering::Relaxed);
-        Some(offset)
+        offset
     }
+}
+
+/// Whether a time that was signed is so far from the service's that it may be why the request was refused.
+pub(crate) fn is_far(signed: SystemTime, service: SystemTime) -> bool {
+    seconds_between(signed, service).unsigned_abs() >= TOLERATED.as_secs()
 }
 
 /// How many seconds `to` is later than `from`.

@@ -8,6 +8,8 @@ use std::pin::Pin;
 
 use bytes::Bytes;
 
+use crate::protocol::profile::Profile;
+
 /// A boxed future that may move between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -21,6 +23,11 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// No complete answer came. The error says how far the request got: [`Reached`].
     fn send(&self, request: http::Request<Bytes>) -> BoxFuture<'_, Result<http::Response<Bytes>, TransportError>>;
+
+    /// Which service answers, where the transport knows it: an emulator, or what wraps one. By default the address tells.
+    fn profile(&self) -> Option<Profile> {
+        None
+    }
 }
 
 /// How far a request got before it failed. Decides whether a write may be repeated.

@@ -75,13 +75,20 @@ pub(crate) fn error_of(
     };
     if let Some((code, message)) = said {
         let (index, message) = message.as_deref().map(split_message).unzip();
-        return Error::answered(
+        let error = Error::answered(
             status,
             Some(without_signatures(&code)),
             message.map(without_signatures),
             request_id,
         )
         .at_batch_index(index.flatten());
+        // Cosmos DB refuses the 101st token at once as if it were a wrong one (azure-sdk-for-net issue 47191).
+        let is_limit = message.is_some_and(|message| message.to_ascii_lowercase().contains("aad token limit"));
+        return if status == 401 && is_limit {
+            error.with_kind(ErrorKind::Throttled)
+        } else {
+            error
+        };
     }
     let answered = Error::answered(status, header_code.map(without_signatures), None, request_id);
     if text.is_empty() || header_code.is_some() {
@@ -187,6 +194,19 @@ mod tests {
     fn storage(message: &str) -> Error {
         let body = serde_json::json!({"odata.error": {"code": "X", "message": {"lang": "en-US", "value": message}}});
         error_of(400, None, None, body.to_string().as_bytes(), None)
+    }
+
+    #[test]
+    fn too_many_tokens_are_too_much_to_do() {
+        let body =
+            r#"{"odata.error":{"code":"Unauthorized","message":{"value":"Exceeded allowed aad token limit of 100"}}}"#;
+        let error = error_of(401, None, None, body.as_bytes(), None);
+        assert_eq!(error.kind(), ErrorKind::Throttled);
+        let other = body.replace("aad token limit of 100", "patience");
+        assert_eq!(
+            error_of(401, None, None, other.as_bytes(), None).kind(),
+            ErrorKind::Unauthenticated
+        );
     }
 
     #[test]

@@ -25,6 +25,7 @@ const SECONDARY: &str = "-secondary";
 pub(crate) struct Endpoint {
     /// Scheme, authority and path prefix, without a slash at the end.
     base: String,
+    host: String,
     /// The same of the copy in the second region, which can only be read; not known of a custom domain.
     secondary: Option<String>,
     /// Not shown by a custom domain.
@@ -67,6 +68,7 @@ impl Endpoint {
         let scheme = uri.scheme_str().unwrap_or_default();
         Ok(Self {
             base: format!("{scheme}://{authority}{prefix}"),
+            host: host.to_owned(),
             secondary: secondary_of(scheme, &authority, &prefix).filter(|_| profile.rules().has_secondary),
             account,
             profile,
@@ -83,10 +85,21 @@ impl Endpoint {
         })
     }
 
+    /// The same as an address of this service.
+    pub(crate) fn with_profile(self, profile: Profile) -> Self {
+        let secondary = self.secondary.filter(|_| profile.rules().has_secondary);
+        Self {
+            secondary,
+            profile,
+            ..self
+        }
+    }
+
     /// An emulator on this machine.
     pub(crate) fn development() -> Self {
         Self {
             base: DEVELOPMENT_ENDPOINT.to_owned(),
+            host: "127.0.0.1".to_owned(),
             secondary: Some(format!("{DEVELOPMENT_ENDPOINT}{SECONDARY}")),
             account: Some(DEVELOPMENT_ACCOUNT.to_owned()),
             profile: Profile::Storage,
@@ -140,10 +153,9 @@ impl Endpoint {
         self.account.as_deref()
     }
 
-    /// The host, a port left out.
+    /// The host, a port left out; an IPv6 address stands in brackets.
     pub(crate) fn host(&self) -> &str {
-        let authority = self.base.split("://").nth(1).unwrap_or_default();
-        authority.split(['/', ':']).next().unwrap_or_default()
+        &self.host
     }
 
     #[cfg(feature = "tracing")]
@@ -184,7 +196,13 @@ fn parts(url: &str) -> Result<(Uri, Authority, String)> {
     if ![Scheme::HTTP, Scheme::HTTPS].contains(scheme) {
         return Err(refuse("the scheme must be http or https"));
     }
-    let (authority, prefix) = (authority.clone(), uri.path().trim_end_matches('/').to_owned());
+    // Names of hosts have no case; what is looked for in them has.
+    let authority: Authority = authority
+        .as_str()
+        .to_ascii_lowercase()
+        .parse()
+        .map_err(|_| refuse(absolute))?;
+    let prefix = uri.path().trim_end_matches('/').to_owned();
     Ok((uri, authority, prefix))
 }
 
@@ -213,7 +231,10 @@ pub(crate) fn is_account_name(name: &str) -> bool {
 fn account_shown(host: &str, prefix: &str) -> Option<String> {
     let first = match prefix.trim_start_matches('/').split('/').next() {
         Some(segment) if !segment.is_empty() => segment,
-        _ => host.split_once(".table.").map(|(account, _)| account)?,
+        // Between the account and `.table.` a zone may stand, or `privatelink`.
+        _ => host
+            .split_once(".table.")
+            .and_then(|(labels, _)| labels.split('.').next())?,
     };
     Some(first.trim_end_matches(SECONDARY).to_owned())
 }
@@ -226,9 +247,10 @@ fn secondary_of(scheme: &str, authority: &Authority, prefix: &str) -> Option<Str
         let primary = prefix.trim_end_matches(SECONDARY);
         return Some(format!("{scheme}://{authority}{primary}{SECONDARY}"));
     }
-    let (account, rest) = authority.as_str().split_once(".table.")?;
+    authority.as_str().contains(".table.").then_some(())?;
+    let (account, rest) = authority.as_str().split_once('.')?;
     let account = account.trim_end_matches(SECONDARY);
-    Some(format!("{scheme}://{account}{SECONDARY}.table.{rest}"))
+    Some(format!("{scheme}://{account}{SECONDARY}.{rest}"))
 }
 
 /// Source: the host names of Cosmos DB for Table, today's and the older one.
@@ -255,6 +277,16 @@ mod tests {
                 Profile::Storage,
             ),
             (
+                "https://contoso.z13.table.storage.azure.net",
+                "contoso",
+                Profile::Storage,
+            ),
+            (
+                "https://contoso.privatelink.table.core.windows.net",
+                "contoso",
+                Profile::Storage,
+            ),
+            (
                 "https://contoso.table.cosmos.azure.com:443/",
                 "contoso",
                 Profile::Cosmos,
@@ -264,6 +296,23 @@ mod tests {
             assert_eq!((endpoint.account(), endpoint.profile()), (Some(account), profile));
             assert_eq!(endpoint.base(), url.trim_end_matches('/'));
         }
+    }
+
+    #[test]
+    fn hosts_have_no_case_and_may_be_addresses() {
+        let endpoint = Endpoint::parse("HTTPS://Contoso.TABLE.Cosmos.Azure.COM:443/", None).unwrap();
+        assert_eq!(
+            (endpoint.profile(), endpoint.account()),
+            (Profile::Cosmos, Some("contoso"))
+        );
+        assert_eq!(endpoint.host(), "contoso.table.cosmos.azure.com");
+        let endpoint = Endpoint::parse("http://[::1]:10002/Account", None).unwrap();
+        assert_eq!((endpoint.host(), endpoint.account()), ("[::1]", Some("Account")));
+        let zoned = Endpoint::parse("https://contoso.z13.table.storage.azure.net", Some("contoso")).unwrap();
+        assert_eq!(
+            zoned.secondary(),
+            Some("https://contoso-secondary.z13.table.storage.azure.net")
+        );
     }
 
     #[test]

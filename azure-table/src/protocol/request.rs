@@ -100,6 +100,15 @@ impl Call {
         }
     }
 
+    /// The operation; of a batch what all of its operations are, if they are alike.
+    pub(crate) fn common_operation(&self) -> &'static str {
+        let mut kinds = self.rows.iter().map(|row| row.kind);
+        match kinds.next() {
+            Some(first) if kinds.all(|kind| kind == first) => first.name(),
+            _ => self.operation,
+        }
+    }
+
     /// Whether its answer has answers inside.
     pub(crate) fn is_batch(&self) -> bool {
         self.operation == batch::OPERATION

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
+use crate::protocol::profile::Profile;
 use crate::testing::fault::Fault;
 use crate::testing::record::FaultRecord;
 use crate::testing::request_kind;
@@ -180,6 +181,10 @@ impl Transport for Faults {
                 Some(fault) => fault.happen(&*self.behind, request).await,
             }
         })
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        self.behind.profile()
     }
 }
 

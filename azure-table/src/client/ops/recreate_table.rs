@@ -74,8 +74,14 @@ async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
     } = wanted;
     let begun = Instant::now();
     let call = tables::delete_if_exists(steps.endpoint(), table.as_str());
-    steps.call(call, tables::deleted_or_missing).await?;
+    match steps.call(call, tables::deleted_or_missing).await {
+        // Someone ordered it before.
+        Err(e) if e.kind() == ErrorKind::Conflict => {}
+        deleted => drop(deleted?),
+    }
     progress(RecreateProgress::Deleted);
+    // An attempt whose answer was lost may have made the table, which the next one then finds.
+    let mut may_be_made = false;
     loop {
         let call = tables::create(steps.endpoint(), table.as_str());
         match steps.call(call, tables::created).await {
@@ -83,7 +89,12 @@ async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
                 progress(RecreateProgress::Created);
                 return Ok(());
             }
+            Err(e) if e.kind() == ErrorKind::AlreadyExists && (may_be_made || e.may_have_applied()) => {
+                progress(RecreateProgress::Created);
+                return Ok(());
+            }
             Err(e) if e.kind() == ErrorKind::Conflict => {
+                may_be_made |= e.may_have_applied();
                 let elapsed = begun.elapsed();
                 let pause = PAUSE.min(deadline.saturating_sub(elapsed));
                 if pause.is_zero() {

@@ -420,6 +420,8 @@ mod tests {
             .body(Bytes::new())
             .unwrap();
         credential.refused(&Refusal {
+            status: 401,
+            code: None,
             response: &response,
             context: AuthorizationContext {
                 endpoint: &endpoint,

@@ -9,10 +9,16 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::Mutex;
 
+use crate::model::clock;
 use crate::model::error::Result;
 
 /// Fetched this long before it expires, or after half of its life if that is sooner.
 const AHEAD: Duration = Duration::from_secs(5 * 60);
+
+/// How long one waits for a new value while the old one works.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long nobody asks for a new value after that failed, while the old one works.
+const PAUSE: Duration = Duration::from_secs(30);
 
 /// A value with an end.
 #[derive(Debug)]
@@ -75,10 +81,24 @@ impl<T> Renewing<T> {
         if let Present::Fresh(value) = self.present(now) {
             return Ok(value);
         }
-        match (fetch().await, old) {
-            (Ok(fetched), _) => Ok(self.put(now, fetched)),
-            (Err(_), Some(old)) => Ok(old),
-            (Err(e), None) => Err(e),
+        let Some(old) = old else {
+            return Ok(self.put(now, fetch().await?));
+        };
+        // Nobody waits long for what is not needed yet.
+        match clock::within(PATIENCE, fetch()).await {
+            Some(Ok(fetched)) => Ok(self.put(now, fetched)),
+            Some(Err(_)) | None => {
+                self.postpone(now);
+                Ok(old)
+            }
+        }
+    }
+
+    /// Asks no more for a while: the source has just failed, and the value still works.
+    fn postpone(&self, now: SystemTime) {
+        let mut entry = self.entry.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = entry.as_mut() {
+            entry.stale = Some(now + PAUSE);
         }
     }
 
@@ -201,7 +221,27 @@ mod tests {
         };
         let bad = || async { Err(Error::invalid_input("no source")) };
         assert_eq!(*renewing.get(start, good).await.unwrap(), 1);
-        assert_eq!(*renewing.get(start + HOUR - AHEAD, bad).await.unwrap(), 1);
+        let soon = start + HOUR - AHEAD;
+        assert_eq!(*renewing.get(soon, bad).await.unwrap(), 1);
+        let unasked = || async { unreachable!("the source has just failed") };
+        assert_eq!(*renewing.get(soon + PAUSE / 2, unasked).await.unwrap(), 1);
         assert!(renewing.get(start + HOUR, bad).await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn while_the_old_one_works_a_source_that_hangs_is_not_waited_for() {
+        let renewing = Renewing::new();
+        let start = SystemTime::UNIX_EPOCH + HOUR;
+        let good = || async {
+            Ok(Fetched {
+                value: 1,
+                expires: Some(start + HOUR),
+            })
+        };
+        assert_eq!(*renewing.get(start, good).await.unwrap(), 1);
+        let hangs = || std::future::pending();
+        let asked = tokio::time::Instant::now();
+        assert_eq!(*renewing.get(start + HOUR - AHEAD, hangs).await.unwrap(), 1);
+        assert_eq!(asked.elapsed(), PATIENCE);
     }
 }

@@ -107,7 +107,7 @@ impl Credential for RenewableSas {
 
     fn refused(&self, refusal: &Refusal<'_>) -> Option<String> {
         let token = self.token.peek()?;
-        if refusal.code().as_deref() == Some("AuthenticationFailed") {
+        if refusal.is_about_proof() {
             self.token.forget(refusal.generation());
         }
         advice(&token, refusal)

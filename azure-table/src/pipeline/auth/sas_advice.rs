@@ -12,10 +12,15 @@ use crate::protocol::sas_token::SasToken;
 
 /// What a person may do about a refusal.
 pub(crate) fn advice(token: &SasToken, refusal: &Refusal<'_>) -> Option<String> {
-    let code = refusal.code()?;
+    // Cosmos DB has another word for the same.
+    let code = if refusal.is_about_proof() {
+        "AuthenticationFailed"
+    } else {
+        refusal.code()?
+    };
     let now = refusal.service_time().unwrap_or(refusal.context.now);
     let now = DateTime::try_from(now).ok()?;
-    of(&token.parameters(), &code, refusal.operation, now)
+    of(&token.parameters(), code, refusal.operation, now)
 }
 
 fn of(said: &SasParameters, code: &str, operation: &str, now: DateTime) -> Option<String> {

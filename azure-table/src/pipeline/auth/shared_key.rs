@@ -112,7 +112,7 @@ fn sign(
 }
 
 fn advice(key: &AccountKey, refusal: &Refusal<'_>) -> Option<String> {
-    (refusal.code().as_deref() == Some("AuthenticationFailed")).then(|| {
+    refusal.is_about_proof().then(|| {
         format!(
             "the key is none of account {}'s: it is of another account, or was made anew in the meantime; give the \
              present one, in a running process by `AccountKey::rotate`",
