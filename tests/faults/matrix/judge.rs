@@ -120,6 +120,7 @@ impl Case<'_> {
         };
         let is_true = match (self.operation, self.outcome) {
             (_, Outcome::Failed(error)) => !error.may_have_applied() && !is_verdict(error.kind()),
+            (Operation::Exists(row), Outcome::IsThere(is_there)) => *is_there == self.before.rows.contains_key(row),
             (Operation::Get(row), Outcome::Row(None)) => !self.before.rows.contains_key(row),
             (Operation::Get(row), Outcome::Row(Some(read))) => read.0.row == *row && is_stored(read),
             (Operation::Query, Outcome::Rows(rows)) => {
@@ -141,15 +142,22 @@ impl Case<'_> {
                 self.judge_versions(std::slice::from_ref(write), etags)
             }
             (Operation::Batch(writes), Outcome::Written(etags)) => self.judge_versions(writes, etags),
+            (Operation::InsertIfAbsent(cell), Outcome::Written(etags)) if !self.before.rows.contains_key(&cell.row) => {
+                self.judge_versions(&[Write::Insert(cell.clone())], etags)
+            }
+            (Operation::InsertIfAbsent(cell), Outcome::Created(Creation::Existed)) => {
+                let existed = self.before.rows.contains_key(&cell.row);
+                existed.then_some(()).ok_or(Broken::FalseConflict)
+            }
             (Operation::CreateTable(_) | Operation::DeleteTable(_), Outcome::Done) => Ok(()),
-            // After an attempt in doubt nobody can tell whose table it is.
+            // After an attempt in doubt nobody can tell whose table it is, or who removed it or a row.
             (Operation::CreateTableIfNotExists(table), Outcome::Created(creation)) => {
                 let existed = self.before.tables.contains(table);
                 let is_true = (*creation == Creation::Existed) == existed || (!existed && self.own > 1);
                 is_true.then_some(()).ok_or(Broken::SuccessIsNotTrue)
             }
-            (Operation::DeleteTableIfExists(table), Outcome::Deleted(deletion)) => {
-                let existed = self.before.tables.contains(table);
+            (Operation::DeleteTableIfExists(name) | Operation::DeleteIfExists(name), Outcome::Deleted(deletion)) => {
+                let existed = self.before.tables.contains(name) || self.before.rows.contains_key(name);
                 let is_true = (*deletion == Deletion::Deleted) == existed || (existed && self.own > 1);
                 is_true.then_some(()).ok_or(Broken::SuccessIsNotTrue)
             }

@@ -22,6 +22,9 @@ pub(crate) enum Kind {
     InsertOrMerge,
     Delete,
     Patch,
+    InsertIfAbsent,
+    DeleteIfExists,
+    Exists,
     Get,
     Query,
     Batch,
@@ -33,7 +36,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::Insert,
         Self::Replace,
         Self::Merge,
@@ -41,6 +44,9 @@ impl Kind {
         Self::InsertOrMerge,
         Self::Delete,
         Self::Patch,
+        Self::InsertIfAbsent,
+        Self::DeleteIfExists,
+        Self::Exists,
         Self::Get,
         Self::Query,
         Self::Batch,
@@ -54,13 +60,13 @@ impl Kind {
     /// What its requests are.
     pub(crate) fn request(self) -> RequestKind {
         match self {
-            Self::Insert => RequestKind::Insert,
+            Self::Insert | Self::InsertIfAbsent => RequestKind::Insert,
             Self::Replace => RequestKind::Replace,
             Self::Merge | Self::Patch => RequestKind::Merge,
             Self::InsertOrReplace => RequestKind::InsertOrReplace,
             Self::InsertOrMerge => RequestKind::InsertOrMerge,
-            Self::Delete => RequestKind::Delete,
-            Self::Get => RequestKind::Get,
+            Self::Delete | Self::DeleteIfExists => RequestKind::Delete,
+            Self::Get | Self::Exists => RequestKind::Get,
             Self::Query => RequestKind::Query,
             Self::Batch => RequestKind::Batch,
             Self::CreateTable | Self::CreateTableIfNotExists => RequestKind::CreateTable,
@@ -88,7 +94,10 @@ impl Kind {
 
     /// Whether it mostly needs what is not there yet.
     pub(crate) fn makes(self) -> bool {
-        matches!(self, Self::Insert | Self::CreateTable | Self::CreateTableIfNotExists)
+        matches!(
+            self,
+            Self::Insert | Self::InsertIfAbsent | Self::CreateTable | Self::CreateTableIfNotExists
+        )
     }
 }
 
@@ -97,6 +106,9 @@ impl Kind {
 pub(crate) enum Operation {
     Write(Write),
     Batch(Vec<Write>),
+    InsertIfAbsent(Cell),
+    DeleteIfExists(String),
+    Exists(String),
     Get(String),
     Query,
     CreateTable(String),
@@ -110,6 +122,7 @@ pub(crate) enum Operation {
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Written(Vec<Option<ETag>>),
+    IsThere(bool),
     Row(Option<(Cell, ETag)>),
     Rows(Vec<(Cell, ETag)>),
     Done,
@@ -177,6 +190,9 @@ impl Operation {
         let row = || pick(&ROWS, |row| state.rows.contains_key(row), !kind.makes());
         let table = || pick(&TABLES, |table| state.tables.contains(table), !kind.makes());
         match kind {
+            Kind::InsertIfAbsent => Self::InsertIfAbsent(Cell::new(&row(), value, Some(value))),
+            Kind::DeleteIfExists => Self::DeleteIfExists(row()),
+            Kind::Exists => Self::Exists(row()),
             Kind::Get => Self::Get(row()),
             Kind::Query => Self::Query,
             Kind::Batch => Self::Batch(batch(state, value)),
@@ -195,6 +211,11 @@ impl Operation {
         match self {
             Self::Write(write) => after.write(write)?,
             Self::Batch(writes) => writes.iter().try_for_each(|write| after.write(write))?,
+            Self::InsertIfAbsent(cell) if before.rows.contains_key(&cell.row) => {}
+            Self::InsertIfAbsent(cell) => after.write(&Write::Insert(cell.clone()))?,
+            Self::DeleteIfExists(row) => {
+                after.rows.remove(row);
+            }
             Self::CreateTable(table) if before.tables.contains(table) => return Err(ErrorKind::AlreadyExists),
             Self::DeleteTable(table) if !before.tables.contains(table) => return Err(ErrorKind::NotFound),
             Self::CreateTable(table) | Self::CreateTableIfNotExists(table) => {
@@ -203,13 +224,13 @@ impl Operation {
             Self::DeleteTable(table) | Self::DeleteTableIfExists(table) => {
                 after.tables.remove(table);
             }
-            Self::Get(_) | Self::Query | Self::ListTables => {}
+            Self::Exists(_) | Self::Get(_) | Self::Query | Self::ListTables => {}
         }
         Ok(after)
     }
 
     pub(crate) fn is_read(&self) -> bool {
-        matches!(self, Self::Get(_) | Self::Query | Self::ListTables)
+        matches!(self, Self::Exists(_) | Self::Get(_) | Self::Query | Self::ListTables)
     }
 
     pub(crate) async fn run(
@@ -268,6 +289,12 @@ impl Operation {
                     Outcome::Written(results.into_iter().map(|result| result.etag().cloned()).collect())
                 })
             }
+            Self::InsertIfAbsent(cell) => call!(table.insert_if_absent(cell), |etag: Option<ETag>| match etag {
+                Some(etag) => written(etag),
+                None => Outcome::Created(Creation::Existed),
+            }),
+            Self::DeleteIfExists(row) => call!(table.delete_if_exists((PARTITION, row)), Outcome::Deleted),
+            Self::Exists(row) => call!(table.exists((PARTITION, row)), Outcome::IsThere),
             Self::Get(row) => call!(table.get((PARTITION, row)).versioned(), |read: Option<_>| {
                 Outcome::Row(read.map(pair))
             }),
