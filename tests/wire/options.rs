@@ -264,3 +264,37 @@ async fn waiting_for_a_free_place_ends_with_the_calls_time() {
     );
     hanging.abort();
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_call_is_one_for_all_that_it_takes() {
+    let missing = r#"{"odata.error":{"code":"TableNotFound","message":{"lang":"en-US","value":"No."}}}"#;
+    // The write, a pause of 0.4 s, the table, and nothing more in time.
+    let canned = Canned::new([Step::status(503), Step::answer(404, &[], missing), Step::Hang]);
+    let table = canned.service().dynamic_table("Things").unwrap().create_on_not_found();
+    let begun = tokio::time::Instant::now();
+    let error = table
+        .insert(&DynamicEntity::new("p", "r"))
+        .timeout(Duration::from_secs(2))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), begun.elapsed().as_secs()),
+        (ErrorKind::Timeout, 2),
+        "{error}"
+    );
+
+    let page = Step::answer(200, &[("x-ms-continuation-nexttablename", "a")], r#"{"value":[]}"#);
+    let canned = Canned::new([Step::status(500), page, Step::Hang]);
+    let begun = tokio::time::Instant::now();
+    let error = canned
+        .service()
+        .list_tables()
+        .timeout(Duration::from_secs(2))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), begun.elapsed().as_secs()),
+        (ErrorKind::Timeout, 2),
+        "{error}"
+    );
+}

@@ -50,8 +50,8 @@ mod policies;
 /// # Errors
 /// All operations: `InvalidInput` — a key, name, value or size that the service would refuse; nothing is sent.
 /// `Unauthenticated`, `Forbidden` — the key is not accepted. `NotFound` — the table does not exist. `Connection`,
-/// `Timeout`, `ServerFault`, `Throttled` — no useful answer: reads are tried four times, writes again only if nothing
-/// was sent; [`may_have_applied`](crate::Error::may_have_applied) tells whether a write is in doubt. Each method names
+/// `Timeout`, `ServerFault`, `Throttled` — no useful answer after the retries;
+/// [`may_have_applied`](crate::Error::may_have_applied) tells whether a write is in doubt. Each method names
 /// what else it may give.
 #[doc(alias = "CloudTable")]
 pub struct TableClient<E = DynamicEntity> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, DATE, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING};
 
+use crate::model::clock::Instant;
 use crate::model::error::{Error, Result};
 use crate::model::location::Location;
 use crate::pipeline::context::OperationContext;
@@ -67,6 +68,15 @@ impl CallOptions {
     /// No wishes.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same for a call that is a later part of one which began then: its time goes on.
+    pub(crate) fn since(&self, begun: Instant) -> Self {
+        let mut options = self.clone();
+        if let Some(timeout) = self.get().timeout {
+            options.set(|wishes| wishes.timeout = Some(timeout.saturating_sub(begun.elapsed())));
+        }
+        options
     }
 
     pub(crate) fn get(&self) -> &Wishes {

@@ -12,6 +12,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::Response;
 
+use crate::model::clock::Instant;
 use crate::model::error::{Error, Result};
 use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
@@ -168,6 +169,7 @@ pub(crate) fn start(pipeline: &Arc<Pipeline>, call: Call, options: CallOptions) 
 
 /// The call; and if it finds its table missing, the table and the call once more. The first one applied nothing.
 async fn run_and_make_table(pipeline: &Pipeline, call: Call, options: CallOptions) -> Result<Answer> {
+    let begun = Instant::now();
     let again = call.clone();
     let answer = pipeline.run(call, options.clone()).await?;
     let table = match &again.table {
@@ -175,9 +177,9 @@ async fn run_and_make_table(pipeline: &Pipeline, call: Call, options: CallOption
         _ => return Ok(answer),
     };
     let create = tables::create_if_not_exists(&pipeline.endpoint, table)?;
-    let Answer { response, call, .. } = pipeline.run(create, options.clone()).await?;
+    let Answer { response, call, .. } = pipeline.run(create, options.since(begun)).await?;
     tables::created_or_existed(response).map_err(|e| call.tell(e))?;
-    pipeline.run(again, options).await
+    pipeline.run(again, options.since(begun)).await
 }
 
 impl<S: Spec> fmt::Debug for Operation<S> {

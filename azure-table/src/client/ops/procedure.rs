@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use crate::client::ops::operation::{ended, start};
+use crate::model::clock::Instant;
 use crate::model::error::Result;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::{Answer, Pipeline};
@@ -32,6 +33,8 @@ pub(crate) struct Procedure<S, T> {
 pub(crate) struct Steps {
     pipeline: Arc<Pipeline>,
     options: CallOptions,
+    /// When the first of them began: all have one time.
+    begun: Instant,
 }
 
 impl Steps {
@@ -45,7 +48,7 @@ impl Steps {
         call: Result<Call>,
         answer: impl FnOnce(http::Response<bytes::Bytes>) -> Result<T>,
     ) -> Result<T> {
-        let Answer { response, call, .. } = start(&self.pipeline, call?, self.options.clone()).await?;
+        let Answer { response, call, .. } = start(&self.pipeline, call?, self.options.since(self.begun)).await?;
         answer(response).map_err(|e| call.tell(e))
     }
 }
@@ -79,6 +82,7 @@ impl<S, T> Procedure<S, T> {
             let steps = Steps {
                 pipeline: Arc::clone(&self.pipeline),
                 options: mem::take(&mut self.options),
+                begun: Instant::now(),
             };
             self.running = Some((self.steps)(steps, wanted));
         }
@@ -99,8 +103,8 @@ impl<S, T> fmt::Debug for Procedure<S, T> {
     }
 }
 
-/// Makes a struct with the field `procedure: Procedure<…>` a future with the setters of single calls, which hold for each
-/// of its calls.
+/// Makes a struct with the field `procedure: Procedure<…>` a future with the setters of single calls; the timeout is one
+/// for all of its calls, all else holds for each.
 macro_rules! procedure {
     ($name:ident, $output:ty) => {
         $crate::pipeline::options::call_options!($name, procedure.options);
