@@ -164,11 +164,12 @@ impl Pipeline {
             self.received(call, options, story, &ended, location, refusal.as_ref());
             #[cfg(feature = "tracing")]
             trace::received(&span, story.diagnostics.attempts().last());
+            if refusal.is_none() && ended.outcome.is_ok() {
+                policy.succeeded(story.attempts);
+                return ended.outcome.map(|response| (response, None)).map_err(|(_, e)| e);
+            }
             let failure = match (&ended.outcome, &refusal) {
-                (Ok(response), None) => {
-                    policy.succeeded(story.attempts);
-                    return Ok((response.clone(), None));
-                }
+                (Ok(response), None) => Failure::Answer(response.status().as_u16(), None),
                 (Ok(_), Some((status, code))) => Failure::Answer(*status, code.as_deref()),
                 (Err((reached, _)), _) => Failure::Transport(*reached),
             };
