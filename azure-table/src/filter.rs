@@ -3,6 +3,7 @@
 //! Owns the expression tree that the client renders, the emulator parses and both evaluate. Does not own the way of
 //! the text into a URL (`codec/url.rs`).
 
+pub(crate) mod access;
 pub(crate) mod assignment;
 pub(crate) mod column;
 #[cfg(feature = "emulator")]

@@ -35,6 +35,9 @@ pub use crate::client::ops::tables::{
 };
 pub use crate::client::ops::write_entity::{InsertEntityIfAbsent, UpdateEntity, WriteEntity};
 pub use crate::client::query::TableQuery;
+pub use crate::client::query::bad_row::BadRow;
+pub use crate::client::query::get_many::GetMany;
+pub use crate::client::query::plan::QueryPlan;
 pub use crate::client::query::stream::{EntityStream, Page, PageStream};
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table::TableClient;
@@ -42,6 +45,7 @@ pub use crate::client::table::TableClient;
 pub use crate::emulator::{Emulator, EmulatorClock};
 #[cfg(feature = "emulator-http")]
 pub use crate::emulator::{EmulatorServer, RunningEmulator};
+pub use crate::filter::access::AccessPath;
 pub use crate::filter::assignment::{Assignment, AssignmentOf, Settable};
 pub use crate::filter::column::{BeginsWith, Column, ColumnRole, InKey, Stored};
 pub use crate::filter::nested::{ColumnOfVariant, Nested, NestedIn, Variant, VariantColumn};

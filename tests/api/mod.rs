@@ -7,6 +7,7 @@ mod futures;
 mod handwritten;
 mod layers;
 mod operations;
+mod queries;
 mod refusals;
 mod secrets;
 mod tables;

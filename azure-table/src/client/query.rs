@@ -5,13 +5,17 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::client::query::bad_row::BadRow;
+use crate::client::query::plan::QueryPlan;
 use crate::client::query::stream::{EntityStream, PageStream};
 use crate::client::shape::Shape;
+use crate::filter::access::{Access, AccessPath};
 use crate::filter::expression::{Comparison, Expression};
 use crate::filter::select::Columns;
 use crate::filter::typed::{Filter, FilterOf};
 use crate::model::edm::EdmValue;
-use crate::model::entity::{Projection, ReadEntity, TableEntity};
+use crate::model::entity::{MetadataLevel, Projection, ReadEntity, TableEntity};
+use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::model::key::after_prefix;
 use crate::model::key_shape::{KeyStart, Start};
@@ -25,6 +29,9 @@ use crate::pipeline::run::Pipeline;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::query::{MAX_PAGE_SIZE, QueryRequest};
 
+pub(crate) mod bad_row;
+pub(crate) mod get_many;
+pub(crate) mod plan;
 pub(crate) mod stream;
 
 /// A query for entities of type `E`, read as `P`. One query is one chain of requests, a page each, in the order of the
@@ -63,9 +70,14 @@ pub struct TableQuery<E, P = E> {
     page_size: Option<u32>,
     limit: Option<usize>,
     from: Option<Continuation>,
+    /// The widest access that this call may have though the client denies it.
+    allowed: Option<AccessPath>,
+    on_bad_row: Option<Arc<OnBadRow>>,
     options: CallOptions,
     shape: Shape<P>,
 }
+
+pub(crate) type OnBadRow = dyn Fn(&BadRow) + Send + Sync;
 
 call_options!(TableQuery[E: TableEntity, P], options);
 
@@ -79,6 +91,8 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
             page_size: None,
             limit: None,
             from: None,
+            allowed: None,
+            on_bad_row: None,
             options: pipeline.settings.defaults.clone(),
             shape: Shape::of_type(),
         }
@@ -137,6 +151,70 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
+    /// What the query will do: which rows the service reads, why, the request, and what would be better. Nothing is sent.
+    ///
+    /// # Errors
+    /// Those that the first read would give before anything is sent.
+    pub fn plan(&self) -> Result<QueryPlan> {
+        // What is denied can still be planned.
+        let mut query = self.clone().allow(AccessPath::TableScan);
+        let filter = query.expression()?;
+        let access = Access::of(filter.as_ref());
+        Ok(QueryPlan::new(
+            &access,
+            self.clone().allow(AccessPath::TableScan).request()?,
+        ))
+    }
+
+    /// Reads the whole table though the client [denies](crate::TableServiceClient::deny) that.
+    pub fn allow_table_scan(self) -> Self {
+        self.allow(AccessPath::TableScan)
+    }
+
+    fn allow(mut self, path: AccessPath) -> Self {
+        self.allowed = Some(path);
+        self
+    }
+
+    /// Goes on after rows that do not fit: each row is a `P`, or a [`BadRow`] that says why not. Asks for the types of all
+    /// properties.
+    pub fn lenient(self) -> TableQuery<E, Result<P, BadRow>>
+    where
+        P: 'static,
+    {
+        let shape = self.shape.clone().lenient();
+        self.shaped(shape)
+    }
+
+    /// Leaves rows out that do not fit, after `seen` has heard of each. They count for no limit.
+    pub fn skip_bad_rows(mut self, seen: impl Fn(&BadRow) + Send + Sync + 'static) -> Self {
+        self.on_bad_row = Some(Arc::new(seen));
+        // With all types, so that a bad row can be shown as it is.
+        self.shape.metadata = MetadataLevel::Minimal;
+        self
+    }
+
+    /// Reads the keys alone.
+    pub fn keys(self) -> TableQuery<E, Key<E>>
+    where
+        E: 'static,
+    {
+        self.shaped(Shape::of_keys())
+    }
+
+    /// Counts the rows, by reading a key of each: the service has no count, and reads as much as for the rows.
+    ///
+    /// # Errors
+    /// Those of the first page that fails.
+    pub async fn count(self) -> Result<usize> {
+        let mut pages = self.shaped(Shape::of_nothing()).pages();
+        let mut count = 0;
+        while let Some(page) = pages.try_next().await? {
+            count += page.items().len();
+        }
+        Ok(count)
+    }
+
     /// The request for the first page as text, without sending it: method and URL, headers. The proof of who asks is not in
     /// it.
     ///
@@ -174,6 +252,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             page_size: self.page_size,
             limit: self.limit,
             from: self.from,
+            allowed: self.allowed,
+            on_bad_row: self.on_bad_row,
             options: self.options,
             shape,
         }
@@ -190,6 +270,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             self.from,
             self.limit,
             self.shape,
+            self.on_bad_row,
         )
     }
 
@@ -222,22 +303,36 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self.limit(1).stream().try_next().await
     }
 
-    fn query_request(&mut self) -> Result<QueryRequest> {
-        if let Some(rows @ (0 | 1_001..)) = self.page_size {
-            return Err(Error::invalid_input(format!(
-                "page size {rows}: it must be 1 to {MAX_PAGE_SIZE}"
-            )));
-        }
+    /// The conditions on the keys and all others.
+    fn expression(&mut self) -> Result<Option<Expression>> {
         let keys = self
             .keys
             .take()
             .transpose()
             .map_err(|why| Error::invalid_input(String::from(why)))?;
         let filter = self.filter.take().map(Filter::into_expression).transpose()?;
-        let filter = match (keys, filter) {
+        Ok(match (keys, filter) {
             (Some(keys), Some(filter)) => Some(keys.and(filter)),
             (keys, filter) => keys.or(filter),
-        };
+        })
+    }
+
+    fn query_request(&mut self) -> Result<QueryRequest> {
+        if let Some(rows @ (0 | 1_001..)) = self.page_size {
+            return Err(Error::invalid_input(format!(
+                "page size {rows}: it must be 1 to {MAX_PAGE_SIZE}"
+            )));
+        }
+        let filter = self.expression()?;
+        let access = Access::of(filter.as_ref());
+        let path = access.path();
+        if self.pipeline.settings.denied.is_some_and(|denied| path >= denied) && self.allowed < Some(path) {
+            let advice = plan::advice(&access).unwrap_or("ask for less");
+            return Err(Error::invalid_input(format!(
+                "it would read {path}, which this client denies: {}; {advice}, or allow it for this call",
+                plan::why(&access)
+            )));
+        }
         let limit = self
             .limit
             .and_then(|rows| u32::try_from(rows).ok())
@@ -292,6 +387,8 @@ impl<E, P> Clone for TableQuery<E, P> {
             page_size: self.page_size,
             limit: self.limit,
             from: self.from.clone(),
+            allowed: self.allowed,
+            on_bad_row: self.on_bad_row.clone(),
             options: self.options.clone(),
             shape: self.shape.clone(),
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::service::TableServiceClient;
+use crate::filter::access::AccessPath;
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
 use crate::pipeline::location::LocationMode;
@@ -100,6 +101,25 @@ impl TableServiceClient {
         self.changed(|pipeline| {
             pipeline.settings.defaults = std::mem::take(&mut pipeline.settings.defaults).with(options);
         })
+    }
+
+    /// Without queries that read so much of a table, or more: each fails before it is sent, and says why and what to write
+    /// instead. A call may still ask for it, by [`allow_table_scan`](crate::TableQuery::allow_table_scan).
+    ///
+    /// ```
+    /// use azure_table::{AccessPath, Emulator, ErrorKind, TableServiceClient};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// let service = TableServiceClient::on(Emulator::new()).deny(AccessPath::TableScan);
+    /// let table = service.dynamic_table("Blogs")?;
+    /// let error = table.query().all().await.unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn deny(&self, path: AccessPath) -> Self {
+        self.changed(|pipeline| pipeline.settings.denied = Some(path))
     }
 
     /// With another decision about retries. By default [`ExponentialRetry::default`](crate::ExponentialRetry) decides, on a

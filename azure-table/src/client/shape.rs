@@ -5,8 +5,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::client::query::bad_row::BadRow;
 use crate::filter::select::Columns;
 use crate::model::entity::{MetadataLevel, ReadEntity};
+use crate::model::entity_key::Key;
 use crate::model::error::Result;
 use crate::model::row::Row;
 use crate::model::versioned::Versioned;
@@ -88,10 +90,46 @@ impl<P> Shape<P> {
         }
     }
 
+    /// The shape of the same rows, or of why they are none.
+    pub(crate) fn lenient(self) -> Shape<Result<P, BadRow>>
+    where
+        P: 'static,
+    {
+        let (select, metadata) = (self.select.clone(), MetadataLevel::Minimal);
+        let read = move |row: &Row<'_>| Ok(self.read(row).map_err(|e| BadRow::of(row, e)));
+        Shape {
+            select,
+            metadata,
+            reader: Reader::Valued(Arc::new(read)),
+        }
+    }
+
     pub(crate) fn read(&self, row: &Row<'_>) -> Result<P> {
         match &self.reader {
             Reader::Typed(read) => read(row),
             Reader::Valued(read) => read(row),
+        }
+    }
+}
+
+impl<E: 'static> Shape<Key<E>> {
+    /// The shape of keys alone.
+    pub(crate) fn of_keys() -> Self {
+        Self {
+            select: Some("PartitionKey,RowKey".to_owned()),
+            metadata: MetadataLevel::None,
+            reader: Reader::Typed(|row| Key::from_text(row.partition_key()?, row.row_key()?)),
+        }
+    }
+}
+
+impl Shape<()> {
+    /// The shape of rows that are only counted.
+    pub(crate) fn of_nothing() -> Self {
+        Self {
+            select: Some("PartitionKey".to_owned()),
+            metadata: MetadataLevel::None,
+            reader: Reader::Typed(|_| Ok(())),
         }
     }
 }

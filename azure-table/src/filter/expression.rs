@@ -97,6 +97,16 @@ impl Expression {
         }
     }
 
+    /// Whether some of it is text that nobody parsed.
+    pub(crate) fn has_raw(&self) -> bool {
+        match self {
+            Self::Raw(_) => true,
+            Self::Comparison { .. } => false,
+            Self::And(parts) | Self::Or(parts) => parts.iter().any(Self::has_raw),
+            Self::Not(inner) => inner.has_raw(),
+        }
+    }
+
     /// Whether the text needs parentheses inside a larger expression.
     fn is_compound(&self) -> bool {
         !matches!(self, Self::Comparison { .. })

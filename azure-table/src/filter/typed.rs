@@ -1,12 +1,17 @@
 //! Filters as values.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{BitAnd, BitOr, Not};
 
+use crate::filter::evaluate::matches;
 use crate::filter::expression::{Comparison, Expression};
-use crate::model::edm::EdmValue;
-use crate::model::error::{Error, Result};
+use crate::model::edm::{Edm, EdmValue};
+use crate::model::entity::TableEntity;
+use crate::model::entity_key::key_texts;
+use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::property_writer::{PropertySink, PropertyWriter};
 
 /// A condition on the rows of `E`, made of its columns and joined with `&`, `|` and `!`.
 ///
@@ -54,6 +59,52 @@ impl<E> Filter<E> {
         self.join(other.into_filter(), Expression::or)
     }
 
+    /// Whether the entity meets the condition, as it would if it were stored: properties that are not stored, and the
+    /// Timestamp, are not there.
+    ///
+    /// ```
+    /// use azure_table::TableEntity;
+    /// #[derive(TableEntity)]
+    /// struct Blog {
+    ///     #[table(partition_key)]
+    ///     channel: String,
+    ///     #[table(row_key)]
+    ///     id: u32,
+    ///     rating: Option<i32>,
+    /// }
+    /// let blog = Blog { channel: "Channel9".into(), id: 1, rating: Some(4) };
+    /// assert!((Blog::RATING.ge(3) & Blog::CHANNEL.eq("Channel9")).matches(&blog)?);
+    /// # Ok::<(), azure_table::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidInput` — an operand has no form in the service, or the entity cannot be written. `Unsupported` — it has text that
+    /// [`raw`](Self::raw) took.
+    pub fn matches(&self, entity: &E) -> Result<bool>
+    where
+        E: TableEntity,
+    {
+        let expression = self.clone().into_expression()?;
+        if expression.has_raw() {
+            let why = "raw text of a filter is not understood in memory";
+            return Err(Error::new(ErrorKind::Unsupported, why));
+        }
+        let (partition_key, row_key) = key_texts(entity)?;
+        let mut values = Values::default();
+        let mut writer = PropertyWriter::new(&mut values, &partition_key, &row_key);
+        entity.write_properties(&mut writer)?;
+        writer.finish()?;
+        Ok(matches(&expression, &|name: &str| match name {
+            "PartitionKey" => Some(Edm::String(Cow::Borrowed(&*partition_key))),
+            "RowKey" => Some(Edm::String(Cow::Borrowed(&*row_key))),
+            _ => values
+                .0
+                .iter()
+                .find(|(known, _)| known == name)
+                .map(|(_, value)| value.clone()),
+        }))
+    }
+
     /// A condition that no row meets: nothing sorts before the empty text.
     pub(crate) fn nothing() -> Self {
         Self::from(Expression::comparison(
@@ -98,6 +149,16 @@ impl<E> Filter<E> {
             state,
             entity: PhantomData,
         }
+    }
+}
+
+/// The properties of an entity as they would be stored.
+#[derive(Default)]
+struct Values(Vec<(String, EdmValue)>);
+
+impl PropertySink for Values {
+    fn put(&mut self, name: &str, value: &Edm<'_>) {
+        self.0.push((name.to_owned(), value.clone().into_owned()));
     }
 }
 

@@ -72,7 +72,9 @@ impl Pipeline {
             let Some(service) = answer::date(response.headers()) else {
                 return Ok(None);
             };
-            let page = query::answer(response, MetadataLevel::Minimal, DynamicEntity::read)?;
+            let page = query::answer(response, MetadataLevel::Minimal, |row| {
+                DynamicEntity::read(row).map(Some)
+            })?;
             rows.extend(page.rows);
             match page.continuation {
                 None => return Ok(Some((rows, seconds_between(now, service)))),

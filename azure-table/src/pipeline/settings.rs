@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
+use crate::filter::access::AccessPath;
 use crate::pipeline::options::CallOptions;
 
 /// The time of one attempt: the service works for at most 30 s, the answer travels in the rest.
@@ -31,6 +32,8 @@ pub(crate) struct ClientSettings {
     pub(crate) corrects_clock: bool,
     pub(crate) in_flight: Option<InFlight>,
     pub(crate) is_read_only: bool,
+    /// From which access on queries are refused before they are sent.
+    pub(crate) denied: Option<AccessPath>,
     /// Whether a write makes the table that it finds missing.
     pub(crate) creates_missing_tables: bool,
 }
@@ -50,6 +53,7 @@ impl Default for ClientSettings {
             corrects_clock: true,
             in_flight: None,
             is_read_only: false,
+            denied: None,
             creates_missing_tables: false,
         }
     }

@@ -9,7 +9,8 @@ use crate::model::location::Location;
 /// Where the next page of a query begins.
 ///
 /// Either half may be missing. Opaque and serializable: keep it, and go on later, in another process even, with
-/// [`TableQuery::resume_from`](crate::TableQuery::resume_from) on the same query.
+/// [`TableQuery::resume_from`](crate::TableQuery::resume_from) on the same query: the same table and conditions. Columns and
+/// page size may differ.
 /// A position, not a snapshot: rows written behind it are seen, rows written before it are not.
 ///
 /// Source: REST "Query timeout and pagination".
@@ -17,6 +18,9 @@ use crate::model::location::Location;
 pub struct Continuation {
     pub(crate) next_partition_key: Option<String>,
     pub(crate) next_row_key: Option<String>,
+    /// Of which query it is one; not of those that were kept by an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) query: Option<u64>,
     /// Where it is a position, if the query may ask elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) location: Option<Location>,
@@ -33,6 +37,7 @@ impl Continuation {
         Ok(Some(Self {
             next_partition_key,
             next_row_key,
+            query: None,
             location: None,
         }))
     }

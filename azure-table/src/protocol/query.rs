@@ -42,6 +42,17 @@ pub(crate) struct PageAnswer<P> {
 }
 
 impl QueryRequest {
+    /// What tells this query from others, as far as positions go: the table and the conditions. The same in every process
+    /// (FNV-1a).
+    pub(crate) fn identity(&self) -> u64 {
+        let table = self.table.to_ascii_lowercase();
+        let text = [table.as_str(), "\n", self.filter.as_deref().unwrap_or_default()];
+        let bytes = text.into_iter().flat_map(str::bytes);
+        bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    }
+
     /// `GET /table()` with the same options for every page and the position of this one.
     pub(crate) fn call(&self, endpoint: &Endpoint, from: Option<&Continuation>) -> Result<Call> {
         let mut query = url::Query::default();
@@ -71,17 +82,17 @@ impl QueryRequest {
     }
 }
 
-/// The rows of a page and where the next one begins.
+/// The rows of a page, those left out for which `read_row` gives `None`, and where the next one begins.
 pub(crate) fn answer<P>(
     response: Response<Bytes>,
     metadata: MetadataLevel,
-    read_row: impl Fn(&Row<'_>) -> Result<P>,
+    read_row: impl Fn(&Row<'_>) -> Result<Option<P>>,
 ) -> Result<PageAnswer<P>> {
     let response = answer::expect(response, &[StatusCode::OK])?;
     let request_id = answer::request_id(&response);
     let mut rows = Vec::new();
     let read = read::page(answer::json(&response)?, metadata, |row| {
-        rows.push(read_row(row)?);
+        rows.extend(read_row(row)?);
         Ok(())
     });
     read.map_err(|e| e.with_request_id(request_id.clone()))?;

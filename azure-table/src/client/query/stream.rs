@@ -14,9 +14,12 @@ use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
 use crate::client::ops::operation::{ended, start};
+use crate::client::query::OnBadRow;
+use crate::client::query::bad_row::BadRow;
 use crate::client::shape::Shape;
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
+use crate::model::row::Row;
 use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::{Answer, Pipeline};
@@ -70,6 +73,7 @@ pub struct PageStream<P> {
     /// How many rows are still wanted.
     remaining: Option<usize>,
     shape: Shape<P>,
+    on_bad_row: Option<Arc<OnBadRow>>,
 }
 
 enum State {
@@ -90,9 +94,16 @@ impl<P> PageStream<P> {
         from: Option<Continuation>,
         limit: Option<usize>,
         shape: Shape<P>,
+        on_bad_row: Option<Arc<OnBadRow>>,
     ) -> Self {
         let state = match request {
             Err(e) => State::Refused(e.in_operation(query::OPERATION, Some(table.as_str()))),
+            Ok(request) if is_of_another(&request, from.as_ref()) => State::Refused(
+                Error::invalid_input(
+                    "the continuation is of another query: of another table, or with other conditions",
+                )
+                .in_operation(query::OPERATION, Some(&request.table)),
+            ),
             Ok(_) if limit == Some(0) => State::Done,
             Ok(request) => State::Ready(request, from),
         };
@@ -102,6 +113,7 @@ impl<P> PageStream<P> {
             state,
             remaining: limit,
             shape,
+            on_bad_row,
         }
     }
 
@@ -157,8 +169,14 @@ impl<P> PageStream<P> {
 
     /// Decodes a page and moves on to its continuation.
     fn take_page(&mut self, request: QueryRequest, answer: Answer) -> Result<Page<P>> {
-        let page = query::answer(answer.response, self.shape.metadata, |row| self.shape.read(row))
-            .map_err(|e| answer.call.tell(e))?;
+        let read = |row: &Row<'_>| match (self.shape.read(row), &self.on_bad_row) {
+            (Err(e), Some(seen)) => {
+                seen(&BadRow::of(row, e));
+                Ok(None)
+            }
+            (read, _) => read.map(Some),
+        };
+        let page = query::answer(answer.response, self.shape.metadata, read).map_err(|e| answer.call.tell(e))?;
         self.pipeline.tell(&Event::Read {
             operation: query::OPERATION,
             table: &request.table,
@@ -170,11 +188,12 @@ impl<P> PageStream<P> {
             request_id: page.request_id,
             request_charge: answer.call.diagnostics.request_charge(),
         };
-        // What is a position in one region is none in the other.
-        if let Some(next) = &mut page.continuation
-            && self.options.get().location_mode.is_some()
-        {
-            next.location = Some(answer.call.location);
+        if let Some(next) = &mut page.continuation {
+            next.query = Some(request.identity());
+            // What is a position in one region is none in the other.
+            if self.options.get().location_mode.is_some() {
+                next.location = Some(answer.call.location);
+            }
         }
         if let Some(remaining) = &mut self.remaining {
             if page.items.len() > *remaining {
@@ -190,6 +209,11 @@ impl<P> PageStream<P> {
         }
         Ok(page)
     }
+}
+
+fn is_of_another(request: &QueryRequest, from: Option<&Continuation>) -> bool {
+    let kept = from.and_then(|from| from.query);
+    kept.is_some_and(|kept| kept != request.identity())
 }
 
 impl<P> Stream for PageStream<P> {

@@ -4,6 +4,7 @@ use crate::client::ops::delete_entity::DeleteEntityIfExists;
 use crate::client::ops::exists::EntityExists;
 use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
 use crate::client::ops::write_entity::InsertEntityIfAbsent;
+use crate::client::query::get_many::GetMany;
 use crate::client::table::TableClient;
 use crate::model::entity::{ReadEntity, TableEntity, WritesEntity};
 use crate::model::entity_key::{IntoKey, Key};
@@ -19,6 +20,31 @@ impl<E> TableClient<E> {
         let key = key.into_key();
         let key = key.map(|key| (key.partition_key().to_owned(), key.row_key().to_owned()));
         EntityExists::new(self.pipeline(), self.name(), key)
+    }
+
+    /// Reads the entities of these keys, several at once, in their order: one request for each key. See [`GetMany`].
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    /// # let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+    /// # table.create_table().await?;
+    /// # table.insert(&DynamicEntity::new("Channel9", "1")).await?;
+    /// let mut many = table.get_many([("Channel9", "1"), ("Channel9", "2")]).concurrency(8);
+    /// while let Some((key, blog)) = many.try_next().await? {
+    ///     println!("{key} is {}", if blog.is_some() { "there" } else { "missing" });
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Source: REST "Query Entities".
+    pub fn get_many<K: IntoKey<E>>(&self, keys: impl IntoIterator<Item = K>) -> GetMany<E>
+    where
+        E: ReadEntity,
+    {
+        GetMany::new(self, keys.into_iter().map(IntoKey::into_key).collect())
     }
 
     /// Removes an entity if there is one, and tells which; conditions as in [`delete`](Self::delete).

@@ -1,0 +1,130 @@
+//! What a query will do, before it is sent.
+
+use std::fmt;
+
+use crate::filter::access::{Access, AccessPath};
+
+/// How many comparisons the service documents as the most of a filter. It is not known to refuse more.
+///
+/// Source: REST "Querying tables and entities".
+const MOST_COMPARISONS: usize = 15;
+/// From this length of a URL on it is noted. The service's limit is not documented.
+const LONG_URL: usize = 4_096;
+
+/// What a query will do: which rows the service reads, by which request, and what would be better. Made by
+/// [`TableQuery::plan`](crate::TableQuery::plan).
+///
+/// ```
+/// use azure_table::{AccessPath, Column, DynamicEntity, Emulator, TableServiceClient};
+/// # fn main() -> azure_table::Result<()> {
+/// let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+/// let rating = Column::<DynamicEntity, i32>::property("Rating");
+/// let plan = table.query().filter(rating.ge(3)).plan()?;
+/// assert_eq!(plan.path(), AccessPath::TableScan);
+/// println!("{plan}");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct QueryPlan {
+    path: AccessPath,
+    why: &'static str,
+    notes: Vec<String>,
+    request: String,
+}
+
+impl QueryPlan {
+    pub(crate) fn new(access: &Access, request: String) -> Self {
+        let path = access.path();
+        Self {
+            path,
+            why: why(access),
+            notes: notes(access, &request),
+            request,
+        }
+    }
+
+    /// How much of the table the service reads.
+    pub fn path(&self) -> AccessPath {
+        self.path
+    }
+
+    /// Why that much.
+    pub fn why(&self) -> &str {
+        self.why
+    }
+
+    /// What may be meant otherwise, and what to write instead: a sentence each.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The request of the first page as text: method and URL, headers. Each page is one request; a query is one chain of
+    /// them.
+    pub fn request(&self) -> &str {
+        &self.request
+    }
+}
+
+pub(crate) fn why(access: &Access) -> &'static str {
+    match access.path() {
+        AccessPath::Point => "the filter demands one PartitionKey and one RowKey",
+        AccessPath::RowRange => "the filter demands one PartitionKey and a range of RowKeys",
+        AccessPath::Partition => {
+            "the filter demands one PartitionKey, and of the RowKey nothing that every row must meet"
+        }
+        AccessPath::PartitionRange => "the filter demands a range of PartitionKeys",
+        AccessPath::TableScan if access.has_key_in_or => {
+            "the filter has keys inside of an `or`, which the service does not use to find rows"
+        }
+        AccessPath::TableScan if access.has_row_alone() => {
+            "the filter demands a RowKey and no PartitionKey: rows are found by both"
+        }
+        AccessPath::TableScan if access.has_raw => {
+            "the filter has raw text, which is not looked at, and demands no PartitionKey besides"
+        }
+        AccessPath::TableScan => "the filter demands no PartitionKey",
+    }
+}
+
+/// What to write instead of a scan.
+pub(crate) fn advice(access: &Access) -> Option<&'static str> {
+    match access.path() {
+        AccessPath::TableScan if access.has_key_in_or => Some("read the keys one by one, by `get_many`"),
+        AccessPath::TableScan => Some("name a partition by `.partition(..)` or a range of them by `.under(..)`"),
+        AccessPath::Partition if access.has_key_in_or => Some("read the keys one by one, by `get_many`"),
+        AccessPath::Point => Some("`get` reads one entity by its key, and gives `None` where there is none"),
+        _ => None,
+    }
+}
+
+fn notes(access: &Access, request: &str) -> Vec<String> {
+    let mut notes: Vec<String> = advice(access).map(str::to_owned).into_iter().collect();
+    if access.comparisons > MOST_COMPARISONS {
+        notes.push(format!(
+            "the filter has {} comparisons, the documented limit is {MOST_COMPARISONS}: if the service refuses it, use `get_many`",
+            access.comparisons
+        ));
+    }
+    let url = request.lines().next().map_or(0, str::len);
+    if url > LONG_URL {
+        notes.push(format!(
+            "the URL has {url} characters; how many the service takes is not documented"
+        ));
+    }
+    notes.extend(access.properties.iter().map(|(name, edm_type)| {
+        format!("rows whose `{name}` is not {edm_type}, or that have none, are passed over without a word")
+    }));
+    notes
+}
+
+/// A line for the path, one for the reason, one for each note, then the request.
+impl fmt::Display for QueryPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "reads {}: {}", self.path, self.why)?;
+        for note in &self.notes {
+            writeln!(f, "note: {note}")?;
+        }
+        f.write_str(&self.request)
+    }
+}

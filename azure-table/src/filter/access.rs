@@ -1,0 +1,159 @@
+//! How much of a table the service reads for a filter.
+//!
+//! Owns [`AccessPath`] and how it follows from the conditions on the keys. Only conditions that every row must meet count: what
+//! stands inside of an `or` or a `not` narrows nothing.
+//!
+//! Source: "Design for querying" (storage table design guide): point query, range query, partition scan, table scan.
+
+use std::fmt;
+
+use crate::filter::expression::{Comparison, Expression};
+use crate::model::edm::Edm;
+
+/// How much of a table a query reads, from the least to all of it. What it gives back is another matter: the service reads
+/// all rows in between, and asks for time and money by what it reads.
+///
+/// Source: "Design for querying" (storage table design guide).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AccessPath {
+    /// One entity: both keys are known.
+    Point,
+    /// A range of one partition.
+    RowRange,
+    /// One partition.
+    Partition,
+    /// A range of partitions.
+    PartitionRange,
+    /// The whole table.
+    TableScan,
+}
+
+impl fmt::Display for AccessPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Point => "one entity",
+            Self::RowRange => "a range of one partition",
+            Self::Partition => "one partition",
+            Self::PartitionRange => "a range of partitions",
+            Self::TableScan => "the whole table",
+        })
+    }
+}
+
+/// What a filter says about the keys.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Access {
+    partition: Bound,
+    row: Bound,
+    /// A key stands inside of an `or`.
+    pub(crate) has_key_in_or: bool,
+    /// Some text was not looked at.
+    pub(crate) has_raw: bool,
+    /// How many comparisons it has; those of raw text are not counted.
+    pub(crate) comparisons: usize,
+    /// The properties besides the keys that it compares, with the types of the values.
+    pub(crate) properties: Vec<(Box<str>, &'static str)>,
+}
+
+/// What is known of a key, from the least.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Bound {
+    #[default]
+    Free,
+    Range,
+    Exact,
+}
+
+impl Access {
+    pub(crate) fn of(filter: Option<&Expression>) -> Self {
+        let mut access = Self::default();
+        if let Some(filter) = filter {
+            access.look(filter, true, false);
+        }
+        access
+    }
+
+    pub(crate) fn path(&self) -> AccessPath {
+        match (self.partition, self.row) {
+            (Bound::Exact, Bound::Exact) => AccessPath::Point,
+            (Bound::Exact, Bound::Range) => AccessPath::RowRange,
+            (Bound::Exact, Bound::Free) => AccessPath::Partition,
+            (Bound::Range, _) => AccessPath::PartitionRange,
+            (Bound::Free, _) => AccessPath::TableScan,
+        }
+    }
+
+    /// Whether a RowKey is known of which the partition is not.
+    pub(crate) fn has_row_alone(&self) -> bool {
+        self.partition == Bound::Free && self.row > Bound::Free
+    }
+
+    fn look(&mut self, expression: &Expression, is_demanded: bool, is_in_or: bool) {
+        match expression {
+            Expression::Comparison { name, operator, value } => {
+                self.comparisons += 1;
+                let bound = match operator {
+                    Comparison::Eq => Bound::Exact,
+                    Comparison::Ne => Bound::Free,
+                    _ => Bound::Range,
+                };
+                let key = match &**name {
+                    "PartitionKey" => &mut self.partition,
+                    "RowKey" => &mut self.row,
+                    _ => return self.look_at(name, value),
+                };
+                if is_demanded {
+                    *key = bound.max(*key);
+                }
+                self.has_key_in_or |= is_in_or;
+            }
+            Expression::And(all) => all.iter().for_each(|part| self.look(part, is_demanded, is_in_or)),
+            Expression::Or(any) => any.iter().for_each(|part| self.look(part, false, true)),
+            Expression::Not(inner) => self.look(inner, false, is_in_or),
+            Expression::Raw(_) => self.has_raw = true,
+        }
+    }
+
+    fn look_at(&mut self, name: &str, value: &Edm<'_>) {
+        let property = (Box::from(name), value.edm_type().name());
+        if name != "Timestamp" && !self.properties.contains(&property) {
+            self.properties.push(property);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::edm::EdmValue;
+
+    fn compare(name: &str, operator: Comparison) -> Expression {
+        Expression::comparison(name, operator, EdmValue::from("x"))
+    }
+
+    #[test]
+    fn only_what_is_demanded_of_the_keys_narrows() {
+        use Comparison::{Eq, Ge, Lt, Ne};
+        let pk = |operator| compare("PartitionKey", operator);
+        let rk = |operator| compare("RowKey", operator);
+        let path = |expression: Expression| Access::of(Some(&expression)).path();
+        assert_eq!(Access::of(None).path(), AccessPath::TableScan);
+        assert_eq!(path(pk(Eq).and(rk(Eq))), AccessPath::Point);
+        assert_eq!(path(pk(Eq).and(rk(Ge)).and(rk(Lt))), AccessPath::RowRange);
+        assert_eq!(path(pk(Eq).and(compare("V", Eq))), AccessPath::Partition);
+        assert_eq!(path(pk(Ge).and(rk(Eq))), AccessPath::PartitionRange);
+        for scan in [
+            rk(Eq),
+            pk(Ne),
+            compare("V", Eq),
+            pk(Eq).or(pk(Eq)),
+            Expression::Not(Box::new(pk(Eq))),
+            Expression::Raw("PartitionKey eq 'x'".into()),
+        ] {
+            assert_eq!(path(scan.clone()), AccessPath::TableScan, "{scan}");
+        }
+        assert_eq!(path(pk(Eq).and(rk(Eq).or(rk(Eq)))), AccessPath::Partition);
+        assert!(Access::of(Some(&rk(Eq).or(rk(Eq)))).has_key_in_or);
+        assert!(Access::of(Some(&rk(Eq))).has_row_alone());
+    }
+}

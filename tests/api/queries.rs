@@ -1,0 +1,223 @@
+//! Plans, key sets, counts and rows that do not fit.
+
+use std::sync::{Arc, Mutex};
+
+use azure_table::{
+    AccessPath, BadRow, Continuation, DynamicEntity, Emulator, ErrorKind, Filter, Key, TableClient, TableEntity,
+    TableServiceClient,
+};
+
+#[derive(TableEntity, Debug, Clone, PartialEq)]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    id: u32,
+    rating: i32,
+    author: Option<String>,
+}
+
+fn blog(channel: &str, id: u32, rating: i32) -> Blog {
+    Blog {
+        channel: channel.into(),
+        id,
+        rating,
+        author: (rating > 2).then(|| "O'Brien".into()),
+    }
+}
+
+async fn blogs() -> (TableServiceClient, TableClient<Blog>) {
+    let service = TableServiceClient::on(Emulator::new().with_page_size(2));
+    let blogs = service.table::<Blog>("Blogs").unwrap();
+    blogs.create_table().await.unwrap();
+    for (channel, id) in [("a", 1), ("a", 2), ("a", 3), ("b", 1), ("c", 1)] {
+        blogs.insert(&blog(channel, id, id.cast_signed())).await.unwrap();
+    }
+    (service, blogs)
+}
+
+#[tokio::test]
+async fn a_plan_says_what_is_read_and_why() {
+    let (_, blogs) = blogs().await;
+    for (query, path, note) in [
+        (
+            blogs.query().partition("a").filter(Blog::ID.eq(1)),
+            AccessPath::Point,
+            "`get`",
+        ),
+        (
+            blogs.query().partition("a").filter(Blog::ID.ge(2)),
+            AccessPath::RowRange,
+            "",
+        ),
+        (
+            blogs.query().partition("a").filter(Blog::RATING.ge(2)),
+            AccessPath::Partition,
+            "`rating` is not Edm.Int32",
+        ),
+        (
+            blogs.query().filter(Blog::CHANNEL.between("a", "b")),
+            AccessPath::PartitionRange,
+            "",
+        ),
+        (
+            blogs.query().filter(Blog::ID.eq(1)),
+            AccessPath::TableScan,
+            ".partition(",
+        ),
+        (
+            blogs.query().filter(Blog::CHANNEL.is_in(["a", "b"])),
+            AccessPath::TableScan,
+            "`get_many`",
+        ),
+        (blogs.query(), AccessPath::TableScan, ".partition("),
+        (
+            blogs.query().partition("a").filter(Blog::ID.is_in(0..16)),
+            AccessPath::Partition,
+            "17 comparisons",
+        ),
+    ] {
+        let plan = query.plan().unwrap();
+        assert_eq!(plan.path(), path, "{plan}");
+        assert!(
+            !plan.why().is_empty() && plan.request().starts_with("GET http"),
+            "{plan}"
+        );
+        assert!(note.is_empty() || plan.to_string().contains(note), "{note} in {plan}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_client_denies_is_refused_before_it_is_sent() {
+    let (service, _) = blogs().await;
+    let blogs = service.deny(AccessPath::TableScan).table::<Blog>("Blogs").unwrap();
+    let error = blogs
+        .query()
+        .filter(Blog::CHANNEL.is_in(["a", "b"]))
+        .all()
+        .await
+        .unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
+    for words in [
+        "the whole table",
+        "inside of an `or`",
+        "`get_many`",
+        "allow it for this call",
+    ] {
+        assert!(error.to_string().contains(words), "{words} in {error}");
+    }
+    assert_eq!(blogs.query().partition("a").all().await.unwrap().len(), 3);
+    assert_eq!(blogs.query().allow_table_scan().all().await.unwrap().len(), 5);
+    assert_eq!(
+        blogs.query().plan().unwrap().path(),
+        AccessPath::TableScan,
+        "it can be planned"
+    );
+    let strict = service.deny(AccessPath::Partition).table::<Blog>("Blogs").unwrap();
+    assert!(strict.query().partition("a").all().await.is_err());
+}
+
+#[tokio::test]
+async fn many_keys_are_read_in_their_order() {
+    let (_, blogs) = blogs().await;
+    let many = blogs.get_many([("c", 1), ("a", 9), ("a", 1)]).concurrency(2);
+    assert_eq!(many.requests(), 3);
+    let read = many.all().await.unwrap();
+    let told: Vec<_> = read
+        .iter()
+        .map(|(key, blog)| (key.partition_key(), blog.is_some()))
+        .collect();
+    assert_eq!(told, [("c", true), ("a", false), ("a", true)]);
+
+    // One that fails is an item; the others go on.
+    let keys = ["a/", "b"].map(|channel| blog(channel, 1, 1));
+    let mut many = blogs.get_many(&keys).versioned();
+    assert!(many.try_next().await.unwrap_err().to_string().contains("'/'"));
+    let (_, found) = many.try_next().await.unwrap().unwrap();
+    assert!(!found.unwrap().etag.as_str().is_empty());
+    assert!(many.try_next().await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn keys_are_read_and_rows_counted_without_the_rest() {
+    let (_, blogs) = blogs().await;
+    let keys = blogs.query().partition("a").keys();
+    assert!(keys.clone().request().unwrap().contains("select=PartitionKey%2CRowKey"));
+    let keys: Vec<Key<Blog>> = keys.all().await.unwrap();
+    assert_eq!(keys.len(), 3);
+    assert_eq!(blogs.get(keys[1].clone()).await.unwrap().unwrap().id, 2);
+    assert_eq!(blogs.query().count().await.unwrap(), 5);
+    assert_eq!(blogs.query().filter(Blog::RATING.ge(2)).count().await.unwrap(), 2);
+    assert_eq!(blogs.query().limit(3).count().await.unwrap(), 3);
+}
+
+#[tokio::test]
+async fn a_bad_row_does_not_end_a_stream() {
+    let (service, blogs) = blogs().await;
+    let mut bad = DynamicEntity::new("a", "0000000002");
+    bad.insert("rating", "many");
+    service
+        .dynamic_table("Blogs")
+        .unwrap()
+        .insert_or_replace(&bad)
+        .await
+        .unwrap();
+    assert!(blogs.query().all().await.is_err());
+
+    let rows: Vec<Result<Blog, BadRow>> = blogs.query().lenient().all().await.unwrap();
+    assert_eq!(rows.iter().filter(|row| row.is_ok()).count(), 4);
+    let bad = rows.iter().find_map(|row| row.as_ref().err()).unwrap();
+    assert!(bad.to_string().contains(r#"entity ("a", "0000000002")"#), "{bad}");
+    assert!(bad.to_string().contains("property `rating`"), "{bad}");
+    assert_eq!(bad.row().unwrap().get("rating"), Some(&"many".into()));
+
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&seen);
+    let skipping = blogs
+        .query()
+        .skip_bad_rows(move |bad| log.lock().unwrap().push(bad.to_string()));
+    assert_eq!(skipping.clone().all().await.unwrap().len(), 4);
+    assert_eq!(seen.lock().unwrap().len(), 1);
+    assert_eq!(
+        skipping.limit(3).all().await.unwrap().len(),
+        3,
+        "what is left out counts for no limit"
+    );
+}
+
+#[tokio::test]
+async fn a_continuation_belongs_to_its_query() {
+    let (_, blogs) = blogs().await;
+    let query = || blogs.query().filter(Blog::RATING.ge(1));
+    let mut pages = query().pages();
+    let first = pages.try_next().await.unwrap().unwrap();
+    let kept = serde_json::to_string(first.continuation().unwrap()).unwrap();
+    let position = || serde_json::from_str::<Continuation>(&kept).unwrap();
+    let rest = query().page_size(1).resume_from(position()).keys().all().await.unwrap();
+    assert_eq!(rest.len() + first.items().len(), 5);
+    for other in [blogs.query(), blogs.query().filter(Blog::RATING.ge(2))] {
+        let error = other.resume_from(position()).all().await.unwrap_err();
+        assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
+        assert!(error.to_string().contains("of another query"), "{error}");
+    }
+}
+
+#[test]
+fn a_filter_is_asked_in_memory() {
+    let it = blog("a", 7, 3);
+    for (filter, expected) in [
+        (Blog::RATING.ge(3) & Blog::CHANNEL.eq("a"), true),
+        (Blog::ID.lt(7), false),
+        (Blog::AUTHOR.eq("O'Brien"), true),
+        (!Blog::AUTHOR.starts_with("P"), true),
+        (Blog::RATING.is_in([1, 2]), false),
+    ] {
+        assert_eq!(filter.matches(&it).unwrap(), expected, "{filter}");
+    }
+    assert!(
+        !Blog::AUTHOR.ne("x").matches(&blog("a", 1, 1)).unwrap(),
+        "what is absent meets no comparison"
+    );
+    let error = (Blog::RATING.ge(3) & Filter::raw("true")).matches(&it).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+}
