@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::client::query::bad_row::BadRow;
+use crate::client::query::bad_row::{BadRow, OnBadRow};
 use crate::client::query::plan::QueryPlan;
 use crate::client::query::stream::{EntityStream, PageStream};
 use crate::client::shape::Shape;
@@ -76,8 +76,6 @@ pub struct TableQuery<E, P = E> {
     options: CallOptions,
     shape: Shape<P>,
 }
-
-pub(crate) type OnBadRow = dyn Fn(&BadRow) + Send + Sync;
 
 call_options!(TableQuery[E: TableEntity, P], options);
 
@@ -262,6 +260,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// The pages as they come, empty ones too; the first is asked for when the stream is first polled.
     pub fn pages(mut self) -> PageStream<P> {
         let request = self.query_request();
+        self.shape.on_bad_row = self.on_bad_row;
         PageStream::new(
             self.pipeline,
             self.options,
@@ -270,7 +269,6 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             self.from,
             self.limit,
             self.shape,
-            self.on_bad_row,
         )
     }
 

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::client::query::bad_row::BadRow;
+use crate::client::query::bad_row::{BadRow, OnBadRow};
 use crate::filter::select::Columns;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::entity_key::Key;
@@ -19,6 +19,8 @@ pub(crate) struct Shape<P> {
     pub(crate) select: Option<String>,
     pub(crate) metadata: MetadataLevel,
     reader: Reader<P>,
+    /// Rows that do not fit are left out, and told of.
+    pub(crate) on_bad_row: Option<Arc<OnBadRow>>,
 }
 
 type Read<P> = dyn Fn(&Row<'_>) -> Result<P> + Send + Sync;
@@ -40,6 +42,7 @@ impl<P> Shape<P> {
             select: P::SELECT.map(|names| names.join(",")),
             metadata: P::METADATA,
             reader: Reader::Typed(P::read),
+            on_bad_row: None,
         }
     }
 
@@ -78,6 +81,7 @@ impl<P> Shape<P> {
             select: Some(select),
             metadata: MetadataLevel::None,
             reader,
+            on_bad_row: None,
         }
     }
 
@@ -87,6 +91,7 @@ impl<P> Shape<P> {
             select: None,
             metadata: MetadataLevel::Minimal,
             reader: Reader::Valued(Arc::new(resolve)),
+            on_bad_row: None,
         }
     }
 
@@ -101,6 +106,18 @@ impl<P> Shape<P> {
             select,
             metadata,
             reader: Reader::Valued(Arc::new(read)),
+            on_bad_row: None,
+        }
+    }
+
+    /// Reads a row; `None` if it does not fit and is to be left out.
+    pub(crate) fn read_or_skip(&self, row: &Row<'_>) -> Result<Option<P>> {
+        match (self.read(row), &self.on_bad_row) {
+            (Err(e), Some(seen)) => {
+                seen(&BadRow::of(row, e));
+                Ok(None)
+            }
+            (read, _) => read.map(Some),
         }
     }
 
@@ -119,6 +136,7 @@ impl<E: 'static> Shape<Key<E>> {
             select: Some("PartitionKey,RowKey".to_owned()),
             metadata: MetadataLevel::None,
             reader: Reader::Typed(|row| Key::from_text(row.partition_key()?, row.row_key()?)),
+            on_bad_row: None,
         }
     }
 }
@@ -130,6 +148,7 @@ impl Shape<()> {
             select: Some("PartitionKey".to_owned()),
             metadata: MetadataLevel::None,
             reader: Reader::Typed(|_| Ok(())),
+            on_bad_row: None,
         }
     }
 }
@@ -144,6 +163,7 @@ impl<P> Clone for Shape<P> {
             select: self.select.clone(),
             metadata: self.metadata,
             reader,
+            on_bad_row: self.on_bad_row.clone(),
         }
     }
 }

@@ -15,6 +15,9 @@ pub struct BadRow {
     row: Option<DynamicEntity>,
 }
 
+/// Who hears of rows that are left out.
+pub(crate) type OnBadRow = dyn Fn(&BadRow) + Send + Sync;
+
 impl BadRow {
     pub(crate) fn of(row: &Row<'_>, error: Error) -> Self {
         Self {

@@ -38,8 +38,11 @@ pub struct GetMany<E, P = E> {
 /// A read that has begun, or its outcome, which waits for those before it.
 enum Running<E, P> {
     Reading(Key<E>, GetEntity<E, P>),
-    Read(Result<(Key<E>, Option<P>)>),
+    Read(Outcome<E, P>),
 }
+
+/// A key with its entity, or why it was not read.
+type Outcome<E, P> = Result<(Key<E>, Option<P>)>;
 
 call_options!(GetMany[E, P], options);
 
@@ -100,7 +103,7 @@ impl<E, P> GetMany<E, P> {
         Ok(all)
     }
 
-    fn poll_one(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<(Key<E>, Option<P>)>>> {
+    fn poll_one(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outcome<E, P>>> {
         while self.running.len() < self.concurrency {
             let next = match self.keys.pop_front() {
                 None => break,

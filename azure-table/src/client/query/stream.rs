@@ -14,12 +14,9 @@ use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
 use crate::client::ops::operation::{ended, start};
-use crate::client::query::OnBadRow;
-use crate::client::query::bad_row::BadRow;
 use crate::client::shape::Shape;
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
-use crate::model::row::Row;
 use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::{Answer, Pipeline};
@@ -73,7 +70,6 @@ pub struct PageStream<P> {
     /// How many rows are still wanted.
     remaining: Option<usize>,
     shape: Shape<P>,
-    on_bad_row: Option<Arc<OnBadRow>>,
 }
 
 enum State {
@@ -94,7 +90,6 @@ impl<P> PageStream<P> {
         from: Option<Continuation>,
         limit: Option<usize>,
         shape: Shape<P>,
-        on_bad_row: Option<Arc<OnBadRow>>,
     ) -> Self {
         let state = match request {
             Err(e) => State::Refused(e.in_operation(query::OPERATION, Some(table.as_str()))),
@@ -113,7 +108,6 @@ impl<P> PageStream<P> {
             state,
             remaining: limit,
             shape,
-            on_bad_row,
         }
     }
 
@@ -169,14 +163,8 @@ impl<P> PageStream<P> {
 
     /// Decodes a page and moves on to its continuation.
     fn take_page(&mut self, request: QueryRequest, answer: Answer) -> Result<Page<P>> {
-        let read = |row: &Row<'_>| match (self.shape.read(row), &self.on_bad_row) {
-            (Err(e), Some(seen)) => {
-                seen(&BadRow::of(row, e));
-                Ok(None)
-            }
-            (read, _) => read.map(Some),
-        };
-        let page = query::answer(answer.response, self.shape.metadata, read).map_err(|e| answer.call.tell(e))?;
+        let page = query::answer(answer.response, self.shape.metadata, |row| self.shape.read_or_skip(row))
+            .map_err(|e| answer.call.tell(e))?;
         self.pipeline.tell(&Event::Read {
             operation: query::OPERATION,
             table: &request.table,

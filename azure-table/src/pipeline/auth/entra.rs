@@ -300,10 +300,10 @@ impl Credential for EntraCredential {
 
     fn refused(&self, refusal: &Refusal<'_>) -> Option<String> {
         let code = refusal.code();
-        if refusal.status() == StatusCode::UNAUTHORIZED || code.as_deref() == Some("AuthenticationFailed") {
+        if refusal.status() == StatusCode::UNAUTHORIZED || code == Some("AuthenticationFailed") {
             return self.not_accepted(refusal);
         }
-        missing_role(refusal.context.profile(), code.as_deref(), refusal.operation())
+        missing_role(refusal.context.profile(), code, refusal.operation())
     }
 }
 
