@@ -6,19 +6,18 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::client::query::bad_row::{BadRow, OnBadRow};
+use crate::client::query::keys::{starts, under};
 use crate::client::query::plan::QueryPlan;
 use crate::client::query::stream::{EntityStream, PageStream};
 use crate::client::shape::Shape;
 use crate::filter::access::{Access, AccessPath};
-use crate::filter::expression::{Comparison, Expression};
+use crate::filter::expression::Expression;
 use crate::filter::select::Columns;
 use crate::filter::typed::{Filter, FilterOf};
-use crate::model::edm::EdmValue;
 use crate::model::entity::{MetadataLevel, Projection, ReadEntity, TableEntity};
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
-use crate::model::key::after_prefix;
-use crate::model::key_shape::{KeyStart, Start};
+use crate::model::key_shape::Start;
 use crate::model::name::TableName;
 use crate::model::partition::{NamesPartition, partition_key};
 use crate::model::prefix::KeyPrefix;
@@ -31,6 +30,7 @@ use crate::protocol::query::{MAX_PAGE_SIZE, QueryRequest};
 
 pub(crate) mod bad_row;
 pub(crate) mod get_many;
+mod keys;
 pub(crate) mod plan;
 pub(crate) mod stream;
 
@@ -347,31 +347,6 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             },
             metadata: self.shape.metadata,
         })
-    }
-}
-
-/// The condition of keys that begin so.
-fn under(start: &KeyStart) -> Expression {
-    let partition = starts("PartitionKey", &start.partition_key);
-    match &start.row_key {
-        None => partition,
-        // Every row of the partition.
-        Some(Start::Prefix(prefix)) if prefix.is_empty() => partition,
-        Some(row_key) => partition.and(starts("RowKey", row_key)),
-    }
-}
-
-fn starts(name: &str, start: &Start) -> Expression {
-    let compare = |operator, text: &str| Expression::comparison(name, operator, EdmValue::from(text));
-    match start {
-        Start::Whole(text) => compare(Comparison::Eq, text),
-        Start::Prefix(prefix) => {
-            let from = compare(Comparison::Ge, prefix);
-            match after_prefix(prefix) {
-                Some(end) => from.and(compare(Comparison::Lt, &end)),
-                None => from,
-            }
-        }
     }
 }
 
