@@ -18,7 +18,10 @@ type Fields = BTreeMap<&'static str, String>;
 
 /// All spans in the order in which they began, by name.
 #[derive(Clone, Default)]
-struct Spans(Arc<Mutex<Vec<(u64, &'static str, Fields)>>>);
+struct Spans(Arc<Mutex<Vec<Begun>>>);
+
+/// Id, name and fields of a span.
+type Begun = (u64, &'static str, Fields);
 
 struct Text<'a>(&'a mut Fields);
 
