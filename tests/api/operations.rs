@@ -1,28 +1,55 @@
 //! The table of operations in the guide is what the services do.
 
+use std::time::Duration;
+
 use azure_table::{
-    AccountKey, DynamicEntity, Emulator, Error, ErrorKind, Profile, ServiceProperties, TableClient, TableServiceClient,
+    AccountKey, Creation, DateTime, Deletion, DynamicEntity, Emulator, Error, ErrorKind, Profile, ServiceProperties,
+    TableClient, TableEntity, TableServiceClient,
 };
-use azure_table_tests::Backend;
+use azure_table_tests::{Backend, skipped};
 
 const GUIDE: &str = include_str!("../../azure-table/docs/accounts.md");
 
-/// The rows of the table: the operation, and whether it works on Storage, Cosmos DB, Azurite and the emulator.
-fn rows() -> Vec<(&'static str, Vec<bool>)> {
+/// The operation that is for tokens alone.
+const FOR_TOKENS: &str = "user_delegation_key";
+
+/// What the table says of an operation on a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Said {
+    Works,
+    /// Before it is sent.
+    RefusedHere,
+    RefusedThere,
+}
+
+/// The rows of the table: the operation, and what is said of it on Storage, Cosmos DB, Azurite and the emulator.
+fn rows() -> Vec<(&'static str, Vec<Said>)> {
     let table = GUIDE.split("# Operations").last().unwrap();
-    let cells = |line: &'static str| line.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>();
     table
         .lines()
         .filter(|line| line.starts_with("| `"))
         .map(|line| {
-            let cells = cells(line);
-            let works = cells[1..].iter().map(|cell| {
-                assert!(["✓", "–"].contains(cell), "{line}");
-                *cell == "✓"
+            let mut cells = line.trim_matches('|').split('|').map(str::trim);
+            let name = cells.next().unwrap().trim_matches('`');
+            let said = cells.map(|cell| match cell.trim_end_matches(['¹', '²']) {
+                "✓" => Said::Works,
+                "–" => Said::RefusedHere,
+                "✗" => Said::RefusedThere,
+                _ => unreachable!("{line}"),
             });
-            (cells[0].trim_matches('`'), works.collect())
+            (name, said.collect())
         })
         .collect()
+}
+
+/// A row as a type sees it, for what dynamic ones cannot.
+#[derive(TableEntity)]
+struct Thing {
+    #[table(partition_key)]
+    group: String,
+    #[table(row_key)]
+    name: String,
+    count: Option<i32>,
 }
 
 /// Does the operation, on a table with the row `(p, there)`.
@@ -31,6 +58,11 @@ async fn perform(name: &str, service: &TableServiceClient, table: &TableClient<D
     let new = DynamicEntity::new("p", "new");
     match name {
         "list_tables" => service.list_tables().await.map(drop),
+        "ensure_tables" => {
+            let ensured = service.ensure_tables([table.name()]).await?;
+            assert_eq!(ensured, [(table.name().to_string(), Creation::Existed)]);
+            Ok(())
+        }
         "create_table" => table.create_table_if_not_exists().await.map(drop),
         "table_exists" => table.table_exists().await.map(|exists| assert!(exists)),
         "delete_table" => {
@@ -39,11 +71,28 @@ async fn perform(name: &str, service: &TableServiceClient, table: &TableClient<D
             other.delete_table().await
         }
         "insert" => table.insert(&new).await.map(drop),
+        "insert_if_absent" => table.insert_if_absent(&there).await.map(|etag| assert!(etag.is_none())),
         "replace" => table.replace(&there).await.map(drop),
         "merge" => table.merge(&there).await.map(drop),
+        "patch" => {
+            let things = table.typed::<Thing>();
+            things.patch(("p", "there"), [Thing::COUNT.set(1)]).await.map(drop)
+        }
+        "modify" => {
+            let things = table.typed::<Thing>();
+            let modified = things.modify(("p", "there"), |thing| thing.count = Some(2)).await?;
+            assert_eq!(modified.count, Some(2));
+            Ok(())
+        }
         "insert_or_replace" => table.insert_or_replace(&there).await.map(drop),
         "insert_or_merge" => table.insert_or_merge(&there).await.map(drop),
         "delete" => table.delete(("p", "new")).await,
+        "delete_if_exists" => {
+            let deletion = table.delete_if_exists(("p", "new")).await?;
+            assert_eq!(deletion, Deletion::WasMissing);
+            Ok(())
+        }
+        "exists" => table.exists(("p", "there")).await.map(|exists| assert!(exists)),
         "get" => table.get(("p", "there")).await.map(|row| assert!(row.is_some())),
         "query" => table.query().all().await.map(|rows| assert!(!rows.is_empty())),
         "batch" => {
@@ -58,52 +107,102 @@ async fn perform(name: &str, service: &TableServiceClient, table: &TableClient<D
         // Azurite cannot set none of them.
         "set_properties" => service.set_properties(ServiceProperties::default().cors([])).await,
         "statistics" => service.statistics().await.map(drop),
+        FOR_TOKENS => {
+            let expiry = DateTime::now() + Duration::from_secs(3_600);
+            service.user_delegation_key(expiry).await.map(drop)
+        }
         unknown => unreachable!("the guide has an operation {unknown}, which this test does not know"),
     }
 }
 
-/// Checks a column of the table on a service.
-async fn check(column: usize, service: &TableServiceClient, name: &str) {
+/// Checks a column of the table on a service; what is for tokens alone by a client with one, if there is.
+async fn check(column: usize, service: &TableServiceClient, by_token: Option<&TableServiceClient>, name: &str) {
     let table = service.dynamic_table(name).unwrap();
     table.create_table().await.unwrap();
     table.insert(&DynamicEntity::new("p", "there")).await.unwrap();
     let rows = rows();
-    assert!(rows.len() >= 19);
-    for (operation, works) in rows {
-        match perform(operation, service, &table).await {
-            Ok(()) => assert!(works[column], "{operation} works"),
-            Err(e) => {
-                assert!(!works[column], "{operation}: {e}");
-                assert_eq!(e.kind(), ErrorKind::Unsupported, "{operation}: {e}");
+    assert!(rows.len() >= 26);
+    for (operation, said) in rows {
+        let service = match by_token {
+            _ if operation != FOR_TOKENS => service,
+            Some(by_token) => by_token,
+            None => {
+                skipped::say(format!(
+                    "{operation} of the guide's table: there is no client with a token here"
+                ));
+                continue;
             }
+        };
+        let outcome = perform(operation, service, &table).await;
+        match (said[column], outcome) {
+            (Said::Works, Ok(())) => {}
+            (Said::RefusedHere, Err(e)) => assert_eq!(e.kind(), ErrorKind::Unsupported, "{operation}: {e}"),
+            (Said::RefusedThere, Err(e)) => assert!(e.status().is_some(), "{operation} was not answered: {e}"),
+            (said, outcome) => unreachable!("{operation} {said:?}: {outcome:?}"),
         }
     }
     table.delete_table().await.unwrap();
+}
+
+/// A client of this emulator by a token.
+#[cfg(feature = "full")]
+fn by_token(address: &str, emulator: Emulator) -> Option<TableServiceClient> {
+    use azure_table_tests::tokens::OneToken;
+    let credential = azure_table::EntraCredential::new(std::sync::Arc::new(OneToken("token")));
+    let service = TableServiceClient::new(address, credential).unwrap();
+    Some(service.over(emulator.with_token("token")))
+}
+
+#[cfg(not(feature = "full"))]
+fn by_token(_: &str, _: Emulator) -> Option<TableServiceClient> {
+    None
 }
 
 #[tokio::test]
 async fn the_guides_table_is_true_of_the_emulator() {
     let service = TableServiceClient::on(Emulator::new());
     assert_eq!(service.profile(), Profile::Storage);
+    let by_token = by_token("https://devstoreaccount1.table.core.windows.net", Emulator::new());
     // What stands there of Storage is what the emulator imitates.
-    check(0, &service, "Things").await;
-    check(3, &service, "Things").await;
+    check(0, &service, by_token.as_ref(), "Things").await;
+    check(3, &service, by_token.as_ref(), "Things").await;
+}
+
+/// With a key the operation that is for tokens alone is refused before it is sent.
+#[tokio::test]
+async fn what_is_for_tokens_alone_is_refused_to_a_key() {
+    let service = TableServiceClient::on(Emulator::new());
+    let table = service.dynamic_table("Things").unwrap();
+    let error = perform(FOR_TOKENS, &service, &table).await.unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Unsupported, 0), "{error}");
 }
 
 #[tokio::test]
 async fn the_guides_table_is_true_of_cosmos_as_it_is_imitated() {
+    const ADDRESS: &str = "https://contoso.table.cosmos.azure.com";
     let key = AccountKey::new("contoso", "AAECAwQFBgc=").unwrap();
     let emulator = Emulator::cosmos().with_account("contoso", "AAECAwQFBgc=").unwrap();
-    let service = TableServiceClient::new("https://contoso.table.cosmos.azure.com", key)
-        .unwrap()
-        .over(emulator);
+    let service = TableServiceClient::new(ADDRESS, key).unwrap().over(emulator.clone());
     assert_eq!(service.profile(), Profile::Cosmos);
-    check(1, &service, "Things").await;
+    check(1, &service, by_token(ADDRESS, emulator).as_ref(), "Things").await;
 }
 
 #[tokio::test]
 async fn the_guides_table_is_true_of_azurite() {
     if let Some(backend) = Backend::azurite() {
-        check(2, backend.service(), &backend.fresh_name()).await;
+        check(2, backend.service(), None, &backend.fresh_name()).await;
+    }
+}
+
+#[cfg(feature = "full")]
+#[tokio::test]
+async fn the_guides_table_is_true_of_azurite_with_tokens() {
+    if let Some(backend) = Backend::azurite_with_token() {
+        let rows = rows();
+        let (_, said) = rows.iter().find(|(name, _)| *name == FOR_TOKENS).unwrap();
+        assert_eq!(said[2], Said::RefusedThere);
+        let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
+        let error = perform(FOR_TOKENS, backend.service(), &table).await.unwrap_err();
+        assert!(error.status().is_some(), "it was not answered: {error}");
     }
 }

@@ -4,9 +4,9 @@ use std::fmt::{Debug, Display};
 use std::sync::Mutex;
 
 use azure_table::{
-    AccountKey, AccountPermissions, AccountResources, AccountSas, AuthorizationContext, BoxFuture, Credential,
-    DateTime, DynamicEntity, Emulator, Error, HttpTransport, NoRetry, OperationContext, Reached, Refusal, RenewableSas,
-    Result, SasToken, SharedKeyLite, TablePermissions, TableSas, TableServiceClient,
+    AccountKey, AccountPermissions, AccountResources, AccountSas, AuthorizationContext, BoxFuture, CallOptions,
+    Credential, DateTime, DynamicEntity, Emulator, Error, HttpTransport, NoRetry, OperationContext, Reached, Refusal,
+    RenewableSas, Result, SasToken, SharedKeyLite, TablePermissions, TableSas, TableServiceClient,
 };
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
 
@@ -133,6 +133,45 @@ async fn a_key_and_what_it_signs_show_nowhere() {
         let signature = token.expose().rsplit("sig=").next().unwrap();
         shown.assert_has_not(&[signature]);
     }
+}
+
+/// A header of the caller's may hold a secret, such as a gateway's.
+#[tokio::test]
+async fn a_callers_header_shows_by_its_name_alone() {
+    const SECRET: &str = "HEADERMARKER";
+    let mut shown = Shown::default();
+    let canned = Canned::new([Step::status(404), Step::status(500)]);
+    let options = CallOptions::new().header("x-gateway", SECRET);
+    let service = canned.service().with(&options);
+    let table = service.dynamic_table("Things").unwrap();
+    shown.debug((&options, &service, &table, service.settings(), table.settings()));
+    shown.display(service.settings());
+    shown.display(table.settings());
+    shown.debug((table.get(("p", "r")), service.list_tables(), table.query()));
+    for request in [
+        table.get(("p", "r")).request().unwrap(),
+        table.query().request().unwrap(),
+        service.list_tables().request().unwrap(),
+        table.delete(("p", "r")).header("x-own", SECRET).request().unwrap(),
+    ] {
+        assert!(request.contains("\nx-gateway: (hidden)\n"), "{request}");
+        shown.display(request);
+    }
+    let context = OperationContext::new();
+    let failing = table.delete(("p", "r")).context(&context).retry(NoRetry);
+    shown.error(&failing.await.unwrap_err());
+    shown.error(&table.delete(("p", "r")).retry(NoRetry).await.unwrap_err());
+    shown.error(
+        &table
+            .get(("p", "r"))
+            .header("x-bad", format!("{SECRET}\n"))
+            .await
+            .unwrap_err(),
+    );
+    shown.debug(context);
+    shown.debug(canned.sent());
+    shown.assert_has_not(&[SECRET]);
+    assert_eq!(canned.sent()[0].headers()["x-gateway"], SECRET, "it is sent");
 }
 
 #[test]

@@ -39,6 +39,18 @@ impl FakeTokens {
     }
 }
 
+/// One token that lives for an hour, such as one that an emulator was told of.
+#[derive(Clone, Copy, Debug)]
+pub struct OneToken(pub &'static str);
+
+#[async_trait::async_trait]
+impl TokenCredential for OneToken {
+    async fn get_token(&self, _: &[&str], _: Option<TokenRequestOptions<'_>>) -> azure_core::Result<AccessToken> {
+        let expires_on = azure_core::time::OffsetDateTime::now_utc() + Duration::from_secs(3_600);
+        Ok(AccessToken::new(self.0, expires_on))
+    }
+}
+
 #[async_trait::async_trait]
 impl TokenCredential for FakeTokens {
     async fn get_token(&self, scopes: &[&str], _: Option<TokenRequestOptions<'_>>) -> azure_core::Result<AccessToken> {

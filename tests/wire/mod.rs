@@ -7,5 +7,6 @@ mod options;
 mod query;
 mod server;
 mod service;
+mod shown;
 mod sockets;
 mod table;

@@ -194,8 +194,8 @@ impl TableServiceClient {
         ListTables::new(&self.pipeline, self.namespace())
     }
 
-    /// Makes those of these tables that are missing, and tells for each, in order: one list, and a call for each that is
-    /// missing.
+    /// Makes those of these tables that are missing, and tells for each, in order and by the name given here: one list, and
+    /// a call for each that is missing.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

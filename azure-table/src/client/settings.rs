@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::service::TableServiceClient;
+use crate::client::table::TableClient;
 use crate::filter::access::AccessPath;
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
@@ -11,6 +12,7 @@ use crate::pipeline::location::LocationMode;
 use crate::pipeline::observer::Observer;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::RetryPolicy;
+use crate::pipeline::run::Pipeline;
 use crate::pipeline::settings::{Settings, WORKING_TIME};
 use crate::pipeline::transport::Transport;
 use crate::protocol::profile::Profile;
@@ -42,8 +44,13 @@ impl TableServiceClient {
         self.changed(|pipeline| pipeline.endpoint = pipeline.endpoint.clone().with_profile(profile))
     }
 
-    /// With a prefix on the names of all tables, for a test or a tenant: [`table`](Self::table) adds it,
-    /// [`list_tables`](Self::list_tables) shows only the tables that have it, and leaves it out.
+    /// With a prefix on the names of all tables, for a test or a tenant: [`table`](Self::table) and
+    /// [`ensure_tables`](Self::ensure_tables) add it, [`list_tables`](Self::list_tables) shows only the tables that have it;
+    /// what they tell leaves it out. A table's own [`name`](crate::TableClient::name) is the whole.
+    ///
+    /// A prefix orders names and is no boundary: the credential reaches all tables of the account, by a client without the
+    /// prefix. None must be the beginning of another, in any case of letters: the client of `test1` lists the tables of
+    /// `test12` as its own.
     ///
     /// # Errors
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — no table's name can begin so.
@@ -158,62 +165,89 @@ impl TableServiceClient {
         self.changed(|pipeline| pipeline.settings.corrects_clock = false)
     }
 
-    /// All that is in force for this client, to be logged at the start: no secrets are in it.
+    /// All that is in force for this client, to be logged at the start: no secrets are in it. Of headers for all calls it
+    /// has the names, of the way to the network nothing.
     pub fn settings(&self) -> Settings {
-        let pipeline = &self.pipeline;
-        let settings = &pipeline.settings;
-        let or = |text: Option<String>, none: &str| text.unwrap_or_else(|| none.to_owned());
-        let mut lines = vec![
-            ("endpoint", self.endpoint().to_owned()),
-            (
-                "second region",
-                or(pipeline.endpoint.secondary().map(str::to_owned), "none"),
-            ),
-            ("service", self.profile().to_string()),
-            ("account", or(self.account().map(str::to_owned), "not known")),
-            ("credential", format!("{:?}", pipeline.credential)),
-            ("x-ms-version", pipeline.credential.version().to_owned()),
-            ("user agent", settings.user_agent.clone()),
-            ("time of an attempt", format!("{:?}", settings.attempt_time())),
-            (
-                "time of a call",
-                or(
-                    settings.defaults.get().timeout.map(|limit| format!("{limit:?}")),
-                    "no limit",
-                ),
-            ),
-            (
-                "retries",
-                format!(
-                    "{:?}",
-                    settings.defaults.get().retry.as_ref().unwrap_or(&pipeline.retry)
-                ),
-            ),
-            (
-                "attempts at once",
-                or(
-                    settings.in_flight.as_ref().map(|slots| slots.limit.to_string()),
-                    "no limit",
-                ),
-            ),
-            (
-                "reads ask",
-                format!("{:?}", settings.defaults.get().location_mode.unwrap_or_default()),
-            ),
-            (
-                "writes",
-                if settings.is_read_only { "refused" } else { "allowed" }.to_owned(),
-            ),
+        in_force(
+            &self.pipeline,
             ("prefix of table names", format!("{:?}", self.namespace())),
-        ];
-        if settings.attempt_time() < WORKING_TIME && !settings.is_read_only {
-            let why = format!(
-                "the service may work on a write for {WORKING_TIME:?}, an attempt ends after {:?}: such a write may be applied \
-                 though its call failed",
-                settings.attempt_time()
-            );
-            lines.push(("warning", why));
-        }
-        Settings { lines }
+        )
     }
+}
+
+impl<E> TableClient<E> {
+    /// All that is in force for this table, as [`TableServiceClient::settings`] has it, with the table's whole name.
+    pub fn settings(&self) -> Settings {
+        in_force(self.pipeline(), ("table", self.name().to_string()))
+    }
+}
+
+/// What is in force; `of` is what only the client itself knows.
+fn in_force(pipeline: &Pipeline, of: (&'static str, String)) -> Settings {
+    let (endpoint, settings, defaults) = (&pipeline.endpoint, &pipeline.settings, pipeline.settings.defaults.get());
+    let or = |text: Option<String>, none: &str| text.unwrap_or_else(|| none.to_owned());
+    let either = |is: bool, yes: &str, no: &str| if is { yes } else { no }.to_owned();
+    let headers: Vec<&str> = defaults.headers.names().collect();
+    let mut lines = vec![
+        ("endpoint", endpoint.base().to_owned()),
+        ("second region", or(endpoint.secondary().map(str::to_owned), "none")),
+        ("service", endpoint.profile().to_string()),
+        ("account", or(endpoint.account().map(str::to_owned), "not known")),
+        ("credential", format!("{:?}", pipeline.credential)),
+        ("x-ms-version", pipeline.credential.version().to_owned()),
+        ("user agent", settings.user_agent.clone()),
+        (
+            "id of a call",
+            or(defaults.client_request_id.clone(), "a new one for each"),
+        ),
+        (
+            "headers for all calls",
+            either(headers.is_empty(), "none", &headers.join(", ")),
+        ),
+        ("time of an attempt", format!("{:?}", settings.attempt_time())),
+        (
+            "time of a call",
+            or(defaults.timeout.map(|limit| format!("{limit:?}")), "no limit"),
+        ),
+        (
+            "retries",
+            format!("{:?}", defaults.retry.as_ref().unwrap_or(&pipeline.retry)),
+        ),
+        (
+            "attempts at once",
+            or(
+                settings.in_flight.as_ref().map(|slots| slots.limit.to_string()),
+                "no limit",
+            ),
+        ),
+        ("reads ask", format!("{:?}", defaults.location_mode.unwrap_or_default())),
+        ("writes", either(settings.is_read_only, "refused", "allowed")),
+        (
+            "missing tables",
+            either(settings.creates_missing_tables, "made by the first write", "not made"),
+        ),
+        (
+            "time of signatures",
+            either(
+                settings.corrects_clock,
+                "this machine's, the service's where they differ",
+                "this machine's",
+            ),
+        ),
+        ("observers", format!("{:?}", pipeline.observers)),
+        (
+            "story of all calls",
+            either(defaults.context.is_some(), "kept in a context", "not kept"),
+        ),
+        of,
+    ];
+    if settings.attempt_time() < WORKING_TIME && !settings.is_read_only {
+        let why = format!(
+            "the service may work on a write for {WORKING_TIME:?}, an attempt ends after {:?}: such a write may be applied \
+             though its call failed",
+            settings.attempt_time()
+        );
+        lines.push(("warning", why));
+    }
+    Settings { lines }
 }

@@ -184,9 +184,6 @@ impl Answer {
         if is_storage {
             put(X_MS_VERSION, &trace.version);
             put(SERVER, SERVER_NAME);
-            if raised_by == Some(RaisedBy::Challenge) {
-                put(WWW_AUTHENTICATE, &auth::challenge());
-            }
             // Neither stands beside XML or a challenge (recorded).
             if self.is_odata && !is_at_the_door {
                 put(NOSNIFF, "nosniff");
@@ -194,6 +191,9 @@ impl Answer {
                     put(CACHE_CONTROL, "no-cache");
                 }
             }
+        }
+        if raised_by == Some(RaisedBy::Challenge) {
+            put(WWW_AUTHENTICATE, &auth::challenge(trace.profile));
         }
         if self.status == 204 && !is_storage {
             // Recorded of Cosmos DB since 2024.

@@ -4,7 +4,7 @@
 //! test's way: what [`Emulator::with_token`](crate::Emulator::with_token) names is good, all else is not. The strings to sign
 //! are `protocol/signature.rs`. Shared access signatures are `sas.rs`.
 //! Not confirmed: that an `Authorization` header decides where there is a shared access signature as well; the answer to a
-//! token that came without TLS, or that is not known.
+//! token that came without TLS, or that is not known; that Cosmos DB says where to get a token, as Storage does.
 //!
 //! Source: REST "Authorize with Shared Key", "Authorize with Microsoft Entra ID"; a recorded challenge.
 
@@ -20,6 +20,7 @@ use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::sas;
 use crate::emulator::store::Store;
 use crate::model::datetime::DateTime;
+use crate::protocol::profile::Profile;
 use crate::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
 
 /// How old a request may be on arrival.
@@ -34,10 +35,13 @@ const TAKES_TOKENS: &str = "2017-11-09";
 pub(crate) const TENANT: &str = "00000000-0000-0000-0000-000000000000";
 
 /// Where to get a token, as the service writes it.
-pub(crate) fn challenge() -> String {
+pub(crate) fn challenge(profile: Profile) -> String {
+    let resource = match profile {
+        Profile::Storage => "https://storage.azure.com",
+        Profile::Cosmos => "https://cosmos.azure.com",
+    };
     format!(
-        "Bearer authorization_uri=https://login.microsoftonline.com/{TENANT}/oauth2/authorize \
-         resource_id=https://storage.azure.com"
+        "Bearer authorization_uri=https://login.microsoftonline.com/{TENANT}/oauth2/authorize resource_id={resource}"
     )
 }
 

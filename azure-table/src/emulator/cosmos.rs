@@ -86,8 +86,13 @@ pub(crate) fn refusal(refusal: &Refusal, form: ErrorForm, id: Guid) -> Answer {
         ErrorForm::Json(level, _) if is_about_tables(refusal) => level,
         ErrorForm::Json(..) | ErrorForm::Xml => Level::Full,
     };
+    // Who is sent for a token is told where, whatever service it is.
+    let raised_by = match refusal.raised_by {
+        RaisedBy::Challenge => RaisedBy::Challenge,
+        _ => RaisedBy::Store,
+    };
     Answer {
-        refused: Some((RaisedBy::Store, refusal.code)),
+        refused: Some((raised_by, refusal.code)),
         ..Answer::json(refusal.status, body, level)
     }
 }

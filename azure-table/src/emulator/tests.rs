@@ -14,6 +14,7 @@ mod settings;
 mod signatures;
 mod times;
 mod tokens;
+mod versions;
 
 use bytes::Bytes;
 use http::{Request, Response};

@@ -2,11 +2,14 @@
 //!
 //! Owns [`CallOptions`], and the setters that every builder of calls has for them.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
-use http::header::{AUTHORIZATION, CONTENT_LENGTH, DATE, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING};
+use http::header::{
+    AUTHORIZATION, CONTENT_LENGTH, DATE, HOST, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH, TRANSFER_ENCODING,
+};
 
 use crate::model::clock::Instant;
 use crate::model::error::{Error, Result};
@@ -44,7 +47,7 @@ pub(crate) struct Wishes {
     /// The caller's own id of the call.
     pub(crate) client_request_id: Option<String>,
     /// Headers besides those that the operation has.
-    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) headers: Headers,
     /// Where the story of the call is written.
     pub(crate) context: Option<OperationContext>,
     pub(crate) retry: Option<Arc<dyn RetryPolicy>>,
@@ -53,11 +56,31 @@ pub(crate) struct Wishes {
     pub(crate) pinned: Option<Location>,
 }
 
+/// The caller's headers. `Debug` shows their names alone: what is in one may be a secret.
+#[derive(Clone, Default)]
+pub(crate) struct Headers(Vec<(String, String)>);
+
+impl Headers {
+    pub(crate) fn add(&mut self, name: String, value: String) {
+        self.0.push((name, value));
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+}
+
+impl fmt::Debug for Headers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
 static NONE: Wishes = Wishes {
     timeout: None,
     attempt_timeout: None,
     client_request_id: None,
-    headers: Vec::new(),
+    headers: Headers(Vec::new()),
     context: None,
     retry: None,
     location_mode: None,
@@ -122,9 +145,10 @@ impl CallOptions {
         self
     }
 
-    /// One more header on each attempt. Those that the client sets itself cannot be named; the call fails then before it is sent.
+    /// One more header on each attempt. Those that the client sets itself, and those that would change what an operation does,
+    /// cannot be named; the call fails then before it is sent. The value is never shown.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.set(|wishes| wishes.headers.push((name.into(), value.into())));
+        self.set(|wishes| wishes.headers.add(name.into(), value.into()));
         self
     }
 
@@ -139,7 +163,7 @@ impl CallOptions {
         let Some(other) = &other.wishes else { return self };
         let other = Wishes::clone(other);
         self.set(|wishes| {
-            wishes.headers.extend(other.headers);
+            wishes.headers.0.extend(other.headers.0);
             wishes.timeout = other.timeout.or(wishes.timeout);
             wishes.attempt_timeout = other.attempt_timeout.or(wishes.attempt_timeout);
             wishes.client_request_id = other.client_request_id.or(wishes.client_request_id.take());
@@ -153,7 +177,7 @@ impl CallOptions {
 
     /// Adds the caller's headers to those of the operation.
     pub(crate) fn add_headers(&self, headers: &mut HeaderMap) -> Result<()> {
-        for (name, value) in &self.get().headers {
+        for (name, value) in &self.get().headers.0 {
             let known: HeaderName = name
                 .parse()
                 .map_err(|_| Error::invalid_input(format!("header {name:?}: this is no name of an HTTP header")))?;
@@ -162,24 +186,42 @@ impl CallOptions {
                     "header {name}: the client sets it itself"
                 )));
             }
+            if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == known) {
+                return Err(Error::invalid_input(format!("header {name}: {why}")));
+            }
             // What is in it may be a secret.
-            let value = HeaderValue::from_str(value).map_err(|_| {
+            let mut value = HeaderValue::from_str(value).map_err(|_| {
                 Error::invalid_input(format!("header {name}: its value has characters that none can have"))
             })?;
+            value.set_sensitive(true);
             headers.append(known, value);
         }
         Ok(())
     }
 }
 
-/// Headers that are made anew for each attempt.
-const OWN: [HeaderName; 6] = [
+/// Headers that are made anew for each attempt, or by the operation where it needs them.
+const OWN: [HeaderName; 11] = [
     AUTHORIZATION,
     CONTENT_LENGTH,
     DATE,
     HOST,
     TRANSFER_ENCODING,
+    IF_MATCH,
     HeaderName::from_static("x-ms-date"),
+    HeaderName::from_static("x-http-method"),
+    HeaderName::from_static("prefer"),
+    HeaderName::from_static("dataserviceversion"),
+    HeaderName::from_static("maxdataserviceversion"),
+];
+
+/// Headers that no operation has, and why there cannot be one.
+const REFUSED: [(HeaderName, &str); 2] = [
+    (IF_NONE_MATCH, "an answer to it is none that an operation expects"),
+    (
+        HeaderName::from_static("content-md5"),
+        "it would have to be signed, and the client's signatures leave it out",
+    ),
 ];
 
 /// Gives a builder the setters of [`CallOptions`], which it has at `$options`.
@@ -228,7 +270,7 @@ macro_rules! call_options {
                 name: impl ::std::convert::Into<::std::string::String>,
                 value: impl ::std::convert::Into<::std::string::String>,
             ) -> Self {
-                self.$($options).+.set(|wishes| wishes.headers.push((name.into(), value.into())));
+                self.$($options).+.set(|wishes| wishes.headers.add(name.into(), value.into()));
                 self
             }
 
@@ -258,11 +300,32 @@ mod tests {
         for (name, value, why) in [
             ("Authorization", "x", "header Authorization: the client sets it itself"),
             ("accept", "x", "the client sets it itself"),
+            ("If-Match", "*", "header If-Match: the client sets it itself"),
+            ("x-http-method", "MERGE", "the client sets it itself"),
+            ("Prefer", "return-content", "the client sets it itself"),
+            ("DataServiceVersion", "2.0", "the client sets it itself"),
+            ("MaxDataServiceVersion", "2.0", "the client sets it itself"),
+            ("If-None-Match", "*", "header If-None-Match: an answer to it is none"),
+            (
+                "Content-MD5",
+                "SECRET",
+                "header Content-MD5: it would have to be signed",
+            ),
             ("a b", "x", "no name of an HTTP header"),
             ("x-a", "SECRET\n", "header x-a: its value"),
         ] {
             let text = added(name, value).unwrap_err().to_string();
             assert!(text.contains(why) && !text.contains("SECRET"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_callers_header_hides_its_value() {
+        let options = CallOptions::new().header("x-tenant", "SECRET");
+        let shown = format!("{options:?}");
+        assert!(shown.contains("x-tenant") && !shown.contains("SECRET"), "{shown}");
+        let mut headers = HeaderMap::new();
+        options.add_headers(&mut headers).unwrap();
+        assert!(headers["x-tenant"].is_sensitive());
     }
 }

@@ -76,7 +76,7 @@ fn checked(id: &str) -> Result<&str> {
     Ok(id)
 }
 
-/// Method and URL, the headers by name, an empty line, the body.
+/// Method and URL, the headers by name, without the values that may be secrets, an empty line, the body.
 fn text(request: &Request<Bytes>, credential: &str) -> String {
     let mut out = format!("{} {}\n", request.method(), request.uri());
     // Writing to a String cannot fail.
@@ -91,7 +91,10 @@ fn lines(headers: &HeaderMap) -> String {
     let mut lines: Vec<String> = headers
         .iter()
         .map(|(name, value)| {
-            let value = String::from_utf8_lossy(value.as_bytes());
+            let value = match value.is_sensitive() {
+                true => "(hidden)".into(),
+                false => String::from_utf8_lossy(value.as_bytes()),
+            };
             format!("{name}: {value}\n")
         })
         .collect();

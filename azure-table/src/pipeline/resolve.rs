@@ -11,7 +11,7 @@ use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::error::Result;
 use crate::pipeline::deadline::Deadline;
-use crate::pipeline::options::CallOptions;
+use crate::pipeline::options::{CallOptions, Headers};
 use crate::pipeline::run::{Answer, Pipeline};
 use crate::pipeline::skew::{seconds_between, shifted};
 use crate::pipeline::transport::BoxFuture;
@@ -60,7 +60,7 @@ impl Pipeline {
             return Ok(None);
         };
         let mut options = options.clone();
-        options.set(|wishes| wishes.headers.clear());
+        options.set(|wishes| wishes.headers = Headers::default());
         let mut rows = Vec::new();
         let mut from = None;
         for _ in 0..MOST_PAGES {

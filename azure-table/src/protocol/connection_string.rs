@@ -9,10 +9,12 @@ use zeroize::Zeroizing;
 
 use crate::model::error::{Error, Result};
 use crate::protocol::account_key::AccountKey;
-use crate::protocol::endpoint::{DEVELOPMENT_ACCOUNT, Endpoint};
+use crate::protocol::endpoint::{DEVELOPMENT_ACCOUNT, Endpoint, is_account_name};
 use crate::protocol::sas_token::SasToken;
 
 const DEFAULT_SUFFIX: &str = "core.windows.net";
+/// Where emulators have the Table service.
+const DEVELOPMENT_PORT: u16 = 10_002;
 
 /// What a connection string says.
 #[derive(Debug)]
@@ -53,7 +55,7 @@ impl ConnectionString {
 }
 
 /// The settings that have a meaning here.
-const SETTINGS: &[&str] = &[
+pub(super) const SETTINGS: &[&str] = &[
     "UseDevelopmentStorage",
     "DevelopmentStorageProxyUri",
     "DefaultEndpointsProtocol",
@@ -118,6 +120,9 @@ impl ConnectionString {
             return Self::development(value, settings.get("DevelopmentStorageProxyUri"));
         }
         let account = settings.get("AccountName").filter(|name| !name.is_empty());
+        if account.is_some_and(|name| !is_account_name(name)) {
+            return Err(fault("AccountName: it must have letters, digits and hyphens only"));
+        }
         let endpoint = match (settings.get("TableEndpoint"), account) {
             (Some(url), account) => Endpoint::parse(url, account).map_err(|e| fault(format!("TableEndpoint: {e}")))?,
             (None, Some(account)) => default_endpoint(&settings, account)?,
@@ -154,7 +159,19 @@ impl ConnectionString {
         let endpoint = match proxy {
             None => Endpoint::development(),
             Some(proxy) => {
-                let url = format!("{}:10002/{DEVELOPMENT_ACCOUNT}", proxy.trim_end_matches('/'));
+                // What stands behind the scheme; the colons of an IPv6 address stand in brackets.
+                let machine = proxy.split_once("://").map_or(proxy, |(_, rest)| rest);
+                let machine = machine.split('/').next().unwrap_or_default();
+                if machine.rsplit_once(']').map_or(machine, |(_, rest)| rest).contains(':') {
+                    return Err(fault(format!(
+                        "DevelopmentStorageProxyUri: it must have no port, that of tables ({DEVELOPMENT_PORT}) is added: for another \
+                         one set AccountName, AccountKey and TableEndpoint"
+                    )));
+                }
+                let url = format!(
+                    "{}:{DEVELOPMENT_PORT}/{DEVELOPMENT_ACCOUNT}",
+                    proxy.trim_end_matches('/')
+                );
                 Endpoint::parse(&url, Some(DEVELOPMENT_ACCOUNT))
                     .map_err(|e| fault(format!("DevelopmentStorageProxyUri: {e}")))?
             }
@@ -221,6 +238,11 @@ mod tests {
                 "http://127.0.0.2:10002/devstoreaccount1",
                 DEVELOPMENT_ACCOUNT,
             ),
+            (
+                "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://[::1]/".into(),
+                "http://[::1]:10002/devstoreaccount1",
+                DEVELOPMENT_ACCOUNT,
+            ),
         ] {
             let parsed = ConnectionString::parse(&text).unwrap();
             assert_eq!(
@@ -253,7 +275,7 @@ mod tests {
             ),
             (
                 "AccountName=a\u{7f}b;AccountKey=AAAA;TableEndpoint=http://127.0.0.1:1/SECRET",
-                "account name",
+                "connection string: AccountName: ",
             ),
             (
                 "AccountName=a;AccountKey=AAAA;TableEndpoint=https://h/?sv=2019 02&sig=SECRET",
@@ -269,6 +291,30 @@ mod tests {
             ),
             ("AccountName=a;SECRET==;SECRET==", "part 3 repeats a setting"),
             ("UseDevelopmentStorage=false", "UseDevelopmentStorage must be true"),
+            (
+                "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://SECRET:10000",
+                "DevelopmentStorageProxyUri: it must have no port",
+            ),
+            (
+                "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://[::1]:10000/",
+                "DevelopmentStorageProxyUri: it must have no port",
+            ),
+            (
+                "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=SECRET",
+                "DevelopmentStorageProxyUri: ",
+            ),
+            (
+                "AccountName=SECRET_x;AccountKey=AAAA",
+                "connection string: AccountName: it must have letters, digits and hyphens only",
+            ),
+            (
+                "AccountName=SECRET_x;AccountKey=AAAA;TableEndpoint=http://127.0.0.1:1/acct",
+                "connection string: AccountName: ",
+            ),
+            (
+                "AccountName=a;AccountKey=AAAA;EndpointSuffix=SECRET_x",
+                "EndpointSuffix has characters",
+            ),
             (
                 "AccountName=a;SharedAccessSignature=sv=1&SECRET",
                 "SharedAccessSignature: shared access signature: it has no",

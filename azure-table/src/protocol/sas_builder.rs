@@ -3,6 +3,8 @@
 //! Owns the two builders [`TableSas`] and [`AccountSas`], and what they refuse. The signature as text is `sas_token.rs`, what
 //! is signed `sas.rs`.
 
+use zeroize::Zeroizing;
+
 use crate::model::datetime::DateTime;
 use crate::model::error::Result;
 use crate::model::guid::Guid;
@@ -179,8 +181,9 @@ impl TableSas {
             return Err(refused("only one made with a user delegation key can be for one user"));
         }
         let parameters = self.parameters(X_MS_VERSION)?;
-        let signature = key.sign(&table_string_to_sign(&parameters, key.account(), self.table.as_str()));
-        Ok(SasToken::signed(parameters, signature))
+        let to_sign = table_string_to_sign(&parameters, key.account(), self.table.as_str());
+        let signature = Zeroizing::new(key.sign(&to_sign));
+        Ok(SasToken::signed(&parameters, &signature))
     }
 
     /// Makes the signature with a key of Entra ID in place of the account's: it allows what it says as far as whom the key
@@ -204,7 +207,7 @@ impl TableSas {
     ///
     /// # Errors
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — as [`sign`](Self::sign), except that it may be for one user; or it
-    /// has a stored policy, would live longer than the key, or the account's name is none.
+    /// has a stored policy, would begin before the key or live longer, or the account's name is none.
     ///
     /// Source: REST "Create a user delegation SAS".
     pub fn sign_delegated(&self, key: &UserDelegationKey, account: &str) -> Result<SasToken> {
@@ -216,7 +219,12 @@ impl TableSas {
                 "one made with a user delegation key has no stored access policy",
             ));
         }
-        let end = key.expiry();
+        let (begin, end) = (key.start(), key.expiry());
+        if let Some(start) = self.used.start.filter(|s| s.unix_seconds() < begin.unix_seconds()) {
+            return Err(refused(&format!(
+                "it would start at {start}, before its user delegation key at {begin}"
+            )));
+        }
         if let Some(expiry) = self.used.expiry.filter(|e| e.unix_seconds() > end.unix_seconds()) {
             return Err(refused(&format!(
                 "it would expire at {expiry}, after its user delegation key at {end}"
@@ -228,7 +236,8 @@ impl TableSas {
         }
         parameters.add("sduoid", self.user.map(|user| user.to_string()).unwrap_or_default());
         let to_sign = user_delegation_string_to_sign(&parameters, account, self.table.as_str());
-        Ok(SasToken::signed(parameters, key.signing_key()?.sign(&to_sign)))
+        let signature = Zeroizing::new(key.signing_key()?.sign(&to_sign));
+        Ok(SasToken::signed(&parameters, &signature))
     }
 
     fn parameters(&self, version: &str) -> Result<SasParameters> {
@@ -335,8 +344,8 @@ impl AccountSas {
         parameters.add("srt", self.resources.to_string());
         parameters.add("sp", self.permissions.to_string());
         self.used.write(&mut parameters)?;
-        let signature = key.sign(&account_string_to_sign(&parameters, key.account()));
-        Ok(SasToken::signed(parameters, signature))
+        let signature = Zeroizing::new(key.sign(&account_string_to_sign(&parameters, key.account())));
+        Ok(SasToken::signed(&parameters, &signature))
     }
 }
 
@@ -449,6 +458,13 @@ mod tests {
                 "after its user delegation key at 2033-05-18T03:33:20Z",
             ),
             (
+                sas.clone()
+                    .start(DateTime::from_unix_seconds(1_999_989_999))
+                    .expiry(end),
+                "contoso",
+                "before its user delegation key at 2033-05-18T00:46:40Z",
+            ),
+            (
                 sas.clone().expiry(end).policy("daily"),
                 "contoso",
                 "has no stored access policy",
@@ -462,6 +478,8 @@ mod tests {
                 .to_string();
             assert!(error.contains(why) && !error.contains("AAECAw"), "{error}");
         }
+        let together = sas.clone().start(delegation_key(None).start()).expiry(end);
+        assert!(together.sign_delegated(&delegation_key(None), "contoso").is_ok());
         let error = sas.expiry(end).for_user(Guid::random()).sign(&key()).unwrap_err();
         assert!(error.to_string().contains("can be for one user"), "{error}");
     }

@@ -44,6 +44,13 @@ impl SigningKey {
     }
 }
 
+/// Whether two secrets are the same. Takes the same time wherever they differ.
+pub(crate) fn is_same_secret(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let difference = a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b));
+    a.len() == b.len() && std::hint::black_box(difference) == 0
+}
+
 #[cfg(feature = "emulator")]
 impl SigningKey {
     /// Whether `signature` is the base64 of HMAC-SHA256 over the text. Takes the same time wherever they differ.
@@ -144,6 +151,19 @@ mod tests {
         }
         let lite = shared_key_lite(DATE, &canonicalized_resource(ACCOUNT, "/Tables", None));
         assert_eq!(key.sign(&lite), "Q3ExhVRWQr1k2oUVjSnPL7YMdgIYnteoMcZyQA6/VPU=");
+    }
+
+    #[test]
+    fn secrets_are_the_same_or_not() {
+        for (a, b, same) in [
+            ("", "", true),
+            ("ab", "ab", true),
+            ("ab", "ac", false),
+            ("ab", "abc", false),
+            ("", "a", false),
+        ] {
+            assert_eq!(is_same_secret(a, b), same, "{a} {b}");
+        }
     }
 
     #[test]

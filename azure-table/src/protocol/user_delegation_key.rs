@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Response, StatusCode};
+use zeroize::Zeroizing;
 
 use crate::codec::xml::Element;
 use crate::model::datetime::DateTime;
@@ -20,7 +21,7 @@ use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::profile::Feature;
 use crate::protocol::request::{Call, DELEGATION_VERSION, xml};
-use crate::protocol::signature::SigningKey;
+use crate::protocol::signature::{SigningKey, is_same_secret};
 
 /// The operation's name, for errors.
 pub(crate) const OPERATION: &str = "get user delegation key";
@@ -28,14 +29,15 @@ pub(crate) const OPERATION: &str = "get user delegation key";
 /// How long a key can live.
 pub(crate) const MAX_LIFE: Duration = Duration::from_secs(7 * 24 * 3_600);
 
-/// A key that signs shared access signatures in the name of someone of Entra ID, for at most 7 days. Never shown.
+/// A key that signs shared access signatures in the name of someone of Entra ID, for at most 7 days. Never shown, and
+/// overwritten when it is dropped.
 ///
 /// Its signatures allow what they say as far as whom it was made for may do that too, and end with the key.
 /// [`TableServiceClient::user_delegation_key`](crate::TableServiceClient::user_delegation_key) gets it,
 /// [`TableSas::sign_delegated`](crate::TableSas::sign_delegated) signs with it.
 ///
 /// Source: REST "Get User Delegation Key", "Create a user delegation SAS".
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct UserDelegationKey {
     object_id: String,
     tenant_id: String,
@@ -44,7 +46,7 @@ pub struct UserDelegationKey {
     service: String,
     version: String,
     delegated_tenant_id: Option<String>,
-    value: String,
+    value: Zeroizing<String>,
 }
 
 impl UserDelegationKey {
@@ -107,9 +109,9 @@ impl UserDelegationKey {
             service: SERVICE.to_owned(),
             version: version.to_owned(),
             delegated_tenant_id: info.delegated_tenant_id,
-            value: String::new(),
+            value: Zeroizing::default(),
         };
-        key.value = value(&key);
+        key.value = Zeroizing::new(value(&key));
         key
     }
 
@@ -130,7 +132,7 @@ impl UserDelegationKey {
             service: text("SignedService")?,
             version: text("SignedVersion")?,
             delegated_tenant_id: text("SignedDelegatedUserTid").ok(),
-            value: text("Value")?,
+            value: Zeroizing::new(text("Value")?),
         };
         match key.signing_key() {
             Ok(_) => Ok(key),
@@ -152,10 +154,19 @@ impl UserDelegationKey {
                 Element::of_text("SignedVersion", &self.version),
             ])
             .with(delegated.map(|tenant| Element::of_text("SignedDelegatedUserTid", tenant)))
-            .with([Element::of_text("Value", &self.value)])
+            .with([Element::of_text("Value", self.value.as_str())])
             .write()
     }
 }
+
+/// Whether two values are the same takes the same time wherever they differ.
+impl PartialEq for UserDelegationKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.parameters() == other.parameters() && is_same_secret(&self.value, &other.value)
+    }
+}
+
+impl Eq for UserDelegationKey {}
 
 /// The letter of the Table service in signatures.
 #[cfg(any(test, feature = "emulator"))]
@@ -303,6 +314,25 @@ mod tests {
         );
         let shown = format!("{key:?}");
         assert!(shown.contains("tenant") && !shown.contains("U0VDUkVU"), "{shown}");
+    }
+
+    #[test]
+    fn keys_differ_by_each_of_their_parts() {
+        let document = String::from_utf8(key(Some("other".to_owned())).to_xml().to_vec()).unwrap();
+        let read = |document: &str| UserDelegationKey::from_xml(document.as_bytes()).unwrap();
+        for (part, other) in [
+            (">object<", ">x<"),
+            (">tenant<", ">x<"),
+            ("20:26:40Z", "20:26:41Z"),
+            ("21:26:40Z", "21:26:41Z"),
+            (">t<", ">b<"),
+            ("2025-07-05", "2026-02-06"),
+            (">other<", ">x<"),
+            ("U0VDUkVU", "U0VDUkVV"),
+        ] {
+            assert_ne!(read(&document), read(&document.replace(part, other)), "{part}");
+        }
+        assert_eq!(read(&document), read(&document));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::name::TableName;
 use crate::protocol::account_key::AccountKey;
-use crate::protocol::connection_string::{ConnectionString, Identity};
+use crate::protocol::connection_string::{ConnectionString, Identity, SETTINGS};
 use crate::protocol::sas_builder::{AccountSas, TableSas};
 use crate::protocol::sas_permissions::{AccountPermissions, AccountResources, TablePermissions};
 use crate::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
@@ -81,6 +81,7 @@ fn shared_key_lite_signatures_are_those_of_the_sdks() {
     let Some(vectors) = vectors("shared_key_lite.json") else {
         return;
     };
+    assert!(cases(&vectors).count() >= 14);
     for case in cases(&vectors) {
         let key = SigningKey::from_base64(text(&vectors["keys"][text(case, "key")], "key")).unwrap();
         let resource = canonicalized_resource(text(case, "account"), text(case, "path"), case["query"].as_str());
@@ -195,6 +196,7 @@ fn shared_access_signatures_are_those_of_the_sdks() {
 #[test]
 fn keys_have_the_canonical_address() {
     let Some(vectors) = vectors("keys.json") else { return };
+    let mut checked = 0;
     // A key that is given only by its description has no text to check.
     for case in cases(&vectors).filter(|case| case["partition_key"].is_string()) {
         let path = format!(
@@ -202,7 +204,9 @@ fn keys_have_the_canonical_address() {
             url::entity("T", text(case, "partition_key"), text(case, "row_key"))
         );
         assert_eq!(path, text(case, "canonical_path"));
+        checked += 1;
     }
+    assert!(checked >= 35, "{checked}");
 }
 
 /// `vectors/entities.json`: what the SDKs sent is read, and written back with the same meaning.
@@ -254,6 +258,7 @@ fn batch_answers_of_azurite_are_read() {
     let Some(vectors) = vectors("multipart.json") else {
         return;
     };
+    assert!(cases(&vectors).count() >= 18);
     for case in cases(&vectors) {
         let response = &case["azurite_response"];
         let body = text(response, "body").as_bytes();
@@ -278,6 +283,7 @@ fn connection_strings_are_read_as_expected() {
     let Some(vectors) = vectors("connection_strings.json") else {
         return;
     };
+    let (mut read, mut refused) = (0, 0);
     for case in cases(&vectors) {
         let connection_string = text(case, "connection_string");
         let expected = &case["expected"];
@@ -302,14 +308,40 @@ fn connection_strings_are_read_as_expected() {
                 let again = ConnectionString::parse(&parsed.expose()).unwrap();
                 assert_eq!(again.endpoint, parsed.endpoint, "{connection_string}");
                 assert_eq!(*again.expose(), *parsed.expose(), "{connection_string}");
+                read += 1;
             }
             Err(e) => {
                 assert!(expected.get("error").is_some(), "{connection_string}: {e}");
-                assert!(
-                    !e.to_string().contains("AAECAw") && !e.to_string().contains("AAAA%3D"),
-                    "{e}"
-                );
+                let (e, why) = (e.to_string(), text(expected, "error"));
+                assert!(!e.contains("AAECAw") && !e.contains("AAAA%3D"), "{e}");
+                let said = at_fault(why);
+                assert!(!said.is_empty(), "nothing is known to be said of {why:?}: {e}");
+                for said in said {
+                    assert!(e.contains(said), "{said} is not in {e:?}, of {why:?}");
+                }
+                refused += 1;
             }
         }
     }
+    assert!(read >= 21 && refused >= 9, "{read} {refused}");
+}
+
+/// What an error must say where a vector says why its connection string is none: the settings that it names, and what its
+/// other words mean.
+fn at_fault(why: &str) -> Vec<&'static str> {
+    let settings = SETTINGS.iter().copied().filter(|setting| why.contains(setting));
+    let words = [
+        ("protocol must be", "DefaultEndpointsProtocol must be http or https"),
+        ("neither key nor SAS", "neither AccountKey nor SharedAccessSignature"),
+        (
+            "no AccountName and no TableEndpoint",
+            "neither AccountName nor TableEndpoint",
+        ),
+        ("the same setting twice", "AccountName stands in it twice"),
+        ("a part without =", "part 2 is not of the form Name=Value"),
+        ("not base64", "not base64"),
+        ("empty", "empty"),
+    ];
+    let words = words.into_iter().filter(|(word, _)| why.contains(word));
+    settings.chain(words.map(|(_, said)| said)).collect()
 }

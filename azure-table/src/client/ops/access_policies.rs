@@ -5,12 +5,14 @@
 
 use std::sync::Arc;
 
-use crate::client::ops::procedure::{Procedure, Steps, procedure};
+use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::name::TableName;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::access_policy::StoredAccessPolicy;
+use crate::protocol::endpoint::Endpoint;
 use crate::protocol::policies;
+use crate::protocol::request::Call;
 
 /// Changes the stored access policies of a table and gives those that there are then. See
 /// [`TableClient::add_access_policy`](crate::TableClient::add_access_policy) and those beside it.
@@ -32,6 +34,15 @@ pub(crate) enum Change {
     Revoke(String),
     /// All that there are are taken away, or put in the place of others.
     Set(Vec<StoredAccessPolicy>),
+}
+
+impl Begins for Changed {
+    fn first(self, endpoint: &Endpoint) -> Result<Call> {
+        match self.change {
+            Change::Set(list) => set(endpoint, self.table.as_str(), &list),
+            Change::Add(_) | Change::Replace(_) | Change::Revoke(_) => policies::get(endpoint, self.table.as_str()),
+        }
+    }
 }
 
 impl ChangeAccessPolicies {
@@ -58,9 +69,13 @@ async fn change_list(steps: Steps, Changed { table, change }: Changed) -> Result
             changed(present, change).map_err(|e| e.in_operation(policies::SET, Some(table)))?
         }
     };
-    let call = policies::set(steps.endpoint(), table, &list).map_err(|e| e.in_operation(policies::SET, Some(table)));
+    let call = set(steps.endpoint(), table, &list);
     steps.call(call, policies::were_set).await?;
     Ok(list)
+}
+
+fn set(endpoint: &Endpoint, table: &str, list: &[StoredAccessPolicy]) -> Result<Call> {
+    policies::set(endpoint, table, list).map_err(|e| e.in_operation(policies::SET, Some(table)))
 }
 
 fn changed(mut list: Vec<StoredAccessPolicy>, change: Change) -> Result<Vec<StoredAccessPolicy>> {

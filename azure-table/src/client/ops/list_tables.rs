@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::client::ops::procedure::{Procedure, Steps, procedure};
-use crate::model::error::Result;
+use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
+use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
 use crate::pipeline::run::Pipeline;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::request::Call;
 use crate::protocol::tables::{self, Creation};
 
 /// The names of the tables of an account, page after page. See
@@ -21,6 +23,19 @@ struct Listed {
     /// What all tables of the client are called by, left out of the names.
     namespace: Arc<str>,
     prefix: String,
+}
+
+impl Listed {
+    /// What the names begin with, in full.
+    fn beginning(&self) -> String {
+        format!("{}{}", self.namespace, self.prefix)
+    }
+}
+
+impl Begins for Listed {
+    fn first(self, endpoint: &Endpoint) -> Result<Call> {
+        tables::list(endpoint, &self.beginning(), None)
+    }
 }
 
 impl ListTables {
@@ -43,8 +58,9 @@ impl ListTables {
     }
 }
 
-async fn list(steps: Steps, Listed { namespace, prefix }: Listed) -> Result<Vec<String>> {
-    let names = names(&steps, &format!("{namespace}{prefix}")).await?;
+async fn list(steps: Steps, wanted: Listed) -> Result<Vec<String>> {
+    let names = names(&steps, &wanted.beginning()).await?;
+    let namespace = wanted.namespace;
     let own = |name: String| match name.split_at_checked(namespace.len()) {
         Some((start, own)) if start.eq_ignore_ascii_case(&namespace) => Some(own.to_owned()),
         _ => None,
@@ -70,14 +86,23 @@ async fn names(steps: &Steps, prefix: &str) -> Result<Vec<String>> {
 /// Makes the tables that are missing. See [`TableServiceClient::ensure_tables`](crate::TableServiceClient::ensure_tables).
 #[must_use = "nothing is sent until it is awaited"]
 pub struct EnsureTables {
-    procedure: Procedure<Ensured, Vec<(TableName, Creation)>>,
+    procedure: Procedure<Ensured, Vec<(String, Creation)>>,
 }
-procedure!(EnsureTables, Vec<(TableName, Creation)>);
+procedure!(EnsureTables, Vec<(String, Creation)>);
 
-/// The tables, in full, and what they begin with.
+/// The tables, in full, and what they begin with, left out of what is told of them.
 struct Ensured {
     tables: Result<Vec<TableName>>,
     namespace: Arc<str>,
+}
+
+impl Begins for Ensured {
+    fn first(self, endpoint: &Endpoint) -> Result<Call> {
+        if self.tables?.is_empty() {
+            return Err(Error::invalid_input("no tables are named: nothing is sent"));
+        }
+        tables::list(endpoint, &self.namespace, None)
+    }
 }
 
 impl EnsureTables {
@@ -94,7 +119,7 @@ impl EnsureTables {
     }
 }
 
-async fn ensure(steps: Steps, Ensured { tables, namespace }: Ensured) -> Result<Vec<(TableName, Creation)>> {
+async fn ensure(steps: Steps, Ensured { tables, namespace }: Ensured) -> Result<Vec<(String, Creation)>> {
     let tables = tables?;
     if tables.is_empty() {
         return Ok(Vec::new());
@@ -110,7 +135,8 @@ async fn ensure(steps: Steps, Ensured { tables, namespace }: Ensured) -> Result<
             let call = tables::create_if_not_exists(steps.endpoint(), table.as_str());
             steps.call(call, tables::created_or_existed).await?
         };
-        outcome.push((table, creation));
+        let name = table.as_str().strip_prefix(&*namespace);
+        outcome.push((name.unwrap_or(table.as_str()).to_owned(), creation));
     }
     Ok(outcome)
 }

@@ -28,6 +28,12 @@ pub(crate) struct Procedure<S, T> {
     running: Option<BoxFuture<'static, Result<T>>>,
 }
 
+/// What a procedure is for.
+pub(crate) trait Begins {
+    /// The first of its calls, as its steps make it, to be shown.
+    fn first(self, endpoint: &Endpoint) -> Result<Call>;
+}
+
 /// What the steps of a procedure are made with.
 #[derive(Clone)]
 pub(crate) struct Steps {
@@ -97,6 +103,16 @@ impl<S, T> Procedure<S, T> {
     }
 }
 
+impl<S: Begins, T> Procedure<S, T> {
+    /// The first request as text.
+    pub(crate) fn request(self) -> Result<String> {
+        let first = |wanted: S| wanted.first(&self.pipeline.endpoint);
+        let call = self.wanted.ok_or_else(ended).and_then(first);
+        call.and_then(|call| self.pipeline.show(call, &self.options))
+            .map_err(|e| e.in_operation(self.name, None))
+    }
+}
+
 impl<S, T> fmt::Debug for Procedure<S, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct(self.name).finish_non_exhaustive()
@@ -108,6 +124,17 @@ impl<S, T> fmt::Debug for Procedure<S, T> {
 macro_rules! procedure {
     ($name:ident, $output:ty) => {
         $crate::pipeline::options::call_options!($name, procedure.options);
+
+        impl $name {
+            /// The first of its requests as text, without sending it: method and URL, headers, body. Those after it depend on
+            /// the answers. The proof of who asks is not in it.
+            ///
+            /// # Errors
+            /// Those that awaiting it would give before anything is sent.
+            pub fn request(self) -> $crate::model::error::Result<::std::string::String> {
+                self.procedure.request()
+            }
+        }
 
         impl ::std::future::Future for $name {
             type Output = $crate::model::error::Result<$output>;

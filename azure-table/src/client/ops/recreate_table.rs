@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::ops::procedure::{Procedure, Steps, procedure};
+use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
 use crate::model::clock::{self, Instant};
 use crate::model::error::{ErrorKind, Result};
 use crate::model::name::TableName;
 use crate::pipeline::run::Pipeline;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::request::Call;
 use crate::protocol::tables;
 
 /// Between two tries to make the table. The service takes at least 40 s to remove it.
@@ -43,6 +45,12 @@ struct Recreated {
     table: TableName,
     deadline: Duration,
     progress: Box<dyn Fn(RecreateProgress) + Send>,
+}
+
+impl Begins for Recreated {
+    fn first(self, endpoint: &Endpoint) -> Result<Call> {
+        tables::delete_if_exists(endpoint, self.table.as_str())
+    }
 }
 
 impl RecreateTable {

@@ -242,6 +242,21 @@ async fn a_batch_is_numbered_and_small() {
 }
 
 #[tokio::test]
+async fn who_shows_no_token_is_sent_for_one_of_cosmos_db() {
+    let version = [("x-ms-version", "2020-12-06")];
+    let request = unsigned_at(COSMOS, "GET", "Tables", &version, "");
+    let answer = Emulator::new().with_token("good").send(request).await.unwrap();
+    assert_eq!(error(&answer).0, 401);
+    let challenge = header(&answer, "www-authenticate");
+    assert!(
+        challenge.ends_with("/oauth2/authorize resource_id=https://cosmos.azure.com"),
+        "{challenge}"
+    );
+    let known = ask(&Emulator::new(), "GET", "Tables", &[], "").await;
+    assert_eq!(header(&known, "www-authenticate"), "");
+}
+
+#[tokio::test]
 async fn an_emulator_can_be_cosmos_db_at_any_address() {
     let emulator = Emulator::cosmos();
     let answer = send(&emulator, "GET", "?restype=service&comp=properties", &[], "").await;

@@ -26,6 +26,7 @@ use crate::pipeline::auth::renewing::{Fetched, Renewing};
 use crate::pipeline::auth::{AuthorizationContext, Credential, Refusal, demand_https};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::endpoint::Endpoint;
+use crate::protocol::policies;
 use crate::protocol::profile::Profile;
 use crate::protocol::request::{TOKEN_VERSION, header_value};
 use crate::protocol::user_delegation_key;
@@ -338,16 +339,26 @@ async fn fetch(source: &dyn TokenCredential, scope: &str) -> Result<Fetched<Head
     })
 }
 
-/// Source: "Assign an Azure role for access to table data" (30 minutes); REST "Get User Delegation Key"; "Azure Cosmos DB for
+/// Source: "Assign an Azure role for access to table data" (30 minutes); REST "Authorize with Microsoft Entra ID" (actions);
+/// REST "Get User Delegation Key"; "Azure Cosmos DB for
 /// Table data plane security": roles of the account's own. For Storage, a missing right was seen under both codes.
 fn missing_role(profile: Profile, code: Option<&str>, operation: &str) -> Option<String> {
     match (profile, code) {
         (Profile::Storage, Some("AuthorizationPermissionMismatch" | "AuthorizationMismatch")) => {
             let role = match operation {
                 user_delegation_key::OPERATION => "such as Storage Table Delegator",
-                "get" | "query" | "list tables" => "such as Storage Table Data Reader",
-                "get service properties" | "get service statistics" | "set service properties" => {
-                    "with an action of Microsoft.Storage/storageAccounts/tableServices, read or write, which no data role has,"
+                "get" | "query" | "get table" | "list tables" | "ping" => "such as Storage Table Data Reader",
+                "get service properties" | "get service statistics" => {
+                    "with the action Microsoft.Storage/storageAccounts/tableServices/read, which no data role has,"
+                }
+                "set service properties" => {
+                    "with the action Microsoft.Storage/storageAccounts/tableServices/write, which no data role has,"
+                }
+                policies::GET => {
+                    "with the action Microsoft.Storage/storageAccounts/tableServices/tables/getAcl/action, which no data role has,"
+                }
+                policies::SET => {
+                    "with the action Microsoft.Storage/storageAccounts/tableServices/tables/setAcl/action, which no data role has,"
                 }
                 _ => "such as Storage Table Data Contributor",
             };
@@ -579,7 +590,20 @@ mod tests {
         );
         assert!(storage("query").contains("Storage Table Data Reader"));
         assert!(storage("get user delegation key").contains("Storage Table Delegator"));
-        assert!(storage("set service properties").contains("which no data role has"));
+        assert!(storage("get table").contains("Storage Table Data Reader"));
+        for (operation, action) in [
+            ("get service properties", "tableServices/read,"),
+            ("get service statistics", "tableServices/read,"),
+            ("set service properties", "tableServices/write,"),
+            (policies::GET, "tableServices/tables/getAcl/action,"),
+            (policies::SET, "tableServices/tables/setAcl/action,"),
+        ] {
+            let advice = storage(operation);
+            assert!(
+                advice.contains(action) && advice.contains("which no data role has") && !advice.contains("Contributor"),
+                "{advice}"
+            );
+        }
         assert_eq!(role(Profile::Storage, "AuthorizationFailure", "insert"), "");
         assert!(role(Profile::Cosmos, "Forbidden", "insert").contains("own data plane"));
     }

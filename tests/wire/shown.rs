@@ -1,0 +1,149 @@
+//! What is shown before anything is sent: requests as text, and what is in force.
+
+use std::time::Duration;
+
+use azure_table::{CallOptions, CostMeter, Event, Observer, OperationContext, StoredAccessPolicy, TableServiceClient};
+use azure_table_tests::canned::{CONTOSO, Canned, Step};
+
+/// What several calls are made for shows the first of them, as it is then sent.
+#[tokio::test]
+async fn the_first_request_of_several_is_shown() {
+    let canned = Canned::new([]);
+    let service = canned.service().prefixed("t42").unwrap();
+    let table = service.dynamic_table("Orders").unwrap();
+    let policy = || StoredAccessPolicy::new("readers");
+    let shown = [
+        service.list_tables().starting_with("O").request().unwrap(),
+        service.ensure_tables(["Orders", "Customers"]).request().unwrap(),
+        table.recreate_table(Duration::from_secs(60)).request().unwrap(),
+        table.add_access_policy(policy()).request().unwrap(),
+        table
+            .revoke_access_policy("readers")
+            .client_request_id("7")
+            .request()
+            .unwrap(),
+        table.set_access_policies([policy()]).request().unwrap(),
+    ];
+    assert!(canned.sent().is_empty());
+    assert!(shown[4].contains("x-ms-client-request-id: 7\n"), "{}", shown[4]);
+
+    let canned = Canned::new([400; 6].map(Step::status));
+    let service = canned.service().prefixed("t42").unwrap();
+    let table = service.dynamic_table("Orders").unwrap();
+    service.list_tables().starting_with("O").await.unwrap_err();
+    service.ensure_tables(["Orders", "Customers"]).await.unwrap_err();
+    table.recreate_table(Duration::from_secs(60)).await.unwrap_err();
+    table.add_access_policy(policy()).await.unwrap_err();
+    table.revoke_access_policy("readers").await.unwrap_err();
+    table.set_access_policies([policy()]).await.unwrap_err();
+    let sent = canned.sent();
+    assert_eq!(sent.len(), shown.len());
+    for (sent, shown) in sent.iter().zip(&shown) {
+        let line = format!("{} {}\n", sent.method(), sent.uri());
+        assert!(shown.starts_with(&line), "{line} is not what is shown:\n{shown}");
+        let body = std::str::from_utf8(sent.body()).unwrap();
+        assert!(shown.ends_with(body), "{body} is not in:\n{shown}");
+    }
+    assert!(shown[5].contains("<Id>readers</Id>"), "{}", shown[5]);
+}
+
+#[tokio::test]
+async fn what_would_be_refused_is_not_shown() {
+    let service = Canned::new([]).service();
+    let table = service.dynamic_table("Orders").unwrap();
+    let policies = || (0..6).map(|n| StoredAccessPolicy::new(n.to_string()));
+    for (error, why) in [
+        (service.ensure_tables(["no name"]).request().unwrap_err(), "table name"),
+        (
+            service.ensure_tables::<&str>([]).request().unwrap_err(),
+            "nothing is sent",
+        ),
+        (table.set_access_policies(policies()).request().unwrap_err(), "5"),
+        (
+            service.list_tables().header("If-Match", "*").request().unwrap_err(),
+            "If-Match",
+        ),
+    ] {
+        assert!(error.to_string().contains(why), "{error}");
+    }
+}
+
+/// Shows its name, as every observer.
+#[derive(Debug)]
+struct Auditor;
+
+impl Observer for Auditor {
+    fn on_event(&self, _: &Event<'_>) {}
+}
+
+#[track_caller]
+fn assert_lines(text: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(text.lines().any(|shown| shown == *line), "{line} in:\n{text}");
+    }
+}
+
+#[tokio::test]
+async fn settings_show_all_that_was_set() {
+    let service = TableServiceClient::with_transport(CONTOSO, Canned::new([])).unwrap();
+    assert_lines(
+        &service.settings().to_string(),
+        &[
+            "id of a call: a new one for each",
+            "headers for all calls: none",
+            "missing tables: not made",
+            "time of signatures: this machine's, the service's where they differ",
+            "observers: []",
+            "story of all calls: not kept",
+        ],
+    );
+    let options = CallOptions::new()
+        .header("x-tenant", "SECRET")
+        .header("x-route", "SECRET")
+        .client_request_id("batch-7")
+        .context(&OperationContext::new());
+    let service = service
+        .with(&options)
+        .observer(Auditor)
+        .observer(CostMeter::new())
+        .without_clock_correction();
+    let text = service.settings().to_string();
+    assert_lines(
+        &text,
+        &[
+            "id of a call: batch-7",
+            "headers for all calls: x-tenant, x-route",
+            "time of signatures: this machine's",
+            "story of all calls: kept in a context",
+        ],
+    );
+    assert!(text.contains("\nobservers: [Auditor, CostMeter"), "{text}");
+    assert!(!text.contains("SECRET") && !text.contains("Canned"), "{text}");
+}
+
+#[tokio::test]
+async fn a_table_has_settings_of_its_own() {
+    let service = Canned::new([]).service().prefixed("t42").unwrap();
+    let table = service.dynamic_table("Orders").unwrap();
+    let brief = table
+        .create_on_not_found()
+        .with(&CallOptions::new().timeout(Duration::from_secs(3)));
+    let text = brief.settings().to_string();
+    assert_lines(
+        &text,
+        &[
+            "endpoint: https://contoso.table.core.windows.net",
+            "credential: AccountKey(contoso)",
+            "time of a call: 3s",
+            "missing tables: made by the first write",
+            "table: t42Orders",
+        ],
+    );
+    let (of_table, of_service) = (table.settings().to_string(), service.settings().to_string());
+    let differing: Vec<_> = of_table
+        .lines()
+        .zip(of_service.lines())
+        .filter(|(a, b)| a != b)
+        .collect();
+    assert_eq!(differing, [("table: t42Orders", "prefix of table names: \"t42\"")]);
+}
