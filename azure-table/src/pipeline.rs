@@ -23,6 +23,7 @@ pub(crate) mod run;
 pub(crate) mod settings;
 mod skew;
 pub(crate) mod story;
+mod told;
 #[cfg(feature = "tracing")]
 mod trace;
 pub(crate) mod transport;

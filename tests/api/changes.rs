@@ -135,6 +135,44 @@ async fn what_is_missing_is_made_once() {
 }
 
 #[tokio::test]
+async fn what_is_made_is_what_was_asked_for() {
+    let counters = counters().await;
+    let first = 5;
+    let made = counters
+        .modify(KEY, |counter| counter.value += 1)
+        .or_insert(|| counter(first));
+    assert_eq!(made.await.unwrap().value, 6, "made of what the caller holds");
+    let made = counters.modify(("no", "such"), |_| ()).or_insert(|| counter(0));
+    let error = made.await.unwrap_err();
+    let text = error.to_string();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(
+        text.contains(r#"("visits", "home")"#) && text.contains(r#"("no", "such")"#),
+        "{text}"
+    );
+}
+
+/// The time is the whole call's, however often someone else is faster.
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_change_is_of_all_its_reads_and_writes() {
+    let counters = counters().await;
+    counters.insert(&counter(0)).await.unwrap();
+    let limit = std::time::Duration::from_secs(3);
+    let begun = tokio::time::Instant::now();
+    let emulated = counters.clone();
+    let always_late = |counter: &mut Counter| {
+        counter.value += 1;
+        let other = emulated.clone();
+        futures::executor::block_on(async { other.replace(&self::counter(0)).await }).unwrap();
+    };
+    let modify = counters.modify(KEY, always_late).conflicts(u32::MAX).timeout(limit);
+    let error = modify.await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConditionNotMet);
+    assert!(error.to_string().contains("the call's time is over"), "{error}");
+    assert!(begun.elapsed() <= limit, "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
 async fn theirs_wins_or_mine_does() {
     let counters = counters().await;
     counters.insert(&counter(1)).await.unwrap();

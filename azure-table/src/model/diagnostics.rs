@@ -157,6 +157,14 @@ impl Diagnostics {
         }
         self.attempts.push(attempt);
     }
+
+    /// Adds the attempts of a call within the call.
+    pub(crate) fn append(&mut self, inner: &Self) {
+        self.omitted += inner.omitted;
+        for attempt in &inner.attempts {
+            self.add(attempt.clone());
+        }
+    }
 }
 
 /// A line for each attempt.

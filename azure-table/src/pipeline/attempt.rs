@@ -49,6 +49,12 @@ impl Pipeline {
         let limit = deadline
             .remaining()
             .map_or(attempt_timeout, |left| left.min(attempt_timeout));
+        if limit.is_zero() {
+            return Err(Error::new(
+                ErrorKind::Timeout,
+                "the call's time was over before this was sent",
+            ));
+        }
         // Both parts share their bytes with the original: no body is copied.
         let mut unsigned = request.clone();
         if location == Location::Secondary {
@@ -153,9 +159,14 @@ impl Pipeline {
         let Some(in_flight) = &self.settings.in_flight else {
             return Ok(None);
         };
-        let waited = deadline.limit(Arc::clone(&in_flight.slots).acquire_owned()).await?;
-        // It is never closed.
-        Ok(waited.ok())
+        match deadline.limit(Arc::clone(&in_flight.slots).acquire_owned()).await {
+            // It is never closed.
+            Some(slot) => Ok(slot.ok()),
+            None => Err(Error::new(
+                ErrorKind::Timeout,
+                "the call's time was over before it had its turn: `max_in_flight` others were on their way",
+            )),
+        }
     }
 }
 

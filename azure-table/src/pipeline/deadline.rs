@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::model::clock::{self, Instant};
-use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::error::{Error, ErrorKind};
 
 /// When a call ends, at the latest.
 #[derive(Clone, Copy, Debug)]
@@ -18,11 +18,11 @@ impl Deadline {
         self.0.map(|end| end.saturating_duration_since(Instant::now()))
     }
 
-    /// Waits for `future` while there is time.
-    pub(crate) async fn limit<F: Future>(&self, future: F) -> Result<F::Output> {
+    /// Waits for `future` while there is time; `None` when it is over.
+    pub(crate) async fn limit<F: Future>(&self, future: F) -> Option<F::Output> {
         match self.remaining() {
-            None => Ok(future.await),
-            Some(left) => clock::within(left, future).await.ok_or_else(|| timed_out(left)),
+            None => Some(future.await),
+            Some(left) => clock::within(left, future).await,
         }
     }
 

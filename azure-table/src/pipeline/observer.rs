@@ -10,7 +10,7 @@ use crate::model::error::ErrorKind;
 use crate::model::location::Location;
 use crate::protocol::profile::Profile;
 
-/// Hears what the calls of a client do. Called in the calls' own tasks: it should be quick and never wait. Its `Debug` is shown
+/// Hears what the calls of a client do. Called in the calls' own tasks: it should be quick, never wait and never panic. Its `Debug` is shown
 /// by [`settings`](crate::TableServiceClient::settings): it must not show secrets.
 ///
 /// ```

@@ -7,11 +7,13 @@ use std::time::SystemTime;
 
 use crate::model::clock;
 use crate::model::datetime::DateTime;
+use crate::model::diagnostics::Diagnostics;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::error::Result;
 use crate::pipeline::deadline::Deadline;
-use crate::pipeline::options::{CallOptions, Headers};
+use crate::pipeline::location::LocationMode;
+use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::{Answer, Pipeline};
 use crate::pipeline::skew::{seconds_between, shifted};
 use crate::pipeline::transport::BoxFuture;
@@ -34,8 +36,9 @@ impl Pipeline {
         first_sent: SystemTime,
         deadline: &Deadline,
         options: &CallOptions,
+        told: &mut Diagnostics,
     ) -> Verdict {
-        match self.stored(table, writes, deadline, options).await {
+        match self.stored(table, writes, deadline, options, told).await {
             Ok(Some((rows, offset))) => {
                 let first_sent = shifted(first_sent, offset - DRIFT);
                 match DateTime::try_from(first_sent) {
@@ -55,19 +58,26 @@ impl Pipeline {
         writes: &[RowWrite],
         deadline: &Deadline,
         options: &CallOptions,
+        told: &mut Diagnostics,
     ) -> Result<Option<(Vec<DynamicEntity>, i64)>> {
         let Some(request) = read_back::request(table, writes) else {
             return Ok(None);
         };
         let mut options = options.clone();
-        options.set(|wishes| wishes.headers = Headers::default());
+        // A copy that lags behind would show the rows as they were before.
+        options.set(|wishes| (wishes.location_mode, wishes.pinned) = (Some(LocationMode::PrimaryOnly), None));
         let mut rows = Vec::new();
         let mut from = None;
         for _ in 0..MOST_PAGES {
             // Each page is a call: it has what the ones before left.
             options.set(|wishes| wishes.timeout = deadline.remaining());
             let call = request.call(&self.endpoint, from.as_ref())?;
-            let Answer { response, .. } = self.boxed(call, options.clone()).await?;
+            let answered = self.boxed(call, options.clone()).await;
+            told.append(match &answered {
+                Ok(answer) => &answer.call.diagnostics,
+                Err(e) => e.diagnostics(),
+            });
+            let response = answered?.response;
             let now = clock::now();
             let Some(service) = answer::date(response.headers()) else {
                 return Ok(None);

@@ -24,7 +24,8 @@ pub(crate) mod linear;
 /// Decides after a failed attempt whether there is another one, and when.
 ///
 /// Asked after every attempt that failed: no answer, or a status of 400 and more, refusals like 404 included; of a batch the
-/// status of the operation that failed. What it need not care for: the client never waits less than the service asks for,
+/// status of the operation that failed. What it need not care for: the client never waits less than the service asks for
+/// and never longer than 90 s for the asking (it gives up instead, unless the policy would wait as long),
 /// never beyond the call's time, and before it sends a write again it finds out by a read whether the one before was applied.
 ///
 /// ```
@@ -59,10 +60,14 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// Hears that a call got an answer that is no failure, at this attempt, 1 for the first.
+    /// Hears that a call got an answer, at this attempt, 1 for the first: no failure, or a refusal that may not pass by itself and
+    /// for which the policy gave up, such as 404.
     fn succeeded(&self, attempt: u32) {
         let _ = attempt;
     }
+
+    /// Hears that what it decided last does not come about: for the wait, or for the attempt, there is no time.
+    fn withdrawn(&self) {}
 
     /// The same with at most so many attempts, the first included.
     fn limit_attempts(self, attempts: u32) -> LimitAttempts<Self>

@@ -10,25 +10,23 @@ use bytes::Bytes;
 use http::Response;
 
 use crate::model::clock::{self, Instant};
-use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::error::{Error, Result};
 use crate::model::location::Location;
-use crate::pipeline::attempt::Ended;
 use crate::pipeline::auth::Credential;
 use crate::pipeline::deadline::Deadline;
 use crate::pipeline::location::LocationMode;
-use crate::pipeline::observer::{Completed, Event, Observer, Sending};
+use crate::pipeline::observer::{Completed, Event, Observer};
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::budget::RetryBudget;
 use crate::pipeline::retry::exponential::ExponentialRetry;
 use crate::pipeline::retry::{Decision, FailedAttempt, Failure, RetryPolicy, wait_asked_for};
 use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::skew::ServiceClock;
-use crate::pipeline::story::{CallStory, Told};
+use crate::pipeline::story::CallStory;
+use crate::pipeline::told::refusal_of;
 #[cfg(feature = "tracing")]
 use crate::pipeline::trace;
 use crate::pipeline::transport::Transport;
-use crate::protocol::answer;
-use crate::protocol::batch_answer;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::read_back::Verdict;
 use crate::protocol::request::{Call, Effect};
@@ -36,6 +34,9 @@ use crate::protocol::request::{Call, Effect};
 /// How often a call is authorized anew because the service refused who asks. Twice: a challenge may come first, and then
 /// an old token be refused.
 const MOST_RENEWALS: u32 = 2;
+
+/// The longest wait that a service is given for the asking: the longest of the storage clients' own since 2010.
+const MOST_ASKED_WAIT: Duration = Duration::from_secs(90);
 
 /// What all calls of one client share. A clone shares connections, credential, limits and clock.
 #[derive(Clone, Debug)]
@@ -62,7 +63,7 @@ pub(crate) struct Answer {
 type ETags = Vec<Option<String>>;
 
 /// How a call ends that does not fail: an answer, or the knowledge that its write was applied.
-type Ending = (Response<Bytes>, Option<ETags>);
+pub(super) type Ending = (Response<Bytes>, Option<ETags>);
 
 impl Pipeline {
     pub(crate) fn new(endpoint: Endpoint, transport: Arc<dyn Transport>, credential: Arc<dyn Credential>) -> Self {
@@ -77,25 +78,24 @@ impl Pipeline {
         }
     }
 
-    pub(crate) fn tell(&self, event: &Event<'_>) {
-        for observer in &self.observers {
-            observer.on_event(event);
-        }
-    }
-
     /// Sends the request until there is an answer that is not worth another attempt.
     pub(crate) async fn run(&self, call: Call, options: CallOptions) -> Result<Answer> {
         #[cfg(feature = "tracing")]
         {
             use tracing::Instrument as _;
             let span = trace::call(&self.endpoint, &call);
-            self.run_in_span(call, options).instrument(span).await
+            self.run_in_span(call, options, &span).instrument(span.clone()).await
         }
         #[cfg(not(feature = "tracing"))]
         self.run_in_span(call, options).await
     }
 
-    async fn run_in_span(&self, mut call: Call, options: CallOptions) -> Result<Answer> {
+    async fn run_in_span(
+        &self,
+        mut call: Call,
+        options: CallOptions,
+        #[cfg(feature = "tracing")] span: &tracing::Span,
+    ) -> Result<Answer> {
         let prepared = self.prepare(&mut call, &options);
         let (id, refused) = match prepared {
             Ok(id) => (id, None),
@@ -112,7 +112,11 @@ impl Pipeline {
         }
         let begun = Instant::now();
         let outcome = self.attempts(&call, &options, &mut story, begun).await;
-        self.completed(&call, &story, &outcome, begun.elapsed());
+        #[cfg(feature = "tracing")]
+        let told = |completed: &Completed<'_>| trace::completed(span, completed, &story);
+        #[cfg(not(feature = "tracing"))]
+        let told = |_: &Completed<'_>| {};
+        self.completed(&call, &story, &outcome, begun.elapsed(), told);
         match outcome {
             Ok((response, applied)) => Ok(Answer {
                 response,
@@ -138,6 +142,8 @@ impl Pipeline {
         let mut location = mode.first();
         let mut first_sent = None;
         let mut renewals = 0;
+        // The attempts that the policy hears of: one more after a renewed proof or at the other location is none of its own.
+        let mut tried = 1;
         loop {
             story.attempts += 1;
             story.location = location;
@@ -165,7 +171,7 @@ impl Pipeline {
             #[cfg(feature = "tracing")]
             trace::received(&span, story.diagnostics.attempts().last());
             if refusal.is_none() && ended.outcome.is_ok() {
-                policy.succeeded(story.attempts);
+                policy.succeeded(tried);
                 return ended.outcome.map(|response| (response, None)).map_err(|(_, e)| e);
             }
             let failure = match (&ended.outcome, &refusal) {
@@ -195,7 +201,7 @@ impl Pipeline {
             let failed = FailedAttempt {
                 operation: call.operation,
                 effect: call.effect,
-                attempt: story.attempts - renewals,
+                attempt: tried,
                 elapsed: begun.elapsed(),
                 remaining: deadline.remaining(),
                 location,
@@ -212,13 +218,24 @@ impl Pipeline {
             story.in_doubt |= is_ambiguous;
             let wait = match decision {
                 Decision::Retry { wait, location: at } => {
-                    let wait = wait.max(story.asked_wait.unwrap_or_default());
                     location = at.filter(|at| mode.has(*at)).unwrap_or_else(|| mode.after(location));
-                    Some(wait).filter(|wait| deadline.allows(*wait))
+                    let wait = wait_of(wait, story.asked_wait).filter(|wait| deadline.allows(*wait));
+                    if wait.is_none() {
+                        policy.withdrawn();
+                    }
+                    wait
                 }
-                Decision::Stop => None,
+                Decision::Stop if failed.is_transient() || may_be_of_own_doing => None,
+                // The service is well: it answers.
+                Decision::Stop => {
+                    policy.succeeded(tried);
+                    None
+                }
             };
+            // Who tried again gives up only after a last look.
+            let is_last_look = wait.is_none() && is_ambiguous && tried > 1;
             if let Some(wait) = wait {
+                tried += 1;
                 self.tell(&Event::Retrying {
                     operation: call.operation,
                     wait,
@@ -226,10 +243,10 @@ impl Pipeline {
                 clock::sleep(wait).await;
             }
             // Before the write is sent again, and after the refusal of a repetition: what became of the one before?
-            if (wait.is_some() && is_ambiguous) || may_be_of_own_doing {
+            if (wait.is_some() && is_ambiguous) || is_last_look || may_be_of_own_doing {
                 match self.found_out(call, options, story, first_sent, &deadline).await {
                     Verdict::Applied(etags) => {
-                        policy.succeeded(story.attempts);
+                        policy.succeeded(tried);
                         return Ok((Response::new(Bytes::new()), Some(etags)));
                     }
                     Verdict::NotApplied if may_be_of_own_doing => story.in_doubt = false,
@@ -268,7 +285,10 @@ impl Pipeline {
         let Some(table) = call.table.as_deref().filter(|_| !call.rows.is_empty()) else {
             return Verdict::Unknown;
         };
-        let verdict = self.resolve(table, &call.rows, first_sent, deadline, options).await;
+        let told = &mut story.diagnostics;
+        let verdict = self
+            .resolve(table, &call.rows, first_sent, deadline, options, told)
+            .await;
         self.tell(&Event::ReadBack {
             operation: story.operation,
             applied: match verdict {
@@ -279,92 +299,11 @@ impl Pipeline {
         });
         verdict
     }
-
-    fn sending(&self, call: &Call, story: &CallStory, location: Location) {
-        self.tell(&Event::Sending(Sending {
-            operation: call.operation,
-            table: story.table.as_deref(),
-            attempt: story.attempts,
-            location,
-            client_request_id: &story.client_request_id,
-            bytes: call.request.body().len(),
-        }));
-    }
-
-    fn received(
-        &self,
-        call: &Call,
-        options: &CallOptions,
-        story: &mut CallStory,
-        ended: &Ended,
-        location: Location,
-        refusal: Option<&(u16, Option<String>)>,
-    ) {
-        let attempt = story.attempt(Told {
-            location,
-            begun: ended.begun,
-            elapsed: ended.elapsed,
-            bytes_sent: call.request.body().len(),
-            outcome: ended.outcome.as_ref().map_err(|(_, e)| e),
-            code: refusal.and_then(|(_, code)| code.clone()),
-        });
-        self.tell(&Event::Received(&attempt));
-        if let Some(context) = &options.get().context {
-            context.add(attempt.clone());
-        }
-        story.diagnostics.add(attempt);
-    }
-
-    fn completed(&self, call: &Call, story: &CallStory, outcome: &Result<Ending>, elapsed: Duration) {
-        if self.observers.is_empty() && cfg!(not(feature = "tracing")) {
-            return;
-        }
-        let refusal = match outcome {
-            Ok((_, Some(_))) | Err(_) => None,
-            Ok((response, None)) => refusal_of(call, response),
-        };
-        let error = match (outcome, &refusal) {
-            (Err(e), _) => Some(e.kind()),
-            (Ok(_), Some((status, _))) if call.expected == Some(*status) => None,
-            (Ok((response, _)), Some(_)) => Some(answer::error(response).kind()),
-            (Ok(_), None) => None,
-        };
-        let status = outcome.as_ref().ok().map(|(response, _)| response.status().as_u16());
-        let completed = Completed {
-            operation: call.operation,
-            table: story.table.as_deref(),
-            account: self.endpoint.account(),
-            profile: self.endpoint.profile(),
-            writes: call.rows.len(),
-            elapsed,
-            attempts: story.attempts,
-            status: refusal.as_ref().map(|(status, _)| *status).or(status),
-            code: refusal.as_ref().and_then(|(_, code)| code.as_deref()),
-            error,
-            request_charge: story.diagnostics.request_charge(),
-        };
-        #[cfg(feature = "tracing")]
-        trace::completed(&completed, story.diagnostics.attempts().last());
-        self.tell(&Event::Completed(completed));
-    }
 }
 
-/// The status and the code of an answer that refuses; of a batch those of the operation that failed.
-fn refusal_of(call: &Call, response: &Response<Bytes>) -> Option<(u16, Option<String>)> {
-    let status = response.status().as_u16();
-    if status >= 400 {
-        let error = answer::error(response);
-        // Whatever the status says: too many tokens at once are too much to do.
-        let status = if error.kind() == ErrorKind::Throttled && status == 401 {
-            429
-        } else {
-            status
-        };
-        return Some((status, error.code().map(str::to_owned)));
-    }
-    if call.is_batch() {
-        batch_answer::refusal(response)
-    } else {
-        None
-    }
+/// How long to wait: as the policy says, or longer if the service asks for that. Who asks for more than the most is told to the
+/// caller instead, unless the policy would wait as long.
+fn wait_of(wait: Duration, asked: Option<Duration>) -> Option<Duration> {
+    let asked = asked.unwrap_or_default();
+    (asked <= wait.max(MOST_ASKED_WAIT)).then_some(wait.max(asked))
 }

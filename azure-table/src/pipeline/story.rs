@@ -82,6 +82,19 @@ impl CallStory {
         }
     }
 
+    /// The attempts of the call itself, without those of reads in between.
+    pub(crate) fn own_attempts(&self) -> impl DoubleEndedIterator<Item = &Attempt> {
+        let is_own = |attempt: &&Attempt| attempt.operation == self.operation;
+        self.diagnostics.attempts().iter().filter(is_own)
+    }
+
+    /// What the call itself cost on Cosmos DB.
+    pub(crate) fn request_charge(&self) -> Option<f64> {
+        self.own_attempts()
+            .filter_map(|attempt| attempt.request_charge)
+            .reduce(|a, b| a + b)
+    }
+
     /// Completes an error that came of this call.
     pub(crate) fn tell(&self, mut error: Error) -> Error {
         let maybe = self.effect == Effect::Write && (self.in_doubt || error.may_have_applied() || leaves_open(&error));

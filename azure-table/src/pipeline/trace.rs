@@ -12,7 +12,9 @@ use tracing::{Span, info_span};
 
 use crate::model::diagnostics::Attempt;
 use crate::pipeline::observer::Completed;
+use crate::pipeline::story::CallStory;
 use crate::protocol::endpoint::Endpoint;
+use crate::protocol::profile::Profile;
 use crate::protocol::request::Call;
 
 /// What exporters for Azure know the service by.
@@ -20,9 +22,10 @@ const RESOURCE_PROVIDER: &str = "Microsoft.Tables";
 
 /// The span of a call.
 pub(crate) fn call(endpoint: &Endpoint, call: &Call) -> Span {
+    let operation = operation_name(endpoint, call);
     let name = match &call.table {
-        Some(table) => format!("{} {table}", call.operation),
-        None => call.operation.to_owned(),
+        Some(table) => format!("{operation} {table}"),
+        None => operation.clone(),
     };
     let span = info_span!(
         target: "azure_table",
@@ -33,16 +36,15 @@ pub(crate) fn call(endpoint: &Endpoint, call: &Call) -> Span {
         "db.system.name" = endpoint.profile().rules().system,
         "db.namespace" = endpoint.account(),
         "db.collection.name" = call.table.as_deref(),
-        "db.operation.name" = call.operation,
+        "db.operation.name" = operation,
         "db.operation.batch.size" = Empty,
         "db.query.summary" = name,
         "db.response.status_code" = Empty,
-        "db.response.returned_rows" = Empty,
         "error.type" = Empty,
         "server.address" = endpoint.host(),
         "server.port" = endpoint.port().filter(|port| *port != 443),
         "azure.resource_provider.namespace" = RESOURCE_PROVIDER,
-        "azure.client.id" = Empty,
+        "azure.table.client_request_id" = Empty,
         "azure.service.request.id" = Empty,
         "azure.cosmosdb.operation.request_charge" = Empty,
         "azure.table.attempts" = Empty,
@@ -52,6 +54,22 @@ pub(crate) fn call(endpoint: &Endpoint, call: &Call) -> Span {
         span.record("db.operation.batch.size", call.rows.len());
     }
     span
+}
+
+/// The name of a batch is `BATCH`, with that of its operations if they are all of one; on Cosmos DB the registered `execute_batch`.
+fn operation_name(endpoint: &Endpoint, call: &Call) -> String {
+    if !call.is_batch() {
+        return call.operation.to_owned();
+    }
+    if endpoint.profile() == Profile::Cosmos {
+        return "execute_batch".to_owned();
+    }
+    match call.rows.split_first() {
+        Some((first, others)) if others.iter().all(|row| row.kind == first.kind) => {
+            format!("BATCH {}", first.kind.name())
+        }
+        _ => "BATCH".to_owned(),
+    }
 }
 
 /// The span of an attempt, inside of its call's.
@@ -77,8 +95,7 @@ pub(crate) fn received(span: &Span, attempt: Option<&Attempt>) {
 }
 
 /// Tells the call's span how it ended.
-pub(crate) fn completed(call: &Completed<'_>, last: Option<&Attempt>) {
-    let span = Span::current();
+pub(crate) fn completed(span: &Span, call: &Completed<'_>, story: &CallStory) {
     span.record("azure.table.attempts", call.attempts);
     if let Some(status) = call.status {
         span.record("db.response.status_code", display(status));
@@ -86,8 +103,8 @@ pub(crate) fn completed(call: &Completed<'_>, last: Option<&Attempt>) {
     if let Some(charge) = call.request_charge {
         span.record("azure.cosmosdb.operation.request_charge", charge);
     }
-    if let Some(attempt) = last {
-        span.record("azure.client.id", attempt.client_request_id());
+    if let Some(attempt) = story.own_attempts().next_back() {
+        span.record("azure.table.client_request_id", attempt.client_request_id());
         if let Some(id) = attempt.request_id() {
             span.record("azure.service.request.id", id);
         }

@@ -280,6 +280,8 @@ impl TableOperation {
             row_key: encoded.row_key.clone(),
             body: encoded.body.clone(),
             write_id: encoded.write_id,
+            is_of_one_version: self.kind.is_conditional()
+                && matches!(&self.condition, Condition::Matches(etag) if etag.as_str() != "*"),
         })
     }
 

@@ -3,7 +3,8 @@
 //! Owns [`RowWrite`], what a write does to a row; the read that shows the rows; and the [`Verdict`]. When to ask is
 //! `pipeline/resolve.rs`.
 //! A row is ours if it has what we wrote and was not last written before we first sent, by the service's clock; with a write id, if
-//! it has that. A row that was last written before we first sent and is not as we wrote it, shows that nothing of ours was applied. All else says nothing: a
+//! it has that. Of a write under an ETag only the id counts: two writers that count the same counter write the same content, and
+//! only one of them has counted. A row that was last written before we first sent and is not as we wrote it, shows that nothing of ours was applied. All else says nothing: a
 //! row that is missing may have been removed since, a newer one may have covered ours.
 
 use bytes::Bytes;
@@ -28,6 +29,8 @@ pub(crate) struct RowWrite {
     /// The entity as it was sent; empty for a delete.
     pub(crate) body: Bytes,
     pub(crate) write_id: Option<Guid>,
+    /// Whether it is for one version of the row: a condition on an ETag.
+    pub(crate) is_of_one_version: bool,
 }
 
 /// What the stored rows say of a write.
@@ -79,6 +82,10 @@ pub(crate) fn judge(writes: &[RowWrite], stored: &[DynamicEntity], first_sent: D
         .iter()
         .map(|write| (write, of_row(write, stored, first_sent)))
         .collect();
+    // All or nothing: one row as it was before is enough. First, since an upsert of what another wrote as well looks like ours.
+    if evidence.iter().any(|(_, evidence)| *evidence == Evidence::Untouched) {
+        return Verdict::NotApplied;
+    }
     // A row that is gone shows nothing by itself: the rows beside it in the batch may.
     let mut written = evidence
         .iter()
@@ -91,10 +98,6 @@ pub(crate) fn judge(writes: &[RowWrite], stored: &[DynamicEntity], first_sent: D
             Evidence::Untouched | Evidence::Nothing => None,
         });
         return Verdict::Applied(etags.collect());
-    }
-    // All or nothing: one row as it was before is enough.
-    if evidence.iter().any(|(_, evidence)| *evidence == Evidence::Untouched) {
-        return Verdict::NotApplied;
     }
     Verdict::Unknown
 }
@@ -118,7 +121,7 @@ fn of_row(write: &RowWrite, stored: &[DynamicEntity], first_sent: DateTime) -> E
         // Older, and as we wrote it: of before, or the time in the answer is not that of the rows. Who can tell?
         (true, true) => Evidence::Nothing,
         (true, false) => Evidence::Untouched,
-        (false, true) if write.write_id.is_none() => ours(),
+        (false, true) if write.write_id.is_none() && !write.is_of_one_version => ours(),
         (false, _) => Evidence::Nothing,
     }
 }
@@ -230,6 +233,29 @@ mod tests {
         assert_eq!(judged(&batch, &covered), Verdict::Unknown);
         let before = [stored("c", "old", BEFORE)];
         assert_eq!(judged(&batch, &before), Verdict::NotApplied);
+    }
+
+    /// Another's row of the same content is beside one that shows that nothing was applied.
+    #[test]
+    fn what_is_as_before_outweighs_what_looks_like_ours() {
+        let batch = [
+            TableOperation::insert_or_replace(&entity("a", "same")),
+            TableOperation::delete::<DynamicEntity>(("p", "b")),
+        ];
+        let rows = [stored("a", "same", AFTER), stored("b", "x", BEFORE)];
+        assert_eq!(judged(&batch, &rows), Verdict::NotApplied);
+    }
+
+    /// Who counts the same counter writes the same.
+    #[test]
+    fn what_is_written_under_an_etag_is_not_known_by_its_content() {
+        let row = [stored("r", "2", AFTER)];
+        let replace = || TableOperation::replace(&entity("r", "2"));
+        let of_one_version = [replace().if_match(crate::ETag::new("W/\"1\""))];
+        assert_eq!(judged(&of_one_version, &row), Verdict::Unknown);
+        for any in [replace(), replace().if_match(crate::ETag::new("*"))] {
+            assert_eq!(judged(&[any], &row), applied(&[Some("2")]));
+        }
     }
 
     #[test]

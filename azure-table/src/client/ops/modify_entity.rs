@@ -14,7 +14,7 @@ use crate::client::ops::get_entity::GetEntity;
 use crate::client::ops::operation::ended;
 use crate::client::ops::write_entity::{UpdateEntity, WriteEntity};
 use crate::client::table::TableClient;
-use crate::model::clock;
+use crate::model::clock::{self, Instant};
 use crate::model::entity::{ReadEntity, TableEntity, WritesEntity};
 use crate::model::entity_key::{Key, key_texts};
 use crate::model::error::{Error, ErrorKind, Result};
@@ -87,15 +87,17 @@ impl<T: ModifyOutcome<Error = Error>, A: From<Error>> ModifyOutcome for Result<T
 
 /// Reads an entity, changes it and writes it. See [`TableClient::modify`].
 #[must_use = "nothing is sent until it is awaited"]
-pub struct ModifyEntity<E, F, R> {
+pub struct ModifyEntity<E, F, R, N = fn() -> E> {
     table: TableClient<E>,
     key: Result<Key<E>>,
     change: F,
     /// Makes the entity that is not there.
-    missing: Option<fn() -> E>,
+    missing: Option<N>,
     most_conflicts: u32,
     conflicts: u32,
     options: CallOptions,
+    /// When the first read began: the call's time is of all reads, writes and waits.
+    begun: Option<Instant>,
     state: State<E>,
     outcome: PhantomData<fn() -> R>,
 }
@@ -109,7 +111,7 @@ enum State<E> {
     Done,
 }
 
-call_options!(ModifyEntity[E, F, R], options);
+call_options!(ModifyEntity[E, F, R, N], options);
 
 impl<E, F, R> ModifyEntity<E, F, R> {
     pub(crate) fn new(table: &TableClient<E>, key: Result<Key<E>>, change: F) -> Self {
@@ -121,17 +123,31 @@ impl<E, F, R> ModifyEntity<E, F, R> {
             most_conflicts: MOST_CONFLICTS,
             conflicts: 0,
             options: CallOptions::new(),
+            begun: None,
             state: State::Idle,
             outcome: PhantomData,
         }
     }
 
-    /// Makes the entity first if there is none; the closure then changes it, and it is inserted.
-    pub fn or_insert(mut self, missing: fn() -> E) -> Self {
-        self.missing = Some(missing);
-        self
+    /// Makes the entity first if there is none; the closure then changes it, and it is inserted. Asked each time that there is
+    /// none; its key must be the one that was asked for.
+    pub fn or_insert<M: FnMut() -> E>(self, missing: M) -> ModifyEntity<E, F, R, M> {
+        ModifyEntity {
+            table: self.table,
+            key: self.key,
+            change: self.change,
+            missing: Some(missing),
+            most_conflicts: self.most_conflicts,
+            conflicts: self.conflicts,
+            options: self.options,
+            begun: self.begun,
+            state: self.state,
+            outcome: self.outcome,
+        }
     }
+}
 
+impl<E, F, R, N> ModifyEntity<E, F, R, N> {
     /// How often someone else may be faster; 50 by default. The waits between are random and grow to a second.
     pub fn conflicts(mut self, most: u32) -> Self {
         self.most_conflicts = most;
@@ -139,28 +155,36 @@ impl<E, F, R> ModifyEntity<E, F, R> {
     }
 }
 
-impl<E, F, R> ModifyEntity<E, F, R>
+impl<E, F, R, N> ModifyEntity<E, F, R, N>
 where
     E: TableEntity + ReadEntity + WritesEntity<E>,
     F: FnMut(&mut E) -> R,
     R: ModifyOutcome,
+    N: FnMut() -> E,
 {
-    fn read(&self) -> Result<State<E>> {
+    fn options(&self) -> CallOptions {
+        self.begun
+            .map_or_else(|| self.options.clone(), |begun| self.options.since(begun))
+    }
+
+    fn read(&mut self) -> Result<State<E>> {
+        self.begun.get_or_insert_with(Instant::now);
         let key = match &self.key {
             Ok(key) => key.clone(),
             Err(e) => return Err(Error::invalid_input(e.to_string())),
         };
-        Ok(State::Reading(self.table.get(key).versioned().with(&self.options)))
+        Ok(State::Reading(self.table.get(key).versioned().with(&self.options())))
     }
 
     /// What comes after the read: the entity as it is kept, or a write.
     fn changed(&mut self, read: Option<Versioned<E>>) -> Result<Option<Versioned<E>>, R::Error> {
         let Some(mut entity) = read else {
-            let missing = self.missing.ok_or_else(|| {
+            let missing = self.missing.as_mut().ok_or_else(|| {
                 let why = "there is no such entity; `.or_insert(..)` would make it";
                 Error::new(ErrorKind::NotFound, why)
             })?;
             let mut entity = missing();
+            self.check_made(&entity)?;
             return match self.apply(&mut entity)? {
                 Change::Keep => Err(Error::new(
                     ErrorKind::NotFound,
@@ -168,7 +192,7 @@ where
                 )
                 .into()),
                 Change::Save => {
-                    let insert = self.table.insert(&entity).with(&self.options);
+                    let insert = self.table.insert(&entity).with(&self.options());
                     self.state = State::Inserting(Box::new(entity), insert);
                     Ok(None)
                 }
@@ -177,11 +201,27 @@ where
         match self.apply(&mut entity)? {
             Change::Keep => Ok(Some(entity)),
             Change::Save => {
-                let replace = self.table.replace(&entity).with(&self.options);
+                let replace = self.table.replace(&entity).with(&self.options());
                 self.state = State::Replacing(Box::new(entity), replace);
                 Ok(None)
             }
         }
+    }
+
+    /// Whether an entity that was made is the one that was asked for.
+    fn check_made(&self, entity: &E) -> Result<()> {
+        let Ok(key) = &self.key else { return Ok(()) };
+        let (partition_key, row_key) = key_texts(entity)?;
+        if (key.partition_key(), key.row_key()) == (&*partition_key, &*row_key) {
+            return Ok(());
+        }
+        Err(Error::invalid_input(format!(
+            "`.or_insert(..)` made an entity with the key ({}, {}), and the one asked for has ({}, {})",
+            Shown(&partition_key),
+            Shown(&row_key),
+            Shown(key.partition_key()),
+            Shown(key.row_key()),
+        )))
     }
 
     /// Changes the entity, but not its key.
@@ -214,6 +254,13 @@ where
             .saturating_mul(1 << (self.conflicts - 1).min(16))
             .min(MOST_WAIT);
         let wait = most.mul_f64(fastrand::f64());
+        if self.options().get().timeout.is_some_and(|left| left <= wait) {
+            let why = format!(
+                "someone else was faster {} times, and the call's time is over",
+                self.conflicts
+            );
+            return Err(error.with_message(why));
+        }
         Ok(State::Waiting(Box::pin(clock::sleep(wait))))
     }
 
@@ -245,6 +292,12 @@ where
                         return Ok(Poll::Ready(*entity));
                     }
                     Poll::Ready(Err(e)) if e.kind() == ErrorKind::ConditionNotMet && !e.may_have_applied() => {
+                        self.state = self.lost(e)?;
+                    }
+                    // Deleted since it was read: then it is made anew, if it may be.
+                    Poll::Ready(Err(e))
+                        if e.kind() == ErrorKind::NotFound && self.missing.is_some() && !e.may_have_applied() =>
+                    {
                         self.state = self.lost(e)?;
                     }
                     Poll::Ready(Err(e)) => return Err(e.into()),
@@ -281,13 +334,14 @@ fn inserted<E>(entity: E, etag: ETag) -> Versioned<E> {
 }
 
 /// Nothing is pinned: the entity is moved out.
-impl<E, F, R> Unpin for ModifyEntity<E, F, R> {}
+impl<E, F, R, N> Unpin for ModifyEntity<E, F, R, N> {}
 
-impl<E, F, R> Future for ModifyEntity<E, F, R>
+impl<E, F, R, N> Future for ModifyEntity<E, F, R, N>
 where
     E: TableEntity + ReadEntity + WritesEntity<E>,
     F: FnMut(&mut E) -> R,
     R: ModifyOutcome,
+    N: FnMut() -> E,
 {
     type Output = Result<Versioned<E>, R::Error>;
 
@@ -300,7 +354,7 @@ where
     }
 }
 
-impl<E, F, R> fmt::Debug for ModifyEntity<E, F, R> {
+impl<E, F, R, N> fmt::Debug for ModifyEntity<E, F, R, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct(OPERATION)
             .field("table", &self.table.name().as_str())

@@ -105,8 +105,9 @@ impl<E> TableClient<E> {
     ///
     /// # Errors
     /// `NotFound` — there is none, and no [`or_insert`](ModifyEntity::or_insert). `ConditionNotMet` — someone else was faster more
-    /// often than [`conflicts`](ModifyEntity::conflicts) allows. `InvalidInput` — the closure changed the key. What the closure
-    /// returns.
+    /// often than [`conflicts`](ModifyEntity::conflicts) or the call's time allows; or, if
+    /// [`may_have_applied`](crate::Error::may_have_applied), the answer was lost and no `write_id` shows whose change it is.
+    /// `InvalidInput` — the closure changed the key, or `or_insert` made another. What the closure returns.
     ///
     /// Source: REST "Update Entity".
     pub fn modify<F, R>(&self, key: impl IntoKey<E>, change: F) -> ModifyEntity<E, F, R>

@@ -145,6 +145,11 @@ impl RetryPolicy for OfCall {
         self.budget.give(if last == 0 { EARNED } else { last });
         self.policy.succeeded(attempt);
     }
+
+    fn withdrawn(&self) {
+        self.budget.give(self.last.swap(0, Ordering::Relaxed));
+        self.policy.withdrawn();
+    }
 }
 
 #[cfg(test)]
@@ -172,6 +177,10 @@ mod tests {
         assert_ne!(call.decide(&failed), Decision::Stop);
         call.succeeded(2);
         assert_eq!(budget.available(), 22, "a retry that succeeds is paid back");
+        let call = policy.for_call().unwrap();
+        assert_ne!(call.decide(&failed), Decision::Stop);
+        call.withdrawn();
+        assert_eq!(budget.available(), 22, "and one that there is no time for");
         for _ in 0..200 {
             policy.for_call().unwrap().succeeded(1);
         }

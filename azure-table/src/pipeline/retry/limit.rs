@@ -34,6 +34,10 @@ impl<P: RetryPolicy> RetryPolicy for LimitAttempts<P> {
     fn succeeded(&self, attempt: u32) {
         self.policy.succeeded(attempt);
     }
+
+    fn withdrawn(&self) {
+        self.policy.withdrawn();
+    }
 }
 
 /// A policy with a limit of time. Made by [`RetryPolicy::limit_elapsed`].
@@ -56,6 +60,7 @@ impl<P: RetryPolicy> RetryPolicy for LimitElapsed<P> {
             Decision::Retry { wait, .. } => {
                 let wait = wait.max(failed.asked_wait().unwrap_or_default());
                 if failed.elapsed().saturating_add(wait) > self.elapsed {
+                    self.policy.withdrawn();
                     Decision::Stop
                 } else {
                     decision
@@ -73,6 +78,10 @@ impl<P: RetryPolicy> RetryPolicy for LimitElapsed<P> {
     fn succeeded(&self, attempt: u32) {
         self.policy.succeeded(attempt);
     }
+
+    fn withdrawn(&self) {
+        self.policy.withdrawn();
+    }
 }
 
 /// A policy that is shared is one, too.
@@ -87,6 +96,10 @@ impl RetryPolicy for Arc<dyn RetryPolicy> {
 
     fn succeeded(&self, attempt: u32) {
         (**self).succeeded(attempt);
+    }
+
+    fn withdrawn(&self) {
+        (**self).withdrawn();
     }
 }
 
