@@ -190,3 +190,55 @@ async fn an_error_tells_the_story() {
     assert_eq!(story.to_string().lines().count(), 3);
     assert_eq!(error.kind(), ErrorKind::Rejected);
 }
+
+/// A service that asks for an hour does not get it; nor is the caller left to guess.
+#[tokio::test(start_paused = true)]
+async fn a_service_may_not_ask_for_any_wait() {
+    let asks = |seconds: &str| {
+        Canned::new([
+            Step::answer(503, &[("retry-after", seconds)], BUSY),
+            Step::answer(204, &[("etag", "e")], ""),
+        ])
+    };
+    for (seconds, waits, policy) in [
+        ("90", true, LinearRetry::new(Duration::from_secs(1), 3)),
+        ("91", false, LinearRetry::new(Duration::from_secs(1), 3)),
+        ("91", true, LinearRetry::new(Duration::from_secs(120), 3)),
+    ] {
+        let canned = asks(seconds);
+        let table = canned.service().retry(policy).dynamic_table("Things").unwrap();
+        let inserted = table.insert(&DynamicEntity::new("p", "r")).await;
+        assert_eq!(
+            (inserted.is_ok(), canned.sent().len()),
+            (waits, 1 + usize::from(waits)),
+            "{seconds}"
+        );
+        if let Err(error) = inserted {
+            assert!(error.to_string().contains("it asks to wait 91s"), "{error}");
+        }
+    }
+}
+
+/// A read that failed, too.
+#[tokio::test(start_paused = true)]
+async fn the_reads_in_between_are_in_the_story_of_the_call() {
+    let canned = Canned::new([
+        Step::Fail(Reached::MaybeSent),
+        Step::status(404),
+        Step::Fail(Reached::MaybeSent),
+        Step::status(403),
+    ]);
+    let policy = LinearRetry::new(Duration::ZERO, 1);
+    let table = canned.service().retry(policy).dynamic_table("Things").unwrap();
+    let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+    let told = error.diagnostics().attempts().iter();
+    let told: Vec<_> = told.map(|attempt| (attempt.operation(), attempt.status())).collect();
+    let expected = [
+        ("insert", None),
+        ("query", Some(404)),
+        ("insert", None),
+        ("query", Some(403)),
+    ];
+    assert_eq!(told, expected);
+    assert!(error.may_have_applied() && error.attempts() == 2, "{error}");
+}

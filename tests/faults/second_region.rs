@@ -1,7 +1,8 @@
 //! Reads from the copy in the second region.
 
 use azure_table::{
-    CallOptions, Continuation, DynamicEntity, ErrorKind, Location, LocationMode, OperationContext, TableServiceClient,
+    CallOptions, Continuation, DynamicEntity, ErrorKind, Location, LocationMode, OperationContext, Reached,
+    TableServiceClient,
 };
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
 
@@ -101,4 +102,19 @@ async fn an_account_without_a_second_region_asks_the_first() {
     assert_eq!(canned.sent()[0].uri().host(), Some("contoso.table.cosmos.azure.com"));
     let error = service.statistics().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
+}
+
+/// The copy shows a row as it was before, and a write would be called a conflict with itself.
+#[tokio::test(start_paused = true)]
+async fn what_became_of_a_lost_write_is_asked_of_the_primary() {
+    for mode in [LocationMode::SecondaryOnly, LocationMode::SecondaryThenPrimary] {
+        let row = r#"{"value":[{"odata.etag":"W/\"1\"","PartitionKey":"p","RowKey":"r","Timestamp":"2099-01-01T00:00:00Z"}]}"#;
+        let canned = Canned::new([
+            Step::Fail(Reached::MaybeSent),
+            Step::answer(200, &[("date", "Fri, 01 Jan 2016 00:00:00 GMT")], row),
+        ]);
+        let table = canned.service().location_mode(mode).dynamic_table("Things").unwrap();
+        table.insert(&DynamicEntity::new("p", "r")).await.unwrap();
+        assert_eq!(hosts(&canned), ["primary", "primary"], "{mode:?}");
+    }
 }
