@@ -6,7 +6,6 @@
 pub(crate) mod access;
 pub(crate) mod assignment;
 pub(crate) mod column;
-#[cfg(feature = "emulator")]
 pub(crate) mod evaluate;
 pub(crate) mod expression;
 pub(crate) mod literal;
