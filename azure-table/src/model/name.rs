@@ -80,6 +80,7 @@ const PLAIN: [bool; 256] = {
 /// Says what is wrong with a property name, if anything: it must be a C# identifier of at most 255 UTF-16 units.
 ///
 /// Source: REST "Understanding the Table service data model", property names.
+#[inline]
 pub(crate) fn property_name_fault(name: &str) -> Option<String> {
     // Nearly all names are of this kind; the rest is for saying what is wrong.
     let bytes = name.as_bytes();
@@ -90,6 +91,11 @@ pub(crate) fn property_name_fault(name: &str) -> Option<String> {
     if starts_well && is_plain && bytes.len() <= MAX_PROPERTY_NAME && !SYSTEM_PROPERTIES.contains(&name) {
         return None;
     }
+    unusual_name_fault(name)
+}
+
+#[cold]
+fn unusual_name_fault(name: &str) -> Option<String> {
     let mut chars = name.chars();
     match chars.next() {
         None => return Some("it is empty".into()),

@@ -86,15 +86,11 @@ impl Object {
 
     /// The name of a member. It needs no escapes: names are checked before, to letters, digits and `_`.
     fn name(&mut self, name: &str, suffix: &str) {
-        self.bytes.reserve(name.len() + suffix.len() + 4);
-        if self.bytes.len() > 1 {
-            self.bytes.push(b',');
-        }
-        self.bytes.push(b'"');
+        let begin: &[u8] = if self.bytes.len() > 1 { b",\"" } else { b"\"" };
+        self.bytes.extend_from_slice(begin);
         self.bytes.extend_from_slice(name.as_bytes());
         self.bytes.extend_from_slice(suffix.as_bytes());
-        self.bytes.push(b'"');
-        self.bytes.push(b':');
+        self.bytes.extend_from_slice(b"\":");
     }
 
     fn value(&mut self, value: &Edm<'_>) {

@@ -87,7 +87,9 @@ pub(super) fn ascii(ticks: i64) -> ([u8; 28], usize) {
     let end = match fraction {
         0 => 19,
         _ => {
-            put(&mut buffer[20..27], fraction);
+            // In two parts, which do not wait for each other.
+            put(&mut buffer[20..23], fraction / 10_000);
+            put(&mut buffer[23..27], fraction % 10_000);
             27 - buffer[20..27].iter().rev().take_while(|&&digit| digit == b'0').count()
         }
     };
