@@ -92,7 +92,7 @@ impl Case<'_> {
 
     fn judge_effort(&self) -> Result<(), Broken> {
         let pages = self.kind.pages();
-        if self.elapsed > (self.timeout + Duration::from_millis(10)) * pages {
+        if self.elapsed > (self.timeout + Duration::from_millis(10)) * self.kind.times() {
             return Err(Broken::Late);
         }
         let most = u64::from(MOST_ATTEMPTS * pages);
@@ -142,6 +142,9 @@ impl Case<'_> {
                 self.judge_versions(std::slice::from_ref(write), etags)
             }
             (Operation::Batch(writes), Outcome::Written(etags)) => self.judge_versions(writes, etags),
+            (Operation::Modify(row, a), Outcome::Written(etags)) => {
+                self.judge_versions(&[Write::InsertOrMerge(Cell::new(row, *a, None))], etags)
+            }
             (Operation::InsertIfAbsent(cell), Outcome::Written(etags)) if !self.before.rows.contains_key(&cell.row) => {
                 self.judge_versions(&[Write::Insert(cell.clone())], etags)
             }

@@ -17,7 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use azure_table::testing::Faults;
-use azure_table::{Emulator, EmulatorClock, OperationContext, TableClient, TableServiceClient};
+use azure_table::{Emulator, EmulatorClock, LocationMode, OperationContext, TableClient, TableServiceClient};
 
 use self::judge::{Broken, Case};
 use self::model::{Cell, PARTITION, State};
@@ -241,6 +241,29 @@ fn what_the_client_says_is_true_whatever_goes_wrong() {
     }
     assert_eq!(broken, 0, "of {cases} cases");
     assert!(seeds < SEEDS || cases >= 100_000, "{cases} cases");
+}
+
+/// Reads go to the copy in the second region, which has all that the first has; writes and what became of them never do.
+#[test]
+fn nor_does_it_matter_where_is_read() {
+    for mode in [LocationMode::PrimaryThenSecondary, LocationMode::SecondaryThenPrimary] {
+        let client = match mode {
+            LocationMode::PrimaryThenSecondary => |service: &TableServiceClient, faults| {
+                service.over(faults).location_mode(LocationMode::PrimaryThenSecondary)
+            },
+            _ => |service: &TableServiceClient, faults| {
+                service.over(faults).location_mode(LocationMode::SecondaryThenPrimary)
+            },
+        };
+        let report = run(20, &[], client);
+        println!(
+            "{mode:?}: {} cases, {} faults, {} failures",
+            report.cases,
+            report.faults,
+            report.broken.len()
+        );
+        assert!(report.broken.is_empty(), "{mode:?}: {}", report.broken[0].2);
+    }
 }
 
 /// The matrix can fail: with a retry that sends every failed write again it does.

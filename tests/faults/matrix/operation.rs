@@ -28,6 +28,7 @@ pub(crate) enum Kind {
     Get,
     Query,
     Batch,
+    Modify,
     CreateTable,
     CreateTableIfNotExists,
     DeleteTable,
@@ -36,7 +37,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::Insert,
         Self::Replace,
         Self::Merge,
@@ -50,6 +51,7 @@ impl Kind {
         Self::Get,
         Self::Query,
         Self::Batch,
+        Self::Modify,
         Self::CreateTable,
         Self::CreateTableIfNotExists,
         Self::DeleteTable,
@@ -61,7 +63,7 @@ impl Kind {
     pub(crate) fn request(self) -> RequestKind {
         match self {
             Self::Insert | Self::InsertIfAbsent => RequestKind::Insert,
-            Self::Replace => RequestKind::Replace,
+            Self::Replace | Self::Modify => RequestKind::Replace,
             Self::Merge | Self::Patch => RequestKind::Merge,
             Self::InsertOrReplace => RequestKind::InsertOrReplace,
             Self::InsertOrMerge => RequestKind::InsertOrMerge,
@@ -75,12 +77,20 @@ impl Kind {
         }
     }
 
-    /// The most calls that it is: pages of two, and one that may be empty.
+    /// The most calls that it is: pages of two, and one that may be empty; two reads and two writes.
     pub(crate) fn pages(self) -> u32 {
         match self {
-            Self::Query => 4,
+            Self::Query | Self::Modify => 4,
             Self::ListTables => 3 + 1,
             _ => 1,
+        }
+    }
+
+    /// How often it has the time of a call: each page has.
+    pub(crate) fn times(self) -> u32 {
+        match self {
+            Self::Modify => 1,
+            _ => self.pages(),
         }
     }
 
@@ -106,6 +116,8 @@ impl Kind {
 pub(crate) enum Operation {
     Write(Write),
     Batch(Vec<Write>),
+    /// Gives `a` this value, in a row that is made if there is none.
+    Modify(String, i64),
     InsertIfAbsent(Cell),
     DeleteIfExists(String),
     Exists(String),
@@ -196,6 +208,7 @@ impl Operation {
             Kind::Get => Self::Get(row()),
             Kind::Query => Self::Query,
             Kind::Batch => Self::Batch(batch(state, value)),
+            Kind::Modify => Self::Modify(row(), value),
             Kind::CreateTable => Self::CreateTable(table()),
             Kind::CreateTableIfNotExists => Self::CreateTableIfNotExists(table()),
             Kind::DeleteTable => Self::DeleteTable(table()),
@@ -211,6 +224,7 @@ impl Operation {
         match self {
             Self::Write(write) => after.write(write)?,
             Self::Batch(writes) => writes.iter().try_for_each(|write| after.write(write))?,
+            Self::Modify(row, a) => after.write(&Write::InsertOrMerge(Cell::new(row, *a, None)))?,
             Self::InsertIfAbsent(cell) if before.rows.contains_key(&cell.row) => {}
             Self::InsertIfAbsent(cell) => after.write(&Write::Insert(cell.clone()))?,
             Self::DeleteIfExists(row) => {
@@ -287,6 +301,13 @@ impl Operation {
                 }
                 call!(batch.commit(), |results: Vec<azure_table::TableResult>| {
                     Outcome::Written(results.into_iter().map(|result| result.etag().cloned()).collect())
+                })
+            }
+            Self::Modify(row, a) => {
+                let modify = table.modify((PARTITION, row), |cell| cell.a = *a);
+                let modify = modify.or_insert(|| Cell::new(row, 0, None));
+                call!(modify, |written: azure_table::Versioned<Cell>| {
+                    Outcome::Written(vec![Some(written.etag)])
                 })
             }
             Self::InsertIfAbsent(cell) => call!(table.insert_if_absent(cell), |etag: Option<ETag>| match etag {
