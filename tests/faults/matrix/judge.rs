@@ -127,6 +127,7 @@ impl Case<'_> {
                 let in_order = rows.iter().map(|(cell, _)| &cell.row).eq(self.before.rows.keys());
                 in_order && rows.iter().all(is_stored)
             }
+            (Operation::AccessPolicies, Outcome::Policies(ids)) => *ids == self.before.policies,
             (Operation::ListTables, Outcome::Tables(tables)) => tables.iter().eq(&self.before.tables),
             _ => false,
         };
@@ -152,7 +153,10 @@ impl Case<'_> {
                 let existed = self.before.rows.contains_key(&cell.row);
                 existed.then_some(()).ok_or(Broken::FalseConflict)
             }
-            (Operation::CreateTable(_) | Operation::DeleteTable(_), Outcome::Done) => Ok(()),
+            (
+                Operation::CreateTable(_) | Operation::DeleteTable(_) | Operation::SetAccessPolicies(_),
+                Outcome::Done,
+            ) => Ok(()),
             // After an attempt in doubt nobody can tell whose table it is, or who removed it or a row.
             (Operation::CreateTableIfNotExists(table), Outcome::Created(creation)) => {
                 let existed = self.before.tables.contains(table);
@@ -177,7 +181,10 @@ impl Case<'_> {
     }
 
     fn judge_repeats(&self) -> Result<(), Broken> {
-        let is_repeatable = matches!(self.operation, Operation::Write(write) if write.is_repeatable());
+        let is_repeatable = match self.operation {
+            Operation::Write(write) => write.is_repeatable(),
+            operation => matches!(operation, Operation::SetAccessPolicies(_)),
+        };
         let most = if is_repeatable { self.own } else { 1 };
         (self.applied <= most).then_some(()).ok_or(Broken::Twice)
     }

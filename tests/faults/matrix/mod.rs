@@ -83,6 +83,9 @@ impl Unit {
 
     /// Leaves about half of the rows or tables there, so that there is something to make and to find.
     async fn prepare(&mut self) {
+        if self.kind.is_of_policies() {
+            return;
+        }
         let (all, there): (&[&str], Vec<&String>) = if self.kind.is_of_tables() {
             (
                 &TABLES,
@@ -114,11 +117,13 @@ impl Unit {
         self.state = self.read().await;
     }
 
-    /// The state now: rows or tables, whichever the operation is about.
+    /// The state now: rows, tables or policies, whichever the operation is about.
     async fn read(&self) -> State {
         let mut state = self.state.clone();
         if self.kind.is_of_tables() {
             state.read_tables(&self.truth).await.unwrap();
+        } else if self.kind.is_of_policies() {
+            state.read_policies(&self.rows).await.unwrap();
         } else {
             state.read_rows(&self.rows).await.unwrap();
         }

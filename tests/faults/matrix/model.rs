@@ -34,11 +34,13 @@ pub(crate) struct Stored {
     pub(crate) etag: Option<ETag>,
 }
 
-/// Rows of the table `Things`, and all tables.
+/// Rows and access policies of the table `Things`, and all tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct State {
     pub(crate) rows: BTreeMap<String, Stored>,
     pub(crate) tables: BTreeSet<String>,
+    /// The ids of the table's stored access policies.
+    pub(crate) policies: Vec<String>,
 }
 
 /// What a write demands of the stored row.
@@ -79,6 +81,13 @@ impl State {
     /// Reads the names of the tables.
     pub(crate) async fn read_tables(&mut self, service: &TableServiceClient) -> Result<(), Error> {
         self.tables = service.list_tables().await?.into_iter().collect();
+        Ok(())
+    }
+
+    /// Reads the ids of the access policies.
+    pub(crate) async fn read_policies(&mut self, table: &TableClient<Cell>) -> Result<(), Error> {
+        let policies = table.access_policies().await?;
+        self.policies = policies.into_iter().map(|policy| policy.id).collect();
         Ok(())
     }
 
@@ -125,7 +134,7 @@ impl State {
 
     /// Whether `found` is this state, which came of `before`: a row that was written has another version than before.
     pub(crate) fn is(&self, found: &Self, before: &Self) -> bool {
-        self.tables == found.tables
+        (&self.tables, &self.policies) == (&found.tables, &found.policies)
             && self.rows.len() == found.rows.len()
             && self.rows.iter().all(|(row, expected)| {
                 found.rows.get(row).is_some_and(|found| {

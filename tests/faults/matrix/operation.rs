@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use azure_table::testing::RequestKind;
 use azure_table::{
-    Creation, Deletion, ETag, Error, ErrorKind, OperationContext, TableClient, TableOperation, TableServiceClient,
+    Creation, Deletion, ETag, Error, ErrorKind, OperationContext, StoredAccessPolicy, TableClient, TableOperation,
+    TableServiceClient,
 };
 
 use super::model::{Cell, Demand, PARTITION, State, Write};
@@ -34,10 +35,12 @@ pub(crate) enum Kind {
     DeleteTable,
     DeleteTableIfExists,
     ListTables,
+    SetAccessPolicies,
+    AccessPolicies,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 19] = [
+    pub(crate) const ALL: [Self; 21] = [
         Self::Insert,
         Self::Replace,
         Self::Merge,
@@ -57,6 +60,8 @@ impl Kind {
         Self::DeleteTable,
         Self::DeleteTableIfExists,
         Self::ListTables,
+        Self::SetAccessPolicies,
+        Self::AccessPolicies,
     ];
 
     /// What its requests are.
@@ -74,6 +79,7 @@ impl Kind {
             Self::CreateTable | Self::CreateTableIfNotExists => RequestKind::CreateTable,
             Self::DeleteTable | Self::DeleteTableIfExists => RequestKind::DeleteTable,
             Self::ListTables => RequestKind::ListTables,
+            Self::SetAccessPolicies | Self::AccessPolicies => RequestKind::Other,
         }
     }
 
@@ -102,6 +108,10 @@ impl Kind {
         )
     }
 
+    pub(crate) fn is_of_policies(self) -> bool {
+        matches!(self, Self::SetAccessPolicies | Self::AccessPolicies)
+    }
+
     /// Whether it mostly needs what is not there yet.
     pub(crate) fn makes(self) -> bool {
         matches!(
@@ -128,12 +138,15 @@ pub(crate) enum Operation {
     DeleteTable(String),
     DeleteTableIfExists(String),
     ListTables,
+    SetAccessPolicies(Vec<String>),
+    AccessPolicies,
 }
 
 /// What the client said.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Written(Vec<Option<ETag>>),
+    Policies(Vec<String>),
     IsThere(bool),
     Row(Option<(Cell, ETag)>),
     Rows(Vec<(Cell, ETag)>),
@@ -214,6 +227,10 @@ impl Operation {
             Kind::DeleteTable => Self::DeleteTable(table()),
             Kind::DeleteTableIfExists => Self::DeleteTableIfExists(table()),
             Kind::ListTables => Self::ListTables,
+            Kind::AccessPolicies => Self::AccessPolicies,
+            Kind::SetAccessPolicies => {
+                Self::SetAccessPolicies((0..fastrand::i64(1..=5)).map(|id| format!("{value}-{id}")).collect())
+            }
             _ => Self::Write(write(kind, state, row(), value)),
         }
     }
@@ -238,13 +255,17 @@ impl Operation {
             Self::DeleteTable(table) | Self::DeleteTableIfExists(table) => {
                 after.tables.remove(table);
             }
-            Self::Exists(_) | Self::Get(_) | Self::Query | Self::ListTables => {}
+            Self::SetAccessPolicies(ids) => after.policies.clone_from(ids),
+            Self::Exists(_) | Self::Get(_) | Self::Query | Self::ListTables | Self::AccessPolicies => {}
         }
         Ok(after)
     }
 
     pub(crate) fn is_read(&self) -> bool {
-        matches!(self, Self::Exists(_) | Self::Get(_) | Self::Query | Self::ListTables)
+        matches!(
+            self,
+            Self::Exists(_) | Self::Get(_) | Self::Query | Self::ListTables | Self::AccessPolicies
+        )
     }
 
     pub(crate) async fn run(
@@ -328,6 +349,13 @@ impl Operation {
             Self::DeleteTable(name) => call!(named(name).delete_table(), |()| Outcome::Done),
             Self::DeleteTableIfExists(name) => call!(named(name).delete_table_if_exists(), Outcome::Deleted),
             Self::ListTables => call!(service.list_tables(), Outcome::Tables),
+            Self::SetAccessPolicies(ids) => {
+                let policies: Vec<_> = ids.iter().map(|id| StoredAccessPolicy::new(id.as_str())).collect();
+                call!(table.set_access_policies(policies), |_| Outcome::Done)
+            }
+            Self::AccessPolicies => call!(table.access_policies(), |policies: Vec<StoredAccessPolicy>| {
+                Outcome::Policies(policies.into_iter().map(|policy| policy.id).collect())
+            }),
         }
     }
 }
