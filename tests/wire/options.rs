@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use azure_table::{DynamicEntity, ErrorKind, OperationContext, TableServiceClient};
+use azure_table::{DynamicEntity, ErrorKind, HttpTransport, OperationContext, TableServiceClient};
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
 
 fn no_content() -> Step {
@@ -297,4 +297,20 @@ async fn the_time_of_a_call_is_one_for_all_that_it_takes() {
         (ErrorKind::Timeout, 2),
         "{error}"
     );
+}
+
+/// A certificate in another form would be trusted by nobody, and the first request would fail without a word of it.
+#[test]
+fn certificates_that_are_not_pem_are_refused() {
+    let pem = "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n";
+    for other in [&b""[..], b"\x30\x82\x01\x0a", b"certificate.pem"] {
+        for builder in [
+            HttpTransport::builder().root_certificates(other),
+            HttpTransport::builder().root_certificates(pem).root_certificates(other),
+        ] {
+            let error = builder.build().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+            assert!(error.to_string().contains("-----BEGIN CERTIFICATE-----"), "{error}");
+        }
+    }
 }

@@ -67,7 +67,7 @@ pub struct HttpTransportBuilder {
     connect_timeout: Option<Duration>,
     pool_idle_timeout: Option<Duration>,
     proxy: Option<String>,
-    root_certificates: Vec<u8>,
+    root_certificates: Vec<Vec<u8>>,
     configure: Option<Box<Configure>>,
 }
 
@@ -94,8 +94,7 @@ impl HttpTransportBuilder {
 
     /// Trusts these certificates besides those that the platform trusts: a server's own, or its authority's, in PEM.
     pub fn root_certificates(mut self, pem: impl AsRef<[u8]>) -> Self {
-        self.root_certificates.extend_from_slice(pem.as_ref());
-        self.root_certificates.push(b'\n');
+        self.root_certificates.push(pem.as_ref().to_vec());
         self
     }
 
@@ -131,7 +130,12 @@ impl HttpTransportBuilder {
                 .map_err(|_| Error::invalid_input("the proxy's address is no URL such as http://proxy:8080"))?;
             builder = builder.proxy(proxy);
         }
-        builder = tls(builder, https, &self.root_certificates)?;
+        // A reader of PEM skips what is none: a certificate in DER would be trusted by nobody, and nobody would say so.
+        if !self.root_certificates.iter().all(|pem| has_certificate(pem)) {
+            let why = format!("the root certificates are not in PEM: a part of them has no `{BEGIN}`");
+            return Err(Error::invalid_input(why));
+        }
+        builder = tls(builder, https, &self.root_certificates.join(&b'\n'))?;
         if let Some(configure) = self.configure {
             builder = configure(builder);
         }
@@ -142,6 +146,12 @@ impl HttpTransportBuilder {
             .map_err(|e| Error::new(ErrorKind::Connection, "the HTTP client cannot be set up").with_source(e))?;
         Ok(HttpTransport { client })
     }
+}
+
+const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
+
+fn has_certificate(pem: &[u8]) -> bool {
+    pem.windows(BEGIN.len()).any(|part| part == BEGIN.as_bytes())
 }
 
 /// What reqwest shows of its settings may hold a proxy's password.
