@@ -1,7 +1,7 @@
 //! Runs the conformance suite of `azure_table_tests` on every backend.
 
 use azure_table_tests::Backend;
-use azure_table_tests::{batches, entities, errors, keys, queries, sas, service, tables};
+use azure_table_tests::{batches, entities, errors, filters, keys, queries, sas, service, tables};
 
 /// A module with one test per function, on a backend or on none, which is said.
 macro_rules! on {
@@ -90,6 +90,8 @@ suite! {
     with_batches {
         keys:
             awkward_keys_are_addressed_exactly;
+        filters:
+            filters_of_the_vectors;
         queries:
             filters_select,
             pages_join_without_loss,

@@ -12,6 +12,7 @@ pub mod canned;
 pub mod entities;
 pub mod entity;
 pub mod errors;
+pub mod filters;
 pub mod fixtures;
 pub mod keys;
 pub mod queries;
