@@ -1,6 +1,6 @@
 //! Answers to entity group transactions.
 
-use azure_table::{DynamicEntity, ErrorKind};
+use azure_table::{DynamicEntity, ErrorKind, NoRetry};
 use proptest::prelude::*;
 
 use crate::document::{Document, document};
@@ -46,7 +46,7 @@ fn commit(Document(body): &Document) -> azure_table::Result<Vec<u16>> {
     for row_key in ["1", "2"] {
         batch.insert(&DynamicEntity::new("p", row_key)).unwrap();
     }
-    let results = on_runtime(async { batch.commit().await })?;
+    let results = on_runtime(async { batch.commit().retry(NoRetry).await })?;
     Ok(results.iter().map(|result| result.status()).collect())
 }
 
@@ -74,7 +74,7 @@ proptest! {
         let service = answered([answer(202, &[("content-type", &format!("multipart/mixed;boundary{content_type}"))], &body.0)]);
         let mut batch = things(&service).batch();
         batch.insert(&DynamicEntity::new("p", "1")).unwrap();
-        if let Err(error) = on_runtime(async { batch.commit().await }) {
+        if let Err(error) = on_runtime(async { batch.commit().retry(NoRetry).await }) {
             is_presentable(&error).map_err(TestCaseError::fail)?;
         }
     }
@@ -96,6 +96,15 @@ fn the_samples_are_written_or_refused() {
 fn an_index_that_no_operation_has_is_none() {
     let body = BATCHES[2].replacen("1:The", "3021:The", 1);
     assert_eq!(commit(&Document(body.into())).unwrap_err().batch_index(), None);
+}
+
+/// A part that failed is the answer, and one that may pass by itself is not taken for something else.
+#[test]
+fn the_status_of_a_failed_part_is_told() {
+    for status in [408, 429, 500, 503, 504] {
+        let body = BATCHES[0].replacen("204", &status.to_string(), 1);
+        assert_eq!(commit(&Document(body.into())).unwrap_err().status(), Some(status));
+    }
 }
 
 /// A redirect or an interim answer is no success, and a status beyond HTTP's is none.
