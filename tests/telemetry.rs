@@ -1,24 +1,27 @@
 //! Telemetry: spans as a subscriber sees them, metrics as they are exported.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex};
+use std::sync::Once;
 
 use azure_table::{DynamicEntity, Emulator, OtelMetrics, Reached, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, SdkMeterProvider};
+use tracing::Metadata;
 use tracing::field::{Field, Visit};
-use tracing::instrument::WithSubscriber as _;
 use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::Interest;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::{LookupSpan, Registry};
 
 type Fields = BTreeMap<&'static str, String>;
 
-/// All spans in the order in which they began, by name.
-#[derive(Clone, Default)]
-struct Spans(Arc<Mutex<Vec<Begun>>>);
+thread_local! {
+    /// The spans of the test on this thread, in the order in which they began; `None` where nobody looks.
+    static SEEN: RefCell<Option<Vec<Begun>>> = const { RefCell::new(None) };
+}
 
 /// Id, name and fields of a span.
 type Begun = (u64, &'static str, Fields);
@@ -35,30 +38,50 @@ impl Visit for Text<'_> {
     }
 }
 
-impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
+/// The subscriber of the whole process: one of a test alone would be asked, or not, as those of other threads come and go.
+struct Recorder;
+
+impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {
+    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+        Interest::sometimes()
+    }
+
+    fn enabled(&self, _: &Metadata<'_>, _: Context<'_, S>) -> bool {
+        SEEN.with_borrow(Option::is_some)
+    }
+
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, _: Context<'_, S>) {
         let mut fields = Fields::new();
         attributes.record(&mut Text(&mut fields));
-        let mut spans = self.0.lock().unwrap();
-        spans.push((id.into_u64(), attributes.metadata().name(), fields));
+        SEEN.with_borrow_mut(|seen| {
+            let seen = seen.as_mut().unwrap();
+            seen.push((id.into_u64(), attributes.metadata().name(), fields));
+        });
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, _: Context<'_, S>) {
-        let mut spans = self.0.lock().unwrap();
-        let span = spans.iter_mut().rfind(|(known, ..)| *known == id.into_u64()).unwrap();
-        values.record(&mut Text(&mut span.2));
+        SEEN.with_borrow_mut(|seen| {
+            let mut seen = seen.iter_mut().flatten();
+            let span = seen.rfind(|(known, ..)| *known == id.into_u64()).unwrap();
+            values.record(&mut Text(&mut span.2));
+        });
     }
 }
 
-impl Spans {
-    async fn of<F: Future>(&self, calls: F) -> F::Output {
-        let subscriber = Registry::default().with(self.clone());
-        calls.with_subscriber(subscriber).await
-    }
+/// The spans of these calls, which stay on this thread.
+async fn spans_of(calls: impl Future<Output = ()>) -> Spans {
+    static SET: Once = Once::new();
+    SET.call_once(|| tracing::subscriber::set_global_default(Registry::default().with(Recorder)).unwrap());
+    SEEN.set(Some(Vec::new()));
+    calls.await;
+    Spans(SEEN.take().unwrap())
+}
 
+struct Spans(Vec<Begun>);
+
+impl Spans {
     fn named(&self, name: &str) -> Vec<Fields> {
-        let spans = self.0.lock().unwrap();
-        let named = spans.iter().filter(|(_, known, _)| *known == name);
+        let named = self.0.iter().filter(|(_, known, _)| *known == name);
         named.map(|(_, _, fields)| fields.clone()).collect()
     }
 }
@@ -75,20 +98,18 @@ fn has(fields: &Fields, expected: &[(&str, &str)]) {
 
 #[tokio::test]
 async fn a_call_is_a_span_with_the_names_of_opentelemetry() {
-    let spans = Spans::default();
-    spans
-        .of(async {
-            let service = TableServiceClient::on(Emulator::new());
-            let table = service.dynamic_table("Things").unwrap();
-            table.create_table().await.unwrap();
-            assert!(table.get(("SECRETKEY", "r")).await.unwrap().is_none());
-            table.delete(("SECRETKEY", "r")).await.unwrap_err();
-            let mut batch = table.batch();
-            batch.insert(&DynamicEntity::new("p", "1")).unwrap();
-            batch.insert(&DynamicEntity::new("p", "2")).unwrap();
-            batch.commit().await.unwrap();
-        })
-        .await;
+    let spans = spans_of(async {
+        let service = TableServiceClient::on(Emulator::new());
+        let table = service.dynamic_table("Things").unwrap();
+        table.create_table().await.unwrap();
+        assert!(table.get(("SECRETKEY", "r")).await.unwrap().is_none());
+        table.delete(("SECRETKEY", "r")).await.unwrap_err();
+        let mut batch = table.batch();
+        batch.insert(&DynamicEntity::new("p", "1")).unwrap();
+        batch.insert(&DynamicEntity::new("p", "2")).unwrap();
+        batch.commit().await.unwrap();
+    })
+    .await;
     let calls = spans.named("call");
     let [_, get, delete, batch] = &calls[..] else {
         unreachable!("{calls:?}")
@@ -135,13 +156,12 @@ async fn a_call_is_a_span_with_the_names_of_opentelemetry() {
 
 #[tokio::test(start_paused = true)]
 async fn each_attempt_is_a_span_of_its_own() {
-    let spans = Spans::default();
     let canned = Canned::new([
         Step::Fail(Reached::NothingSent),
         Step::status(503),
         Step::answer(200, &[("x-ms-request-charge", "2.5")], r#"{"value":[]}"#),
     ]);
-    spans.of(async { canned.service().ping().await.unwrap() }).await;
+    let spans = spans_of(async { canned.service().ping().await.unwrap() }).await;
     let attempts = spans.named("attempt");
     let told = |name: &str| {
         attempts
