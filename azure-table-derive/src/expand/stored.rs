@@ -112,13 +112,14 @@ pub(crate) fn item_of(
         of(quote!(#module #item))
     } else {
         let item = of(place.derived(quote!(#name)));
-        // What is imported here hides what is imported outside of the block.
+        // What is imported here hides what is imported outside of the block; not everywhere is it used: `expect` would fail.
         place.derived(quote!({
             #[allow(unused_imports)]
             use #module::*;
             #item
         }))
     };
+    // Used only where the item is missing: `expect` would fail.
     place.derived(quote!({
         #[allow(unused_imports)]
         use #private::lacking::*;

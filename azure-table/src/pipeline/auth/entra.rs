@@ -125,11 +125,12 @@ impl EntraCredential {
     /// use azure_core::credentials::TokenCredential;
     /// use azure_table::EntraCredential;
     ///
-    /// # fn of_contoso() -> Arc<dyn TokenCredential> { unimplemented!() }
-    /// let credential = EntraCredential::by_tenant(|tenant| match tenant {
-    ///     "72f988bf-86f1-41af-91ab-2d7cd011db47" => Ok(of_contoso()),
-    ///     _ => Err("not one of our tenants".into()),
-    /// });
+    /// fn of_tenants(contoso: Arc<dyn TokenCredential>) -> EntraCredential {
+    ///     EntraCredential::by_tenant(move |tenant| match tenant {
+    ///         "72f988bf-86f1-41af-91ab-2d7cd011db47" => Ok(Arc::clone(&contoso)),
+    ///         _ => Err("not one of our tenants".into()),
+    ///     })
+    /// }
     /// ```
     pub fn by_tenant(make: impl Fn(&str) -> Made + Send + Sync + 'static) -> Self {
         Self::of(Source::ByTenant(Arc::new(make)))

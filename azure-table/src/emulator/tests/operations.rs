@@ -1,0 +1,305 @@
+//! Operations on tables and entities, byte by byte.
+
+use super::*;
+
+#[tokio::test]
+async fn a_table_is_created_listed_read_and_deleted() {
+    let emulator = Emulator::new();
+    let prefer = [("prefer", "return-no-content")];
+    let created = send(&emulator, "POST", "Tables", &prefer, r#"{"TableName":"Blogs"}"#).await;
+    assert_eq!((created.status().as_u16(), body(&created)), (204, ""));
+    assert_eq!(header(&created, "location"), format!("{BASE}/Tables('Blogs')"));
+    assert_eq!(header(&created, "dataserviceid"), header(&created, "location"));
+    assert_eq!(header(&created, "preference-applied"), "return-no-content");
+    assert_eq!(header(&created, "cache-control"), "no-cache");
+    assert_eq!(
+        header(&created, "server"),
+        "Windows-Azure-Table/1.0 Microsoft-HTTPAPI/2.0"
+    );
+    assert_eq!(header(&created, "x-ms-version"), "2019-02-02");
+    assert_eq!(header(&created, "x-ms-request-id").len(), 36);
+
+    let again = send(&emulator, "POST", "Tables", &prefer, r#"{"TableName":"blogs"}"#).await;
+    assert_eq!(
+        error(&again),
+        refused(409, "TableAlreadyExists", "The table specified already exists.")
+    );
+    assert_eq!(header(&again, "preference-applied"), "return-no-content");
+
+    let minimal = [("accept", "application/json;odata=minimalmetadata")];
+    let list = send(
+        &emulator,
+        "GET",
+        "Tables?$filter=TableName%20ge%20%27A%27",
+        &minimal,
+        "",
+    )
+    .await;
+    assert_eq!(
+        body(&list),
+        format!(r#"{{"odata.metadata":"{BASE}/$metadata#Tables","value":[{{"TableName":"Blogs"}}]}}"#)
+    );
+    assert_eq!(
+        header(&list, "content-type"),
+        "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
+    );
+    assert_eq!(
+        send(&emulator, "POST", "Tables", &prefer, r#"{"TableName":"authors"}"#)
+            .await
+            .status(),
+        204
+    );
+    let small = emulator.clone().with_page_size(1);
+    let first = send(&small, "GET", "Tables", &[], "").await;
+    assert_eq!(body(&first), r#"{"value":[{"TableName":"authors"}]}"#);
+    let token = header(&first, "x-ms-continuation-nexttablename");
+    let last = send(&small, "GET", &format!("Tables?NextTableName={token}"), &[], "").await;
+    assert_eq!(body(&last), r#"{"value":[{"TableName":"Blogs"}]}"#);
+    assert_eq!(header(&last, "x-ms-continuation-nexttablename"), "");
+    let one = send(&emulator, "GET", "Tables('blogs')", &[], "").await;
+    assert_eq!(body(&one), r#"{"TableName":"Blogs"}"#);
+
+    assert_eq!(
+        send(&emulator, "DELETE", "Tables('Blogs')", &[], "").await.status(),
+        204
+    );
+    let gone = send(&emulator, "DELETE", "Tables('Blogs')", &[], "").await;
+    assert_eq!(
+        error(&gone),
+        refused(404, "ResourceNotFound", "The specified resource does not exist.")
+    );
+    for (name, code, text) in [
+        (
+            "my_table",
+            "InvalidResourceName",
+            "The specifed resource name contains invalid characters.",
+        ),
+        (
+            "ab",
+            "OutOfRangeInput",
+            "The specified resource name length is not within the permissible limits.",
+        ),
+        ("Tables", "InvalidInput", "One of the request inputs is not valid."),
+    ] {
+        let answer = send(
+            &emulator,
+            "POST",
+            "Tables",
+            &[],
+            &format!(r#"{{"TableName":"{name}"}}"#),
+        )
+        .await;
+        assert_eq!(error(&answer), refused(400, code, text));
+    }
+}
+
+#[tokio::test]
+async fn an_entity_lives_through_all_its_operations() {
+    let emulator = with_table().await;
+    let inserted = send(
+        &emulator,
+        "POST",
+        "Blogs",
+        &[],
+        r#"{"PartitionKey":"it's","RowKey":"1","b":1,"a":"é"}"#,
+    )
+    .await;
+    assert_eq!(inserted.status(), 201);
+    let location = format!("{BASE}/Blogs(PartitionKey='it''s',RowKey='1')");
+    assert_eq!(header(&inserted, "location"), location);
+    let etag = header(&inserted, "etag").to_owned();
+    let timestamp = etag
+        .trim_start_matches("W/\"datetime'")
+        .trim_end_matches("'\"")
+        .replace("%3A", ":");
+    assert_eq!(
+        body(&inserted),
+        format!(r#"{{"PartitionKey":"it's","RowKey":"1","Timestamp":"{timestamp}","b":1,"a":"\u00e9"}}"#)
+    );
+    let again = send(
+        &emulator,
+        "POST",
+        "Blogs",
+        &[],
+        r#"{"PartitionKey":"it's","RowKey":"1"}"#,
+    )
+    .await;
+    assert_eq!(
+        error(&again),
+        refused(409, "EntityAlreadyExists", "The specified entity already exists.")
+    );
+
+    let path = "Blogs(PartitionKey=%27it%27%27s%27,RowKey=%271%27)";
+    let read = send(&emulator, "GET", path, &[], "").await;
+    assert_eq!(
+        (read.status().as_u16(), header(&read, "etag"), body(&read)),
+        (200, &*etag, body(&inserted))
+    );
+
+    let merged = send(
+        &emulator,
+        "MERGE",
+        path,
+        &[("if-match", &etag)],
+        r#"{"c":true,"b":null}"#,
+    )
+    .await;
+    assert_eq!((merged.status().as_u16(), body(&merged)), (204, ""));
+    let stale = send(&emulator, "PUT", path, &[("if-match", &etag)], "{}").await;
+    let text = "The update condition specified in the request was not satisfied.";
+    assert_eq!(error(&stale), refused(412, "UpdateConditionNotSatisfied", text));
+    let selected = send(&emulator, "GET", &format!("{path}?$select=c,b,x"), &[], "").await;
+    assert_eq!(body(&selected), r#"{"b":1,"c":true,"x":null}"#);
+
+    let tunnelled = [("x-http-method", "MERGE"), ("if-match", "*")];
+    assert_eq!(
+        send(&emulator, "POST", path, &tunnelled, r#"{"c":5}"#).await.status(),
+        204
+    );
+    assert_eq!(send(&emulator, "PUT", path, &[], r#"{"z":1}"#).await.status(), 204);
+    let replaced = send(&emulator, "GET", &format!("{path}?$select=z,c"), &[], "").await;
+    assert_eq!(body(&replaced), r#"{"c":null,"z":1}"#);
+
+    let unconditional = send(&emulator, "DELETE", path, &[], "").await;
+    assert_eq!(error(&unconditional).0, 400);
+    let malformed = send(&emulator, "DELETE", path, &[("if-match", "x")], "").await;
+    assert!(
+        error(&malformed)
+            .2
+            .starts_with("The etag value 'x' specified in one of the request headers")
+    );
+    let unknown = send(&emulator, "DELETE", path, &[("if-match", "W/\"wrong\"")], "").await;
+    assert_eq!(error(&unknown).0, 412);
+    assert_eq!(
+        send(&emulator, "DELETE", path, &[("if-match", "*")], "").await.status(),
+        204
+    );
+    for (method, headers) in [
+        ("GET", &[][..]),
+        ("DELETE", &[("if-match", "*")]),
+        ("MERGE", &[("if-match", "*")]),
+    ] {
+        let missing = send(&emulator, method, path, headers, "{}").await;
+        assert_eq!(
+            error(&missing),
+            refused(404, "ResourceNotFound", "The specified resource does not exist.")
+        );
+    }
+    let no_table = send(&emulator, "PUT", "None(PartitionKey='',RowKey='')", &[], "{}").await;
+    assert_eq!(
+        error(&no_table),
+        refused(404, "TableNotFound", "The table specified does not exist.")
+    );
+    assert_eq!(
+        header(&no_table, "cache-control"),
+        "",
+        "found while the request is read"
+    );
+}
+
+#[tokio::test]
+async fn pages_follow_each_other_by_token() {
+    let emulator = with_table().await;
+    for n in 0..5 {
+        let entity = format!(r#"{{"PartitionKey":"p{}","RowKey":"{n}","N":{n}}}"#, n / 3);
+        assert_eq!(send(&emulator, "POST", "Blogs", &[], &entity).await.status(), 201);
+    }
+    let small = emulator.clone().with_page_size(2);
+    let (mut rows, mut path) = (Vec::new(), "Blogs()?$select=N&$filter=N%20ne%203".to_owned());
+    let mut pages = 0;
+    loop {
+        let page = send(&small, "GET", &path, &[], "").await;
+        rows.push(body(&page).to_owned());
+        pages += 1;
+        let (partition, row) = (
+            header(&page, "x-ms-continuation-nextpartitionkey"),
+            header(&page, "x-ms-continuation-nextrowkey"),
+        );
+        if partition.is_empty() {
+            break;
+        }
+        path = format!("Blogs()?$select=N&$filter=N%20ne%203&NextPartitionKey={partition}&NextRowKey={row}");
+    }
+    assert_eq!(pages, 2);
+    assert_eq!(
+        rows,
+        [r#"{"value":[{"N":0},{"N":1}]}"#, r#"{"value":[{"N":2},{"N":4}]}"#]
+    );
+    let point = send(
+        &emulator,
+        "GET",
+        "Blogs?$filter=PartitionKey%20eq%20%27p0%27&$top=3",
+        &[],
+        "",
+    )
+    .await;
+    assert_eq!(
+        header(&point, "x-ms-continuation-nextpartitionkey"),
+        "",
+        "nothing is left in the partition"
+    );
+    let token = send(&emulator, "GET", "Blogs?$top=1", &[], "").await;
+    assert_eq!(header(&token, "x-ms-continuation-nextpartitionkey"), "1!4!cDA-");
+    for (query, status, code) in [
+        ("NextPartitionKey=1!4!cDA-&NextRowKey=", 400, "InvalidInput"),
+        ("$top=1001", 400, "InvalidInput"),
+        ("$filter=N%20eq%20null", 400, "InvalidInput"),
+        ("$filter=startswith(A,'x')", 501, "NotImplemented"),
+        ("$orderby=N", 501, "NotImplemented"),
+    ] {
+        let answer = error(&send(&emulator, "GET", &format!("Blogs?{query}"), &[], "").await);
+        assert_eq!((answer.0, &*answer.1), (status, code), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_offered_is_refused_by_name() {
+    let emulator = with_table().await;
+    for (method, path, headers, status, code) in [
+        ("GET", "?restype=service", &[][..], 501, "NotImplemented"),
+        (
+            "GET",
+            "?restype=service&comp=list",
+            &[],
+            400,
+            "InvalidQueryParameterValue",
+        ),
+        ("GET", "?comp=properties", &[], 400, "InvalidQueryParameterValue"),
+        ("GET", "Tables?comp=acl", &[], 400, "InvalidQueryParameterValue"),
+        ("POST", "Blogs?comp=acl", &[], 405, "MethodNotAllowed"),
+        (
+            "DELETE",
+            "?restype=service&comp=properties",
+            &[],
+            405,
+            "MethodNotAllowed",
+        ),
+        ("PUT", "Tables", &[], 405, "MethodNotAllowed"),
+        ("PUT", "Blogs", &[], 405, "MethodNotAllowed"),
+        ("GET", "$batch", &[], 405, "MethodNotAllowed"),
+        ("BREW", "Blogs", &[], 405, "UnsupportedHttpVerb"),
+        ("GET", "a/b/c", &[], 400, "InvalidUri"),
+        ("GET", "Blogs('x')", &[], 400, "InvalidInput"),
+        (
+            "GET",
+            "Blogs",
+            &[("accept", "application/atom+xml")],
+            415,
+            "AtomFormatNotSupported",
+        ),
+        (
+            "GET",
+            "Blogs",
+            &[("x-ms-version", "2099-01-01")],
+            400,
+            "InvalidHeaderValue",
+        ),
+    ] {
+        let answer = error(&send(&emulator, method, path, headers, "").await);
+        assert_eq!((answer.0, &*answer.1), (status, code), "{method} {path}");
+    }
+    let large = "x".repeat(4 * 1024 * 1024 + 1);
+    let answer = send(&emulator, "POST", "Blogs", &[], &large).await;
+    let text = "The request body is too large and exceeds the maximum permissible limit.";
+    assert_eq!(error(&answer), refused(413, "RequestBodyTooLarge", text));
+}
