@@ -11,7 +11,9 @@ use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, Reached, TableCli
 use azure_table_tests::canned::{Canned, Step};
 
 mod clock;
+mod page_schedules;
 mod policies;
+mod prefetch;
 mod second_region;
 mod writes;
 

@@ -3,6 +3,7 @@
 pub(crate) mod access_policies;
 pub(crate) mod commit_batch;
 pub(crate) mod delete_entity;
+pub(crate) mod ensure_tables;
 pub(crate) mod execute;
 pub(crate) mod exists;
 pub(crate) mod get_entity;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use crate::client::query::bad_row::{BadRow, OnBadRow};
 use crate::client::query::keys::{starts, under};
 use crate::client::query::plan::QueryPlan;
-use crate::client::query::stream::{EntityStream, PageStream};
+use crate::client::query::prefetch::Prefetch;
+use crate::client::query::stream::{Asked, EntityStream, PageStream};
 use crate::client::shape::Shape;
 use crate::filter::access::{Access, AccessPath};
 use crate::filter::expression::Expression;
@@ -26,12 +27,13 @@ use crate::model::versioned::Versioned;
 use crate::pipeline::options::{CallOptions, call_options};
 use crate::pipeline::run::Pipeline;
 use crate::protocol::continuation::Continuation;
-use crate::protocol::query::{MAX_PAGE_SIZE, QueryRequest};
+use crate::protocol::query::{List, MAX_PAGE_SIZE, QueryRequest};
 
 pub(crate) mod bad_row;
 pub(crate) mod get_many;
 mod keys;
 pub(crate) mod plan;
+pub(crate) mod prefetch;
 pub(crate) mod stream;
 
 /// A query for entities of type `E`, read as `P`. One query is one chain of requests, a page each, in the order of the
@@ -70,6 +72,7 @@ pub struct TableQuery<E, P = E> {
     page_size: Option<u32>,
     limit: Option<usize>,
     from: Option<Continuation>,
+    prefetch: Option<usize>,
     /// The widest access that this call may have though the client denies it.
     allowed: Option<AccessPath>,
     on_bad_row: Option<Arc<OnBadRow>>,
@@ -89,6 +92,7 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
             page_size: None,
             limit: None,
             from: None,
+            prefetch: None,
             allowed: None,
             on_bad_row: None,
             options: pipeline.settings.defaults.clone(),
@@ -149,6 +153,14 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
+    /// How many pages are fetched before the reader comes for them: 0, or 1 from the first page on, in a task that ends with
+    /// the stream. Without it that begins with the second page: who reads one page causes one request. Readers of
+    /// everything ([`all`](Self::all), [`count`](Self::count)) begin at once.
+    pub fn prefetch(mut self, pages: usize) -> Self {
+        self.prefetch = Some(pages);
+        self
+    }
+
     /// What the query will do: which rows the service reads, why, the request, and what would be better. Nothing is sent.
     ///
     /// # Errors
@@ -205,7 +217,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// # Errors
     /// Those of the first page that fails.
     pub async fn count(self) -> Result<usize> {
-        let mut pages = self.shaped(Shape::of_nothing()).pages();
+        let mut pages = self.shaped(Shape::of_nothing()).pages_with(Prefetch::FromStart);
         let mut count = 0;
         while let Some(page) = pages.try_next().await? {
             count += page.items().len();
@@ -250,6 +262,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             page_size: self.page_size,
             limit: self.limit,
             from: self.from,
+            prefetch: self.prefetch,
             allowed: self.allowed,
             on_bad_row: self.on_bad_row,
             options: self.options,
@@ -258,18 +271,17 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     }
 
     /// The pages as they come, empty ones too; the first is asked for when the stream is first polled.
-    pub fn pages(mut self) -> PageStream<P> {
-        let request = self.query_request();
+    pub fn pages(self) -> PageStream<P> {
+        self.pages_with(Prefetch::AfterFirst)
+    }
+
+    fn pages_with(mut self, prefetch: Prefetch) -> PageStream<P> {
+        let asked = self.asked(prefetch);
         self.shape.on_bad_row = self.on_bad_row;
-        PageStream::new(
-            self.pipeline,
-            self.options,
-            &self.table,
-            request,
-            self.from,
-            self.limit,
-            self.shape,
-        )
+        match asked {
+            Ok(asked) => PageStream::new(self.pipeline, self.options, asked, self.from, self.shape),
+            Err(e) => PageStream::refused(self.pipeline, self.table.as_str(), e, self.shape),
+        }
     }
 
     /// The rows, page after page.
@@ -282,15 +294,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// # Errors
     /// Those of the first page that fails.
     pub async fn all(self) -> Result<Vec<P>> {
-        let mut pages = self.pages();
-        let mut rows = Vec::new();
-        while let Some(page) = pages.try_next().await? {
-            match rows.is_empty() {
-                true => rows = page.into_items(),
-                false => rows.extend(page.into_items()),
-            }
-        }
-        Ok(rows)
+        self.pages_with(Prefetch::FromStart).all().await
     }
 
     /// The first row, if there is one.
@@ -315,7 +319,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         })
     }
 
-    fn query_request(&mut self) -> Result<QueryRequest> {
+    fn asked(&mut self, prefetch: Prefetch) -> Result<Asked> {
         if let Some(rows @ (0 | 1_001..)) = self.page_size {
             return Err(Error::invalid_input(format!(
                 "page size {rows}: it must be 1 to {MAX_PAGE_SIZE}"
@@ -335,8 +339,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             .limit
             .and_then(|rows| u32::try_from(rows).ok())
             .filter(|rows| (1..=MAX_PAGE_SIZE).contains(rows));
-        Ok(QueryRequest {
-            table: self.table.as_str().to_owned(),
+        let request = QueryRequest {
+            list: List::Entities(self.table.as_str().to_owned()),
             filter: filter.map(|expression| expression.to_string()),
             select: self.shape.select.clone(),
             // A limit within one page is also its size: no row comes that nobody asked for. The size stays the same on
@@ -346,6 +350,12 @@ impl<E: TableEntity, P> TableQuery<E, P> {
                 (page_size, limit) => page_size.or(limit),
             },
             metadata: self.shape.metadata,
+        };
+        Ok(Asked {
+            request,
+            comparisons: access.comparisons,
+            limit: self.limit,
+            prefetch: self.prefetch.map_or(Ok(prefetch), Prefetch::of)?,
         })
     }
 }
@@ -360,6 +370,7 @@ impl<E, P> Clone for TableQuery<E, P> {
             page_size: self.page_size,
             limit: self.limit,
             from: self.from.clone(),
+            prefetch: self.prefetch,
             allowed: self.allowed,
             on_bad_row: self.on_bad_row.clone(),
             options: self.options.clone(),

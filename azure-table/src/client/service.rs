@@ -4,8 +4,9 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::client::ops::ensure_tables::EnsureTables;
 use crate::client::ops::get_user_delegation_key::GetUserDelegationKey;
-use crate::client::ops::list_tables::{EnsureTables, ListTables};
+use crate::client::ops::list_tables::ListTables;
 use crate::client::ops::service::{GetServiceProperties, GetServiceStatistics, Ping, SetServiceProperties};
 use crate::client::table::TableClient;
 use crate::model::datetime::DateTime;
@@ -183,7 +184,22 @@ impl TableServiceClient {
         self.table(name)
     }
 
-    /// The names of all tables, in the order of the service: by lower-case name on Storage.
+    /// The names of all tables, in the order of the service: by lower-case name on Storage. All at once when it is awaited, one
+    /// by one as a [`stream`](ListTables::stream).
+    ///
+    /// ```
+    /// # use azure_table::{Emulator, TableServiceClient};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let service = TableServiceClient::on(Emulator::new());
+    /// # service.dynamic_table("Log2026")?.create_table().await?;
+    /// let mut logs = service.list_tables().starting_with("Log").stream();
+    /// while let Some(name) = logs.try_next().await? {
+    ///     println!("{name}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// `Unauthenticated`, `Forbidden` — the key is not accepted. `Connection`, `Timeout`, `ServerFault` — no answer after

@@ -9,9 +9,10 @@ use crate::client::query::bad_row::{BadRow, OnBadRow};
 use crate::filter::select::Columns;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::entity_key::Key;
-use crate::model::error::Result;
-use crate::model::row::Row;
+use crate::model::error::{Error, Result};
+use crate::model::row::{Row, RowProperty};
 use crate::model::versioned::Versioned;
+use crate::protocol::query::TABLE_NAME;
 
 /// How rows become a `P`.
 pub(crate) struct Shape<P> {
@@ -25,11 +26,15 @@ pub(crate) struct Shape<P> {
 
 type Read<P> = dyn Fn(&Row<'_>) -> Result<P> + Send + Sync;
 
+type Pick<P> = dyn Fn(&Row<'_>) -> Result<Option<P>> + Send + Sync;
+
 enum Reader<P> {
     /// By the type alone.
     Typed(fn(&Row<'_>) -> Result<P>),
     /// By a value, such as a tuple of columns.
     Valued(Arc<Read<P>>),
+    /// The same, with rows that are not wanted.
+    Picking(Arc<Pick<P>>),
 }
 
 impl<P> Shape<P> {
@@ -112,12 +117,16 @@ impl<P> Shape<P> {
 
     /// Reads a row; `None` if it does not fit and is to be left out.
     pub(crate) fn read_or_skip(&self, row: &Row<'_>) -> Result<Option<P>> {
-        match (self.read(row), &self.on_bad_row) {
+        let read = match &self.reader {
+            Reader::Picking(pick) => pick(row),
+            _ => self.read(row).map(Some),
+        };
+        match (read, &self.on_bad_row) {
             (Err(e), Some(seen)) => {
                 seen(&BadRow::of(row, e));
                 Ok(None)
             }
-            (read, _) => read.map(Some),
+            (read, _) => read,
         }
     }
 
@@ -125,6 +134,27 @@ impl<P> Shape<P> {
         match &self.reader {
             Reader::Typed(read) => read(row),
             Reader::Valued(read) => read(row),
+            Reader::Picking(pick) => pick(row)?.ok_or_else(|| Error::invalid_response("the row was not asked for")),
+        }
+    }
+}
+
+impl Shape<String> {
+    /// The shape of the names of tables that are called by `namespace`, which is left out of them.
+    pub(crate) fn of_tables(namespace: Arc<str>) -> Self {
+        let pick = move |row: &Row<'_>| {
+            let name = row.property(TABLE_NAME).map(RowProperty::read::<String>).transpose()?;
+            let name = name.ok_or_else(|| Error::invalid_response("a table in the list has no name"))?;
+            Ok(match name.split_at_checked(namespace.len()) {
+                Some((start, own)) if start.eq_ignore_ascii_case(&namespace) => Some(own.to_owned()),
+                _ => None,
+            })
+        };
+        Self {
+            select: None,
+            metadata: MetadataLevel::None,
+            reader: Reader::Picking(Arc::new(pick)),
+            on_bad_row: None,
         }
     }
 }
@@ -158,6 +188,7 @@ impl<P> Clone for Shape<P> {
         let reader = match &self.reader {
             Reader::Typed(read) => Reader::Typed(*read),
             Reader::Valued(read) => Reader::Valued(Arc::clone(read)),
+            Reader::Picking(pick) => Reader::Picking(Arc::clone(pick)),
         };
         Self {
             select: self.select.clone(),

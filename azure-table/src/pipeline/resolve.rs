@@ -18,6 +18,7 @@ use crate::pipeline::run::{Answer, Pipeline};
 use crate::pipeline::skew::{seconds_between, shifted};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::answer;
+use crate::protocol::continuation::Continuation;
 use crate::protocol::query;
 use crate::protocol::read_back::{self, RowWrite, Verdict};
 use crate::protocol::request::Call;
@@ -82,11 +83,11 @@ impl Pipeline {
             let Some(service) = answer::date(response.headers()) else {
                 return Ok(None);
             };
-            let page = query::answer(response, MetadataLevel::Minimal, |row| {
+            let next = Continuation::of(response.headers())?;
+            rows.extend(query::answer(response, MetadataLevel::Minimal, |row| {
                 DynamicEntity::read(row).map(Some)
-            })?;
-            rows.extend(page.rows);
-            match page.continuation {
+            })?);
+            match next {
                 None => return Ok(Some((rows, seconds_between(now, service)))),
                 next => from = next,
             }

@@ -1,14 +1,16 @@
-//! Query Entities: a page of a table.
+//! Query Entities and Query Tables: a page of a list.
 //!
-//! Source: REST "Query Entities", "Query timeout and pagination".
+//! Source: REST "Query Entities", "Query Tables", "Query timeout and pagination".
 
 use bytes::Bytes;
 use http::{Method, Response, StatusCode};
 
 use crate::codec::json::read;
+use crate::codec::text::Doubled;
 use crate::codec::url;
 use crate::model::entity::MetadataLevel;
 use crate::model::error::Result;
+use crate::model::key::after_prefix;
 use crate::model::row::Row;
 use crate::protocol::answer;
 use crate::protocol::continuation::Continuation;
@@ -16,16 +18,19 @@ use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::{Call, odata};
 
 pub(crate) const OPERATION: &str = "query";
+const LIST_TABLES: &str = "list tables";
+/// What an account's list of tables has of each.
+pub(crate) const TABLE_NAME: &str = "TableName";
 
 /// The most rows of a page.
 ///
 /// Source: REST "Query timeout and pagination".
 pub(crate) const MAX_PAGE_SIZE: u32 = 1_000;
 
-/// What is asked of a table.
+/// What is asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct QueryRequest {
-    pub(crate) table: String,
+    pub(crate) list: List,
     pub(crate) filter: Option<String>,
     pub(crate) select: Option<String>,
     /// The most rows of a page; `None` leaves it to the service.
@@ -33,27 +38,67 @@ pub(crate) struct QueryRequest {
     pub(crate) metadata: MetadataLevel,
 }
 
-/// One page as read.
-#[derive(Debug)]
-pub(crate) struct PageAnswer<P> {
-    pub(crate) rows: Vec<P>,
-    pub(crate) continuation: Option<Continuation>,
-    pub(crate) request_id: Option<String>,
+/// What comes in pages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum List {
+    /// The entities of a table.
+    Entities(String),
+    /// The tables of an account: rows of one property, [`TABLE_NAME`].
+    Tables,
 }
 
 impl QueryRequest {
+    /// All entities of a table.
+    pub(crate) fn entities(table: &str) -> Self {
+        Self {
+            list: List::Entities(table.to_owned()),
+            filter: None,
+            select: None,
+            top: None,
+            metadata: MetadataLevel::None,
+        }
+    }
+
+    /// The tables whose names begin with `prefix`.
+    pub(crate) fn tables(prefix: &str) -> Self {
+        Self {
+            list: List::Tables,
+            filter: (!prefix.is_empty()).then(|| names_from(prefix)),
+            select: None,
+            top: None,
+            metadata: MetadataLevel::None,
+        }
+    }
+
+    /// The name of the operation, for errors.
+    pub(crate) fn operation(&self) -> &'static str {
+        match self.list {
+            List::Entities(_) => OPERATION,
+            List::Tables => LIST_TABLES,
+        }
+    }
+
+    /// The table whose entities are asked for.
+    pub(crate) fn table(&self) -> Option<&str> {
+        match &self.list {
+            List::Entities(table) => Some(table),
+            List::Tables => None,
+        }
+    }
+
     /// What tells this query from others, as far as positions go: the table and the conditions. The same in every process
     /// (FNV-1a).
     pub(crate) fn identity(&self) -> u64 {
-        let table = self.table.to_ascii_lowercase();
-        let text = [table.as_str(), "\n", self.filter.as_deref().unwrap_or_default()];
+        // No table has a slash in its name.
+        let list = self.table().unwrap_or("/tables").to_ascii_lowercase();
+        let text = [list.as_str(), "\n", self.filter.as_deref().unwrap_or_default()];
         let bytes = text.into_iter().flat_map(str::bytes);
         bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         })
     }
 
-    /// `GET /table()` with the same options for every page and the position of this one.
+    /// `GET /table()` or `GET /Tables` with the same options for every page and the position of this one.
     pub(crate) fn call(&self, endpoint: &Endpoint, from: Option<&Continuation>) -> Result<Call> {
         let mut query = url::Query::default();
         if let Some(filter) = &self.filter {
@@ -65,41 +110,43 @@ impl QueryRequest {
         if let Some(top) = self.top {
             query.pair("$top", &top.to_string());
         }
-        if let Some(from) = from {
-            let halves = [
-                ("NextPartitionKey", &from.next_partition_key),
-                ("NextRowKey", &from.next_row_key),
-            ];
-            for (name, value) in halves {
-                if let Some(value) = value {
-                    query.pair(name, value);
-                }
-            }
+        for (name, value) in from.into_iter().flat_map(Continuation::parameters) {
+            query.pair(name, value);
         }
-        let path = format!("{}(){}", url::encode(&self.table), query.as_str());
+        let path = match &self.list {
+            List::Entities(table) => format!("{}(){}", url::encode(table), query.as_str()),
+            List::Tables => format!("Tables{}", query.as_str()),
+        };
         let request = odata(endpoint, Method::GET, &path, self.metadata.accept())?;
-        Ok(Call::read(OPERATION, request).in_table(&self.table))
+        let call = Call::read(self.operation(), request);
+        Ok(match self.table() {
+            Some(table) => call.in_table(table),
+            None => call,
+        })
     }
 }
 
-/// The rows of a page, those left out for which `read_row` gives `None`, and where the next one begins.
+/// The filter of the names that begin with `prefix`.
+fn names_from(prefix: &str) -> String {
+    let from = format!("{TABLE_NAME} ge '{}'", Doubled(prefix));
+    match after_prefix(prefix) {
+        Some(end) => format!("{from} and {TABLE_NAME} lt '{}'", Doubled(&end)),
+        None => from,
+    }
+}
+
+/// The rows of a page, those left out for which `read_row` gives `None`.
 pub(crate) fn answer<P>(
     response: Response<Bytes>,
     metadata: MetadataLevel,
     read_row: impl Fn(&Row<'_>) -> Result<Option<P>>,
-) -> Result<PageAnswer<P>> {
+) -> Result<Vec<P>> {
     let response = answer::expect(response, &[StatusCode::OK])?;
-    let request_id = answer::request_id(&response);
     let mut rows = Vec::new();
     let read = read::page(answer::json(&response)?, metadata, |row| {
         rows.extend(read_row(row)?);
         Ok(())
     });
-    read.map_err(|e| e.with_request_id(request_id.clone()))?;
-    let continuation = Continuation::of(response.headers()).map_err(|e| e.with_request_id(request_id.clone()))?;
-    Ok(PageAnswer {
-        rows,
-        continuation,
-        request_id,
-    })
+    read.map_err(|e| e.with_request_id(answer::request_id(&response)))?;
+    Ok(rows)
 }

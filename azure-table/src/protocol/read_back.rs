@@ -18,7 +18,7 @@ use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::guid::Guid;
 use crate::model::ordinal;
 use crate::protocol::operation::OperationKind;
-use crate::protocol::query::QueryRequest;
+use crate::protocol::query::{List, QueryRequest};
 
 /// What a write does to a row.
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ pub(crate) fn request(table: &str, rows: &[RowWrite]) -> Option<QueryRequest> {
         format!("{partition} and RowKey ge {least} and RowKey le {most}")
     };
     Some(QueryRequest {
-        table: table.to_owned(),
+        list: List::Entities(table.to_owned()),
         filter: Some(filter),
         select: None,
         top: None,

@@ -1,20 +1,16 @@
-//! Create, delete and list tables.
+//! Create, delete and find tables. The list of them is `query.rs`.
 //!
 //! Source: REST "Create Table", "Delete Table", "Query Tables".
 
 use bytes::Bytes;
 use http::header::HeaderValue;
 use http::{Method, Response, StatusCode};
-use serde::Deserialize;
 
 use crate::codec::json::write::Object;
-use crate::codec::text::Doubled;
 use crate::codec::url;
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};
-use crate::model::key::after_prefix;
 use crate::protocol::answer;
-use crate::protocol::continuation::position;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::{Call, PREFER, odata, set_json};
 
@@ -39,7 +35,6 @@ pub enum Deletion {
 pub(crate) const CREATE: &str = "create table";
 pub(crate) const DELETE: &str = "delete table";
 pub(crate) const GET: &str = "get table";
-const LIST: &str = "list tables";
 
 /// `POST /Tables`.
 pub(crate) fn create(endpoint: &Endpoint, table: &str) -> Result<Call> {
@@ -119,51 +114,4 @@ pub(crate) fn is_there(response: Response<Bytes>) -> Result<bool> {
         Err(e) if is_missing(&e) => Ok(false),
         Err(e) => Err(e),
     }
-}
-
-/// `GET /Tables`, from a position on: the tables whose names begin with `prefix`.
-pub(crate) fn list(endpoint: &Endpoint, prefix: &str, from: Option<&str>) -> Result<Call> {
-    let mut query = url::Query::default();
-    if !prefix.is_empty() {
-        query.pair("$filter", &names_from(prefix));
-    }
-    if let Some(from) = from {
-        query.pair("NextTableName", from);
-    }
-    let path = format!("Tables{}", query.as_str());
-    let request = odata(endpoint, Method::GET, &path, MetadataLevel::None.accept())?;
-    Ok(Call::read(LIST, request))
-}
-
-/// The filter of the names that begin with `prefix`.
-fn names_from(prefix: &str) -> String {
-    let from = format!("TableName ge '{}'", Doubled(prefix));
-    match after_prefix(prefix) {
-        Some(end) => format!("{from} and TableName lt '{}'", Doubled(&end)),
-        None => from,
-    }
-}
-
-#[derive(Deserialize)]
-struct TableList {
-    value: Vec<TableEntry>,
-}
-
-#[derive(Deserialize)]
-struct TableEntry {
-    #[serde(rename = "TableName")]
-    name: String,
-}
-
-/// Table names, and the position of the next page.
-pub(crate) fn listed(response: Response<Bytes>) -> Result<(Vec<String>, Option<String>)> {
-    let response = answer::expect(response, &[StatusCode::OK])?;
-    let list: TableList = serde_json::from_slice(answer::json(&response)?).map_err(|e| {
-        Error::invalid_response("the answer is not a list of tables in JSON")
-            .with_source(e)
-            .with_request_id(answer::request_id(&response))
-    })?;
-    let next = position(response.headers(), "x-ms-continuation-nexttablename")
-        .map_err(|e| e.with_request_id(answer::request_id(&response)))?;
-    Ok((list.value.into_iter().map(|table| table.name).collect(), next))
 }

@@ -1,142 +1,133 @@
-//! List the tables of an account, and make those that are missing.
+//! List the tables of an account.
 
+use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
-use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
-use crate::model::error::{Error, Result};
-use crate::model::name::TableName;
+use crate::client::ops::operation::ended;
+use crate::client::query::prefetch::Prefetch;
+use crate::client::query::stream::{Asked, EntityStream, PageStream};
+use crate::client::shape::Shape;
+use crate::model::error::Result;
+use crate::pipeline::options::{CallOptions, call_options};
 use crate::pipeline::run::Pipeline;
-use crate::protocol::endpoint::Endpoint;
-use crate::protocol::request::Call;
-use crate::protocol::tables::{self, Creation};
+use crate::protocol::continuation::Continuation;
+use crate::protocol::query::QueryRequest;
 
-/// The names of the tables of an account, page after page. See
-/// [`TableServiceClient::list_tables`](crate::TableServiceClient::list_tables).
-#[must_use = "nothing is sent until it is awaited"]
+/// The names of the tables of an account: all of them when it is awaited, or a stream of names or of pages, by the rules of
+/// queries. See [`TableServiceClient::list_tables`](crate::TableServiceClient::list_tables).
+#[must_use = "nothing is sent until it is awaited, or its stream polled"]
 pub struct ListTables {
-    procedure: Procedure<Listed, Vec<String>>,
-}
-procedure!(ListTables, Vec<String>);
-
-/// Which tables are wanted.
-struct Listed {
+    pipeline: Arc<Pipeline>,
+    options: CallOptions,
     /// What all tables of the client are called by, left out of the names.
     namespace: Arc<str>,
     prefix: String,
+    limit: Option<usize>,
+    from: Option<Continuation>,
+    awaited: Awaited,
 }
+call_options!(ListTables, options);
 
-impl Listed {
-    /// What the names begin with, in full.
-    fn beginning(&self) -> String {
-        format!("{}{}", self.namespace, self.prefix)
-    }
-}
-
-impl Begins for Listed {
-    fn first(self, endpoint: &Endpoint) -> Result<Call> {
-        tables::list(endpoint, &self.beginning(), None)
-    }
+enum Awaited {
+    No,
+    /// The pages, and the names so far.
+    Collecting(PageStream<String>, Vec<String>),
+    Over,
 }
 
 impl ListTables {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, namespace: &Arc<str>) -> Self {
-        let wanted = Listed {
+        Self {
+            pipeline: Arc::clone(pipeline),
+            options: pipeline.settings.defaults.clone(),
             namespace: Arc::clone(namespace),
             prefix: String::new(),
-        };
-        Self {
-            procedure: Procedure::new("list tables", pipeline, wanted, |steps, wanted| {
-                Box::pin(list(steps, wanted))
-            }),
+            limit: None,
+            from: None,
+            awaited: Awaited::No,
         }
     }
 
     /// Only the tables whose names begin so. The service compares; it is not documented whether case counts.
     pub fn starting_with(mut self, prefix: impl Into<String>) -> Self {
-        self.procedure.change(|wanted| wanted.prefix = prefix.into());
+        self.prefix = prefix.into();
         self
     }
-}
 
-async fn list(steps: Steps, wanted: Listed) -> Result<Vec<String>> {
-    let names = names(&steps, &wanted.beginning()).await?;
-    let namespace = wanted.namespace;
-    let own = |name: String| match name.split_at_checked(namespace.len()) {
-        Some((start, own)) if start.eq_ignore_ascii_case(&namespace) => Some(own.to_owned()),
-        _ => None,
-    };
-    Ok(names.into_iter().filter_map(own).collect())
-}
-
-/// The names of all tables that begin with `prefix`.
-async fn names(steps: &Steps, prefix: &str) -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    let mut from = None;
-    loop {
-        let call = tables::list(steps.endpoint(), prefix, from.as_deref());
-        let (page, next) = steps.call(call, tables::listed).await?;
-        names.extend(page);
-        match next {
-            None => return Ok(names),
-            next => from = next,
-        }
+    /// How many names it gives at most, over all pages.
+    pub fn limit(mut self, names: usize) -> Self {
+        self.limit = Some(names);
+        self
     }
-}
 
-/// Makes the tables that are missing. See [`TableServiceClient::ensure_tables`](crate::TableServiceClient::ensure_tables).
-#[must_use = "nothing is sent until it is awaited"]
-pub struct EnsureTables {
-    procedure: Procedure<Ensured, Vec<(String, Creation)>>,
-}
-procedure!(EnsureTables, Vec<(String, Creation)>);
-
-/// The tables, in full, and what they begin with, left out of what is told of them.
-struct Ensured {
-    tables: Result<Vec<TableName>>,
-    namespace: Arc<str>,
-}
-
-impl Begins for Ensured {
-    fn first(self, endpoint: &Endpoint) -> Result<Call> {
-        if self.tables?.is_empty() {
-            return Err(Error::invalid_input("no tables are named: nothing is sent"));
-        }
-        tables::list(endpoint, &self.namespace, None)
+    /// Goes on where an earlier list with the same beginning was: the continuation of its last page.
+    pub fn resume_from(mut self, continuation: Continuation) -> Self {
+        self.from = Some(continuation);
+        self
     }
-}
 
-impl EnsureTables {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, namespace: &Arc<str>, tables: Result<Vec<TableName>>) -> Self {
-        let wanted = Ensured {
-            tables,
-            namespace: Arc::clone(namespace),
+    /// The pages as they come, empty ones too. A timeout is one of each page.
+    pub fn pages(mut self) -> PageStream<String> {
+        self.begin(Prefetch::AfterFirst)
+    }
+
+    /// The names, page after page.
+    pub fn stream(self) -> EntityStream<String> {
+        EntityStream::new(self.pages())
+    }
+
+    /// The request for the first page as text, without sending it: method and URL, headers. The proof of who asks is not in
+    /// it.
+    ///
+    /// # Errors
+    /// Those that awaiting it would give before anything is sent.
+    pub fn request(self) -> Result<String> {
+        self.pages().request()
+    }
+
+    fn begin(&mut self, prefetch: Prefetch) -> PageStream<String> {
+        let asked = Asked {
+            request: QueryRequest::tables(&format!("{}{}", self.namespace, self.prefix)),
+            comparisons: 0,
+            limit: self.limit,
+            prefetch,
         };
-        Self {
-            procedure: Procedure::new("ensure tables", pipeline, wanted, |steps, wanted| {
-                Box::pin(ensure(steps, wanted))
-            }),
-        }
+        let shape = Shape::of_tables(Arc::clone(&self.namespace));
+        let options = std::mem::take(&mut self.options);
+        PageStream::new(Arc::clone(&self.pipeline), options, asked, self.from.take(), shape)
     }
 }
 
-async fn ensure(steps: Steps, Ensured { tables, namespace }: Ensured) -> Result<Vec<(String, Creation)>> {
-    let tables = tables?;
-    if tables.is_empty() {
-        return Ok(Vec::new());
-    }
-    let present = names(&steps, &namespace).await?;
-    let profile = steps.endpoint().profile();
-    let mut outcome = Vec::with_capacity(tables.len());
-    for table in tables {
-        let creation = if present.iter().any(|name| profile.is_same_table(name, table.as_str())) {
-            Creation::Existed
-        } else {
-            // Another may have made it since: that is no failure.
-            let call = tables::create_if_not_exists(steps.endpoint(), table.as_str());
-            steps.call(call, tables::created_or_existed).await?
+impl Future for ListTables {
+    type Output = Result<Vec<String>>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Vec<String>>> {
+        let this = self.get_mut();
+        if matches!(this.awaited, Awaited::No) {
+            this.awaited = Awaited::Collecting(this.begin(Prefetch::FromStart), Vec::new());
+        }
+        let Awaited::Collecting(pages, names) = &mut this.awaited else {
+            return Poll::Ready(Err(ended()));
         };
-        let name = table.as_str().strip_prefix(&*namespace);
-        outcome.push((name.unwrap_or(table.as_str()).to_owned(), creation));
+        let outcome = loop {
+            match ready!(pages.poll_page(cx)) {
+                Some(Ok(page)) => names.extend(page.into_items()),
+                Some(Err(e)) => break Err(e),
+                None => break Ok(std::mem::take(names)),
+            }
+        };
+        this.awaited = Awaited::Over;
+        Poll::Ready(outcome)
     }
-    Ok(outcome)
+}
+
+impl fmt::Debug for ListTables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ListTables")
+            .field("starting_with", &self.prefix)
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
+    }
 }

@@ -98,20 +98,24 @@ pub(crate) fn advice(access: &Access) -> Option<&'static str> {
     }
 }
 
+/// What a request has more of than is documented or usual, and what to do instead.
+pub(crate) fn too_much(comparisons: usize, characters: usize) -> Option<String> {
+    let what = if comparisons > MOST_COMPARISONS {
+        format!("the filter has {comparisons} comparisons, the documented limit is {MOST_COMPARISONS}")
+    } else if characters > LONG_URL {
+        format!("the URL has {characters} characters, and how many the service takes is not documented")
+    } else {
+        return None;
+    };
+    Some(format!(
+        "{what}: `get_many` reads keys one by one, `fan_out` asks in parts"
+    ))
+}
+
 fn notes(access: &Access, request: &str) -> Vec<String> {
     let mut notes: Vec<String> = advice(access).map(str::to_owned).into_iter().collect();
-    if access.comparisons > MOST_COMPARISONS {
-        notes.push(format!(
-            "the filter has {} comparisons, the documented limit is {MOST_COMPARISONS}: if the service refuses it, use `get_many`",
-            access.comparisons
-        ));
-    }
-    let url = request.lines().next().map_or(0, str::len);
-    if url > LONG_URL {
-        notes.push(format!(
-            "the URL has {url} characters; how many the service takes is not documented"
-        ));
-    }
+    let url = request.lines().next().and_then(|line| line.split(' ').nth(1));
+    notes.extend(too_much(access.comparisons, url.map_or(0, str::len)));
     notes.extend(access.properties.iter().map(|(name, edm_type)| {
         format!("rows whose `{name}` is not {edm_type}, or that have none, are passed over without a word")
     }));

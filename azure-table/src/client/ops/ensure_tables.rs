@@ -1,0 +1,97 @@
+//! Make those of some tables that are missing.
+
+use std::sync::Arc;
+
+use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
+use crate::client::shape::Shape;
+use crate::model::error::{Error, Result};
+use crate::model::name::TableName;
+use crate::pipeline::run::Pipeline;
+use crate::protocol::continuation::Continuation;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::query::{self, QueryRequest};
+use crate::protocol::request::Call;
+use crate::protocol::tables::{self, Creation};
+
+/// Makes the tables that are missing. See [`TableServiceClient::ensure_tables`](crate::TableServiceClient::ensure_tables).
+#[must_use = "nothing is sent until it is awaited"]
+pub struct EnsureTables {
+    procedure: Procedure<Ensured, Vec<(String, Creation)>>,
+}
+procedure!(EnsureTables, Vec<(String, Creation)>);
+
+/// The tables, in full, and what they begin with, left out of what is told of them.
+struct Ensured {
+    tables: Result<Vec<TableName>>,
+    namespace: Arc<str>,
+}
+
+impl Begins for Ensured {
+    fn first(self, endpoint: &Endpoint) -> Result<Call> {
+        if self.tables?.is_empty() {
+            return Err(Error::invalid_input("no tables are named: nothing is sent"));
+        }
+        QueryRequest::tables(&self.namespace).call(endpoint, None)
+    }
+}
+
+impl EnsureTables {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, namespace: &Arc<str>, tables: Result<Vec<TableName>>) -> Self {
+        let wanted = Ensured {
+            tables,
+            namespace: Arc::clone(namespace),
+        };
+        Self {
+            procedure: Procedure::new("ensure tables", pipeline, wanted, |steps, wanted| {
+                Box::pin(ensure(steps, wanted))
+            }),
+        }
+    }
+}
+
+async fn ensure(steps: Steps, Ensured { tables, namespace }: Ensured) -> Result<Vec<(String, Creation)>> {
+    let tables = tables?;
+    if tables.is_empty() {
+        return Ok(Vec::new());
+    }
+    let present = names(&steps, &namespace).await?;
+    let profile = steps.endpoint().profile();
+    let mut outcome = Vec::with_capacity(tables.len());
+    for table in tables {
+        let creation = if present.iter().any(|name| profile.is_same_table(name, table.as_str())) {
+            Creation::Existed
+        } else {
+            // Another may have made it since: that is no failure.
+            let call = tables::create_if_not_exists(steps.endpoint(), table.as_str());
+            steps.call(call, tables::created_or_existed).await?
+        };
+        let name = table.as_str().strip_prefix(&*namespace);
+        outcome.push((name.unwrap_or(table.as_str()).to_owned(), creation));
+    }
+    Ok(outcome)
+}
+
+/// The names of all tables that begin with `prefix`.
+async fn names(steps: &Steps, prefix: &str) -> Result<Vec<String>> {
+    let request = QueryRequest::tables(prefix);
+    let shape = Shape::of_tables(Arc::from(""));
+    let mut names = Vec::new();
+    let mut from = None;
+    loop {
+        let call = request.call(steps.endpoint(), from.as_ref());
+        let (next, page) = steps
+            .call(call, |response| {
+                let next = Continuation::of(response.headers())?;
+                Ok((
+                    next,
+                    query::answer(response, shape.metadata, |row| shape.read_or_skip(row))?,
+                ))
+            })
+            .await?;
+        names.extend(page);
+        match next {
+            None => return Ok(names),
+            next => from = next,
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! A service that answers with any schedule of pages and failures: every row arrives once, in order.
+//!
+//! Sources of the kinds of pages: REST "Query timeout and pagination"; continuation headers as seen of Storage and Cosmos DB.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use azure_table::{BoxFuture, Continuation, DynamicEntity, Reached, TableServiceClient, Transport, TransportError};
+use azure_table_tests::canned::CONTOSO;
+use bytes::Bytes;
+use http::{Request, Response};
+use proptest::prelude::*;
+
+/// How a position is told.
+#[derive(Clone, Copy, Debug)]
+enum Token {
+    Both,
+    PartitionOnly,
+    /// The other half is there, and says nothing.
+    EmptyRow,
+    RowOnly,
+}
+
+/// What goes wrong before a page comes.
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    Busy,
+    /// Nobody knows whether it was sent.
+    Broken,
+    /// The answer begins, and its body breaks off.
+    Cut,
+    NotSent,
+}
+
+#[derive(Clone, Debug)]
+struct PlannedPage {
+    rows: usize,
+    token: Token,
+    faults: Vec<Fault>,
+}
+
+/// The pages, one after the other; and what was asked, as the positions that were sent.
+#[derive(Clone, Debug)]
+struct Schedule {
+    pages: Arc<Vec<PlannedPage>>,
+    faults: Arc<Mutex<Vec<VecDeque<Fault>>>>,
+    /// The last page says by empty headers that it is the last.
+    ends_with_empty_headers: bool,
+}
+
+impl Schedule {
+    fn new(pages: Vec<PlannedPage>, ends_with_empty_headers: bool) -> Self {
+        let faults = pages.iter().map(|page| page.faults.iter().copied().collect()).collect();
+        Self {
+            pages: Arc::new(pages),
+            faults: Arc::new(Mutex::new(faults)),
+            ends_with_empty_headers,
+        }
+    }
+
+    fn rows(&self) -> Vec<String> {
+        (0..self.pages.iter().map(|page| page.rows).sum())
+            .map(|n| format!("{n:05}"))
+            .collect()
+    }
+
+    fn page(&self, index: usize) -> Response<Bytes> {
+        let before: usize = self.pages[..index].iter().map(|page| page.rows).sum();
+        let page = &self.pages[index];
+        let rows: Vec<_> = (before..before + page.rows)
+            .map(|n| format!(r#"{{"PartitionKey":"p","RowKey":"{n:05}"}}"#))
+            .collect();
+        let mut response = Response::builder();
+        let position = format!("at {}", index + 1);
+        let (partition, row) = match page.token {
+            _ if index + 1 == self.pages.len() && self.ends_with_empty_headers => (Some(""), Some("")),
+            _ if index + 1 == self.pages.len() => (None, None),
+            Token::Both => (Some(&*position), Some("r")),
+            Token::PartitionOnly => (Some(&*position), None),
+            Token::EmptyRow => (Some(&*position), Some("")),
+            Token::RowOnly => (None, Some(&*position)),
+        };
+        for (name, value) in [("Partition", partition), ("Row", row)] {
+            if let Some(value) = value {
+                response = response.header(format!("x-ms-continuation-Next{name}Key"), value);
+            }
+        }
+        response
+            .body(format!(r#"{{"value":[{}]}}"#, rows.join(",")).into())
+            .unwrap()
+    }
+
+    /// Which page is asked for. A position that no page gave is one too many.
+    fn asked(&self, request: &Request<Bytes>) -> usize {
+        let query = request.uri().query().unwrap_or_default();
+        assert!(
+            !query.contains("NextRowKey=&") && !query.ends_with("NextRowKey="),
+            "an empty position is refused: {query}"
+        );
+        let index = query
+            .split("at%20")
+            .nth(1)
+            .map_or(0, |rest| rest.split('&').next().unwrap().parse().unwrap());
+        if index > 0 {
+            let has = |name: &str| query.contains(name);
+            let expected = match self.pages[index - 1].token {
+                Token::Both => (true, true),
+                Token::PartitionOnly | Token::EmptyRow => (true, false),
+                Token::RowOnly => (false, true),
+            };
+            assert_eq!((has("NextPartitionKey="), has("NextRowKey=")), expected, "{query}");
+        }
+        index
+    }
+}
+
+impl Transport for Schedule {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        let index = self.asked(&request);
+        let fault = self.faults.lock().unwrap()[index].pop_front();
+        let answer = match fault {
+            None => Ok(self.page(index)),
+            Some(Fault::Busy) => Ok(Response::builder().status(503).body(Bytes::new()).unwrap()),
+            Some(Fault::NotSent) => Err(TransportError::new(Reached::NothingSent, "no connection")),
+            Some(Fault::Broken) => Err(TransportError::new(Reached::MaybeSent, "reset")),
+            Some(Fault::Cut) => Err(TransportError::new(Reached::AnswerCut, "cut")),
+        };
+        Box::pin(async move { answer })
+    }
+}
+
+fn schedule() -> impl Strategy<Value = Schedule> {
+    let token = prop_oneof![
+        Just(Token::Both),
+        Just(Token::PartitionOnly),
+        Just(Token::EmptyRow),
+        Just(Token::RowOnly)
+    ];
+    let fault = prop_oneof![
+        Just(Fault::Busy),
+        Just(Fault::Broken),
+        Just(Fault::Cut),
+        Just(Fault::NotSent)
+    ];
+    // Many pages are empty; three retries are the default.
+    let rows = prop_oneof![Just(0), 0..5_usize, Just(1)];
+    let page = (rows, token, proptest::collection::vec(fault, 0..=3)).prop_map(|(rows, token, faults)| PlannedPage {
+        rows,
+        token,
+        faults,
+    });
+    (proptest::collection::vec(page, 1..12), any::<bool>()).prop_map(|(pages, empty)| Schedule::new(pages, empty))
+}
+
+fn on_paused_clock<T>(test: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    runtime.block_on(test)
+}
+
+fn table(schedule: &Schedule) -> azure_table::TableClient<DynamicEntity> {
+    // No budget: a schedule may have more failures than a well service ever would.
+    let service = TableServiceClient::with_transport(CONTOSO, schedule.clone()).unwrap();
+    service
+        .retry(azure_table::ExponentialRetry::default())
+        .dynamic_table("Things")
+        .unwrap()
+}
+
+proptest! {
+    #[test]
+    fn every_row_arrives_once_and_in_order(schedule in schedule(), prefetch in 0..2_usize, limit in proptest::option::of(0..40_usize)) {
+        on_paused_clock(async {
+            let mut query = table(&schedule).query().prefetch(prefetch);
+            let mut expected = schedule.rows();
+            if let Some(limit) = limit {
+                query = query.limit(limit);
+                expected.truncate(limit);
+            }
+            let mut rows = query.stream();
+            let mut read = Vec::new();
+            while let Some(row) = rows.try_next().await.unwrap() {
+                read.push(row.row_key);
+            }
+            prop_assert_eq!(read, expected);
+            prop_assert!(rows.try_next().await.unwrap().is_none(), "the end stays the end");
+            Ok(())
+        })?;
+    }
+
+    /// Each page may be the last that this process reads: another goes on from its continuation.
+    #[test]
+    fn a_continuation_of_any_page_leads_to_the_rest(schedule in schedule(), prefetch in 0..2_usize) {
+        on_paused_clock(async {
+            let table = table(&schedule);
+            let mut read = Vec::new();
+            let mut from: Option<String> = None;
+            loop {
+                let mut query = table.query().prefetch(prefetch);
+                if let Some(kept) = &from {
+                    query = query.resume_from(serde_json::from_str::<Continuation>(kept).unwrap());
+                }
+                let page = query.pages().try_next().await.unwrap().unwrap();
+                from = page.continuation().map(|next| serde_json::to_string(next).unwrap());
+                read.extend(page.into_items().into_iter().map(|row| row.row_key));
+                if from.is_none() {
+                    break;
+                }
+            }
+            prop_assert_eq!(read, schedule.rows());
+            Ok(())
+        })?;
+    }
+}

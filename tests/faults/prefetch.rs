@@ -1,0 +1,210 @@
+//! When the pages of a query are asked for, and how many are held. On a paused clock.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use azure_table::{BoxFuture, DynamicEntity, TableClient, TableServiceClient, Transport, TransportError};
+use azure_table_tests::canned::CONTOSO;
+use bytes::Bytes;
+use http::{Request, Response};
+use tokio::time::{Instant, sleep};
+
+const LATENCY: Duration = Duration::from_millis(20);
+const ROWS: usize = 10;
+
+/// A table of so many pages, each of which takes its time; it knows when each was asked for, and which of them are still held.
+#[derive(Clone, Debug)]
+struct Pages {
+    count: usize,
+    asked: Arc<Mutex<Vec<Instant>>>,
+    held: Arc<AtomicUsize>,
+    most_held: Arc<AtomicUsize>,
+}
+
+/// A body that is counted while somebody has it.
+struct Held(Vec<u8>, Arc<AtomicUsize>);
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.1.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Pages {
+    fn new(count: usize) -> Self {
+        Self {
+            count,
+            asked: Arc::default(),
+            held: Arc::default(),
+            most_held: Arc::default(),
+        }
+    }
+
+    fn table(&self) -> TableClient<DynamicEntity> {
+        TableServiceClient::with_transport(CONTOSO, self.clone())
+            .unwrap()
+            .dynamic_table("Things")
+            .unwrap()
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.lock().unwrap().len()
+    }
+}
+
+impl Transport for Pages {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        self.asked.lock().unwrap().push(Instant::now());
+        let query = request.uri().query().unwrap_or_default();
+        let page: usize = query
+            .split("NextPartitionKey=")
+            .nth(1)
+            .map_or(0, |number| number.parse().unwrap());
+        Box::pin(async move {
+            sleep(LATENCY).await;
+            let rows: Vec<_> = (0..ROWS)
+                .map(|n| format!(r#"{{"PartitionKey":"p","RowKey":"{page:03}-{n}"}}"#))
+                .collect();
+            let held = self.held.fetch_add(1, Ordering::SeqCst) + 1;
+            self.most_held.fetch_max(held, Ordering::SeqCst);
+            let body = format!(r#"{{"value":[{}]}}"#, rows.join(",")).into_bytes();
+            let mut response = Response::builder();
+            if page + 1 < self.count {
+                response = response.header("x-ms-continuation-NextPartitionKey", (page + 1).to_string());
+            }
+            Ok(response
+                .body(Bytes::from_owner(Held(body, Arc::clone(&self.held))))
+                .unwrap())
+        })
+    }
+}
+
+/// Reads all rows, with so much work for each page; gives how long it took.
+async fn read(pages: &Pages, prefetch: Option<usize>, work: Duration) -> Duration {
+    let mut query = pages.table().query();
+    if let Some(pages) = prefetch {
+        query = query.prefetch(pages);
+    }
+    let begun = Instant::now();
+    let mut rows = query.stream();
+    let mut keys = Vec::new();
+    while let Some(row) = rows.try_next().await.unwrap() {
+        sleep(work / ROWS as u32).await;
+        keys.push(row.row_key);
+    }
+    let expected: Vec<_> = (0..pages.count)
+        .flat_map(|page| (0..ROWS).map(move |n| format!("{page:03}-{n}")))
+        .collect();
+    assert_eq!(keys, expected);
+    begun.elapsed()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_is_asked_for_before_the_one_before_it_is_used_up() {
+    let pages = Pages::new(5);
+    let mut rows = pages.table().query().stream();
+    let mut asked_when_read = Vec::new();
+    while rows.try_next().await.unwrap().is_some() {
+        sleep(Duration::from_millis(1)).await;
+        asked_when_read.push(pages.asked());
+    }
+    let at = |page: usize, row: usize| asked_when_read[page * ROWS + row];
+    assert_eq!(
+        (at(0, 0), at(0, ROWS - 1)),
+        (1, 1),
+        "who reads one page causes one request"
+    );
+    for page in 1..4 {
+        assert_eq!((at(page, 0), at(page, ROWS - 1)), (page + 2, page + 2));
+    }
+    assert_eq!((at(4, ROWS - 1), pages.asked()), (5, 5), "no page is behind the last");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_says_so_reads_ahead_from_the_start_or_never() {
+    for (prefetch, first, then) in [(1, 2, 3), (0, 1, 2)] {
+        let pages = Pages::new(3);
+        let mut rows = pages.table().query().prefetch(prefetch).stream();
+        rows.try_next().await.unwrap();
+        sleep(LATENCY * 2).await;
+        assert_eq!(pages.asked(), first, "no more than one page ahead");
+        for _ in 0..ROWS {
+            rows.try_next().await.unwrap();
+        }
+        sleep(Duration::from_millis(1)).await;
+        assert_eq!(pages.asked(), then);
+    }
+    let error = Pages::new(1).table().query().prefetch(2).all().await.unwrap_err();
+    assert!(error.to_string().contains("prefetch 2"), "{error}");
+}
+
+/// With a reader as slow as the service nearly half of the time is saved.
+#[tokio::test(start_paused = true)]
+async fn a_slow_reader_does_not_wait_for_the_service() {
+    let (with, without) = (Pages::new(100), Pages::new(100));
+    let with = read(&with, None, LATENCY).await;
+    let without = read(&without, Some(0), LATENCY).await;
+    let ratio = with.as_secs_f64() / without.as_secs_f64();
+    assert!(ratio <= 0.6, "{ratio:.3}");
+}
+
+/// A page of bytes and the rows of the one before: nothing else is held, whatever the reader's pace.
+#[tokio::test(start_paused = true)]
+async fn no_more_than_one_page_waits_for_its_reader() {
+    for work in [Duration::ZERO, LATENCY / 4, LATENCY * 4] {
+        let pages = Pages::new(20);
+        read(&pages, Some(1), work).await;
+        assert_eq!(pages.asked(), 20);
+        assert_eq!(pages.held.load(Ordering::SeqCst), 0);
+        assert_eq!(pages.most_held.load(Ordering::SeqCst), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_satisfied_limit_asks_for_nothing_more() {
+    for (limit, requests) in [(ROWS, 1), (ROWS + 1, 2), (2 * ROWS, 2), (2 * ROWS + 1, 3)] {
+        let pages = Pages::new(9);
+        let mut rows = pages.table().query().prefetch(1).limit(limit).stream();
+        while rows.try_next().await.unwrap().is_some() {
+            sleep(LATENCY).await;
+        }
+        assert_eq!(pages.asked(), requests, "limit {limit}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_stream_leaves_no_request_behind() {
+    let pages = Pages::new(9);
+    let mut rows = pages.table().query().prefetch(1).stream();
+    rows.try_next().await.unwrap();
+    drop(rows);
+    sleep(LATENCY * 5).await;
+    assert!(pages.asked() <= 2);
+    assert_eq!(Arc::strong_count(&pages.asked), 1, "nobody has the transport any more");
+    assert_eq!(pages.most_held.load(Ordering::SeqCst), 1, "its page never came");
+}
+
+/// A reader that is cancelled in the middle of a wait loses nothing.
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_read_goes_on() {
+    for prefetch in [0, 1] {
+        let pages = Pages::new(4);
+        let mut rows = pages.table().query().prefetch(prefetch).stream();
+        let mut count = 0;
+        loop {
+            match tokio::time::timeout(LATENCY / 3, rows.try_next()).await {
+                Err(_) => {}
+                Ok(Ok(Some(_))) => count += 1,
+                Ok(end) => break assert!(end.unwrap().is_none()),
+            }
+        }
+        assert_eq!((count, pages.asked()), (4 * ROWS, 4));
+    }
+}
