@@ -25,7 +25,6 @@ mod options;
 mod policies;
 mod properties;
 mod query;
-mod range;
 mod refusal;
 mod row;
 mod sas;

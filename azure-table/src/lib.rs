@@ -37,8 +37,10 @@ pub use crate::client::ops::tables::{
 pub use crate::client::ops::write_entity::{InsertEntityIfAbsent, UpdateEntity, WriteEntity};
 pub use crate::client::query::TableQuery;
 pub use crate::client::query::bad_row::BadRow;
+pub use crate::client::query::fan_out::FanOut;
 pub use crate::client::query::get_many::GetMany;
 pub use crate::client::query::plan::QueryPlan;
+pub use crate::client::query::scan::{Scan, ScanPosition, ScanProgress, ScanStream};
 pub use crate::client::query::stream::{EntityStream, Page, PageStream};
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table::TableClient;

@@ -1,6 +1,8 @@
-//! A filter selects the same rows after it was rendered, sent, parsed and evaluated as a naive reading of it does.
+//! A filter selects the same rows after it was rendered, sent, parsed and evaluated as a naive reading of it does; and so do its
+//! parts together, asked one by one.
 
-use azure_table::{DynamicEntity, Emulator, Filter, TableEntity, TableServiceClient};
+use azure_table::{DynamicEntity, Emulator, Filter, TableClient, TableEntity, TableServiceClient};
+use futures::TryStreamExt;
 use proptest::prelude::*;
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]
@@ -25,6 +27,7 @@ enum Naive {
     Ratio(u8, f64),
     Flag(u8, bool),
     Number(u8, u32),
+    Group(u8, String),
     And(Box<Naive>, Box<Naive>),
     Or(Box<Naive>, Box<Naive>),
     Not(Box<Naive>),
@@ -64,6 +67,7 @@ impl Naive {
             Self::Ratio(op, v) => compare(*op, item.ratio, *v),
             Self::Flag(op, v) => compare(*op, item.flag, *v),
             Self::Number(op, v) => compare(*op, Some(item.n), *v),
+            Self::Group(op, v) => compare(*op, Some(&item.group), v),
             Self::And(a, b) => a.matches(item) && b.matches(item),
             Self::Or(a, b) => a.matches(item) || b.matches(item),
             Self::Not(a) => !a.matches(item),
@@ -78,6 +82,7 @@ impl Naive {
             Self::Ratio(op, v) => column!(Item::RATIO, op, v),
             Self::Flag(op, v) => column!(Item::FLAG, op, v),
             Self::Number(op, v) => column!(Item::N, op, v),
+            Self::Group(op, v) => column!(Item::GROUP, op, v),
             Self::And(a, b) => a.filter() & b.filter(),
             Self::Or(a, b) => a.filter() | b.filter(),
             Self::Not(a) => !a.filter(),
@@ -95,19 +100,24 @@ fn some_double() -> impl Strategy<Value = f64> {
     proptest::sample::select(vec![0.0, 1.0, -1.5, 1e300, 0.1, f64::MAX, 5e-324])
 }
 
+fn some_group() -> impl Strategy<Value = String> {
+    proptest::sample::select(vec!["", "a", "b", "b'", "c"]).prop_map(String::from)
+}
+
 fn items() -> impl Strategy<Value = Vec<Item>> {
     let options = (
+        some_group(),
         proptest::option::of(some_text()),
         proptest::option::of(-2..3),
         proptest::option::of(prop_oneof![Just(1_i64 << 40), -2..3_i64]),
         proptest::option::of(some_double()),
         any::<Option<bool>>(),
     );
-    proptest::collection::vec(options, 1..8).prop_map(|rows| {
+    proptest::collection::vec(options, 1..14).prop_map(|rows| {
         rows.into_iter()
             .enumerate()
-            .map(|(n, (text, small, large, ratio, flag))| Item {
-                group: "g".into(),
+            .map(|(n, (group, text, small, large, ratio, flag))| Item {
+                group,
                 n: n as u32,
                 text,
                 small,
@@ -126,7 +136,8 @@ fn naive() -> impl Strategy<Value = Naive> {
         (0..6_u8, prop_oneof![Just(1_i64 << 40), -2..3_i64]).prop_map(|(op, v)| Naive::Large(op, v)),
         (0..6_u8, some_double()).prop_map(|(op, v)| Naive::Ratio(op, v)),
         (0..6_u8, any::<bool>()).prop_map(|(op, v)| Naive::Flag(op, v)),
-        (0..6_u8, 0..8_u32).prop_map(|(op, v)| Naive::Number(op, v)),
+        (0..6_u8, 0..14_u32).prop_map(|(op, v)| Naive::Number(op, v)),
+        (0..6_u8, some_group()).prop_map(|(op, v)| Naive::Group(op, v)),
     ];
     leaf.prop_recursive(4, 24, 2, |inner| {
         prop_oneof![
@@ -137,25 +148,100 @@ fn naive() -> impl Strategy<Value = Naive> {
     })
 }
 
+/// One of these groups and one of these numbers, and something else.
+fn sets() -> impl Strategy<Value = Naive> {
+    let any_of = |conditions: Vec<Naive>| {
+        conditions
+            .into_iter()
+            .reduce(|a, b| Naive::Or(Box::new(a), Box::new(b)))
+            .unwrap()
+    };
+    let both = |a, b| Naive::And(Box::new(a), Box::new(b));
+    let groups = proptest::collection::vec((0..6_u8, some_group()).prop_map(|(op, v)| Naive::Group(op, v)), 1..4);
+    let equal = proptest::collection::vec(some_group().prop_map(|v| Naive::Group(0, v)), 1..4);
+    let numbers = proptest::collection::vec((0..6_u8, 0..14_u32).prop_map(|(op, v)| Naive::Number(op, v)), 1..4);
+    // Whole keys too: a group and a number each.
+    let keys = proptest::collection::vec(
+        (some_group(), 0..14_u32).prop_map(move |(g, n)| both(Naive::Group(0, g), Naive::Number(0, n))),
+        1..4,
+    );
+    let set = prop_oneof![groups, equal, numbers, keys].prop_map(any_of);
+    (set.clone(), proptest::option::of(set), proptest::option::of(naive()))
+        .prop_map(move |(first, second, third)| [second, third].into_iter().flatten().fold(first, both))
+}
+
+/// A table of small pages, so that parts have several.
+async fn table_of(items: &[Item]) -> TableClient<Item> {
+    let service = TableServiceClient::on(Emulator::new().with_page_size(2));
+    let table = service.table::<Item>("Things").unwrap();
+    table.create_table().await.unwrap();
+    for item in items {
+        table.insert(item).await.unwrap();
+    }
+    table
+}
+
+/// What the rows are that a naive reading selects, in the order of their keys.
+fn selected(items: &[Item], is_selected: impl Fn(&Item) -> bool) -> Vec<Item> {
+    let mut expected: Vec<_> = items.iter().filter(|item| is_selected(item)).cloned().collect();
+    expected.sort_by_key(|item| (item.group.clone(), item.n));
+    expected
+}
+
+fn on_runtime<T>(test: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(test)
+}
+
 proptest! {
     #[test]
-    fn the_service_selects_what_the_filter_says(items in items(), naive in naive()) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let table = TableServiceClient::on(Emulator::new()).table::<Item>("Things").unwrap();
-            table.create_table().await.unwrap();
-            let mut batch = table.batch();
-            for item in &items {
-                batch.insert(item).unwrap();
-            }
-            batch.commit().await.unwrap();
+    fn the_service_selects_what_the_filter_says(items in items(), naive in prop_oneof![naive(), sets()]) {
+        on_runtime(async {
+            let table = table_of(&items).await;
             let filter = naive.filter();
-            let expected: Vec<_> = items.iter().filter(|item| naive.matches(item)).cloned().collect();
+            let expected = selected(&items, |item| naive.matches(item));
             let text = filter.to_string();
-            let found = table.query().filter(filter).all().await.unwrap();
+            let query = table.query().filter(filter).allow_table_scan();
+            let found = query.clone().all().await.unwrap();
             prop_assert_eq!(&found, &expected, "{}", text);
             let raw = table.typed::<DynamicEntity>().query().filter(Filter::raw(text.clone())).all().await.unwrap();
             prop_assert_eq!(raw.len(), expected.len(), "{}", text);
+
+            let in_parts = query.clone().fan_out().concurrency(3);
+            let plan = in_parts.plan().unwrap();
+            let found = in_parts.clone().all().await.unwrap();
+            prop_assert_eq!(&found, &expected, "{}\n{}", text, plan);
+            let mut found = in_parts.unordered().all().await.unwrap();
+            found.sort_by_key(|item| (item.group.clone(), item.n));
+            prop_assert_eq!(&found, &expected, "{}\n{}", text, plan);
+
+            let mut found: Vec<_> = query.scan().ranges(["a", "b", "bb"]).concurrency(2).stream().try_collect().await.unwrap();
+            found.sort_by_key(|item: &Item| (item.group.clone(), item.n));
+            prop_assert_eq!(&found, &expected, "{}", text);
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn partitions_that_are_named_are_read_once(
+        items in items(),
+        groups in proptest::collection::vec(some_group(), 0..5),
+        naive in naive(),
+        limit in proptest::option::of(0..6_usize),
+    ) {
+        on_runtime(async {
+            let table = table_of(&items).await;
+            let mut expected = selected(&items, |item| groups.contains(&item.group) && naive.matches(item));
+            let mut query = table.query().filter(naive.filter());
+            if let Some(limit) = limit {
+                expected.truncate(limit);
+                query = query.limit(limit);
+            }
+            let in_parts = query.fan_out().partitions(&groups).concurrency(2);
+                prop_assert_eq!(in_parts.all().await.unwrap(), expected);
             Ok(())
         })?;
     }

@@ -30,10 +30,14 @@ use crate::protocol::continuation::Continuation;
 use crate::protocol::query::{List, MAX_PAGE_SIZE, QueryRequest};
 
 pub(crate) mod bad_row;
+pub(crate) mod fan_out;
 pub(crate) mod get_many;
 mod keys;
+mod part_pages;
 pub(crate) mod plan;
 pub(crate) mod prefetch;
+pub(crate) mod scan;
+pub(crate) mod several;
 pub(crate) mod stream;
 
 /// A query for entities of type `E`, read as `P`. One query is one chain of requests, a page each, in the order of the
@@ -169,11 +173,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         // What is denied can still be planned.
         let mut query = self.clone().allow(AccessPath::TableScan);
         let filter = query.expression()?;
-        let access = Access::of(filter.as_ref());
-        Ok(QueryPlan::new(
-            &access,
-            self.clone().allow(AccessPath::TableScan).request()?,
-        ))
+        Ok(QueryPlan::new(&Access::of(filter.as_ref()), 1, query.shown(filter)?))
     }
 
     /// Reads the whole table though the client [denies](crate::TableServiceClient::deny) that.
@@ -320,13 +320,14 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     }
 
     fn asked(&mut self, prefetch: Prefetch) -> Result<Asked> {
-        if let Some(rows @ (0 | 1_001..)) = self.page_size {
-            return Err(Error::invalid_input(format!(
-                "page size {rows}: it must be 1 to {MAX_PAGE_SIZE}"
-            )));
-        }
         let filter = self.expression()?;
-        let access = Access::of(filter.as_ref());
+        self.check_access(filter.as_ref())?;
+        self.asked_for(filter, prefetch)
+    }
+
+    /// Whether the client lets a condition read as much as it does.
+    fn check_access(&self, filter: Option<&Expression>) -> Result<()> {
+        let access = Access::of(filter);
         let path = access.path();
         if self.pipeline.settings.denied.is_some_and(|denied| path >= denied) && self.allowed < Some(path) {
             let advice = plan::advice(&access).unwrap_or("ask for less");
@@ -335,13 +336,23 @@ impl<E: TableEntity, P> TableQuery<E, P> {
                 plan::why(&access)
             )));
         }
+        Ok(())
+    }
+
+    /// One chain of requests for the rows of a condition.
+    fn asked_for(&self, filter: Option<Expression>, prefetch: Prefetch) -> Result<Asked> {
+        if let Some(rows @ (0 | 1_001..)) = self.page_size {
+            return Err(Error::invalid_input(format!(
+                "page size {rows}: it must be 1 to {MAX_PAGE_SIZE}"
+            )));
+        }
         let limit = self
             .limit
             .and_then(|rows| u32::try_from(rows).ok())
             .filter(|rows| (1..=MAX_PAGE_SIZE).contains(rows));
         let request = QueryRequest {
             list: List::Entities(self.table.as_str().to_owned()),
-            filter: filter.map(|expression| expression.to_string()),
+            filter: filter.as_ref().map(Expression::to_string),
             select: self.shape.select.clone(),
             // A limit within one page is also its size: no row comes that nobody asked for. The size stays the same on
             // every page, as the service wants it.
@@ -353,10 +364,16 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         };
         Ok(Asked {
             request,
-            comparisons: access.comparisons,
+            comparisons: Access::of(filter.as_ref()).comparisons,
             limit: self.limit,
             prefetch: self.prefetch.map_or(Ok(prefetch), Prefetch::of)?,
         })
+    }
+
+    /// The first request for the rows of a condition as text.
+    fn shown(self, filter: Option<Expression>) -> Result<String> {
+        let asked = self.asked_for(filter, Prefetch::Never)?;
+        PageStream::new(self.pipeline, self.options, asked, self.from, self.shape).request()
     }
 }
 

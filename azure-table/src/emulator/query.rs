@@ -10,28 +10,29 @@ use crate::emulator::answer::Answer;
 use crate::emulator::call::Call;
 use crate::emulator::entities::shape;
 use crate::emulator::options::Options;
-use crate::emulator::range::KeyRange;
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::row::{Row, RowId};
 use crate::emulator::store::Store;
 use crate::emulator::token;
 use crate::filter::evaluate::matches;
+use crate::filter::key_range::KeyRange;
 
 /// `GET /table()`.
 pub(crate) fn page(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer> {
     let level = call.level()?;
     let filter = call.filter()?;
-    let range = KeyRange::of(filter.as_ref());
+    let range = KeyRange::of(&filter);
     // What a shared access signature does not open is left out in silence (seen live).
     let granted = &call.caller.grant.rows;
-    let first = range.start().max(granted.start());
+    let (partition_key, row_key) = range.start();
+    let first = RowId::new(partition_key, row_key).max(granted.start());
     let start = position(&call.options)?.map_or(first.clone(), |from| from.max(first));
     let limit = call.caller.page_size(call.options.top);
     let stored = store.table(call.site(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
 
     let mut rows: Vec<(&RowId, &Row)> = Vec::new();
     let mut next = Vec::new();
-    let reachable = |id: &RowId| !range.is_past(id) && !granted.is_past(id);
+    let reachable = |id: &RowId| !range.is_past(&id.partition_key, &id.row_key) && !granted.is_past(id);
     for (id, row) in stored.rows.range(start..).take_while(|(id, _)| reachable(id)) {
         if rows.len() == limit {
             next.push(("x-ms-continuation-nextpartitionkey", token::of_key(&id.partition_key)));

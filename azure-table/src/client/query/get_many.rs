@@ -3,13 +3,15 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
+use std::mem;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
 use crate::client::ops::get_entity::GetEntity;
+use crate::client::query::several::{Order, Several, Source};
 use crate::client::table::TableClient;
 use crate::model::entity::ReadEntity;
 use crate::model::entity_key::Key;
@@ -18,7 +20,7 @@ use crate::model::versioned::Versioned;
 use crate::pipeline::options::{CallOptions, call_options};
 
 /// How many reads are on their way at once, by default.
-const CONCURRENCY: usize = 16;
+pub(crate) const CONCURRENCY: usize = 16;
 
 /// Reads entities by their keys, several at once: a [`Stream`] of each key with its entity, `None` where there is none, in the
 /// order of the keys. One request for each key. See [`TableClient::get_many`].
@@ -28,21 +30,40 @@ const CONCURRENCY: usize = 16;
 #[must_use = "nothing is sent until it is polled"]
 pub struct GetMany<E, P = E> {
     table: TableClient<E>,
-    keys: VecDeque<Result<Key<E>>>,
     get: fn(&TableClient<E>, Key<E>) -> GetEntity<E, P>,
-    concurrency: usize,
     options: CallOptions,
-    running: VecDeque<Running<E, P>>,
+    reads: Several<Result<Key<E>>, Read<E, P>>,
 }
 
-/// A read that has begun, or its outcome, which waits for those before it.
-enum Running<E, P> {
+/// One of them.
+enum Read<E, P> {
+    Refused(Error),
     Reading(Key<E>, GetEntity<E, P>),
-    Read(Outcome<E, P>),
+    Over,
 }
 
 /// A key with its entity, or why it was not read.
 type Outcome<E, P> = Result<(Key<E>, Option<P>)>;
+
+impl<E, P> Source for Read<E, P> {
+    type Item = Outcome<E, P>;
+
+    fn poll_item(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outcome<E, P>>> {
+        let read = match self {
+            Self::Reading(_, get) => Some(ready!(Pin::new(get).poll(cx))),
+            _ => None,
+        };
+        Poll::Ready(match (mem::replace(self, Self::Over), read) {
+            (Self::Reading(key, _), Some(read)) => Some(read.map(|entity| (key, entity))),
+            (Self::Refused(e), _) => Some(Err(e)),
+            _ => None,
+        })
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self, Self::Over)
+    }
+}
 
 call_options!(GetMany[E, P], options);
 
@@ -50,23 +71,20 @@ impl<E: ReadEntity> GetMany<E> {
     pub(crate) fn new(table: &TableClient<E>, keys: VecDeque<Result<Key<E>>>) -> Self {
         Self {
             table: table.clone(),
-            keys,
             get: |table, key| table.get(key),
-            concurrency: CONCURRENCY,
             options: CallOptions::new(),
-            running: VecDeque::new(),
+            reads: Several::new(keys, CONCURRENCY, Order::AsGiven),
         }
     }
 
     /// Reads each entity with its ETag and Timestamp.
     pub fn versioned(self) -> GetMany<E, Versioned<E>> {
+        let (concurrency, order) = (self.reads.concurrency, self.reads.order);
         GetMany {
             table: self.table,
-            keys: self.keys,
             get: |table, key| table.get(key).versioned(),
-            concurrency: self.concurrency,
             options: self.options,
-            running: VecDeque::new(),
+            reads: Several::new(self.reads.into_waiting(), concurrency, order),
         }
     }
 }
@@ -74,13 +92,19 @@ impl<E: ReadEntity> GetMany<E> {
 impl<E, P> GetMany<E, P> {
     /// How many reads are on their way at once; 16 by default, at least one.
     pub fn concurrency(mut self, reads: usize) -> Self {
-        self.concurrency = reads.max(1);
+        self.reads.concurrency = reads.max(1);
+        self
+    }
+
+    /// Gives the entities as they come, not in the order of the keys.
+    pub fn unordered(mut self) -> Self {
+        self.reads.order = Order::AsTheyCome;
         self
     }
 
     /// How many requests it takes, retries aside.
     pub fn requests(&self) -> usize {
-        self.keys.len() + self.running.len()
+        self.reads.len()
     }
 
     /// The next key with its entity; `None` after the last.
@@ -104,32 +128,11 @@ impl<E, P> GetMany<E, P> {
     }
 
     fn poll_one(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outcome<E, P>>> {
-        while self.running.len() < self.concurrency {
-            let next = match self.keys.pop_front() {
-                None => break,
-                Some(Ok(key)) => {
-                    let get = (self.get)(&self.table, key.clone()).with(&self.options);
-                    Running::Reading(key, get)
-                }
-                Some(Err(e)) => Running::Read(Err(e)),
-            };
-            self.running.push_back(next);
-        }
-        for running in &mut self.running {
-            if let Running::Reading(key, get) = running
-                && let Poll::Ready(read) = Pin::new(get).poll(cx)
-            {
-                *running = Running::Read(read.map(|entity| (key.clone(), entity)));
-            }
-        }
-        match self.running.front() {
-            None => Poll::Ready(None),
-            Some(Running::Reading(..)) => Poll::Pending,
-            Some(Running::Read(_)) => match self.running.pop_front() {
-                Some(Running::Read(read)) => Poll::Ready(Some(read)),
-                _ => Poll::Ready(Some(Err(Error::invalid_input("the read was lost")))),
-            },
-        }
+        let (table, options) = (&self.table, &self.options);
+        self.reads.poll(cx, |key| match key {
+            Ok(key) => Read::Reading(key.clone(), (self.get)(table, key).with(options)),
+            Err(e) => Read::Refused(e),
+        })
     }
 }
 
@@ -159,7 +162,7 @@ impl<E, P> fmt::Debug for GetMany<E, P> {
         f.debug_struct("GetMany")
             .field("table", &self.table.name().as_str())
             .field("requests", &self.requests())
-            .field("concurrency", &self.concurrency)
+            .field("concurrency", &self.reads.concurrency)
             .finish_non_exhaustive()
     }
 }

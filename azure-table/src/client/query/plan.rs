@@ -30,21 +30,41 @@ pub struct QueryPlan {
     path: AccessPath,
     why: &'static str,
     notes: Vec<String>,
+    requests: usize,
     request: String,
 }
 
 impl QueryPlan {
-    pub(crate) fn new(access: &Access, request: String) -> Self {
+    /// Of so many chains of requests, of which this is the widest access and the first request.
+    pub(crate) fn new(access: &Access, requests: usize, request: String) -> Self {
         let path = access.path();
         Self {
             path,
             why: why(access),
             notes: notes(access, &request),
+            requests,
             request,
         }
     }
 
-    /// How much of the table the service reads.
+    /// Of a set of keys that is empty.
+    pub(crate) fn of_nothing() -> Self {
+        Self {
+            path: AccessPath::Point,
+            why: "no row can meet the conditions on the keys: nothing is sent",
+            notes: Vec::new(),
+            requests: 0,
+            request: String::new(),
+        }
+    }
+
+    /// How many requests it takes if each gets all of its rows in one page: 1 of a query, one for each part of a
+    /// [fan-out](crate::FanOut). A further page is a further request.
+    pub fn requests(&self) -> usize {
+        self.requests
+    }
+
+    /// How much of the table the service reads; of several requests the most that one reads.
     pub fn path(&self) -> AccessPath {
         self.path
     }
@@ -87,12 +107,14 @@ pub(crate) fn why(access: &Access) -> &'static str {
     }
 }
 
+const IN_PARTS: &str = "read whole keys by `get_many`, or let `fan_out` ask for each key by itself";
+
 /// What to write instead of a scan.
 pub(crate) fn advice(access: &Access) -> Option<&'static str> {
     match access.path() {
-        AccessPath::TableScan if access.has_key_in_or => Some("read the keys one by one, by `get_many`"),
+        AccessPath::TableScan if access.has_key_in_or => Some(IN_PARTS),
         AccessPath::TableScan => Some("name a partition by `.partition(..)` or a range of them by `.under(..)`"),
-        AccessPath::Partition if access.has_key_in_or => Some("read the keys one by one, by `get_many`"),
+        AccessPath::Partition if access.has_key_in_or => Some(IN_PARTS),
         AccessPath::Point => Some("`get` reads one entity by its key, and gives `None` where there is none"),
         _ => None,
     }
@@ -125,7 +147,10 @@ fn notes(access: &Access, request: &str) -> Vec<String> {
 /// A line for the path, one for the reason, one for each note, then the request.
 impl fmt::Display for QueryPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "reads {}: {}", self.path, self.why)?;
+        match self.requests {
+            1 => writeln!(f, "reads {}: {}", self.path, self.why)?,
+            more => writeln!(f, "{more} requests, each reads at most {}: {}", self.path, self.why)?,
+        }
         for note in &self.notes {
             writeln!(f, "note: {note}")?;
         }

@@ -17,6 +17,7 @@ use futures_core::stream::FusedStream;
 use http::StatusCode;
 
 use crate::client::ops::operation::start;
+use crate::client::query::part_pages::PartPages;
 use crate::client::query::plan::too_much;
 use crate::client::query::prefetch::{Ahead, Prefetch};
 use crate::client::shape::Shape;
@@ -287,6 +288,10 @@ impl<P> PageStream<P> {
         };
     }
 
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.state, State::Done)
+    }
+
     /// What a refused query may have too much of.
     fn advise(&self, error: Error) -> Error {
         let is_refused = matches!(error.status(), Some(400 | 404 | 413 | 414 | 431));
@@ -312,7 +317,7 @@ impl<P> Stream for PageStream<P> {
 
 impl<P> FusedStream for PageStream<P> {
     fn is_terminated(&self) -> bool {
-        matches!(self.state, State::Done)
+        self.is_over()
     }
 }
 
@@ -327,8 +332,15 @@ impl<P> fmt::Debug for PageStream<P> {
 /// The rows of a query: a [`Stream`], with a `try_next` of its own. Ends after the last row and after an error.
 #[must_use = "nothing is sent until it is polled"]
 pub struct EntityStream<P> {
-    pages: PageStream<P>,
+    pages: Pages<P>,
     rows: vec::IntoIter<P>,
+    /// How many rows are still wanted of several chains; one chain knows itself.
+    wanted: usize,
+}
+
+enum Pages<P> {
+    Chain(PageStream<P>),
+    Parts(Box<PartPages<P>>),
 }
 
 /// No row is ever pinned: rows are moved out.
@@ -337,8 +349,17 @@ impl<P> Unpin for EntityStream<P> {}
 impl<P> EntityStream<P> {
     pub(crate) fn new(pages: PageStream<P>) -> Self {
         Self {
-            pages,
+            pages: Pages::Chain(pages),
             rows: Vec::new().into_iter(),
+            wanted: usize::MAX,
+        }
+    }
+
+    pub(crate) fn of_parts(pages: PartPages<P>, limit: Option<usize>) -> Self {
+        Self {
+            pages: Pages::Parts(Box::new(pages)),
+            rows: Vec::new().into_iter(),
+            wanted: limit.unwrap_or(usize::MAX),
         }
     }
 
@@ -352,12 +373,24 @@ impl<P> EntityStream<P> {
 
     fn poll_row(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<P>>> {
         loop {
+            if self.wanted == 0 {
+                // What is on its way is wanted no longer.
+                if let Pages::Parts(parts) = &mut self.pages {
+                    parts.clear();
+                }
+                return Poll::Ready(None);
+            }
             if let Some(row) = self.rows.next() {
+                self.wanted -= 1;
                 return Poll::Ready(Some(Ok(row)));
             }
             // The room of a page that was read is given back before the next is decoded.
             self.rows = Vec::new().into_iter();
-            match ready!(self.pages.poll_page(cx)) {
+            let page = match &mut self.pages {
+                Pages::Chain(pages) => ready!(pages.poll_page(cx)),
+                Pages::Parts(parts) => ready!(parts.poll_page(cx)).map(|(_, page)| page),
+            };
+            match page {
                 Some(Ok(page)) => self.rows = page.into_items().into_iter(),
                 Some(Err(e)) => return Poll::Ready(Some(Err(e))),
                 None => return Poll::Ready(None),
@@ -376,7 +409,11 @@ impl<P> Stream for EntityStream<P> {
 
 impl<P> FusedStream for EntityStream<P> {
     fn is_terminated(&self) -> bool {
-        self.rows.as_slice().is_empty() && self.pages.is_terminated()
+        let is_last = match &self.pages {
+            Pages::Chain(pages) => pages.is_over(),
+            Pages::Parts(parts) => parts.is_over(),
+        };
+        self.wanted == 0 || self.rows.as_slice().is_empty() && is_last
     }
 }
 

@@ -1,23 +1,23 @@
 //! The rows that a filter can reach, seen from its conditions on the keys.
 //!
-//! Saves looking at rows outside, and says where a query ends: behind the last row of the range there is no next page.
-//! Only conditions that all must hold count; any other filter reaches every row.
+//! Only conditions that all must hold count; any other filter reaches every row. The range is never too narrow; it may be
+//! wider than the filter.
 
 use std::cmp::Ordering;
 
-use crate::emulator::row::RowId;
 use crate::filter::expression::{Comparison, Expression};
 use crate::model::edm::Edm;
 use crate::model::ordinal;
 
-/// A range of rows, made of a range of partitions and, within a single partition, a range of RowKeys.
-#[derive(Debug, Default)]
+/// A range of rows, made of a range of partitions and one of RowKeys.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct KeyRange<'f> {
     partitions: Limits<'f>,
     rows: Limits<'f>,
 }
 
-#[derive(Debug, Default)]
+/// A range of the texts of one key.
+#[derive(Clone, Copy, Debug, Default)]
 struct Limits<'f> {
     from: &'f str,
     to: Option<To<'f>>,
@@ -30,32 +30,57 @@ struct To<'f> {
 }
 
 impl<'f> KeyRange<'f> {
-    pub(crate) fn of(filter: Option<&'f Expression>) -> Self {
+    /// Where all of the conditions hold.
+    pub(crate) fn of(conditions: impl IntoIterator<Item = &'f Expression>) -> Self {
         let mut range = Self::default();
-        if let Some(filter) = filter {
-            range.narrow(filter);
+        for condition in conditions {
+            range.narrow(condition);
         }
         range
     }
 
     /// The least keys of the range.
-    pub(crate) fn start(&self) -> RowId {
-        RowId::new(
-            self.partitions.from,
-            if self.is_one_partition() { self.rows.from } else { "" },
-        )
+    pub(crate) fn start(&self) -> (&'f str, &'f str) {
+        let row = if self.is_one_partition() { self.rows.from } else { "" };
+        (self.partitions.from, row)
     }
 
     /// Whether a row, and so all behind it, are outside.
-    pub(crate) fn is_past(&self, id: &RowId) -> bool {
-        let is_in_only_partition = self.is_one_partition() && *id.partition_key == *self.partitions.from;
-        self.partitions.is_past(&id.partition_key) || is_in_only_partition && self.rows.is_past(&id.row_key)
+    #[cfg(feature = "emulator")]
+    pub(crate) fn is_past(&self, partition_key: &str, row_key: &str) -> bool {
+        let is_in_only_partition = self.is_one_partition() && partition_key == self.partitions.from;
+        self.partitions.is_past(partition_key) || is_in_only_partition && self.rows.is_past(row_key)
     }
 
-    fn is_one_partition(&self) -> bool {
+    pub(crate) fn is_one_partition(&self) -> bool {
         self.partitions
             .to
             .is_some_and(|to| to.is_inside && to.key == self.partitions.from)
+    }
+
+    /// Whether there can be no such row.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.partitions.is_empty() || self.rows.is_empty()
+    }
+
+    /// Whether it says something of a key.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.partitions.is_narrow() || self.rows.is_narrow()
+    }
+
+    /// Whether it says something of the PartitionKey.
+    pub(crate) fn names_partitions(&self) -> bool {
+        self.partitions.is_narrow()
+    }
+
+    /// Whether all rows of this range sort before those of `other`, which does not start before it.
+    pub(crate) fn ends_before(&self, other: &Self) -> bool {
+        let same_partition =
+            self.is_one_partition() && other.is_one_partition() && self.partitions.from == other.partitions.from;
+        match same_partition {
+            true => self.rows.is_past(other.rows.from),
+            false => self.partitions.is_past(other.partitions.from),
+        }
     }
 
     fn narrow(&mut self, filter: &'f Expression) {
@@ -102,6 +127,14 @@ impl<'f> Limits<'f> {
             Ordering::Greater => true,
         })
     }
+
+    fn is_empty(&self) -> bool {
+        self.is_past(self.from)
+    }
+
+    fn is_narrow(&self) -> bool {
+        !self.from.is_empty() || self.to.is_some()
+    }
 }
 
 #[cfg(test)]
@@ -132,9 +165,9 @@ mod tests {
             ("not (PartitionKey eq 'b')", ("", ""), [false, false, false]),
         ] {
             let expression = parse(filter).unwrap();
-            let range = KeyRange::of(Some(&expression));
-            assert_eq!(range.start(), RowId::new(start.0, start.1), "{filter}");
-            let rows = [("a", "9"), ("b", "2"), ("c", "1")].map(|(p, r)| range.is_past(&RowId::new(p, r)));
+            let range = KeyRange::of([&expression]);
+            assert_eq!(range.start(), start, "{filter}");
+            let rows = [("a", "9"), ("b", "2"), ("c", "1")].map(|(p, r)| range.is_past(p, r));
             assert_eq!(rows, past, "{filter}");
         }
     }
@@ -152,13 +185,13 @@ mod tests {
         ) {
             let text: Vec<String> = parts.iter().map(|(name, op, key)| format!("{name} {op} '{key}'")).collect();
             let expression = parse(&text.join(" and ")).unwrap();
-            let range = KeyRange::of(Some(&expression));
-            let id = RowId::new(partition.as_str(), row.as_str());
+            let range = KeyRange::of([&expression]);
+            let id = (partition.as_str(), row.as_str());
             let property = |name: &str| {
                 Some(Edm::String(if name == "RowKey" { row.as_str() } else { partition.as_str() }.into()))
             };
             if matches(&expression, &property) {
-                prop_assert!(id >= range.start() && !range.is_past(&id));
+                prop_assert!(id >= range.start() && !range.is_past(id.0, id.1) && !range.is_empty());
             }
         }
     }

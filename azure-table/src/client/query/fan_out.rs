@@ -1,0 +1,265 @@
+//! One query as several: a chain of requests for each of its partitions or keys, some at once.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use crate::client::query::TableQuery;
+use crate::client::query::get_many::CONCURRENCY;
+use crate::client::query::keys::{starts, under};
+use crate::client::query::part_pages::{Part, PartPages};
+use crate::client::query::plan::QueryPlan;
+use crate::client::query::prefetch::Prefetch;
+use crate::client::query::several::Order;
+use crate::client::query::stream::EntityStream;
+use crate::client::shape::Shape;
+use crate::filter::access::{Access, AccessPath};
+use crate::filter::expression::Expression;
+use crate::filter::part::{MAX_PARTS, TooMany, parts};
+use crate::filter::typed::Filter;
+use crate::model::entity::TableEntity;
+use crate::model::error::{Error, Result};
+use crate::model::key_shape::Start;
+use crate::model::partition::{NamesPartition, partition_key};
+use crate::model::prefix::KeyPrefix;
+use crate::protocol::query;
+
+/// A query that is asked in parts, several at once: one chain of requests for each partition, range or key of a set. Made by
+/// [`TableQuery::fan_out`].
+///
+/// The set is given by [`partitions`](Self::partitions) or [`under_each`](Self::under_each), or it stands in the filter:
+/// `is_in` on a key, or keys joined by `|`, which the service would read a whole partition or table for. A set of partitions
+/// and one of RowKeys make a part of each pair. Parts that may have rows in common are asked as one, so every row comes once.
+///
+/// ```
+/// use azure_table::{Bucket, Emulator, TableEntity, TableServiceClient};
+/// # #[derive(TableEntity)]
+/// # #[table(partition_key = "{component};{bucket}")]
+/// # struct Line { component: String, bucket: Bucket<16>, #[table(row_key)] id: String, level: i32 }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// # let lines = TableServiceClient::on(Emulator::new()).table::<Line>("Lines")?;
+/// # lines.create_table().await?;
+/// let errors = lines
+///     .query()
+///     .filter(Line::LEVEL.ge(40))
+///     .fan_out()
+///     .partitions(Bucket::<16>::all().map(|bucket| ("web", bucket)))
+///     .concurrency(4);
+/// assert_eq!(errors.plan()?.requests(), 16);
+/// let mut rows = errors.stream();
+/// while let Some(line) = rows.try_next().await? {
+///     println!("{}", line.id);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// On the first read: `InvalidInput` — a part would read the whole table, and the query does not
+/// [allow](TableQuery::allow_table_scan) it; the client [denies](crate::TableServiceClient::deny) what a part reads; a key
+/// cannot be sent; there are more than 100,000 parts; the query has a continuation, which is one of a single chain. Then those
+/// of [`TableQuery`]: the first error ends the stream, and what is on its way is given up.
+#[must_use = "nothing is sent until it is read"]
+pub struct FanOut<E, P = E> {
+    query: TableQuery<E, P>,
+    /// What is given besides what stands in the filter.
+    given: Option<Result<Vec<Expression>, Box<str>>>,
+    concurrency: usize,
+    order: Order,
+}
+
+impl<E: TableEntity, P> TableQuery<E, P> {
+    /// Asks for each partition or key of a set by itself, several at once: see [`FanOut`].
+    pub fn fan_out(self) -> FanOut<E, P> {
+        FanOut {
+            query: self,
+            given: None,
+            concurrency: CONCURRENCY,
+            order: Order::AsGiven,
+        }
+    }
+}
+
+impl<E: TableEntity, P> FanOut<E, P> {
+    /// These partitions: each as in [`TableQuery::partition`]. None of them is no row.
+    pub fn partitions<G>(self, partitions: impl IntoIterator<Item = G>) -> Self
+    where
+        G: NamesPartition<E::PartitionFields>,
+    {
+        self.give(partitions.into_iter().map(|given| {
+            let key = partition_key::<E>(given)?;
+            Ok(starts("PartitionKey", &Start::Whole(key)))
+        }))
+    }
+
+    /// The entities under each of these prefixes of keys: each as in [`TableQuery::under`].
+    pub fn under_each(self, prefixes: impl IntoIterator<Item = KeyPrefix<E>>) -> Self {
+        self.give(prefixes.into_iter().map(|prefix| Ok(under(prefix.start()))))
+    }
+
+    fn give(mut self, conditions: impl Iterator<Item = Result<Expression>>) -> Self {
+        let conditions: Result<Vec<Expression>> = conditions.collect();
+        let conditions = conditions.map_err(|e| e.to_string().into());
+        self.given = Some(match (self.given, conditions) {
+            (Some(Ok(mut given)), Ok(more)) => {
+                given.extend(more);
+                Ok(given)
+            }
+            (Some(Err(e)), _) | (_, Err(e)) => Err(e),
+            (None, given) => given,
+        });
+        self
+    }
+
+    /// How many parts are asked for at once; 16 by default, at least one. As many pages are held.
+    pub fn concurrency(mut self, parts: usize) -> Self {
+        self.concurrency = parts.max(1);
+        self
+    }
+
+    /// Gives the rows as they come, page by page. Without it they come in the order of their keys, as one query would give them.
+    pub fn unordered(mut self) -> Self {
+        self.order = Order::AsTheyCome;
+        self
+    }
+
+    /// What is asked for: how many requests, the widest that one of them reads, and the first. Nothing is sent.
+    ///
+    /// # Errors
+    /// Those that the first read would give before anything is sent.
+    pub fn plan(&self) -> Result<QueryPlan> {
+        let mut query = self.query.clone().allow_table_scan();
+        let parts = self.parts(&mut query)?;
+        let accesses = parts.iter().map(|part| Access::of(part.as_ref()));
+        let Some(widest) = accesses.max_by_key(Access::path) else {
+            return Ok(QueryPlan::of_nothing());
+        };
+        let count = parts.len();
+        let first = parts.into_iter().next().flatten();
+        Ok(QueryPlan::new(&widest, count, query.shown(first)?))
+    }
+
+    /// The rows.
+    pub fn stream(mut self) -> EntityStream<P> {
+        let limit = self.query.limit;
+        let parts = self
+            .chains()
+            .map_err(|e| e.in_operation(query::OPERATION, Some(self.query.table.as_str())));
+        let (concurrency, order) = (self.concurrency, self.order);
+        let query = self.query;
+        let mut shape = query.shape;
+        shape.on_bad_row = query.on_bad_row;
+        let pages = PartPages::new(query.pipeline, query.options, shape, parts, (concurrency, order));
+        EntityStream::of_parts(pages, limit)
+    }
+
+    /// All rows at once.
+    ///
+    /// # Errors
+    /// The first of any part.
+    pub async fn all(self) -> Result<Vec<P>> {
+        let mut stream = self.stream();
+        let mut rows = Vec::new();
+        while let Some(row) = stream.try_next().await? {
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    /// The first row, if there is one. As many parts are asked as go on at once, for one row each.
+    ///
+    /// # Errors
+    /// The first of any part.
+    pub async fn first(mut self) -> Result<Option<P>> {
+        self.query = self.query.limit(1);
+        self.stream().try_next().await
+    }
+
+    /// Counts the rows, by reading a key of each: the service reads as much as for the rows.
+    ///
+    /// # Errors
+    /// The first of any part.
+    pub async fn count(self) -> Result<usize> {
+        let mut rows = FanOut {
+            query: self.query.shaped(Shape::of_nothing()),
+            given: self.given,
+            concurrency: self.concurrency,
+            order: Order::AsTheyCome,
+        }
+        .stream();
+        let mut count = 0;
+        while rows.try_next().await?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// The condition of each part, in the order of the keys.
+    fn parts(&self, query: &mut TableQuery<E, P>) -> Result<Vec<Option<Expression>>> {
+        if query.from.is_some() {
+            let why =
+                "a continuation is one of a single chain: a fan-out has many, use `scan` for what is to be resumed";
+            return Err(Error::invalid_input(why));
+        }
+        let given = match &self.given {
+            None => None,
+            Some(Err(why)) => return Err(Error::invalid_input(String::from(&**why))),
+            Some(Ok(given)) if given.is_empty() => Some(Filter::<E>::nothing().into_expression()?),
+            Some(Ok(given)) => given.iter().cloned().reduce(Expression::or),
+        };
+        let filter = match (given, query.expression()?) {
+            (Some(given), Some(filter)) => Some(given.and(filter)),
+            (given, filter) => given.or(filter),
+        };
+        let Some(filter) = filter else { return Ok(vec![None]) };
+        let parts = parts(filter).map_err(|TooMany| {
+            Error::invalid_input(format!(
+                "the sets of keys make more parts than {MAX_PARTS}, which is the limit"
+            ))
+        })?;
+        Ok(parts.into_iter().map(Some).collect())
+    }
+
+    fn chains(&mut self) -> Result<VecDeque<Part>> {
+        let mut query = self.query.clone();
+        let parts = self.parts(&mut query)?;
+        let chain = |(index, part): (usize, Option<Expression>)| {
+            let access = Access::of(part.as_ref());
+            if access.path() == AccessPath::TableScan && query.allowed < Some(AccessPath::TableScan) {
+                let why = "each request would read the whole table: name partitions by `.partitions(..)` or `.under_each(..)`, \
+                           read ranges of the table by `scan`, or allow it for this call";
+                return Err(Error::invalid_input(why));
+            }
+            query.check_access(part.as_ref())?;
+            let asked = query.asked_for(part, Prefetch::Never)?;
+            Ok(Part {
+                index,
+                asked,
+                from: None,
+            })
+        };
+        parts.into_iter().enumerate().map(chain).collect()
+    }
+}
+
+impl<E, P> Clone for FanOut<E, P> {
+    fn clone(&self) -> Self {
+        Self {
+            query: self.query.clone(),
+            given: self.given.clone(),
+            concurrency: self.concurrency,
+            order: self.order,
+        }
+    }
+}
+
+impl<E, P> fmt::Debug for FanOut<E, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FanOut")
+            .field("query", &self.query)
+            .field("given", &self.given.as_ref().map(|given| given.as_ref().map(Vec::len)))
+            .field("concurrency", &self.concurrency)
+            .field("order", &self.order)
+            .finish()
+    }
+}

@@ -1,0 +1,99 @@
+//! The pages of several chains of one query, each with a part of its rows.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use crate::client::query::several::{Order, Several, Source};
+use crate::client::query::stream::{Asked, Page, PageStream};
+use crate::client::shape::Shape;
+use crate::model::error::{Error, Result};
+use crate::pipeline::options::CallOptions;
+use crate::pipeline::run::Pipeline;
+use crate::protocol::continuation::Continuation;
+
+/// A part of the rows: one chain of requests.
+pub(crate) struct Part {
+    /// Which of them.
+    pub(crate) index: usize,
+    pub(crate) asked: Asked,
+    pub(crate) from: Option<Continuation>,
+}
+
+/// Pages with the index of their part. Ends after an error.
+pub(crate) struct PartPages<P> {
+    pipeline: Arc<Pipeline>,
+    options: CallOptions,
+    shape: Shape<P>,
+    refused: Option<Error>,
+    several: Several<Part, Chain<P>>,
+}
+
+struct Chain<P> {
+    index: usize,
+    pages: PageStream<P>,
+}
+
+impl<P> Source for Chain<P> {
+    type Item = (usize, Result<Page<P>>);
+
+    fn poll_item(&mut self, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let page = ready!(self.pages.poll_page(cx));
+        Poll::Ready(page.map(|page| (self.index, page)))
+    }
+
+    fn is_over(&self) -> bool {
+        self.pages.is_over()
+    }
+}
+
+impl<P> PartPages<P> {
+    pub(crate) fn new(
+        pipeline: Arc<Pipeline>,
+        options: CallOptions,
+        shape: Shape<P>,
+        parts: Result<VecDeque<Part>>,
+        (concurrency, order): (usize, Order),
+    ) -> Self {
+        let (parts, refused) = match parts {
+            Ok(parts) => (parts, None),
+            Err(e) => (VecDeque::new(), Some(e)),
+        };
+        Self {
+            pipeline,
+            options,
+            shape,
+            refused,
+            several: Several::new(parts, concurrency, order),
+        }
+    }
+
+    pub(crate) fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<(usize, Result<Page<P>>)>> {
+        if let Some(refused) = self.refused.take() {
+            return Poll::Ready(Some((0, Err(refused))));
+        }
+        let (pipeline, options, shape) = (&self.pipeline, &self.options, &self.shape);
+        let page = ready!(self.several.poll(cx, |part| Chain {
+            index: part.index,
+            pages: PageStream::new(
+                Arc::clone(pipeline),
+                options.clone(),
+                part.asked,
+                part.from,
+                shape.clone(),
+            ),
+        }));
+        if matches!(page, Some((_, Err(_)))) {
+            self.several.clear();
+        }
+        Poll::Ready(page)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.several.clear();
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.refused.is_none() && self.several.len() == 0
+    }
+}

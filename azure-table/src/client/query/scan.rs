@@ -1,0 +1,398 @@
+//! A whole table in ranges of partitions, several at once, to be resumed.
+//!
+//! Owns [`Scan`], its stream, and the position and progress of both.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::vec;
+
+use futures_core::Stream;
+use futures_core::stream::FusedStream;
+use serde::{Deserialize, Serialize};
+
+use crate::client::query::TableQuery;
+use crate::client::query::get_many::CONCURRENCY;
+use crate::client::query::part_pages::{Part, PartPages};
+use crate::client::query::prefetch::Prefetch;
+use crate::client::query::several::Order;
+use crate::client::query::stream::Page;
+use crate::client::shape::Shape;
+use crate::filter::expression::{Comparison, Expression};
+use crate::filter::key_range::KeyRange;
+use crate::model::edm::EdmValue;
+use crate::model::entity::TableEntity;
+use crate::model::error::{Error, Result};
+use crate::model::key_shape::check_key;
+use crate::model::ordinal;
+use crate::protocol::continuation::Continuation;
+use crate::protocol::query;
+
+/// A query over the whole table, asked in ranges of PartitionKeys, several at once. Made by [`TableQuery::scan`].
+///
+/// Rows come as they come, page by page. What was read is a [`ScanPosition`], which another process can go on from.
+///
+/// ```
+/// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+/// # table.create_table().await?;
+/// # for pk in ["alpha", "golf", "tango"] { table.insert(&DynamicEntity::new(pk, "1")).await?; }
+/// let mut rows = table.query().scan().ranges(["g", "n", "t"]).concurrency(4).stream();
+/// let mut count = 0;
+/// while let Some(row) = rows.try_next().await? {
+///     count += 1;
+/// }
+/// assert_eq!(count, 3);
+/// assert_eq!(rows.progress().ranges_done, 4);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// On the first read: `InvalidInput` — the end of a range is no PartitionKey; the client
+/// [denies](crate::TableServiceClient::deny) what the whole reads, and the query does not
+/// [allow](TableQuery::allow_table_scan) it; the position is of another query. Then those of [`TableQuery`]: the first error
+/// ends the stream, and its position stays good.
+#[must_use = "nothing is sent until it is read"]
+pub struct Scan<E, P = E> {
+    query: TableQuery<E, P>,
+    ends: Vec<String>,
+    from: Option<ScanPosition>,
+    concurrency: usize,
+    hear: Option<Box<Hear>>,
+}
+
+type Hear = dyn FnMut(&ScanProgress, &ScanPosition) + Send;
+
+/// How far a scan got: of each range what was read, its last page included. Serializable; taken up by [`Scan::resume`] on the
+/// same query.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScanPosition {
+    /// Of which query.
+    query: u64,
+    ranges: Vec<RangePosition>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct RangePosition {
+    /// The least PartitionKey; `None` is the table's.
+    from: Option<String>,
+    /// The first PartitionKey behind the range; `None` is the table's end.
+    to: Option<String>,
+    read: Read,
+}
+
+/// What was read of a range.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Read {
+    Nothing,
+    UpTo(Continuation),
+    All,
+}
+
+/// How far a scan got, in numbers; since it began, or since it was resumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScanProgress {
+    /// How many ranges there are.
+    pub ranges: usize,
+    /// How many of them were read to their end.
+    pub ranges_done: usize,
+    /// How many pages were read.
+    pub pages: u64,
+    /// How many rows.
+    pub rows: u64,
+}
+
+impl<E: TableEntity, P> TableQuery<E, P> {
+    /// Reads the whole table in ranges of PartitionKeys, several at once: see [`Scan`]. Conditions and shape are the query's.
+    pub fn scan(self) -> Scan<E, P> {
+        Scan {
+            query: self,
+            ends: Vec::new(),
+            from: None,
+            concurrency: CONCURRENCY,
+            hear: None,
+        }
+    }
+}
+
+impl<E: TableEntity, P> Scan<E, P> {
+    /// Where one range ends and the next begins: texts in the order of PartitionKeys, which need not be keys of any row. `n` of them
+    /// make `n + 1` ranges, of which the first begins with the table and the last ends with it. The more alike the ranges are in
+    /// rows, the sooner it is over.
+    pub fn ranges(mut self, ends: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.ends.extend(ends.into_iter().map(Into::into));
+        self
+    }
+
+    /// Goes on where an earlier scan of the same query was: its ranges take the place of those given here.
+    pub fn resume(mut self, position: ScanPosition) -> Self {
+        self.from = Some(position);
+        self
+    }
+
+    /// How many ranges are read at once; 16 by default, at least one. As many pages are held.
+    pub fn concurrency(mut self, ranges: usize) -> Self {
+        self.concurrency = ranges.max(1);
+        self
+    }
+
+    /// Hears after each page how far it got: the numbers, and the position to be kept.
+    pub fn on_progress(mut self, hear: impl FnMut(&ScanProgress, &ScanPosition) + Send + 'static) -> Self {
+        self.hear = Some(Box::new(hear));
+        self
+    }
+
+    /// The rows.
+    pub fn stream(self) -> ScanStream<P> {
+        let limit = self.query.limit;
+        let begun = self
+            .begin()
+            .map_err(|e| e.in_operation(query::OPERATION, Some(self.query.table.as_str())));
+        let (position, parts) = match begun {
+            Ok((position, parts)) => (position, Ok(parts)),
+            Err(e) => (
+                ScanPosition {
+                    query: 0,
+                    ranges: Vec::new(),
+                },
+                Err(e),
+            ),
+        };
+        let query = self.query;
+        let mut shape = query.shape;
+        shape.on_bad_row = query.on_bad_row;
+        let how = (self.concurrency, Order::AsTheyCome);
+        ScanStream {
+            pages: PartPages::new(query.pipeline, query.options, shape, parts, how),
+            progress: ScanProgress {
+                ranges: position.ranges.len(),
+                ranges_done: position.ranges.iter().filter(|range| range.read == Read::All).count(),
+                ..ScanProgress::default()
+            },
+            position,
+            held: None,
+            rows: Vec::new().into_iter(),
+            wanted: limit.unwrap_or(usize::MAX),
+            hear: self.hear,
+        }
+    }
+
+    /// Counts the rows, by reading a key of each: the service reads as much as for the rows.
+    ///
+    /// # Errors
+    /// The first of any range.
+    pub async fn count(self) -> Result<u64> {
+        let scan = Scan {
+            query: self.query.shaped(Shape::of_nothing()),
+            ends: self.ends,
+            from: self.from,
+            concurrency: self.concurrency,
+            hear: self.hear,
+        };
+        let mut rows = scan.stream();
+        let mut count = 0;
+        while rows.try_next().await?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// The ranges, and chains for what is left of them.
+    fn begin(&self) -> Result<(ScanPosition, VecDeque<Part>)> {
+        let mut query = self.query.clone();
+        if query.from.is_some() {
+            let why = "a continuation is one of a single chain: a scan goes on by `.resume(position)`";
+            return Err(Error::invalid_input(why));
+        }
+        let filter = query.expression()?;
+        query.check_access(filter.as_ref())?;
+        let identity = query.asked_for(filter.clone(), Prefetch::Never)?.request.identity();
+        let mut position = match &self.from {
+            Some(position) if position.query != identity => {
+                let why = "the position is of another query: of another table, or with other conditions";
+                return Err(Error::invalid_input(why));
+            }
+            Some(position) => position.clone(),
+            None => ScanPosition {
+                query: identity,
+                ranges: ranges(&self.ends)?,
+            },
+        };
+        let mut parts = VecDeque::new();
+        for (index, range) in position.ranges.iter_mut().enumerate() {
+            let from = match &range.read {
+                Read::All => continue,
+                Read::Nothing => None,
+                Read::UpTo(continuation) => Some(continuation.clone()),
+            };
+            let part = match (range.condition(), filter.clone()) {
+                (Some(range), Some(filter)) => Some(range.and(filter)),
+                (range, filter) => range.or(filter),
+            };
+            if KeyRange::of(&part).is_empty() {
+                range.read = Read::All;
+                continue;
+            }
+            let mut asked = query.asked_for(part, Prefetch::Never)?;
+            // The limit is one of all ranges; and a page that is cut short has no continuation to go on from.
+            asked.limit = None;
+            parts.push_back(Part { index, asked, from });
+        }
+        Ok((position, parts))
+    }
+}
+
+/// The ranges between the ends.
+fn ranges(ends: &[String]) -> Result<Vec<RangePosition>> {
+    for end in ends {
+        check_key("the end of a range", end)?;
+    }
+    let mut ends: Vec<Option<String>> = ends.iter().cloned().map(Some).collect();
+    ends.sort_by(|a, b| ordinal::compare(a.as_deref().unwrap_or_default(), b.as_deref().unwrap_or_default()));
+    ends.dedup();
+    let starts = [None].into_iter().chain(ends.clone());
+    let ends = ends.into_iter().chain([None]);
+    let range = |(from, to)| RangePosition {
+        from,
+        to,
+        read: Read::Nothing,
+    };
+    Ok(starts.zip(ends).map(range).collect())
+}
+
+impl RangePosition {
+    fn condition(&self) -> Option<Expression> {
+        let compare =
+            |operator, end: &String| Expression::comparison("PartitionKey", operator, EdmValue::from(end.as_str()));
+        let from = self.from.as_ref().map(|end| compare(Comparison::Ge, end));
+        let to = self.to.as_ref().map(|end| compare(Comparison::Lt, end));
+        match (from, to) {
+            (Some(from), Some(to)) => Some(from.and(to)),
+            (from, to) => from.or(to),
+        }
+    }
+}
+
+/// The rows of a [`Scan`]: a [`Stream`], with a `try_next` of its own. Ends after the last row and after an error.
+#[must_use = "nothing is sent until it is polled"]
+pub struct ScanStream<P> {
+    pages: PartPages<P>,
+    position: ScanPosition,
+    progress: ScanProgress,
+    /// The range whose page is read, and where it goes on.
+    held: Option<(usize, Option<Continuation>)>,
+    rows: vec::IntoIter<P>,
+    wanted: usize,
+    hear: Option<Box<Hear>>,
+}
+
+/// No row is ever pinned: rows are moved out.
+impl<P> Unpin for ScanStream<P> {}
+
+impl<P> ScanStream<P> {
+    /// The next row; `None` after the last.
+    ///
+    /// # Errors
+    /// See [`Scan`].
+    pub async fn try_next(&mut self) -> Result<Option<P>> {
+        poll_fn(|cx| self.poll_row(cx)).await.transpose()
+    }
+
+    /// What was read, to go on from: all pages whose rows were all given. Rows of a page that is half read come again.
+    pub fn position(&self) -> &ScanPosition {
+        &self.position
+    }
+
+    /// The same in numbers.
+    pub fn progress(&self) -> ScanProgress {
+        self.progress
+    }
+
+    fn poll_row(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<P>>> {
+        loop {
+            if self.wanted == 0 {
+                self.pages.clear();
+                return Poll::Ready(None);
+            }
+            if let Some(row) = self.rows.next() {
+                self.wanted -= 1;
+                self.progress.rows += 1;
+                if self.rows.as_slice().is_empty() {
+                    self.page_read();
+                }
+                return Poll::Ready(Some(Ok(row)));
+            }
+            self.rows = Vec::new().into_iter();
+            match ready!(self.pages.poll_page(cx)) {
+                Some((range, Ok(page))) => self.take_page(range, page),
+                Some((_, Err(e))) => return Poll::Ready(Some(Err(e))),
+                None => return Poll::Ready(None),
+            }
+        }
+    }
+
+    fn take_page(&mut self, range: usize, page: Page<P>) {
+        self.progress.pages += 1;
+        self.held = Some((range, page.continuation().cloned()));
+        self.rows = page.into_items().into_iter();
+        if self.rows.as_slice().is_empty() {
+            self.page_read();
+        }
+    }
+
+    /// All rows of the page were given.
+    fn page_read(&mut self) {
+        let Some((index, next)) = self.held.take() else { return };
+        let Some(range) = self.position.ranges.get_mut(index) else {
+            return;
+        };
+        range.read = match next {
+            Some(next) => Read::UpTo(next),
+            None => {
+                self.progress.ranges_done += 1;
+                Read::All
+            }
+        };
+        if let Some(hear) = &mut self.hear {
+            hear(&self.progress, &self.position);
+        }
+    }
+}
+
+impl<P> Stream for ScanStream<P> {
+    type Item = Result<P>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.get_mut().poll_row(cx)
+    }
+}
+
+impl<P> FusedStream for ScanStream<P> {
+    fn is_terminated(&self) -> bool {
+        self.wanted == 0 || self.rows.as_slice().is_empty() && self.pages.is_over()
+    }
+}
+
+impl<P> fmt::Debug for ScanStream<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScanStream")
+            .field("progress", &self.progress)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<E, P> fmt::Debug for Scan<E, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scan")
+            .field("query", &self.query)
+            .field("ranges", &(self.ends.len() + 1))
+            .field("concurrency", &self.concurrency)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,120 @@
+//! Several sources of items at once, a bounded number of them.
+//!
+//! Owns the order of their items: source after source, or as they come. No task is spawned: they go on while this is polled.
+
+use std::collections::VecDeque;
+use std::task::{Context, Poll};
+
+/// Gives items, one after the other.
+pub(crate) trait Source {
+    type Item;
+
+    /// The next item; `None` after the last, and never polled again then.
+    fn poll_item(&mut self, cx: &mut Context<'_>) -> Poll<Option<Self::Item>>;
+
+    /// Whether the last item was given, as far as it is known.
+    fn is_over(&self) -> bool;
+}
+
+/// Which item is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Those of the first source, then those of the second.
+    AsGiven,
+    AsTheyCome,
+}
+
+/// Sources `S`, each of which is made of a `W` when its turn comes. One that waits for its turn to give holds one item.
+pub(crate) struct Several<W, S: Source> {
+    waiting: VecDeque<W>,
+    running: VecDeque<Running<S>>,
+    pub(crate) concurrency: usize,
+    pub(crate) order: Order,
+}
+
+struct Running<S: Source> {
+    source: S,
+    item: Option<S::Item>,
+    is_over: bool,
+}
+
+impl<W, S: Source> Several<W, S> {
+    pub(crate) fn new(waiting: VecDeque<W>, concurrency: usize, order: Order) -> Self {
+        Self {
+            waiting,
+            running: VecDeque::new(),
+            concurrency: concurrency.max(1),
+            order,
+        }
+    }
+
+    /// How many sources there still are.
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len() + self.running.len()
+    }
+
+    /// Gives up all that is left.
+    pub(crate) fn clear(&mut self) {
+        self.waiting.clear();
+        self.running.clear();
+    }
+
+    pub(crate) fn into_waiting(self) -> VecDeque<W> {
+        self.waiting
+    }
+
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>, mut begin: impl FnMut(W) -> S) -> Poll<Option<S::Item>> {
+        loop {
+            while self.running.len() < self.concurrency
+                && let Some(next) = self.waiting.pop_front()
+            {
+                self.running.push_back(Running {
+                    source: begin(next),
+                    item: None,
+                    is_over: false,
+                });
+            }
+            for running in &mut self.running {
+                running.poll(cx);
+            }
+            let before = self.running.len();
+            self.running
+                .retain(|running| !running.is_over || running.item.is_some());
+            let ready = match self.order {
+                Order::AsGiven => self.running.front().filter(|first| first.item.is_some()).map(|_| 0),
+                Order::AsTheyCome => self.running.iter().position(|running| running.item.is_some()),
+            };
+            if let Some(index) = ready
+                && let Some(mut running) = self.running.remove(index)
+            {
+                let item = running.item.take();
+                // Behind the others it does not keep them from giving; in order it stays the first.
+                match self.order {
+                    _ if running.is_over => {}
+                    Order::AsGiven => self.running.push_front(running),
+                    Order::AsTheyCome => self.running.push_back(running),
+                }
+                return Poll::Ready(item);
+            }
+            if self.running.is_empty() && self.waiting.is_empty() {
+                return Poll::Ready(None);
+            }
+            // Where one ended, the next begins, and has to be polled to be heard of.
+            if self.running.len() == before || self.waiting.is_empty() {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+impl<S: Source> Running<S> {
+    fn poll(&mut self, cx: &mut Context<'_>) {
+        if self.item.is_none()
+            && !self.is_over
+            && let Poll::Ready(item) = self.source.poll_item(cx)
+        {
+            self.is_over = item.is_none() || self.source.is_over();
+            self.item = item;
+        }
+    }
+}
