@@ -36,6 +36,8 @@ pub use crate::client::ops::tables::{
 pub use crate::client::ops::write_entity::{InsertEntityIfAbsent, UpdateEntity, WriteEntity};
 pub use crate::client::query::TableQuery;
 pub use crate::client::query::bad_row::BadRow;
+pub use crate::client::query::gather::Gather;
+pub use crate::client::query::gather::families::Families;
 pub use crate::client::query::get_many::GetMany;
 pub use crate::client::query::plan::QueryPlan;
 pub use crate::client::query::stream::{EntityStream, Page, PageStream};

@@ -1,6 +1,6 @@
 //! Queries: what is asked of a table, before it is sent.
 //!
-//! Owns [`TableQuery`]. Its pages and rows as they come are `query/stream.rs`.
+//! Owns [`TableQuery`]. Its pages and rows as they come are `query/stream.rs`, its kinds sorted out `query/gather.rs`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,6 +29,7 @@ use crate::protocol::continuation::Continuation;
 use crate::protocol::query::{MAX_PAGE_SIZE, QueryRequest};
 
 pub(crate) mod bad_row;
+pub(crate) mod gather;
 pub(crate) mod get_many;
 mod keys;
 pub(crate) mod plan;
