@@ -75,15 +75,9 @@ pub(crate) struct Bounds<'a> {
 
 impl<'a> Bounds<'a> {
     pub(crate) fn new(generics: &'a Generics) -> Self {
-        let parameters = generics.params.iter().filter_map(|parameter| match parameter {
-            GenericParam::Type(parameter) => Some(parameter.ident.to_string()),
-            // `Text<N>` may be a property for some `N` only.
-            GenericParam::Const(parameter) => Some(parameter.ident.to_string()),
-            GenericParam::Lifetime(_) => None,
-        });
         Self {
             generics,
-            parameters: parameters.collect(),
+            parameters: parameters(generics),
             seen: HashSet::new(),
             predicates: Vec::new(),
         }
@@ -110,8 +104,19 @@ impl<'a> Bounds<'a> {
     }
 }
 
+/// The names of the parameters on which a type may depend.
+pub(crate) fn parameters(generics: &Generics) -> Vec<String> {
+    let parameters = generics.params.iter().filter_map(|parameter| match parameter {
+        GenericParam::Type(parameter) => Some(parameter.ident.to_string()),
+        // `Text<N>` may be a property for some `N` only.
+        GenericParam::Const(parameter) => Some(parameter.ident.to_string()),
+        GenericParam::Lifetime(_) => None,
+    });
+    parameters.collect()
+}
+
 /// Whether one of the parameters stands in the tokens; `a::T` is not the parameter `T`.
-fn mentions(tokens: TokenStream, parameters: &[String]) -> bool {
+pub(crate) fn mentions(tokens: TokenStream, parameters: &[String]) -> bool {
     let mut colons = 0;
     for token in tokens {
         match token {

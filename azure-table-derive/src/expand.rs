@@ -11,6 +11,7 @@ mod projection;
 mod property;
 mod read;
 mod stored;
+mod variant_of;
 mod variants;
 
 use proc_macro2::TokenStream;
@@ -18,6 +19,7 @@ use quote::{ToTokens, quote};
 use syn::{Data, DeriveInput};
 
 pub(crate) use self::entity::key_types;
+pub(crate) use self::variant_of::expand as variant_of;
 pub(crate) use self::variants::generics as variant_generics;
 
 use crate::ast::{Choice, Entity, Newtype, Struct, Variants};

@@ -11,7 +11,7 @@ use crate::ast::{Choice, Entity, Newtype, Struct, Variants, borrows};
 use crate::attr::{ContainerAttrs, Kind};
 use crate::bound::{read_generics, write_generics};
 use crate::column::{constants, variant_constants};
-use crate::expand::{key_types, variant_generics};
+use crate::expand::{key_types, variant_generics, variant_of};
 use crate::key::KeyName;
 use crate::place::Paths;
 
@@ -52,7 +52,8 @@ pub(crate) fn of_variants(variants: &Variants<'_>) -> TokenStream {
     };
     let entity = impls.entity(&partition_fields, &quote!(#private::KeysDifferByVariant));
     let constants = variant_constants(variants, &generics);
-    quote!(#entity #constants)
+    let variant_of = variant_of(variants);
+    quote!(#entity #constants #variant_of)
 }
 
 /// The impls of a group of properties.

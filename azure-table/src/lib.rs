@@ -38,6 +38,8 @@ pub use crate::client::ops::write_entity::{InsertEntityIfAbsent, UpdateEntity, W
 pub use crate::client::query::TableQuery;
 pub use crate::client::query::bad_row::BadRow;
 pub use crate::client::query::fan_out::FanOut;
+pub use crate::client::query::gather::Gather;
+pub use crate::client::query::gather::families::Families;
 pub use crate::client::query::get_many::GetMany;
 pub use crate::client::query::plan::QueryPlan;
 pub use crate::client::query::scan::{Scan, ScanPosition, ScanProgress, ScanStream};
@@ -83,6 +85,7 @@ pub use crate::model::property_writer::{
 };
 pub use crate::model::row::{Row, RowProperty};
 pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema, assert_reads};
+pub use crate::model::variant::VariantOf;
 pub use crate::model::versioned::Versioned;
 pub use crate::pipeline::auth::anonymous::Anonymous;
 #[cfg(feature = "entra")]

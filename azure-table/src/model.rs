@@ -28,4 +28,5 @@ pub(crate) mod property_writer;
 pub(crate) mod row;
 pub(crate) mod schema;
 pub(crate) mod shown;
+pub(crate) mod variant;
 pub(crate) mod versioned;

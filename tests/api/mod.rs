@@ -4,6 +4,7 @@ mod changes;
 mod credentials;
 mod derive;
 mod futures;
+mod gather;
 mod handwritten;
 mod layers;
 mod operations;

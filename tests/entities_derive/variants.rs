@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use azure_table::{
     DateTime, Descending, DynamicEntity, ETag, EdmValue, ErrorKind, MetadataLevel, PropertyGroup, ReadEntity,
-    TableEntity, Versioned,
+    TableEntity, VariantOf, Versioned,
 };
 
 use super::{names, table};
@@ -378,4 +378,80 @@ async fn enums_may_borrow_and_may_be_generic() {
     assert_eq!(read[1], Either::Generic(Generic { id: 2, value: text }));
     let generic = Either::<String>::GENERIC.then(Generic::<String>::VALUE);
     assert_eq!(table.query().filter(generic.eq("text")).all().await.unwrap().len(), 1);
+}
+
+/// What the parameters may be decides about no variant: what could be two is none alone.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(tag = "Kind", columns = off)]
+enum Several<T, U, const N: usize>
+where
+    T: Clone,
+{
+    First(Generic<T>),
+    Second(Generic<U>),
+    Third(Generic<String>),
+    Wide(Wide<N>),
+    Fixed(Fixed),
+    #[table(other)]
+    Other(DynamicEntity),
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(tag = "Kind", columns = off)]
+enum Any<T> {
+    Whatever(T),
+    Fixed(Fixed),
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(columns = off)]
+enum Sole<T> {
+    Generic(Generic<T>),
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(partition_key = "p", row_key = "s-{id}")]
+struct Wide<const N: usize> {
+    id: u32,
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(partition_key = "p", row_key = "fixed")]
+struct Fixed {
+    value: i32,
+}
+
+macro_rules! of_types {
+    ($name:ident: $($variant:ident $ty:ty),*) => {
+        #[derive(TableEntity, Clone, Debug, PartialEq)]
+        #[table(tag = "Kind", columns = off)]
+        enum $name {
+            $($variant($ty)),*
+        }
+    };
+}
+of_types!(OfTypes: One Fixed, Two Wide<1>, Three Wide<2>, Four Wide<1>);
+
+#[test]
+fn entities_of_generic_enums_are_their_variants() {
+    fn name<E, V: VariantOf<E>>() -> &'static str {
+        V::VARIANT
+    }
+    type Mixed = Several<i32, i64, 3>;
+    assert_eq!(name::<Mixed, Wide<3>>(), "Wide");
+    assert_eq!(name::<Mixed, Fixed>(), "Fixed");
+    assert_eq!(name::<Versioned<Mixed>, Versioned<DynamicEntity>>(), "Other");
+    assert_eq!(name::<Sole<i32>, Generic<i32>>(), "Generic");
+    assert_eq!(name::<Either<String>, Generic<String>>(), "Generic");
+    assert_eq!(name::<OfTypes, Fixed>(), "One");
+    assert_eq!(name::<OfTypes, Wide<2>>(), "Three");
+
+    let fixed = Fixed { value: 1 };
+    let any = Any::<Fixed>::Fixed(fixed.clone());
+    assert!(matches!(any, Any::Fixed(_)));
+    assert_eq!(Fixed::of(Mixed::Fixed(fixed.clone())), Ok(fixed.clone()));
+    let other = Mixed::Wide(Wide { id: 1 });
+    assert_eq!(Fixed::of(other.clone()), Err(other));
+    let sole = Sole::Generic(Generic { id: 1, value: 2 });
+    assert_eq!(Generic::of(sole), Ok(Generic { id: 1, value: 2 }));
 }

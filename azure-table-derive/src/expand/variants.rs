@@ -1,4 +1,4 @@
-//! `TableEntity` and `ReadEntity` of an enum of entities.
+//! `TableEntity` and `ReadEntity` of an enum of entities. `VariantOf` of those entities is `variant_of.rs`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -8,7 +8,7 @@ use syn::{Generics, Type};
 use crate::ast::{Mark, Variant, Variants, borrows};
 use crate::bound::Bounds;
 use crate::column::variant_constants;
-use crate::expand::Generated;
+use crate::expand::{Generated, variant_of};
 use crate::place::{Paths, Place, local};
 
 /// The impls, the constants, and the assertions.
@@ -16,8 +16,9 @@ pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
     let table_entity = table_entity(variants);
     let read_entity = (!borrows(variants.input)).then(|| read_entity(variants));
     let constants = variant_constants(variants, &generics(variants, &TokenStream::new()));
+    let variant_of = variant_of(variants);
     let assertions = assertions(variants);
-    quote!(#table_entity #read_entity #constants #assertions)
+    quote!(#table_entity #read_entity #constants #variant_of #assertions)
 }
 
 /// The enum's generics; every variant that depends on a parameter is an entity, and `more`.

@@ -1,6 +1,6 @@
 //! What the derive generates for fields that are more than a plain property, and for enums.
 
-use super::{expansion, has, with};
+use super::{expansion, flat, has, with};
 
 #[test]
 fn conversions_pieces_and_defaults_are_straight_calls() {
@@ -221,4 +221,34 @@ fn an_enum_is_its_variants() {
         &code,
         &format!("by_key_form(&<X<'a> as {krate}::TableEntity>::SCHEMA.key)"),
     );
+}
+
+#[test]
+fn what_one_variant_alone_holds_is_told_by_its_type() {
+    let of = |code: &str, ty: &str| code.contains(&flat(&format!("VariantOf<E> for {ty} {{")));
+    let code =
+        expansion("#[table(tag = \"Kind\")] enum E { One(X), Two(a::X), Three(Y), Four(Y), #[table(other)] Five(Z) }");
+    has(
+        &code,
+        "impl ::azure_table::VariantOf<E> for X {
+            const VARIANT: &'static str = \"One\";
+            fn of(__entity: E) -> ::core::result::Result<Self, E> {
+                match __entity {
+                    E::One(__entity) => ::core::result::Result::Ok(__entity),
+                    __entity => ::core::result::Result::Err(__entity),
+                }
+            }
+        }",
+    );
+    assert!(of(&code, "a::X") && of(&code, "Z") && !of(&code, "Y"), "{code}");
+
+    // What a parameter may make of two types is as little known as of one that is a parameter.
+    let code = expansion("enum E<T, U> where T: Copy { One(X<T>), Two(X<u8>), Three(Y<U>), Four(u::Z), Five(U::Out) }");
+    let of = |ty: &str| code.contains(&flat(&format!("VariantOf<E<T, U>> for {ty} where T: Copy {{")));
+    assert!(!of("X<T>") && !of("X<u8>") && !of("Y<U>") && !of("U::Out"), "{code}");
+    assert!(!of("u::Z"), "{code}");
+    let code = expansion("enum E<T, U> where T: Copy { One(X<T>), Two(Y<U>), Three(u::Z) }");
+    let of = |ty: &str| code.contains(&flat(&format!("VariantOf<E<T, U>> for {ty} where T: Copy {{")));
+    assert!(of("X<T>") && of("Y<U>") && of("u::Z"), "{code}");
+    assert!(!expansion("enum E<'a> { One(X<'a>), Two(Y) }").contains("VariantOf"));
 }

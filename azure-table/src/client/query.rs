@@ -1,6 +1,6 @@
 //! Queries: what is asked of a table, before it is sent.
 //!
-//! Owns [`TableQuery`]. Its pages and rows as they come are `query/stream.rs`.
+//! Owns [`TableQuery`]. Its pages and rows as they come are `query/stream.rs`, its kinds sorted out `query/gather.rs`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,6 +31,7 @@ use crate::protocol::query::{List, MAX_PAGE_SIZE, QueryRequest};
 
 pub(crate) mod bad_row;
 pub(crate) mod fan_out;
+pub(crate) mod gather;
 pub(crate) mod get_many;
 mod keys;
 mod part_pages;

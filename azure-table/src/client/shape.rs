@@ -115,6 +115,33 @@ impl<P> Shape<P> {
         }
     }
 
+    /// The shape of the same rows, each with its key.
+    pub(crate) fn keyed(self) -> Shape<(Key<P>, P)>
+    where
+        P: 'static,
+    {
+        let mut select = self.select.clone();
+        if let Some(names) = &mut select {
+            for key in ["PartitionKey", "RowKey"] {
+                if names.split(',').all(|name| name != key) {
+                    names.push(',');
+                    names.push_str(key);
+                }
+            }
+        }
+        let metadata = self.metadata;
+        let read = move |row: &Row<'_>| {
+            let key = Key::checked(row.partition_key()?.to_owned(), row.row_key()?.to_owned());
+            Ok((key, self.read(row)?))
+        };
+        Shape {
+            select,
+            metadata,
+            reader: Reader::Valued(Arc::new(read)),
+            on_bad_row: None,
+        }
+    }
+
     /// Reads a row; `None` if it does not fit and is to be left out.
     pub(crate) fn read_or_skip(&self, row: &Row<'_>) -> Result<Option<P>> {
         let read = match &self.reader {

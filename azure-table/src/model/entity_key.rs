@@ -67,7 +67,8 @@ impl<E> Key<E> {
         Ok(Self::checked(partition_key, row_key))
     }
 
-    fn checked(partition_key: String, row_key: String) -> Self {
+    /// A key that was checked, or that the service has.
+    pub(crate) fn checked(partition_key: String, row_key: String) -> Self {
         Self {
             partition_key,
             row_key,

@@ -1,0 +1,220 @@
+//! The kinds of a query sorted out, over all its pages.
+//!
+//! Owns [`Gather`] for the slots `Option`, `Vec` and tuples of slots, and [`TableQuery::gather`]. Parents with their children
+//! are `gather/families.rs`; which type is which variant says `VariantOf`.
+
+use crate::client::query::TableQuery;
+use crate::model::entity::TableEntity;
+use crate::model::entity_key::Key;
+use crate::model::error::{Error, Result};
+use crate::model::variant::VariantOf;
+use crate::protocol::query;
+
+pub(crate) mod families;
+
+/// What rows of the enum `E` can be sorted out to:
+///
+/// | slot | takes |
+/// |---|---|
+/// | `Option<A>` | the only row of the variant `A`; a second one is an error |
+/// | `Vec<A>` | all rows of the variant `A`, in the order in which they come: that of their keys |
+/// | [`Families<A, B>`](crate::Families) | the rows of `A`, each with those of `B` whose RowKeys begin with its own |
+/// | a tuple of one to eight of these | for each row the first slot that takes its kind |
+///
+/// Of a [`versioned`](TableQuery::versioned) query the variants are `Versioned<A>`. A row that no slot takes is passed over.
+///
+/// A slot of your own can make something else of the rows, such as a sum of which no row has to be held:
+/// ```
+/// # use azure_table::{TableEntity, VariantOf};
+/// use azure_table::{Gather, Key, Result};
+/// # #[derive(TableEntity)]
+/// # struct Order {
+/// #     #[table(partition_key)]
+/// #     customer: String,
+/// #     #[table(row_key)]
+/// #     id: u32,
+/// #     cents: i64,
+/// # }
+///
+/// struct Turnover(i64);
+///
+/// impl<E> Gather<E> for Turnover
+/// where
+///     Order: VariantOf<E>,
+/// {
+///     type State = i64;
+///
+///     fn take(sum: &mut i64, key: Key<E>, entity: E) -> Result<Option<(Key<E>, E)>> {
+///         match Order::of(entity) {
+///             Ok(order) => *sum += order.cents,
+///             Err(entity) => return Ok(Some((key, entity))),
+///         }
+///         Ok(None)
+///     }
+///
+///     fn finish(sum: i64) -> Result<Self> {
+///         Ok(Turnover(sum))
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "rows of `{E}` are not gathered as `{Self}`",
+    label = "expected a slot, or a tuple of one to eight slots",
+    note = "a slot is `Option<A>`, `Vec<A>` or `Families<A, B>`, where the types are those of variants of `{E}`: \
+            `let (customer, orders): (Option<Customer>, Vec<Order>) = query.gather().await?`"
+)]
+pub trait Gather<E>: Sized {
+    /// What is held while rows come.
+    type State: Default;
+
+    /// Takes a row, or gives it back for the next slot.
+    ///
+    /// # Errors
+    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — it does not go with rows that came before.
+    fn take(state: &mut Self::State, key: Key<E>, entity: E) -> Result<Option<(Key<E>, E)>>;
+
+    /// Makes the result, when all rows have come.
+    ///
+    /// # Errors
+    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — a row is missing that others need.
+    fn finish(state: Self::State) -> Result<Self>;
+}
+
+impl<E: TableEntity, P> TableQuery<E, P> {
+    /// Sorts the rows of all pages out by kind, where the entity is an enum of entities: to a slot or a tuple of slots, see
+    /// [`Gather`]. Each row goes to the first slot that takes its kind; rows that no slot takes are passed over. Holds what
+    /// was taken, for `Families` its keys too, and one page.
+    ///
+    /// ```
+    /// use azure_table::{Emulator, Families, TableEntity, TableServiceClient};
+    ///
+    /// #[derive(TableEntity)]
+    /// #[table(partition_key = "{customer}", row_key = "customer")]
+    /// struct Customer { customer: String, name: String }
+    ///
+    /// #[derive(TableEntity)]
+    /// #[table(partition_key = "{customer}", row_key = "{order:06}")]
+    /// struct Order { customer: String, order: u32 }
+    ///
+    /// #[derive(TableEntity)]
+    /// #[table(partition_key = "{customer}", row_key = "{order:06}-{line:03}")]
+    /// struct Line { customer: String, order: u32, line: u32, item: String }
+    ///
+    /// #[derive(TableEntity)]
+    /// #[table(tag = "Kind")]
+    /// enum Item { Customer(Customer), Order(Order), Line(Line) }
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let items = TableServiceClient::on(Emulator::new()).table::<Item>("Items")?;
+    /// # items.create_table().await?;
+    /// # let customer = || "c1".to_owned();
+    /// # items.insert(&Item::Customer(Customer { customer: customer(), name: "Ada".into() })).await?;
+    /// # items.insert(&Item::Order(Order { customer: customer(), order: 7 })).await?;
+    /// # for (line, item) in [(1, "tea"), (2, "cup")] {
+    /// #     let item = item.to_owned();
+    /// #     items.insert(&Item::Line(Line { customer: customer(), order: 7, line, item })).await?;
+    /// # }
+    /// let (customer, orders): (Option<Customer>, Families<Order, Line>) =
+    ///     items.query().partition("c1").gather().await?;
+    ///
+    /// assert_eq!(customer.map(|customer| customer.name).as_deref(), Some("Ada"));
+    /// for (order, lines) in orders {
+    ///     println!("{}: {} lines", order.order, lines.len());
+    /// #   assert_eq!((order.order, lines.len()), (7, 2));
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of the first page that fails. `InvalidResponse` — a second row for an `Option`, or in
+    /// [`Families`](crate::Families) a child without parent: its keys are named.
+    #[doc(alias = "group_by")]
+    pub async fn gather<G: Gather<P>>(self) -> Result<G>
+    where
+        P: 'static,
+    {
+        let table = self.table.clone();
+        let told = |e: Error| e.in_operation(query::OPERATION, Some(table.as_str()));
+        let keyed = self.shape.clone().keyed();
+        let mut pages = self.shaped(keyed).pages();
+        let mut state = G::State::default();
+        while let Some(page) = pages.try_next().await? {
+            for (key, entity) in page.into_items() {
+                // What is given back is of a kind that nobody asked for.
+                drop(G::take(&mut state, key, entity).map_err(told)?);
+            }
+        }
+        G::finish(state).map_err(told)
+    }
+}
+
+/// At most one row.
+impl<E, A: VariantOf<E>> Gather<E> for Option<A> {
+    type State = Option<(Key<E>, A)>;
+
+    fn take(state: &mut Self::State, key: Key<E>, entity: E) -> Result<Option<(Key<E>, E)>> {
+        let entity = match A::of(entity) {
+            Ok(entity) => entity,
+            Err(entity) => return Ok(Some((key, entity))),
+        };
+        if let Some((first, _)) = state {
+            let variant = A::VARIANT;
+            let message = format!("a second `{variant}`, after {first}: gather a Vec of those that may be several");
+            return Err(Error::invalid_response(message).at_entity(key.partition_key(), key.row_key()));
+        }
+        *state = Some((key, entity));
+        Ok(None)
+    }
+
+    fn finish(state: Self::State) -> Result<Self> {
+        Ok(state.map(|(_, entity)| entity))
+    }
+}
+
+/// All rows of a kind.
+impl<E, A: VariantOf<E>> Gather<E> for Vec<A> {
+    type State = Self;
+
+    fn take(state: &mut Self, key: Key<E>, entity: E) -> Result<Option<(Key<E>, E)>> {
+        match A::of(entity) {
+            Ok(entity) => state.push(entity),
+            Err(entity) => return Ok(Some((key, entity))),
+        }
+        Ok(None)
+    }
+
+    fn finish(state: Self) -> Result<Self> {
+        Ok(state)
+    }
+}
+
+macro_rules! tuples {
+    ($(($($slot:ident $n:tt),+))*) => {$(
+        impl<E, $($slot: Gather<E>),+> Gather<E> for ($($slot,)+) {
+            type State = ($($slot::State,)+);
+
+            fn take(state: &mut Self::State, key: Key<E>, entity: E) -> Result<Option<(Key<E>, E)>> {
+                $(let Some((key, entity)) = $slot::take(&mut state.$n, key, entity)? else {
+                    return Ok(None);
+                };)+
+                Ok(Some((key, entity)))
+            }
+
+            fn finish(state: Self::State) -> Result<Self> {
+                Ok(($($slot::finish(state.$n)?,)+))
+            }
+        }
+    )*};
+}
+tuples! {
+    (A 0)
+    (A 0, B 1)
+    (A 0, B 1, C 2)
+    (A 0, B 1, C 2, D 3)
+    (A 0, B 1, C 2, D 3, F 4)
+    (A 0, B 1, C 2, D 3, F 4, G 5)
+    (A 0, B 1, C 2, D 3, F 4, G 5, H 6)
+    (A 0, B 1, C 2, D 3, F 4, G 5, H 6, I 7)
+}

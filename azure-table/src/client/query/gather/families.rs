@@ -1,0 +1,212 @@
+//! Parents with their children, as the prefixes of their RowKeys tell them.
+
+use std::ops::{Deref, DerefMut};
+use std::{slice, vec};
+
+use crate::client::query::gather::Gather;
+use crate::model::entity_key::Key;
+use crate::model::error::{Error, Result};
+use crate::model::variant::VariantOf;
+
+/// Rows of `A` with their children of `B`, in the order of the keys: a slot of [`Gather`], and a slice of `(A, Vec<B>)`.
+///
+/// A child belongs to the parent of the same partition whose RowKey its own begins with; of several such parents to the one
+/// with the longest. Rows of other kinds may come between. A child without parent is an
+/// [`InvalidResponse`](crate::ErrorKind::InvalidResponse), and so is one whose parent is not selected by the query.
+///
+/// Keys of parents should have one length, or end with a character of their own: of the orders `1` and `10` the line `10-2`
+/// goes to the second, but without that order to the first.
+///
+/// For an example see [`TableQuery::gather`](crate::TableQuery::gather).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Families<A, B> {
+    families: Vec<(A, Vec<B>)>,
+}
+
+impl<A, B> Families<A, B> {
+    /// The parents with their children.
+    pub fn into_vec(self) -> Vec<(A, Vec<B>)> {
+        self.families
+    }
+}
+
+impl<E, A: VariantOf<E>, B: VariantOf<E>> Gather<E> for Families<A, B> {
+    /// Parents and children. Who belongs to whom is told at the end, since Cosmos DB promises no order.
+    type State = (Vec<(Key<E>, A)>, Vec<(Key<E>, B)>);
+
+    fn take((parents, children): &mut Self::State, key: Key<E>, entity: E) -> Result<Option<(Key<E>, E)>> {
+        let entity = match A::of(entity) {
+            Ok(parent) => {
+                parents.push((key, parent));
+                return Ok(None);
+            }
+            Err(entity) => entity,
+        };
+        match B::of(entity) {
+            Ok(child) => children.push((key, child)),
+            Err(entity) => return Ok(Some((key, entity))),
+        }
+        Ok(None)
+    }
+
+    fn finish((mut parents, mut children): Self::State) -> Result<Self> {
+        // Nothing but a look where they came in order.
+        parents.sort_by(|(one, _), (other, _)| one.cmp(other));
+        children.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let mut parents = parents.into_iter().peekable();
+        let mut families: Vec<(A, Vec<B>)> = Vec::with_capacity(parents.len());
+        // The parents that this child's key begins with, and where they stand: a key that does not begin with one is past
+        // all that do.
+        let mut open: Vec<(Key<E>, usize)> = Vec::new();
+        for (key, child) in children {
+            while let Some((parent_key, parent)) = parents.next_if(|(parent_key, _)| *parent_key < key) {
+                close(&mut open, &parent_key);
+                open.push((parent_key, families.len()));
+                families.push((parent, Vec::new()));
+            }
+            close(&mut open, &key);
+            let family = open.last().and_then(|(_, at)| families.get_mut(*at));
+            let Some((_, family)) = family else {
+                let (parent, child) = (A::VARIANT, B::VARIANT);
+                let message = format!("a `{child}` without its `{parent}`: its RowKey begins with that of none");
+                return Err(Error::invalid_response(message).at_entity(key.partition_key(), key.row_key()));
+            };
+            family.push(child);
+        }
+        families.extend(parents.map(|(_, parent)| (parent, Vec::new())));
+        Ok(Self { families })
+    }
+}
+
+/// Leaves the parents whose families end before `key`.
+fn close<E>(open: &mut Vec<(Key<E>, usize)>, key: &Key<E>) {
+    let is_parent = |of: &Key<E>| of.partition_key() == key.partition_key() && key.row_key().starts_with(of.row_key());
+    while open.pop_if(|(of, _)| !is_parent(of)).is_some() {}
+}
+
+impl<A, B> Default for Families<A, B> {
+    fn default() -> Self {
+        Self { families: Vec::new() }
+    }
+}
+
+impl<A, B> Deref for Families<A, B> {
+    type Target = [(A, Vec<B>)];
+
+    fn deref(&self) -> &Self::Target {
+        &self.families
+    }
+}
+
+impl<A, B> DerefMut for Families<A, B> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.families
+    }
+}
+
+impl<A, B> IntoIterator for Families<A, B> {
+    type Item = (A, Vec<B>);
+    type IntoIter = vec::IntoIter<(A, Vec<B>)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.families.into_iter()
+    }
+}
+
+impl<'a, A, B> IntoIterator for &'a Families<A, B> {
+    type Item = &'a (A, Vec<B>);
+    type IntoIter = slice::Iter<'a, (A, Vec<B>)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.families.iter()
+    }
+}
+
+impl<'a, A, B> IntoIterator for &'a mut Families<A, B> {
+    type Item = &'a mut (A, Vec<B>);
+    type IntoIter = slice::IterMut<'a, (A, Vec<B>)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.families.iter_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A parent has a key without `-`.
+    type Row = (&'static str, &'static str);
+
+    #[derive(Debug, PartialEq)]
+    struct Parent(&'static str);
+
+    #[derive(Debug, PartialEq)]
+    struct Child(&'static str);
+
+    impl VariantOf<Row> for Parent {
+        const VARIANT: &'static str = "Parent";
+
+        fn of((partition, row): Row) -> Result<Self, Row> {
+            if row.contains('-') {
+                Err((partition, row))
+            } else {
+                Ok(Self(row))
+            }
+        }
+    }
+
+    impl VariantOf<Row> for Child {
+        const VARIANT: &'static str = "Child";
+
+        fn of((_, row): Row) -> Result<Self, Row> {
+            Ok(Self(row))
+        }
+    }
+
+    fn gather(rows: &[Row]) -> Result<Vec<(Parent, Vec<Child>)>> {
+        let mut state = Default::default();
+        for (partition, row) in rows {
+            let key = Key::from_text(*partition, *row)?;
+            assert!(Families::<Parent, Child>::take(&mut state, key, (*partition, *row))?.is_none());
+        }
+        Families::finish(state).map(Families::into_vec)
+    }
+
+    #[test]
+    fn children_may_come_before_their_parents() {
+        let told = |row: &'static str, children: &[&'static str]| {
+            (Parent(row), children.iter().copied().map(Child).collect::<Vec<_>>())
+        };
+        let rows = [
+            ("b", "1-1"),
+            ("a", "1ä-2"),
+            ("a", "1"),
+            ("b", "1"),
+            ("a", "1ä"),
+            ("a", "1-"),
+            ("a", "1ä-1"),
+            ("a", "1öö-1"),
+        ];
+        assert_eq!(
+            gather(&rows).unwrap(),
+            [
+                told("1", &["1-", "1öö-1"]),
+                told("1ä", &["1ä-1", "1ä-2"]),
+                told("1", &["1-1"])
+            ]
+        );
+        assert_eq!(gather(&[]).unwrap(), []);
+    }
+
+    #[test]
+    fn an_empty_key_is_the_beginning_of_all() {
+        let gathered = gather(&[("a", ""), ("a", "-"), ("a", "1"), ("a", "1-")]).unwrap();
+        assert_eq!(
+            gathered,
+            [(Parent(""), vec![Child("-")]), (Parent("1"), vec![Child("1-")])]
+        );
+        let error = gather(&[("a", ""), ("b", "-")]).unwrap_err();
+        assert_eq!(error.entity(), Some(("b", "-")));
+    }
+}

@@ -1,0 +1,323 @@
+//! The kinds of a query sorted out, over pages of two rows.
+
+use azure_table::{
+    DynamicEntity, Emulator, Error, ErrorKind, Families, Gather, Key, Result, TableClient, TableEntity,
+    TableServiceClient, VariantOf, Versioned,
+};
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(row_key = "customer")]
+struct Customer {
+    #[table(partition_key)]
+    id: String,
+    name: String,
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+struct Order {
+    #[table(partition_key)]
+    customer: String,
+    #[table(row_key)]
+    key: String,
+    total: i64,
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+struct Line {
+    #[table(partition_key)]
+    customer: String,
+    #[table(row_key)]
+    key: String,
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(tag = "Kind")]
+enum Item {
+    Customer(Customer),
+    Order(Order),
+    Line(Line),
+    #[table(other)]
+    Unknown(DynamicEntity),
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+enum Prefixed {
+    #[table(row_key_prefix = "c")]
+    Customer(Customer),
+    #[table(row_key_prefix = "o")]
+    Order(Order),
+    #[table(row_key_prefix = "p")]
+    Proforma(Order),
+    #[table(row_key_prefix = "x")]
+    Line(Line),
+}
+
+fn customer(id: &str) -> Customer {
+    Customer {
+        id: id.into(),
+        name: "Ada".into(),
+    }
+}
+
+fn order(customer: &str, key: &str) -> Order {
+    Order {
+        customer: customer.into(),
+        key: key.into(),
+        total: 5,
+    }
+}
+
+fn line(customer: &str, key: &str) -> Line {
+    Line {
+        customer: customer.into(),
+        key: key.into(),
+    }
+}
+
+/// A table with these rows: customers as `customer`, orders without `-` in their key.
+async fn items(rows: &[(&str, &str)]) -> TableClient<Item> {
+    let service = TableServiceClient::on(Emulator::new().with_page_size(2));
+    let items = service.table::<Item>("Items").unwrap();
+    items.create_table().await.unwrap();
+    for (partition, row) in rows {
+        let item = match *row {
+            "customer" => Item::Customer(customer(partition)),
+            row if row.starts_with("note") => Item::Unknown(DynamicEntity::new(*partition, row)),
+            row if row.contains('-') => Item::Line(line(partition, row)),
+            row => Item::Order(order(partition, row)),
+        };
+        items.insert(&item).await.unwrap();
+    }
+    items
+}
+
+fn keys(families: &Families<Order, Line>) -> Vec<(&str, Vec<&str>)> {
+    let keys = families.iter().map(|(order, lines)| {
+        let lines = lines.iter().map(|line| line.key.as_str());
+        (order.key.as_str(), lines.collect())
+    });
+    keys.collect()
+}
+
+fn assert_send<T: Send>(value: T) -> T {
+    value
+}
+
+fn assert_misfit(error: &Error, entity: (&str, &str), words: &str) {
+    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+    assert_eq!(error.entity(), Some(entity));
+    assert_eq!((error.operation(), error.table()), (Some("query"), Some("Items")));
+    assert!(error.to_string().contains(words), "{error}");
+}
+
+#[tokio::test]
+async fn kinds_are_sorted_out_over_all_pages() {
+    let items = items(&[
+        ("a", "customer"),
+        ("a", "001"),
+        ("a", "001-1"),
+        ("a", "001-2"),
+        ("a", "001-3"),
+        ("a", "002"),
+        ("a", "note"),
+        ("a", "003"),
+        ("b", "customer"),
+    ])
+    .await;
+    let query = || items.query().partition("a");
+
+    let gathered = assert_send(query().gather()).await.unwrap();
+    let (found, orders): (Option<Customer>, Vec<Order>) = gathered;
+    assert_eq!(found, Some(customer("a")));
+    assert_eq!(orders, ["001", "002", "003"].map(|key| order("a", key)));
+
+    let (notes, (lines, orders), customers) = query()
+        .gather::<(Vec<DynamicEntity>, (Vec<Line>, Vec<Order>), Vec<Customer>)>()
+        .await
+        .unwrap();
+    assert_eq!(
+        (notes.len(), lines.len(), orders.len(), customers.len()),
+        (1, 3, 3, 1),
+        "slots stand in any order, and in slots"
+    );
+    let found: Option<Customer> = query().filter(Item::ORDER.only()).gather().await.unwrap();
+    assert_eq!(found, None);
+    let (first, second): (Vec<Order>, Vec<Order>) = query().limit(3).gather().await.unwrap();
+    assert_eq!((first.len(), second.len()), (1, 0), "the first slot takes");
+}
+
+#[tokio::test]
+async fn kinds_are_told_by_prefix_too() {
+    let service = TableServiceClient::on(Emulator::new().with_page_size(2));
+    let items = service.table::<Prefixed>("Items").unwrap();
+    items.create_table().await.unwrap();
+    for item in [
+        Prefixed::Customer(customer("a")),
+        Prefixed::Order(order("a", "o1")),
+        Prefixed::Proforma(order("a", "p1")),
+        Prefixed::Line(line("a", "x1")),
+        Prefixed::Line(line("a", "x2")),
+    ] {
+        items.insert(&item).await.unwrap();
+    }
+    // Orders are of two variants, and so of none alone.
+    let (lines, found): (Vec<Line>, Option<Customer>) = items.query().partition("a").gather().await.unwrap();
+    assert_eq!(lines, [line("a", "x1"), line("a", "x2")]);
+    assert_eq!(found, Some(customer("a")));
+    assert_eq!(Line::of(Prefixed::Line(line("a", "x1"))), Ok(line("a", "x1")));
+    assert!(Line::of(Prefixed::Order(order("a", "o1"))).is_err());
+}
+
+#[tokio::test]
+async fn children_find_their_parents() {
+    let items = items(&[
+        ("a", "1"),
+        ("a", "1-1"),
+        ("a", "10"),
+        ("a", "10-1"),
+        ("a", "10-2"),
+        ("a", "11-1"),
+        ("a", "2"),
+        ("a", "customer"),
+        ("a", "note"),
+        ("a", "note1"),
+        ("b", "1"),
+        ("b", "1-1"),
+        ("b", "1-2"),
+        ("b", "3"),
+    ])
+    .await;
+    let (found, orders): (Option<Customer>, Families<Order, Line>) =
+        items.query().partition("a").gather().await.unwrap();
+    assert!(found.is_some());
+    assert_eq!(
+        keys(&orders),
+        [("1", vec!["1-1", "11-1"]), ("10", vec!["10-1", "10-2"]), ("2", vec![])]
+    );
+
+    let mut orders: Families<Order, Line> = items.query().gather().await.unwrap();
+    let lines: Vec<_> = orders
+        .iter()
+        .map(|(order, lines)| (order.customer.as_str(), lines.len()))
+        .collect();
+    assert_eq!(lines, [("a", 2), ("a", 2), ("a", 0), ("b", 2), ("b", 0)]);
+    for (order, lines) in &mut orders {
+        order.total = 0;
+        lines.clear();
+    }
+    assert!(
+        orders
+            .into_iter()
+            .all(|(order, lines)| order.total == 0 && lines.is_empty())
+    );
+
+    let none: Families<Order, Line> = items.query().partition("c").gather().await.unwrap();
+    assert!(none.is_empty() && none == Families::default());
+}
+
+#[tokio::test]
+async fn nothing_is_lost_without_a_word() {
+    let items = items(&[("a", "1"), ("a", "1-1"), ("a", "2"), ("a", "3-1"), ("b", "2-1")]).await;
+    let error = items.query().gather::<Option<Order>>().await.unwrap_err();
+    assert_misfit(
+        &error,
+        ("a", "2"),
+        r#"a second `Order`, after ("a", "1"): gather a Vec"#,
+    );
+
+    let orphan = "a `Line` without its `Order`";
+    let query = || items.query().partition("a");
+    let error = query().gather::<Families<Order, Line>>().await.unwrap_err();
+    assert_misfit(&error, ("a", "3-1"), orphan);
+    let error = query().filter(Item::LINE.only());
+    let error = error.gather::<Families<Order, Line>>().await.unwrap_err();
+    assert_misfit(&error, ("a", "1-1"), orphan);
+
+    // The parent is of another partition.
+    items.delete(&Item::Line(line("a", "3-1"))).await.unwrap();
+    let error = items.query().gather::<Families<Order, Line>>().await.unwrap_err();
+    assert_misfit(&error, ("b", "2-1"), orphan);
+
+    // A row that cannot be read is an error though no slot asks for it.
+    let mut bad = DynamicEntity::new("a", "9");
+    bad.insert("Kind", "Order");
+    items.typed().insert(&bad).await.unwrap();
+    let error = query().gather::<Vec<Customer>>().await.unwrap_err();
+    assert_misfit(&error, ("a", "9"), "property `total`");
+    let orders = query().skip_bad_rows(|_| ()).gather::<Vec<Order>>();
+    assert_eq!(orders.await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn variants_keep_their_versions() {
+    let items = items(&[("a", "customer"), ("a", "1"), ("a", "1-1"), ("a", "2"), ("a", "note")]).await;
+    let query = || items.query().partition("a").versioned();
+    type Orders = Families<Versioned<Order>, Versioned<Line>>;
+    let (found, orders, notes): (Option<Versioned<Customer>>, Orders, Vec<Versioned<DynamicEntity>>) =
+        query().gather().await.unwrap();
+    assert_eq!((orders.len(), orders[0].1.len(), notes.len()), (2, 1, 1));
+
+    let mut found = found.unwrap();
+    found.name = "Grace".into();
+    let customers = items.typed::<Customer>();
+    customers.merge(&found).await.unwrap();
+    let error = customers.merge(&found).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConditionNotMet);
+
+    let error = query().gather::<Option<Versioned<Order>>>().await.unwrap_err();
+    assert_misfit(&error, ("a", "2"), "a second `Order`");
+}
+
+/// A slot of another kind, and an enum that is no entity.
+struct Total(i64);
+
+impl<E> Gather<E> for Total
+where
+    Order: VariantOf<E>,
+{
+    type State = i64;
+
+    fn take(sum: &mut i64, key: Key<E>, entity: E) -> Result<Option<(Key<E>, E)>> {
+        match Order::of(entity) {
+            Ok(order) => *sum += order.total,
+            Err(entity) => return Ok(Some((key, entity))),
+        }
+        Ok(None)
+    }
+
+    fn finish(sum: i64) -> Result<Self> {
+        Ok(Self(sum))
+    }
+}
+
+enum Sight {
+    Long(String),
+    Short,
+}
+
+impl VariantOf<Sight> for String {
+    const VARIANT: &'static str = "Long";
+
+    fn of(sight: Sight) -> std::result::Result<Self, Sight> {
+        match sight {
+            Sight::Long(key) => Ok(key),
+            Sight::Short => Err(sight),
+        }
+    }
+}
+
+#[tokio::test]
+async fn slots_and_variants_are_implemented_from_outside() {
+    let items = items(&[("a", "1"), ("a", "1-1"), ("a", "2"), ("a", "customer")]).await;
+    let (Total(total), lines): (_, Vec<Line>) = items.query().gather().await.unwrap();
+    assert_eq!((total, lines.len()), (10, 1));
+
+    let resolved = items.query().resolve(|row| {
+        let key = row.row_key()?;
+        Ok(match key.len() {
+            2.. => Sight::Long(key.to_owned()),
+            _ => Sight::Short,
+        })
+    });
+    assert_eq!(resolved.gather::<Vec<String>>().await.unwrap(), ["1-1", "customer"]);
+}
