@@ -41,9 +41,11 @@ pub use crate::client::query::fan_out::FanOut;
 pub use crate::client::query::gather::Gather;
 pub use crate::client::query::gather::families::Families;
 pub use crate::client::query::get_many::GetMany;
+pub use crate::client::query::page::Page;
+pub use crate::client::query::page_stream::PageStream;
 pub use crate::client::query::plan::QueryPlan;
 pub use crate::client::query::scan::{Scan, ScanPosition, ScanProgress, ScanStream};
-pub use crate::client::query::stream::{EntityStream, Page, PageStream};
+pub use crate::client::query::stream::EntityStream;
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table::TableClient;
 #[cfg(feature = "emulator")]

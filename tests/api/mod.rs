@@ -3,6 +3,7 @@
 mod changes;
 mod credentials;
 mod derive;
+mod fan_out;
 mod futures;
 mod gather;
 mod handwritten;

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use crate::client::query::bad_row::{BadRow, OnBadRow};
 use crate::client::query::keys::{starts, under};
+use crate::client::query::page_stream::PageStream;
 use crate::client::query::plan::QueryPlan;
 use crate::client::query::prefetch::Prefetch;
-use crate::client::query::stream::{Asked, EntityStream, PageStream};
+use crate::client::query::stream::EntityStream;
 use crate::client::shape::Shape;
 use crate::filter::access::{Access, AccessPath};
 use crate::filter::expression::Expression;
@@ -17,7 +18,7 @@ use crate::filter::select::Columns;
 use crate::filter::typed::{Filter, FilterOf};
 use crate::model::entity::{MetadataLevel, Projection, ReadEntity, TableEntity};
 use crate::model::entity_key::Key;
-use crate::model::error::{Error, Result};
+use crate::model::error::Result;
 use crate::model::key_shape::Start;
 use crate::model::name::TableName;
 use crate::model::partition::{NamesPartition, partition_key};
@@ -27,13 +28,15 @@ use crate::model::versioned::Versioned;
 use crate::pipeline::options::{CallOptions, call_options};
 use crate::pipeline::run::Pipeline;
 use crate::protocol::continuation::Continuation;
-use crate::protocol::query::{List, MAX_PAGE_SIZE, QueryRequest};
 
+pub(crate) mod asked;
 pub(crate) mod bad_row;
 pub(crate) mod fan_out;
 pub(crate) mod gather;
 pub(crate) mod get_many;
 mod keys;
+pub(crate) mod page;
+pub(crate) mod page_stream;
 mod part_pages;
 pub(crate) mod plan;
 pub(crate) mod prefetch;
@@ -304,77 +307,6 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// Those of the first page that fails.
     pub async fn first(self) -> Result<Option<P>> {
         self.limit(1).stream().try_next().await
-    }
-
-    /// The conditions on the keys and all others.
-    fn expression(&mut self) -> Result<Option<Expression>> {
-        let keys = self
-            .keys
-            .take()
-            .transpose()
-            .map_err(|why| Error::invalid_input(String::from(why)))?;
-        let filter = self.filter.take().map(Filter::into_expression).transpose()?;
-        Ok(match (keys, filter) {
-            (Some(keys), Some(filter)) => Some(keys.and(filter)),
-            (keys, filter) => keys.or(filter),
-        })
-    }
-
-    fn asked(&mut self, prefetch: Prefetch) -> Result<Asked> {
-        let filter = self.expression()?;
-        self.check_access(filter.as_ref())?;
-        self.asked_for(filter, prefetch)
-    }
-
-    /// Whether the client lets a condition read as much as it does.
-    fn check_access(&self, filter: Option<&Expression>) -> Result<()> {
-        let access = Access::of(filter);
-        let path = access.path();
-        if self.pipeline.settings.denied.is_some_and(|denied| path >= denied) && self.allowed < Some(path) {
-            let advice = plan::advice(&access).unwrap_or("ask for less");
-            return Err(Error::invalid_input(format!(
-                "it would read {path}, which this client denies: {}; {advice}, or allow it for this call",
-                plan::why(&access)
-            )));
-        }
-        Ok(())
-    }
-
-    /// One chain of requests for the rows of a condition.
-    fn asked_for(&self, filter: Option<Expression>, prefetch: Prefetch) -> Result<Asked> {
-        if let Some(rows @ (0 | 1_001..)) = self.page_size {
-            return Err(Error::invalid_input(format!(
-                "page size {rows}: it must be 1 to {MAX_PAGE_SIZE}"
-            )));
-        }
-        let limit = self
-            .limit
-            .and_then(|rows| u32::try_from(rows).ok())
-            .filter(|rows| (1..=MAX_PAGE_SIZE).contains(rows));
-        let request = QueryRequest {
-            list: List::Entities(self.table.as_str().to_owned()),
-            filter: filter.as_ref().map(Expression::to_string),
-            select: self.shape.select.clone(),
-            // A limit within one page is also its size: no row comes that nobody asked for. The size stays the same on
-            // every page, as the service wants it.
-            top: match (self.page_size, limit) {
-                (Some(page_size), Some(limit)) => Some(page_size.min(limit)),
-                (page_size, limit) => page_size.or(limit),
-            },
-            metadata: self.shape.metadata,
-        };
-        Ok(Asked {
-            request,
-            comparisons: Access::of(filter.as_ref()).comparisons,
-            limit: self.limit,
-            prefetch: self.prefetch.map_or(Ok(prefetch), Prefetch::of)?,
-        })
-    }
-
-    /// The first request for the rows of a condition as text.
-    fn shown(self, filter: Option<Expression>) -> Result<String> {
-        let asked = self.asked_for(filter, Prefetch::Never)?;
-        PageStream::new(self.pipeline, self.options, asked, self.from, self.shape).request()
     }
 }
 

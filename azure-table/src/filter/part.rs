@@ -104,7 +104,7 @@ fn conditions(filter: Expression) -> Vec<Expression> {
     }
 }
 
-#[cfg(all(test, feature = "emulator"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::filter::parse::parse;

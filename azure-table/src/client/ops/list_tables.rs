@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use crate::client::ops::operation::ended;
+use crate::client::query::asked::Asked;
+use crate::client::query::page_stream::PageStream;
 use crate::client::query::prefetch::Prefetch;
-use crate::client::query::stream::{Asked, EntityStream, PageStream};
+use crate::client::query::stream::EntityStream;
 use crate::client::shape::Shape;
 use crate::model::error::Result;
 use crate::pipeline::options::{CallOptions, call_options};
@@ -33,7 +35,7 @@ call_options!(ListTables, options);
 enum Awaited {
     No,
     /// The pages, and the names so far.
-    Collecting(PageStream<String>, Vec<String>),
+    Collecting(Box<PageStream<String>>, Vec<String>),
     Over,
 }
 
@@ -106,7 +108,7 @@ impl Future for ListTables {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Vec<String>>> {
         let this = self.get_mut();
         if matches!(this.awaited, Awaited::No) {
-            this.awaited = Awaited::Collecting(this.begin(Prefetch::FromStart), Vec::new());
+            this.awaited = Awaited::Collecting(Box::new(this.begin(Prefetch::FromStart)), Vec::new());
         }
         let Awaited::Collecting(pages, names) = &mut this.awaited else {
             return Poll::Ready(Err(ended()));

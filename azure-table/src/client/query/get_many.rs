@@ -36,6 +36,10 @@ pub struct GetMany<E, P = E> {
 }
 
 /// One of them.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are reads, and no more than go on at once"
+)]
 enum Read<E, P> {
     Refused(Error),
     Reading(Key<E>, GetEntity<E, P>),

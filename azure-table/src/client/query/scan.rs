@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::client::query::TableQuery;
 use crate::client::query::get_many::CONCURRENCY;
+use crate::client::query::page::Page;
 use crate::client::query::part_pages::{Part, PartPages};
 use crate::client::query::prefetch::Prefetch;
 use crate::client::query::several::Order;
-use crate::client::query::stream::Page;
 use crate::client::shape::Shape;
 use crate::filter::expression::{Comparison, Expression};
 use crate::filter::key_range::KeyRange;

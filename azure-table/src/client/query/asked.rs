@@ -1,0 +1,95 @@
+//! What a query asks for, checked: one chain of requests, or one for each part of its rows.
+
+use crate::client::query::TableQuery;
+use crate::client::query::page_stream::PageStream;
+use crate::client::query::plan;
+use crate::client::query::prefetch::Prefetch;
+use crate::filter::access::Access;
+use crate::filter::expression::Expression;
+use crate::filter::typed::Filter;
+use crate::model::entity::TableEntity;
+use crate::model::error::{Error, Result};
+use crate::protocol::query::{List, MAX_PAGE_SIZE, QueryRequest};
+
+/// What a stream is to give.
+pub(crate) struct Asked {
+    pub(crate) request: QueryRequest,
+    /// How many comparisons its filter has.
+    pub(crate) comparisons: usize,
+    /// How many rows are still wanted.
+    pub(crate) limit: Option<usize>,
+    pub(crate) prefetch: Prefetch,
+}
+
+impl<E: TableEntity, P> TableQuery<E, P> {
+    /// The conditions on the keys and all others.
+    pub(super) fn expression(&mut self) -> Result<Option<Expression>> {
+        let keys = self
+            .keys
+            .take()
+            .transpose()
+            .map_err(|why| Error::invalid_input(String::from(why)))?;
+        let filter = self.filter.take().map(Filter::into_expression).transpose()?;
+        Ok(match (keys, filter) {
+            (Some(keys), Some(filter)) => Some(keys.and(filter)),
+            (keys, filter) => keys.or(filter),
+        })
+    }
+
+    pub(super) fn asked(&mut self, prefetch: Prefetch) -> Result<Asked> {
+        let filter = self.expression()?;
+        self.check_access(filter.as_ref())?;
+        self.asked_for(filter, prefetch)
+    }
+
+    /// Whether the client lets a condition read as much as it does.
+    pub(super) fn check_access(&self, filter: Option<&Expression>) -> Result<()> {
+        let access = Access::of(filter);
+        let path = access.path();
+        if self.pipeline.settings.denied.is_some_and(|denied| path >= denied) && self.allowed < Some(path) {
+            let advice = plan::advice(&access).unwrap_or("ask for less");
+            return Err(Error::invalid_input(format!(
+                "it would read {path}, which this client denies: {}; {advice}, or allow it for this call",
+                plan::why(&access)
+            )));
+        }
+        Ok(())
+    }
+
+    /// One chain of requests for the rows of a condition.
+    pub(super) fn asked_for(&self, filter: Option<Expression>, prefetch: Prefetch) -> Result<Asked> {
+        if let Some(rows @ (0 | 1_001..)) = self.page_size {
+            return Err(Error::invalid_input(format!(
+                "page size {rows}: it must be 1 to {MAX_PAGE_SIZE}"
+            )));
+        }
+        let limit = self
+            .limit
+            .and_then(|rows| u32::try_from(rows).ok())
+            .filter(|rows| (1..=MAX_PAGE_SIZE).contains(rows));
+        let request = QueryRequest {
+            list: List::Entities(self.table.as_str().to_owned()),
+            filter: filter.as_ref().map(Expression::to_string),
+            select: self.shape.select.clone(),
+            // A limit within one page is also its size: no row comes that nobody asked for. The size stays the same on
+            // every page, as the service wants it.
+            top: match (self.page_size, limit) {
+                (Some(page_size), Some(limit)) => Some(page_size.min(limit)),
+                (page_size, limit) => page_size.or(limit),
+            },
+            metadata: self.shape.metadata,
+        };
+        Ok(Asked {
+            request,
+            comparisons: Access::of(filter.as_ref()).comparisons,
+            limit: self.limit,
+            prefetch: self.prefetch.map_or(Ok(prefetch), Prefetch::of)?,
+        })
+    }
+
+    /// The first request for the rows of a condition as text.
+    pub(super) fn shown(self, filter: Option<Expression>) -> Result<String> {
+        let asked = self.asked_for(filter, Prefetch::Never)?;
+        PageStream::new(self.pipeline, self.options, asked, self.from, self.shape).request()
+    }
+}

@@ -1,0 +1,283 @@
+//! The pages of a query as they come.
+//!
+//! Owns the walk from continuation to continuation, of entities and of tables. A page without rows that has a continuation
+//! is not the end; the absence of the continuation is. At most two pages are held: the one that is read, and the one behind
+//! it (`prefetch.rs`).
+
+use std::fmt;
+use std::future::poll_fn;
+use std::mem;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use futures_core::Stream;
+use futures_core::stream::FusedStream;
+use http::StatusCode;
+
+use crate::client::ops::operation::start;
+use crate::client::query::asked::Asked;
+use crate::client::query::page::Page;
+use crate::client::query::plan::too_much;
+use crate::client::query::prefetch::{Ahead, Prefetch};
+use crate::client::shape::Shape;
+use crate::model::error::{Error, Result};
+use crate::pipeline::observer::Event;
+use crate::pipeline::options::CallOptions;
+use crate::pipeline::run::{Answer, Pipeline};
+use crate::pipeline::transport::BoxFuture;
+use crate::protocol::answer;
+use crate::protocol::continuation::Continuation;
+use crate::protocol::query::{self, QueryRequest};
+
+/// The pages of a query: a [`Stream`], with a `try_next` of its own. Ends after the last page and after an error.
+#[must_use = "nothing is sent until it is polled"]
+pub struct PageStream<P> {
+    pipeline: Arc<Pipeline>,
+    options: CallOptions,
+    /// In a box: streams are moved, and stay small.
+    asked: Box<Asked>,
+    state: State,
+    /// Whether a page was given.
+    has_given: bool,
+    shape: Shape<P>,
+}
+
+enum State {
+    /// The query cannot be sent, or not any further.
+    Refused(Error),
+    /// The page at this position is next.
+    Ready(Option<Continuation>),
+    Running(BoxFuture<'static, Result<Answer>>),
+    /// The same, whether it is waited for or not.
+    Ahead(Ahead),
+    Done,
+}
+
+impl<P> PageStream<P> {
+    pub(crate) fn new(
+        pipeline: Arc<Pipeline>,
+        options: CallOptions,
+        asked: Asked,
+        from: Option<Continuation>,
+        shape: Shape<P>,
+    ) -> Self {
+        let kept = from.as_ref().and_then(|from| from.query);
+        let state = if kept.is_some_and(|kept| kept != asked.request.identity()) {
+            let why = "the continuation is of another query: of another table, or with other conditions";
+            State::Refused(Error::invalid_input(why).in_operation(asked.request.operation(), asked.request.table()))
+        } else if asked.limit == Some(0) {
+            State::Done
+        } else {
+            State::Ready(from)
+        };
+        Self {
+            pipeline,
+            options,
+            asked: Box::new(asked),
+            state,
+            has_given: false,
+            shape,
+        }
+    }
+
+    /// One that gives the error.
+    pub(crate) fn refused(pipeline: Arc<Pipeline>, table: &str, error: Error, shape: Shape<P>) -> Self {
+        let error = error.in_operation(query::OPERATION, Some(table));
+        Self {
+            pipeline,
+            options: CallOptions::new(),
+            asked: Box::new(Asked {
+                request: QueryRequest::entities(table),
+                comparisons: 0,
+                limit: None,
+                prefetch: Prefetch::Never,
+            }),
+            state: State::Refused(error),
+            has_given: false,
+            shape,
+        }
+    }
+
+    /// The next page; `None` after the last.
+    ///
+    /// # Errors
+    /// See [`TableQuery`](crate::TableQuery).
+    pub async fn try_next(&mut self) -> Result<Option<Page<P>>> {
+        poll_fn(|cx| self.poll_page(cx)).await.transpose()
+    }
+
+    /// The items of all pages.
+    pub(crate) async fn all(mut self) -> Result<Vec<P>> {
+        let mut all = Vec::new();
+        while let Some(page) = self.try_next().await? {
+            match all.is_empty() {
+                true => all = page.into_items(),
+                false => all.extend(page.into_items()),
+            }
+        }
+        Ok(all)
+    }
+
+    /// The request for the first page as text.
+    pub(crate) fn request(self) -> Result<String> {
+        let from = match self.state {
+            State::Refused(e) => return Err(e),
+            State::Ready(from) => from,
+            // A limit of no rows asks for nothing.
+            _ => None,
+        };
+        let request = &self.asked.request;
+        let call = request.call(&self.pipeline.endpoint, from.as_ref());
+        call.and_then(|call| self.pipeline.show(call, &self.options))
+            .map_err(|e| e.in_operation(request.operation(), request.table()))
+    }
+
+    pub(crate) fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Page<P>>>> {
+        loop {
+            let answered = match &mut self.state {
+                State::Running(running) => ready!(running.as_mut().poll(cx)),
+                State::Ahead(ahead) => ready!(ahead.poll(cx)),
+                State::Ready(_) | State::Refused(_) | State::Done => match mem::replace(&mut self.state, State::Done) {
+                    State::Ready(from) => {
+                        self.state = match self.call(from) {
+                            Ok(call) => State::Running(call),
+                            Err(e) => State::Refused(e),
+                        };
+                        continue;
+                    }
+                    State::Refused(e) => return Poll::Ready(Some(Err(e))),
+                    _ => return Poll::Ready(None),
+                },
+            };
+            self.state = State::Done;
+            let page = answered.and_then(|answer| self.take_page(answer));
+            if page.is_err() {
+                self.state = State::Done;
+            }
+            self.has_given = true;
+            return Poll::Ready(Some(page));
+        }
+    }
+
+    /// The call for the page at this position.
+    fn call(&self, from: Option<Continuation>) -> Result<BoxFuture<'static, Result<Answer>>> {
+        let request = &self.asked.request;
+        let call = request
+            .call(&self.pipeline.endpoint, from.as_ref())
+            .map_err(|e| e.in_operation(request.operation(), request.table()))?;
+        let mut options = self.options.clone();
+        if let Some(location) = from.and_then(|from| from.location) {
+            options.set(|wishes| wishes.pinned = Some(location));
+        }
+        Ok(start(&self.pipeline, call, options))
+    }
+
+    /// Moves on to the continuation of a page, then decodes the page; with a limit the other way round, since its rows may be
+    /// enough.
+    fn take_page(&mut self, answer: Answer) -> Result<Page<P>> {
+        let Answer { response, call, .. } = answer;
+        let request_id = answer::request_id(&response);
+        let mut next = match response.status() {
+            StatusCode::OK => {
+                Continuation::of(response.headers()).map_err(|e| call.tell(e.with_request_id(request_id.clone())))?
+            }
+            _ => None,
+        };
+        if let Some(next) = &mut next {
+            next.query = Some(self.asked.request.identity());
+            // What is a position in one region is none in the other.
+            if self.options.get().location_mode.is_some() {
+                next.location = Some(call.location);
+            }
+        }
+        if self.asked.limit.is_none() {
+            self.go_on(next.as_ref());
+        }
+        let rows = query::answer(response, self.shape.metadata, |row| self.shape.read_or_skip(row))
+            .map_err(|e| self.advise(call.tell(e)))?;
+        if let Some(table) = self.asked.request.table() {
+            self.pipeline.tell(&Event::Read {
+                operation: query::OPERATION,
+                table,
+                entities: rows.len(),
+            });
+        }
+        let mut page = Page {
+            items: rows,
+            continuation: next,
+            request_id,
+            request_charge: call.diagnostics.request_charge(),
+        };
+        if let Some(wanted) = &mut self.asked.limit {
+            if page.items.len() > *wanted {
+                page.items.truncate(*wanted);
+                page.continuation = None;
+            }
+            *wanted -= page.items.len();
+            if *wanted > 0 {
+                self.go_on(page.continuation.as_ref());
+            }
+        }
+        Ok(page)
+    }
+
+    /// What comes after a page: the next one, which may be fetched at once.
+    fn go_on(&mut self, next: Option<&Continuation>) {
+        let Some(next) = next else { return };
+        let is_at_once = match self.asked.prefetch {
+            Prefetch::Never => false,
+            Prefetch::AfterFirst => self.has_given,
+            Prefetch::FromStart => true,
+        };
+        self.state = if is_at_once {
+            match self.call(Some(next.clone())).map(Ahead::begin) {
+                Ok(Ok(ahead)) => State::Ahead(ahead),
+                Ok(Err(call)) => State::Running(call),
+                Err(e) => State::Refused(e),
+            }
+        } else {
+            State::Ready(Some(next.clone()))
+        };
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.state, State::Done)
+    }
+
+    /// What a refused query may have too much of.
+    fn advise(&self, error: Error) -> Error {
+        let is_refused = matches!(error.status(), Some(400 | 404 | 413 | 414 | 431));
+        if !is_refused || error.has_message() || error.code() == Some("TableNotFound") {
+            return error;
+        }
+        let url = self.asked.request.call(&self.pipeline.endpoint, None);
+        let characters = url.map_or(0, |call| call.request.uri().to_string().len());
+        match too_much(self.asked.comparisons, characters) {
+            Some(what) => error.with_message(what),
+            None => error,
+        }
+    }
+}
+
+impl<P> Stream for PageStream<P> {
+    type Item = Result<Page<P>>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.get_mut().poll_page(cx)
+    }
+}
+
+impl<P> FusedStream for PageStream<P> {
+    fn is_terminated(&self) -> bool {
+        self.is_over()
+    }
+}
+
+impl<P> fmt::Debug for PageStream<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PageStream")
+            .field("wanted", &self.asked.limit)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,388 @@
+//! One query as several: sets of keys, and scans in ranges.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use azure_table::testing::{Fault, FaultRule, Faults, RequestKind};
+use azure_table::{
+    AccessPath, Bucket, Emulator, ErrorKind, Key, NoRetry, ScanPosition, TableClient, TableEntity, TableServiceClient,
+};
+use futures::{StreamExt, TryStreamExt};
+use tokio::time::Instant;
+
+#[derive(TableEntity, Debug, Clone, PartialEq)]
+#[table(partition_key = "{component};{bucket}")]
+struct Line {
+    component: String,
+    bucket: Bucket<4>,
+    #[table(row_key)]
+    id: u32,
+    level: i32,
+}
+
+#[derive(TableEntity, Debug, Clone, PartialEq)]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    id: u32,
+}
+
+/// Channels a to e with five blogs each, on pages of two; every request is seen, and takes its time.
+async fn blogs(latency: Duration) -> (Faults, TableClient<Blog>) {
+    let emulator = Emulator::new().with_page_size(2);
+    let truth = TableServiceClient::on(emulator.clone()).table::<Blog>("Blogs").unwrap();
+    truth.create_table().await.unwrap();
+    for channel in ["a", "b", "c", "d", "e"] {
+        for id in 0..5 {
+            let channel = channel.to_owned();
+            truth.insert(&Blog { channel, id }).await.unwrap();
+        }
+    }
+    let faults = Faults::new(emulator);
+    if !latency.is_zero() {
+        faults.add(FaultRule::new(Fault::DelayRequest(latency)).on(RequestKind::Query));
+    }
+    let service = TableServiceClient::on(faults.clone()).retry(NoRetry);
+    (faults, service.table("Blogs").unwrap())
+}
+
+fn names(blogs: &[Blog]) -> String {
+    let names: Vec<_> = blogs
+        .iter()
+        .map(|blog| format!("{}{}", blog.channel, blog.id))
+        .collect();
+    names.join(" ")
+}
+
+#[tokio::test]
+async fn a_bucketed_key_is_read_from_all_its_buckets() {
+    let service = TableServiceClient::on(Emulator::new());
+    let lines = service.table::<Line>("Lines").unwrap();
+    lines.create_table().await.unwrap();
+    for id in 0..40 {
+        let line = Line {
+            component: if id % 4 == 0 { "db" } else { "web" }.into(),
+            bucket: Bucket::of(id.to_string()),
+            id,
+            level: (id % 5) as i32,
+        };
+        lines.insert(&line).await.unwrap();
+    }
+    let web = lines
+        .query()
+        .filter(Line::LEVEL.ge(3))
+        .fan_out()
+        .partitions(Bucket::all().map(|bucket| ("web", bucket)));
+    let plan = web.plan().unwrap();
+    assert_eq!((plan.requests(), plan.path()), (4, AccessPath::Partition));
+    assert!(
+        plan.to_string()
+            .starts_with("4 requests, each reads at most one partition"),
+        "{plan}"
+    );
+    assert!(plan.request().contains("web%3B0000"), "{plan}");
+    let found = web.clone().all().await.unwrap();
+    assert_eq!(found.len(), 12);
+    let keys: Vec<_> = found.iter().map(|line| (line.bucket, line.id)).collect();
+    assert!(keys.is_sorted(), "in the order of the keys: {keys:?}");
+    assert_eq!(web.count().await.unwrap(), 12);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_set_of_keys_in_the_filter_is_asked_in_parts() {
+    let (faults, blogs) = blogs(Duration::ZERO).await;
+    let filter = Blog::CHANNEL.is_in(["d", "a", "d", "x"]) & Blog::ID.is_in([4, 1]);
+    let query = blogs.query().filter(filter);
+    assert_eq!(query.plan().unwrap().path(), AccessPath::TableScan);
+    assert!(query.plan().unwrap().to_string().contains("`fan_out`"));
+    let keys = query.fan_out();
+    let plan = keys.plan().unwrap();
+    assert_eq!((plan.requests(), plan.path()), (6, AccessPath::Point));
+    assert_eq!(names(&keys.all().await.unwrap()), "a1 a4 d1 d4");
+    assert_eq!(faults.requests(), 6);
+
+    // Empty sets ask for nothing.
+    let none = blogs.query().filter(Blog::CHANNEL.is_in([""; 0])).fan_out();
+    assert_eq!(
+        (none.plan().unwrap().requests(), none.all().await.unwrap().len()),
+        (0, 0)
+    );
+    let none = blogs.query().fan_out().partitions([""; 0]);
+    assert_eq!(
+        (none.plan().unwrap().requests(), none.first().await.unwrap()),
+        (0, None)
+    );
+    assert_eq!(faults.requests(), 6);
+}
+
+#[tokio::test]
+async fn prefixes_of_keys_are_parts_too() {
+    let (_, blogs) = blogs(Duration::ZERO).await;
+    let prefixes = [Key::<Blog>::prefix(("c",)).unwrap(), Key::prefix(("a", 3)).unwrap()];
+    let found = blogs.query().fan_out().under_each(prefixes).all().await.unwrap();
+    assert_eq!(names(&found), "a3 c0 c1 c2 c3 c4");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_parts_than_allowed_go_on_at_once() {
+    let latency = Duration::from_millis(10);
+    let (faults, blogs) = blogs(latency).await;
+    // Five parts of three pages each.
+    for (concurrency, rounds) in [(1, 15), (5, 3), (16, 3)] {
+        let begun = Instant::now();
+        let all = blogs
+            .query()
+            .fan_out()
+            .partitions(["a", "b", "c", "d", "e"])
+            .concurrency(concurrency);
+        assert_eq!(all.unordered().all().await.unwrap().len(), 25);
+        let elapsed = begun.elapsed();
+        assert!(
+            (latency * rounds..latency * rounds + latency / 2).contains(&elapsed),
+            "{concurrency}: {elapsed:?}"
+        );
+    }
+    assert_eq!(faults.requests(), 3 * 15);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_is_one_of_all_parts() {
+    let (faults, blogs) = blogs(Duration::from_millis(10)).await;
+    let query = || {
+        blogs
+            .query()
+            .limit(7)
+            .fan_out()
+            .partitions(["c", "a", "b"])
+            .concurrency(1)
+    };
+    assert_eq!(names(&query().all().await.unwrap()), "a0 a1 a2 a3 a4 b0 b1");
+    assert_eq!(faults.requests(), 4, "three pages of a, one of b");
+    assert_eq!(query().unordered().all().await.unwrap().len(), 7);
+    let first = blogs.query().fan_out().partitions(["x", "b"]).first().await.unwrap();
+    assert_eq!(first.unwrap().channel, "b");
+}
+
+#[tokio::test]
+async fn a_fan_out_is_no_scan() {
+    let (faults, blogs) = blogs(Duration::ZERO).await;
+    for query in [blogs.query(), blogs.query().filter(Blog::ID.is_in([1, 2]))] {
+        let error = query.clone().fan_out().all().await.unwrap_err();
+        assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
+        assert!(error.to_string().contains("`.partitions(..)`"), "{error}");
+        query.allow_table_scan().fan_out().all().await.unwrap();
+    }
+    // What the client denies is asked in parts that it allows.
+    let strict = TableServiceClient::on(faults.clone()).deny(AccessPath::PartitionRange);
+    let blogs = strict.table::<Blog>("Blogs").unwrap();
+    let two = blogs.query().filter(Blog::CHANNEL.is_in(["a", "b"]));
+    assert!(two.clone().all().await.unwrap_err().to_string().contains("`fan_out`"));
+    assert_eq!(two.fan_out().all().await.unwrap().len(), 10);
+
+    let mut pages = blogs.query().partition("a").pages();
+    let continuation = pages.try_next().await.unwrap().unwrap().continuation().unwrap().clone();
+    let error = blogs
+        .query()
+        .partition("a")
+        .resume_from(continuation)
+        .fan_out()
+        .all()
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("`scan`"), "{error}");
+    let error = blogs.query().fan_out().partitions(["a", "b/"]).all().await.unwrap_err();
+    assert!(error.to_string().contains("'/'"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_error_ends_a_fan_out() {
+    let (faults, blogs) = blogs(Duration::from_millis(1)).await;
+    faults.clear();
+    faults.add(FaultRule::new(Fault::Reset).nth(5));
+    let mut rows = blogs
+        .query()
+        .fan_out()
+        .partitions(["a", "b", "c"])
+        .concurrency(1)
+        .stream();
+    let mut read = Vec::new();
+    let error = loop {
+        match rows.try_next().await {
+            Ok(row) => read.push(row.unwrap()),
+            Err(e) => break e,
+        }
+    };
+    assert_eq!(
+        (error.kind(), names(&read)),
+        (ErrorKind::Connection, "a0 a1 a2 a3 a4 b0 b1".into())
+    );
+    assert!(rows.try_next().await.unwrap().is_none());
+    assert_eq!(faults.requests(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_keys_may_come_as_they_come() {
+    let (faults, blogs) = blogs(Duration::ZERO).await;
+    faults.add(
+        FaultRule::new(Fault::DelayRequest(Duration::from_secs(1)))
+            .on(RequestKind::Get)
+            .nth(1),
+    );
+    let keys = [("a", 1), ("b", 1), ("c", 1)];
+    let read = blogs.get_many(keys).unordered().all().await.unwrap();
+    let channels: Vec<_> = read.iter().map(|(key, _)| key.partition_key()).collect();
+    assert_eq!(channels, ["b", "c", "a"]);
+    let mut many = blogs.get_many(keys);
+    for left in (0..3).rev() {
+        many.try_next().await.unwrap().unwrap();
+        assert_eq!(many.requests(), left);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scan_reads_all_ranges_at_once_and_tells_how_far_it_is() {
+    let (faults, blogs) = blogs(Duration::from_millis(10)).await;
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&told);
+    let scan = blogs
+        .query()
+        .scan()
+        .ranges(["d", "b", "b", "e0"])
+        .on_progress(move |progress, _| log.lock().unwrap().push(*progress));
+    let begun = Instant::now();
+    let mut rows = scan.stream();
+    assert_eq!((rows.progress().ranges, rows.progress().ranges_done), (4, 0));
+    let mut all: Vec<Blog> = rows.by_ref().try_collect().await.unwrap();
+    all.sort_by_key(|blog| (blog.channel.clone(), blog.id));
+    assert_eq!(names(&all).split(' ').count(), 25);
+    all.dedup();
+    assert_eq!(all.len(), 25);
+    // a, b and c, d and e, nothing: the longest has five pages.
+    assert!(begun.elapsed() < Duration::from_millis(55), "{:?}", begun.elapsed());
+    assert_eq!(faults.requests(), 3 + 5 + 5 + 1);
+    let last = rows.progress();
+    assert_eq!((last.ranges_done, last.pages, last.rows), (4, 14, 25));
+    assert_eq!(told.lock().unwrap().last(), Some(&last));
+    assert_eq!(blogs.query().scan().ranges(["c"]).count().await.unwrap(), 25);
+}
+
+/// Each stop is one of a process: what it kept is all that the next one has.
+#[tokio::test(start_paused = true)]
+async fn a_scan_goes_on_where_it_was() {
+    let (_, blogs) = blogs(Duration::from_millis(1)).await;
+    let query = || blogs.query().filter(Blog::ID.ne(3));
+    let mut kept: Option<String> = None;
+    let mut read = Vec::new();
+    let mut stops = 0;
+    loop {
+        let mut scan = query().scan().ranges(["b", "d"]).concurrency(2);
+        if let Some(kept) = &kept {
+            scan = scan.resume(serde_json::from_str::<ScanPosition>(kept).unwrap());
+        }
+        let mut rows = scan.stream();
+        let mut taken = Vec::new();
+        let mut is_over = true;
+        while let Some(row) = rows.try_next().await.unwrap() {
+            taken.push(row);
+            // A page is two rows, or one: stop where one has just ended, or in the middle of it.
+            if taken.len() == 3 {
+                is_over = false;
+                break;
+            }
+        }
+        // What was taken of a page that is half read comes again.
+        let whole = rows.progress().pages as usize;
+        stops += 1;
+        assert!(stops < 40 && whole <= 3);
+        let position = rows.position().clone();
+        for row in taken {
+            if !read.contains(&row) {
+                read.push(row);
+            }
+        }
+        kept = Some(serde_json::to_string(&position).unwrap());
+        if is_over {
+            break;
+        }
+    }
+    read.sort_by_key(|blog| (blog.channel.clone(), blog.id));
+    assert_eq!(read.len(), 20);
+
+    let position: ScanPosition = serde_json::from_str(&kept.unwrap()).unwrap();
+    assert_eq!(
+        query()
+            .scan()
+            .resume(position.clone())
+            .stream()
+            .try_collect::<Vec<_>>()
+            .await
+            .unwrap(),
+        []
+    );
+    let error = blogs.query().scan().resume(position).count().await.unwrap_err();
+    assert!(error.to_string().contains("of another query"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_scan_keeps_its_position() {
+    let (faults, blogs) = blogs(Duration::ZERO).await;
+    let fault = faults.add(FaultRule::new(Fault::Reset).on(RequestKind::Query).every(6));
+    let mut position = None;
+    let mut read = Vec::new();
+    let mut failures = 0;
+    loop {
+        let mut scan = blogs.query().scan().ranges(["c"]);
+        if let Some(position) = position.take() {
+            scan = scan.resume(position);
+        }
+        let mut rows = scan.stream();
+        match rows
+            .by_ref()
+            .try_for_each(|row| {
+                read.push(row);
+                async { Ok(()) }
+            })
+            .await
+        {
+            Ok(()) => break,
+            Err(_) => failures += 1,
+        }
+        position = Some(rows.position().clone());
+        if failures == 5 {
+            fault.disable();
+        }
+    }
+    assert!(failures > 0);
+    read.sort_by_key(|blog| (blog.channel.clone(), blog.id));
+    assert_eq!(names(&read).split(' ').count(), 25, "each row once: {}", names(&read));
+}
+
+#[tokio::test]
+async fn a_scan_is_refused_before_it_is_sent() {
+    let (faults, blogs) = blogs(Duration::ZERO).await;
+    let error = blogs.query().scan().ranges(["a/"]).count().await.unwrap_err();
+    assert!(error.to_string().contains("the end of a range \"a/\""), "{error}");
+    let strict = TableServiceClient::on(faults.clone())
+        .deny(AccessPath::TableScan)
+        .table::<Blog>("Blogs")
+        .unwrap();
+    let error = strict.query().scan().ranges(["c"]).count().await.unwrap_err();
+    assert!(error.to_string().contains("the whole table"), "{error}");
+    assert_eq!(faults.requests(), 0);
+    assert_eq!(
+        strict
+            .query()
+            .allow_table_scan()
+            .scan()
+            .ranges(["c"])
+            .count()
+            .await
+            .unwrap(),
+        25
+    );
+    // A limit is one of all ranges.
+    let mut rows = blogs.query().limit(7).scan().ranges(["b", "c", "d"]).stream();
+    assert_eq!(rows.by_ref().try_collect::<Vec<_>>().await.unwrap().len(), 7);
+    assert!(rows.progress().ranges_done < 4);
+}
