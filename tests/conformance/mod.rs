@@ -95,7 +95,8 @@ suite! {
         queries:
             filters_select,
             pages_join_without_loss,
-            more_than_a_page_is_streamed;
+            more_than_a_page_is_streamed,
+            sets_of_keys_are_asked_in_parts;
         batches:
             a_batch_mixes_operations_and_types,
             a_failed_batch_applies_nothing,

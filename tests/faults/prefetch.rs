@@ -127,6 +127,17 @@ async fn a_page_is_asked_for_before_the_one_before_it_is_used_up() {
     assert_eq!((at(4, ROWS - 1), pages.asked()), (5, 5), "no page is behind the last");
 }
 
+/// On one thread, too: what decodes a page keeps others waiting.
+#[tokio::test(start_paused = true)]
+async fn a_page_is_asked_for_before_the_one_before_it_is_decoded() {
+    let pages = Pages::new(3);
+    let seen = pages.clone();
+    let query = pages.table().query().prefetch(1).resolve(move |_| Ok(seen.asked()));
+    let asked = query.all().await.unwrap();
+    let when_decoded: Vec<_> = asked.iter().step_by(ROWS).copied().collect();
+    assert_eq!(when_decoded, [2, 3, 3]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn who_says_so_reads_ahead_from_the_start_or_never() {
     for (prefetch, first, then) in [(1, 2, 3), (0, 1, 2)] {

@@ -6,6 +6,7 @@ use azure_table::{
     CorsRule, Creation, DateTime, Deletion, DynamicEntity, ErrorKind, Logging, Metrics, ServiceProperties,
     StoredAccessPolicy, TablePermissions, TableSas,
 };
+use futures::TryStreamExt;
 
 use crate::Backend;
 
@@ -50,6 +51,9 @@ pub async fn tables_are_ensured_below_a_prefix(backend: &Backend) {
     );
     assert_eq!(service.list_tables().await.unwrap(), ["A", "B", "C"]);
     assert_eq!(service.list_tables().starting_with("C").await.unwrap(), ["C"]);
+    let names: Vec<_> = service.list_tables().stream().try_collect().await.unwrap();
+    assert_eq!(names, ["A", "B", "C"]);
+    assert_eq!(service.list_tables().limit(2).await.unwrap(), ["A", "B"]);
     let all = backend.service().list_tables().starting_with(&name).await.unwrap();
     assert_eq!(all.len(), 3);
     for table in ["A", "B", "C"] {

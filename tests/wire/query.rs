@@ -140,3 +140,34 @@ async fn a_row_that_does_not_fit_is_named() {
         "{error}"
     );
 }
+
+/// A refusal of what may be too long says so, and what to do instead; any other refusal does not.
+#[tokio::test]
+async fn a_refused_set_of_keys_names_what_to_do_instead() {
+    let refused = |status, code: &str| {
+        let body = format!(r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":"Bad."}}}}}}"#);
+        ResponseTemplate::new(status).set_body_string(body)
+    };
+    let many = || AllTypes::SMALL.is_in(0..16);
+    let long = || AllTypes::TEXT.eq("x".repeat(5_000));
+    for (answer, filter, words) in [
+        (
+            refused(400, "InvalidInput"),
+            many(),
+            &["16 comparisons", "`get_many`", "`fan_out`"][..],
+        ),
+        (refused(400, "InvalidInput"), long(), &["the URL has", "`fan_out`"]),
+        (ResponseTemplate::new(414), long(), &["the URL has"]),
+        (refused(400, "InvalidInput"), AllTypes::SMALL.eq(1), &[]),
+        (refused(404, "TableNotFound"), many(), &[]),
+        (refused(403, "AuthorizationFailure"), many(), &[]),
+    ] {
+        let server = Server::answering(answer).await;
+        let table = server.service().table::<AllTypes>("Things").unwrap();
+        let text = table.query().filter(filter).all().await.unwrap_err().to_string();
+        for word in words {
+            assert!(text.contains(word), "{word} in {text}");
+        }
+        assert_eq!(text.contains("`fan_out`"), !words.is_empty(), "{text}");
+    }
+}

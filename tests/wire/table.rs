@@ -1,6 +1,6 @@
 //! Requests on tables.
 
-use azure_table::{Creation, DynamicEntity, ErrorKind};
+use azure_table::{Continuation, Creation, DynamicEntity, ErrorKind};
 use wiremock::ResponseTemplate;
 
 use super::server::{Server, body, headers, line};
@@ -51,6 +51,77 @@ async fn list_tables_follows_its_pages() {
     let requests = server.requests().await;
     assert_eq!(line(&requests[0]), "GET /acct/Tables");
     assert_eq!(line(&requests[1]), "GET /acct/Tables?NextTableName=1%214%21YQ--");
+}
+
+/// The same pages as a stream, by the rules of queries: an empty one is not the end, a limit asks for no more, and a position
+/// belongs to its list.
+#[tokio::test]
+async fn tables_are_a_stream() {
+    let page = |names: &[&str], next: Option<&str>| {
+        let tables: Vec<_> = names
+            .iter()
+            .map(|name| format!(r#"{{"TableName":"{name}"}}"#))
+            .collect();
+        let page = ResponseTemplate::new(200).set_body_string(format!(r#"{{"value":[{}]}}"#, tables.join(",")));
+        match next {
+            Some(next) => page.insert_header("x-ms-continuation-NextTableName", next),
+            None => page,
+        }
+    };
+    let pages = || {
+        [
+            page(&["logA"], Some("x")),
+            page(&[], Some("y")),
+            page(&["logB", "logC"], Some("")),
+        ]
+    };
+    let server = Server::answering_in_turn(pages()).await;
+    let mut names = server.service().list_tables().starting_with("log").stream();
+    let mut listed = Vec::new();
+    while let Some(name) = names.try_next().await.unwrap() {
+        listed.push(name);
+    }
+    assert_eq!(listed, ["logA", "logB", "logC"]);
+    let filter = "$filter=TableName%20ge%20%27log%27%20and%20TableName%20lt%20%27loh%27";
+    let lines: Vec<_> = server.requests().await.iter().map(line).collect();
+    assert_eq!(
+        lines,
+        [
+            format!("GET /acct/Tables?{filter}"),
+            format!("GET /acct/Tables?{filter}&NextTableName=x"),
+            format!("GET /acct/Tables?{filter}&NextTableName=y"),
+        ]
+    );
+
+    let server = Server::answering_in_turn(pages()).await;
+    assert_eq!(server.service().list_tables().limit(1).await.unwrap(), ["logA"]);
+    let mut pages = server.service().list_tables().pages();
+    let second = pages.try_next().await.unwrap().unwrap();
+    let kept = serde_json::to_string(second.continuation().unwrap()).unwrap();
+    let position = || serde_json::from_str::<Continuation>(&kept).unwrap();
+    let rest = server.service().list_tables().resume_from(position());
+    assert_eq!(rest.await.unwrap(), ["logB", "logC"]);
+    assert!(line(&server.requests().await[2]).ends_with("/Tables?NextTableName=y"));
+    for error in [
+        server
+            .service()
+            .list_tables()
+            .starting_with("x")
+            .resume_from(position())
+            .await
+            .unwrap_err(),
+        server
+            .service()
+            .dynamic_table("Things")
+            .unwrap()
+            .query()
+            .resume_from(position())
+            .all()
+            .await
+            .unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("of another query"), "{error}");
+    }
 }
 
 /// pains 38: a table that is being deleted neither exists nor was created.

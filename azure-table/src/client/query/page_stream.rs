@@ -19,7 +19,7 @@ use crate::client::ops::operation::start;
 use crate::client::query::asked::Asked;
 use crate::client::query::page::Page;
 use crate::client::query::plan::too_much;
-use crate::client::query::prefetch::{Ahead, Prefetch};
+use crate::client::query::prefetch::{Ahead, Prefetch, departure};
 use crate::client::shape::Shape;
 use crate::model::error::{Error, Result};
 use crate::pipeline::observer::Event;
@@ -38,6 +38,7 @@ pub struct PageStream<P> {
     /// In a box: streams are moved, and stay small.
     asked: Box<Asked>,
     state: State,
+    arrived: Option<Box<Arrived>>,
     /// Whether a page was given.
     has_given: bool,
     shape: Shape<P>,
@@ -52,6 +53,14 @@ enum State {
     /// The same, whether it is waited for or not.
     Ahead(Ahead),
     Done,
+}
+
+/// A page that is not decoded yet.
+struct Arrived {
+    answer: Answer,
+    next: Option<Continuation>,
+    /// Until the request for the next one has left.
+    pause: Option<BoxFuture<'static, ()>>,
 }
 
 impl<P> PageStream<P> {
@@ -76,6 +85,7 @@ impl<P> PageStream<P> {
             options,
             asked: Box::new(asked),
             state,
+            arrived: None,
             has_given: false,
             shape,
         }
@@ -94,6 +104,7 @@ impl<P> PageStream<P> {
                 prefetch: Prefetch::Never,
             }),
             state: State::Refused(error),
+            arrived: None,
             has_given: false,
             shape,
         }
@@ -135,6 +146,19 @@ impl<P> PageStream<P> {
 
     pub(crate) fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Page<P>>>> {
         loop {
+            if let Some(arrived) = &mut self.arrived {
+                if let Some(pause) = &mut arrived.pause {
+                    ready!(pause.as_mut().poll(cx));
+                }
+                if let Some(arrived) = self.arrived.take() {
+                    let page = self.page(*arrived);
+                    if page.is_err() {
+                        self.state = State::Done;
+                    }
+                    self.has_given = true;
+                    return Poll::Ready(Some(page));
+                }
+            }
             let answered = match &mut self.state {
                 State::Running(running) => ready!(running.as_mut().poll(cx)),
                 State::Ahead(ahead) => ready!(ahead.poll(cx)),
@@ -151,12 +175,10 @@ impl<P> PageStream<P> {
                 },
             };
             self.state = State::Done;
-            let page = answered.and_then(|answer| self.take_page(answer));
-            if page.is_err() {
-                self.state = State::Done;
+            match answered.and_then(|answer| self.arrive(answer)) {
+                Ok(arrived) => self.arrived = Some(Box::new(arrived)),
+                Err(e) => return Poll::Ready(Some(Err(e))),
             }
-            self.has_given = true;
-            return Poll::Ready(Some(page));
         }
     }
 
@@ -173,15 +195,12 @@ impl<P> PageStream<P> {
         Ok(start(&self.pipeline, call, options))
     }
 
-    /// Moves on to the continuation of a page, then decodes the page; with a limit the other way round, since its rows may be
-    /// enough.
-    fn take_page(&mut self, answer: Answer) -> Result<Page<P>> {
-        let Answer { response, call, .. } = answer;
-        let request_id = answer::request_id(&response);
+    /// Moves on to the continuation of a page that is not decoded yet; not with a limit, since its rows may be enough.
+    fn arrive(&mut self, answer: Answer) -> Result<Arrived> {
+        let (response, call) = (&answer.response, &answer.call);
         let mut next = match response.status() {
-            StatusCode::OK => {
-                Continuation::of(response.headers()).map_err(|e| call.tell(e.with_request_id(request_id.clone())))?
-            }
+            StatusCode::OK => Continuation::of(response.headers())
+                .map_err(|e| call.tell(e.with_request_id(answer::request_id(response))))?,
             _ => None,
         };
         if let Some(next) = &mut next {
@@ -194,6 +213,14 @@ impl<P> PageStream<P> {
         if self.asked.limit.is_none() {
             self.go_on(next.as_ref());
         }
+        let pause = matches!(self.state, State::Ahead(_)).then(departure);
+        Ok(Arrived { answer, next, pause })
+    }
+
+    fn page(&mut self, arrived: Arrived) -> Result<Page<P>> {
+        let Arrived { answer, next, .. } = arrived;
+        let Answer { response, call, .. } = answer;
+        let request_id = answer::request_id(&response);
         let rows = query::answer(response, self.shape.metadata, |row| self.shape.read_or_skip(row))
             .map_err(|e| self.advise(call.tell(e)))?;
         if let Some(table) = self.asked.request.table() {
@@ -242,7 +269,7 @@ impl<P> PageStream<P> {
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.state, State::Done)
+        self.arrived.is_none() && matches!(self.state, State::Done)
     }
 
     /// What a refused query may have too much of.

@@ -64,6 +64,11 @@ impl Ahead {
     }
 }
 
+/// Lets other tasks go first, once. To decode a page takes about a millisecond, in which a runtime of one thread would send nothing.
+pub(crate) fn departure() -> BoxFuture<'static, ()> {
+    Box::pin(tokio::task::yield_now())
+}
+
 impl Drop for Ahead {
     fn drop(&mut self) {
         self.0.abort();
