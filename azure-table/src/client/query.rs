@@ -32,6 +32,7 @@ pub(crate) mod bad_row;
 pub(crate) mod get_many;
 mod keys;
 pub(crate) mod plan;
+pub(crate) mod selects;
 pub(crate) mod stream;
 
 /// A query for entities of type `E`, read as `P`. One query is one chain of requests, a page each, in the order of the
