@@ -1,8 +1,9 @@
-//! What users call: clients, operations, queries, batches.
+//! What users call: clients, operations, queries, batches, writes over queries.
 //!
 //! Owns the builders and their shapes. What is sent is made in `protocol`, how it is sent is `pipeline`'s business.
 
 pub(crate) mod batch;
+pub(crate) mod bulk;
 pub(crate) mod ops;
 pub(crate) mod query;
 pub(crate) mod service;

@@ -1,5 +1,6 @@
 //! The public interface as such: what it can be combined with, how large it is, who depends on whom.
 
+mod between;
 mod changes;
 mod credentials;
 mod derive;
@@ -13,3 +14,5 @@ mod queries;
 mod refusals;
 mod secrets;
 mod tables;
+mod upgrades_by_query;
+mod writes_by_query;

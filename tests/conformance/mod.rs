@@ -1,7 +1,7 @@
 //! Runs the conformance suite of `azure_table_tests` on every backend.
 
 use azure_table_tests::Backend;
-use azure_table_tests::{batches, entities, errors, filters, keys, queries, sas, service, tables};
+use azure_table_tests::{batches, bulk, entities, errors, filters, keys, queries, sas, service, tables};
 
 /// A module with one test per function, on a backend or on none, which is said.
 macro_rules! on {
@@ -103,5 +103,8 @@ suite! {
             the_first_operation_is_named_as_well,
             the_rules_of_batches_are_checked_here,
             large_batches_are_measured_exactly;
+        bulk:
+            rows_are_written_by_a_query,
+            failures_are_told_row_by_row;
     }
 }

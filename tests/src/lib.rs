@@ -8,6 +8,7 @@
 
 pub mod backend;
 pub mod batches;
+pub mod bulk;
 pub mod canned;
 pub mod entities;
 pub mod entity;

@@ -41,6 +41,7 @@ mod part_pages;
 pub(crate) mod plan;
 pub(crate) mod prefetch;
 pub(crate) mod scan;
+pub(crate) mod selects;
 pub(crate) mod several;
 pub(crate) mod stream;
 

@@ -26,6 +26,7 @@ use crate::protocol::operation::TableOperation;
 mod changes;
 mod lifecycle;
 mod policies;
+mod selected;
 
 /// One table whose rows are entities of type `E`. A clone is cheap.
 ///

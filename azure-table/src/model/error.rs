@@ -1,19 +1,23 @@
 //! The one error type of the crate.
 //!
-//! Owns: [`Error`], [`ErrorKind`], [`ValueError`] and how they read. Does not own: when an error is raised (each
-//! operation's file says so) and how an error answer is parsed (`protocol/answer.rs`).
+//! Owns: [`Error`], [`ErrorKind`] and how they read; [`ValueError`] is `error/value_error.rs`. Does not own: when an error
+//! is raised (each operation's file says so) and how an error answer is parsed (`protocol/answer.rs`).
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::model::diagnostics::Diagnostics;
+pub use crate::model::error::value_error::ValueError;
 use crate::model::shown::{OneLine, Shown};
+
+mod value_error;
 
 /// The result of every operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-type Source = Box<dyn StdError + Send + Sync + 'static>;
+type Source = Arc<dyn StdError + Send + Sync + 'static>;
 
 /// What went wrong, coarsely enough to branch on.
 ///
@@ -85,6 +89,7 @@ pub struct Error {
     inner: Box<Inner>,
 }
 
+#[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
     message: Cow<'static, str>,
@@ -165,9 +170,16 @@ impl Error {
         !self.inner.message.is_empty()
     }
 
-    pub(crate) fn with_source(mut self, source: impl Into<Source>) -> Self {
-        self.inner.source = Some(source.into());
+    pub(crate) fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync + 'static>>) -> Self {
+        self.inner.source = Some(source.into().into());
         self
+    }
+
+    /// The same once more: rows of one batch share its error, and it may end the whole too.
+    pub(crate) fn copy(&self) -> Self {
+        Self {
+            inner: self.inner.clone(),
+        }
     }
 
     /// Names the operation and the table, unless a deeper layer did.
@@ -366,32 +378,6 @@ impl StdError for Error {
         self.inner.source.as_deref().map(|s| s as &(dyn StdError + 'static))
     }
 }
-
-/// Why one value cannot be written or read, before it is known where the value stands.
-///
-/// Returned by hand-written [`Property`](crate::Property) and [`TableKey`](crate::TableKey) conversions; the crate adds
-/// the entity, the property and the keys and makes it an [`Error`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ValueError(Cow<'static, str>);
-
-impl ValueError {
-    /// A reason that reads well after "property `X`: ", for example `"-5 is below the least value 0"`.
-    pub fn new(reason: impl Into<Cow<'static, str>>) -> Self {
-        Self(reason.into())
-    }
-
-    pub(crate) fn expected(expected: &str, found: impl fmt::Display) -> Self {
-        Self(format!("expected {expected}, found {found}").into())
-    }
-}
-
-impl fmt::Display for ValueError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl StdError for ValueError {}
 
 #[cfg(test)]
 mod tests {

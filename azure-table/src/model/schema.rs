@@ -74,6 +74,20 @@ impl EntitySchema {
         collect("", self.properties, self.groups, &mut stored);
         stored
     }
+
+    /// Whether a stored property is under an older name, or a piece of one that is.
+    pub(crate) fn has_older_name(&self, name: &str) -> bool {
+        let is_piece = |rest: &str| rest == "chunks" || (!rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()));
+        self.stored().iter().any(|(whole, property)| {
+            let prefix = whole.strip_suffix(property.name).unwrap_or_default();
+            let own = name.strip_prefix(prefix).unwrap_or_default();
+            property.aliases.iter().any(|alias| match own.strip_prefix(alias) {
+                Some("") => true,
+                Some(rest) => property.is_chunked && rest.strip_prefix('_').is_some_and(is_piece),
+                None => false,
+            })
+        })
+    }
 }
 
 impl PropertySchema {
@@ -256,6 +270,30 @@ mod tests {
             "Blog\nPartitionKey {channel}\nRowKey {posted}_{id}\nrtg Edm.Int64\ntext Edm.String chunked\nHome_City Edm.String\n"
         );
         assert_eq!(unreadable(&SCHEMA, &SCHEMA.to_string()), [""; 0]);
+    }
+
+    #[test]
+    fn older_names_and_their_pieces_are_known() {
+        const CHUNKED: EntitySchema = SCHEMA.with_properties(&[PropertySchema {
+            name: "text",
+            edm_type: EdmType::String,
+            aliases: &["body"],
+            is_chunked: true,
+        }]);
+        for (schema, name, is_older) in [
+            (&SCHEMA, "stars", true),
+            (&SCHEMA, "Home_Town", true),
+            (&SCHEMA, "Town", false),
+            (&SCHEMA, "stars_1", false),
+            (&SCHEMA, "rtg", false),
+            (&CHUNKED, "body", true),
+            (&CHUNKED, "body_12", true),
+            (&CHUNKED, "body_chunks", true),
+            (&CHUNKED, "body_", false),
+            (&CHUNKED, "body_x", false),
+        ] {
+            assert_eq!(schema.has_older_name(name), is_older, "{name}");
+        }
     }
 
     #[test]

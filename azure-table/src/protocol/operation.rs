@@ -46,6 +46,7 @@ pub struct TableOperation {
     condition: Condition,
 }
 
+#[derive(Clone)]
 struct Encoded {
     partition_key: String,
     row_key: String,
@@ -212,6 +213,16 @@ impl TableOperation {
     /// The id that this write gave the entity's `write_id` field, if it has one: no other write has the same.
     pub fn write_id(&self) -> Option<Guid> {
         self.encoded.as_ref().ok()?.write_id
+    }
+
+    /// The same once more, to be sent again; `None` if it could not be encoded. Its body is shared.
+    pub(crate) fn copy(&self) -> Option<Self> {
+        let encoded = self.encoded.as_ref().ok()?;
+        Some(Self {
+            kind: self.kind,
+            encoded: Ok(encoded.clone()),
+            condition: self.condition.clone(),
+        })
     }
 
     /// Splits off what cannot be sent: the error, and the operation if it was encoded, so that it can be put right.

@@ -139,7 +139,7 @@ fn has_what_was_written(write: &RowWrite, row: &DynamicEntity) -> bool {
 }
 
 /// NaN is the same as NaN here.
-fn is_same(a: &EdmValue, b: &EdmValue) -> bool {
+pub(crate) fn is_same(a: &EdmValue, b: &EdmValue) -> bool {
     match (a, b) {
         (EdmValue::Double(a), EdmValue::Double(b)) => a == b || (a.is_nan() && b.is_nan()),
         (a, b) => a == b,

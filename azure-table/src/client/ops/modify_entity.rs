@@ -42,11 +42,11 @@ pub enum Change {
     Keep,
 }
 
-/// What a closure of [`TableClient::modify`] may answer: nothing, which saves; a [`Change`]; or a `Result` of either, whose error ends
+/// What a closure of [`TableClient::modify`] and [`TableClient::update_where`] may answer: nothing, which saves; a [`Change`]; or a `Result` of either, whose error ends
 /// the call with nothing written. The error's type must be one that the client's own [`Error`] can become, since the call
 /// may fail with that as well.
 #[diagnostic::on_unimplemented(
-    message = "a closure of `modify` cannot return `{Self}`",
+    message = "a closure of `modify` or `update_where` cannot return `{Self}`",
     label = "returns `{Self}`",
     note = "return nothing (the entity is saved), a `Change`, or a `Result` of either whose error type implements `From<azure_table::Error>`"
 )]

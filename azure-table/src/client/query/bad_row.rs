@@ -31,6 +31,10 @@ impl BadRow {
         &self.error
     }
 
+    pub(crate) fn into_error(self) -> Error {
+        self.error
+    }
+
     /// The row with all its properties; `None` if not even that can be made of it.
     pub fn row(&self) -> Option<&DynamicEntity> {
         self.row.as_ref()

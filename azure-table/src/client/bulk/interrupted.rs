@@ -1,0 +1,87 @@
+//! The end of writes over a query that could not go on.
+
+use std::fmt;
+
+use crate::client::bulk::position::WritePosition;
+use crate::client::bulk::report::WriteReport;
+use crate::model::error::Error;
+
+/// Writes over a query that ended before their end: why, what was done until then, and where to go on.
+///
+/// One word wide. `?` makes an [`Error`] of it, without the report; look at it first where the counts and the place matter:
+///
+/// ```
+/// # use azure_table::{Column, DynamicEntity, Emulator, TableServiceClient};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// # let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+/// # table.create_table().await?;
+/// # let old = || Column::<DynamicEntity, i32>::property("Rating").lt(2);
+/// let report = match table.delete_where(old()).await {
+///     Ok(report) => report,
+///     Err(interrupted) => {
+///         eprintln!("{}, then: {interrupted}", interrupted.report());
+///         // It can be kept, and taken up in another process.
+///         table.delete_where(old()).resume_from(interrupted.position()).await?
+///     }
+/// };
+/// println!("{report}");
+/// # Ok(())
+/// # }
+/// ```
+pub struct Interrupted<E, A = Error>(Box<(A, WriteReport<E>)>);
+
+impl<E, A> Interrupted<E, A> {
+    pub(crate) fn new(error: A, report: WriteReport<E>) -> Self {
+        Self(Box::new((error, report)))
+    }
+
+    /// Why: what concerns no single row, or what a closure said.
+    pub fn error(&self) -> &A {
+        &self.0.0
+    }
+
+    /// What was done until then.
+    pub fn report(&self) -> &WriteReport<E> {
+        &self.0.1
+    }
+
+    /// Where to go on, with `resume_from`: after all rows that have an outcome.
+    pub fn position(&self) -> WritePosition {
+        self.0.1.place()
+    }
+
+    /// Why, and what was done until then.
+    pub fn into_parts(self) -> (A, WriteReport<E>) {
+        *self.0
+    }
+}
+
+impl<E> From<Interrupted<E>> for Error {
+    fn from(interrupted: Interrupted<E>) -> Self {
+        interrupted.0.0
+    }
+}
+
+/// Why it ended; the report has a text of its own.
+impl<E, A: fmt::Display> fmt::Display for Interrupted<E, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.0.fmt(f)
+    }
+}
+
+impl<E, A: fmt::Debug> fmt::Debug for Interrupted<E, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Interrupted")
+            .field("error", &self.0.0)
+            .field("report", &self.0.1)
+            .finish()
+    }
+}
+
+/// Its text is that of the error within, so its source is that one's.
+impl<E, A: std::error::Error> std::error::Error for Interrupted<E, A> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.0.source()
+    }
+}

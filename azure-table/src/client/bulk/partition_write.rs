@@ -1,0 +1,209 @@
+//! Operations on one partition, and an outcome for each.
+//!
+//! Owns the cutting into batches and the search for what makes one fail: a batch is applied whole or not at all, so whoever is
+//! at fault is taken out and the others go again. Knows nothing of where the operations come from.
+//! Source: REST "Performing entity group transactions".
+
+use std::sync::Arc;
+
+use crate::client::ops::commit_batch::CommitBatch;
+use crate::client::ops::execute::ExecuteOperation;
+use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::name::TableName;
+use crate::pipeline::options::CallOptions;
+use crate::pipeline::run::Pipeline;
+use crate::protocol::batch::{BatchRule, ChangeSet};
+use crate::protocol::operation::{OperationKind, TableOperation};
+
+/// What became of one operation.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Applied,
+    /// It was not applied; or nobody knows, where the error says so. Several of one batch share an error.
+    Failed(Arc<Error>),
+    /// It was not applied: an error that concerns them all came before its turn, or with it.
+    NotTried,
+}
+
+/// What became of all of them.
+#[derive(Debug)]
+pub(crate) struct Written {
+    /// In the order of the operations.
+    pub(crate) outcomes: Vec<Outcome>,
+    /// What concerns no single row: further writes would meet it too.
+    pub(crate) stopped: Option<Arc<Error>>,
+}
+
+/// Operations on one partition, any number of them.
+pub(crate) struct PartitionWrite {
+    pipeline: Arc<Pipeline>,
+    table: TableName,
+    options: CallOptions,
+    /// None in place of one that cannot be sent.
+    operations: Vec<Option<TableOperation>>,
+    outcomes: Vec<Outcome>,
+    /// What is still to be sent, each in one batch if it fits; the next one last.
+    waiting: Vec<Vec<usize>>,
+}
+
+impl PartitionWrite {
+    pub(crate) fn new(
+        pipeline: &Arc<Pipeline>,
+        table: &TableName,
+        options: &CallOptions,
+        operations: Vec<TableOperation>,
+    ) -> Self {
+        let mut outcomes = Vec::with_capacity(operations.len());
+        let mut sendable = Vec::new();
+        let check = |(index, operation): (usize, TableOperation)| match operation.check() {
+            Ok(operation) => {
+                outcomes.push(Outcome::NotTried);
+                sendable.push(index);
+                Some(operation)
+            }
+            Err(refused) => {
+                outcomes.push(Outcome::Failed(Arc::new(refused.0)));
+                None
+            }
+        };
+        let operations = operations.into_iter().enumerate().map(check).collect();
+        Self {
+            pipeline: Arc::clone(pipeline),
+            table: table.clone(),
+            options: options.clone(),
+            operations,
+            outcomes,
+            waiting: vec![sendable],
+        }
+    }
+
+    /// Sends them, one batch after the other, until each has an outcome or something stops them all.
+    pub(crate) async fn run(mut self) -> Written {
+        let mut stopped = None;
+        while let Some(next) = self.waiting.pop() {
+            let (sent, result) = self.send(next).await;
+            match result {
+                Ok(()) => {
+                    for index in sent {
+                        self.outcomes[index] = Outcome::Applied;
+                    }
+                }
+                Err(error) => {
+                    stopped = self.failed(sent, error);
+                    if stopped.is_some() {
+                        break;
+                    }
+                }
+            }
+        }
+        Written {
+            outcomes: self.outcomes,
+            stopped,
+        }
+    }
+
+    /// Sends as many of these as fit into one batch; the others wait. One alone needs no batch, which not all credentials and
+    /// services take.
+    async fn send(&mut self, mut indices: Vec<usize>) -> (Vec<usize>, Result<()>) {
+        let mut change_set = ChangeSet::new(&self.pipeline.endpoint, self.table.as_str());
+        let mut sent = Vec::new();
+        let mut end = indices.len();
+        for (place, index) in indices.iter().copied().enumerate() {
+            let Some(operation) = self.copy(index) else { continue };
+            match change_set.add(operation) {
+                Ok(()) => sent.push(index),
+                Err(rejected) if matches!(rejected.rule(), BatchRule::Valid | BatchRule::OnePartition) => {
+                    self.outcomes[index] = Outcome::Failed(Arc::new(rejected.into()));
+                }
+                // What fits into no batch may go alone.
+                Err(_) if sent.is_empty() => {
+                    sent.push(index);
+                    end = place + 1;
+                    break;
+                }
+                Err(_) => {
+                    end = place;
+                    break;
+                }
+            }
+        }
+        let rest = indices.split_off(end);
+        if !rest.is_empty() {
+            self.waiting.push(rest);
+        }
+        let result = match &sent[..] {
+            [] => Ok(()),
+            [index] => match self.copy(*index) {
+                Some(operation) => {
+                    let execute = ExecuteOperation::new(&self.pipeline, &self.table, operation);
+                    execute.with(&self.options).await.map(drop)
+                }
+                None => Ok(()),
+            },
+            _ => {
+                let commit = CommitBatch::new(&self.pipeline, change_set);
+                commit.with(&self.options).await.map(drop)
+            }
+        };
+        (sent, result)
+    }
+
+    fn copy(&self, index: usize) -> Option<TableOperation> {
+        self.operations.get(index)?.as_ref()?.copy()
+    }
+
+    /// What an error says of the operations that were sent together. Gives it back if it concerns others as well.
+    fn failed(&mut self, mut sent: Vec<usize>, error: Error) -> Option<Arc<Error>> {
+        let concerns_row = concerns_row(&error);
+        let is_delete = |index: &usize| {
+            let operation = self.operations[*index].as_ref();
+            operation.is_some_and(|operation| operation.kind() == OperationKind::Delete)
+        };
+        // A repeated delete that finds no row has what it wanted: the others are asked for again, and show what is there.
+        let may_repeat = !error.may_have_applied() || (concerns_row && sent.iter().all(is_delete));
+        if !may_repeat {
+            let error = Arc::new(error);
+            for index in sent {
+                self.outcomes[index] = Outcome::Failed(Arc::clone(&error));
+            }
+            return (!concerns_row).then_some(error);
+        }
+        if !concerns_row {
+            return Some(Arc::new(error));
+        }
+        let at_fault = match (&sent[..], error.batch_index()) {
+            ([_], _) => Some(0),
+            (_, index) => index.filter(|index| *index < sent.len()),
+        };
+        match at_fault {
+            Some(at) => {
+                let index = sent.remove(at);
+                let is_gone = error.kind() == ErrorKind::NotFound && is_delete(&index);
+                let error = match is_gone {
+                    true => error.maybe_applied(false),
+                    false => error,
+                };
+                self.outcomes[index] = Outcome::Failed(Arc::new(error));
+            }
+            // Nobody says which: it is in one of the halves.
+            None => {
+                let half = sent.split_off(sent.len() / 2);
+                self.waiting.push(half);
+            }
+        }
+        if !sent.is_empty() {
+            self.waiting.push(sent);
+        }
+        None
+    }
+}
+
+/// Whether an error is about a row of a batch, and others may well be written; else it would come again with the next request.
+fn concerns_row(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::ConditionNotMet | ErrorKind::AlreadyExists | ErrorKind::Rejected => true,
+        // Without a code it is of something between: an address that is none, a proxy.
+        ErrorKind::NotFound | ErrorKind::Conflict => error.code().is_some_and(|code| !code.starts_with("Table")),
+        _ => false,
+    }
+}

@@ -1,0 +1,115 @@
+//! A stored row in the form in which its struct writes it now.
+//!
+//! Owns what stays of a row that its struct does not know, and whether there is anything to write at all.
+
+use std::collections::BTreeMap;
+
+use crate::client::bulk::selected_row::RowVersion;
+use crate::model::dynamic::DynamicEntity;
+use crate::model::edm::EdmValue;
+use crate::model::entity::TableEntity;
+use crate::model::entity_key::key_texts;
+use crate::model::error::{Error, Result};
+use crate::model::guid::Guid;
+use crate::model::key_shape::{KeyShape, KeyWriter};
+use crate::model::property_writer::PropertyWriter;
+use crate::model::schema::EntitySchema;
+use crate::model::shown::Shown;
+use crate::protocol::operation::TableOperation;
+use crate::protocol::read_back::is_same;
+
+/// What a struct writes.
+pub(crate) struct Form {
+    row: DynamicEntity,
+    write_id: Option<Guid>,
+}
+
+impl Form {
+    /// The form of an entity that was read as the row of this key.
+    ///
+    /// # Errors
+    /// `InvalidInput` — it cannot be written, or would be another row.
+    pub(crate) fn of<E: TableEntity>(entity: &E, version: &RowVersion<E>) -> Result<Self> {
+        let (partition_key, row_key) = key_texts(entity)?;
+        let stored = (version.key.partition_key(), version.key.row_key());
+        if (&*partition_key, &*row_key) != stored {
+            return Err(Error::invalid_input(format!(
+                "as it reads now its key would be ({}, {}), and an entity with another key is another entity",
+                Shown(&partition_key),
+                Shown(&row_key)
+            )));
+        }
+        let mut row = DynamicEntity::new(partition_key, row_key);
+        let (partition_key, row_key) = stored;
+        let mut writer = PropertyWriter::new(&mut row, partition_key, row_key);
+        entity.write_properties(&mut writer)?;
+        let write_id = writer.finish()?;
+        Ok(Self { row, write_id })
+    }
+
+    /// Whether all of it is stored so: names, types and values. The id of a write is another each time, and need only be there.
+    pub(crate) fn is_stored(&self, stored: &DynamicEntity) -> bool {
+        self.row.properties.iter().all(|(name, value)| {
+            let is_id = |value: &EdmValue| matches!(value, EdmValue::Guid(_));
+            let is_write_id = self.write_id.is_some_and(|id| *value == EdmValue::Guid(id));
+            let found = stored.properties.get(name);
+            found.is_some_and(|found| is_same(found, value) || (is_write_id && is_id(found)))
+        })
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.row.properties.contains_key(name)
+    }
+}
+
+/// Whether a row has properties under names that the struct reads and writes no more.
+pub(crate) fn has_older_names<E: TableEntity>(stored: &DynamicEntity, now: &Form) -> bool {
+    let mut names = stored.properties.keys();
+    names.any(|name| !now.has(name) && E::SCHEMA.has_older_name(name))
+}
+
+/// Writes `entity` into the row, of which `before` is what the struct knew of it. What the struct does not know stays as it is;
+/// what it knew and writes no more goes, older names among that. That takes a replace; where nothing goes, a merge says less.
+pub(crate) fn rewrite<E: TableEntity>(
+    entity: &E,
+    version: &RowVersion<E>,
+    stored: &DynamicEntity,
+    before: &Form,
+    now: &Form,
+) -> TableOperation {
+    let goes = |name: &str| !now.has(name) && (before.has(name) || E::SCHEMA.has_older_name(name));
+    let operation = if stored.properties.keys().any(|name| goes(name)) {
+        let unknown = stored.properties.iter();
+        let unknown = unknown.filter(|(name, _)| !now.has(name) && !goes(name)).collect();
+        TableOperation::replace(&WithUnknown { entity, unknown })
+    } else {
+        TableOperation::merge(entity)
+    };
+    operation.if_match(version.etag.clone())
+}
+
+/// An entity, and what is stored beside it.
+struct WithUnknown<'a, E> {
+    entity: &'a E,
+    unknown: BTreeMap<&'a String, &'a EdmValue>,
+}
+
+impl<E: TableEntity> TableEntity for WithUnknown<'_, E> {
+    type PartitionFields = E::PartitionFields;
+    type KeyFields = E::KeyFields;
+    const SCHEMA: &'static EntitySchema = E::SCHEMA;
+
+    fn key_shape(&self) -> &'static KeyShape {
+        self.entity.key_shape()
+    }
+
+    fn write_key(&self, key: &mut KeyWriter) -> Result<()> {
+        self.entity.write_key(key)
+    }
+
+    fn write_properties(&self, properties: &mut PropertyWriter<'_>) -> Result<()> {
+        self.entity.write_properties(properties)?;
+        let mut unknown = self.unknown.iter();
+        unknown.try_for_each(|(name, value)| properties.value(name, value))
+    }
+}

@@ -1,0 +1,81 @@
+//! What says over which rows to write: a condition, or a whole query.
+
+use std::sync::Arc;
+
+use crate::client::query::TableQuery;
+use crate::client::query::bad_row::OnBadRow;
+use crate::client::query::page_stream::PageStream;
+use crate::client::shape::Shape;
+use crate::client::table::TableClient;
+use crate::filter::typed::Filter;
+use crate::model::dynamic::DynamicEntity;
+use crate::model::entity::{ReadEntity, TableEntity};
+use crate::model::error::{Error, Result};
+use crate::pipeline::options::CallOptions;
+use crate::protocol::continuation::Continuation;
+
+/// What selects rows of `E` to be written: a [`Filter`], or a [`TableQuery`] with its partition, prefix, limit, page size,
+/// continuation and wishes. How the query would read its rows does not matter.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` selects no rows of `{E}`",
+    label = "expected a `Filter<{E}>` or a `TableQuery<{E}>`",
+    note = "compare a column of `{E}`, as in `{E}::COLUMN.lt(value)`, or give a query, as in `table.query().partition(..)`",
+    note = "all rows of the table are `table.query()`"
+)]
+pub trait Selects<E> {
+    #[doc(hidden)]
+    fn into_query(self, table: &TableClient<E>) -> TableQuery<E, ()>;
+}
+
+impl<E: TableEntity> Selects<E> for Filter<E> {
+    fn into_query(self, table: &TableClient<E>) -> TableQuery<E, ()> {
+        let query = TableQuery::<E, DynamicEntity>::new(table.pipeline(), table.name());
+        query.filter(self).into_query(table)
+    }
+}
+
+impl<E: TableEntity, P> Selects<E> for TableQuery<E, P> {
+    fn into_query(self, _: &TableClient<E>) -> TableQuery<E, ()> {
+        self.shaped(Shape::of_nothing())
+    }
+}
+
+/// A query that is walked for its writes.
+pub(crate) struct Walk<P> {
+    pub(crate) pages: PageStream<P>,
+    /// Who hears of rows that do not fit, if they are to be passed over.
+    pub(crate) on_bad_row: Option<Arc<OnBadRow>>,
+    /// Where it begins.
+    pub(crate) from: Option<Continuation>,
+}
+
+impl<E: TableEntity> TableQuery<E, ()> {
+    /// The pages of the query from `from`, or where it says.
+    ///
+    /// # Errors
+    /// `InvalidInput` — it is of another table.
+    pub(crate) fn walk<P: ReadEntity>(
+        mut self,
+        table: &TableClient<E>,
+        from: Option<Continuation>,
+        options: &CallOptions,
+    ) -> Result<Walk<P>> {
+        let (own, other) = (table.name().as_str(), self.table.as_str());
+        if !own.eq_ignore_ascii_case(other) || table.pipeline().endpoint != self.pipeline.endpoint {
+            return Err(Error::invalid_input(format!(
+                "the query is of the table {other} of {}: make it by the client of the table that is written",
+                self.pipeline.endpoint.base()
+            ))
+            .in_operation("query", Some(own)));
+        }
+        self = self.with(options);
+        if from.is_some() {
+            self.from = from;
+        }
+        Ok(Walk {
+            on_bad_row: self.on_bad_row.take(),
+            from: self.from.clone(),
+            pages: self.shaped(Shape::<P>::of_type()).pages(),
+        })
+    }
+}

@@ -1,0 +1,218 @@
+//! Writes over all rows that a query selects: delete, patch, update, upgrade.
+
+use crate::client::bulk::delete_where::DeleteWhere;
+use crate::client::bulk::patch_where::PatchWhere;
+use crate::client::bulk::update_where::UpdateWhere;
+use crate::client::bulk::upgrade_all::UpgradeAll;
+use crate::client::ops::modify_entity::ModifyOutcome;
+use crate::client::query::selects::Selects;
+use crate::client::table::TableClient;
+use crate::filter::assignment::AssignmentOf;
+use crate::model::entity::{ReadEntity, TableEntity};
+
+/// Writes over all rows that a query selects, which may be any number.
+///
+/// All of them read page after page, and write the rows of a page in batches of one partition, at most 100 rows each, several at
+/// once; then comes the next page. **They are not atomic**: a batch is, the whole is not. Each row is written under the ETag
+/// with which it was read, so that nobody's change is overwritten: a row that was changed in between is a failure in the
+/// [`WriteReport`](crate::WriteReport), and the others are written. What concerns no single row (the connection, the right to write, the query)
+/// ends the whole with an [`Interrupted`](crate::Interrupted), which has the report and where to go on.
+///
+/// Requests: one for each page, and one for each batch; each failure in a batch sends the rest of it once more.
+impl<E: TableEntity> TableClient<E> {
+    /// Deletes all rows that a condition or a query selects. Reads their keys and ETags alone.
+    ///
+    /// ```
+    /// use azure_table::{Emulator, TableEntity, TableServiceClient};
+    /// #[derive(TableEntity)]
+    /// struct Blog {
+    ///     #[table(partition_key)]
+    ///     channel: String,
+    ///     #[table(row_key)]
+    ///     id: u32,
+    ///     rating: i32,
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let blogs = TableServiceClient::on(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # blogs.create_table().await?;
+    /// # for id in 0..5 {
+    /// #     blogs.insert(&Blog { channel: "Channel9".into(), id, rating: id.cast_signed() }).await?;
+    /// # }
+    /// let report = blogs.delete_where(Blog::RATING.lt(2)).await?;
+    /// assert_eq!((report.applied(), report.failures().len()), (2, 0));
+    ///
+    /// let report = blogs
+    ///     .delete_where(blogs.query().partition("Channel9"))
+    ///     .on_progress(|report| println!("{report}"))
+    ///     .await?;
+    /// assert_eq!(report.applied(), 3);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Interrupted`](crate::Interrupted) with the error of a page, see [`TableQuery`](crate::TableQuery), or of a write: not one
+    /// about a row, those are in the report, but `Unauthenticated`, `Forbidden`, `Connection`, `Timeout`, `Throttled`, `ServerFault`, and
+    /// `NotFound` of the table. `InvalidInput` — the query is of another table, or reads what the client denies. Any kind — more
+    /// rows failed than [`failures`](DeleteWhere::failures) allows.
+    ///
+    /// Source: REST "Query Entities", "Performing entity group transactions".
+    #[doc(alias = "delete_by_partition", alias = "truncate")]
+    pub fn delete_where(&self, selected: impl Selects<E>) -> DeleteWhere<E> {
+        DeleteWhere::new(self, selected.into_query(self))
+    }
+
+    /// Writes the named columns of all rows that a condition or a query selects, the same values in each; their other properties
+    /// stay as they are. Reads keys and ETags alone.
+    ///
+    /// ```
+    /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
+    /// # #[derive(TableEntity)]
+    /// # struct Blog {
+    /// #     #[table(partition_key)]
+    /// #     channel: String,
+    /// #     #[table(row_key)]
+    /// #     id: u32,
+    /// #     rating: i32,
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let blogs = TableServiceClient::on(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # blogs.create_table().await?;
+    /// # blogs.insert(&Blog { channel: "Channel9".into(), id: 1, rating: 1 }).await?;
+    /// let report = blogs.patch_where(Blog::RATING.lt(2), [Blog::RATING.set(2)]).await?;
+    /// assert_eq!(report.applied(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`delete_where`](Self::delete_where). `InvalidInput` — no column is set, or a value has no form in the service.
+    ///
+    /// Source: REST "Query Entities", "Performing entity group transactions".
+    pub fn patch_where(
+        &self,
+        selected: impl Selects<E>,
+        columns: impl IntoIterator<Item: AssignmentOf<E>>,
+    ) -> PatchWhere<E> {
+        PatchWhere::new(self, selected.into_query(self), columns)
+    }
+
+    /// Reads all rows that a condition or a query selects, changes each by the closure and writes it back. The closure may answer
+    /// what one of [`modify`](Self::modify) may: nothing, which saves; a [`Change`](crate::Change); or a `Result` of either, whose
+    /// error ends the whole.
+    ///
+    /// What the struct does not know of a row stays in it, other than with `modify` and `replace`. A field that the closure makes
+    /// `None` is removed. A row that does not read as an `E` is a failure, unless the query
+    /// [skips](crate::TableQuery::skip_bad_rows) it.
+    ///
+    /// Each row is written once at most, over an interruption and its [`resume_from`](UpdateWhere::resume_from) too, so that the
+    /// closure may count: rows with an outcome are not taken up again, nor those in doubt. The closure itself may see a row
+    /// again that was not written.
+    ///
+    /// ```
+    /// # use azure_table::{Change, Emulator, TableEntity, TableServiceClient};
+    /// # #[derive(TableEntity)]
+    /// # struct Blog {
+    /// #     #[table(partition_key)]
+    /// #     channel: String,
+    /// #     #[table(row_key)]
+    /// #     id: u32,
+    /// #     rating: i32,
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let blogs = TableServiceClient::on(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # blogs.create_table().await?;
+    /// # blogs.insert(&Blog { channel: "Channel9".into(), id: 1, rating: 1 }).await?;
+    /// let all = blogs.query().partition("Channel9");
+    /// let report = blogs.update_where(all.clone(), |blog| blog.rating += 1).await?;
+    /// assert_eq!(report.applied(), 1);
+    ///
+    /// let report = blogs
+    ///     .update_where(all, |blog| {
+    ///         if blog.rating <= 5 {
+    ///             return Change::Keep;
+    ///         }
+    ///         blog.rating = 5;
+    ///         Change::Save
+    ///     })
+    ///     .await?;
+    /// assert_eq!(report.unchanged(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`delete_where`](Self::delete_where). `InvalidInput` — the closure changed a key. What the closure returns; of the page
+    /// at which it is nothing is written then.
+    ///
+    /// Source: REST "Query Entities", "Performing entity group transactions".
+    pub fn update_where<F, R>(&self, selected: impl Selects<E>, change: F) -> UpdateWhere<E, F, R>
+    where
+        E: ReadEntity,
+        F: FnMut(&mut E) -> R,
+        R: ModifyOutcome,
+    {
+        UpdateWhere::new(self, selected.into_query(self), change)
+    }
+
+    /// Writes all rows of the table anew that the struct would write otherwise: those read by an `alias`, a `default` or an
+    /// `upgrade`, or stored with another type. Rows that are up to date are left alone, so a second run writes nothing; then
+    /// the attributes can go.
+    ///
+    /// Older names go once their value stands under the present one; programs that read only those must be gone before. All else that the
+    /// struct does not know stays, unless [`drop_unknown`](UpgradeAll::drop_unknown) says otherwise. A field whose text is another
+    /// each time, such as the `json` of a `HashMap`, is written each time.
+    ///
+    /// ```
+    /// use azure_table::{DynamicEntity, Emulator, TableEntity, TableServiceClient};
+    /// #[derive(TableEntity)]
+    /// struct Blog {
+    ///     #[table(partition_key)]
+    ///     channel: String,
+    ///     #[table(row_key)]
+    ///     id: u32,
+    ///     #[table(alias = "stars")]
+    ///     rating: i32,
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let blogs = TableServiceClient::on(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # blogs.create_table().await?;
+    /// let mut old = DynamicEntity::from_entity(&Blog { channel: "Channel9".into(), id: 1, rating: 3 })?;
+    /// old.remove("rating");
+    /// old.insert("stars", 3);
+    /// blogs.typed().insert(&old).await?;
+    ///
+    /// assert_eq!(blogs.upgrade_all().await?.applied(), 1);
+    /// assert_eq!(blogs.upgrade_all().await?.unchanged(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`delete_where`](Self::delete_where). A client that denies table scans refuses it: use
+    /// [`upgrade_where`](Self::upgrade_where).
+    ///
+    /// Source: REST "Query Entities", "Performing entity group transactions".
+    pub fn upgrade_all(&self) -> UpgradeAll<E>
+    where
+        E: ReadEntity,
+    {
+        self.upgrade_where(self.query())
+    }
+
+    /// [`upgrade_all`](Self::upgrade_all), of the rows that a condition or a query selects. A condition on a property finds it under its
+    /// present name alone.
+    ///
+    /// # Errors
+    /// As [`delete_where`](Self::delete_where).
+    pub fn upgrade_where(&self, selected: impl Selects<E>) -> UpgradeAll<E>
+    where
+        E: ReadEntity,
+    {
+        UpgradeAll::new(self, selected.into_query(self))
+    }
+}

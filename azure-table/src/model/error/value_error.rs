@@ -1,0 +1,31 @@
+//! Why a value has no form, before it is known where it stands.
+
+use std::borrow::Cow;
+use std::error::Error as StdError;
+use std::fmt;
+
+/// Why one value cannot be written or read, before it is known where the value stands.
+///
+/// Returned by hand-written [`Property`](crate::Property) and [`TableKey`](crate::TableKey) conversions; the crate adds
+/// the entity, the property and the keys and makes it an [`Error`](crate::Error).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueError(Cow<'static, str>);
+
+impl ValueError {
+    /// A reason that reads well after "property `X`: ", for example `"-5 is below the least value 0"`.
+    pub fn new(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self(reason.into())
+    }
+
+    pub(crate) fn expected(expected: &str, found: impl fmt::Display) -> Self {
+        Self(format!("expected {expected}, found {found}").into())
+    }
+}
+
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl StdError for ValueError {}

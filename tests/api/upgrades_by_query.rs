@@ -1,0 +1,165 @@
+//! Rows of older forms, written anew by the present struct.
+
+use azure_table::testing::{Faults, RequestKind};
+use azure_table::{
+    DynamicEntity, EdmValue, Emulator, Guid, PropertyGroup, Result, TableClient, TableEntity, TableServiceClient,
+};
+
+#[derive(TableEntity, Debug, Clone, PartialEq)]
+#[table(upgrade = "from_text")]
+struct Shop {
+    #[table(partition_key)]
+    city: String,
+    #[table(row_key)]
+    id: u32,
+    #[table(alias = "stars")]
+    rating: i32,
+    #[table(default)]
+    visits: i64,
+    #[table(write_id)]
+    version: Option<Guid>,
+    #[table(chunked, alias = "body")]
+    text: Option<String>,
+    #[table(flatten, prefix = "Home_")]
+    home: Home,
+}
+
+#[derive(PropertyGroup, Debug, Clone, PartialEq)]
+struct Home {
+    #[table(alias = "Road")]
+    street: Option<String>,
+}
+
+/// Once the rating was a text.
+fn from_text(mut row: DynamicEntity) -> Result<Shop> {
+    let rating: String = row.property("rating")?;
+    row.insert("rating", i32::try_from(rating.len()).unwrap_or_default());
+    row.to_entity()
+}
+
+fn shop(id: u32) -> Shop {
+    Shop {
+        city: "Rome".into(),
+        id,
+        rating: 3,
+        visits: 1,
+        version: None,
+        text: Some("x".into()),
+        home: Home {
+            street: Some("Main".into()),
+        },
+    }
+}
+
+async fn shops() -> (Faults, TableClient<Shop>) {
+    let faults = Faults::new(Emulator::new().with_page_size(7));
+    let shops = TableServiceClient::on(faults.clone()).table::<Shop>("Shops").unwrap();
+    shops.create_table().await.unwrap();
+    (faults, shops)
+}
+
+async fn insert(shops: &TableClient<Shop>, id: u32, make: impl FnOnce(&mut DynamicEntity)) {
+    let mut row = DynamicEntity::from_entity(&shop(id)).unwrap();
+    make(&mut row);
+    shops.typed().insert(&row).await.unwrap();
+}
+
+async fn stored(shops: &TableClient<Shop>, id: u32) -> DynamicEntity {
+    let key = azure_table::Key::from_text("Rome", format!("{id:010}")).unwrap();
+    shops.typed().get(key).await.unwrap().unwrap()
+}
+
+fn moved(row: &mut DynamicEntity, from: &str, to: &str) {
+    let value = row.remove(from).unwrap();
+    row.insert(to, value);
+}
+
+#[tokio::test]
+async fn an_upgrade_writes_old_rows_and_no_others() {
+    let (faults, shops) = shops().await;
+    insert(&shops, 0, |_| ()).await;
+    insert(&shops, 1, |row| moved(row, "rating", "stars")).await;
+    insert(&shops, 2, |row| drop(row.remove("visits"))).await;
+    insert(&shops, 3, |row| drop(row.insert("rating", "five"))).await;
+    insert(&shops, 4, |row| drop(row.insert("visits", 1))).await;
+    insert(&shops, 5, |row| moved(row, "Home_street", "Home_Road")).await;
+    insert(&shops, 6, |row| {
+        moved(row, "text", "body");
+        moved(row, "text_chunks", "body_chunks");
+    })
+    .await;
+    insert(&shops, 7, |row| drop(row.insert("Unknown", 1.5))).await;
+    // Its new name is there, the older one was left behind.
+    insert(&shops, 8, |row| drop(row.insert("stars", 1))).await;
+    insert(&shops, 9, |row| drop(row.insert("rating", true))).await;
+    // An older form, and what the struct does not know.
+    insert(&shops, 10, |row| {
+        moved(row, "rating", "stars");
+        row.insert("Unknown", 1.5);
+    })
+    .await;
+
+    let writes = |faults: &Faults| {
+        let log = faults.log();
+        log.iter()
+            .filter(|it| {
+                matches!(
+                    it.kind(),
+                    RequestKind::Batch | RequestKind::Merge | RequestKind::Replace
+                )
+            })
+            .count()
+    };
+    let report = shops.upgrade_all().await.unwrap();
+    assert_eq!(
+        (report.applied(), report.unchanged(), report.failures().len()),
+        (8, 2, 1),
+        "{report:?}"
+    );
+    assert_eq!(report.failures()[0].key().row_key(), "0000000009");
+    assert_eq!(writes(&faults), 2, "one for the old rows of each page");
+
+    let now = DynamicEntity::from_entity(&shop(0)).unwrap();
+    for id in [0, 1, 2, 3, 4, 5, 6, 8] {
+        let row = stored(&shops, id).await;
+        let names: Vec<_> = row.properties.keys().collect();
+        assert_eq!(names, now.properties.keys().collect::<Vec<_>>(), "{id}");
+        let expected = match id {
+            2 => Shop { visits: 0, ..shop(id) },
+            3 => Shop { rating: 4, ..shop(id) },
+            _ => shop(id),
+        };
+        let read: Shop = row.to_entity().unwrap();
+        assert_eq!(Shop { version: None, ..read }, expected);
+        assert_eq!(
+            row.get("visits").map(EdmValue::edm_type),
+            now.get("visits").map(EdmValue::edm_type)
+        );
+    }
+    let kept = stored(&shops, 10).await;
+    assert_eq!(
+        (kept.get("Unknown"), kept.get("stars")),
+        (Some(&EdmValue::Double(1.5)), None)
+    );
+    assert_eq!(stored(&shops, 7).await.get("Unknown"), Some(&EdmValue::Double(1.5)));
+
+    let again = shops.upgrade_all().await.unwrap();
+    assert_eq!((again.applied(), again.unchanged(), again.failures().len()), (0, 10, 1));
+    assert_eq!(writes(&faults), 2);
+}
+
+#[tokio::test]
+async fn what_a_struct_does_not_know_is_dropped_on_request() {
+    let (_, shops) = shops().await;
+    insert(&shops, 0, |_| ()).await;
+    insert(&shops, 1, |row| drop(row.insert("Unknown", 1))).await;
+    insert(&shops, 2, |row| drop(row.insert("Unknown", 1))).await;
+    let one = shops.query().partition("Rome").filter(Shop::ID.le(1));
+    let report = shops.upgrade_where(one).drop_unknown().await.unwrap();
+    assert_eq!((report.applied(), report.unchanged()), (1, 1));
+    assert_eq!(stored(&shops, 1).await.get("Unknown"), None);
+    assert!(stored(&shops, 2).await.get("Unknown").is_some());
+    assert_eq!(shops.upgrade_all().await.unwrap().applied(), 0);
+    assert_eq!(shops.upgrade_all().drop_unknown().await.unwrap().applied(), 1);
+    assert_eq!(shops.upgrade_all().drop_unknown().await.unwrap().applied(), 0);
+}

@@ -1,0 +1,742 @@
+//! Writes over all rows that a query selects: what is written, what is told, what is sent, and where it goes on.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use azure_table::testing::{Fault, FaultAnswer, FaultRule, Faults, RequestKind};
+use azure_table::{
+    AccessPath, BadRow, Change, Column, DynamicEntity, EdmValue, Emulator, Error, ErrorKind, Interrupted, Key, NoRetry,
+    TableClient, TableEntity, TableServiceClient, WritePosition,
+};
+
+use super::between::Between;
+
+#[derive(TableEntity, Debug, Clone, PartialEq)]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    id: u32,
+    rating: i32,
+    author: Option<String>,
+}
+
+const ROWS: u32 = 250;
+const PAGE: usize = 7;
+
+/// 250 rows in 7 partitions, read in pages of 7 rows: a client of their service over `faults`, and one without.
+struct Table {
+    faults: Faults,
+    blogs: TableClient<Blog>,
+    truth: TableClient<Blog>,
+}
+
+async fn filled(page: usize) -> Table {
+    let emulator = Emulator::new().with_page_size(page);
+    let faults = Faults::new(emulator.clone());
+    let truth = TableServiceClient::on(emulator).table::<Blog>("Blogs").unwrap();
+    truth.create_table().await.unwrap();
+    let mut partitions = BTreeMap::new();
+    for id in 0..ROWS {
+        let channel = format!("c{}", id * 7 / ROWS);
+        partitions.entry(channel).or_insert_with(Vec::new).push(id);
+    }
+    for (channel, ids) in partitions {
+        let mut batch = truth.batch();
+        for id in ids {
+            let blog = Blog {
+                channel: channel.clone(),
+                id,
+                rating: (id % 5).cast_signed(),
+                author: Some("O'Brien".into()),
+            };
+            batch.insert(&blog).unwrap();
+        }
+        batch.commit().await.unwrap();
+    }
+    let blogs = TableServiceClient::on(faults.clone())
+        .retry(NoRetry)
+        .table::<Blog>("Blogs")
+        .unwrap();
+    Table { faults, blogs, truth }
+}
+
+impl Table {
+    async fn ratings(&self) -> Vec<i32> {
+        let rows = self.truth.query().all().await.unwrap();
+        rows.into_iter().map(|blog| blog.rating).collect()
+    }
+
+    fn sent(&self, kind: RequestKind) -> usize {
+        let log = self.faults.log();
+        log.iter().filter(|record| record.kind() == kind).count()
+    }
+}
+
+/// pains.md row 56: delete by partition or query.
+#[tokio::test]
+async fn rows_are_deleted_by_a_condition_or_a_query() {
+    let table = filled(PAGE).await;
+    let report = table.blogs.delete_where(Blog::RATING.lt(2)).await.unwrap();
+    assert_eq!((report.applied(), report.unchanged(), report.gone()), (100, 0, 0));
+    assert!(report.failures().is_empty() && report.in_doubt().is_empty() && report.position().is_none());
+    assert_eq!(
+        report.to_string(),
+        "100 rows applied, 0 unchanged, 0 gone, 0 failed, 0 in doubt"
+    );
+    assert_eq!(table.truth.query().count().await.unwrap(), 150);
+
+    let query = table.blogs.query().partition("c3").filter(Blog::RATING.eq(4)).limit(3);
+    assert_eq!(table.blogs.delete_where(query).await.unwrap().applied(), 3);
+    assert_eq!(table.truth.query().count().await.unwrap(), 147);
+    let report = table.blogs.delete_where(table.blogs.query()).await.unwrap();
+    assert_eq!(report.applied(), 147);
+    assert_eq!(table.truth.query().count().await.unwrap(), 0);
+}
+
+/// A request for each page, and one for each partition of it.
+#[tokio::test]
+async fn as_many_requests_are_sent_as_there_are_pages_and_batches() {
+    let table = filled(1_000).await;
+    let report = table.blogs.delete_where(table.blogs.query()).await.unwrap();
+    assert_eq!(report.applied(), 250);
+    assert_eq!((table.sent(RequestKind::Query), table.sent(RequestKind::Batch)), (1, 7));
+    assert_eq!(table.faults.requests(), 8);
+
+    let many = filled(1_000).await;
+    let emulator = Emulator::new();
+    let faults = Faults::new(emulator);
+    let one = TableServiceClient::on(faults.clone()).table::<Blog>("Blogs").unwrap();
+    one.create_table().await.unwrap();
+    for chunk in many.truth.query().all().await.unwrap().chunks(100) {
+        let mut batch = one.batch();
+        for blog in chunk {
+            let channel = "one".into();
+            batch
+                .insert(&Blog {
+                    channel,
+                    ..blog.clone()
+                })
+                .unwrap();
+        }
+        batch.commit().await.unwrap();
+    }
+    let before = faults.requests();
+    let report = one
+        .patch_where(one.query().partition("one"), [Blog::RATING.set(9)])
+        .await
+        .unwrap();
+    assert_eq!(
+        (report.applied(), faults.requests() - before),
+        (250, 4),
+        "a page, and 100, 100 and 50 rows"
+    );
+    // A row alone goes without a batch.
+    let before = faults.log().iter().filter(|it| it.kind() == RequestKind::Batch).count();
+    let report = one
+        .delete_where(Blog::CHANNEL.eq("one") & Blog::ID.eq(7))
+        .await
+        .unwrap();
+    assert_eq!(report.applied(), 1);
+    assert_eq!(
+        faults.log().iter().filter(|it| it.kind() == RequestKind::Batch).count(),
+        before
+    );
+    assert_eq!(faults.log().last().unwrap().kind(), RequestKind::Delete);
+}
+
+/// Delete and patch ask for keys and nothing else.
+#[tokio::test]
+async fn deletes_and_patches_read_no_properties() {
+    let emulator = Emulator::new();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let transport = Between::new(emulator.clone(), {
+        let seen = Arc::clone(&seen);
+        move |request| seen.lock().unwrap().push(request.uri().to_string())
+    });
+    let blogs = TableServiceClient::on(transport).table::<Blog>("Blogs").unwrap();
+    blogs.create_table().await.unwrap();
+    let _ = blogs.delete_where(Blog::CHANNEL.eq("a")).await.unwrap();
+    let _ = blogs
+        .patch_where(Blog::CHANNEL.eq("a"), [Blog::RATING.set(1)])
+        .await
+        .unwrap();
+    let _ = blogs.update_where(Blog::CHANNEL.eq("a"), |_| ()).await.unwrap();
+    let selects: Vec<bool> = seen.lock().unwrap()[1..]
+        .iter()
+        .map(|uri| uri.contains("$select=PartitionKey,RowKey") || uri.contains("$select=PartitionKey%2CRowKey"))
+        .collect();
+    assert_eq!(selects, [true, true, false], "{:?}", seen.lock().unwrap());
+}
+
+#[tokio::test]
+async fn a_patch_writes_the_named_columns_of_all_rows() {
+    let table = filled(PAGE).await;
+    let low = Blog::RATING.lt(2);
+    let report = table
+        .blogs
+        .patch_where(low.clone(), [Blog::RATING.set(2)])
+        .await
+        .unwrap();
+    assert_eq!(report.applied(), 100);
+    assert_eq!(table.truth.query().filter(low.clone()).count().await.unwrap(), 0);
+    let rows = table.truth.query().all().await.unwrap();
+    assert!(rows.iter().all(|blog| blog.author.as_deref() == Some("O'Brien")));
+
+    let none: [azure_table::Assignment<Blog>; 0] = [];
+    let before = table.faults.requests();
+    let error = Error::from(table.blogs.patch_where(low, none).await.unwrap_err());
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
+    assert_eq!(table.faults.requests(), before);
+}
+
+#[tokio::test]
+async fn an_update_saves_or_keeps_as_the_closure_says() {
+    let table = filled(PAGE).await;
+    let report = table
+        .blogs
+        .update_where(table.blogs.query(), |blog| {
+            if blog.rating == 4 {
+                return Change::Keep;
+            }
+            blog.rating += 10;
+            // What the closure takes away is not there any more.
+            blog.author = None;
+            Change::Save
+        })
+        .await
+        .unwrap();
+    assert_eq!((report.applied(), report.unchanged()), (200, 50));
+    let rows = table.truth.query().all().await.unwrap();
+    assert!(
+        rows.iter()
+            .all(|blog| (blog.rating == 4) == blog.author.is_some() && (blog.rating == 4 || blog.rating >= 10))
+    );
+
+    let same: Result<_, Interrupted<Blog>> = table.blogs.update_where(table.blogs.query(), |_| Change::Keep).await;
+    assert_eq!(same.unwrap().unchanged(), 250);
+}
+
+/// Columns that a struct does not know are no reason to lose them.
+#[tokio::test]
+async fn an_update_leaves_what_the_struct_does_not_know() {
+    let table = filled(PAGE).await;
+    let unknown = Column::<DynamicEntity, i64>::property("Unknown");
+    let all = table.truth.typed::<DynamicEntity>();
+    let _ = all.patch_where(all.query(), [unknown.set(7)]).await.unwrap();
+    for forget in [false, true] {
+        let update = table
+            .blogs
+            .update_where(table.blogs.query().partition("c1"), move |blog| {
+                blog.rating = 9;
+                blog.author = blog.author.take().filter(|_| !forget);
+            });
+        let report = update.await.unwrap();
+        let rows = all.query().partition("c1").all().await.unwrap();
+        assert_eq!(report.applied(), rows.len());
+        for row in rows {
+            assert_eq!(row.get("Unknown"), Some(&EdmValue::Int64(7)), "{forget}");
+            assert_eq!(
+                (row.get("rating"), row.get("author").is_some()),
+                (Some(&EdmValue::Int32(9)), !forget)
+            );
+        }
+    }
+}
+
+/// The error of a closure is the caller's, and nothing of the page is written.
+#[tokio::test]
+async fn a_closure_ends_the_whole_by_an_error() {
+    #[derive(Debug)]
+    enum Stop {
+        Here(u32),
+        Azure(Error),
+    }
+    impl From<Error> for Stop {
+        fn from(error: Error) -> Self {
+            Self::Azure(error)
+        }
+    }
+    let table = filled(PAGE).await;
+    let bump = |stop: u32| {
+        move |blog: &mut Blog| {
+            if blog.id == stop {
+                return Err(Stop::Here(blog.id));
+            }
+            blog.rating += 100;
+            Ok(())
+        }
+    };
+    let stopped = table
+        .blogs
+        .update_where(table.blogs.query(), bump(24))
+        .await
+        .unwrap_err();
+    assert!(matches!(stopped.error(), Stop::Here(24)));
+    assert_eq!(stopped.report().applied(), 21);
+    let position = stopped.position();
+    let (error, report) = stopped.into_parts();
+    assert!(matches!(error, Stop::Here(24)) && report.position() == Some(position.clone()));
+    let report = table
+        .blogs
+        .update_where(table.blogs.query(), bump(1_000))
+        .resume_from(position)
+        .await
+        .unwrap();
+    assert_eq!(report.applied(), 229);
+    assert!(table.ratings().await.iter().all(|rating| (100..105).contains(rating)));
+
+    let rekeyed = table.blogs.update_where(table.blogs.query(), |blog| blog.id += 1).await;
+    let error = Error::from(rekeyed.unwrap_err());
+    assert!(
+        error.kind() == ErrorKind::InvalidInput && error.to_string().contains("changed the entity's key"),
+        "{error}"
+    );
+    let refused: Result<_, Interrupted<_, Stop>> = table
+        .blogs
+        .update_where(table.blogs.query().page_size(0), |_| Ok::<(), Stop>(()))
+        .await;
+    assert!(matches!(refused.unwrap_err().error(), Stop::Azure(e) if e.kind() == ErrorKind::InvalidInput));
+}
+
+/// A batch that fails because of some rows is written without them.
+#[tokio::test]
+async fn rows_that_changed_since_they_were_read_are_told_and_the_others_written() {
+    let table = filled(1_000).await;
+    let emulator_table = table.truth.clone();
+    // Behind the page, before the first batch, someone changes two rows and deletes one.
+    let transport = Between::before_first_batch(table.faults.clone(), move || {
+        let table = emulator_table.clone();
+        Box::pin(async move {
+            for id in [3, 9] {
+                table.patch(("c0", id), [Blog::AUTHOR.set("someone")]).await.unwrap();
+            }
+            table.delete(("c0", 5)).await.unwrap();
+        })
+    });
+    let blogs = TableServiceClient::on(transport).table::<Blog>("Blogs").unwrap();
+    let report = blogs
+        .update_where(blogs.query(), |blog| blog.rating = 50)
+        .await
+        .unwrap();
+    assert_eq!((report.applied(), report.gone()), (247, 1));
+    let failed: Vec<_> = report
+        .failures()
+        .iter()
+        .map(|row| (row.key().clone(), row.error().kind(), row.error().may_have_applied()))
+        .collect();
+    let key = |id: u32| Key::<Blog>::from_text("c0", format!("{id:010}")).unwrap();
+    let changed = |id| (key(id), ErrorKind::ConditionNotMet, false);
+    assert_eq!(failed, [changed(3), changed(9)]);
+    assert!(
+        report.failures()[0].to_string().contains("0000000003"),
+        "{}",
+        report.failures()[0]
+    );
+    let other: Vec<u32> = table
+        .truth
+        .query()
+        .filter(Blog::RATING.ne(50))
+        .all()
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|blog| blog.id)
+        .collect();
+    assert_eq!(other, [3, 9]);
+    // The seven batches, and the first once more after each of three rows.
+    assert_eq!(table.sent(RequestKind::Batch), 10);
+}
+
+/// Nobody says which row of a batch is at fault: it is found by halves.
+#[tokio::test]
+async fn a_failure_without_an_index_is_found() {
+    let table = filled(1_000).await;
+    let rule = FaultRule::new(Fault::FailBatchPart(FaultAnswer::new(400).code("InvalidInput"))).on(RequestKind::Batch);
+    table.faults.add(rule.first(1));
+    let report = table
+        .blogs
+        .update_where(table.blogs.query().partition("c0"), |blog| blog.rating += 1)
+        .await
+        .unwrap();
+    assert_eq!((report.applied(), report.failures().len()), (36, 0));
+    assert_eq!(table.sent(RequestKind::Batch), 3);
+
+    table.faults.clear();
+    let always =
+        FaultRule::new(Fault::FailBatchPart(FaultAnswer::new(400).code("InvalidInput"))).on(RequestKind::Batch);
+    table.faults.add(always);
+    table.faults.add(
+        FaultRule::new(FaultAnswer::new(400).code("InvalidInput"))
+            .on(RequestKind::Merge)
+            .nth(5),
+    );
+    let report = table
+        .blogs
+        .update_where(table.blogs.query().partition("c1"), |blog| blog.rating += 1)
+        .await
+        .unwrap();
+    assert_eq!((report.applied(), report.failures().len()), (35, 1));
+    assert_eq!(report.failures()[0].error().kind(), ErrorKind::Rejected);
+}
+
+/// What concerns no row ends the whole; what is resumed there takes each row once.
+#[tokio::test]
+async fn an_interrupted_update_goes_on_where_it_was() {
+    for (rule, concurrency) in [
+        (
+            FaultRule::new(FaultAnswer::server_busy(std::time::Duration::ZERO))
+                .on_writes()
+                .every(3),
+            1,
+        ),
+        (FaultRule::new(Fault::NoConnection).on_writes().every(5), 4),
+        (FaultRule::new(Fault::NoConnection).on_reads().every(4), 2),
+        (
+            FaultRule::new(FaultAnswer::new(403).code("AuthorizationFailure"))
+                .on_writes()
+                .every(4),
+            3,
+        ),
+    ] {
+        for page in [7, 40, 1_000] {
+            let table = filled(page).await;
+            table.faults.add(rule.clone());
+            let before = table.ratings().await;
+            let all = || {
+                let update = table.blogs.update_where(table.blogs.query(), |blog| blog.rating += 100);
+                update.concurrency(concurrency)
+            };
+            let (mut applied, mut runs) = (0, 1);
+            let mut outcome = all().await;
+            while let Err(interrupted) = outcome {
+                let kind = interrupted.error().kind();
+                assert!(
+                    matches!(
+                        kind,
+                        ErrorKind::Throttled | ErrorKind::Connection | ErrorKind::Forbidden
+                    ),
+                    "{interrupted}"
+                );
+                assert!(interrupted.report().failures().is_empty() && interrupted.report().in_doubt().is_empty());
+                applied += interrupted.report().applied();
+                runs += 1;
+                // It may be kept in between.
+                let kept = serde_json::to_string(&interrupted.position()).unwrap();
+                let position: WritePosition = serde_json::from_str(&kept).unwrap();
+                assert_eq!(position, interrupted.position());
+                outcome = all().resume_from(position).await;
+            }
+            applied += outcome.unwrap().applied();
+            assert!(
+                applied == 250 && (runs > 1 || page == 1_000),
+                "{applied} rows in {runs} runs, {rule:?}, pages of {page}"
+            );
+            let expected: Vec<i32> = before.iter().map(|rating| rating + 100).collect();
+            assert_eq!(table.ratings().await, expected);
+        }
+    }
+}
+
+/// The position that was heard of last is enough, whatever happened to the process.
+#[tokio::test]
+async fn a_dropped_update_goes_on_from_its_last_progress() {
+    let table = filled(20).await;
+    let kept = Arc::new(Mutex::new((0, None)));
+    let hear = Arc::clone(&kept);
+    let update = table
+        .blogs
+        .update_where(table.blogs.query(), |blog| blog.rating += 100)
+        .concurrency(1)
+        .on_progress(move |report| *hear.lock().unwrap() = (report.applied(), report.position()));
+    table.faults.add(FaultRule::new(Fault::HangRequest).on_writes().nth(9));
+    assert!(
+        tokio::time::timeout(std::time::Duration::from_millis(200), update)
+            .await
+            .is_err()
+    );
+    let (before, position) = kept.lock().unwrap().clone();
+    assert!(before > 100, "{before}");
+    let rest = table
+        .blogs
+        .update_where(table.blogs.query(), |blog| blog.rating += 100)
+        .resume_from(position.unwrap());
+    assert_eq!(rest.await.unwrap().applied() + before, 250);
+    assert!(table.ratings().await.iter().all(|rating| (100..105).contains(rating)));
+}
+
+/// A position of a page that was read otherwise is one all the same.
+#[tokio::test]
+async fn a_position_holds_for_other_pages() {
+    let table = filled(1_000).await;
+    let all = |rows| {
+        table
+            .blogs
+            .update_where(table.blogs.query().page_size(rows), |blog| blog.rating += 100)
+    };
+    table.faults.add(FaultRule::new(Fault::NoConnection).on_writes().nth(4));
+    table.faults.add(FaultRule::new(Fault::NoConnection).on_writes().nth(6));
+    let first = all(500).await.unwrap_err();
+    let second = all(30).resume_from(first.position()).await.unwrap_err();
+    let last = all(90).resume_from(second.position()).await.unwrap();
+    let applied = first.report().applied() + second.report().applied() + last.applied();
+    assert!(applied == 250 && first.report().applied() > 0);
+    assert!(table.ratings().await.iter().all(|rating| (100..105).contains(rating)));
+    // Nor is it one of another query.
+    let position = second.position();
+    let other = table
+        .blogs
+        .delete_where(Blog::RATING.lt(0))
+        .resume_from(position)
+        .await
+        .unwrap_err();
+    assert!(other.to_string().contains("of another query"), "{other}");
+}
+
+/// Of a batch whose answer is lost nobody knows, and it is told so; it is not updated twice.
+#[tokio::test]
+async fn rows_of_a_lost_answer_are_in_doubt() {
+    for fault in [Fault::LoseAnswer, Fault::LoseRequest] {
+        let table = filled(1_000).await;
+        table
+            .faults
+            .add(FaultRule::new(fault.clone()).on(RequestKind::Batch).nth(2));
+        let all = || {
+            table
+                .blogs
+                .update_where(table.blogs.query(), |blog| blog.rating += 100)
+                .concurrency(1)
+        };
+        let interrupted = all().await.unwrap_err();
+        assert_eq!(interrupted.error().kind(), ErrorKind::Connection);
+        assert!(interrupted.error().may_have_applied());
+        let report = interrupted.report();
+        assert_eq!(
+            (report.applied(), report.failures().len(), report.in_doubt().len()),
+            (36, 0, 36)
+        );
+        assert!(
+            report
+                .in_doubt()
+                .iter()
+                .all(|row| row.key().partition_key() == "c1" && row.error().may_have_applied())
+        );
+        assert!(
+            report.in_doubt()[0].to_string().contains("c1"),
+            "{}",
+            report.in_doubt()[0]
+        );
+        let rest = all().resume_from(interrupted.position()).await.unwrap();
+        assert_eq!((rest.applied(), rest.in_doubt().len()), (178, 0));
+        let ratings = table.ratings().await;
+        let doubtful = 36..72;
+        assert!(ratings.iter().enumerate().all(|(at, rating)| {
+            let is_written = (100..105).contains(rating);
+            is_written || (doubtful.contains(&at) && matches!(fault, Fault::LoseRequest))
+        }));
+
+        // To delete twice is to delete once: what is in doubt is asked for again.
+        let table = filled(1_000).await;
+        table.faults.add(FaultRule::new(fault).on(RequestKind::Batch).nth(2));
+        let all = || table.blogs.delete_where(table.blogs.query()).concurrency(1);
+        let interrupted = all().await.unwrap_err();
+        assert_eq!(interrupted.report().in_doubt().len(), 36);
+        let _ = all().resume_from(interrupted.position()).await.unwrap();
+        assert_eq!(table.truth.query().count().await.unwrap(), 0);
+    }
+}
+
+/// With retries a delete finds out by repetition; an update stays in doubt, and the others go on.
+#[tokio::test(start_paused = true)]
+async fn a_lost_answer_that_is_retried_ends_nothing() {
+    let lost = || FaultRule::new(Fault::LoseAnswer).on(RequestKind::Batch).nth(2);
+    let table = filled(1_000).await;
+    let blogs = TableServiceClient::on(table.faults.clone())
+        .table::<Blog>("Blogs")
+        .unwrap();
+    table.faults.add(lost());
+    let report = blogs.delete_where(blogs.query()).concurrency(1).await.unwrap();
+    assert_eq!((report.applied(), report.gone(), report.in_doubt().len()), (214, 36, 0));
+    assert_eq!(table.truth.query().count().await.unwrap(), 0);
+
+    let table = filled(1_000).await;
+    let blogs = TableServiceClient::on(table.faults.clone())
+        .table::<Blog>("Blogs")
+        .unwrap();
+    table.faults.add(lost());
+    let report = blogs
+        .update_where(blogs.query(), |blog| blog.rating += 100)
+        .concurrency(1)
+        .await
+        .unwrap();
+    assert_eq!(
+        (report.applied(), report.failures().len(), report.in_doubt().len()),
+        (214, 0, 36)
+    );
+    assert!(table.ratings().await.iter().all(|rating| (100..105).contains(rating)));
+}
+
+#[tokio::test]
+async fn what_a_client_denies_is_not_read_to_be_written() {
+    let table = filled(PAGE).await;
+    let service = TableServiceClient::on(table.faults.clone()).deny(AccessPath::TableScan);
+    let blogs = service.table::<Blog>("Blogs").unwrap();
+    let before = table.faults.requests();
+    for interrupted in [
+        blogs.delete_where(Blog::RATING.lt(2)).await.unwrap_err(),
+        blogs
+            .patch_where(blogs.query(), [Blog::RATING.set(1)])
+            .await
+            .unwrap_err(),
+        blogs.update_where(blogs.query(), |_| ()).await.unwrap_err(),
+        blogs.upgrade_all().await.unwrap_err(),
+    ] {
+        let report = interrupted.report();
+        assert_eq!((report.applied(), report.failures().len()), (0, 0));
+        let error = Error::from(interrupted);
+        assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
+        assert!(error.to_string().contains("denies"), "{error}");
+    }
+    // Nor is a query of another table one of this.
+    let others = service.table::<Blog>("Others").unwrap();
+    let error = blogs.delete_where(others.query().partition("c1")).await.unwrap_err();
+    assert!(error.to_string().contains("of the table Others"), "{error}");
+    assert_eq!(table.faults.requests(), before);
+
+    let allowed = blogs.delete_where(blogs.query().allow_table_scan());
+    assert_eq!(allowed.await.unwrap().applied(), 250);
+}
+
+#[tokio::test]
+async fn too_many_failures_end_the_whole() {
+    let table = filled(1_000).await;
+    table
+        .faults
+        .add(FaultRule::new(FaultAnswer::new(413).code("RequestBodyTooLarge")).on_writes());
+    let update = table.blogs.update_where(table.blogs.query(), |blog| blog.rating += 1);
+    let interrupted = update.concurrency(1).failures(40).await.unwrap_err();
+    assert!(
+        interrupted
+            .to_string()
+            .contains("72 rows failed, and `.failures(..)` allows 40"),
+        "{interrupted}"
+    );
+    assert_eq!(interrupted.error().kind(), ErrorKind::Rejected);
+    table.faults.clear();
+    let update = table.blogs.update_where(table.blogs.query(), |blog| blog.rating += 1);
+    let report = update.resume_from(interrupted.position()).await.unwrap();
+    assert_eq!(report.applied(), 250 - 72);
+}
+
+#[tokio::test]
+async fn rows_that_do_not_read_fail_or_are_passed_over() {
+    let table = filled(PAGE).await;
+    let rating = Column::<DynamicEntity, String>::property("rating");
+    let dynamic = table.truth.typed::<DynamicEntity>();
+    dynamic
+        .patch(Key::from_text("c2", "0000000080").unwrap(), [rating.set("none")])
+        .await
+        .unwrap();
+    let report = table
+        .blogs
+        .update_where(table.blogs.query(), |blog| blog.rating += 1)
+        .await
+        .unwrap();
+    assert_eq!((report.applied(), report.failures().len()), (249, 1));
+    let bad = &report.failures()[0];
+    assert!(
+        bad.error().kind() == ErrorKind::InvalidResponse && bad.to_string().contains("`rating`"),
+        "{bad}"
+    );
+    assert_eq!(bad.key().row_key(), "0000000080");
+
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let query = table.blogs.query().skip_bad_rows({
+        let seen = Arc::clone(&seen);
+        move |bad: &BadRow| seen.lock().unwrap().push(bad.to_string())
+    });
+    let report = table.blogs.update_where(query, |blog| blog.rating += 1).await.unwrap();
+    assert_eq!(
+        (report.applied(), report.unchanged(), report.failures().len()),
+        (249, 1, 0)
+    );
+    assert_eq!(seen.lock().unwrap().len(), 1);
+    // Who does not read them deletes them too.
+    assert_eq!(
+        table.blogs.delete_where(table.blogs.query()).await.unwrap().applied(),
+        250
+    );
+}
+
+/// Cosmos DB promises no order: partitions are put together within a page.
+#[tokio::test]
+async fn rows_in_any_order_are_grouped_by_partition() {
+    let service = TableServiceClient::on(Emulator::cosmos());
+    let blogs = service.table::<Blog>("Blogs").unwrap();
+    blogs.create_table().await.unwrap();
+    for id in 0..30 {
+        let channel = format!("c{}", id % 3);
+        blogs
+            .insert(&Blog {
+                channel,
+                id,
+                rating: 1,
+                author: None,
+            })
+            .await
+            .unwrap();
+    }
+    let all = blogs.query().page_size(8);
+    let report = blogs.update_where(all.clone(), |blog| blog.rating += 1).await.unwrap();
+    assert_eq!(report.applied(), 30);
+    assert!(blogs.query().all().await.unwrap().iter().all(|blog| blog.rating == 2));
+    assert_eq!(blogs.delete_where(all).await.unwrap().applied(), 30);
+}
+
+/// Large rows are cut by the bytes of a batch.
+#[tokio::test]
+async fn a_batch_is_cut_by_its_bytes() {
+    let faults = Faults::new(Emulator::new());
+    let table = TableServiceClient::on(faults.clone()).dynamic_table("Large").unwrap();
+    table.create_table().await.unwrap();
+    for n in 0..20 {
+        let mut row = DynamicEntity::new("p", format!("{n:02}"));
+        for part in 0..10 {
+            row.insert(format!("P{part}"), "x".repeat(30_000).as_str());
+        }
+        table.insert(&row).await.unwrap();
+    }
+    let before = faults.requests();
+    let report = table
+        .update_where(table.query().partition("p"), |row| {
+            row.insert("Mark", 1);
+        })
+        .await
+        .unwrap();
+    assert_eq!(
+        (report.applied(), faults.requests() - before),
+        (20, 3),
+        "a page, 13 rows and 7"
+    );
+}
+
+/// The work of a write over a query is nobody's but its own: it needs neither `Send` nor `'static` of what it changes.
+#[tokio::test]
+async fn a_closure_may_borrow_and_the_builder_be_spawned() {
+    let table = filled(PAGE).await;
+    let mut seen = 0;
+    let report = table
+        .blogs
+        .update_where(table.blogs.query().partition("c1"), |_| seen += 1)
+        .await
+        .unwrap();
+    assert_eq!(seen, report.applied());
+    let delete = tokio::spawn(table.blogs.delete_where(table.blogs.query().partition("c1")));
+    assert_eq!(delete.await.unwrap().unwrap().applied(), seen);
+    let spawned = tokio::spawn(table.blogs.update_where(table.blogs.query(), |blog| blog.rating += 1));
+    assert!(spawned.await.unwrap().is_ok());
+    let mut ended = table.blogs.upgrade_all();
+    let _ = (&mut ended).await.unwrap();
+    assert!((&mut ended).await.unwrap_err().to_string().contains("has ended before"));
+    assert_eq!(size_of::<Interrupted<Blog>>(), size_of::<usize>());
+}

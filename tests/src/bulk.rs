@@ -1,0 +1,118 @@
+//! Writes over all rows that a query selects.
+
+use azure_table::{Column, DynamicEntity, EdmValue, ErrorKind, TableClient, TableEntity};
+
+use crate::Backend;
+use crate::entity::Tracked;
+
+async fn filled(backend: &Backend) -> TableClient<Tracked> {
+    let table = backend.fresh_table::<Tracked>().await;
+    for group in ["a", "b'ü", "c"] {
+        let mut batch = table.batch();
+        for number in 0..40 {
+            batch
+                .insert(&Tracked::new(group, number, &format!("v{}", number % 4)))
+                .unwrap();
+        }
+        batch.commit().await.unwrap();
+    }
+    table
+}
+
+/// Deletes, patches, updates and upgrades reach every row once, over pages and partitions.
+pub async fn rows_are_written_by_a_query(backend: &Backend) {
+    let table = filled(backend).await;
+    let pages = || table.query().page_size(25);
+    let changed = table
+        .patch_where(Tracked::VALUE.eq("v1"), [Tracked::VALUE.set("w")])
+        .await;
+    assert_eq!(changed.unwrap().applied(), 30);
+    let report = table
+        .update_where(pages(), |row| row.value.push('!'))
+        .concurrency(3)
+        .await
+        .unwrap();
+    assert_eq!((report.applied(), report.failures().len()), (120, 0));
+    for (value, count) in [("v0!", 30), ("w!", 30), ("v2!", 30), ("v3!", 30)] {
+        let rows = table.query().filter(Tracked::VALUE.eq(value));
+        assert_eq!(rows.count().await.unwrap(), count, "{value}");
+    }
+    assert_eq!(table.delete_where(Tracked::VALUE.eq("w!")).await.unwrap().applied(), 30);
+    let rest = table.delete_where(pages()).await.unwrap();
+    assert_eq!((rest.applied(), rest.gone()), (90, 0));
+    assert_eq!(table.query().count().await.unwrap(), 0);
+    backend.drop_table(&table).await;
+}
+
+/// One of each type that a struct may have had under another name.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+struct Renamed {
+    #[table(partition_key)]
+    group: String,
+    #[table(row_key)]
+    number: u32,
+    #[table(alias = "value")]
+    text: String,
+    #[table(default)]
+    ratio: f64,
+    #[table(default)]
+    large: i64,
+}
+
+/// A row that cannot be written says why, and the others are written; what was upgraded is up to date.
+pub async fn failures_are_told_row_by_row(backend: &Backend) {
+    let table = filled(backend).await;
+    let number = Column::<DynamicEntity, i32>::property("ratio");
+    let key = azure_table::Key::from_text("a", "0000000007").unwrap();
+    table.typed().patch(key, [number.set(5)]).await.unwrap();
+    // It does not read: `ratio` widens, but `large` is no text.
+    let text = Column::<DynamicEntity, String>::property("large");
+    let key = azure_table::Key::from_text("c", "0000000039").unwrap();
+    table.typed().patch(key.clone(), [text.set("much")]).await.unwrap();
+
+    let renamed = table.typed::<Renamed>();
+    let report = renamed.upgrade_all().await.unwrap();
+    assert_eq!(
+        (report.applied(), report.unchanged(), report.failures().len()),
+        (119, 0, 1)
+    );
+    assert_eq!(report.failures()[0].error().kind(), ErrorKind::InvalidResponse);
+    assert_eq!(report.failures()[0].key().row_key(), key.row_key());
+    let again = renamed.upgrade_all().await.unwrap();
+    assert_eq!(
+        (again.applied(), again.unchanged(), again.failures().len()),
+        (0, 119, 1)
+    );
+    for row in table.typed::<DynamicEntity>().query().all().await.unwrap() {
+        let is_old = row.row_key == key.row_key() && row.partition_key == "c";
+        assert_eq!(row.get("value").is_some(), is_old);
+        let ratio = if row.row_key == "0000000007" && row.partition_key == "a" {
+            5.0
+        } else {
+            0.0
+        };
+        assert_eq!(row.get("ratio"), (!is_old).then_some(EdmValue::Double(ratio)).as_ref());
+    }
+
+    // Each write is for the version that was read: the second of two at once finds another.
+    let (first, second) = tokio::join!(
+        renamed.update_where(renamed.query().partition("a"), |row| row.large += 1),
+        renamed.update_where(renamed.query().partition("a"), |row| row.large += 1),
+    );
+    let (first, second) = (first.unwrap(), second.unwrap());
+    let applied = first.applied() + second.applied();
+    assert!((40..=80).contains(&applied), "{first}, {second}");
+    let failed = first.failures().iter().chain(second.failures());
+    assert!(
+        failed
+            .clone()
+            .all(|row| row.error().kind() == ErrorKind::ConditionNotMet)
+    );
+    assert_eq!(applied + failed.count(), 80);
+    let rows = renamed.query().partition("a").all().await.unwrap();
+    assert_eq!(
+        rows.iter().map(|row| row.large).sum::<i64>(),
+        i64::try_from(applied).unwrap()
+    );
+    backend.drop_table(&table).await;
+}
