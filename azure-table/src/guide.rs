@@ -6,5 +6,8 @@ pub mod entities {}
 #[doc = include_str!("../docs/accounts.md")]
 pub mod accounts {}
 
+#[doc = include_str!("../docs/queries.md")]
+pub mod queries {}
+
 #[doc = include_str!("../docs/retries.md")]
 pub mod retries {}

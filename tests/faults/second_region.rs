@@ -79,7 +79,7 @@ async fn a_query_stays_where_it_began() {
     ]);
     let mode = CallOptions::new().location_mode(LocationMode::PrimaryThenSecondary);
     let table = canned.service().dynamic_table("Things").unwrap();
-    let mut pages = table.query().with(&mode).pages();
+    let mut pages = table.query().with(&mode).prefetch(0).pages();
     let first = pages.try_next().await.unwrap().unwrap();
     pages.try_next().await.unwrap().unwrap();
     assert_eq!(hosts(&canned), ["primary", "secondary", "secondary", "secondary"]);
