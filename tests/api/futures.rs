@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use azure_table::{Emulator, ReadEntity, Result, Row, TableClient, TableServiceClient};
 use azure_table_tests::entity::Tracked;
+use futures::stream::FusedStream;
 use futures::{StreamExt, TryStreamExt, stream};
 
 fn assert_send_sync<T: Send + Sync + 'static>(value: T) -> T {
@@ -69,6 +70,19 @@ async fn clients_builders_and_streams_move_between_threads() {
     assert_send(table.query().stream());
     assert_send(table.query().pages());
     assert_send(table.query().all());
+    let parts = || table.query().fan_out().partitions(["g"]);
+    assert_send(parts());
+    assert_send(parts().stream());
+    assert_send(parts().all());
+    assert_send(table.query().scan().on_progress(|_, _| ()).stream());
+    assert_send(table.query().scan().count());
+    assert_send(table.get_many([("g", 1)]));
+    assert_send(table.delete_where(Tracked::NUMBER.eq(1)));
+    assert_send(table.update_where(Tracked::NUMBER.eq(1), |row| row.number = 1));
+    assert_send(table.upgrade_all());
+    let service = TableServiceClient::on(Emulator::new());
+    assert_send(service.list_tables());
+    assert_send(service.list_tables().stream());
     assert_send(assert_send_sync(azure_table::TableName::new("x").unwrap_err()));
 }
 
@@ -89,6 +103,37 @@ async fn a_shape_need_not_be_send() {
     let locals = table.typed::<Local>();
     let key = azure_table::Key::from_text("g", "0000000001").unwrap();
     assert_eq!(&*locals.get(key).await.unwrap().unwrap().0, "0000000001");
+}
+
+/// After its end a stream stays there, and says so.
+#[tokio::test]
+async fn streams_are_fused() {
+    async fn read<T>(mut stream: impl FusedStream<Item = Result<T>> + Unpin) -> usize {
+        let mut count = 0;
+        assert!(!stream.is_terminated());
+        while let Some(row) = stream.next().await {
+            row.unwrap();
+            count += 1;
+        }
+        assert!(stream.is_terminated());
+        assert!(stream.next().await.is_none());
+        count
+    }
+    let table = table().await;
+    for n in 0..5 {
+        table.insert(&Tracked::new("g", n, "v")).await.unwrap();
+    }
+    let query = || table.query().page_size(2);
+    assert_eq!(read(query().stream()).await, 5);
+    assert_eq!(read(query().limit(3).stream()).await, 3);
+    assert_eq!(read(query().pages()).await, 3);
+    assert_eq!(read(query().fan_out().partitions(["g", "x"]).stream()).await, 5);
+    assert_eq!(
+        read(query().limit(3).fan_out().partitions(["g", "x"]).stream()).await,
+        3
+    );
+    assert_eq!(read(query().scan().ranges(["f"]).stream()).await, 5);
+    assert_eq!(read(table.get_many([("g", 1), ("g", 9)])).await, 2);
 }
 
 /// A builder that is polled again, as in a loop around `select!`, neither hangs nor panics.

@@ -96,7 +96,9 @@ suite! {
             filters_select,
             pages_join_without_loss,
             more_than_a_page_is_streamed,
-            sets_of_keys_are_asked_in_parts;
+            sets_of_keys_are_asked_in_parts,
+            a_position_is_no_snapshot,
+            a_table_deleted_between_pages_is_an_error;
         batches:
             a_batch_mixes_operations_and_types,
             a_failed_batch_applies_nothing,

@@ -1,6 +1,6 @@
 //! Queries: conditions, order, pages.
 
-use azure_table::{Column, DynamicEntity, Filter, TableClient};
+use azure_table::{Column, DynamicEntity, ErrorKind, Filter, TableClient};
 use futures::{StreamExt, TryStreamExt};
 
 use crate::Backend;
@@ -238,4 +238,48 @@ pub async fn sets_of_keys_are_asked_in_parts(backend: &Backend) {
     assert_eq!(told(rows), of(&["a", "b", "c", "d'"], &[0, 1, 2, 3, 4, 5]));
     assert_eq!(small().scan().ranges(["c"]).count().await.unwrap(), 24);
     backend.drop_table(&table).await;
+}
+
+/// A position is where to go on: what was written behind it since is seen, what was written before it is not; and a row that
+/// was given is not given again.
+pub async fn a_position_is_no_snapshot(backend: &Backend) {
+    let table = backend.fresh_table::<Tracked>().await;
+    for number in [10, 20, 30, 40] {
+        table.insert(&Tracked::new("g", number, "v")).await.unwrap();
+    }
+    let query = || table.query().partition("g").page_size(2).prefetch(0);
+    let mut pages = query().pages();
+    let first = pages.try_next().await.unwrap().unwrap();
+    assert_eq!(first.items().iter().map(|row| row.number).collect::<Vec<_>>(), [10, 20]);
+    for number in [5, 15, 35, 45] {
+        table.insert(&Tracked::new("g", number, "v")).await.unwrap();
+    }
+    table.delete(("g", 40)).await.unwrap();
+    table.insert_or_replace(&Tracked::new("g", 20, "w")).await.unwrap();
+    let mut rest = Vec::new();
+    while let Some(page) = pages.try_next().await.unwrap() {
+        rest.extend(page.into_items().into_iter().map(|row| row.number));
+    }
+    assert_eq!(rest, [30, 35, 45]);
+    // The row at which it goes on may be gone by then.
+    table.delete(("g", 30)).await.unwrap();
+    let rest = query()
+        .resume_from(first.continuation().unwrap().clone())
+        .all()
+        .await
+        .unwrap();
+    assert_eq!(rest.iter().map(|row| row.number).collect::<Vec<_>>(), [35, 45]);
+    backend.drop_table(&table).await;
+}
+
+/// A table that is gone between two pages is an error, not an end.
+pub async fn a_table_deleted_between_pages_is_an_error(backend: &Backend) {
+    let table = numbers(backend, 5).await;
+    let mut rows = table.query().page_size(2).prefetch(0).stream();
+    assert_eq!(rows.try_next().await.unwrap().unwrap().number, 0);
+    backend.drop_table(&table).await;
+    assert_eq!(rows.try_next().await.unwrap().unwrap().number, 1);
+    let error = rows.try_next().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    assert!(rows.try_next().await.unwrap().is_none(), "it ends after an error");
 }
