@@ -1,6 +1,7 @@
 //! The public interface as such: what it can be combined with, how large it is, who depends on whom.
 
 mod between;
+mod bulk;
 mod changes;
 mod credentials;
 mod derive;

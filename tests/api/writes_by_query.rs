@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use azure_table::testing::{Fault, FaultAnswer, FaultRule, Faults, RequestKind};
 use azure_table::{
     AccessPath, BadRow, Change, Column, DynamicEntity, EdmValue, Emulator, Error, ErrorKind, Interrupted, Key, NoRetry,
-    TableClient, TableEntity, TableServiceClient, WritePosition,
+    TableClient, TableEntity, TableServiceClient, WritePosition, WriteReport,
 };
 
 use super::between::Between;
@@ -213,7 +213,8 @@ async fn an_update_saves_or_keeps_as_the_closure_says() {
             .all(|blog| (blog.rating == 4) == blog.author.is_some() && (blog.rating == 4 || blog.rating >= 10))
     );
 
-    let same: Result<_, Interrupted<Blog>> = table.blogs.update_where(table.blogs.query(), |_| Change::Keep).await;
+    let same: Result<_, Interrupted<WriteReport<Blog>>> =
+        table.blogs.update_where(table.blogs.query(), |_| Change::Keep).await;
     assert_eq!(same.unwrap().unchanged(), 250);
 }
 
@@ -738,5 +739,5 @@ async fn a_closure_may_borrow_and_the_builder_be_spawned() {
     let mut ended = table.blogs.upgrade_all();
     let _ = (&mut ended).await.unwrap();
     assert!((&mut ended).await.unwrap_err().to_string().contains("has ended before"));
-    assert_eq!(size_of::<Interrupted<Blog>>(), size_of::<usize>());
+    assert_eq!(size_of::<Interrupted<WriteReport<Blog>>>(), size_of::<usize>());
 }

@@ -1,17 +1,23 @@
 //! Many writes, not atomic, and no secret made of it: each row has an outcome of its own.
 //!
-//! Owns the writes over all rows that a query selects. `partition_write.rs` knows operations and their outcomes and nothing
+//! Owns `Bulk`, many writes of one's own (`bulk_builder.rs`, `bulk_run.rs`), and the writes over all rows that a query selects. `partition_write.rs` knows operations and their outcomes and nothing
 //! of queries; `row_writes.rs` reads pages and hands their rows to it; what becomes of a row is said by one file for each verb.
 
 mod builder;
+pub(crate) mod bulk_builder;
+pub(crate) mod bulk_entity;
+mod bulk_run;
 pub(crate) mod delete_where;
 pub(crate) mod interrupted;
+pub(crate) mod outcome;
 pub(crate) mod partition_write;
 pub(crate) mod patch_where;
 pub(crate) mod position;
+mod queue;
 pub(crate) mod report;
 mod rewrite;
 pub(crate) mod row_writes;
 mod selected_row;
+mod source;
 pub(crate) mod update_where;
 pub(crate) mod upgrade_all;

@@ -35,6 +35,7 @@ pub(crate) struct ChangeSet {
     row_keys: HashSet<String>,
     operations: Vec<(TableOperation, OperationParts)>,
     bytes: usize,
+    most_bytes: usize,
 }
 
 /// A rule of transactions that an operation would break.
@@ -131,7 +132,14 @@ impl ChangeSet {
             row_keys: HashSet::new(),
             operations: Vec::new(),
             bytes: 0,
+            most_bytes: endpoint.profile().rules().max_batch_bytes,
         }
+    }
+
+    /// With a shorter body than the service takes.
+    pub(crate) fn at_most(mut self, bytes: Option<usize>) -> Self {
+        self.most_bytes = bytes.map_or(self.most_bytes, |bytes| bytes.min(self.most_bytes));
+        self
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -197,7 +205,7 @@ impl ChangeSet {
             Ok(bytes) => bytes,
             Err(e) => return Err(invalid(e, Some(operation))),
         };
-        let limit = self.endpoint.profile().rules().max_batch_bytes;
+        let limit = self.most_bytes;
         let total = self.framing() + self.bytes + bytes;
         if total > limit {
             let why = format!("the batch would have {total} bytes, the limit is {limit}");

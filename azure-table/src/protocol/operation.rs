@@ -215,6 +215,11 @@ impl TableOperation {
         self.encoded.as_ref().ok()?.write_id
     }
 
+    /// The bytes of its body; 0 if it could not be encoded.
+    pub(crate) fn body_bytes(&self) -> usize {
+        self.encoded.as_ref().map_or(0, |encoded| encoded.body.len())
+    }
+
     /// The same once more, to be sent again; `None` if it could not be encoded. Its body is shared.
     pub(crate) fn copy(&self) -> Option<Self> {
         let encoded = self.encoded.as_ref().ok()?;

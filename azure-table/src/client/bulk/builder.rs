@@ -44,7 +44,7 @@ macro_rules! row_writes {
         {
             type Output = $crate::model::error::Result<
                 $crate::client::bulk::report::WriteReport<E>,
-                $crate::client::bulk::interrupted::Interrupted<E, $error>,
+                $crate::client::bulk::interrupted::Interrupted<$crate::client::bulk::report::WriteReport<E>, $error>,
             >;
 
             fn poll(

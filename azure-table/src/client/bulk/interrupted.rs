@@ -1,4 +1,4 @@
-//! The end of writes over a query that could not go on.
+//! The end of many writes that could not go on.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::client::bulk::position::WritePosition;
 use crate::client::bulk::report::WriteReport;
 use crate::model::error::Error;
 
-/// Writes over a query that ended before their end: why, what was done until then, and where to go on.
+/// Many writes that ended before their end: why, and the report `R` of what was done until then.
 ///
 /// One word wide. `?` makes an [`Error`] of it, without the report; look at it first where the counts and the place matter:
 ///
@@ -29,10 +29,10 @@ use crate::model::error::Error;
 /// # Ok(())
 /// # }
 /// ```
-pub struct Interrupted<E, A = Error>(Box<(A, WriteReport<E>)>);
+pub struct Interrupted<R, A = Error>(Box<(A, R)>);
 
-impl<E, A> Interrupted<E, A> {
-    pub(crate) fn new(error: A, report: WriteReport<E>) -> Self {
+impl<R, A> Interrupted<R, A> {
+    pub(crate) fn new(error: A, report: R) -> Self {
         Self(Box::new((error, report)))
     }
 
@@ -42,35 +42,37 @@ impl<E, A> Interrupted<E, A> {
     }
 
     /// What was done until then.
-    pub fn report(&self) -> &WriteReport<E> {
+    pub fn report(&self) -> &R {
         &self.0.1
     }
 
-    /// Where to go on, with `resume_from`: after all rows that have an outcome.
-    pub fn position(&self) -> WritePosition {
-        self.0.1.place()
-    }
-
     /// Why, and what was done until then.
-    pub fn into_parts(self) -> (A, WriteReport<E>) {
+    pub fn into_parts(self) -> (A, R) {
         *self.0
     }
 }
 
-impl<E> From<Interrupted<E>> for Error {
-    fn from(interrupted: Interrupted<E>) -> Self {
+impl<E, A> Interrupted<WriteReport<E>, A> {
+    /// Where to go on, with `resume_from`: after all rows that have an outcome.
+    pub fn position(&self) -> WritePosition {
+        self.0.1.place()
+    }
+}
+
+impl<R> From<Interrupted<R>> for Error {
+    fn from(interrupted: Interrupted<R>) -> Self {
         interrupted.0.0
     }
 }
 
 /// Why it ended; the report has a text of its own.
-impl<E, A: fmt::Display> fmt::Display for Interrupted<E, A> {
+impl<R, A: fmt::Display> fmt::Display for Interrupted<R, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.0.fmt(f)
     }
 }
 
-impl<E, A: fmt::Debug> fmt::Debug for Interrupted<E, A> {
+impl<R: fmt::Debug, A: fmt::Debug> fmt::Debug for Interrupted<R, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Interrupted")
             .field("error", &self.0.0)
@@ -80,7 +82,7 @@ impl<E, A: fmt::Debug> fmt::Debug for Interrupted<E, A> {
 }
 
 /// Its text is that of the error within, so its source is that one's.
-impl<E, A: std::error::Error> std::error::Error for Interrupted<E, A> {
+impl<R: fmt::Debug, A: std::error::Error> std::error::Error for Interrupted<R, A> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.0.0.source()
     }

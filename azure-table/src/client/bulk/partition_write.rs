@@ -13,12 +13,12 @@ use crate::model::name::TableName;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::batch::{BatchRule, ChangeSet};
-use crate::protocol::operation::{OperationKind, TableOperation};
+use crate::protocol::operation::{OperationKind, TableOperation, TableResult};
 
 /// What became of one operation.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    Applied,
+    Applied(TableResult),
     /// It was not applied; or nobody knows, where the error says so. Several of one batch share an error.
     Failed(Arc<Error>),
     /// It was not applied: an error that concerns them all came before its turn, or with it.
@@ -34,16 +34,22 @@ pub(crate) struct Written {
     pub(crate) stopped: Option<Arc<Error>>,
 }
 
+/// The operations, with none in place of one that cannot be sent; shared with who wants them back.
+pub(crate) type Operations = Arc<Vec<Option<TableOperation>>>;
+
 /// Operations on one partition, any number of them.
 pub(crate) struct PartitionWrite {
     pipeline: Arc<Pipeline>,
     table: TableName,
     options: CallOptions,
-    /// None in place of one that cannot be sent.
-    operations: Vec<Option<TableOperation>>,
+    operations: Operations,
     outcomes: Vec<Outcome>,
     /// What is still to be sent, each in one batch if it fits; the next one last.
     waiting: Vec<Vec<usize>>,
+    /// The longest body of a batch, if shorter than what the service takes.
+    most_bytes: Option<usize>,
+    /// Whether those that go with one that fails are sent again without it.
+    takes_out: bool,
 }
 
 impl PartitionWrite {
@@ -66,7 +72,7 @@ impl PartitionWrite {
                 None
             }
         };
-        let operations = operations.into_iter().enumerate().map(check).collect();
+        let operations = Arc::new(operations.into_iter().enumerate().map(check).collect());
         Self {
             pipeline: Arc::clone(pipeline),
             table: table.clone(),
@@ -74,7 +80,21 @@ impl PartitionWrite {
             operations,
             outcomes,
             waiting: vec![sendable],
+            most_bytes: None,
+            takes_out: true,
         }
+    }
+
+    /// With shorter bodies, and with or without the search for what makes a batch fail.
+    pub(crate) fn with(mut self, most_bytes: Option<usize>, takes_out: bool) -> Self {
+        self.most_bytes = most_bytes;
+        self.takes_out = takes_out;
+        self
+    }
+
+    /// What it writes.
+    pub(crate) fn operations(&self) -> Operations {
+        Arc::clone(&self.operations)
     }
 
     /// Sends them, one batch after the other, until each has an outcome or something stops them all.
@@ -83,9 +103,9 @@ impl PartitionWrite {
         while let Some(next) = self.waiting.pop() {
             let (sent, result) = self.send(next).await;
             match result {
-                Ok(()) => {
-                    for index in sent {
-                        self.outcomes[index] = Outcome::Applied;
+                Ok(results) => {
+                    for (index, result) in sent.into_iter().zip(results) {
+                        self.outcomes[index] = Outcome::Applied(result);
                     }
                 }
                 Err(error) => {
@@ -104,8 +124,8 @@ impl PartitionWrite {
 
     /// Sends as many of these as fit into one batch; the others wait. One alone needs no batch, which not all credentials and
     /// services take.
-    async fn send(&mut self, mut indices: Vec<usize>) -> (Vec<usize>, Result<()>) {
-        let mut change_set = ChangeSet::new(&self.pipeline.endpoint, self.table.as_str());
+    async fn send(&mut self, mut indices: Vec<usize>) -> (Vec<usize>, Result<Vec<TableResult>>) {
+        let mut change_set = ChangeSet::new(&self.pipeline.endpoint, self.table.as_str()).at_most(self.most_bytes);
         let mut sent = Vec::new();
         let mut end = indices.len();
         for (place, index) in indices.iter().copied().enumerate() {
@@ -132,17 +152,17 @@ impl PartitionWrite {
             self.waiting.push(rest);
         }
         let result = match &sent[..] {
-            [] => Ok(()),
+            [] => Ok(Vec::new()),
             [index] => match self.copy(*index) {
                 Some(operation) => {
                     let execute = ExecuteOperation::new(&self.pipeline, &self.table, operation);
-                    execute.with(&self.options).await.map(drop)
+                    execute.with(&self.options).await.map(|result| vec![result])
                 }
-                None => Ok(()),
+                None => Ok(Vec::new()),
             },
             _ => {
                 let commit = CommitBatch::new(&self.pipeline, change_set);
-                commit.with(&self.options).await.map(drop)
+                commit.with(&self.options).await
             }
         };
         (sent, result)
@@ -170,6 +190,13 @@ impl PartitionWrite {
         }
         if !concerns_row {
             return Some(Arc::new(error));
+        }
+        if !self.takes_out {
+            let error = Arc::new(error);
+            for index in sent {
+                self.outcomes[index] = Outcome::Failed(Arc::clone(&error));
+            }
+            return None;
         }
         let at_fault = match (&sent[..], error.batch_index()) {
             ([_], _) => Some(0),

@@ -82,7 +82,7 @@ pub(crate) struct RowWrites<E, W, Row> {
 }
 
 /// How they end.
-type Ended<E, A> = Result<WriteReport<E>, Interrupted<E, A>>;
+type Ended<E, A> = Result<WriteReport<E>, Interrupted<WriteReport<E>, A>>;
 
 type Hear<E> = dyn Fn(&WriteReport<E>) + Send;
 
@@ -308,7 +308,7 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
         for (keys, written) in ended {
             for (key, outcome) in keys.into_iter().zip(written.outcomes) {
                 match outcome {
-                    Outcome::Applied => run.report.tell_applied(key),
+                    Outcome::Applied(_) => run.report.tell_applied(key),
                     Outcome::Failed(e) => run.report.tell_failed(key, e, W::IS_REPEATABLE),
                     Outcome::NotTried => {}
                 }

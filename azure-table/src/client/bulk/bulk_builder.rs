@@ -1,0 +1,382 @@
+//! Many writes of one's own: the builder, and what is awaited or read.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_core::Stream;
+use futures_core::stream::FusedStream;
+
+use crate::client::bulk::bulk_entity::BulkEntity;
+use crate::client::bulk::bulk_run::{BulkRun, BulkSettings};
+use crate::client::bulk::interrupted::Interrupted;
+use crate::client::bulk::outcome::{BulkOutcome, BulkReport};
+use crate::client::bulk::source::{Items, Sure};
+use crate::client::ops::operation::ended;
+use crate::client::table::TableClient;
+use crate::model::entity_key::IntoKey;
+use crate::model::error::{Error, Result};
+use crate::pipeline::options::{CallOptions, call_options};
+use crate::protocol::batch::MAX_BATCH_OPERATIONS;
+use crate::protocol::operation::TableOperation;
+
+/// How many batches are on their way at once, by default.
+const CONCURRENCY: usize = 16;
+/// How many operations wait for their batch, by default.
+const PENDING: usize = 20_000;
+/// How many operations may fail, by default: each is held as a leftover, and more of them mean that something else is wrong.
+const FAILURES: u64 = 1_000;
+
+/// Writes any number of entities, of many partitions: in batches of one partition, some at once. **Not atomic**: a batch is, the
+/// whole is not, and each operation has an outcome of its own. Made by [`TableClient::bulk`].
+///
+/// What is written is read from its source as there is room. Operations on one row are sent in their order, one after the other;
+/// on different rows in any. Where one operation makes a batch fail, it is taken out and the others go again.
+///
+/// ```
+/// use azure_table::{Emulator, TableEntity, TableServiceClient};
+/// # #[derive(TableEntity, Clone)]
+/// # struct Reading { #[table(partition_key)] sensor: String, #[table(row_key)] at: u32, value: f64 }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// # let readings = TableServiceClient::on(Emulator::new()).table::<Reading>("Readings")?;
+/// # readings.create_table().await?;
+/// let many = (0..1_000).map(|n| Reading { sensor: format!("s{}", n % 7), at: n, value: 0.5 });
+/// let report = readings.bulk().insert_or_replace(many).await?;
+/// assert_eq!(report.applied(), 1_000);
+/// for left in report.into_leftovers() {
+///     println!("{left}");                      // why, and the operation to be sent again
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "nothing is written until its write is awaited"]
+pub struct Bulk<E> {
+    table: TableClient<E>,
+    options: CallOptions,
+    settings: BulkSettings,
+}
+
+call_options!(Bulk[E], options);
+
+impl<E> TableClient<E> {
+    /// Writes any number of entities, not atomically: see [`Bulk`].
+    pub fn bulk(&self) -> Bulk<E> {
+        Bulk {
+            table: self.clone(),
+            options: CallOptions::new(),
+            settings: BulkSettings {
+                batch_size: MAX_BATCH_OPERATIONS,
+                batch_bytes: None,
+                concurrency: CONCURRENCY,
+                partition_concurrency: 1,
+                pending: PENDING,
+                failures: FAILURES,
+                takes_out: true,
+            },
+        }
+    }
+}
+
+impl<E> Bulk<E> {
+    /// How many operations a batch has at most: 1 to 100, which is the default and the cheapest. Of the sizes that the storage
+    /// team measured 20 had the best latency.
+    ///
+    /// Source: "How to get the most out of Windows Azure Tables" (2010), figures 5 and 6.
+    pub fn batch_size(mut self, operations: usize) -> Self {
+        self.settings.batch_size = operations.clamp(1, MAX_BATCH_OPERATIONS);
+        self
+    }
+
+    /// How many bytes the body of a batch has at most; without it what the service takes, 4 MiB (2 MB on Cosmos DB). An operation that
+    /// is longer goes alone.
+    pub fn batch_bytes(mut self, bytes: usize) -> Self {
+        self.settings.batch_bytes = Some(bytes);
+        self
+    }
+
+    /// How many batches are on their way at once, of all partitions: 16 by default, at least one.
+    pub fn concurrency(mut self, batches: usize) -> Self {
+        self.settings.concurrency = batches.max(1);
+        self
+    }
+
+    /// How many batches of one partition are on their way at once: 1 by default, which at 50 ms a batch is the partition's target
+    /// of 2,000 entities a second.
+    ///
+    /// Source: REST "Scalability and performance targets for Table storage".
+    pub fn partition_concurrency(mut self, batches: usize) -> Self {
+        self.settings.partition_concurrency = batches.max(1);
+        self
+    }
+
+    /// How many operations wait for their batch: 20,000 by default, and 64 MiB of them in any case. When there are as many, no more
+    /// are read, and batches leave that are not full. More of them make fuller batches where operations of many partitions come
+    /// mixed.
+    pub fn pending(mut self, operations: usize) -> Self {
+        self.settings.pending = operations.max(1);
+        self
+    }
+
+    /// How many operations may fail or be in doubt before the whole ends: 1,000 by default; with 0 the first ends it. Each is held in the
+    /// report.
+    #[doc(alias = "on_error")]
+    pub fn failures(mut self, most: u64) -> Self {
+        self.settings.failures = most;
+        self
+    }
+
+    /// Sends no operation again because another one made their batch fail: all of them are left over, with that one's error.
+    pub fn whole_batches(mut self) -> Self {
+        self.settings.takes_out = false;
+        self
+    }
+
+    /// Makes new entities; one whose key is taken is rejected (`AlreadyExists`).
+    pub fn insert<T: BulkEntity<E>>(
+        self,
+        entities: impl IntoIterator<Item = T>,
+    ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
+        self.begin(Items::new(entities, |entity: T| {
+            TableOperation::insert(entity.written())
+        }))
+    }
+
+    /// Makes entities or puts them in the place of stored ones.
+    pub fn insert_or_replace<T: BulkEntity<E>>(
+        self,
+        entities: impl IntoIterator<Item = T>,
+    ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
+        let make = |entity: T| TableOperation::insert_or_replace(entity.written());
+        self.begin(Items::new(entities, make))
+    }
+
+    /// Makes entities or writes their properties into stored ones.
+    pub fn insert_or_merge<T: BulkEntity<E>>(
+        self,
+        entities: impl IntoIterator<Item = T>,
+    ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
+        let make = |entity: T| TableOperation::insert_or_merge(entity.written());
+        self.begin(Items::new(entities, make))
+    }
+
+    /// Puts entities in the place of stored ones; one that is not there, or has another version than was read, is rejected.
+    pub fn replace<T: BulkEntity<E>>(
+        self,
+        entities: impl IntoIterator<Item = T>,
+    ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
+        self.begin(Items::new(entities, |entity: T| {
+            TableOperation::replace(entity.written())
+        }))
+    }
+
+    /// Writes the properties of entities into stored ones; one that is not there, or has another version than was read, is rejected.
+    pub fn merge<T: BulkEntity<E>>(
+        self,
+        entities: impl IntoIterator<Item = T>,
+    ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
+        self.begin(Items::new(entities, |entity: T| {
+            TableOperation::merge(entity.written())
+        }))
+    }
+
+    /// Removes entities; one that is not there is rejected (`NotFound`).
+    pub fn delete<K: IntoKey<E>>(
+        self,
+        keys: impl IntoIterator<Item = K>,
+    ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
+        self.begin(Items::new(keys, |key: K| TableOperation::delete(key)))
+    }
+
+    /// Runs operations of any kind and entity type.
+    pub fn write(
+        self,
+        operations: impl IntoIterator<Item = TableOperation>,
+    ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
+        self.begin(Items::new(operations, |operation| operation))
+    }
+
+    /// Runs operations as they come. Where none comes for a while, those that wait leave in batches that are not full.
+    pub fn write_stream(
+        self,
+        operations: impl Stream<Item = TableOperation>,
+    ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
+        self.begin(Sure(Box::pin(operations)))
+    }
+
+    /// The same with a stream that may fail: an error ends it, and what came before is written.
+    pub fn write_try_stream<S, X>(self, operations: S) -> BulkWrite<S, X>
+    where
+        S: Stream<Item = Result<TableOperation, X>>,
+    {
+        self.begin(operations)
+    }
+
+    fn begin<S, X>(self, source: S) -> BulkWrite<S, X>
+    where
+        S: Stream<Item = Result<TableOperation, X>>,
+    {
+        let (pipeline, table) = (self.table.pipeline(), self.table.name());
+        BulkWrite {
+            run: Some(BulkRun::new(pipeline, table, self.options, self.settings, source)),
+            hear: None,
+        }
+    }
+}
+
+impl<E> fmt::Debug for Bulk<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bulk")
+            .field("table", &self.table.name().as_str())
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Many writes that can be awaited, for the report; or read as [`outcomes`](Self::outcomes). Made by a [`Bulk`].
+///
+/// # Errors
+/// [`Interrupted`], which has the report: what concerns no single operation (`Unauthenticated`, `Forbidden`, `Connection`,
+/// `Timeout`, `Throttled`, `ServerFault`, `NotFound` of the table); more failures than [`failures`](Bulk::failures) allows; an
+/// error of the source. What was on its way then has its outcome, what waited is left over as not tried.
+#[must_use = "nothing is written until it is awaited"]
+pub struct BulkWrite<S, X = Error> {
+    run: Option<BulkRun<S, X>>,
+    hear: Option<Box<Hear>>,
+}
+
+type Hear = dyn FnMut(&BulkReport) + Send;
+
+impl<S, X> BulkWrite<S, X>
+where
+    S: Stream<Item = Result<TableOperation, X>>,
+    X: From<Error>,
+{
+    /// Hears of what was done so far, after each batch.
+    pub fn on_progress(mut self, hear: impl FnMut(&BulkReport) + Send + 'static) -> Self {
+        self.hear = Some(Box::new(hear));
+        self
+    }
+
+    /// The outcomes one by one, as they come.
+    pub fn outcomes(self) -> BulkOutcomes<S, X> {
+        BulkOutcomes(self)
+    }
+
+    /// The next outcome. Tells of progress where a batch's outcomes have all been taken.
+    fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
+        let Some(run) = &mut self.run else {
+            return Poll::Ready(None);
+        };
+        let outcome = ready!(run.poll_outcome(cx));
+        if let (Some(hear), true) = (&mut self.hear, !run.has_more_ready()) {
+            hear(&run.report);
+        }
+        Poll::Ready(outcome)
+    }
+
+    fn ended(run: BulkRun<S, X>) -> Result<BulkReport, Interrupted<BulkReport, X>> {
+        let (report, error) = run.into_report();
+        match error {
+            None => Ok(report),
+            Some(e) => Err(Interrupted::new(e, report)),
+        }
+    }
+}
+
+impl<S, X> Unpin for BulkWrite<S, X> {}
+
+impl<S, X> Future for BulkWrite<S, X>
+where
+    S: Stream<Item = Result<TableOperation, X>>,
+    X: From<Error>,
+{
+    type Output = Result<BulkReport, Interrupted<BulkReport, X>>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        while let Some(outcome) = ready!(this.poll_outcome(cx)) {
+            if let (BulkOutcome::Left(leftover), Some(run)) = (outcome, &mut this.run) {
+                run.report.keep(leftover);
+            }
+        }
+        Poll::Ready(match this.run.take() {
+            Some(run) => Self::ended(run),
+            None => Err(Interrupted::new(ended().into(), BulkReport::default())),
+        })
+    }
+}
+
+/// The outcomes of many writes: a [`Stream`], with a `next` of its own. They go on while it is polled.
+#[must_use = "nothing is written until it is polled"]
+pub struct BulkOutcomes<S, X = Error>(BulkWrite<S, X>);
+
+impl<S, X> Unpin for BulkOutcomes<S, X> {}
+
+impl<S, X> BulkOutcomes<S, X>
+where
+    S: Stream<Item = Result<TableOperation, X>>,
+    X: From<Error>,
+{
+    /// The next outcome; `None` after the last. A `next` that is dropped loses nothing.
+    pub async fn next(&mut self) -> Option<BulkOutcome> {
+        poll_fn(|cx| self.0.poll_outcome(cx)).await
+    }
+
+    /// What was done so far, in numbers.
+    pub fn report(&self) -> Option<&BulkReport> {
+        self.0.run.as_ref().map(|run| &run.report)
+    }
+
+    /// Ends it where it is: what is on its way is in doubt, what waits was not tried, and both are left over; or, after the last
+    /// outcome, how it ended.
+    ///
+    /// # Errors
+    /// As awaiting [`BulkWrite`].
+    pub fn finish(self) -> Result<BulkReport, Interrupted<BulkReport, X>> {
+        match self.0.run {
+            Some(mut run) => {
+                run.abandon();
+                BulkWrite::ended(run)
+            }
+            None => Err(Interrupted::new(ended().into(), BulkReport::default())),
+        }
+    }
+}
+
+impl<S, X> Stream for BulkOutcomes<S, X>
+where
+    S: Stream<Item = Result<TableOperation, X>>,
+    X: From<Error>,
+{
+    type Item = BulkOutcome;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
+        self.get_mut().0.poll_outcome(cx)
+    }
+}
+
+impl<S, X> FusedStream for BulkOutcomes<S, X>
+where
+    S: Stream<Item = Result<TableOperation, X>>,
+    X: From<Error>,
+{
+    fn is_terminated(&self) -> bool {
+        self.0.run.as_ref().is_none_or(BulkRun::is_over)
+    }
+}
+
+impl<S, X> fmt::Debug for BulkWrite<S, X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BulkWrite")
+            .field("report", &self.run.as_ref().map(|run| &run.report))
+            .finish_non_exhaustive()
+    }
+}
+
+impl<S, X> fmt::Debug for BulkOutcomes<S, X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,301 @@
+//! A bulk as it goes on: operations from a source, in batches, some at once.
+//!
+//! Owns the way from source to outcome: what is read and when, which batches are on their way, when it ends. The order of
+//! operations is `queue.rs`, what becomes of a batch `partition_write.rs`. Polled by hand: no task is spawned, and whoever stops
+//! polling has a report that is right.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+
+use crate::client::bulk::outcome::{Applied, BulkOutcome, BulkReport, Leftover, Why};
+use crate::client::bulk::partition_write::{Operations, Outcome, PartitionWrite, Written};
+use crate::client::bulk::queue::{Queue, Queued};
+use crate::model::error::{Error, ErrorKind};
+use crate::model::name::TableName;
+use crate::pipeline::options::CallOptions;
+use crate::pipeline::run::Pipeline;
+use crate::pipeline::transport::BoxFuture;
+use crate::protocol::operation::TableOperation;
+
+/// How a bulk goes on.
+#[derive(Clone, Debug)]
+pub(crate) struct BulkSettings {
+    pub(crate) batch_size: usize,
+    pub(crate) batch_bytes: Option<usize>,
+    pub(crate) concurrency: usize,
+    pub(crate) partition_concurrency: usize,
+    pub(crate) pending: usize,
+    pub(crate) failures: u64,
+    pub(crate) takes_out: bool,
+}
+
+/// The most bytes of bodies that wait: 16 of the largest batches.
+const MOST_PENDING_BYTES: usize = 64 << 20;
+
+pub(crate) struct BulkRun<S, X> {
+    pipeline: Arc<Pipeline>,
+    table: TableName,
+    options: CallOptions,
+    settings: BulkSettings,
+    source: Option<Pin<Box<S>>>,
+    /// Why the source ended early.
+    source_error: Option<X>,
+    read: u64,
+    queue: Queue,
+    running: Vec<Running>,
+    ready: VecDeque<BulkOutcome>,
+    /// What concerns no single operation.
+    stopped: Option<Arc<Error>>,
+    pub(crate) report: BulkReport,
+}
+
+/// A batch on its way.
+struct Running {
+    /// The places of its operations in the source.
+    places: Vec<u64>,
+    operations: Operations,
+    write: BoxFuture<'static, Written>,
+}
+
+impl Running {
+    /// PartitionKey and RowKey of each operation.
+    fn keys(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.operations.iter().flatten().filter_map(TableOperation::keys)
+    }
+
+    /// Each operation with its place.
+    fn operations(self) -> impl Iterator<Item = (u64, Option<TableOperation>)> {
+        // Who writes them has ended: nobody else has them.
+        drop(self.write);
+        let operations = Arc::try_unwrap(self.operations).unwrap_or_default();
+        self.places.into_iter().zip(operations)
+    }
+}
+
+impl<S, X> BulkRun<S, X>
+where
+    S: Stream<Item = Result<TableOperation, X>>,
+{
+    pub(crate) fn new(
+        pipeline: &Arc<Pipeline>,
+        table: &TableName,
+        options: CallOptions,
+        settings: BulkSettings,
+        source: S,
+    ) -> Self {
+        Self {
+            pipeline: Arc::clone(pipeline),
+            table: table.clone(),
+            options,
+            queue: Queue::new(settings.batch_size, settings.partition_concurrency),
+            settings,
+            source: Some(Box::pin(source)),
+            source_error: None,
+            read: 0,
+            running: Vec::new(),
+            ready: VecDeque::new(),
+            stopped: None,
+            report: BulkReport::default(),
+        }
+    }
+
+    /// The next outcome; `None` when all have theirs.
+    pub(crate) fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
+        loop {
+            if let Some(outcome) = self.ready.pop_front() {
+                self.report.tell(&outcome);
+                if self.report.failures() > self.settings.failures {
+                    self.stop_for_failures(&outcome);
+                }
+                return Poll::Ready(Some(outcome));
+            }
+            self.read(cx);
+            self.start();
+            let has_ended = self.finish(cx);
+            if !self.ready.is_empty() || has_ended {
+                continue;
+            }
+            return match self.is_over() {
+                true => Poll::Ready(None),
+                false => Poll::Pending,
+            };
+        }
+    }
+
+    /// Whether outcomes wait to be taken.
+    pub(crate) fn has_more_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.ready.is_empty() && self.running.is_empty() && self.queue.len() == 0 && self.source.is_none()
+    }
+
+    /// What was done, and why it ended before its end. What was not taken of outcomes is taken in.
+    pub(crate) fn into_report(mut self) -> (BulkReport, Option<X>)
+    where
+        X: From<Error>,
+    {
+        for outcome in std::mem::take(&mut self.ready) {
+            self.report.tell(&outcome);
+            if let BulkOutcome::Left(leftover) = outcome {
+                self.report.keep(leftover);
+            }
+        }
+        let stopped = self.stopped.map(|error| error.copy().into());
+        (self.report, self.source_error.or(stopped))
+    }
+
+    /// Ends it: what is on its way is in doubt, what waits was not tried.
+    pub(crate) fn abandon(&mut self) {
+        self.source = None;
+        self.leave_waiting();
+        let error = Arc::new(
+            Error::new(ErrorKind::Timeout, "the bulk was given up while this was on its way").maybe_applied(true),
+        );
+        for running in std::mem::take(&mut self.running) {
+            for (index, operation) in running.operations() {
+                self.ready.push_back(BulkOutcome::Left(Leftover {
+                    index,
+                    operation,
+                    why: Why::Unknown(Arc::clone(&error)),
+                }));
+            }
+        }
+    }
+
+    fn is_room(&self) -> bool {
+        self.queue.len() < self.settings.pending && self.queue.bytes() < MOST_PENDING_BYTES
+    }
+
+    /// Reads as much as there is room for.
+    fn read(&mut self, cx: &mut Context<'_>) {
+        while self.is_room()
+            && let Some(source) = &mut self.source
+        {
+            let operation = match source.as_mut().poll_next(cx) {
+                Poll::Pending => return,
+                Poll::Ready(Some(Ok(operation))) => operation,
+                Poll::Ready(Some(Err(e))) => {
+                    self.source_error = Some(e);
+                    self.source = None;
+                    return;
+                }
+                Poll::Ready(None) => {
+                    self.source = None;
+                    return;
+                }
+            };
+            let index = self.read;
+            self.read += 1;
+            match operation.check() {
+                Ok(operation) => self.queue.push(Queued { index, operation }),
+                Err(refused) => {
+                    let (error, operation) = *refused;
+                    let error = error.in_operation("bulk", Some(self.table.as_str()));
+                    self.ready.push_back(BulkOutcome::Left(Leftover {
+                        index,
+                        operation,
+                        why: Why::Rejected(Arc::new(error)),
+                    }));
+                }
+            }
+        }
+    }
+
+    /// Puts batches on their way: full ones, and short ones where no more will come, or none for now.
+    fn start(&mut self) {
+        while self.running.len() < self.settings.concurrency {
+            let if_short = self.source.is_none() || !self.is_room() || self.running.is_empty();
+            let Some(batch) = self.queue.next(if_short) else { return };
+            let (places, operations) = batch.into_iter().map(|queued| (queued.index, queued.operation)).unzip();
+            let write = PartitionWrite::new(&self.pipeline, &self.table, &self.options, operations)
+                .with(self.settings.batch_bytes, self.settings.takes_out);
+            self.running.push(Running {
+                places,
+                operations: write.operations(),
+                write: Box::pin(write.run()),
+            });
+        }
+    }
+
+    /// Takes in the batches that have ended. Whether there were any.
+    fn finish(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut ended = Vec::new();
+        let mut at = 0;
+        while let Some(running) = self.running.get_mut(at) {
+            match running.write.as_mut().poll(cx) {
+                Poll::Pending => at += 1,
+                Poll::Ready(written) => ended.push((self.running.swap_remove(at), written)),
+            }
+        }
+        let any = !ended.is_empty();
+        for (running, written) in ended {
+            self.queue.ended(running.keys());
+            for ((index, operation), outcome) in running.operations().zip(written.outcomes) {
+                self.ready.push_back(match (outcome, operation) {
+                    (Outcome::Applied(result), Some(operation)) => {
+                        let (partition_key, row_key) = operation.keys().unwrap_or_default();
+                        BulkOutcome::Applied(Applied {
+                            index,
+                            kind: result.kind(),
+                            keys: (partition_key.to_owned(), row_key.to_owned()),
+                            etag: result.etag().cloned(),
+                        })
+                    }
+                    (Outcome::Failed(error), operation) => {
+                        let why = match error.may_have_applied() {
+                            true => Why::Unknown(error),
+                            false => Why::Rejected(error),
+                        };
+                        BulkOutcome::Left(Leftover { index, operation, why })
+                    }
+                    (_, operation) => BulkOutcome::Left(Leftover {
+                        index,
+                        operation,
+                        why: Why::NotTried,
+                    }),
+                });
+            }
+            if let Some(error) = written.stopped {
+                self.stop(error);
+            }
+        }
+        any
+    }
+
+    fn stop_for_failures(&mut self, last: &BulkOutcome) {
+        if let (BulkOutcome::Left(leftover), None) = (last, &self.stopped)
+            && let Why::Rejected(e) | Why::Unknown(e) = &leftover.why
+        {
+            let why = format!(
+                "{} operations failed, and `.failures(..)` allows {}; the last: {leftover}",
+                self.report.failures(),
+                self.settings.failures
+            );
+            let error = Error::new(e.kind(), why).in_operation("bulk", Some(self.table.as_str()));
+            self.stop(Arc::new(error));
+        }
+    }
+
+    /// Reads and sends no more; what is on its way goes on.
+    fn stop(&mut self, error: Arc<Error>) {
+        self.stopped.get_or_insert(error);
+        self.source = None;
+        self.leave_waiting();
+    }
+
+    fn leave_waiting(&mut self) {
+        for Queued { index, operation } in self.queue.drain() {
+            self.ready.push_back(BulkOutcome::Left(Leftover {
+                index,
+                operation: Some(operation),
+                why: Why::NotTried,
+            }));
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! What became of the operations of a bulk, one by one and in numbers.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::model::error::Error;
+use crate::model::etag::ETag;
+use crate::protocol::operation::{OperationKind, TableOperation};
+
+/// What became of one operation of a bulk.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BulkOutcome {
+    /// It was applied.
+    Applied(Applied),
+    /// It was not, or nobody knows.
+    Left(Leftover),
+}
+
+/// An operation that was applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    pub(crate) index: u64,
+    pub(crate) kind: OperationKind,
+    pub(crate) keys: (String, String),
+    pub(crate) etag: Option<ETag>,
+}
+
+impl Applied {
+    /// Its place in the source, from 0.
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// What it was.
+    pub fn kind(&self) -> OperationKind {
+        self.kind
+    }
+
+    /// PartitionKey and RowKey.
+    pub fn keys(&self) -> (&str, &str) {
+        (&self.keys.0, &self.keys.1)
+    }
+
+    /// The entity's new version; `None` after a delete.
+    pub fn etag(&self) -> Option<&ETag> {
+        self.etag.as_ref()
+    }
+}
+
+/// An operation that was not applied, or of which nobody knows: as it was, to be sent again, and why.
+#[derive(Debug)]
+pub struct Leftover {
+    pub(crate) index: u64,
+    pub(crate) operation: Option<TableOperation>,
+    pub(crate) why: Why,
+}
+
+/// Why an operation is left.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Why {
+    /// The service refused it, or it cannot be sent. Nothing was applied.
+    Rejected(Arc<Error>),
+    /// Its answer was lost, or the service failed while it worked: read the row before sending it again.
+    Unknown(Arc<Error>),
+    /// The bulk ended before its turn. Nothing was applied.
+    NotTried,
+}
+
+impl Leftover {
+    /// Its place in the source, from 0.
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// The operation; `None` if it could not be encoded at all.
+    pub fn operation(&self) -> Option<&TableOperation> {
+        self.operation.as_ref()
+    }
+
+    /// The operation, to be sent again; `None` if it could not be encoded at all.
+    pub fn into_operation(self) -> Option<TableOperation> {
+        self.operation
+    }
+
+    /// Why it is left.
+    pub fn why(&self) -> &Why {
+        &self.why
+    }
+}
+
+impl fmt::Display for Leftover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.operation {
+            Some(operation) => write!(f, "{operation}: ")?,
+            None => write!(f, "operation {} of the source: ", self.index)?,
+        }
+        match &self.why {
+            Why::Rejected(e) => e.fmt(f),
+            Why::Unknown(e) => write!(f, "in doubt: {e}"),
+            Why::NotTried => f.write_str("not tried"),
+        }
+    }
+}
+
+/// What became of all operations of a bulk: each that was read is counted once.
+#[derive(Debug, Default)]
+#[must_use = "operations may be left: see `leftovers`"]
+pub struct BulkReport {
+    applied: u64,
+    rejected: u64,
+    unknown: u64,
+    not_tried: u64,
+    leftovers: Vec<Leftover>,
+    settled: u64,
+    /// From the first that has no outcome: which have one.
+    ahead: VecDeque<bool>,
+}
+
+impl BulkReport {
+    /// Operations that were applied.
+    pub fn applied(&self) -> u64 {
+        self.applied
+    }
+
+    /// Operations that the service refused, or that cannot be sent.
+    pub fn rejected(&self) -> u64 {
+        self.rejected
+    }
+
+    /// Operations of which nobody knows whether they were applied.
+    pub fn unknown(&self) -> u64 {
+        self.unknown
+    }
+
+    /// Operations that were read from the source, and whose turn never came.
+    pub fn not_tried(&self) -> u64 {
+        self.not_tried
+    }
+
+    /// All that were not applied, or of which nobody knows, as ready operations with the reason of each; none in the report of
+    /// [outcomes](crate::BulkWrite::outcomes), which give them one by one.
+    pub fn leftovers(&self) -> &[Leftover] {
+        &self.leftovers
+    }
+
+    /// The same, to be sent again.
+    pub fn into_leftovers(self) -> Vec<Leftover> {
+        self.leftovers
+    }
+
+    /// How many operations from the source's first on were all applied or refused: where another process goes on, by leaving out
+    /// as many. Operations behind it may have been applied, too.
+    pub fn settled(&self) -> u64 {
+        self.settled
+    }
+
+    pub(crate) fn keep(&mut self, leftover: Leftover) {
+        self.leftovers.push(leftover);
+    }
+
+    pub(crate) fn failures(&self) -> u64 {
+        self.rejected + self.unknown
+    }
+
+    pub(crate) fn tell(&mut self, outcome: &BulkOutcome) {
+        let index = match outcome {
+            BulkOutcome::Applied(applied) => {
+                self.applied += 1;
+                applied.index
+            }
+            BulkOutcome::Left(left) => {
+                match left.why {
+                    Why::Rejected(_) => self.rejected += 1,
+                    Why::Unknown(_) => self.unknown += 1,
+                    Why::NotTried => self.not_tried += 1,
+                }
+                match left.why {
+                    Why::Rejected(_) => left.index,
+                    _ => return,
+                }
+            }
+        };
+        let Ok(place) = usize::try_from(index - self.settled) else {
+            return;
+        };
+        if self.ahead.len() <= place {
+            self.ahead.resize(place + 1, false);
+        }
+        self.ahead[place] = true;
+        while self.ahead.front() == Some(&true) {
+            self.ahead.pop_front();
+            self.settled += 1;
+        }
+    }
+}
+
+impl fmt::Display for BulkReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} applied", self.applied)?;
+        for (count, what) in [
+            (self.rejected, "rejected"),
+            (self.unknown, "in doubt"),
+            (self.not_tried, "not tried"),
+        ] {
+            if count > 0 {
+                write!(f, ", {count} {what}")?;
+            }
+        }
+        Ok(())
+    }
+}

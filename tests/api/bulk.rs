@@ -1,0 +1,423 @@
+//! Many writes that are not atomic: what becomes of each, in which order, and what is left.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use azure_table::testing::{Fault, FaultAnswer, FaultRule, Faults, RequestKind};
+use azure_table::{
+    BulkOutcome, BulkReport, DynamicEntity, EdmValue, Emulator, Error, ErrorKind, NoRetry, TableClient, TableEntity,
+    TableOperation, TableServiceClient, Versioned, Why,
+};
+use futures::{StreamExt, stream};
+use proptest::prelude::*;
+
+#[derive(TableEntity, Debug, Clone, PartialEq)]
+struct Reading {
+    #[table(partition_key)]
+    sensor: String,
+    #[table(row_key)]
+    at: u32,
+    value: i32,
+}
+
+fn reading(sensor: &str, at: u32, value: i32) -> Reading {
+    Reading {
+        sensor: sensor.into(),
+        at,
+        value,
+    }
+}
+
+/// A table whose requests are seen.
+async fn readings() -> (Faults, TableClient<Reading>, TableClient<Reading>) {
+    let emulator = Emulator::new();
+    let truth = TableServiceClient::on(emulator.clone())
+        .table::<Reading>("Readings")
+        .unwrap();
+    truth.create_table().await.unwrap();
+    let faults = Faults::new(emulator);
+    let seen = TableServiceClient::on(faults.clone())
+        .retry(NoRetry)
+        .table("Readings")
+        .unwrap();
+    (faults, seen, truth)
+}
+
+fn counts(report: &BulkReport) -> [u64; 4] {
+    [
+        report.applied(),
+        report.rejected(),
+        report.unknown(),
+        report.not_tried(),
+    ]
+}
+
+#[tokio::test]
+async fn many_entities_of_many_partitions_leave_in_full_batches() {
+    let (faults, table, truth) = readings().await;
+    let many: Vec<_> = (0..1_000)
+        .map(|n| reading(["a", "b", "c", "d"][n % 4], n as u32, 1))
+        .collect();
+    let report = table.bulk().insert(&many).await.unwrap();
+    assert_eq!((counts(&report), report.settled()), ([1_000, 0, 0, 0], 1_000));
+    assert_eq!(report.to_string(), "1000 applied");
+    // 250 of each of four partitions: two full batches and one of 50.
+    assert_eq!(faults.requests(), 4 * 3);
+    assert!(faults.log().iter().all(|record| record.kind() == RequestKind::Batch));
+    assert_eq!(truth.query().count().await.unwrap(), 1_000);
+
+    // References, values, versions and keys are all taken.
+    let read: Vec<Versioned<Reading>> = truth.query().partition("a").versioned().all().await.unwrap();
+    let report = table.bulk().replace(&read).await.unwrap();
+    assert_eq!(report.applied(), 250);
+    let report = table.bulk().merge(read).await.unwrap();
+    assert_eq!(counts(&report), [0, 250, 0, 0], "they have other versions by now");
+    assert!(matches!(report.leftovers()[0].why(), Why::Rejected(e) if e.kind() == ErrorKind::ConditionNotMet));
+    let report = table
+        .bulk()
+        .delete(many.iter().map(|one| (&*one.sensor, one.at)))
+        .await
+        .unwrap();
+    assert_eq!(report.applied(), 1_000);
+}
+
+#[tokio::test]
+async fn sizes_and_bytes_of_batches_can_be_less() {
+    let (faults, table, _) = readings().await;
+    let many = |n| (0..n).map(|at| reading("a", at, 1));
+    let report = table.bulk().batch_size(20).insert(many(100)).await.unwrap();
+    assert_eq!((report.applied(), faults.requests()), (100, 5));
+    let report = table
+        .bulk()
+        .batch_bytes(10_000)
+        .insert_or_merge(many(100))
+        .await
+        .unwrap();
+    assert_eq!(report.applied(), 100);
+    let requests = faults.requests() - 5;
+    assert!((3..6).contains(&requests), "{requests} of 10,000 bytes");
+    // What fits into no batch goes alone.
+    let report = table.bulk().batch_bytes(1).insert_or_replace(many(3)).await.unwrap();
+    assert_eq!((report.applied(), faults.requests() - 5 - requests), (3, 3));
+}
+
+#[tokio::test]
+async fn one_bad_row_does_not_sink_the_others() {
+    let (faults, table, truth) = readings().await;
+    truth.insert(&reading("a", 50, 7)).await.unwrap();
+    let many: Vec<_> = (0..100).map(|at| reading("a", at, 1)).collect();
+    let report = table.bulk().insert(&many).await.unwrap();
+    assert_eq!(counts(&report), [99, 1, 0, 0]);
+    assert_eq!(faults.requests(), 2);
+    let left = &report.leftovers()[0];
+    assert_eq!(
+        (left.index(), left.operation().unwrap().keys()),
+        (50, Some(("a", "0000000050")))
+    );
+    assert!(
+        matches!(left.why(), Why::Rejected(e) if e.kind() == ErrorKind::AlreadyExists),
+        "{left}"
+    );
+    assert!(
+        left.to_string().starts_with("insert (\"a\", \"0000000050\"): "),
+        "{left}"
+    );
+
+    // Or it does, where that is wanted; what is left is ready to be sent again.
+    let others: Vec<_> = (0..50)
+        .map(|at| reading("b", at, 1))
+        .chain(many[..10].to_vec())
+        .collect();
+    let report = table.bulk().whole_batches().insert(&others).await.unwrap();
+    assert_eq!(counts(&report), [50, 10, 0, 0]);
+    let again = report
+        .into_leftovers()
+        .into_iter()
+        .filter_map(azure_table::Leftover::into_operation);
+    let report = table.bulk().write(again).await.unwrap();
+    assert_eq!(counts(&report), [0, 10, 0, 0]);
+}
+
+#[tokio::test]
+async fn operations_that_cannot_be_sent_are_told_apart() {
+    let (_, table, _) = readings().await;
+    let many = [reading("a", 1, 1), reading("a/", 2, 1), reading("a", 3, 1)];
+    let report = table.bulk().insert(many).await.unwrap();
+    assert_eq!((counts(&report), report.settled()), ([2, 1, 0, 0], 3));
+    let left = &report.leftovers()[0];
+    assert_eq!((left.index(), left.operation().is_none()), (1, true));
+    assert!(left.to_string().contains("'/'"), "{left}");
+}
+
+#[tokio::test]
+async fn failures_end_it_where_they_are_too_many() {
+    let (_, table, truth) = readings().await;
+    truth.insert(&reading("a", 0, 1)).await.unwrap();
+    let many: Vec<_> = (0..300)
+        .map(|at| reading(["a", "b"][(at % 2) as usize], at, 1))
+        .collect();
+    let interrupted = table
+        .bulk()
+        .failures(0)
+        .batch_size(10)
+        .concurrency(1)
+        .insert(&many)
+        .await
+        .unwrap_err();
+    assert_eq!(interrupted.error().kind(), ErrorKind::AlreadyExists);
+    assert!(
+        interrupted.to_string().contains("`.failures(..)` allows 0"),
+        "{interrupted}"
+    );
+    let (_, report) = interrupted.into_parts();
+    let [applied, rejected, unknown, not_tried] = counts(&report);
+    assert_eq!((rejected, unknown, applied + rejected + not_tried), (1, 0, 300));
+    assert_eq!(truth.query().count().await.unwrap() as u64, applied + 1);
+    // What is left, together with what was applied, is all.
+    let rest = report
+        .into_leftovers()
+        .into_iter()
+        .filter_map(azure_table::Leftover::into_operation);
+    let report = table.bulk().write(rest).await.unwrap();
+    assert_eq!(report.applied(), not_tried);
+}
+
+#[tokio::test]
+async fn what_concerns_everything_ends_it() {
+    let (faults, table, _) = readings().await;
+    faults.add(FaultRule::new(Fault::Answer(FaultAnswer::new(403).code("AuthorizationFailure"))).nth(2));
+    let many: Vec<_> = (0..1_000).map(|at| reading("a", at, 1)).collect();
+    let error = table.bulk().insert(&many).await.unwrap_err();
+    assert_eq!(error.error().kind(), ErrorKind::Forbidden);
+    assert_eq!(counts(error.report()), [100, 0, 0, 900]);
+    assert_eq!((error.report().settled(), faults.requests()), (100, 2));
+    let error: Error = error.into();
+    assert_eq!(error.kind(), ErrorKind::Forbidden);
+}
+
+#[tokio::test]
+async fn a_lost_answer_leaves_its_batch_in_doubt() {
+    let (faults, table, truth) = readings().await;
+    faults.add(FaultRule::new(Fault::LoseAnswer).nth(1));
+    let many: Vec<_> = (0..150).map(|at| reading("a", at, 1)).collect();
+    let error = table.bulk().insert(&many).await.unwrap_err();
+    assert_eq!(counts(error.report()), [0, 0, 100, 50]);
+    assert!(matches!(error.report().leftovers()[0].why(), Why::Unknown(e) if e.may_have_applied()));
+    assert_eq!(truth.query().count().await.unwrap(), 100);
+}
+
+#[tokio::test]
+async fn sources_are_streams_too_and_may_fail() {
+    let (_, table, truth) = readings().await;
+    let operations = stream::iter(0..250).then(|at| async move {
+        tokio::task::yield_now().await;
+        TableOperation::insert(&reading("a", at, 1))
+    });
+    let report = table.bulk().write_stream(operations).await.unwrap();
+    assert_eq!(report.applied(), 250);
+
+    #[derive(Debug)]
+    enum Trouble {
+        Source(u32),
+        Table(Error),
+    }
+    impl From<Error> for Trouble {
+        fn from(error: Error) -> Self {
+            Self::Table(error)
+        }
+    }
+    let failing = stream::iter((0..10).map(|at| match at {
+        7 => Err(Trouble::Source(at)),
+        _ => Ok(TableOperation::insert_or_replace(&reading("b", at, 1))),
+    }));
+    let interrupted = table.bulk().write_try_stream(failing).await.unwrap_err();
+    let (trouble, report) = interrupted.into_parts();
+    assert!(matches!(trouble, Trouble::Source(7)), "{trouble:?}");
+    assert_eq!(counts(&report), [7, 0, 0, 0]);
+    assert_eq!(truth.query().partition("b").count().await.unwrap(), 7);
+    let denied = truth.with(&azure_table::CallOptions::new().header("If-Match", "*"));
+    let one = stream::iter([Ok::<_, Trouble>(TableOperation::insert(&reading("c", 1, 1)))]);
+    let (trouble, _) = denied.bulk().write_try_stream(one).await.unwrap_err().into_parts();
+    assert!(matches!(trouble, Trouble::Table(_)), "{trouble:?}");
+}
+
+/// No more is read than there is room for, and no more goes on at once than allowed.
+#[tokio::test(start_paused = true)]
+async fn a_source_is_read_as_there_is_room() {
+    let (faults, table, _) = readings().await;
+    faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_millis(50))));
+    let read = Arc::new(Mutex::new(0_u64));
+    let counter = Arc::clone(&read);
+    let source = (0..10_000_u32).map(move |n| {
+        *counter.lock().unwrap() += 1;
+        reading(&format!("s{}", n % 10), n, 1)
+    });
+    let most_ahead = Arc::new(Mutex::new(0));
+    let (seen, ahead) = (Arc::clone(&read), Arc::clone(&most_ahead));
+    let begun = tokio::time::Instant::now();
+    let report = table
+        .bulk()
+        .pending(1_500)
+        .concurrency(4)
+        .insert(source)
+        .on_progress(move |report| {
+            let mut ahead = ahead.lock().unwrap();
+            *ahead = (*seen.lock().unwrap() - report.applied()).max(*ahead);
+        })
+        .await
+        .unwrap();
+    assert_eq!(report.applied(), 10_000);
+    // 1,500 wait and 400 are on their way.
+    assert!(*most_ahead.lock().unwrap() <= 1_900, "{}", most_ahead.lock().unwrap());
+    // 100 batches, four at once.
+    let elapsed = begun.elapsed();
+    assert!((1_250..1_400).contains(&elapsed.as_millis()), "{elapsed:?}");
+    assert_eq!(faults.requests(), 100);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bulk_that_is_given_up_says_what_it_did() {
+    let (faults, table, truth) = readings().await;
+    faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_millis(50))));
+    let many: Vec<_> = (0..1_000).map(|at| reading("a", at, 1)).collect();
+    let mut outcomes = table.bulk().insert(&many).outcomes();
+    let mut applied = 0;
+    // Each wait is cut short, and nothing is lost by that.
+    while applied < 250 {
+        match tokio::time::timeout(Duration::from_millis(7), outcomes.next()).await {
+            Ok(Some(BulkOutcome::Applied(one))) => {
+                assert_eq!(one.index(), applied);
+                assert!(one.etag().is_some() && one.keys().0 == "a");
+                applied += 1;
+            }
+            Ok(other) => panic!("{other:?}"),
+            Err(_) => {}
+        }
+    }
+    let report = outcomes.finish().unwrap();
+    let [applied, rejected, unknown, not_tried] = counts(&report);
+    assert_eq!(
+        (applied, rejected, unknown),
+        (300, 0, 0),
+        "taken or not, a batch that ended is told"
+    );
+    assert_eq!(not_tried, 700);
+    assert_eq!(truth.query().count().await.unwrap(), 300);
+
+    let mut outcomes = table.bulk().insert_or_replace(&many).outcomes();
+    assert!(
+        tokio::time::timeout(Duration::from_millis(7), outcomes.next())
+            .await
+            .is_err()
+    );
+    let report = outcomes.finish().unwrap();
+    assert_eq!(counts(&report), [0, 0, 100, 900], "what was on its way is in doubt");
+    assert!(report.leftovers().iter().all(|left| left.operation().is_some()));
+    assert_eq!(report.settled(), 0);
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Verb {
+    Insert,
+    Replace,
+    Merge,
+    Delete,
+    InsertOrReplace,
+    InsertOrMerge,
+}
+
+#[derive(Clone, Debug)]
+struct Step {
+    verb: Verb,
+    partition: u8,
+    row: u8,
+    property: &'static str,
+    value: i32,
+}
+
+impl Step {
+    fn operation(&self) -> TableOperation {
+        let keys = (format!("p{}", self.partition), format!("r{}", self.row));
+        let mut row = DynamicEntity::new(&keys.0, &keys.1);
+        row.insert(self.property, self.value);
+        match self.verb {
+            Verb::Insert => TableOperation::insert(&row),
+            Verb::Replace => TableOperation::replace(&row).unconditionally(),
+            Verb::Merge => TableOperation::merge(&row).unconditionally(),
+            Verb::Delete => TableOperation::delete::<DynamicEntity>((&*keys.0, &*keys.1)),
+            Verb::InsertOrReplace => TableOperation::insert_or_replace(&row),
+            Verb::InsertOrMerge => TableOperation::insert_or_merge(&row),
+        }
+    }
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let verb = proptest::sample::select(vec![
+        Verb::Insert,
+        Verb::Replace,
+        Verb::Merge,
+        Verb::Delete,
+        Verb::InsertOrReplace,
+        Verb::InsertOrMerge,
+    ]);
+    let property = proptest::sample::select(vec!["A", "B"]);
+    let step =
+        (verb, 0..3_u8, 0..4_u8, property, any::<i32>()).prop_map(|(verb, partition, row, property, value)| Step {
+            verb,
+            partition,
+            row,
+            property,
+            value,
+        });
+    proptest::collection::vec(step, 0..60)
+}
+
+/// What is stored, without what the service adds.
+async fn stored(table: &TableClient) -> Vec<(String, String, Option<EdmValue>, Option<EdmValue>)> {
+    let rows = table.query().all().await.unwrap();
+    rows.into_iter()
+        .map(|mut row| {
+            let (a, b) = (row.remove("A"), row.remove("B"));
+            (row.partition_key, row.row_key, a, b)
+        })
+        .collect()
+}
+
+proptest! {
+    /// Any sequence of writes leaves the same rows, and fails at the same operations, as one after the other.
+    #[test]
+    fn a_bulk_does_what_its_operations_do_one_by_one(
+        steps in steps(),
+        batch_size in 1..12_usize,
+        concurrency in 1..4_usize,
+        partition_concurrency in 1..4_usize,
+        pending in 1..40_usize,
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (one, all) = (TableServiceClient::on(Emulator::new()), TableServiceClient::on(Emulator::new()));
+            let (one, all) = (one.dynamic_table("Things").unwrap(), all.dynamic_table("Things").unwrap());
+            one.create_table().await.unwrap();
+            all.create_table().await.unwrap();
+            let mut failed = Vec::new();
+            for (index, step) in steps.iter().enumerate() {
+                if one.execute(step.operation()).await.is_err() {
+                    failed.push(index as u64);
+                }
+            }
+            let bulk = all.bulk().batch_size(batch_size).concurrency(concurrency).pending(pending);
+            let report = bulk
+                .partition_concurrency(partition_concurrency)
+                .write(steps.iter().map(Step::operation))
+                .await
+                .unwrap();
+            prop_assert_eq!(stored(&one).await, stored(&all).await);
+            let mut left: Vec<u64> = report.leftovers().iter().map(|left| left.index()).collect();
+            left.sort_unstable();
+            prop_assert_eq!(&left, &failed);
+            prop_assert_eq!(report.applied() as usize, steps.len() - failed.len());
+            prop_assert_eq!(report.settled() as usize, steps.len());
+            Ok(())
+        })?;
+    }
+}
