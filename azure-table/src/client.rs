@@ -10,3 +10,4 @@ pub(crate) mod service;
 pub(crate) mod settings;
 pub(crate) mod shape;
 pub(crate) mod table;
+pub(crate) mod task;

@@ -124,6 +124,74 @@ async fn prefixes_of_keys_are_parts_too() {
     assert_eq!(names(&found), "a3 c0 c1 c2 c3 c4");
 }
 
+/// Parts that may have rows in common are asked as one, and joined sets are sets.
+#[tokio::test]
+async fn sets_that_overlap_or_are_joined_give_each_row_once() {
+    let (faults, blogs) = blogs(Duration::ZERO).await;
+    let prefixes = [Key::<Blog>::prefix(("a",)).unwrap(), Key::prefix(("a", 3)).unwrap()];
+    let overlapping = || blogs.query().fan_out().under_each(prefixes.clone());
+    let plan = overlapping().plan().unwrap();
+    assert_eq!((plan.requests(), plan.path()), (1, AccessPath::Partition), "{plan}");
+    assert_eq!(names(&overlapping().all().await.unwrap()), "a0 a1 a2 a3 a4");
+    for (filter, requests, found) in [
+        (Blog::CHANNEL.starts_with("a") | Blog::CHANNEL.eq("a"), 1, 5),
+        (Blog::CHANNEL.between("a", "c") | Blog::CHANNEL.between("c", "d"), 1, 20),
+        (Blog::CHANNEL.is_in(["a", "b"]) | Blog::CHANNEL.is_in(["c", "b"]), 3, 15),
+        (Blog::CHANNEL.eq("e") | Blog::CHANNEL.is_in(["c", "b"]), 3, 15),
+        (
+            (Blog::CHANNEL.eq("a") & Blog::ID.lt(3)) | (Blog::CHANNEL.eq("a") & Blog::ID.le(3)),
+            1,
+            4,
+        ),
+    ] {
+        let parts = blogs.query().filter(filter.clone()).fan_out();
+        assert_eq!(parts.plan().unwrap().requests(), requests, "{filter}");
+        assert_eq!(parts.all().await.unwrap().len(), found, "{filter}");
+    }
+    let strict = TableServiceClient::on(faults)
+        .deny(AccessPath::TableScan)
+        .table::<Blog>("Blogs")
+        .unwrap();
+    assert_eq!(strict.query().fan_out().under_each(prefixes).count().await.unwrap(), 5);
+}
+
+/// A reader may take its time: what is on its way goes on, and no attempt is given up for that.
+#[tokio::test(start_paused = true)]
+async fn a_slow_reader_times_nothing_out() {
+    let (faults, blogs) = blogs(Duration::ZERO).await;
+    faults.add(FaultRule::new(Fault::Drip {
+        bytes: 64,
+        pause: Duration::from_millis(20),
+    }));
+    let quick = azure_table::CallOptions::new().attempt_timeout(Duration::from_millis(500));
+    let channels = ["a", "b", "c", "d", "e"];
+    for is_unordered in [false, true] {
+        let mut parts = blogs.query().fan_out().with(&quick).partitions(channels);
+        if is_unordered {
+            parts = parts.unordered();
+        }
+        let mut rows = parts.stream();
+        let mut count = 0;
+        while rows.try_next().await.unwrap().is_some() {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            count += 1;
+        }
+        assert_eq!(count, 25);
+    }
+    let mut rows = blogs.query().scan().with(&quick).ranges(channels).stream();
+    let mut count = 0;
+    while rows.try_next().await.unwrap().is_some() {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        count += 1;
+    }
+    let mut many = blogs.get_many(channels.map(|channel| (channel, 1))).with(&quick);
+    while many.try_next().await.unwrap().is_some() {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        count += 1;
+    }
+    assert_eq!(count, 30);
+}
+
 #[tokio::test(start_paused = true)]
 async fn no_more_parts_than_allowed_go_on_at_once() {
     let latency = Duration::from_millis(10);
@@ -322,6 +390,24 @@ async fn a_scan_goes_on_where_it_was() {
     );
     let error = blogs.query().scan().resume(position).count().await.unwrap_err();
     assert!(error.to_string().contains("of another query"), "{error}");
+}
+
+#[tokio::test]
+async fn a_position_outlives_a_scan_that_is_refused() {
+    let (_, blogs) = blogs(Duration::ZERO).await;
+    let mut rows = blogs.query().scan().ranges(["c"]).stream();
+    for _ in 0..2 {
+        rows.try_next().await.unwrap();
+    }
+    let position = rows.position().clone();
+    let mut other = blogs
+        .query()
+        .filter(Blog::ID.eq(1))
+        .scan()
+        .resume(position.clone())
+        .stream();
+    assert!(other.try_next().await.is_err());
+    assert_eq!(other.position(), &position);
 }
 
 #[tokio::test(start_paused = true)]

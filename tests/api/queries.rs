@@ -113,8 +113,36 @@ async fn what_a_client_denies_is_refused_before_it_is_sent() {
         AccessPath::TableScan,
         "it can be planned"
     );
+    // What bounds nothing is a scan, whatever it compares.
+    for filter in [
+        Blog::CHANNEL.ge(""),
+        Blog::CHANNEL.starts_with(""),
+        Blog::CHANNEL.gt(""),
+    ] {
+        let error = blogs.query().filter(filter.clone()).all().await.unwrap_err();
+        assert!(error.to_string().contains("the whole table"), "{filter}: {error}");
+    }
     let strict = service.deny(AccessPath::Partition).table::<Blog>("Blogs").unwrap();
     assert!(strict.query().partition("a").all().await.is_err());
+}
+
+/// A set that no URL can hold is planned all the same, and the refusal says what to do.
+#[tokio::test]
+async fn a_set_that_is_too_long_is_planned() {
+    let (_, blogs) = blogs().await;
+    let query = blogs
+        .query()
+        .filter(Blog::CHANNEL.is_in((0..2_000).map(|n| format!("channel-{n}"))));
+    let plan = query.plan().unwrap();
+    assert_eq!((plan.path(), plan.request()), (AccessPath::TableScan, ""));
+    let error = query.clone().all().await.unwrap_err().to_string();
+    for text in [plan.to_string(), error] {
+        assert!(
+            text.contains("the limit is 65534") && text.contains("`fan_out`"),
+            "{text}"
+        );
+    }
+    assert_eq!(query.fan_out().plan().unwrap().requests(), 2_000);
 }
 
 #[tokio::test]

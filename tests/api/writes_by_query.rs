@@ -483,15 +483,94 @@ async fn a_position_holds_for_other_pages() {
     let applied = first.report().applied() + second.report().applied() + last.applied();
     assert!(applied == 250 && first.report().applied() > 0);
     assert!(table.ratings().await.iter().all(|rating| (100..105).contains(rating)));
-    // Nor is it one of another query.
-    let position = second.position();
-    let other = table
+}
+
+/// A position of the first page knows its query as well as any other.
+#[tokio::test]
+async fn a_position_belongs_to_its_query_and_method() {
+    let table = filled(1_000).await;
+    table.faults.add(FaultRule::new(Fault::NoConnection).on_writes().nth(2));
+    let update = || table.blogs.update_where(table.blogs.query(), |blog| blog.rating += 100);
+    let position = update().await.unwrap_err().position();
+    let of_other = table
         .blogs
-        .delete_where(Blog::RATING.lt(0))
-        .resume_from(position)
+        .update_where(Blog::RATING.lt(0), |blog| blog.rating += 1)
+        .resume_from(position.clone())
         .await
         .unwrap_err();
-    assert!(other.to_string().contains("of another query"), "{other}");
+    assert!(of_other.to_string().contains("of another query"), "{of_other}");
+    assert_eq!(of_other.position(), position, "it is not lost by that");
+    let deletes = table
+        .blogs
+        .delete_where(table.blogs.query())
+        .resume_from(position.clone());
+    let text = deletes.await.unwrap_err().to_string();
+    assert!(text.contains("one of `update where`"), "{text}");
+    assert!(update().resume_from(position).await.unwrap().applied() > 0);
+}
+
+/// Whatever position was heard last, going on from it writes each row once; after the end there is none.
+#[tokio::test]
+async fn an_update_goes_on_from_any_position_that_was_heard() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let table = filled(7).await;
+    let log = Arc::clone(&heard);
+    let update = || table.blogs.update_where(table.blogs.query(), |blog| blog.rating += 100);
+    let report = update()
+        .on_progress(move |report| log.lock().unwrap().push((report.applied(), report.position())))
+        .await
+        .unwrap();
+    assert_eq!(report.applied(), 250);
+    let heard = std::mem::take(&mut *heard.lock().unwrap());
+    assert_eq!(heard.last().unwrap(), &(250, None));
+    for (applied, position) in heard.into_iter().step_by(17) {
+        let table = filled(7).await;
+        let Some(position) = position else {
+            assert_eq!(applied, 250, "only the end has no position");
+            continue;
+        };
+        let update = table.blogs.update_where(table.blogs.query(), |blog| blog.rating += 100);
+        assert_eq!(update.resume_from(position).await.unwrap().applied(), 250 - applied);
+    }
+}
+
+/// A row that was deleted is not remembered: one that is made anew is another.
+#[tokio::test]
+async fn a_position_of_deletes_holds_no_keys() {
+    let table = filled(50).await;
+    table
+        .faults
+        .add(FaultRule::new(Fault::NoConnection).on_writes().every(2));
+    let mut position = None;
+    let mut deleted = 0;
+    loop {
+        let mut delete = table.blogs.delete_where(table.blogs.query()).concurrency(1);
+        if let Some(position) = position.take() {
+            delete = delete.resume_from(position);
+        }
+        match delete.await {
+            Ok(report) => break deleted += report.applied(),
+            Err(interrupted) => {
+                deleted += interrupted.report().applied();
+                let kept = serde_json::to_string(&interrupted.position()).unwrap();
+                assert!(kept.len() < 400, "{kept}");
+                position = Some(serde_json::from_str(&kept).unwrap());
+            }
+        }
+    }
+    assert_eq!((deleted, table.blogs.query().count().await.unwrap()), (250, 0));
+}
+
+/// So ETags do not grow old while they wait, and no more than a page is held.
+#[tokio::test]
+async fn the_next_page_is_read_when_the_writes_of_the_present_one_have_ended() {
+    let table = filled(50).await;
+    let report = table.blogs.delete_where(table.blogs.query()).await.unwrap();
+    assert_eq!(report.applied(), 250);
+    let kinds: Vec<_> = table.faults.log().iter().map(|record| record.kind()).collect();
+    let pages = kinds.iter().filter(|kind| **kind == RequestKind::Query).count();
+    assert_eq!(pages, 5, "one for each page");
+    assert!(kinds.windows(2).all(|two| two != [RequestKind::Query; 2]), "{kinds:?}");
 }
 
 /// Of a batch whose answer is lost nobody knows, and it is told so; it is not updated twice.

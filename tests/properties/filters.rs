@@ -1,7 +1,9 @@
 //! A filter selects the same rows after it was rendered, sent, parsed and evaluated as a naive reading of it does; and so do its
 //! parts together, asked one by one.
 
-use azure_table::{DynamicEntity, Emulator, Filter, TableClient, TableEntity, TableServiceClient};
+use azure_table::{
+    DateTime, Descending, DynamicEntity, Emulator, Filter, Guid, Key, TableClient, TableEntity, TableServiceClient,
+};
 use futures::TryStreamExt;
 use proptest::prelude::*;
 
@@ -16,6 +18,17 @@ struct Item {
     large: Option<i64>,
     ratio: Option<f64>,
     flag: Option<bool>,
+    time: Option<DateTime>,
+    id: Option<Guid>,
+    bytes: Option<Vec<u8>>,
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+struct Post {
+    #[table(partition_key)]
+    group: String,
+    #[table(row_key)]
+    n: Descending<u32>,
 }
 
 /// A filter, and what it means.
@@ -26,6 +39,11 @@ enum Naive {
     Large(u8, i64),
     Ratio(u8, f64),
     Flag(u8, bool),
+    Time(u8, DateTime),
+    /// Equal or not: the order of GUIDs is not confirmed.
+    Id(bool, Guid),
+    Bytes(u8, Vec<u8>),
+    Starts(String),
     Number(u8, u32),
     Group(u8, String),
     And(Box<Naive>, Box<Naive>),
@@ -66,6 +84,10 @@ impl Naive {
             Self::Large(op, v) => compare(*op, item.large, *v),
             Self::Ratio(op, v) => compare(*op, item.ratio, *v),
             Self::Flag(op, v) => compare(*op, item.flag, *v),
+            Self::Time(op, v) => compare(*op, item.time, *v),
+            Self::Id(is_equal, v) => item.id.is_some_and(|id| (id == *v) == *is_equal),
+            Self::Bytes(op, v) => compare(*op, item.bytes.as_ref(), v),
+            Self::Starts(v) => item.text.as_ref().is_some_and(|text| text.starts_with(v)),
             Self::Number(op, v) => compare(*op, Some(item.n), *v),
             Self::Group(op, v) => compare(*op, Some(&item.group), v),
             Self::And(a, b) => a.matches(item) && b.matches(item),
@@ -81,6 +103,11 @@ impl Naive {
             Self::Large(op, v) => column!(Item::LARGE, op, v),
             Self::Ratio(op, v) => column!(Item::RATIO, op, v),
             Self::Flag(op, v) => column!(Item::FLAG, op, v),
+            Self::Time(op, v) => column!(Item::TIME, op, *v),
+            Self::Id(true, v) => Item::ID.eq(*v),
+            Self::Id(false, v) => Item::ID.ne(*v),
+            Self::Bytes(op, v) => column!(Item::BYTES, op, &v[..]),
+            Self::Starts(v) => Item::TEXT.starts_with(v),
             Self::Number(op, v) => column!(Item::N, op, v),
             Self::Group(op, v) => column!(Item::GROUP, op, v),
             Self::And(a, b) => a.filter() & b.filter(),
@@ -100,6 +127,23 @@ fn some_double() -> impl Strategy<Value = f64> {
     proptest::sample::select(vec![0.0, 1.0, -1.5, 1e300, 0.1, f64::MAX, 5e-324])
 }
 
+fn some_time() -> impl Strategy<Value = DateTime> {
+    let times = [
+        "1601-01-01T00:00:00Z",
+        "2026-11-20T10:00:00.1234567Z",
+        "2026-11-20T10:00:00.1234568Z",
+    ];
+    proptest::sample::select(times.map(|time| time.parse().unwrap()).to_vec())
+}
+
+fn some_id() -> impl Strategy<Value = Guid> {
+    proptest::sample::select(vec![Guid([0; 16]), Guid([7; 16]), Guid([255; 16])])
+}
+
+fn some_bytes() -> impl Strategy<Value = Vec<u8>> {
+    proptest::sample::select(vec![vec![], vec![0], vec![0, 1], vec![255]])
+}
+
 fn some_group() -> impl Strategy<Value = String> {
     proptest::sample::select(vec!["", "a", "b", "b'", "c"]).prop_map(String::from)
 }
@@ -112,19 +156,29 @@ fn items() -> impl Strategy<Value = Vec<Item>> {
         proptest::option::of(prop_oneof![Just(1_i64 << 40), -2..3_i64]),
         proptest::option::of(some_double()),
         any::<Option<bool>>(),
+        (
+            proptest::option::of(some_time()),
+            proptest::option::of(some_id()),
+            proptest::option::of(some_bytes()),
+        ),
     );
     proptest::collection::vec(options, 1..14).prop_map(|rows| {
         rows.into_iter()
             .enumerate()
-            .map(|(n, (group, text, small, large, ratio, flag))| Item {
-                group,
-                n: n as u32,
-                text,
-                small,
-                large,
-                ratio,
-                flag,
-            })
+            .map(
+                |(n, (group, text, small, large, ratio, flag, (time, id, bytes)))| Item {
+                    group,
+                    n: n as u32,
+                    text,
+                    small,
+                    large,
+                    ratio,
+                    flag,
+                    time,
+                    id,
+                    bytes,
+                },
+            )
             .collect()
     })
 }
@@ -136,6 +190,10 @@ fn naive() -> impl Strategy<Value = Naive> {
         (0..6_u8, prop_oneof![Just(1_i64 << 40), -2..3_i64]).prop_map(|(op, v)| Naive::Large(op, v)),
         (0..6_u8, some_double()).prop_map(|(op, v)| Naive::Ratio(op, v)),
         (0..6_u8, any::<bool>()).prop_map(|(op, v)| Naive::Flag(op, v)),
+        (0..6_u8, some_time()).prop_map(|(op, v)| Naive::Time(op, v)),
+        (any::<bool>(), some_id()).prop_map(|(is_equal, v)| Naive::Id(is_equal, v)),
+        (0..6_u8, some_bytes()).prop_map(|(op, v)| Naive::Bytes(op, v)),
+        some_text().prop_map(Naive::Starts),
         (0..6_u8, 0..14_u32).prop_map(|(op, v)| Naive::Number(op, v)),
         (0..6_u8, some_group()).prop_map(|(op, v)| Naive::Group(op, v)),
     ];
@@ -221,6 +279,57 @@ proptest! {
             let mut found: Vec<_> = query.scan().ranges(["a", "b", "bb"]).concurrency(2).stream().try_collect().await.unwrap();
             found.sort_by_key(|item: &Item| (item.group.clone(), item.n));
             prop_assert_eq!(&found, &expected, "{}", text);
+            Ok(())
+        })?;
+    }
+
+    /// A reversed key is compared in the order of its value, alone or in parts.
+    #[test]
+    fn reversed_keys_are_compared_as_their_values(
+        stored in proptest::collection::btree_set(0..30_u32, 1..12),
+        conditions in proptest::collection::vec((0..6_u8, 0..30_u32), 1..4),
+    ) {
+        on_runtime(async {
+            let service = TableServiceClient::on(Emulator::new().with_page_size(3));
+            let table = service.table::<Post>("Posts").unwrap();
+            table.create_table().await.unwrap();
+            for n in &stored {
+                table.insert(&Post { group: "g".into(), n: Descending(*n) }).await.unwrap();
+            }
+            let filter = conditions.iter().map(|(op, v)| column!(Post::N, op, *v)).reduce(|a, b| a | b).unwrap();
+            let expected: Vec<u32> = stored
+                .iter()
+                .rev()
+                .filter(|n| conditions.iter().any(|(op, v)| compare(*op, Some(**n), *v)))
+                .copied()
+                .collect();
+            let text = filter.to_string();
+            let query = table.query().partition("g").filter(filter);
+            let one: Vec<u32> = query.clone().all().await.unwrap().into_iter().map(|post| post.n.0).collect();
+            prop_assert_eq!(&one, &expected, "{}", text);
+            let parts: Vec<u32> = query.fan_out().all().await.unwrap().into_iter().map(|post| post.n.0).collect();
+            prop_assert_eq!(parts, expected, "{}", text);
+            Ok(())
+        })?;
+    }
+
+    /// Prefixes of keys may overlap as they like; whole partitions are among them, and rows.
+    #[test]
+    fn prefixes_of_keys_give_each_row_once(
+        items in items(),
+        prefixes in proptest::collection::vec((some_group(), proptest::option::of(0..14_u32)), 0..6),
+    ) {
+        on_runtime(async {
+            let table = table_of(&items).await;
+            let expected = selected(&items, |item| {
+                prefixes.iter().any(|(group, n)| *group == item.group && n.is_none_or(|n| n == item.n))
+            });
+            let keys = prefixes.iter().map(|(group, n)| match n {
+                Some(n) => Key::<Item>::prefix((group, *n)).unwrap(),
+                None => Key::prefix((group,)).unwrap(),
+            });
+            let found = table.query().fan_out().under_each(keys).concurrency(2).all().await.unwrap();
+            prop_assert_eq!(found, expected);
             Ok(())
         })?;
     }

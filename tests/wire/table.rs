@@ -95,6 +95,7 @@ async fn tables_are_a_stream() {
 
     let server = Server::answering_in_turn(pages()).await;
     assert_eq!(server.service().list_tables().limit(1).await.unwrap(), ["logA"]);
+    assert_eq!(line(&server.requests().await[0]), "GET /acct/Tables?$top=1");
     let mut pages = server.service().list_tables().pages();
     let second = pages.try_next().await.unwrap().unwrap();
     let kept = serde_json::to_string(second.continuation().unwrap()).unwrap();

@@ -28,6 +28,7 @@ use crate::model::versioned::Versioned;
 use crate::pipeline::options::{CallOptions, call_options};
 use crate::pipeline::run::Pipeline;
 use crate::protocol::continuation::Continuation;
+use crate::protocol::query::QueryRequest;
 
 pub(crate) mod asked;
 pub(crate) mod bad_row;
@@ -173,12 +174,13 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// What the query will do: which rows the service reads, why, the request, and what would be better. Nothing is sent.
     ///
     /// # Errors
-    /// Those that the first read would give before anything is sent.
+    /// `InvalidInput` — a key, an operand or the page size cannot be sent. What the client denies can be planned.
     pub fn plan(&self) -> Result<QueryPlan> {
         // What is denied can still be planned.
         let mut query = self.clone().allow(AccessPath::TableScan);
         let filter = query.expression()?;
-        Ok(QueryPlan::new(&Access::of(filter.as_ref()), 1, query.shown(filter)?))
+        let access = Access::of(filter.as_ref());
+        Ok(QueryPlan::new(&access, 1, query.shown_or_why_not(filter)?))
     }
 
     /// Reads the whole table though the client [denies](crate::TableServiceClient::deny) that.
@@ -285,7 +287,10 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self.shape.on_bad_row = self.on_bad_row;
         match asked {
             Ok(asked) => PageStream::new(self.pipeline, self.options, asked, self.from, self.shape),
-            Err(e) => PageStream::refused(self.pipeline, self.table.as_str(), e, self.shape),
+            Err(e) => {
+                let request = QueryRequest::entities(self.table.as_str());
+                PageStream::refused(self.pipeline, request, e, self.shape)
+            }
         }
     }
 

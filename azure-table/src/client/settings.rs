@@ -112,6 +112,7 @@ impl TableServiceClient {
 
     /// Without queries that read so much of a table, or more: each fails before it is sent, and says why and what to write
     /// instead. A call may still ask for it, by [`allow_table_scan`](crate::TableQuery::allow_table_scan).
+    /// A range of partitions is one however wide it is: deny [`PartitionRange`](AccessPath::PartitionRange) where that matters.
     ///
     /// ```
     /// use azure_table::{AccessPath, Emulator, ErrorKind, TableServiceClient};

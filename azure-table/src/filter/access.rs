@@ -93,6 +93,8 @@ impl Access {
             Expression::Comparison { name, operator, value } => {
                 self.comparisons += 1;
                 let bound = match operator {
+                    // All keys are.
+                    Comparison::Ge | Comparison::Gt if *value == Edm::String("".into()) => Bound::Free,
                     Comparison::Eq => Bound::Exact,
                     Comparison::Ne => Bound::Free,
                     _ => Bound::Range,

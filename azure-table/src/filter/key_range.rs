@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 use crate::filter::expression::{Comparison, Expression};
-use crate::model::edm::Edm;
+use crate::model::edm::{Edm, EdmValue};
 use crate::model::ordinal;
 
 /// A range of rows, made of a range of partitions and one of RowKeys.
@@ -73,6 +73,28 @@ impl<'f> KeyRange<'f> {
         self.partitions.is_narrow()
     }
 
+    /// The least range of partitions that has all of these; `None` of none.
+    pub(crate) fn hull(ranges: impl Iterator<Item = Self>) -> Option<Self> {
+        ranges.reduce(|a, b| Self {
+            partitions: a.partitions.with(b.partitions),
+            rows: Limits::default(),
+        })
+    }
+
+    /// The conditions on the PartitionKey that say so.
+    pub(crate) fn partition_conditions(&self) -> Vec<Expression> {
+        let compare = |operator, key: &str| Expression::comparison("PartitionKey", operator, EdmValue::from(key));
+        if self.is_one_partition() {
+            return vec![compare(Comparison::Eq, self.partitions.from)];
+        }
+        let from = (!self.partitions.from.is_empty()).then(|| compare(Comparison::Ge, self.partitions.from));
+        let to = self.partitions.to.map(|to| match to.is_inside {
+            true => compare(Comparison::Le, to.key),
+            false => compare(Comparison::Lt, to.key),
+        });
+        from.into_iter().chain(to).collect()
+    }
+
     /// Whether all rows of this range sort before those of `other`, which does not start before it.
     pub(crate) fn ends_before(&self, other: &Self) -> bool {
         let same_partition =
@@ -118,6 +140,23 @@ impl<'f> Limits<'f> {
                 self.to = Some(To { key, is_inside });
             }
         }
+    }
+
+    /// The least that has both.
+    fn with(self, other: Self) -> Self {
+        let from = match ordinal::compare(self.from, other.from) {
+            Ordering::Greater => other.from,
+            _ => self.from,
+        };
+        let to = self
+            .to
+            .zip(other.to)
+            .map(|(a, b)| match ordinal::compare(a.key, b.key) {
+                Ordering::Less => b,
+                Ordering::Equal if !a.is_inside => b,
+                _ => a,
+            });
+        Self { from, to }
     }
 
     fn is_past(&self, key: &str) -> bool {

@@ -29,41 +29,73 @@ fn split(all: Vec<Expression>, parts: &mut Vec<Expression>) -> Result<(), TooMan
     // Sets of partitions first: only within one partition RowKeys have an order.
     for is_of_partitions in [true, false] {
         for (index, condition) in all.iter().enumerate() {
-            let Expression::Or(set) = condition else { continue };
-            let ranges = || set.iter().map(|one| KeyRange::of([one]));
-            if ranges().all(|range| range.is_narrow())
-                && ranges().all(|range| range.names_partitions()) == is_of_partitions
-            {
-                let others = || all[..index].iter().chain(&all[index + 1..]);
-                let groups = groups(set, others);
-                if let [group] = &*groups
-                    && group.len() == set.len()
-                {
-                    continue;
-                }
-                for group in groups {
-                    let chosen = match &*group {
-                        [one] => conditions((*one).clone()),
-                        several => vec![Expression::Or(several.iter().copied().cloned().collect())],
-                    };
-                    let before = all[..index].iter().cloned();
-                    split(
-                        before.chain(chosen).chain(all[index + 1..].iter().cloned()).collect(),
-                        parts,
-                    )?;
-                }
-                return Ok(());
+            let Some(set) = set_of_keys(condition) else { continue };
+            if set.iter().all(|one| KeyRange::of([one]).names_partitions()) != is_of_partitions {
+                continue;
             }
+            let others = || all[..index].iter().chain(&all[index + 1..]);
+            let groups = groups(&set, others);
+            if let [group] = &*groups
+                && group.len() == set.len()
+            {
+                continue;
+            }
+            for group in groups {
+                let chosen = match &*group {
+                    [one] => conditions((*one).clone()),
+                    several => vec![Expression::Or(several.iter().copied().cloned().collect())],
+                };
+                let before = all[..index].iter().cloned();
+                split(
+                    before.chain(chosen).chain(all[index + 1..].iter().cloned()).collect(),
+                    parts,
+                )?;
+            }
+            return Ok(());
         }
     }
     if parts.len() == MAX_PARTS {
         return Err(TooMany);
     }
+    let mut all = all;
+    all.splice(0..0, bounds(&all));
     parts.push(match <[Expression; 1]>::try_from(all) {
         Ok([one]) => one,
         Err(all) => Expression::And(all),
     });
     Ok(())
+}
+
+/// The conditions of a set of keys, those of sets within it too.
+fn set_of_keys(condition: &Expression) -> Option<Vec<Expression>> {
+    fn flatten(any: &[Expression], set: &mut Vec<Expression>) {
+        for one in any {
+            match one {
+                Expression::Or(any) => flatten(any, set),
+                other => set.push(other.clone()),
+            }
+        }
+    }
+    let Expression::Or(any) = condition else { return None };
+    let mut set = Vec::with_capacity(any.len());
+    flatten(any, &mut set);
+    set.iter().all(|one| KeyRange::of([one]).is_narrow()).then_some(set)
+}
+
+/// What the sets that stayed together say of the PartitionKey as a whole. The service would not see it, and read the table.
+fn bounds(all: &[Expression]) -> Vec<Expression> {
+    let known = KeyRange::of(all);
+    if known.is_one_partition() {
+        return Vec::new();
+    }
+    let hull = all.iter().filter_map(set_of_keys).find_map(|set| {
+        let hull = KeyRange::hull(set.iter().map(|one| KeyRange::of([one])))?;
+        hull.names_partitions().then(|| hull.partition_conditions())
+    });
+    match hull {
+        Some(conditions) if !known.names_partitions() => conditions,
+        _ => Vec::new(),
+    }
 }
 
 /// The conditions of a set in groups that have no row in common, where the others hold too; in the order of the keys, each
@@ -142,6 +174,26 @@ mod tests {
             (
                 "PartitionKey eq 'a' and (RowKey lt '3' or RowKey ge '2' or RowKey eq '9')",
                 &["PartitionKey eq 'a' and (RowKey lt '3' or RowKey ge '2' or RowKey eq '9')"],
+            ),
+            // Sets within sets, as they come of two sets joined.
+            (
+                "PartitionKey eq 'a' or (PartitionKey eq 'c' or PartitionKey eq 'b')",
+                &["PartitionKey eq 'a'", "PartitionKey eq 'b'", "PartitionKey eq 'c'"],
+            ),
+            // What stays together still has bounds.
+            (
+                "(PartitionKey eq 'b' or (PartitionKey eq 'b' and RowKey eq '1') or PartitionKey eq 'c') and A eq 1",
+                &[
+                    "PartitionKey eq 'b' and (PartitionKey eq 'b' or (PartitionKey eq 'b' and RowKey eq '1')) and A eq 1",
+                    "PartitionKey eq 'c' and A eq 1",
+                ],
+            ),
+            (
+                "(PartitionKey ge 'b' and PartitionKey lt 'e') or PartitionKey eq 'c' or (PartitionKey ge 'd' and PartitionKey lt 'f')",
+                &[
+                    "PartitionKey ge 'b' and PartitionKey lt 'f' and ((PartitionKey ge 'b' and PartitionKey lt 'e') or \
+                     PartitionKey eq 'c' or (PartitionKey ge 'd' and PartitionKey lt 'f'))",
+                ],
             ),
             // Keys of a table that is not asked for by partition have no order.
             ("RowKey eq '1' or RowKey eq '2'", &["RowKey eq '1' or RowKey eq '2'"]),

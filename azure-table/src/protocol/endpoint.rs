@@ -213,7 +213,10 @@ fn absolute(base: &str, path: &str) -> Result<Uri> {
         let length = uri.len();
         let why = match length > MAX_URL {
             true => {
-                format!("the request's URL has {length} characters, the limit is {MAX_URL}: its filter is too long")
+                format!(
+                    "the request's URL has {length} characters, the limit is {MAX_URL}: its filter is too long; `get_many` \
+                     reads keys one by one, `fan_out` asks in parts"
+                )
             }
             false => "the request's URL cannot be used".to_owned(),
         };

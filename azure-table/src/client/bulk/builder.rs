@@ -23,7 +23,7 @@ macro_rules! row_writes {
             /// Hears of what was done so far: after each batch, and after each page. Its
             /// [`position`](crate::WriteReport::position), kept somewhere safe, is where to go on should the process end; rows
             /// that were on their way then have no outcome in it.
-            pub fn on_progress(mut self, hear: impl Fn(&$crate::client::bulk::report::WriteReport<E>) + Send + 'static) -> Self {
+            pub fn on_progress(mut self, hear: impl FnMut(&$crate::client::bulk::report::WriteReport<E>) + Send + 'static) -> Self {
                 self.rows.hear = Some(::std::boxed::Box::new(hear));
                 self
             }
@@ -57,7 +57,7 @@ macro_rules! row_writes {
 
         impl<$($parameter),+> ::std::fmt::Debug for $name<$($parameter),+> {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                self.rows.fmt(f)
+                self.rows.fmt_as(stringify!($name), f)
             }
         }
     };

@@ -5,16 +5,21 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::model::entity_key::Key;
-use crate::model::error::Result;
+use crate::model::error::{Error, Result};
 use crate::protocol::continuation::Continuation;
 
 /// Where writes over a query go on after an interruption: the page at which they were, and the keys of it that have their
-/// outcome already, at most 1,000. So no row is passed over, and none is written twice.
+/// outcome already, at most 1,000; of deletes only those that failed. So no row is passed over, and none is written twice. (On Cosmos
+/// DB, which promises no order, keys of rows that vanished since stay.)
 ///
 /// Opaque and serializable: keep it, and go on later, in another process even, with `resume_from` on the same method over the
-/// same query. Rows that came into that page since are written too.
+/// same query; another is refused. Rows that came into that page since are written too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WritePosition {
+    /// Of which method; `None` of one that did not begin.
+    pub(crate) operation: Option<String>,
+    /// Of which query.
+    pub(crate) query: Option<u64>,
     /// The page; `None` is the first.
     pub(crate) from: Option<Continuation>,
     /// The rows with an outcome: RowKeys by PartitionKey.
@@ -30,7 +35,31 @@ impl WritePosition {
         }
         // Two positions are equal where they say the same.
         done.values_mut().for_each(|rows| rows.sort_unstable());
-        Self { from, done }
+        Self {
+            operation: None,
+            query: None,
+            from,
+            done,
+        }
+    }
+
+    /// Of this method over this query.
+    pub(crate) fn of(mut self, operation: &str, query: u64) -> Self {
+        self.operation = Some(operation.to_owned());
+        self.query = Some(query);
+        self
+    }
+
+    /// Refuses one of another method or query.
+    pub(crate) fn check(&self, operation: &str, query: u64) -> Result<()> {
+        if let Some(other) = self.operation.as_deref().filter(|other| *other != operation) {
+            return Err(Error::invalid_input(format!("the position is one of `{other}`")));
+        }
+        if self.query.is_some_and(|other| other != query) {
+            let why = "the position is of another query: of another table, or with other conditions";
+            return Err(Error::invalid_input(why));
+        }
+        Ok(())
     }
 
     pub(crate) fn keys<E>(&self) -> Result<HashSet<Key<E>>> {

@@ -17,6 +17,8 @@ pub struct WriteReport<E> {
     gone: usize,
     failures: Vec<RowError<E>>,
     in_doubt: Vec<RowError<E>>,
+    /// Of which method and query; `None` of writes that did not begin.
+    subject: Option<(String, u64)>,
     /// The page at which it is.
     from: Option<Continuation>,
     /// The rows of this page that have an outcome.
@@ -55,11 +57,18 @@ impl<E> WriteReport<E> {
             gone: 0,
             failures: Vec::new(),
             in_doubt: Vec::new(),
+            subject: None,
             from,
             done: Vec::new(),
             done_before,
             is_complete: false,
         }
+    }
+
+    /// Of this method over this query.
+    pub(crate) fn of(mut self, operation: &str, query: u64) -> Self {
+        self.subject = Some((operation.to_owned(), query));
+        self
     }
 
     /// Rows that were deleted or written.
@@ -96,7 +105,11 @@ impl<E> WriteReport<E> {
     }
 
     pub(crate) fn place(&self) -> WritePosition {
-        WritePosition::new(self.from.clone(), self.done.iter().chain(&self.done_before))
+        let place = WritePosition::new(self.from.clone(), self.done.iter().chain(&self.done_before));
+        match &self.subject {
+            Some((operation, query)) => place.of(operation, *query),
+            None => place,
+        }
     }
 
     /// Whether this row had its outcome before.
@@ -107,9 +120,12 @@ impl<E> WriteReport<E> {
         was_done
     }
 
-    pub(crate) fn tell_applied(&mut self, key: Key<E>) {
+    /// A row that was written; one that is gone now will not be met again.
+    pub(crate) fn tell_applied(&mut self, key: Key<E>, is_gone: bool) {
         self.applied += 1;
-        self.done.push(key);
+        if !is_gone {
+            self.done.push(key);
+        }
     }
 
     pub(crate) fn tell_unchanged(&mut self, key: Key<E>) {
@@ -121,22 +137,27 @@ impl<E> WriteReport<E> {
     /// writing it once.
     pub(crate) fn tell_failed(&mut self, key: Key<E>, error: Arc<Error>, is_repeatable: bool) {
         let is_in_doubt = error.may_have_applied();
-        if !(is_in_doubt && is_repeatable) {
+        let is_gone = !is_in_doubt && error.kind() == ErrorKind::NotFound;
+        let comes_again = is_in_doubt && is_repeatable;
+        if !is_gone && !comes_again {
             self.done.push(key.clone());
         }
         if is_in_doubt {
             self.in_doubt.push(RowError { key, error });
-        } else if error.kind() == ErrorKind::NotFound {
+        } else if is_gone {
             self.gone += 1;
         } else {
             self.failures.push(RowError { key, error });
         }
     }
 
-    /// All rows of the page have their outcome.
-    pub(crate) fn tell_page(&mut self, next: Option<Continuation>) {
-        self.from = next;
+    /// All rows of the page have their outcome. Where rows come in order, none up to its last is met again.
+    pub(crate) fn tell_page(&mut self, next: Continuation, last: Option<&Key<E>>) {
+        self.from = Some(next);
         self.done.clear();
+        if let Some(last) = last {
+            self.done_before.retain(|key| key > last);
+        }
     }
 
     pub(crate) fn tell_complete(&mut self) {

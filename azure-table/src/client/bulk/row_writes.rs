@@ -4,7 +4,7 @@
 //! on their way at once; the next page is read when all have their outcome. So no more than a page is held, and the place is known
 //! to the row. Polled by hand and not boxed, so that neither entity nor closure needs to be `'static` or `Send`.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::mem;
 use std::pin::Pin;
@@ -30,7 +30,8 @@ use crate::pipeline::options::CallOptions;
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 use crate::protocol::continuation::Continuation;
-use crate::protocol::operation::TableOperation;
+use crate::protocol::operation::{OperationKind, TableOperation};
+use crate::protocol::profile::Profile;
 
 /// How many batches are on their way at once, by default: one for each partition.
 const CONCURRENCY: usize = 4;
@@ -84,7 +85,7 @@ pub(crate) struct RowWrites<E, W, Row> {
 /// How they end.
 type Ended<E, A> = Result<WriteReport<E>, Interrupted<WriteReport<E>, A>>;
 
-type Hear<E> = dyn Fn(&WriteReport<E>) + Send;
+type Hear<E> = dyn FnMut(&WriteReport<E>) + Send;
 
 enum State<E, Row> {
     Idle(Box<TableQuery<E, ()>>),
@@ -94,8 +95,8 @@ enum State<E, Row> {
 
 struct Run<E, Row> {
     walk: Walk<Row>,
-    /// The position behind the page that is written.
-    next: Option<Option<Continuation>>,
+    /// The position behind the page that is written, and the greatest key of that page.
+    next: Option<(Option<Continuation>, Option<Key<E>>)>,
     waiting: VecDeque<RowBatch<E>>,
     running: Vec<(RowBatch<E>, BoxFuture<'static, Written>)>,
     stopped: Option<Arc<Error>>,
@@ -128,8 +129,8 @@ impl<E, W, Row> RowWrites<E, W, Row> {
         }
     }
 
-    fn told(&self, report: &WriteReport<E>) {
-        if let Some(hear) = &self.hear {
+    fn told(&mut self, report: &WriteReport<E>) {
+        if let Some(hear) = &mut self.hear {
             hear(report);
         }
     }
@@ -162,9 +163,14 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
 
     /// The report of writes that did not begin: their place is where they would have.
     fn untouched(&self) -> WriteReport<E> {
-        let position = self.position.as_ref();
-        let done = position.and_then(|position| position.keys().ok()).unwrap_or_default();
-        WriteReport::new(position.and_then(|position| position.from.clone()), done)
+        let Some(position) = &self.position else {
+            return WriteReport::new(None, HashSet::new());
+        };
+        let report = WriteReport::new(position.from.clone(), position.keys().unwrap_or_default());
+        match (&position.operation, position.query) {
+            (Some(operation), Some(query)) => report.of(operation, query),
+            _ => report,
+        }
     }
 
     fn begin(&self, query: TableQuery<E, ()>) -> Result<Box<Run<E, W::Row>>> {
@@ -174,8 +180,11 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
             None => Default::default(),
         };
         let walk = query.walk(&self.table, from, &self.options)?;
+        if let Some(position) = &self.position {
+            position.check(W::OPERATION, walk.identity)?;
+        }
         Ok(Box::new(Run {
-            report: WriteReport::new(walk.from.clone(), done),
+            report: WriteReport::new(walk.from.clone(), done).of(W::OPERATION, walk.identity),
             walk,
             next: None,
             waiting: VecDeque::new(),
@@ -199,27 +208,40 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
             if let Some(e) = run.stopped.take() {
                 return Poll::Ready(Err(e.copy().into()));
             }
-            if let Some(next) = run.next.take() {
-                run.report.tell_page(next);
-                self.told(&run.report);
+            match run.next.take() {
+                Some((Some(next), last)) => {
+                    run.report.tell_page(next, last.as_ref());
+                    self.told(&run.report);
+                }
+                Some((None, _)) => return self.complete(run),
+                None => {}
             }
             match ready!(Pin::new(&mut run.walk.pages).poll_next(cx)) {
                 Some(Ok(page)) => self.plan(run, page)?,
                 Some(Err(e)) => return Poll::Ready(Err(e.into())),
-                None => {
-                    run.report.tell_complete();
-                    return Poll::Ready(Ok(()));
-                }
+                None => return self.complete(run),
             }
         }
+    }
+
+    fn complete(&mut self, run: &mut Run<E, W::Row>) -> Poll<Result<(), W::Error>> {
+        run.report.tell_complete();
+        self.told(&run.report);
+        Poll::Ready(Ok(()))
     }
 
     /// Plans the rows of a page. They come in the order of their keys, but Cosmos DB does not promise that.
     fn plan(&mut self, run: &mut Run<E, W::Row>, page: Page<W::Row>) -> Result<(), W::Error> {
         let next = page.continuation().cloned();
         let mut open = HashMap::<String, usize>::new();
+        // Cosmos DB promises no order, so nothing is last.
+        let is_ordered = self.table.pipeline().endpoint.profile() != Profile::Cosmos;
+        let mut last = None;
         for row in page.into_items() {
             let key = W::key(&row).clone();
+            if is_ordered {
+                last = Some(key.clone());
+            }
             if run.report.was_done(&key) {
                 continue;
             }
@@ -260,7 +282,7 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
                 }
             }
         }
-        run.next = Some(next);
+        run.next = Some((next, last));
         Ok(())
     }
 
@@ -289,13 +311,13 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
                 return;
             };
             let operations = mem::take(&mut batch.operations);
-            let write = PartitionWrite::new(self.table.pipeline(), self.table.name(), &self.options, operations);
+            let write = PartitionWrite::new(self.table.pipeline(), self.table.name(), &run.walk.options, operations);
             run.running.push((batch, Box::pin(write.run())));
         }
     }
 
     /// Takes in the batches that have ended. Whether there were any.
-    fn finish(&self, run: &mut Run<E, W::Row>, cx: &mut Context<'_>) -> bool {
+    fn finish(&mut self, run: &mut Run<E, W::Row>, cx: &mut Context<'_>) -> bool {
         let mut ended = Vec::new();
         run.running.retain_mut(|(batch, write)| match write.as_mut().poll(cx) {
             Poll::Pending => true,
@@ -308,7 +330,10 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
         for (keys, written) in ended {
             for (key, outcome) in keys.into_iter().zip(written.outcomes) {
                 match outcome {
-                    Outcome::Applied(_) => run.report.tell_applied(key),
+                    Outcome::Applied(result) => {
+                        let is_gone = result.kind() == OperationKind::Delete;
+                        run.report.tell_applied(key, is_gone);
+                    }
                     Outcome::Failed(e) => run.report.tell_failed(key, e, W::IS_REPEATABLE),
                     Outcome::NotTried => {}
                 }
@@ -337,14 +362,15 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
     }
 }
 
-impl<E, W, Row> fmt::Debug for RowWrites<E, W, Row> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl<E, W, Row> RowWrites<E, W, Row> {
+    /// As the builder of this name shows itself.
+    pub(crate) fn fmt_as(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.state {
             State::Idle(_) => "not begun",
             State::Running(_) => "running",
             State::Done => "done",
         };
-        f.debug_struct("RowWrites")
+        f.debug_struct(name)
             .field("table", &self.table.name().as_str())
             .field("state", &state)
             .field("concurrency", &self.concurrency)

@@ -71,6 +71,12 @@ impl<E, P> GetEntity<E, P> {
         self.shaped(Shape::of_closure(resolve))
     }
 
+    /// Goes on while nobody polls it.
+    pub(crate) fn in_task(mut self) -> Self {
+        self.operation.in_task = true;
+        self
+    }
+
     fn shaped<Q>(self, shape: Shape<Q>) -> GetEntity<E, Q> {
         let operation = self.operation.map_spec(|spec| GetSpec {
             table: spec.table,

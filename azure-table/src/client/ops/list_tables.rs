@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use crate::client::ops::operation::ended;
-use crate::client::query::asked::Asked;
+use crate::client::query::asked::{Asked, top};
 use crate::client::query::page_stream::PageStream;
 use crate::client::query::prefetch::Prefetch;
 use crate::client::query::stream::EntityStream;
@@ -26,7 +26,9 @@ pub struct ListTables {
     /// What all tables of the client are called by, left out of the names.
     namespace: Arc<str>,
     prefix: String,
+    page_size: Option<u32>,
     limit: Option<usize>,
+    prefetch: Option<usize>,
     from: Option<Continuation>,
     awaited: Awaited,
 }
@@ -46,7 +48,9 @@ impl ListTables {
             options: pipeline.settings.defaults.clone(),
             namespace: Arc::clone(namespace),
             prefix: String::new(),
+            page_size: None,
             limit: None,
+            prefetch: None,
             from: None,
             awaited: Awaited::No,
         }
@@ -55,6 +59,18 @@ impl ListTables {
     /// Only the tables whose names begin so. The service compares; it is not documented whether case counts.
     pub fn starting_with(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
+        self
+    }
+
+    /// How many names a page has at most: 1 to 1,000.
+    pub fn page_size(mut self, names: u32) -> Self {
+        self.page_size = Some(names);
+        self
+    }
+
+    /// How many pages are fetched before the reader comes for them: see [`TableQuery::prefetch`](crate::TableQuery::prefetch).
+    pub fn prefetch(mut self, pages: usize) -> Self {
+        self.prefetch = Some(pages);
         self
     }
 
@@ -90,15 +106,28 @@ impl ListTables {
     }
 
     fn begin(&mut self, prefetch: Prefetch) -> PageStream<String> {
-        let asked = Asked {
-            request: QueryRequest::tables(&format!("{}{}", self.namespace, self.prefix)),
-            comparisons: 0,
-            limit: self.limit,
-            prefetch,
-        };
+        let mut request = QueryRequest::tables(&format!("{}{}", self.namespace, self.prefix));
+        let prefetch = self.prefetch.map_or(Ok(prefetch), Prefetch::of);
+        let wished = top(self.page_size, self.limit).and_then(|top| {
+            request.top = top;
+            prefetch
+        });
         let shape = Shape::of_tables(Arc::clone(&self.namespace));
-        let options = std::mem::take(&mut self.options);
-        PageStream::new(Arc::clone(&self.pipeline), options, asked, self.from.take(), shape)
+        let (pipeline, options) = (Arc::clone(&self.pipeline), std::mem::take(&mut self.options));
+        match wished {
+            Ok(prefetch) => {
+                let asked = Asked {
+                    request,
+                    comparisons: 0,
+                    has_keys: false,
+                    limit: self.limit,
+                    prefetch,
+                    in_task: false,
+                };
+                PageStream::new(pipeline, options, asked, self.from.take(), shape)
+            }
+            Err(e) => PageStream::refused(pipeline, request, e, shape),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::Response;
 
+use crate::client::task::Running;
 use crate::model::clock::Instant;
 use crate::model::error::{Error, Result};
 use crate::pipeline::observer::Event;
@@ -56,13 +57,15 @@ pub(crate) trait Spec {
 pub(crate) struct Operation<S> {
     pub(crate) spec: S,
     pub(crate) options: CallOptions,
+    /// Whether it goes on while nobody polls it.
+    pub(crate) in_task: bool,
     pipeline: Arc<Pipeline>,
     state: State,
 }
 
 enum State {
     Idle,
-    Running(BoxFuture<'static, Result<Answer>>),
+    Running(Running<Answer>),
     Done,
 }
 
@@ -71,6 +74,7 @@ impl<S: Spec> Operation<S> {
         Self {
             spec,
             options: pipeline.settings.defaults.clone(),
+            in_task: false,
             pipeline: Arc::clone(pipeline),
             state: State::Idle,
         }
@@ -81,6 +85,7 @@ impl<S: Spec> Operation<S> {
         Operation {
             spec: map(self.spec),
             options: self.options,
+            in_task: self.in_task,
             pipeline: self.pipeline,
             state: self.state,
         }
@@ -92,11 +97,15 @@ impl<S: Spec> Operation<S> {
                 State::Idle => match self.spec.call(&self.pipeline.endpoint) {
                     Ok(call) => {
                         let options = mem::take(&mut self.options);
-                        self.state = State::Running(start(&self.pipeline, call, options));
+                        let running = start(&self.pipeline, call, options);
+                        self.state = State::Running(match self.in_task {
+                            true => Running::in_task(running),
+                            false => Running::Here(running),
+                        });
                     }
                     Err(e) => return Poll::Ready(Err(self.refused(e))),
                 },
-                State::Running(mut running) => match running.as_mut().poll(cx) {
+                State::Running(mut running) => match running.poll(cx) {
                     Poll::Ready(Ok(Answer {
                         response,
                         call,

@@ -16,9 +16,33 @@ pub(crate) struct Asked {
     pub(crate) request: QueryRequest,
     /// How many comparisons its filter has.
     pub(crate) comparisons: usize,
+    /// Whether keys are among those of which one has to hold.
+    pub(crate) has_keys: bool,
     /// How many rows are still wanted.
     pub(crate) limit: Option<usize>,
     pub(crate) prefetch: Prefetch,
+    /// Whether pages come while nobody polls: a reader of several streams may be long at one of them.
+    pub(crate) in_task: bool,
+}
+
+/// Filters from this length on may be longer than a URL, encoded.
+const LONG_FILTER: usize = 16_384;
+
+/// The most rows of a page. A limit within one page is also its size: no row comes that nobody asked for. The size stays the same
+/// on every page, as the service wants it.
+pub(crate) fn top(page_size: Option<u32>, limit: Option<usize>) -> Result<Option<u32>> {
+    if let Some(rows @ (0 | 1_001..)) = page_size {
+        return Err(Error::invalid_input(format!(
+            "page size {rows}: it must be 1 to {MAX_PAGE_SIZE}"
+        )));
+    }
+    let limit = limit
+        .and_then(|rows| u32::try_from(rows).ok())
+        .filter(|rows| (1..=MAX_PAGE_SIZE).contains(rows));
+    Ok(match (page_size, limit) {
+        (Some(page_size), Some(limit)) => Some(page_size.min(limit)),
+        (page_size, limit) => page_size.or(limit),
+    })
 }
 
 impl<E: TableEntity, P> TableQuery<E, P> {
@@ -58,38 +82,42 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     /// One chain of requests for the rows of a condition.
     pub(super) fn asked_for(&self, filter: Option<Expression>, prefetch: Prefetch) -> Result<Asked> {
-        if let Some(rows @ (0 | 1_001..)) = self.page_size {
-            return Err(Error::invalid_input(format!(
-                "page size {rows}: it must be 1 to {MAX_PAGE_SIZE}"
-            )));
-        }
-        let limit = self
-            .limit
-            .and_then(|rows| u32::try_from(rows).ok())
-            .filter(|rows| (1..=MAX_PAGE_SIZE).contains(rows));
+        let top = top(self.page_size, self.limit)?;
         let request = QueryRequest {
             list: List::Entities(self.table.as_str().to_owned()),
             filter: filter.as_ref().map(Expression::to_string),
             select: self.shape.select.clone(),
-            // A limit within one page is also its size: no row comes that nobody asked for. The size stays the same on
-            // every page, as the service wants it.
-            top: match (self.page_size, limit) {
-                (Some(page_size), Some(limit)) => Some(page_size.min(limit)),
-                (page_size, limit) => page_size.or(limit),
-            },
+            top,
             metadata: self.shape.metadata,
         };
+        let access = Access::of(filter.as_ref());
         Ok(Asked {
             request,
-            comparisons: Access::of(filter.as_ref()).comparisons,
+            comparisons: access.comparisons,
+            has_keys: access.has_key_in_or,
             limit: self.limit,
             prefetch: self.prefetch.map_or(Ok(prefetch), Prefetch::of)?,
+            in_task: false,
         })
     }
 
-    /// The first request for the rows of a condition as text.
-    pub(super) fn shown(self, filter: Option<Expression>) -> Result<String> {
+    /// The same for a part of the rows, several of which are read at once: as many pages are held, and none ahead.
+    pub(super) fn part_for(&self, filter: Option<Expression>) -> Result<Asked> {
+        let mut asked = self.asked_for(filter, Prefetch::Never)?;
+        (asked.prefetch, asked.in_task) = (Prefetch::Never, true);
+        Ok(asked)
+    }
+
+    /// The first request for the rows of a condition as text; of a filter that no URL can hold, why there is none.
+    pub(super) fn shown_or_why_not(self, filter: Option<Expression>) -> Result<Result<String, Error>> {
+        let is_long = filter
+            .as_ref()
+            .is_some_and(|filter| filter.to_string().len() > LONG_FILTER);
         let asked = self.asked_for(filter, Prefetch::Never)?;
-        PageStream::new(self.pipeline, self.options, asked, self.from, self.shape).request()
+        let shown = PageStream::new(self.pipeline, self.options, asked, self.from, self.shape).request();
+        match shown {
+            Err(e) if is_long => Ok(Err(e)),
+            shown => shown.map(Ok),
+        }
     }
 }

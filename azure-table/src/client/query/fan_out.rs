@@ -8,7 +8,6 @@ use crate::client::query::get_many::CONCURRENCY;
 use crate::client::query::keys::{starts, under};
 use crate::client::query::part_pages::{Part, PartPages};
 use crate::client::query::plan::QueryPlan;
-use crate::client::query::prefetch::Prefetch;
 use crate::client::query::several::Order;
 use crate::client::query::stream::EntityStream;
 use crate::client::shape::Shape;
@@ -21,6 +20,7 @@ use crate::model::error::{Error, Result};
 use crate::model::key_shape::Start;
 use crate::model::partition::{NamesPartition, partition_key};
 use crate::model::prefix::KeyPrefix;
+use crate::pipeline::options::call_options;
 use crate::protocol::query;
 
 /// A query that is asked in parts, several at once: one chain of requests for each partition, range or key of a set. Made by
@@ -59,6 +59,7 @@ use crate::protocol::query;
 /// [allow](TableQuery::allow_table_scan) it; the client [denies](crate::TableServiceClient::deny) what a part reads; a key
 /// cannot be sent; there are more than 100,000 parts; the query has a continuation, which is one of a single chain. Then those
 /// of [`TableQuery`]: the first error ends the stream, and what is on its way is given up.
+/// A limit is one of the whole: each part that goes on at once is asked for as many rows.
 #[must_use = "nothing is sent until it is read"]
 pub struct FanOut<E, P = E> {
     query: TableQuery<E, P>,
@@ -67,6 +68,8 @@ pub struct FanOut<E, P = E> {
     concurrency: usize,
     order: Order,
 }
+
+call_options!(FanOut[E: TableEntity, P], query.options);
 
 impl<E: TableEntity, P> TableQuery<E, P> {
     /// Asks for each partition or key of a set by itself, several at once: see [`FanOut`].
@@ -111,7 +114,8 @@ impl<E: TableEntity, P> FanOut<E, P> {
         self
     }
 
-    /// How many parts are asked for at once; 16 by default, at least one. As many pages are held.
+    /// How many parts are asked for at once; 16 by default, at least one. As many pages are held, and a
+    /// [`prefetch`](TableQuery::prefetch) of the query adds none.
     pub fn concurrency(mut self, parts: usize) -> Self {
         self.concurrency = parts.max(1);
         self
@@ -126,7 +130,8 @@ impl<E: TableEntity, P> FanOut<E, P> {
     /// What is asked for: how many requests, the widest that one of them reads, and the first. Nothing is sent.
     ///
     /// # Errors
-    /// Those that the first read would give before anything is sent.
+    /// `InvalidInput` — a key, an operand or the page size cannot be sent; there are too many parts; the query has a continuation.
+    /// What the client denies, and a scan, can be planned.
     pub fn plan(&self) -> Result<QueryPlan> {
         let mut query = self.query.clone().allow_table_scan();
         let parts = self.parts(&mut query)?;
@@ -136,7 +141,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
         };
         let count = parts.len();
         let first = parts.into_iter().next().flatten();
-        Ok(QueryPlan::new(&widest, count, query.shown(first)?))
+        Ok(QueryPlan::new(&widest, count, query.shown_or_why_not(first)?))
     }
 
     /// The rows.
@@ -231,7 +236,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
                 return Err(Error::invalid_input(why));
             }
             query.check_access(part.as_ref())?;
-            let asked = query.asked_for(part, Prefetch::Never)?;
+            let asked = query.part_for(part)?;
             Ok(Part {
                 index,
                 asked,

@@ -4,6 +4,7 @@
 //! are `gather/families.rs`; which type is which variant says `VariantOf`.
 
 use crate::client::query::TableQuery;
+use crate::client::query::prefetch::Prefetch;
 use crate::model::entity::TableEntity;
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
@@ -138,7 +139,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         let table = self.table.clone();
         let told = |e: Error| e.in_operation(query::OPERATION, Some(table.as_str()));
         let keyed = self.shape.clone().keyed();
-        let mut pages = self.shaped(keyed).pages();
+        let mut pages = self.shaped(keyed).pages_with(Prefetch::FromStart);
         let mut state = G::State::default();
         while let Some(page) = pages.try_next().await? {
             for (key, entity) in page.into_items() {

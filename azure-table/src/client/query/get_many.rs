@@ -134,7 +134,7 @@ impl<E, P> GetMany<E, P> {
     fn poll_one(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outcome<E, P>>> {
         let (table, options) = (&self.table, &self.options);
         self.reads.poll(cx, |key| match key {
-            Ok(key) => Read::Reading(key.clone(), (self.get)(table, key).with(options)),
+            Ok(key) => Read::Reading(key.clone(), (self.get)(table, key).with(options).in_task()),
             Err(e) => Read::Refused(e),
         })
     }

@@ -19,8 +19,9 @@ use crate::client::ops::operation::start;
 use crate::client::query::asked::Asked;
 use crate::client::query::page::Page;
 use crate::client::query::plan::too_much;
-use crate::client::query::prefetch::{Ahead, Prefetch, departure};
+use crate::client::query::prefetch::{Prefetch, departure};
 use crate::client::shape::Shape;
+use crate::client::task::Running;
 use crate::model::error::{Error, Result};
 use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
@@ -49,9 +50,7 @@ enum State {
     Refused(Error),
     /// The page at this position is next.
     Ready(Option<Continuation>),
-    Running(BoxFuture<'static, Result<Answer>>),
-    /// The same, whether it is waited for or not.
-    Ahead(Ahead),
+    Running(Running<Answer>),
     Done,
 }
 
@@ -92,22 +91,19 @@ impl<P> PageStream<P> {
     }
 
     /// One that gives the error.
-    pub(crate) fn refused(pipeline: Arc<Pipeline>, table: &str, error: Error, shape: Shape<P>) -> Self {
-        let error = error.in_operation(query::OPERATION, Some(table));
-        Self {
-            pipeline,
-            options: CallOptions::new(),
-            asked: Box::new(Asked {
-                request: QueryRequest::entities(table),
-                comparisons: 0,
-                limit: None,
-                prefetch: Prefetch::Never,
-            }),
-            state: State::Refused(error),
-            arrived: None,
-            has_given: false,
-            shape,
-        }
+    pub(crate) fn refused(pipeline: Arc<Pipeline>, request: QueryRequest, error: Error, shape: Shape<P>) -> Self {
+        let error = error.in_operation(request.operation(), request.table());
+        let asked = Asked {
+            request,
+            comparisons: 0,
+            has_keys: false,
+            limit: None,
+            prefetch: Prefetch::Never,
+            in_task: false,
+        };
+        let mut stream = Self::new(pipeline, CallOptions::new(), asked, None, shape);
+        stream.state = State::Refused(error);
+        stream
     }
 
     /// The next page; `None` after the last.
@@ -160,12 +156,12 @@ impl<P> PageStream<P> {
                 }
             }
             let answered = match &mut self.state {
-                State::Running(running) => ready!(running.as_mut().poll(cx)),
-                State::Ahead(ahead) => ready!(ahead.poll(cx)),
+                State::Running(running) => ready!(running.poll(cx)),
                 State::Ready(_) | State::Refused(_) | State::Done => match mem::replace(&mut self.state, State::Done) {
                     State::Ready(from) => {
                         self.state = match self.call(from) {
-                            Ok(call) => State::Running(call),
+                            Ok(call) if self.asked.in_task => State::Running(Running::in_task(call)),
+                            Ok(call) => State::Running(Running::Here(call)),
                             Err(e) => State::Refused(e),
                         };
                         continue;
@@ -213,7 +209,7 @@ impl<P> PageStream<P> {
         if self.asked.limit.is_none() {
             self.go_on(next.as_ref());
         }
-        let pause = matches!(self.state, State::Ahead(_)).then(departure);
+        let pause = matches!(&self.state, State::Running(next) if next.is_in_task()).then(departure);
         Ok(Arrived { answer, next, pause })
     }
 
@@ -258,14 +254,18 @@ impl<P> PageStream<P> {
             Prefetch::FromStart => true,
         };
         self.state = if is_at_once {
-            match self.call(Some(next.clone())).map(Ahead::begin) {
-                Ok(Ok(ahead)) => State::Ahead(ahead),
-                Ok(Err(call)) => State::Running(call),
+            match self.call(Some(next.clone())) {
+                Ok(call) => State::Running(Running::in_task(call)),
                 Err(e) => State::Refused(e),
             }
         } else {
             State::Ready(Some(next.clone()))
         };
+    }
+
+    /// What tells the query from others: see [`QueryRequest::identity`].
+    pub(crate) fn identity(&self) -> u64 {
+        self.asked.request.identity()
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -280,7 +280,7 @@ impl<P> PageStream<P> {
         }
         let url = self.asked.request.call(&self.pipeline.endpoint, None);
         let characters = url.map_or(0, |call| call.request.uri().to_string().len());
-        match too_much(self.asked.comparisons, characters) {
+        match too_much(self.asked.comparisons, characters, self.asked.has_keys) {
             Some(what) => error.with_message(what),
             None => error,
         }

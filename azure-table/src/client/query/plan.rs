@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::filter::access::{Access, AccessPath};
+use crate::model::error::Result;
 
 /// How many comparisons the service documents as the most of a filter. It is not known to refuse more.
 ///
@@ -36,12 +37,18 @@ pub struct QueryPlan {
 
 impl QueryPlan {
     /// Of so many chains of requests, of which this is the widest access and the first request.
-    pub(crate) fn new(access: &Access, requests: usize, request: String) -> Self {
+    pub(crate) fn new(access: &Access, requests: usize, request: Result<String>) -> Self {
         let path = access.path();
+        let (request, refused) = match request {
+            Ok(request) => (request, None),
+            Err(e) => (String::new(), Some(e.to_string())),
+        };
+        let mut notes = notes(access, &request);
+        notes.extend(refused);
         Self {
             path,
             why: why(access),
-            notes: notes(access, &request),
+            notes,
             requests,
             request,
         }
@@ -79,7 +86,7 @@ impl QueryPlan {
         &self.notes
     }
 
-    /// The request of the first page as text: method and URL, headers. Each page is one request; a query is one chain of
+    /// The request of the first page as text: method and URL, headers; empty if there is none, as a note says then. Each page is one request; a query is one chain of
     /// them.
     pub fn request(&self) -> &str {
         &self.request
@@ -121,7 +128,7 @@ pub(crate) fn advice(access: &Access) -> Option<&'static str> {
 }
 
 /// What a request has more of than is documented or usual, and what to do instead.
-pub(crate) fn too_much(comparisons: usize, characters: usize) -> Option<String> {
+pub(crate) fn too_much(comparisons: usize, characters: usize, has_keys: bool) -> Option<String> {
     let what = if comparisons > MOST_COMPARISONS {
         format!("the filter has {comparisons} comparisons, the documented limit is {MOST_COMPARISONS}")
     } else if characters > LONG_URL {
@@ -129,15 +136,20 @@ pub(crate) fn too_much(comparisons: usize, characters: usize) -> Option<String> 
     } else {
         return None;
     };
-    Some(format!(
-        "{what}: `get_many` reads keys one by one, `fan_out` asks in parts"
-    ))
+    Some(match has_keys {
+        true => format!("{what}: `get_many` reads keys one by one, `fan_out` asks in parts"),
+        false => format!("{what}: ask by several queries"),
+    })
 }
 
 fn notes(access: &Access, request: &str) -> Vec<String> {
     let mut notes: Vec<String> = advice(access).map(str::to_owned).into_iter().collect();
     let url = request.lines().next().and_then(|line| line.split(' ').nth(1));
-    notes.extend(too_much(access.comparisons, url.map_or(0, str::len)));
+    notes.extend(too_much(
+        access.comparisons,
+        url.map_or(0, str::len),
+        access.has_key_in_or,
+    ));
     notes.extend(access.properties.iter().map(|(name, edm_type)| {
         format!("rows whose `{name}` is not {edm_type}, or that have none, are passed over without a word")
     }));

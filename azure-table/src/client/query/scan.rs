@@ -27,6 +27,7 @@ use crate::model::entity::TableEntity;
 use crate::model::error::{Error, Result};
 use crate::model::key_shape::check_key;
 use crate::model::ordinal;
+use crate::pipeline::options::call_options;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::query;
 
@@ -70,7 +71,7 @@ type Hear = dyn FnMut(&ScanProgress, &ScanPosition) + Send;
 
 /// How far a scan got: of each range what was read, its last page included. Serializable; taken up by [`Scan::resume`] on the
 /// same query.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScanPosition {
     /// Of which query.
     query: u64,
@@ -108,6 +109,8 @@ pub struct ScanProgress {
     pub rows: u64,
 }
 
+call_options!(Scan[E: TableEntity, P], query.options);
+
 impl<E: TableEntity, P> TableQuery<E, P> {
     /// Reads the whole table in ranges of PartitionKeys, several at once: see [`Scan`]. Conditions and shape are the query's.
     pub fn scan(self) -> Scan<E, P> {
@@ -136,7 +139,8 @@ impl<E: TableEntity, P> Scan<E, P> {
         self
     }
 
-    /// How many ranges are read at once; 16 by default, at least one. As many pages are held.
+    /// How many ranges are read at once; 16 by default, at least one. As many pages are held, and a
+    /// [`prefetch`](TableQuery::prefetch) of the query adds none.
     pub fn concurrency(mut self, ranges: usize) -> Self {
         self.concurrency = ranges.max(1);
         self
@@ -156,13 +160,8 @@ impl<E: TableEntity, P> Scan<E, P> {
             .map_err(|e| e.in_operation(query::OPERATION, Some(self.query.table.as_str())));
         let (position, parts) = match begun {
             Ok((position, parts)) => (position, Ok(parts)),
-            Err(e) => (
-                ScanPosition {
-                    query: 0,
-                    ranges: Vec::new(),
-                },
-                Err(e),
-            ),
+            // A position that was given stays what it was.
+            Err(e) => (self.from.clone().unwrap_or_default(), Err(e)),
         };
         let query = self.query;
         let mut shape = query.shape;
@@ -187,7 +186,7 @@ impl<E: TableEntity, P> Scan<E, P> {
     ///
     /// # Errors
     /// The first of any range.
-    pub async fn count(self) -> Result<u64> {
+    pub async fn count(self) -> Result<usize> {
         let scan = Scan {
             query: self.query.shaped(Shape::of_nothing()),
             ends: self.ends,
@@ -239,7 +238,7 @@ impl<E: TableEntity, P> Scan<E, P> {
                 range.read = Read::All;
                 continue;
             }
-            let mut asked = query.asked_for(part, Prefetch::Never)?;
+            let mut asked = query.part_for(part)?;
             // The limit is one of all ranges; and a page that is cut short has no continuation to go on from.
             asked.limit = None;
             parts.push_back(Part { index, asked, from });

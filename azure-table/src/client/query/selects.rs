@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::client::query::TableQuery;
 use crate::client::query::bad_row::OnBadRow;
 use crate::client::query::page_stream::PageStream;
+use crate::client::query::prefetch::Prefetch;
 use crate::client::shape::Shape;
 use crate::client::table::TableClient;
 use crate::filter::typed::Filter;
@@ -47,6 +48,10 @@ pub(crate) struct Walk<P> {
     pub(crate) on_bad_row: Option<Arc<OnBadRow>>,
     /// Where it begins.
     pub(crate) from: Option<Continuation>,
+    /// What tells the query from others.
+    pub(crate) identity: u64,
+    /// The wishes of the query, for its writes too.
+    pub(crate) options: CallOptions,
 }
 
 impl<E: TableEntity> TableQuery<E, ()> {
@@ -72,10 +77,15 @@ impl<E: TableEntity> TableQuery<E, ()> {
         if from.is_some() {
             self.from = from;
         }
+        let (on_bad_row, from, options) = (self.on_bad_row.take(), self.from.clone(), self.options.clone());
+        // The next page is read when the writes of this one have ended: ETags do not grow old.
+        let pages = self.shaped(Shape::<P>::of_type()).pages_with(Prefetch::Never);
         Ok(Walk {
-            on_bad_row: self.on_bad_row.take(),
-            from: self.from.clone(),
-            pages: self.shaped(Shape::<P>::of_type()).pages(),
+            on_bad_row,
+            from,
+            identity: pages.identity(),
+            options,
+            pages,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Several sources of items at once, a bounded number of them.
 //!
-//! Owns the order of their items: source after source, or as they come. No task is spawned: they go on while this is polled.
+//! Owns the order of their items: source after source, or as they come. That they go on while a reader is busy is their own affair.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
