@@ -238,7 +238,10 @@ async fn sources_are_streams_too_and_may_fail() {
     let denied = truth.with(&azure_table::CallOptions::new().header("If-Match", "*"));
     let one = stream::iter([Ok::<_, Trouble>(TableOperation::insert(&reading("c", 1, 1)))]);
     let (trouble, _) = denied.bulk().write_try_stream(one).await.unwrap_err().into_parts();
-    assert!(matches!(&trouble, Trouble::Table(e) if e.kind() == ErrorKind::InvalidInput), "{trouble:?}");
+    assert!(
+        matches!(&trouble, Trouble::Table(e) if e.kind() == ErrorKind::InvalidInput),
+        "{trouble:?}"
+    );
 }
 
 /// No more is read than there is room for, and no more goes on at once than allowed.
