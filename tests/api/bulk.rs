@@ -187,7 +187,7 @@ async fn what_concerns_everything_ends_it() {
     let (faults, table, _) = readings().await;
     faults.add(FaultRule::new(Fault::Answer(FaultAnswer::new(403).code("AuthorizationFailure"))).nth(2));
     let many: Vec<_> = (0..1_000).map(|at| reading("a", at, 1)).collect();
-    let error = table.bulk().insert(&many).await.unwrap_err();
+    let error = table.bulk().partition_concurrency(1).insert(&many).await.unwrap_err();
     assert_eq!(error.error().kind(), ErrorKind::Forbidden);
     assert_eq!(counts(error.report()), [100, 0, 0, 900]);
     assert_eq!((error.report().settled(), faults.requests()), (100, 2));
@@ -200,7 +200,7 @@ async fn a_lost_answer_leaves_its_batch_in_doubt() {
     let (faults, table, truth) = readings().await;
     faults.add(FaultRule::new(Fault::LoseAnswer).nth(1));
     let many: Vec<_> = (0..150).map(|at| reading("a", at, 1)).collect();
-    let error = table.bulk().insert(&many).await.unwrap_err();
+    let error = table.bulk().partition_concurrency(1).insert(&many).await.unwrap_err();
     assert_eq!(counts(error.report()), [0, 0, 100, 50]);
     assert!(matches!(error.report().leftovers()[0].why(), Why::Unknown(e) if e.may_have_applied()));
     assert_eq!(truth.query().count().await.unwrap(), 100);
@@ -283,7 +283,7 @@ async fn a_bulk_that_is_given_up_says_what_it_did() {
     let (faults, table, truth) = readings().await;
     faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_millis(50))));
     let many: Vec<_> = (0..1_000).map(|at| reading("a", at, 1)).collect();
-    let mut outcomes = table.bulk().insert(&many).outcomes();
+    let mut outcomes = table.bulk().partition_concurrency(1).insert(&many).outcomes();
     let mut applied = 0;
     // Each wait is cut short, and nothing is lost by that.
     while applied < 250 {
@@ -307,7 +307,11 @@ async fn a_bulk_that_is_given_up_says_what_it_did() {
     assert_eq!(not_tried, 700);
     assert_eq!(truth.query().count().await.unwrap(), 300);
 
-    let mut outcomes = table.bulk().insert_or_replace(&many).outcomes();
+    let mut outcomes = table
+        .bulk()
+        .partition_concurrency(1)
+        .insert_or_replace(&many)
+        .outcomes();
     assert!(
         tokio::time::timeout(Duration::from_millis(7), outcomes.next())
             .await
@@ -317,6 +321,53 @@ async fn a_bulk_that_is_given_up_says_what_it_did() {
     assert_eq!(counts(&report), [0, 0, 100, 900], "what was on its way is in doubt");
     assert!(report.leftovers().iter().all(|left| left.operation().is_some()));
     assert_eq!(report.settled(), 0);
+}
+
+/// What is refused because there is too much is sent again, not before the service asks for it, and no faster than allowed.
+#[tokio::test(start_paused = true)]
+async fn what_is_throttled_is_sent_again_more_slowly() {
+    let (faults, table, truth) = readings().await;
+    let wait = Duration::from_secs(2);
+    faults.add(
+        FaultRule::new(Fault::Answer(FaultAnswer::server_busy(wait)))
+            .every(5)
+            .at_most(4),
+    );
+    faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_millis(10))));
+    let many: Vec<_> = (0..2_000).map(|at| reading("a", at, 1)).collect();
+    let begun = tokio::time::Instant::now();
+    let report = table.bulk().concurrency(1).insert(&many).await.unwrap();
+    assert_eq!((counts(&report), report.throttled()), ([2_000, 0, 0, 0], 4));
+    assert_eq!(truth.query().count().await.unwrap(), 2_000);
+    let elapsed = begun.elapsed();
+    assert!((8..20).contains(&elapsed.as_secs()), "four waits of 2 s: {elapsed:?}");
+
+    let begun = tokio::time::Instant::now();
+    let report = table.bulk().max_rate(500).insert_or_replace(&many).await.unwrap();
+    assert_eq!(report.applied(), 2_000);
+    let elapsed = begun.elapsed();
+    assert!(
+        (3_800..4_000).contains(&elapsed.as_millis()),
+        "2,000 at 500/s: {elapsed:?}"
+    );
+}
+
+/// A service that takes nothing for a minute is not waited for any longer.
+#[tokio::test(start_paused = true)]
+async fn patience_has_an_end() {
+    let (faults, table, _) = readings().await;
+    faults.add(FaultRule::new(Fault::Answer(FaultAnswer::too_many_requests(Duration::ZERO))).on_writes());
+    let begun = tokio::time::Instant::now();
+    let error = table
+        .bulk()
+        .insert([reading("a", 1, 1), reading("b", 1, 1)])
+        .await
+        .unwrap_err();
+    assert_eq!(error.error().kind(), ErrorKind::Throttled);
+    assert_eq!(counts(error.report()), [0, 0, 0, 2]);
+    let elapsed = begun.elapsed();
+    assert!((60..75).contains(&elapsed.as_secs()), "{elapsed:?}");
+    assert!(faults.requests() < 50, "{}", faults.requests());
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -10,6 +10,7 @@ mod bulk_run;
 pub(crate) mod delete_where;
 pub(crate) mod interrupted;
 pub(crate) mod outcome;
+mod pace;
 pub(crate) mod partition_write;
 pub(crate) mod patch_where;
 pub(crate) mod position;

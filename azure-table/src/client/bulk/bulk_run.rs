@@ -12,6 +12,7 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 
 use crate::client::bulk::outcome::{Applied, BulkOutcome, BulkReport, Leftover, Why};
+use crate::client::bulk::pace::{LeavesThrottled, Pace};
 use crate::client::bulk::partition_write::{Operations, Outcome, PartitionWrite, Written};
 use crate::client::bulk::queue::{Queue, Queued};
 use crate::model::error::{Error, ErrorKind};
@@ -31,6 +32,7 @@ pub(crate) struct BulkSettings {
     pub(crate) pending: usize,
     pub(crate) failures: u64,
     pub(crate) takes_out: bool,
+    pub(crate) max_rate: Option<f64>,
 }
 
 /// The most bytes of bodies that wait: 16 of the largest batches.
@@ -46,6 +48,7 @@ pub(crate) struct BulkRun<S, X> {
     source_error: Option<X>,
     read: u64,
     queue: Queue,
+    pace: Pace,
     running: Vec<Running>,
     ready: VecDeque<BulkOutcome>,
     /// What concerns no single operation.
@@ -87,7 +90,17 @@ where
         settings: BulkSettings,
         source: S,
     ) -> Self {
+        let pace = Pace::new(settings.max_rate);
+        // On top of what all calls of the client wish.
+        let mut options = pipeline.settings.defaults.clone().with(&options);
+        let inner = options.get().retry.as_ref().unwrap_or(&pipeline.retry);
+        let policy = LeavesThrottled {
+            inner: Arc::clone(inner),
+            pace: pace.clone(),
+        };
+        options.set(|wishes| wishes.retry = Some(Arc::new(policy)));
         Self {
+            pace,
             pipeline: Arc::clone(pipeline),
             table: table.clone(),
             options,
@@ -116,6 +129,7 @@ where
             self.read(cx);
             self.start();
             let has_ended = self.finish(cx);
+            self.report.throttled = self.pace.refusals();
             if !self.ready.is_empty() || has_ended {
                 continue;
             }
@@ -214,7 +228,8 @@ where
             let Some(batch) = self.queue.next(if_short) else { return };
             let (places, operations) = batch.into_iter().map(|queued| (queued.index, queued.operation)).unzip();
             let write = PartitionWrite::new(&self.pipeline, &self.table, &self.options, operations)
-                .with(self.settings.batch_bytes, self.settings.takes_out);
+                .with(self.settings.batch_bytes, self.settings.takes_out)
+                .at(&self.pace);
             self.running.push(Running {
                 places,
                 operations: write.operations(),

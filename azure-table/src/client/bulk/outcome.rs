@@ -113,6 +113,7 @@ pub struct BulkReport {
     rejected: u64,
     unknown: u64,
     not_tried: u64,
+    pub(crate) throttled: u64,
     leftovers: Vec<Leftover>,
     settled: u64,
     /// From the first that has no outcome: which have one.
@@ -138,6 +139,11 @@ impl BulkReport {
     /// Operations that were read from the source, and whose turn never came.
     pub fn not_tried(&self) -> u64 {
         self.not_tried
+    }
+
+    /// Requests that the service refused because there was too much; they were sent again, more slowly.
+    pub fn throttled(&self) -> u64 {
+        self.throttled
     }
 
     /// All that were not applied, or of which nobody knows, as ready operations with the reason of each; none in the report of

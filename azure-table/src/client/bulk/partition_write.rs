@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use crate::client::bulk::pace::{Pace, is_throttled};
 use crate::client::ops::commit_batch::CommitBatch;
 use crate::client::ops::execute::ExecuteOperation;
 use crate::model::error::{Error, ErrorKind, Result};
@@ -50,6 +51,8 @@ pub(crate) struct PartitionWrite {
     most_bytes: Option<usize>,
     /// Whether those that go with one that fails are sent again without it.
     takes_out: bool,
+    /// How fast it may send; without it what is throttled ends it.
+    pace: Option<Pace>,
 }
 
 impl PartitionWrite {
@@ -82,7 +85,14 @@ impl PartitionWrite {
             waiting: vec![sendable],
             most_bytes: None,
             takes_out: true,
+            pace: None,
         }
+    }
+
+    /// At this pace: what is throttled is sent again.
+    pub(crate) fn at(mut self, pace: &Pace) -> Self {
+        self.pace = Some(pace.clone());
+        self
     }
 
     /// With shorter bodies, and with or without the search for what makes a batch fail.
@@ -101,7 +111,15 @@ impl PartitionWrite {
     pub(crate) async fn run(mut self) -> Written {
         let mut stopped = None;
         while let Some(next) = self.waiting.pop() {
-            let (sent, result) = self.send(next).await;
+            let (sent, change_set) = self.compose(next);
+            let result = match self.send(&sent, change_set).await {
+                // Nothing was applied: once more, when it is time.
+                None => {
+                    self.waiting.push(sent);
+                    continue;
+                }
+                Some(result) => result,
+            };
             match result {
                 Ok(results) => {
                     for (index, result) in sent.into_iter().zip(results) {
@@ -122,9 +140,8 @@ impl PartitionWrite {
         }
     }
 
-    /// Sends as many of these as fit into one batch; the others wait. One alone needs no batch, which not all credentials and
-    /// services take.
-    async fn send(&mut self, mut indices: Vec<usize>) -> (Vec<usize>, Result<Vec<TableResult>>) {
+    /// As many of these as fit into one batch; the others wait.
+    fn compose(&mut self, mut indices: Vec<usize>) -> (Vec<usize>, ChangeSet) {
         let mut change_set = ChangeSet::new(&self.pipeline.endpoint, self.table.as_str()).at_most(self.most_bytes);
         let mut sent = Vec::new();
         let mut end = indices.len();
@@ -151,7 +168,19 @@ impl PartitionWrite {
         if !rest.is_empty() {
             self.waiting.push(rest);
         }
-        let result = match &sent[..] {
+        (sent, change_set)
+    }
+
+    /// Sends a batch, when it is time; `None` if there was too much. One operation alone needs no batch, which not all
+    /// credentials and services take.
+    async fn send(&self, sent: &[usize], change_set: ChangeSet) -> Option<Result<Vec<TableResult>>> {
+        let mut operations = self.operations.iter().flatten();
+        let partition_key = operations.find_map(TableOperation::keys).map_or("", |(key, _)| key);
+        let turn = match &self.pace {
+            Some(pace) => Some((pace, pace.turn(partition_key, sent.len()).await)),
+            None => None,
+        };
+        let result = match sent {
             [] => Ok(Vec::new()),
             [index] => match self.copy(*index) {
                 Some(operation) => {
@@ -165,7 +194,17 @@ impl PartitionWrite {
                 commit.with(&self.options).await
             }
         };
-        (sent, result)
+        if let Some((pace, sent_at)) = turn {
+            match &result {
+                Err(e) if is_throttled(e) => {
+                    if pace.refused(partition_key, sent_at, e) {
+                        return None;
+                    }
+                }
+                _ => pace.taken(partition_key, sent.len()),
+            }
+        }
+        Some(result)
     }
 
     fn copy(&self, index: usize) -> Option<TableOperation> {

@@ -1,0 +1,256 @@
+//! How fast a bulk may send: found out, not guessed.
+//!
+//! Owns the rates of the account and of partitions that were refused. Nothing is held back before the first refusal. Between
+//! two refusals of a scope its limit was used up, so what it took in between, by the time, is the limit: sending goes on a
+//! little below it, and slowly faster until the next refusal tells it anew.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::model::clock::{self, Instant};
+use crate::model::error::{Error, ErrorKind};
+use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
+
+/// Which share of the measured limit is asked for.
+const BELOW_LIMIT: f64 = 0.985;
+/// How long that is kept, and how fast it grows then: twice as fast after each doubling.
+const HOLD: Duration = Duration::from_secs(10);
+const GROWTH_PER_SECOND: f64 = 0.005;
+const DOUBLING: Duration = Duration::from_secs(20);
+const MOST_GROWTH_PER_SECOND: f64 = 0.5;
+/// The first pause after a refusal; twice as long after each that nothing was taken in between, up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// Over what time a limit is measured at least, before it is measured anew.
+const MEASURED: Duration = Duration::from_secs(10);
+/// Two partitions that are refused within this time are a sign of the account's limit.
+const TOGETHER: Duration = Duration::from_secs(1);
+/// How long nothing may be taken of what is sent before a refusal is final.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The rates of a bulk. Clones are one.
+#[derive(Clone, Debug)]
+pub(crate) struct Pace(Arc<Mutex<Rates>>);
+
+#[derive(Debug)]
+struct Rates {
+    account: Rate,
+    partitions: HashMap<Box<str>, Rate>,
+    /// The partition that was refused last, and when.
+    last_refused: Option<(Box<str>, Instant)>,
+    last_taken: Instant,
+    asked_wait: Option<Duration>,
+    refused: u64,
+}
+
+/// The rate of one scope.
+#[derive(Debug)]
+struct Rate {
+    /// In entities per second; infinite while nothing is known.
+    per_second: f64,
+    most: f64,
+    /// When the next may leave.
+    next: Instant,
+    paused_until: Instant,
+    pause: Duration,
+    /// Since when, and how many entities, it took.
+    measured_since: Option<Instant>,
+    taken: f64,
+    /// When it was refused last.
+    refused_at: Option<Instant>,
+    grown_at: Instant,
+    /// Whether someone waited for it since it grew.
+    is_used: bool,
+}
+
+impl Pace {
+    /// With a ceiling of entities per second for all partitions together.
+    pub(crate) fn new(most: Option<f64>) -> Self {
+        let now = Instant::now();
+        Self(Arc::new(Mutex::new(Rates {
+            account: Rate::new(most.unwrap_or(f64::INFINITY), now),
+            partitions: HashMap::new(),
+            last_refused: None,
+            last_taken: now,
+            asked_wait: None,
+            refused: 0,
+        })))
+    }
+
+    /// Waits until so many entities may be sent to a partition; gives the time.
+    pub(crate) async fn turn(&self, partition_key: &str, entities: usize) -> Instant {
+        loop {
+            let now = Instant::now();
+            let wait = self.rates().wait(partition_key, entities, now);
+            if wait.is_zero() {
+                return now;
+            }
+            clock::sleep(wait).await;
+        }
+    }
+
+    /// Hears that entities were taken.
+    pub(crate) fn taken(&self, partition_key: &str, entities: usize) {
+        let now = Instant::now();
+        let mut rates = self.rates();
+        rates.last_taken = now;
+        rates.account.taken(entities, now);
+        if let Some(rate) = rates.partitions.get_mut(partition_key) {
+            rate.taken(entities, now);
+        }
+    }
+
+    /// Hears that what was sent at this time was refused because there was too much. Whether it is worth another try.
+    pub(crate) fn refused(&self, partition_key: &str, sent_at: Instant, error: &Error) -> bool {
+        let now = Instant::now();
+        let mut rates = self.rates();
+        rates.refused += 1;
+        let asked = rates.asked_wait.take().unwrap_or_default();
+        let says_account = error.service_message().is_some_and(|text| text.contains("account"));
+        let others_too = rates
+            .last_refused
+            .as_ref()
+            .is_some_and(|(other, at)| &**other != partition_key && now - *at < TOGETHER);
+        rates.last_refused = Some((partition_key.into(), now));
+        if says_account || others_too {
+            rates.account.refused(sent_at, now, asked);
+        }
+        if !says_account {
+            let rate = rates.partitions.entry(partition_key.into());
+            rate.or_insert_with(|| Rate::new(f64::INFINITY, now))
+                .refused(sent_at, now, asked);
+        }
+        now - rates.last_taken < PATIENCE
+    }
+
+    /// How many requests were refused.
+    pub(crate) fn refusals(&self) -> u64 {
+        self.rates().refused
+    }
+
+    fn rates(&self) -> MutexGuard<'_, Rates> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Rates {
+    /// How long to wait; nothing, and the place is taken, if it is both scopes' turn.
+    fn wait(&mut self, partition_key: &str, entities: usize, now: Instant) -> Duration {
+        let mut wait = self.account.wait(now);
+        if let Some(rate) = self.partitions.get_mut(partition_key) {
+            wait = wait.max(rate.wait(now));
+        }
+        if wait.is_zero() {
+            self.account.leave(entities, now);
+            if let Some(rate) = self.partitions.get_mut(partition_key) {
+                rate.leave(entities, now);
+            }
+        }
+        wait
+    }
+}
+
+impl Rate {
+    fn new(most: f64, now: Instant) -> Self {
+        Self {
+            per_second: most,
+            most,
+            next: now,
+            paused_until: now,
+            pause: FIRST_PAUSE,
+            measured_since: None,
+            taken: 0.0,
+            refused_at: None,
+            grown_at: now,
+            is_used: false,
+        }
+    }
+
+    fn wait(&mut self, now: Instant) -> Duration {
+        let wait = self.next.max(self.paused_until).saturating_duration_since(now);
+        self.is_used |= !wait.is_zero();
+        wait
+    }
+
+    fn leave(&mut self, entities: usize, now: Instant) {
+        if self.per_second.is_finite() {
+            self.next = self.next.max(now) + Duration::from_secs_f64(entities as f64 / self.per_second);
+        }
+    }
+
+    fn taken(&mut self, entities: usize, now: Instant) {
+        self.taken += entities as f64;
+        self.pause = FIRST_PAUSE;
+        let kept = self
+            .refused_at
+            .map(|at| now - at)
+            .filter(|kept| *kept >= HOLD && self.is_used);
+        let Some(kept) = kept else {
+            self.grown_at = now;
+            return;
+        };
+        let doublings = (kept - HOLD).as_secs_f64() / DOUBLING.as_secs_f64();
+        let growth = (GROWTH_PER_SECOND * doublings.exp2()).min(MOST_GROWTH_PER_SECOND);
+        let grown = self.per_second * (1.0 + growth * (now - self.grown_at).as_secs_f64());
+        self.per_second = grown.min(self.most);
+        (self.grown_at, self.is_used) = (now, false);
+    }
+
+    fn refused(&mut self, sent_at: Instant, now: Instant, asked: Duration) {
+        let until = now + self.pause.max(asked);
+        // Several that were on their way together are one refusal.
+        if self.refused_at.is_some_and(|at| sent_at < at) {
+            self.paused_until = self.paused_until.max(now + asked);
+            return;
+        }
+        self.paused_until = self.paused_until.max(until);
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        let time = self.measured_since.map(|since| now - since);
+        if let Some(time) = time.filter(|_| self.taken > 0.0) {
+            let limit = self.taken / time.as_secs_f64();
+            self.per_second = (BELOW_LIMIT * limit).min(self.most).max(1.0);
+        }
+        if time.is_none_or(|time| time >= MEASURED) {
+            (self.measured_since, self.taken) = (Some(now), 0.0);
+        }
+        self.refused_at = Some(now);
+        (self.grown_at, self.next) = (now, now);
+    }
+}
+
+/// A policy whose calls are not tried again while the service has too much to do: the bulk does that, at its pace.
+#[derive(Debug)]
+pub(crate) struct LeavesThrottled {
+    pub(crate) inner: Arc<dyn RetryPolicy>,
+    pub(crate) pace: Pace,
+}
+
+impl RetryPolicy for LeavesThrottled {
+    fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
+        if !failed.is_throttled() {
+            return self.inner.decide(failed);
+        }
+        self.pace.rates().asked_wait = failed.asked_wait();
+        Decision::Stop
+    }
+
+    fn for_call(&self) -> Option<Arc<dyn RetryPolicy>> {
+        let inner = self.inner.for_call()?;
+        let pace = self.pace.clone();
+        Some(Arc::new(Self { inner, pace }))
+    }
+
+    fn succeeded(&self, attempt: u32) {
+        self.inner.succeeded(attempt);
+    }
+
+    fn withdrawn(&self) {
+        self.inner.withdrawn();
+    }
+}
+
+/// Whether there was too much, and nothing was applied.
+pub(crate) fn is_throttled(error: &Error) -> bool {
+    error.kind() == ErrorKind::Throttled && !error.may_have_applied()
+}
