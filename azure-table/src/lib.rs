@@ -29,6 +29,7 @@ pub use crate::client::bulk::position::WritePosition;
 pub use crate::client::bulk::report::{RowError, WriteReport};
 pub use crate::client::bulk::update_where::UpdateWhere;
 pub use crate::client::bulk::upgrade_all::UpgradeAll;
+pub use crate::client::bulk::writer::Writer;
 pub use crate::client::ops::access_policies::ChangeAccessPolicies;
 pub use crate::client::ops::commit_batch::CommitBatch;
 pub use crate::client::ops::delete_entity::{DeleteEntity, DeleteEntityIfExists};

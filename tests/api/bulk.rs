@@ -370,6 +370,70 @@ async fn patience_has_an_end() {
     assert!(faults.requests() < 50, "{}", faults.requests());
 }
 
+/// Batches leave when they are full or their first has waited long enough, as long as somebody drives.
+#[tokio::test(start_paused = true)]
+async fn a_writer_sends_by_size_and_by_time() {
+    let (faults, table, truth) = readings().await;
+    faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_millis(10))));
+    let mut writer = table.bulk().batch_size(10).writer().linger(Duration::from_millis(100));
+    for at in 0..25 {
+        writer.insert(&reading("a", at, 1)).await.unwrap();
+    }
+    assert_eq!(faults.requests(), 2, "two are full");
+    let drive = |time| Duration::from_millis(time);
+    let _ = tokio::time::timeout(drive(50), writer.drive()).await;
+    assert_eq!((faults.requests(), writer.report().applied()), (2, 20));
+    let _ = tokio::time::timeout(drive(70), writer.drive()).await;
+    assert_eq!((faults.requests(), writer.report().applied()), (3, 25));
+    // The next one waits anew.
+    writer.insert_or_merge(&reading("a", 0, 2)).await.unwrap();
+    let _ = tokio::time::timeout(drive(90), writer.drive()).await;
+    assert_eq!(faults.requests(), 3);
+    writer.flush().await.unwrap();
+    assert_eq!((faults.requests(), writer.report().applied()), (4, 26));
+    writer.insert(&reading("b", 1, 1)).await.unwrap();
+    writer.insert(&reading("a", 1, 1)).await.unwrap();
+    let report = writer.close().await.unwrap();
+    assert_eq!(counts(&report), [27, 1, 0, 0]);
+    assert_eq!(
+        report.leftovers()[0].operation().unwrap().keys(),
+        Some(("a", "0000000001"))
+    );
+    assert_eq!(truth.query().count().await.unwrap(), 26);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_writer_holds_no_more_than_allowed_and_ends_with_a_report() {
+    let (faults, table, _) = readings().await;
+    let slow = faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_secs(1))));
+    let mut writer = table.bulk().batch_size(10).concurrency(1).writer().max_pending(20);
+    let begun = tokio::time::Instant::now();
+    for at in 0..20 {
+        writer.insert(&reading("a", at, 1)).await.unwrap();
+    }
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+    writer.insert(&reading("a", 20, 1)).await.unwrap();
+    assert!(begun.elapsed() >= Duration::from_secs(1), "it waits for room");
+    slow.disable();
+    writer.flush().await.unwrap();
+    faults.add(FaultRule::new(Fault::NoConnection));
+    let mut taken = 21;
+    let error = loop {
+        match writer.insert(&reading("a", taken, 1)).await {
+            Ok(()) => taken += 1,
+            Err(e) => break e,
+        }
+        let _ = tokio::time::timeout(Duration::from_millis(300), writer.drive()).await;
+    };
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    let interrupted = writer.close().await.unwrap_err();
+    let [applied, rejected, unknown, not_tried] = counts(interrupted.report());
+    assert_eq!(
+        (applied, rejected, unknown, applied + not_tried),
+        (21, 0, 0, u64::from(taken))
+    );
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Verb {
     Insert,

@@ -80,6 +80,10 @@ async fn clients_builders_and_streams_move_between_threads() {
     assert_send(table.delete_where(Tracked::NUMBER.eq(1)));
     assert_send(table.update_where(Tracked::NUMBER.eq(1), |row| row.number = 1));
     assert_send(table.upgrade_all());
+    assert_send(table.bulk().insert([Tracked::new("g", 1, "v")]));
+    assert_send(table.bulk().insert([Tracked::new("g", 1, "v")]).outcomes());
+    let mut writer = table.writer();
+    assert_send(async move { writer.insert(&Tracked::new("g", 1, "v")).await });
     let service = TableServiceClient::on(Emulator::new());
     assert_send(service.list_tables());
     assert_send(service.list_tables().stream());

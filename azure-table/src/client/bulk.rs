@@ -22,3 +22,4 @@ mod selected_row;
 mod source;
 pub(crate) mod update_where;
 pub(crate) mod upgrade_all;
+pub(crate) mod writer;

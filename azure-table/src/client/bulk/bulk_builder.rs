@@ -77,6 +77,7 @@ impl<E> TableClient<E> {
                 failures: FAILURES,
                 takes_out: true,
                 max_rate: None,
+                linger: None,
             },
         }
     }
@@ -227,11 +228,18 @@ impl<E> Bulk<E> {
     where
         S: Stream<Item = Result<TableOperation, X>>,
     {
-        let (pipeline, table) = (self.table.pipeline(), self.table.name());
         BulkWrite {
-            run: Some(BulkRun::new(pipeline, table, self.options, self.settings, source)),
+            run: Some(self.run(source)),
             hear: None,
         }
+    }
+
+    pub(crate) fn run<S, X>(self, source: S) -> BulkRun<S, X>
+    where
+        S: Stream<Item = Result<TableOperation, X>>,
+    {
+        let (pipeline, table) = (self.table.pipeline(), self.table.name());
+        BulkRun::new(pipeline, table, self.options, self.settings, source)
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use futures_core::Stream;
 
@@ -15,6 +16,7 @@ use crate::client::bulk::outcome::{Applied, BulkOutcome, BulkReport, Leftover, W
 use crate::client::bulk::pace::{LeavesThrottled, Pace};
 use crate::client::bulk::partition_write::{Operations, Outcome, PartitionWrite, Written};
 use crate::client::bulk::queue::{Queue, Queued};
+use crate::model::clock;
 use crate::model::error::{Error, ErrorKind};
 use crate::model::name::TableName;
 use crate::pipeline::options::CallOptions;
@@ -33,6 +35,8 @@ pub(crate) struct BulkSettings {
     pub(crate) failures: u64,
     pub(crate) takes_out: bool,
     pub(crate) max_rate: Option<f64>,
+    /// How long an operation waits for others; without it batches that are not full leave when nothing else is on its way.
+    pub(crate) linger: Option<Duration>,
 }
 
 /// The most bytes of bodies that wait: 16 of the largest batches.
@@ -42,7 +46,7 @@ pub(crate) struct BulkRun<S, X> {
     pipeline: Arc<Pipeline>,
     table: TableName,
     options: CallOptions,
-    settings: BulkSettings,
+    pub(crate) settings: BulkSettings,
     source: Option<Pin<Box<S>>>,
     /// Why the source ended early.
     source_error: Option<X>,
@@ -51,6 +55,10 @@ pub(crate) struct BulkRun<S, X> {
     pace: Pace,
     running: Vec<Running>,
     ready: VecDeque<BulkOutcome>,
+    /// Until the first that waits has waited long enough.
+    timer: Option<BoxFuture<'static, ()>>,
+    /// Whether batches leave that are not full, until nothing waits.
+    pub(crate) flushes: bool,
     /// What concerns no single operation.
     stopped: Option<Arc<Error>>,
     pub(crate) report: BulkReport,
@@ -111,6 +119,8 @@ where
             read: 0,
             running: Vec::new(),
             ready: VecDeque::new(),
+            timer: None,
+            flushes: false,
             stopped: None,
             report: BulkReport::default(),
         }
@@ -127,6 +137,7 @@ where
                 return Poll::Ready(Some(outcome));
             }
             self.read(cx);
+            self.linger(cx);
             self.start();
             let has_ended = self.finish(cx);
             self.report.throttled = self.pace.refusals();
@@ -138,6 +149,16 @@ where
                 false => Poll::Pending,
             };
         }
+    }
+
+    /// How many operations have no outcome yet, those of the source aside.
+    pub(crate) fn pending(&self) -> usize {
+        self.queue.len() + self.running.iter().map(|running| running.places.len()).sum::<usize>()
+    }
+
+    /// Why it sends no more.
+    pub(crate) fn stopped(&self) -> Option<Error> {
+        self.stopped.as_deref().map(Error::copy)
     }
 
     /// Whether outcomes wait to be taken.
@@ -182,7 +203,8 @@ where
         }
     }
 
-    fn is_room(&self) -> bool {
+    /// Whether more is read.
+    pub(crate) fn is_room(&self) -> bool {
         self.queue.len() < self.settings.pending && self.queue.bytes() < MOST_PENDING_BYTES
     }
 
@@ -221,10 +243,24 @@ where
         }
     }
 
+    /// Lets what has waited long enough leave.
+    fn linger(&mut self, cx: &mut Context<'_>) {
+        let Some(time) = self.settings.linger else { return };
+        if self.queue.len() == 0 {
+            (self.timer, self.flushes) = (None, false);
+            return;
+        }
+        let timer = self.timer.get_or_insert_with(|| Box::pin(clock::sleep(time)));
+        if !self.flushes {
+            self.flushes = timer.as_mut().poll(cx).is_ready();
+        }
+    }
+
     /// Puts batches on their way: full ones, and short ones where no more will come, or none for now.
     fn start(&mut self) {
         while self.running.len() < self.settings.concurrency {
-            let if_short = self.source.is_none() || !self.is_room() || self.running.is_empty();
+            let is_idle = self.settings.linger.is_none() && self.running.is_empty();
+            let if_short = self.flushes || is_idle || self.source.is_none() || !self.is_room();
             let Some(batch) = self.queue.next(if_short) else { return };
             let (places, operations) = batch.into_iter().map(|queued| (queued.index, queued.operation)).unzip();
             let write = PartitionWrite::new(&self.pipeline, &self.table, &self.options, operations)

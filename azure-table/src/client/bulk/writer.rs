@@ -1,0 +1,246 @@
+//! Writes that come one by one, over a long time, and leave in batches.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::poll_fn;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_core::Stream;
+
+use crate::client::bulk::bulk_builder::Bulk;
+use crate::client::bulk::bulk_run::BulkRun;
+use crate::client::bulk::interrupted::Interrupted;
+use crate::client::bulk::outcome::{BulkOutcome, BulkReport};
+use crate::client::table::TableClient;
+use crate::model::entity::WritesEntity;
+use crate::model::error::{Error, Result};
+use crate::protocol::operation::TableOperation;
+
+/// How long an operation waits for others, by default.
+const LINGER: Duration = Duration::from_millis(200);
+
+/// Takes writes one by one and sends them in batches, when one is full or its first has waited long enough: for logs and events.
+/// Made by [`TableClient::writer`] or [`Bulk::writer`].
+///
+/// Its caller drives it: things go on in `send`, [`flush`](Self::flush), [`drive`](Self::drive) and [`close`](Self::close), and in
+/// no hidden task. Close it, for what became of all of them; what was not sent when it is dropped is lost.
+///
+/// ```
+/// use azure_table::{Emulator, TableEntity, TableServiceClient};
+/// use std::time::Duration;
+/// # #[derive(TableEntity)]
+/// # struct Line { #[table(partition_key)] source: String, #[table(row_key)] id: u32, text: String }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// # let lines = TableServiceClient::on(Emulator::new()).table::<Line>("Lines")?;
+/// # lines.create_table().await?;
+/// let (sender, mut events) = tokio::sync::mpsc::channel(100);
+/// # for id in 0..10 { sender.try_send(Line { source: "web".into(), id, text: "GET /".into() }).unwrap(); }
+/// # drop(sender);
+/// let mut writer = lines.writer().linger(Duration::from_millis(100)).max_pending(5_000);
+/// loop {
+///     tokio::select! {
+///         event = events.recv() => match event {
+///             Some(line) => writer.insert(&line).await?,      // waits when 5,000 are pending
+///             None => break,
+///         },
+///         () = writer.drive() => {}                           // while nothing comes
+///     }
+/// }
+/// let report = writer.close().await?;
+/// assert_eq!(report.applied(), 10);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "it has to be closed: what was not sent when it is dropped is lost"]
+pub struct Writer<E> {
+    run: BulkRun<Inbox, Error>,
+    inbox: Arc<Mutex<Waiting>>,
+    entity: PhantomData<fn() -> E>,
+}
+
+/// What was taken and is not read yet.
+#[derive(Default)]
+struct Waiting {
+    operations: VecDeque<TableOperation>,
+    is_closed: bool,
+}
+
+/// The source of the run: its owner polls the run after each change, so nobody has to be woken.
+pub(crate) struct Inbox(Arc<Mutex<Waiting>>);
+
+impl Stream for Inbox {
+    type Item = Result<TableOperation>;
+
+    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match waiting.operations.pop_front() {
+            Some(operation) => Poll::Ready(Some(Ok(operation))),
+            None if waiting.is_closed => Poll::Ready(None),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl<E> TableClient<E> {
+    /// Takes writes one by one and sends them in batches: see [`Writer`].
+    pub fn writer(&self) -> Writer<E> {
+        self.bulk().writer()
+    }
+}
+
+impl<E> Bulk<E> {
+    /// A [`Writer`] with these sizes, rates and limits.
+    pub fn writer(self) -> Writer<E> {
+        let inbox = Arc::<Mutex<Waiting>>::default();
+        let mut run = self.run(Inbox(Arc::clone(&inbox)));
+        run.settings.linger = Some(LINGER);
+        Writer {
+            run,
+            inbox,
+            entity: PhantomData,
+        }
+    }
+}
+
+impl<E> Writer<E> {
+    /// How long an operation waits at most for its batch to be full, while the writer is driven: 200 ms by default.
+    pub fn linger(mut self, time: Duration) -> Self {
+        self.run.settings.linger = Some(time);
+        self
+    }
+
+    /// How many operations are pending at most, on their way or before: 20,000 by default. More wait in `send`.
+    pub fn max_pending(mut self, operations: usize) -> Self {
+        self.run.settings.pending = operations.max(1);
+        self
+    }
+
+    /// Takes an operation; waits while too many are pending. It is not taken if this is dropped before its end.
+    ///
+    /// # Errors
+    /// What ended all: see [`BulkWrite`](crate::BulkWrite). The operation is not taken then; [`close`](Self::close) has the
+    /// report.
+    pub async fn send(&mut self, operation: TableOperation) -> Result<()> {
+        let mut operation = Some(operation);
+        poll_fn(|cx| {
+            self.go_on(cx);
+            if let Some(error) = self.run.stopped() {
+                return Poll::Ready(Err(error));
+            }
+            if self.run.pending() >= self.run.settings.pending || !self.run.is_room() {
+                return Poll::Pending;
+            }
+            if let Some(operation) = operation.take() {
+                self.waiting(|waiting| waiting.operations.push_back(operation));
+                self.go_on(cx);
+            }
+            Poll::Ready(Ok(()))
+        })
+        .await
+    }
+
+    /// [`send`](Self::send) of an insert.
+    ///
+    /// # Errors
+    /// As `send`.
+    pub async fn insert(&mut self, entity: &impl WritesEntity<E>) -> Result<()> {
+        self.send(TableOperation::insert(entity)).await
+    }
+
+    /// [`send`](Self::send) of an insert-or-replace.
+    ///
+    /// # Errors
+    /// As `send`.
+    pub async fn insert_or_replace(&mut self, entity: &impl WritesEntity<E>) -> Result<()> {
+        self.send(TableOperation::insert_or_replace(entity)).await
+    }
+
+    /// [`send`](Self::send) of an insert-or-merge.
+    ///
+    /// # Errors
+    /// As `send`.
+    pub async fn insert_or_merge(&mut self, entity: &impl WritesEntity<E>) -> Result<()> {
+        self.send(TableOperation::insert_or_merge(entity)).await
+    }
+
+    /// Sends what is pending, full batches or not, and waits until all have their outcome.
+    ///
+    /// # Errors
+    /// What ended all.
+    pub async fn flush(&mut self) -> Result<()> {
+        self.run.flushes = true;
+        poll_fn(|cx| {
+            self.go_on(cx);
+            if let Some(error) = self.run.stopped() {
+                return Poll::Ready(Err(error));
+            }
+            match self.run.pending() {
+                0 => Poll::Ready(Ok(())),
+                _ => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// Goes on with what is pending, for as long as it is polled: beside whatever brings the next operation. Never ends by itself.
+    pub async fn drive(&mut self) {
+        poll_fn(|cx| {
+            self.go_on(cx);
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// What was done so far. Rows that are left are among its leftovers.
+    pub fn report(&self) -> &BulkReport {
+        &self.run.report
+    }
+
+    /// Sends what is pending and gives the report.
+    ///
+    /// # Errors
+    /// As awaiting [`BulkWrite`](crate::BulkWrite).
+    pub async fn close(mut self) -> Result<BulkReport, Interrupted<BulkReport>> {
+        self.waiting(|waiting| waiting.is_closed = true);
+        poll_fn(|cx| {
+            self.go_on(cx);
+            match self.run.is_over() {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        })
+        .await;
+        let (report, error) = self.run.into_report();
+        match error {
+            None => Ok(report),
+            Some(e) => Err(Interrupted::new(e, report)),
+        }
+    }
+
+    /// Lets the run go on as far as it can, and takes in the outcomes.
+    fn go_on(&mut self, cx: &mut Context<'_>) {
+        while let Poll::Ready(Some(outcome)) = self.run.poll_outcome(cx) {
+            if let BulkOutcome::Left(leftover) = outcome {
+                self.run.report.keep(leftover);
+            }
+        }
+    }
+
+    fn waiting<T>(&self, change: impl FnOnce(&mut Waiting) -> T) -> T {
+        change(&mut self.inbox.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl<E> fmt::Debug for Writer<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer")
+            .field("pending", &self.run.pending())
+            .field("report", &self.run.report)
+            .finish_non_exhaustive()
+    }
+}
