@@ -6,6 +6,9 @@ pub mod entities {}
 #[doc = include_str!("../docs/accounts.md")]
 pub mod accounts {}
 
+#[doc = include_str!("../docs/batches.md")]
+pub mod batches {}
+
 #[doc = include_str!("../docs/queries.md")]
 pub mod queries {}
 
