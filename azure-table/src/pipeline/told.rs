@@ -78,7 +78,11 @@ impl Pipeline {
         let error = match (outcome, &refusal) {
             (Err(e), _) => Some(e.kind()),
             (Ok(_), Some((status, _))) if call.expected == Some(*status) => None,
-            (Ok((response, _)), Some(_)) => Some(answer::error(response).kind()),
+            (Ok((response, _)), Some((status, code))) => Some(match response.status().as_u16() {
+                400.. => answer::error(response).kind(),
+                // The refusal is inside.
+                _ => ErrorKind::of_answer(*status, code.as_deref()),
+            }),
             (Ok(_), None) => None,
         };
         let status = outcome.as_ref().ok().map(|(response, _)| response.status().as_u16());
@@ -113,7 +117,7 @@ pub(super) fn refusal_of(call: &Call, response: &Response<Bytes>) -> Option<(u16
         };
         return Some((status, error.code().map(str::to_owned)));
     }
-    if call.is_batch() {
+    if call.has_answers_inside() {
         batch_answer::refusal(response)
     } else {
         None

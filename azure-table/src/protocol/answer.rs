@@ -90,6 +90,14 @@ pub(crate) fn error_of(
             error
         };
     }
+    if is_address_refused(status, text) {
+        return Error::answered(
+            status,
+            None,
+            Some("the address of the request is refused".to_owned()),
+            request_id,
+        );
+    }
     let answered = Error::answered(status, header_code.map(without_signatures), None, request_id);
     if text.is_empty() || header_code.is_some() {
         return answered;
@@ -103,22 +111,45 @@ pub(crate) fn error_of(
     answered.with_kind(kind).with_message(strange(content_type, text))
 }
 
+/// Whether the address of a request is refused, before a Table service sees it: by HTTP.sys in HTML, by others without a word.
+pub(crate) fn refuses_address(response: &Response<Bytes>) -> bool {
+    let status = response.status().as_u16();
+    matches!(status, 400 | 414 | 431) && is_address_refused(status, &String::from_utf8_lossy(response.body()))
+}
+
+fn is_address_refused(status: u16, text: &str) -> bool {
+    match status {
+        // Of JSON and XML the service itself would be the author.
+        414 | 431 => !text.trim_start().starts_with('{'),
+        400 => text.contains("Bad Request - Invalid URL"),
+        _ => false,
+    }
+}
+
 /// The body of an answer that should be a JSON object.
 pub(crate) fn json(response: &Response<Bytes>) -> Result<&[u8]> {
     let body: &[u8] = response.body();
-    let text = body
-        .strip_prefix("\u{feff}".as_bytes())
-        .unwrap_or(body)
-        .trim_ascii_start();
-    if text.starts_with(b"{") {
+    if is_json_object(body) {
         return Ok(body);
     }
     let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
+    let text = String::from_utf8_lossy(body);
     Err(
-        Error::invalid_response(strange(content_type, &String::from_utf8_lossy(text)))
+        Error::invalid_response(strange(content_type, text.trim_start_matches('\u{feff}').trim_start()))
             .with_status(response.status().as_u16())
             .with_request_id(request_id(response)),
     )
+}
+
+/// Whether a body begins as a JSON object does, byte order mark and white space aside.
+pub(crate) fn is_json_object(body: &[u8]) -> bool {
+    let text = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);
+    text.trim_ascii_start().starts_with(b"{")
+}
+
+/// Whether a refusal says that there is no such entity, and not of its table.
+pub(crate) fn is_missing_entity(error: &Error) -> bool {
+    matches!(error.code(), Some("ResourceNotFound" | "EntityNotFound"))
 }
 
 fn strange(content_type: Option<&str>, text: &str) -> String {
