@@ -12,7 +12,7 @@ use crate::model::error::{Error, Result};
 pub(crate) struct InnerRequest<'a> {
     pub(crate) method: &'a str,
     pub(crate) url: &'a str,
-    pub(crate) headers: &'a [(&'static str, &'a str)],
+    pub(crate) headers: &'a [(&'a str, &'a str)],
     pub(crate) body: &'a [u8],
 }
 
