@@ -14,6 +14,8 @@ use crate::codec::xml;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::etag::ETag;
 
+/// What HTTP.sys says in HTML to an address that it does not take.
+const INVALID_URL: &str = "Bad Request - Invalid URL";
 /// How much of a strange answer is shown.
 const EXCERPT: usize = 80;
 
@@ -91,12 +93,8 @@ pub(crate) fn error_of(
         };
     }
     if is_address_refused(status, text) {
-        return Error::answered(
-            status,
-            None,
-            Some("the address of the request is refused".to_owned()),
-            request_id,
-        );
+        let said = (status == 400).then(|| INVALID_URL.to_owned());
+        return Error::answered(status, None, said, request_id);
     }
     let answered = Error::answered(status, header_code.map(without_signatures), None, request_id);
     if text.is_empty() || header_code.is_some() {
@@ -118,10 +116,11 @@ pub(crate) fn refuses_address(response: &Response<Bytes>) -> bool {
 }
 
 fn is_address_refused(status: u16, text: &str) -> bool {
+    // Of JSON the service itself would be the author.
+    let is_of_service = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
     match status {
-        // Of JSON and XML the service itself would be the author.
-        414 | 431 => !text.trim_start().starts_with('{'),
-        400 => text.contains("Bad Request - Invalid URL"),
+        414 | 431 => !is_of_service,
+        400 => !is_of_service && text.contains(INVALID_URL),
         _ => false,
     }
 }
