@@ -313,7 +313,9 @@ impl Pipeline {
 
 /// What to do about an address that the service does not take, where it is the keys that make it.
 fn address_advice(call: &Call, response: &Response<Bytes>) -> Option<String> {
-    if call.entity.is_none() || call.is_enclosed || !answer::refuses_address(response) {
+    // An insert has its keys in the body already.
+    let has_keys = call.entity.is_some() && call.request.uri().path().ends_with(')');
+    if !has_keys || call.is_enclosed || !answer::refuses_address(response) {
         return None;
     }
     Some(format!(
