@@ -122,7 +122,7 @@ fn row(number: u32) -> String {
 }
 
 fn is_there_before(number: u32) -> bool {
-    number % 2 == 0
+    number.is_multiple_of(2)
 }
 
 prop_compose! {

@@ -263,8 +263,11 @@ async fn reads_so_ask_the_primary() {
     assert_eq!(sent[0].uri().host(), Some("contoso.table.core.windows.net"));
 }
 
+/// The status of a call, and why it failed.
+type Ended = (u16, Option<ErrorKind>);
+
 #[derive(Clone, Debug, Default)]
-struct Heard(Arc<Mutex<Vec<(u16, Option<ErrorKind>)>>>);
+struct Heard(Arc<Mutex<Vec<Ended>>>);
 
 impl Observer for Heard {
     fn on_event(&self, event: &Event<'_>) {

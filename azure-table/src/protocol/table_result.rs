@@ -44,6 +44,8 @@ pub(crate) struct Asked {
 /// # Ok(())
 /// # }
 /// ```
+///
+/// Source: REST "Insert Entity", "Query Entities", "Performing entity group transactions".
 #[derive(Clone, PartialEq, Eq)]
 pub struct TableResult {
     kind: OperationKind,
