@@ -19,11 +19,11 @@ use crate::pipeline::observer::{Completed, Event, Observer};
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::budget::RetryBudget;
 use crate::pipeline::retry::exponential::ExponentialRetry;
-use crate::pipeline::retry::{Decision, FailedAttempt, Failure, RetryPolicy, wait_asked_for};
+use crate::pipeline::retry::{Decision, FailedAttempt, Failure, RetryPolicy};
 use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::skew::ServiceClock;
 use crate::pipeline::story::CallStory;
-use crate::pipeline::told::refusal_of;
+use crate::pipeline::told::{asked_wait, refusal_of};
 #[cfg(feature = "tracing")]
 use crate::pipeline::trace;
 use crate::pipeline::transport::Transport;
@@ -171,7 +171,7 @@ impl Pipeline {
                 .outcome
                 .as_ref()
                 .ok()
-                .and_then(|response| wait_asked_for(response.headers()));
+                .and_then(|response| asked_wait(call, response));
             let refusal = ended
                 .outcome
                 .as_ref()

@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, TRANSFER_ENCODING};
-use http::{Response, StatusCode};
+use http::{HeaderMap, Response, StatusCode};
 
 use crate::codec::multipart::{Message, boundary, http_message, parts};
 use crate::model::error::{Error, Result};
@@ -93,17 +93,28 @@ pub(crate) fn only(response: Response<Bytes>) -> Result<Response<Bytes>> {
     for form in [CONTENT_TYPE, CONTENT_LENGTH, TRANSFER_ENCODING] {
         only.headers_mut().remove(form);
     }
-    for (name, value) in message.headers() {
-        // Nothing of ours reads a header that none can be.
-        if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value)) {
-            only.headers_mut().insert(name, value);
-        }
-    }
+    add_headers(only.headers_mut(), message);
     Ok(only)
 }
 
-/// The status and the code of the operation that failed, if one did.
-pub(crate) fn refusal(response: &Response<Bytes>) -> Option<(u16, Option<String>)> {
+fn add_headers(headers: &mut HeaderMap, message: &Message<'_>) {
+    for (name, value) in message.headers() {
+        // Nothing of ours reads a header that none can be.
+        if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value)) {
+            headers.insert(name, value);
+        }
+    }
+}
+
+/// What is said of the operation that failed.
+pub(crate) struct PartRefusal {
+    pub(crate) status: u16,
+    pub(crate) code: Option<String>,
+    pub(crate) headers: HeaderMap,
+}
+
+/// The operation that failed, if one did.
+pub(crate) fn refusal(response: &Response<Bytes>) -> Option<PartRefusal> {
     let body: &[u8] = response.body();
     // Nearly all answers are of batches that were applied: they are not taken apart here.
     let refuses = body
@@ -120,7 +131,13 @@ pub(crate) fn refusal(response: &Response<Bytes>) -> Option<(u16, Option<String>
         let status = message.status().ok().filter(|status| *status >= 400)?;
         let header_code = message.header("x-ms-error-code");
         let error = answer::error_of(status, header_code, message.header("content-type"), message.body, None);
-        Some((status, error.code().map(str::to_owned)))
+        let mut headers = HeaderMap::new();
+        add_headers(&mut headers, message);
+        Some(PartRefusal {
+            status,
+            code: error.code().map(str::to_owned),
+            headers,
+        })
     })
 }
 
@@ -128,7 +145,7 @@ pub(crate) fn refusal(response: &Response<Bytes>) -> Option<(u16, Option<String>
 pub(crate) fn table_is_missing(response: &Response<Bytes>) -> bool {
     let code = match response.status() {
         StatusCode::NOT_FOUND => answer::error(response).code().map(str::to_owned),
-        StatusCode::ACCEPTED => refusal(response).and_then(|(_, code)| code),
+        StatusCode::ACCEPTED => refusal(response).and_then(|refusal| refusal.code),
         _ => None,
     };
     code.as_deref() == Some("TableNotFound")
