@@ -45,7 +45,7 @@ pub use crate::client::ops::service::{GetServiceProperties, GetServiceStatistics
 pub use crate::client::ops::tables::{
     CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, GetAccessPolicies, TableExists,
 };
-pub use crate::client::ops::write_entity::{InsertEntityIfAbsent, UpdateEntity, WriteEntity};
+pub use crate::client::ops::write_entity::{InsertEntityEcho, InsertEntityIfAbsent, UpdateEntity, WriteEntity};
 pub use crate::client::query::TableQuery;
 pub use crate::client::query::bad_row::BadRow;
 pub use crate::client::query::fan_out::FanOut;
@@ -126,7 +126,7 @@ pub use crate::protocol::access_policy::StoredAccessPolicy;
 pub use crate::protocol::account_key::AccountKey;
 pub use crate::protocol::batch::{BatchRule, MAX_BATCH_OPERATIONS, Rejected};
 pub use crate::protocol::continuation::Continuation;
-pub use crate::protocol::operation::{OperationKind, TableOperation, TableResult};
+pub use crate::protocol::operation::{OperationKind, TableOperation};
 pub use crate::protocol::profile::Profile;
 pub use crate::protocol::sas_builder::{AccountSas, TableSas};
 pub use crate::protocol::sas_permissions::{AccountPermissions, AccountResources, TablePermissions};
@@ -135,5 +135,6 @@ pub use crate::protocol::service_properties::ServiceProperties;
 pub use crate::protocol::service_properties::analytics::{Logging, Metrics};
 pub use crate::protocol::service_properties::cors::CorsRule;
 pub use crate::protocol::service_statistics::{GeoReplicationStatus, ServiceStatistics};
+pub use crate::protocol::table_result::TableResult;
 pub use crate::protocol::tables::{Creation, Deletion};
 pub use crate::protocol::user_delegation_key::UserDelegationKey;

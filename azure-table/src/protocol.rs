@@ -10,6 +10,7 @@ pub(crate) mod batch;
 pub(crate) mod batch_answer;
 pub(crate) mod connection_string;
 pub(crate) mod continuation;
+pub(crate) mod enclosed;
 pub(crate) mod endpoint;
 pub(crate) mod get;
 pub(crate) mod operation;
@@ -26,6 +27,7 @@ pub(crate) mod service;
 pub(crate) mod service_properties;
 pub(crate) mod service_statistics;
 pub(crate) mod signature;
+pub(crate) mod table_result;
 pub(crate) mod tables;
 pub(crate) mod user_delegation_key;
 #[cfg(test)]

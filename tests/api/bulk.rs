@@ -147,6 +147,10 @@ async fn operations_that_cannot_be_sent_are_told_apart() {
     let left = &report.leftovers()[0];
     assert_eq!((left.index(), left.operation().is_none()), (1, true));
     assert!(left.to_string().contains("'/'"), "{left}");
+    let read = TableOperation::retrieve::<Reading>(("a", 1));
+    let report = table.bulk().write([read]).await.unwrap();
+    assert_eq!(counts(&report), [0, 1, 0, 0]);
+    assert!(report.leftovers()[0].to_string().contains("`get_many`"));
 }
 
 #[tokio::test]

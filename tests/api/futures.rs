@@ -62,6 +62,7 @@ async fn clients_builders_and_streams_move_between_threads() {
     assert_send(table.get(("g", 1)));
     assert_send(table.get(("g", 1)).versioned());
     assert_send(table.insert(&Tracked::new("g", 1, "v")));
+    assert_send(table.insert_echo(&Tracked::new("g", 1, "v")).via_batch());
     assert_send(table.delete(("g", 1)));
     assert_send(table.create_table_if_not_exists());
     assert_send(table.batch());

@@ -1,7 +1,7 @@
 //! Runs the conformance suite of `azure_table_tests` on every backend.
 
 use azure_table_tests::Backend;
-use azure_table_tests::{batches, bulk, entities, errors, filters, keys, queries, sas, service, tables};
+use azure_table_tests::{batches, bulk, entities, errors, filters, keys, queries, sas, service, tables, via_batch};
 
 /// A module with one test per function, on a backend or on none, which is said.
 macro_rules! on {
@@ -104,7 +104,12 @@ suite! {
             a_failed_batch_applies_nothing,
             the_first_operation_is_named_as_well,
             the_rules_of_batches_are_checked_here,
-            large_batches_are_measured_exactly;
+            large_batches_are_measured_exactly,
+            inserts_are_echoed_on_request,
+            a_retrieve_is_alone_in_its_batch;
+        via_batch:
+            keys_need_no_address,
+            refusals_are_those_of_single_operations;
         bulk:
             rows_are_written_by_a_query,
             failures_are_told_row_by_row;

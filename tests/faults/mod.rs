@@ -15,6 +15,7 @@ mod page_schedules;
 mod policies;
 mod prefetch;
 mod second_region;
+mod via_batch;
 mod writes;
 
 fn table(canned: &Canned) -> TableClient<DynamicEntity> {

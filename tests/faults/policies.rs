@@ -80,6 +80,22 @@ async fn a_throttled_batch_is_sent_again() {
         assert_eq!(batch.commit().await.unwrap().len(), 1);
         assert_eq!(canned.sent().len(), 2);
     }
+    // The wait that the part asks for is the least.
+    let part = batch_answer("429 Too Many Requests\r\nRetry-After: 5", BUSY);
+    let canned = Canned::new([
+        part.clone(),
+        batch_answer("204 No Content", ""),
+        part,
+        batch_answer("204 No Content", ""),
+    ]);
+    let table = canned.service().dynamic_table("Things").unwrap();
+    let begun = tokio::time::Instant::now();
+    let mut batch = table.batch();
+    batch.delete(("p", "r")).unwrap();
+    batch.commit().await.unwrap();
+    assert!(begun.elapsed() >= Duration::from_secs(5), "{:?}", begun.elapsed());
+    table.delete(("p", "r")).via_batch().await.unwrap();
+    assert!(begun.elapsed() >= Duration::from_secs(10), "{:?}", begun.elapsed());
     // pains 8: and what is no failure of the service is not.
     let canned = Canned::new([batch_answer("409 Conflict", "")]);
     let table = canned.service().dynamic_table("Things").unwrap();

@@ -38,6 +38,13 @@ const PIECES: &[&str] = &[
     "{\"odata.error\":",
 ];
 
+/// Answers to batches of one operation.
+const LONE: &[&str] = &[
+    "--b\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 200 OK\r\nETag: W/\"1\"\r\n\r\n{\"PartitionKey\":\"p\",\"RowKey\":\"r\",\"Timestamp\":\"2026-01-01T00:00:00Z\",\"A\":1}\r\n--b--\r\n",
+    "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 201 Created\r\nETag: W/\"1\"\r\n\r\n{\"odata.etag\":\"W/\\\"1\\\"\",\"PartitionKey\":\"p\",\"RowKey\":\"r\",\"Timestamp\":\"2026-01-01T00:00:00Z\"}\r\n--c--\r\n--b--\r\n",
+    "--b\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 404 Not Found\r\n\r\n{\"odata.error\":{\"code\":\"ResourceNotFound\",\"message\":{\"lang\":\"en-US\",\"value\":\"0:No.\"}}}\r\n--b--\r\n",
+];
+
 /// The results' statuses of a batch of two inserts, or its error.
 fn commit(Document(body): &Document) -> azure_table::Result<Vec<u16>> {
     let service = answered([answer(202, &[("content-type", "multipart/mixed; boundary=b")], body)]);
@@ -65,6 +72,40 @@ proptest! {
                 prop_assert!(refused || error.may_have_applied(), "{error:?}");
                 prop_assert!(refused || error.kind() == ErrorKind::InvalidResponse, "{error:?}");
                 prop_assert!(error.batch_index().is_none_or(|index| index < 2), "{error:?}");
+            }
+        }
+    }
+
+    /// What comes of a single operation is told as of one, though a batch was the answer.
+    #[test]
+    fn one_operation_is_done_or_refused_or_in_doubt(answer in document(LONE, PIECES)) {
+        let step = || crate::answer(202, &[("content-type", "multipart/mixed; boundary=b")], &answer.0);
+        let service = answered([step(), step(), step()]);
+        let table = things(&service);
+        let entity = DynamicEntity::new("p", "r");
+        let key = ("p", "r");
+        let (read, echoed) = on_runtime(async {
+            let read = table.get(key).via_batch().retry(NoRetry).await;
+            let echoed = table.insert_echo(&entity).via_batch().retry(NoRetry).await;
+            (read, echoed)
+        });
+        if let Err(error) = read {
+            is_presentable(&error).map_err(TestCaseError::fail)?;
+            prop_assert!(!error.may_have_applied() && error.batch_index().is_none(), "{error:?}");
+        }
+        if let Err(error) = echoed {
+            is_presentable(&error).map_err(TestCaseError::fail)?;
+            let refused = error.status().is_some_and(|status| (400..600).contains(&status));
+            prop_assert!(refused || error.may_have_applied(), "{error:?}");
+            prop_assert!(error.batch_index().is_none(), "{error:?}");
+        }
+        let mut batch = table.batch();
+        batch.retrieve(key).unwrap();
+        if let Ok(results) = on_runtime(async { batch.commit().retry(NoRetry).await }) {
+            prop_assert_eq!(results.len(), 1);
+            prop_assert!(matches!(results[0].status(), 200..=299 | 404), "{results:?}");
+            if let Err(error) = results[0].entity::<DynamicEntity>() {
+                is_presentable(&error).map_err(TestCaseError::fail)?;
             }
         }
     }

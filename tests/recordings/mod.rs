@@ -1,7 +1,7 @@
 //! Recorded live sessions: every answer of a table operation goes through the client and loses nothing.
 //!
 //! The recordings are fixtures outside of the repository (`AZURE_TABLE_FIXTURES`); without them these tests pass and say so.
-//! What is sent is `requests.rs`.
+//! What is sent is `requests.rs`, batches that failed or read are `failures.rs`.
 
 use azure_table::{
     DynamicEntity, EdmValue, Error, ServiceProperties, StoredAccessPolicy, TableOperation, TableServiceClient,
@@ -10,6 +10,7 @@ use azure_table_tests::canned::{CONTOSO, Canned, Step};
 use azure_table_tests::fixtures;
 use serde_json::Value;
 
+mod failures;
 mod requests;
 
 /// What a recording's answers were, by name, so that one that is no longer read is missed.

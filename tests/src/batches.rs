@@ -1,6 +1,6 @@
 //! Entity group transactions: all or nothing.
 
-use azure_table::{BatchRule, DynamicEntity, ErrorKind, OperationKind, TableOperation};
+use azure_table::{BatchRule, DynamicEntity, ErrorKind, OperationKind, TableOperation, Versioned};
 
 use crate::Backend;
 use crate::entity::{AllTypes, Tracked};
@@ -31,7 +31,7 @@ pub async fn a_batch_mixes_operations_and_types(backend: &Backend) {
         .unwrap()
         .add(TableOperation::insert(&AllTypes::sample("g", "x")))
         .unwrap();
-    assert_eq!((batch.len(), batch.remaining()), (7, 93));
+    assert_eq!((batch.len(), batch.remaining(), batch.is_full()), (7, 93, false));
     let results = batch.commit().await.unwrap();
     assert_eq!(results.len(), 7);
     assert_eq!(results[2].kind(), OperationKind::Delete);
@@ -113,6 +113,7 @@ pub async fn the_rules_of_batches_are_checked_here(backend: &Backend) {
     let twice = batch.delete(("g", 5)).unwrap_err();
     assert_eq!(twice.rule(), BatchRule::EachRowOnce);
     batch.insert(&Tracked::new("g", 99, "v")).unwrap();
+    assert!(batch.is_full());
     let full = batch.insert(&Tracked::new("g", 100, "v")).unwrap_err();
     assert_eq!(full.rule(), BatchRule::Operations);
     assert!(full.to_string().contains("limit is 100"), "{full}");
@@ -156,5 +157,86 @@ pub async fn large_batches_are_measured_exactly(backend: &Backend) {
     assert_eq!(rejected.index(), 13);
     assert!(rejected.to_string().contains("the limit is 4194304"), "{rejected}");
     assert_eq!(batch.commit().await.unwrap().len(), 13);
+    backend.drop_table(&table).await;
+}
+
+/// An insert that asks for it has the entity in its answer, alone and in a batch; other operations of the batch do not.
+pub async fn inserts_are_echoed_on_request(backend: &Backend) {
+    let table = backend.fresh_table::<AllTypes>().await;
+    let sample = |row: &str| AllTypes::sample("g", row);
+    let stored = table.insert_echo(&sample("1")).await.unwrap();
+    assert_eq!(stored.entity, sample("1"));
+    let read = table.get(("g", "1")).versioned().await.unwrap().unwrap();
+    assert_eq!(read, stored);
+    let again = table.insert_echo(&sample("1")).await.unwrap_err();
+    assert_eq!(again.kind(), ErrorKind::AlreadyExists);
+
+    let plain = table.execute(TableOperation::insert(&sample("2"))).await.unwrap();
+    assert_eq!((plain.status(), plain.entity::<AllTypes>().unwrap()), (204, None));
+
+    let mut batch = table.batch();
+    batch
+        .insert(&sample("3"))
+        .unwrap()
+        .insert_echo(&sample("4"))
+        .unwrap()
+        .insert_or_replace(&sample("1"))
+        .unwrap()
+        .delete(("g", "2"))
+        .unwrap();
+    let results = batch.commit().await.unwrap();
+    assert_eq!(
+        results.iter().map(|it| it.status()).collect::<Vec<_>>(),
+        [204, 201, 204, 204]
+    );
+    for (index, result) in results.iter().enumerate() {
+        let echoed = result.entity::<Versioned<AllTypes>>().unwrap();
+        // Azurite's batches answer without bodies.
+        let is_echoed = index == 1 && backend.name() != "Azurite";
+        assert_eq!(echoed.is_some(), is_echoed, "{index}");
+        if let Some(echoed) = echoed {
+            assert_eq!((&echoed.entity, Some(&echoed.etag)), (&sample("4"), result.etag()));
+        }
+    }
+    backend.drop_table(&table).await;
+}
+
+/// A read is an operation like any other, alone; in a batch it must be that too.
+pub async fn a_retrieve_is_alone_in_its_batch(backend: &Backend) {
+    let table = backend.fresh_table::<Tracked>().await;
+    table.insert(&Tracked::new("g", 1, "there")).await.unwrap();
+    let stored = table.get(("g", 1)).versioned().await.unwrap().unwrap();
+
+    let retrieve = |number: u32| TableOperation::retrieve::<Tracked>(("g", number));
+    let alone = table.execute(retrieve(1)).await.unwrap();
+    let mut batch = table.batch();
+    batch.retrieve(("g", 1)).unwrap();
+    let results = batch.commit().await.unwrap();
+    assert_eq!(results.len(), 1);
+    for found in [&alone, &results[0]] {
+        assert_eq!((found.kind(), found.status()), (OperationKind::Retrieve, 200));
+        assert_eq!(found.etag(), Some(&stored.etag));
+        assert_eq!(found.entity::<Versioned<Tracked>>().unwrap().as_ref(), Some(&stored));
+    }
+
+    let alone = table.execute(retrieve(2)).await.unwrap();
+    let mut batch = table.batch();
+    batch.retrieve(("g", 2)).unwrap();
+    for missing in [&alone, &batch.commit().await.unwrap()[0]] {
+        assert_eq!((missing.status(), missing.etag()), (404, None));
+        assert_eq!(missing.entity::<Tracked>().unwrap(), None);
+    }
+
+    let mut batch = table.batch();
+    batch.insert(&Tracked::new("g", 3, "new")).unwrap();
+    let rejected = batch.retrieve(("g", 1)).unwrap_err();
+    assert_eq!((rejected.rule(), rejected.index()), (BatchRule::RetrieveAlone, 1));
+    let mut batch = table.batch();
+    batch.add(rejected.into_operation().unwrap()).unwrap();
+    assert_eq!((batch.is_full(), batch.remaining()), (true, 0));
+    let rejected = batch.insert(&Tracked::new("g", 3, "new")).unwrap_err();
+    assert_eq!((rejected.rule(), rejected.index()), (BatchRule::RetrieveAlone, 1));
+    assert_eq!(batch.commit().await.unwrap()[0].status(), 200);
+    assert_eq!(table.query().count().await.unwrap(), 1);
     backend.drop_table(&table).await;
 }

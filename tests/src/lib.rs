@@ -23,5 +23,6 @@ pub mod skipped;
 pub mod tables;
 #[cfg(feature = "full")]
 pub mod tokens;
+pub mod via_batch;
 
 pub use backend::Backend;

@@ -10,3 +10,4 @@ mod service;
 mod shown;
 mod sockets;
 mod table;
+mod via_batch;

@@ -14,8 +14,8 @@ use crate::protocol::operation::TableOperation;
 
 /// Operations on one partition that are applied all together or not at all.
 ///
-/// At most 100 operations and 4 MiB (2 MB on Cosmos DB), one PartitionKey, each entity once: an operation that breaks a
-/// rule is given back by [`Rejected`], and the batch stays as it was.
+/// At most 100 operations and 4 MiB (2 MB on Cosmos DB), one PartitionKey, each entity once, a retrieve alone: an operation
+/// that breaks a rule is given back by [`Rejected`], and the batch stays as it was.
 ///
 /// ```
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
@@ -60,6 +60,14 @@ impl<E> TableBatch<E> {
         self.add(TableOperation::insert(entity))
     }
 
+    /// Adds an insert whose [result](crate::TableResult::entity) has the entity as it was stored.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn insert_echo(&mut self, entity: &impl WritesEntity<E>) -> Result<&mut Self, Rejected> {
+        self.add(TableOperation::insert_echo(entity))
+    }
+
     /// Adds a replace; the batch fails if the entity does not exist, or has another version than `entity` holds.
     ///
     /// # Errors
@@ -100,6 +108,15 @@ impl<E> TableBatch<E> {
         self.add(TableOperation::delete(key))
     }
 
+    /// Adds a read, which must be the only operation of its batch; the entity is in its
+    /// [result](crate::TableResult::entity). A get with [`via_batch`](crate::GetEntity::via_batch) sends the same.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn retrieve(&mut self, key: impl IntoKey<E>) -> Result<&mut Self, Rejected> {
+        self.add(TableOperation::retrieve(key))
+    }
+
     /// Adds any operation, of any entity type.
     ///
     /// # Errors
@@ -121,7 +138,30 @@ impl<E> TableBatch<E> {
 
     /// How many more operations fit by number.
     pub fn remaining(&self) -> usize {
-        MAX_BATCH_OPERATIONS - self.len()
+        if self.is_full() {
+            0
+        } else {
+            MAX_BATCH_OPERATIONS - self.len()
+        }
+    }
+
+    /// Whether it has as many operations as there can be: 100, or one retrieve. One that is not full may still have no bytes left
+    /// for an operation.
+    pub fn is_full(&self) -> bool {
+        self.change_set.is_full()
+    }
+
+    /// How many bytes the body of its request has so far.
+    pub fn bytes(&self) -> usize {
+        self.change_set.bytes()
+    }
+
+    /// How many more bytes it may have: of 4 MiB, on Cosmos DB of 2 MB. An operation takes those of its entity as JSON, of its
+    /// address, and about 250 more.
+    ///
+    /// Source: REST "Performing entity group transactions"; "Azure Cosmos DB for Table FAQ".
+    pub fn remaining_bytes(&self) -> usize {
+        self.change_set.most_bytes() - self.bytes()
     }
 
     /// Applies all operations, or none. Gives their results in order.

@@ -222,6 +222,10 @@ fn in_force(pipeline: &Pipeline, of: (&'static str, String)) -> Settings {
             ),
         ),
         ("reads ask", format!("{:?}", defaults.location_mode.unwrap_or_default())),
+        (
+            "operations on one entity",
+            either(defaults.via_batch, "sent as batches", "sent alone"),
+        ),
         ("writes", either(settings.is_read_only, "refused", "allowed")),
         (
             "missing tables",

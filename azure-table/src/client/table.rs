@@ -10,7 +10,7 @@ use crate::client::batch::TableBatch;
 use crate::client::ops::delete_entity::DeleteEntity;
 use crate::client::ops::execute::ExecuteOperation;
 use crate::client::ops::get_entity::GetEntity;
-use crate::client::ops::write_entity::{UpdateEntity, WriteEntity};
+use crate::client::ops::write_entity::{InsertEntityEcho, UpdateEntity, WriteEntity};
 use crate::client::query::TableQuery;
 use crate::client::service::TableServiceClient;
 use crate::filter::assignment::AssignmentOf;
@@ -118,6 +118,33 @@ impl<E> TableClient<E> {
         WriteEntity::new(&self.pipeline, &self.table, TableOperation::insert(entity))
     }
 
+    /// Makes a new entity and gives it as it was stored, with its ETag and Timestamp: [`insert`](Self::insert) has the entity
+    /// in its answer as well.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    /// # let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+    /// # table.create_table().await?;
+    /// let stored = table.insert_echo(&DynamicEntity::new("Channel9", "1")).await?;
+    /// println!("made at {}", stored.timestamp);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert). `InvalidResponse` — the answer does not fit `E`, or does not have the entity: then it was made
+    /// all the same.
+    ///
+    /// Source: REST "Insert Entity", header `Prefer`.
+    pub fn insert_echo(&self, entity: &impl WritesEntity<E>) -> InsertEntityEcho<E>
+    where
+        E: ReadEntity,
+    {
+        InsertEntityEcho::new(&self.pipeline, &self.table, TableOperation::insert_echo(entity))
+    }
+
     /// Makes the entity or puts it in the place of the stored one, and gives its ETag.
     ///
     /// Source: REST "Insert Or Replace Entity".
@@ -205,7 +232,8 @@ impl<E> TableClient<E> {
     /// Runs an operation that was made as a value.
     ///
     /// # Errors
-    /// Those of the method of the same name.
+    /// Those of the method of the same name; of a [`retrieve`](TableOperation::retrieve) those of [`get`](Self::get), where the
+    /// entity is read from the result.
     pub fn execute(&self, operation: TableOperation) -> ExecuteOperation {
         ExecuteOperation::new(&self.pipeline, &self.table, operation)
     }

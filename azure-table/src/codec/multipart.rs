@@ -7,72 +7,93 @@
 
 use crate::model::error::{Error, Result};
 
-/// One operation of a change set: an HTTP request in text form.
+/// An operation inside of a batch: an HTTP request in text form.
 #[derive(Debug)]
 pub(crate) struct InnerRequest<'a> {
     pub(crate) method: &'a str,
     pub(crate) url: &'a str,
-    pub(crate) headers: &'a [(&'static str, String)],
+    pub(crate) headers: &'a [(&'a str, &'a str)],
     pub(crate) body: &'a [u8],
 }
 
-/// Writes a batch of one change set.
-pub(crate) fn write_change_set<'a>(
-    batch_boundary: &str,
-    change_set_boundary: &str,
-    operations: impl IntoIterator<Item = InnerRequest<'a>>,
-) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut line = |parts: &[&str]| {
-        for part in parts {
-            out.extend_from_slice(part.as_bytes());
+/// The body of a batch in the making: a change set, or the place of one query.
+#[derive(Debug)]
+pub(crate) struct BatchBody {
+    /// Of the batch; then that of its change set, if it has one.
+    boundaries: Vec<String>,
+    text: Vec<u8>,
+}
+
+impl BatchBody {
+    /// Of changes.
+    pub(crate) fn of_changes(batch: String, change_set: String) -> Self {
+        let head = format!("--{batch}\r\nContent-Type: multipart/mixed; boundary={change_set}\r\n\r\n");
+        Self {
+            text: head.into_bytes(),
+            boundaries: vec![batch, change_set],
         }
+    }
+
+    /// Of a query, which stands outside of change sets.
+    pub(crate) fn of_query(batch: String) -> Self {
+        Self {
+            boundaries: vec![batch],
+            text: Vec::new(),
+        }
+    }
+
+    /// The boundary of the batch.
+    pub(crate) fn boundary(&self) -> &str {
+        self.boundaries.first().map_or("", String::as_str)
+    }
+
+    /// How many bytes it has, its end included.
+    pub(crate) fn len(&self) -> usize {
+        let end = self.boundaries.iter().map(|boundary| boundary.len() + "----\r\n".len());
+        self.text.len() + end.sum::<usize>()
+    }
+
+    /// Adds an operation if the whole then has at most so many bytes; else gives how many it would have.
+    pub(crate) fn add_within(&mut self, limit: usize, operation: &InnerRequest<'_>) -> Result<(), usize> {
+        let before = self.text.len();
+        self.add(operation);
+        let bytes = self.len();
+        if bytes > limit {
+            self.text.truncate(before);
+            return Err(bytes);
+        }
+        Ok(())
+    }
+
+    /// Adds an operation.
+    pub(crate) fn add(&mut self, operation: &InnerRequest<'_>) {
+        let InnerRequest {
+            method,
+            url,
+            headers,
+            body,
+        } = operation;
+        let boundary = self.boundaries.last().map_or("", String::as_str);
+        let out = &mut self.text;
+        let mut write = |parts: &[&str]| parts.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
+        write(&["--", boundary, "\r\n"]);
+        write(&["Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"]);
+        write(&[method, " ", url, " HTTP/1.1\r\n"]);
+        for (name, value) in *headers {
+            write(&[name, ": ", value, "\r\n"]);
+        }
+        write(&["\r\n"]);
+        out.extend_from_slice(body);
         out.extend_from_slice(b"\r\n");
-    };
-    line(&["--", batch_boundary]);
-    line(&["Content-Type: multipart/mixed; boundary=", change_set_boundary]);
-    line(&[]);
-    for operation in operations {
-        inner_request(&mut out, change_set_boundary, &operation);
     }
-    for boundary in [change_set_boundary, batch_boundary] {
-        out.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
-    }
-    out
-}
 
-fn inner_request(out: &mut Vec<u8>, boundary: &str, operation: &InnerRequest<'_>) {
-    let InnerRequest {
-        method,
-        url,
-        headers,
-        body,
-    } = operation;
-    let mut head = format!(
-        "--{boundary}\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n\
-         {method} {url} HTTP/1.1\r\n"
-    );
-    for (name, value) in *headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
+    /// The whole text.
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        for boundary in self.boundaries.iter().rev() {
+            self.text.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
+        }
+        self.text
     }
-    head.push_str("\r\n");
-    out.extend_from_slice(head.as_bytes());
-    out.extend_from_slice(body);
-    out.extend_from_slice(b"\r\n");
-}
-
-/// The bytes that [`write_change_set`] puts around one operation's body, at most: for the size of a batch.
-pub(crate) fn inner_request_overhead(boundary: &str, operation: &InnerRequest<'_>) -> usize {
-    let mut out = Vec::new();
-    inner_request(
-        &mut out,
-        boundary,
-        &InnerRequest {
-            body: b"",
-            ..*operation
-        },
-    );
-    out.len()
 }
 
 /// A message: headers, and what follows them.
@@ -91,6 +112,11 @@ impl<'a> Message<'a> {
             .iter()
             .find(|(n, _)| n.eq_ignore_ascii_case(name))
             .map(|(_, value)| *value)
+    }
+
+    /// All headers.
+    pub(crate) fn headers(&self) -> &[(&'a str, &'a str)] {
+        &self.headers
     }
 
     /// The status of a response.
@@ -163,6 +189,10 @@ fn message(text: &[u8], has_start_line: bool) -> Result<Message<'_>> {
     }
     let mut headers = Vec::new();
     while at < text.len() {
+        // Azurite forgets the empty line before the JSON of an entity; no header begins so.
+        if text[at] == b'{' {
+            break;
+        }
         let line = utf8(next_line(text, &mut at))?;
         if line.is_empty() {
             break;
@@ -210,7 +240,7 @@ mod tests {
             InnerRequest {
                 method: "POST",
                 url: "http://h/T",
-                headers: &[("If-Match", "*".into())],
+                headers: &[("If-Match", "*")],
                 body: b"{\"a\":\"--b\"}",
             },
             InnerRequest {
@@ -220,7 +250,11 @@ mod tests {
                 body: b"",
             },
         ];
-        let body = write_change_set("b", "c", operations);
+        let mut written = BatchBody::of_changes("b".into(), "c".into());
+        operations.iter().for_each(|operation| written.add(operation));
+        let bytes = written.len();
+        let body = written.finish();
+        assert_eq!(body.len(), bytes);
         assert!(
             !body.windows(2).any(|w| w[1] == b'\n' && w[0] != b'\r'),
             "bare line feed"
@@ -248,6 +282,12 @@ mod tests {
             (message.status().unwrap(), message.header("a"), message.body),
             (409, Some("b"), &b"{}"[..])
         );
+    }
+
+    #[test]
+    fn json_needs_no_empty_line_before_it() {
+        let message = http_message(b"HTTP/1.1 200 OK\r\nETag: x\r\n{\"a\":1}").unwrap();
+        assert_eq!((message.header("etag"), message.body), (Some("x"), &b"{\"a\":1}"[..]));
     }
 
     #[test]

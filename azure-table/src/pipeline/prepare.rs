@@ -8,9 +8,11 @@ use http::{HeaderMap, Request};
 
 use crate::model::error::{Error, Result};
 use crate::model::guid::Guid;
+use crate::pipeline::location::LocationMode;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
-use crate::protocol::request::{Call, TOKEN_VERSION, header_value};
+use crate::protocol::enclosed;
+use crate::protocol::request::{Call, Effect, TOKEN_VERSION, header_value};
 
 const X_MS_VERSION: HeaderName = HeaderName::from_static("x-ms-version");
 const X_MS_CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
@@ -23,6 +25,9 @@ const MAX_CLIENT_REQUEST_ID: usize = 1_024;
 impl Pipeline {
     /// Completes the request of a call, the proof of who asks aside; gives the id of the call.
     pub(crate) fn prepare(&self, call: &mut Call, options: &CallOptions) -> Result<String> {
+        if options.get().via_batch {
+            self.enclose(call, options)?;
+        }
         let id = match &options.get().client_request_id {
             Some(id) => checked(id)?.to_owned(),
             None => Guid::random().to_string(),
@@ -34,6 +39,17 @@ impl Pipeline {
         headers.insert(USER_AGENT, header_value("application id", &self.settings.user_agent)?);
         options.add_headers(headers)?;
         Ok(id)
+    }
+
+    /// Sends an operation on one entity as a batch.
+    fn enclose(&self, call: &mut Call, options: &CallOptions) -> Result<()> {
+        enclosed::enclose(call, &self.endpoint)?;
+        let asks_copy = options.get().location_mode == Some(LocationMode::SecondaryOnly);
+        if call.is_enclosed && call.effect == Effect::Read && asks_copy && self.endpoint.secondary().is_some() {
+            let why = "`.via_batch()` asks the primary, and the location mode allows the second region alone";
+            return Err(Error::invalid_input(why));
+        }
+        Ok(())
     }
 
     /// Whether who asks does so by tokens. A credential says it by its version.

@@ -19,6 +19,7 @@ use crate::pipeline::skew::{seconds_between, shifted};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::answer;
 use crate::protocol::continuation::Continuation;
+use crate::protocol::get;
 use crate::protocol::query;
 use crate::protocol::read_back::{self, RowWrite, Verdict};
 use crate::protocol::request::Call;
@@ -61,12 +62,16 @@ impl Pipeline {
         options: &CallOptions,
         told: &mut Diagnostics,
     ) -> Result<Option<(Vec<DynamicEntity>, i64)>> {
-        let Some(request) = read_back::request(table, writes) else {
-            return Ok(None);
-        };
         let mut options = options.clone();
         // A copy that lags behind would show the rows as they were before.
         options.set(|wishes| (wishes.location_mode, wishes.pinned) = (Some(LocationMode::PrimaryOnly), None));
+        if let ([write], true) = (writes, options.get().via_batch) {
+            options.set(|wishes| wishes.timeout = deadline.remaining());
+            return self.stored_row(table, write, &options, told).await;
+        }
+        let Some(request) = read_back::request(table, writes) else {
+            return Ok(None);
+        };
         let mut rows = Vec::new();
         let mut from = None;
         for _ in 0..MOST_PAGES {
@@ -93,6 +98,30 @@ impl Pipeline {
             }
         }
         Ok(None)
+    }
+
+    /// The same for one row, whose keys may not fit into the address of a query.
+    async fn stored_row(
+        &self,
+        table: &str,
+        write: &RowWrite,
+        options: &CallOptions,
+        told: &mut Diagnostics,
+    ) -> Result<Option<(Vec<DynamicEntity>, i64)>> {
+        let key = (&*write.partition_key, &*write.row_key);
+        let call = get::call(&self.endpoint, table, key, None, MetadataLevel::Minimal)?;
+        let answered = self.boxed(call, options.clone()).await;
+        told.append(match &answered {
+            Ok(answer) => &answer.call.diagnostics,
+            Err(e) => e.diagnostics(),
+        });
+        let response = answered?.response;
+        let now = clock::now();
+        let Some(service) = answer::date(response.headers()) else {
+            return Ok(None);
+        };
+        let row = get::answer(response, MetadataLevel::Minimal, DynamicEntity::read)?;
+        Ok(Some((row.into_iter().collect(), seconds_between(now, service))))
     }
 
     /// A call within a call.

@@ -19,16 +19,18 @@ use crate::pipeline::observer::{Completed, Event, Observer};
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::budget::RetryBudget;
 use crate::pipeline::retry::exponential::ExponentialRetry;
-use crate::pipeline::retry::{Decision, FailedAttempt, Failure, RetryPolicy, wait_asked_for};
+use crate::pipeline::retry::{Decision, FailedAttempt, Failure, RetryPolicy};
 use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::skew::ServiceClock;
 use crate::pipeline::story::CallStory;
-use crate::pipeline::told::refusal_of;
+use crate::pipeline::told::{asked_wait, refusal_of};
 #[cfg(feature = "tracing")]
 use crate::pipeline::trace;
 use crate::pipeline::transport::Transport;
+use crate::protocol::answer;
+use crate::protocol::batch_answer;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::read_back::Verdict;
+use crate::protocol::read_back::{Verdict, WrittenRow};
 use crate::protocol::request::{Call, Effect};
 
 /// How often a call is authorized anew because the service refused who asks. Twice: a challenge may come first, and then
@@ -55,15 +57,12 @@ pub(crate) struct Pipeline {
 pub(crate) struct Answer {
     pub(crate) response: Response<Bytes>,
     pub(crate) call: CallStory,
-    /// The ETags of the rows of a write whose answer was lost: they show that it was applied. The response is none then.
-    pub(crate) applied: Option<ETags>,
+    /// The rows of a write whose answer was lost: they show that it was applied. The response is none then.
+    pub(crate) applied: Option<Vec<WrittenRow>>,
 }
 
-/// The ETags of the rows of a write, none of a row that was deleted.
-type ETags = Vec<Option<String>>;
-
 /// How a call ends that does not fail: an answer, or the knowledge that its write was applied.
-pub(super) type Ending = (Response<Bytes>, Option<ETags>);
+pub(super) type Ending = (Response<Bytes>, Option<Vec<WrittenRow>>);
 
 impl Pipeline {
     pub(crate) fn new(endpoint: Endpoint, transport: Arc<dyn Transport>, credential: Arc<dyn Credential>) -> Self {
@@ -117,6 +116,13 @@ impl Pipeline {
         #[cfg(not(feature = "tracing"))]
         let told = |_: &Completed<'_>| {};
         self.completed(&call, &story, &outcome, begun.elapsed(), told);
+        let outcome = outcome.and_then(|(response, applied)| {
+            let response = match applied {
+                None if call.is_enclosed => batch_answer::only(response)?,
+                _ => response,
+            };
+            Ok((response, applied))
+        });
         match outcome {
             Ok((response, applied)) => Ok(Answer {
                 response,
@@ -156,12 +162,16 @@ impl Pipeline {
             let sent = sent.await;
             let ended = sent.inspect_err(|_| story.attempts -= 1)?;
             let first_sent = *first_sent.get_or_insert(ended.begun);
-            story.advice = None;
+            story.advice = ended
+                .outcome
+                .as_ref()
+                .ok()
+                .and_then(|response| address_advice(call, response));
             story.asked_wait = ended
                 .outcome
                 .as_ref()
                 .ok()
-                .and_then(|response| wait_asked_for(response.headers()));
+                .and_then(|response| asked_wait(call, response));
             let refusal = ended
                 .outcome
                 .as_ref()
@@ -245,9 +255,9 @@ impl Pipeline {
             // Before the write is sent again, and after the refusal of a repetition: what became of the one before?
             if (wait.is_some() && is_ambiguous) || is_last_look || may_be_of_own_doing {
                 match self.found_out(call, options, story, first_sent, &deadline).await {
-                    Verdict::Applied(etags) => {
+                    Verdict::Applied(rows) => {
                         policy.succeeded(tried);
-                        return Ok((Response::new(Bytes::new()), Some(etags)));
+                        return Ok((Response::new(Bytes::new()), Some(rows)));
                     }
                     Verdict::NotApplied if may_be_of_own_doing => story.in_doubt = false,
                     Verdict::NotApplied | Verdict::Unknown => {}
@@ -265,7 +275,7 @@ impl Pipeline {
             // Its address is the secondary's already.
             return LocationMode::PrimaryOnly;
         }
-        if call.effect == Effect::Write || self.endpoint.secondary().is_none() {
+        if call.effect == Effect::Write || call.is_enclosed || self.endpoint.secondary().is_none() {
             return LocationMode::PrimaryOnly;
         }
         match options.get().pinned {
@@ -299,6 +309,19 @@ impl Pipeline {
         });
         verdict
     }
+}
+
+/// What to do about an address that the service does not take, where it is the keys that make it.
+fn address_advice(call: &Call, response: &Response<Bytes>) -> Option<String> {
+    // An insert has its keys in the body already.
+    let has_keys = call.entity.is_some() && call.request.uri().path().ends_with(')');
+    if !has_keys || call.is_enclosed || !answer::refuses_address(response) {
+        return None;
+    }
+    Some(format!(
+        "its address, of {} characters, is not taken: with `.via_batch()` the keys stand in a body",
+        call.request.uri().to_string().len()
+    ))
 }
 
 /// How long to wait: as the policy says, or longer if the service asks for that. Who asks for more than the most is told to the

@@ -25,6 +25,8 @@ pub(crate) struct CallStory {
     pub(crate) client_request_id: Arc<str>,
     /// What the credential says of the refusal that the answer is.
     pub(crate) advice: Option<String>,
+    /// Whether what is said of an operation of the batch is said of the call.
+    is_enclosed: bool,
     /// Whether some attempt of a write may have been applied, and nothing was found out.
     pub(crate) in_doubt: bool,
     /// Where the answer came from.
@@ -54,6 +56,7 @@ impl CallStory {
             asked_wait: None,
             client_request_id: Arc::from(client_request_id),
             advice: None,
+            is_enclosed: call.is_enclosed,
             in_doubt: false,
             location: call.location,
             diagnostics: Diagnostics::default(),
@@ -98,6 +101,9 @@ impl CallStory {
     /// Completes an error that came of this call.
     pub(crate) fn tell(&self, mut error: Error) -> Error {
         let maybe = self.effect == Effect::Write && (self.in_doubt || error.may_have_applied() || leaves_open(&error));
+        if self.is_enclosed {
+            error = error.at_batch_index(None);
+        }
         if let Some((partition_key, row_key)) = &self.entity {
             error = error.at_entity(partition_key, row_key);
         }

@@ -12,6 +12,7 @@ use crate::model::location::Location;
 use crate::pipeline::attempt::Ended;
 use crate::pipeline::observer::{Completed, Event, Sending};
 use crate::pipeline::options::CallOptions;
+use crate::pipeline::retry::wait_asked_for;
 use crate::pipeline::run::{Ending, Pipeline};
 use crate::pipeline::story::{CallStory, Told};
 use crate::protocol::answer;
@@ -78,7 +79,11 @@ impl Pipeline {
         let error = match (outcome, &refusal) {
             (Err(e), _) => Some(e.kind()),
             (Ok(_), Some((status, _))) if call.expected == Some(*status) => None,
-            (Ok((response, _)), Some(_)) => Some(answer::error(response).kind()),
+            (Ok((response, _)), Some((status, code))) => Some(match response.status().as_u16() {
+                400.. => answer::error(response).kind(),
+                // The refusal is inside.
+                _ => ErrorKind::of_answer(*status, code.as_deref()),
+            }),
             (Ok(_), None) => None,
         };
         let status = outcome.as_ref().ok().map(|(response, _)| response.status().as_u16());
@@ -113,9 +118,19 @@ pub(super) fn refusal_of(call: &Call, response: &Response<Bytes>) -> Option<(u16
         };
         return Some((status, error.code().map(str::to_owned)));
     }
-    if call.is_batch() {
-        batch_answer::refusal(response)
+    if call.has_answers_inside() {
+        batch_answer::refusal(response).map(|refusal| (refusal.status, refusal.code))
     } else {
         None
     }
+}
+
+/// How long an answer asks to wait: the whole, or the part that refuses.
+pub(super) fn asked_wait(call: &Call, response: &Response<Bytes>) -> Option<Duration> {
+    let whole = wait_asked_for(response.headers());
+    if call.has_answers_inside() && response.status().is_success() {
+        let part = batch_answer::refusal(response).and_then(|refusal| wait_asked_for(&refusal.headers));
+        return whole.max(part);
+    }
+    whole
 }

@@ -14,6 +14,8 @@ use crate::codec::xml;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::etag::ETag;
 
+/// What HTTP.sys says in HTML to an address that it does not take.
+const INVALID_URL: &str = "Bad Request - Invalid URL";
 /// How much of a strange answer is shown.
 const EXCERPT: usize = 80;
 
@@ -90,6 +92,10 @@ pub(crate) fn error_of(
             error
         };
     }
+    if is_address_refused(status, text) {
+        let said = (status == 400).then(|| INVALID_URL.to_owned());
+        return Error::answered(status, None, said, request_id);
+    }
     let answered = Error::answered(status, header_code.map(without_signatures), None, request_id);
     if text.is_empty() || header_code.is_some() {
         return answered;
@@ -103,22 +109,46 @@ pub(crate) fn error_of(
     answered.with_kind(kind).with_message(strange(content_type, text))
 }
 
+/// Whether the address of a request is refused, before a Table service sees it: by HTTP.sys in HTML, by others without a word.
+pub(crate) fn refuses_address(response: &Response<Bytes>) -> bool {
+    let status = response.status().as_u16();
+    matches!(status, 400 | 414 | 431) && is_address_refused(status, &String::from_utf8_lossy(response.body()))
+}
+
+fn is_address_refused(status: u16, text: &str) -> bool {
+    // Of JSON the service itself would be the author.
+    let is_of_service = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
+    match status {
+        414 | 431 => !is_of_service,
+        400 => !is_of_service && text.contains(INVALID_URL),
+        _ => false,
+    }
+}
+
 /// The body of an answer that should be a JSON object.
 pub(crate) fn json(response: &Response<Bytes>) -> Result<&[u8]> {
     let body: &[u8] = response.body();
-    let text = body
-        .strip_prefix("\u{feff}".as_bytes())
-        .unwrap_or(body)
-        .trim_ascii_start();
-    if text.starts_with(b"{") {
+    if is_json_object(body) {
         return Ok(body);
     }
     let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
+    let text = String::from_utf8_lossy(body);
     Err(
-        Error::invalid_response(strange(content_type, &String::from_utf8_lossy(text)))
+        Error::invalid_response(strange(content_type, text.trim_start_matches('\u{feff}').trim_start()))
             .with_status(response.status().as_u16())
             .with_request_id(request_id(response)),
     )
+}
+
+/// Whether a body begins as a JSON object does, byte order mark and white space aside.
+pub(crate) fn is_json_object(body: &[u8]) -> bool {
+    let text = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);
+    text.trim_ascii_start().starts_with(b"{")
+}
+
+/// Whether a refusal says that there is no such entity, and not of its table.
+pub(crate) fn is_missing_entity(error: &Error) -> bool {
+    matches!(error.code(), Some("ResourceNotFound" | "EntityNotFound"))
 }
 
 fn strange(content_type: Option<&str>, text: &str) -> String {

@@ -3,15 +3,16 @@
 //! Source: REST "Performing entity group transactions"; the forms seen of Storage and Cosmos DB.
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
-use http::{Response, StatusCode};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, TRANSFER_ENCODING};
+use http::{HeaderMap, Response, StatusCode};
 
 use crate::codec::multipart::{Message, boundary, http_message, parts};
 use crate::model::error::{Error, Result};
 use crate::model::etag::ETag;
 use crate::protocol::answer;
 use crate::protocol::batch::ChangeSet;
-use crate::protocol::operation::TableResult;
+use crate::protocol::operation::OperationKind;
+use crate::protocol::table_result::TableResult;
 
 /// Errors of the store that Storage reports without an index when the first operation failed, and with one otherwise.
 const UNPREFIXED_AT_FIRST: [&str; 4] = [
@@ -34,10 +35,14 @@ pub(crate) fn answer(sent: &ChangeSet, response: Response<Bytes>) -> Result<Vec<
         .unwrap_or_default();
     let messages = messages(content_type, response.body()).map_err(unreadable)?;
     let mut results = Vec::with_capacity(messages.len());
-    for (message, kind) in messages.iter().zip(sent.kinds()) {
+    for (message, asked) in messages.iter().zip(sent.asked()) {
         let status = message.status().map_err(unreadable)?;
         if (400..600).contains(&status) {
-            return Err(failure(sent, status, message, request_id));
+            let error = failure(sent, status, message, request_id);
+            if status == 404 && asked.kind == OperationKind::Retrieve && answer::is_missing_entity(&error) {
+                return Ok(vec![TableResult::missing(asked.kind)]);
+            }
+            return Err(error);
         }
         if !(200..300).contains(&status) {
             return Err(unreadable(Error::invalid_response(format!(
@@ -45,11 +50,9 @@ pub(crate) fn answer(sent: &ChangeSet, response: Response<Bytes>) -> Result<Vec<
                 results.len()
             ))));
         }
-        results.push(TableResult {
-            kind,
-            status,
-            etag: message.header("etag").map(ETag::new),
-        });
+        let etag = message.header("etag").map(ETag::new);
+        let body = response.body().slice_ref(message.body);
+        results.push(TableResult::answered(asked, status, etag, body).map_err(unreadable)?);
     }
     if results.len() != sent.len() {
         let why = format!(
@@ -62,8 +65,56 @@ pub(crate) fn answer(sent: &ChangeSet, response: Response<Bytes>) -> Result<Vec<
     Ok(results)
 }
 
-/// The status and the code of the operation that failed, if one did.
-pub(crate) fn refusal(response: &Response<Bytes>) -> Option<(u16, Option<String>)> {
+/// The answer to the only operation of a batch, as if it had been sent alone; what is no answer to a batch stays as it is.
+pub(crate) fn only(response: Response<Bytes>) -> Result<Response<Bytes>> {
+    if response.status() != StatusCode::ACCEPTED {
+        return Ok(response);
+    }
+    let unreadable = |why: Error| why.with_request_id(answer::request_id(&response)).maybe_applied(true);
+    let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
+    let messages = messages(content_type.unwrap_or_default(), response.body()).map_err(unreadable)?;
+    let [message] = &messages[..] else {
+        let why = format!("the batch had one operation, its answer has {} results", messages.len());
+        return Err(unreadable(Error::invalid_response(why)));
+    };
+    let status = message.status().map_err(unreadable)?;
+    let status = StatusCode::from_u16(status)
+        .ok()
+        .filter(|status| !status.is_informational());
+    let Some(status) = status else {
+        return Err(unreadable(Error::invalid_response(
+            "a part has no HTTP status that ends a request",
+        )));
+    };
+    let mut only = Response::new(response.body().slice_ref(message.body));
+    *only.status_mut() = status;
+    // What is said of the whole holds for its only part, its form aside.
+    only.headers_mut().clone_from(response.headers());
+    for form in [CONTENT_TYPE, CONTENT_LENGTH, TRANSFER_ENCODING] {
+        only.headers_mut().remove(form);
+    }
+    add_headers(only.headers_mut(), message);
+    Ok(only)
+}
+
+fn add_headers(headers: &mut HeaderMap, message: &Message<'_>) {
+    for (name, value) in message.headers() {
+        // Nothing of ours reads a header that none can be.
+        if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value)) {
+            headers.insert(name, value);
+        }
+    }
+}
+
+/// What is said of the operation that failed.
+pub(crate) struct PartRefusal {
+    pub(crate) status: u16,
+    pub(crate) code: Option<String>,
+    pub(crate) headers: HeaderMap,
+}
+
+/// The operation that failed, if one did.
+pub(crate) fn refusal(response: &Response<Bytes>) -> Option<PartRefusal> {
     let body: &[u8] = response.body();
     // Nearly all answers are of batches that were applied: they are not taken apart here.
     let refuses = body
@@ -80,7 +131,13 @@ pub(crate) fn refusal(response: &Response<Bytes>) -> Option<(u16, Option<String>
         let status = message.status().ok().filter(|status| *status >= 400)?;
         let header_code = message.header("x-ms-error-code");
         let error = answer::error_of(status, header_code, message.header("content-type"), message.body, None);
-        Some((status, error.code().map(str::to_owned)))
+        let mut headers = HeaderMap::new();
+        add_headers(&mut headers, message);
+        Some(PartRefusal {
+            status,
+            code: error.code().map(str::to_owned),
+            headers,
+        })
     })
 }
 
@@ -88,7 +145,7 @@ pub(crate) fn refusal(response: &Response<Bytes>) -> Option<(u16, Option<String>
 pub(crate) fn table_is_missing(response: &Response<Bytes>) -> bool {
     let code = match response.status() {
         StatusCode::NOT_FOUND => answer::error(response).code().map(str::to_owned),
-        StatusCode::ACCEPTED => refusal(response).and_then(|(_, code)| code),
+        StatusCode::ACCEPTED => refusal(response).and_then(|refusal| refusal.code),
         _ => None,
     };
     code.as_deref() == Some("TableNotFound")

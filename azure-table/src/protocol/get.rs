@@ -44,9 +44,10 @@ pub(crate) fn answer<P>(
 ) -> Result<Option<P>> {
     if response.status() == StatusCode::NOT_FOUND {
         let error = answer::error(&response);
-        return match error.code() {
-            Some("ResourceNotFound" | "EntityNotFound") => Ok(None),
-            _ => Err(error),
+        return if answer::is_missing_entity(&error) {
+            Ok(None)
+        } else {
+            Err(error)
         };
     }
     let response = answer::expect(response, &[StatusCode::OK])?;

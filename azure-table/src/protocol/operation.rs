@@ -1,15 +1,15 @@
-//! One write of one entity, as a value.
+//! One write or read of one entity, as a value.
 //!
-//! Owns [`TableOperation`] and [`TableResult`], and the request that each kind of write is, alone or in a batch.
+//! Owns [`TableOperation`], and the request that each kind is, alone or in a batch. What comes of it is `table_result.rs`.
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge Entity",
-//! "Delete Entity".
+//! "Delete Entity", "Query Entities".
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use bytes::Bytes;
+use http::Method;
 use http::header::{HeaderName, HeaderValue, IF_MATCH};
-use http::{Method, Response, StatusCode};
 
 use crate::codec::json::write;
 use crate::codec::url;
@@ -19,13 +19,13 @@ use crate::model::entity_key::{IntoKey, key_texts};
 use crate::model::error::{Error, Result};
 use crate::model::etag::{Condition, ETag};
 use crate::model::guid::Guid;
-use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::profile::Profile;
 use crate::protocol::read_back::RowWrite;
 use crate::protocol::request::{Call, PREFER, X_HTTP_METHOD, header_value, odata, set_json};
+use crate::protocol::table_result::Asked;
 
-/// A write of one entity: encoded when it is made, owned, free of the entity's type.
+/// A write or read of one entity: encoded when it is made, owned, free of the entity's type.
 ///
 /// Run it with [`TableClient::execute`](crate::TableClient::execute) or add it to a [`TableBatch`](crate::TableBatch),
 /// which may so mix entity types. A value that the service would refuse is reported there.
@@ -44,6 +44,8 @@ pub struct TableOperation {
     /// Why it cannot be sent, or what is.
     encoded: Result<Encoded>,
     condition: Condition,
+    /// Whether the answer to an insert is to have the entity.
+    is_echoed: bool,
 }
 
 #[derive(Clone)]
@@ -55,7 +57,7 @@ struct Encoded {
     write_id: Option<Guid>,
 }
 
-/// The kinds of writes.
+/// The kinds of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OperationKind {
@@ -71,6 +73,8 @@ pub enum OperationKind {
     InsertOrMerge,
     /// Remove the entity; fails if there is none.
     Delete,
+    /// Read the entity.
+    Retrieve,
 }
 
 impl OperationKind {
@@ -83,6 +87,7 @@ impl OperationKind {
             Self::InsertOrReplace => "insert or replace",
             Self::InsertOrMerge => "insert or merge",
             Self::Delete => "delete",
+            Self::Retrieve => "retrieve",
         }
     }
 
@@ -96,6 +101,15 @@ impl TableOperation {
     /// Makes a new entity; [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if its key is taken.
     pub fn insert<E: TableEntity + ?Sized>(entity: &E) -> Self {
         Self::with_body(OperationKind::Insert, entity)
+    }
+
+    /// The same, with the entity as it was stored in the answer: [`TableResult::entity`](crate::TableResult::entity). Only
+    /// inserts have that.
+    pub fn insert_echo<E: TableEntity + ?Sized>(entity: &E) -> Self {
+        Self {
+            is_echoed: true,
+            ..Self::insert(entity)
+        }
     }
 
     /// Puts `entity` in the place of the stored one; demands the version it holds, if it holds one.
@@ -146,9 +160,8 @@ impl TableOperation {
             })
         });
         Self {
-            kind: OperationKind::Merge,
-            encoded,
             condition,
+            ..Self::new(OperationKind::Merge, encoded)
         }
     }
 
@@ -156,17 +169,29 @@ impl TableOperation {
     /// type it is the key, so the type is named: `TableOperation::delete::<Blog>(("Channel9", posted))`.
     pub fn delete<E>(key: impl IntoKey<E>) -> Self {
         let condition = key.condition();
+        Self {
+            condition,
+            ..Self::with_key(OperationKind::Delete, key)
+        }
+    }
+
+    /// Reads an entity, which is then in [`TableResult::entity`](crate::TableResult::entity), as whatever type that is asked
+    /// for; nothing is in it if there is none, with the status 404. The type of a tuple's entity is named, as in a
+    /// [`delete`](Self::delete). In a batch it must be alone.
+    ///
+    /// [`TableClient::get`](crate::TableClient::get) reads an entity of the table's own type with fewer bytes.
+    pub fn retrieve<E>(key: impl IntoKey<E>) -> Self {
+        Self::with_key(OperationKind::Retrieve, key)
+    }
+
+    fn with_key<E>(kind: OperationKind, key: impl IntoKey<E>) -> Self {
         let encoded = key.into_key().map(|key| Encoded {
             partition_key: key.partition_key().to_owned(),
             row_key: key.row_key().to_owned(),
             body: Bytes::new(),
             write_id: None,
         });
-        Self {
-            kind: OperationKind::Delete,
-            encoded,
-            condition,
-        }
+        Self::new(kind, encoded)
     }
 
     fn with_body<E: TableEntity + ?Sized>(kind: OperationKind, entity: &E) -> Self {
@@ -181,9 +206,17 @@ impl TableOperation {
             })
         });
         Self {
+            condition: entity.condition(),
+            ..Self::new(kind, encoded)
+        }
+    }
+
+    fn new(kind: OperationKind, encoded: Result<Encoded>) -> Self {
+        Self {
             kind,
             encoded,
-            condition: entity.condition(),
+            condition: Condition::Exists,
+            is_echoed: false,
         }
     }
 
@@ -227,6 +260,7 @@ impl TableOperation {
             kind: self.kind,
             encoded: Ok(encoded.clone()),
             condition: self.condition.clone(),
+            is_echoed: self.is_echoed,
         })
     }
 
@@ -261,7 +295,11 @@ impl TableOperation {
         let mut headers = Vec::new();
         let (method, path) = match self.kind {
             OperationKind::Insert => {
-                headers.push((PREFER, HeaderValue::from_static("return-no-content")));
+                let wanted = match self.is_echoed {
+                    true => "return-content",
+                    false => "return-no-content",
+                };
+                headers.push((PREFER, HeaderValue::from_static(wanted)));
                 (Method::POST, url::encode(table).to_string())
             }
             OperationKind::Replace | OperationKind::InsertOrReplace => (Method::PUT, entity()),
@@ -271,6 +309,7 @@ impl TableOperation {
             }
             OperationKind::Merge | OperationKind::InsertOrMerge => (Method::PATCH, entity()),
             OperationKind::Delete => (Method::DELETE, entity()),
+            OperationKind::Retrieve => (Method::GET, entity()),
         };
         if self.kind.is_conditional() {
             let value = match &self.condition {
@@ -279,23 +318,41 @@ impl TableOperation {
             };
             headers.push((IF_MATCH, value));
         }
+        // Whoever reads the entity then may ask for its version and for types that JSON does not show.
+        let metadata = match self.asked().entity {
+            true => MetadataLevel::Minimal,
+            false => MetadataLevel::None,
+        };
         Ok(OperationParts {
             method,
             path,
+            metadata,
             headers,
             body: encoded.body.clone(),
         })
     }
 
-    /// What it does to its row; `None` if it could not be encoded.
+    /// What its answer is to have.
+    pub(crate) fn asked(&self) -> Asked {
+        Asked {
+            kind: self.kind,
+            entity: self.is_echoed || self.kind == OperationKind::Retrieve,
+        }
+    }
+
+    /// What it does to its row; `None` if it could not be encoded, or only reads.
     pub(crate) fn row_write(&self) -> Option<RowWrite> {
         let encoded = self.encoded.as_ref().ok()?;
+        if self.kind == OperationKind::Retrieve {
+            return None;
+        }
         Some(RowWrite {
             kind: self.kind,
             partition_key: encoded.partition_key.clone(),
             row_key: encoded.row_key.clone(),
             body: encoded.body.clone(),
             write_id: encoded.write_id,
+            is_echoed: self.is_echoed,
             is_of_one_version: self.kind.is_conditional()
                 && matches!(&self.condition, Condition::Matches(etag) if etag.as_str() != "*"),
         })
@@ -304,14 +361,16 @@ impl TableOperation {
     /// The request of the operation alone.
     pub(crate) fn call(&self, endpoint: &Endpoint, table: &str) -> Result<Call> {
         let parts = self.parts(table, endpoint.profile())?;
-        let mut request = odata(endpoint, parts.method, &parts.path, MetadataLevel::None.accept())?;
+        let mut request = odata(endpoint, parts.method, &parts.path, parts.metadata.accept())?;
         request.headers_mut().extend(parts.headers);
         if !parts.body.is_empty() {
             set_json(&mut request, parts.body);
         }
-        let call = Call::write(self.kind.name(), request)
-            .in_table(table)
-            .writing(self.row_write().into_iter().collect());
+        let call = match self.kind {
+            OperationKind::Retrieve => Call::read(self.kind.name(), request).expecting(404),
+            _ => Call::write(self.kind.name(), request).writing(self.row_write().into_iter().collect()),
+        };
+        let call = call.in_table(table);
         Ok(match self.keys() {
             Some(keys) => call.at_entity(keys),
             None => call,
@@ -324,6 +383,7 @@ impl TableOperation {
 pub(crate) struct OperationParts {
     pub(crate) method: Method,
     pub(crate) path: String,
+    pub(crate) metadata: MetadataLevel,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) body: Bytes,
 }
@@ -342,48 +402,4 @@ impl fmt::Debug for TableOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "TableOperation({self})")
     }
-}
-
-/// What an applied operation gave.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TableResult {
-    pub(crate) kind: OperationKind,
-    pub(crate) status: u16,
-    pub(crate) etag: Option<ETag>,
-}
-
-impl TableResult {
-    /// Of an operation whose answer was lost, and which was applied.
-    pub(crate) fn applied(kind: OperationKind, etag: Option<String>) -> Self {
-        Self {
-            kind,
-            status: StatusCode::NO_CONTENT.as_u16(),
-            etag: etag.map(ETag::new),
-        }
-    }
-
-    /// What the operation was.
-    pub fn kind(&self) -> OperationKind {
-        self.kind
-    }
-
-    /// The HTTP status: 204, or 201 of an insert that the service echoed.
-    pub fn status(&self) -> u16 {
-        self.status
-    }
-
-    /// The entity's new version; `None` after a delete.
-    pub fn etag(&self) -> Option<&ETag> {
-        self.etag.as_ref()
-    }
-}
-
-/// The result of an operation alone.
-pub(crate) fn answer(kind: OperationKind, response: Response<Bytes>) -> Result<TableResult> {
-    let response = answer::expect(response, &[StatusCode::NO_CONTENT, StatusCode::CREATED])?;
-    Ok(TableResult {
-        kind,
-        status: response.status().as_u16(),
-        etag: answer::etag(&response),
-    })
 }

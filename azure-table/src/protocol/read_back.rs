@@ -10,6 +10,7 @@
 use bytes::Bytes;
 
 use crate::codec::json::read;
+use crate::codec::json::write::Object;
 use crate::filter::literal::Literal;
 use crate::model::datetime::DateTime;
 use crate::model::dynamic::DynamicEntity;
@@ -29,6 +30,8 @@ pub(crate) struct RowWrite {
     /// The entity as it was sent; empty for a delete.
     pub(crate) body: Bytes,
     pub(crate) write_id: Option<Guid>,
+    /// Whether its answer was to have the entity.
+    pub(crate) is_echoed: bool,
     /// Whether it is for one version of the row: a condition on an ETag.
     pub(crate) is_of_one_version: bool,
 }
@@ -36,19 +39,27 @@ pub(crate) struct RowWrite {
 /// What the stored rows say of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It was applied: the ETag of each row, in order; none of a row that was deleted.
-    Applied(Vec<Option<String>>),
+    /// It was applied: each row, in order.
+    Applied(Vec<WrittenRow>),
     /// It was not applied, and cannot have been: a row is as it was before.
     NotApplied,
     /// They do not say.
     Unknown,
 }
 
+/// What the answer to a write would have said of a row; nothing of one that was deleted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WrittenRow {
+    pub(crate) etag: Option<String>,
+    /// As JSON, at minimal metadata, if it was asked for.
+    pub(crate) entity: Option<Bytes>,
+}
+
 /// What one row says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Evidence {
-    /// It was written by us, and has this ETag.
-    Ours(Option<String>),
+    /// It was written by us.
+    Ours(WrittenRow),
     /// It was last written before we sent anything.
     Untouched,
     Nothing,
@@ -93,11 +104,11 @@ pub(crate) fn judge(writes: &[RowWrite], stored: &[DynamicEntity], first_sent: D
         .peekable();
     let has_written = written.peek().is_some();
     if has_written && written.all(|(_, evidence)| matches!(evidence, Evidence::Ours(_))) {
-        let etags = evidence.into_iter().map(|(_, evidence)| match evidence {
-            Evidence::Ours(etag) => etag,
-            Evidence::Untouched | Evidence::Nothing => None,
+        let rows = evidence.into_iter().map(|(_, evidence)| match evidence {
+            Evidence::Ours(row) => row,
+            Evidence::Untouched | Evidence::Nothing => WrittenRow::default(),
         });
-        return Verdict::Applied(etags.collect());
+        return Verdict::Applied(rows.collect());
     }
     Verdict::Unknown
 }
@@ -109,7 +120,12 @@ fn of_row(write: &RowWrite, stored: &[DynamicEntity], first_sent: DateTime) -> E
     let Some(row) = row else {
         return Evidence::Nothing;
     };
-    let ours = || Evidence::Ours(row.etag.as_ref().map(|etag| etag.as_str().to_owned()));
+    let ours = || {
+        Evidence::Ours(WrittenRow {
+            etag: row.etag.as_ref().map(|etag| etag.as_str().to_owned()),
+            entity: write.is_echoed.then(|| json(row)),
+        })
+    };
     if let Some(id) = write.write_id {
         let is_id = |value: &EdmValue| *value == EdmValue::Guid(id);
         if row.properties.values().any(is_id) {
@@ -124,6 +140,20 @@ fn of_row(write: &RowWrite, stored: &[DynamicEntity], first_sent: DateTime) -> E
         (false, true) if write.write_id.is_none() && !write.is_of_one_version => ours(),
         (false, _) => Evidence::Nothing,
     }
+}
+
+/// A row as the service would have sent it.
+fn json(row: &DynamicEntity) -> Bytes {
+    let mut object = Object::new();
+    object.text("PartitionKey", &row.partition_key);
+    object.text("RowKey", &row.row_key);
+    if let Some(timestamp) = row.timestamp {
+        object.text("Timestamp", &timestamp.to_string());
+    }
+    for (name, value) in &row.properties {
+        object.property(name, value);
+    }
+    object.finish()
 }
 
 fn has_what_was_written(write: &RowWrite, row: &DynamicEntity) -> bool {
@@ -180,7 +210,10 @@ mod tests {
         Verdict::Applied(
             etags
                 .iter()
-                .map(|etag| etag.map(|text| format!("W/\"{text}\"")))
+                .map(|etag| WrittenRow {
+                    etag: etag.map(|text| format!("W/\"{text}\"")),
+                    entity: None,
+                })
                 .collect(),
         )
     }

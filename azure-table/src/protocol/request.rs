@@ -50,6 +50,8 @@ pub(crate) struct Call {
     pub(crate) rows: Vec<RowWrite>,
     /// The version that it needs of credentials that are tokens, if a newer one than they ask for.
     pub(crate) version_with_token: Option<&'static str>,
+    /// Whether it is the only operation of a batch: see `enclosed.rs`.
+    pub(crate) is_enclosed: bool,
     pub(crate) request: Request<Bytes>,
 }
 
@@ -65,6 +67,7 @@ impl Call {
             expected: None,
             rows: Vec::new(),
             version_with_token: None,
+            is_enclosed: false,
             request,
         }
     }
@@ -109,9 +112,14 @@ impl Call {
         }
     }
 
-    /// Whether its answer has answers inside.
+    /// Whether it is a batch.
     pub(crate) fn is_batch(&self) -> bool {
         self.operation == batch::OPERATION
+    }
+
+    /// Whether its answer has answers inside.
+    pub(crate) fn has_answers_inside(&self) -> bool {
+        self.is_enclosed || self.is_batch()
     }
 
     /// With what it does to rows.

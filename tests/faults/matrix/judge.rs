@@ -121,8 +121,8 @@ impl Case<'_> {
         let is_true = match (self.operation, self.outcome) {
             (_, Outcome::Failed(error)) => !error.may_have_applied() && !is_verdict(error.kind()),
             (Operation::Exists(row), Outcome::IsThere(is_there)) => *is_there == self.before.rows.contains_key(row),
-            (Operation::Get(row), Outcome::Row(None)) => !self.before.rows.contains_key(row),
-            (Operation::Get(row), Outcome::Row(Some(read))) => read.0.row == *row && is_stored(read),
+            (Operation::Get(row, _), Outcome::Row(None)) => !self.before.rows.contains_key(row),
+            (Operation::Get(row, _), Outcome::Row(Some(read))) => read.0.row == *row && is_stored(read),
             (Operation::Query, Outcome::Rows(rows)) => {
                 let in_order = rows.iter().map(|(cell, _)| &cell.row).eq(self.before.rows.keys());
                 in_order && rows.iter().all(is_stored)
@@ -139,7 +139,7 @@ impl Case<'_> {
 
     fn judge_success(&self, outcome: &Outcome) -> Result<(), Broken> {
         match (self.operation, outcome) {
-            (Operation::Write(write), Outcome::Written(etags)) => {
+            (Operation::Write(write, _), Outcome::Written(etags)) => {
                 self.judge_versions(std::slice::from_ref(write), etags)
             }
             (Operation::Batch(writes), Outcome::Written(etags)) => self.judge_versions(writes, etags),
@@ -182,7 +182,7 @@ impl Case<'_> {
 
     fn judge_repeats(&self) -> Result<(), Broken> {
         let is_repeatable = match self.operation {
-            Operation::Write(write) => write.is_repeatable(),
+            Operation::Write(write, _) => write.is_repeatable(),
             operation => matches!(operation, Operation::SetAccessPolicies(_)),
         };
         let most = if is_repeatable { self.own } else { 1 };

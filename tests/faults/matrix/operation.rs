@@ -4,15 +4,26 @@ use std::time::Duration;
 
 use azure_table::testing::RequestKind;
 use azure_table::{
-    Creation, Deletion, ETag, Error, ErrorKind, OperationContext, StoredAccessPolicy, TableClient, TableOperation,
-    TableServiceClient,
+    CallOptions, Creation, Deletion, ETag, Error, ErrorKind, OperationContext, StoredAccessPolicy, TableClient,
+    TableOperation, TableServiceClient, Versioned,
 };
 
+use super::judge::MOST_ATTEMPTS;
 use super::model::{Cell, Demand, PARTITION, State, Write};
 
 /// The rows and tables that are written; a state has some of them.
 pub(crate) const ROWS: [&str; 6] = ["0", "1", "2", "3", "4", "5"];
 pub(crate) const TABLES: [&str; 4] = ["Alpha", "Beta", "Gamma", "Delta"];
+/// The kinds of writes of one row.
+const WRITES: [Kind; 7] = [
+    Kind::Insert,
+    Kind::Replace,
+    Kind::Merge,
+    Kind::InsertOrReplace,
+    Kind::InsertOrMerge,
+    Kind::Delete,
+    Kind::Patch,
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -30,6 +41,10 @@ pub(crate) enum Kind {
     Query,
     Batch,
     Modify,
+    /// Any write or a get, through a batch of its own.
+    WriteViaBatch,
+    GetViaBatch,
+    InsertEcho,
     CreateTable,
     CreateTableIfNotExists,
     DeleteTable,
@@ -40,7 +55,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 21] = [
+    pub(crate) const ALL: [Self; 24] = [
         Self::Insert,
         Self::Replace,
         Self::Merge,
@@ -55,6 +70,9 @@ impl Kind {
         Self::Query,
         Self::Batch,
         Self::Modify,
+        Self::WriteViaBatch,
+        Self::GetViaBatch,
+        Self::InsertEcho,
         Self::CreateTable,
         Self::CreateTableIfNotExists,
         Self::DeleteTable,
@@ -67,7 +85,7 @@ impl Kind {
     /// What its requests are.
     pub(crate) fn request(self) -> RequestKind {
         match self {
-            Self::Insert | Self::InsertIfAbsent => RequestKind::Insert,
+            Self::Insert | Self::InsertIfAbsent | Self::InsertEcho => RequestKind::Insert,
             Self::Replace | Self::Modify => RequestKind::Replace,
             Self::Merge | Self::Patch => RequestKind::Merge,
             Self::InsertOrReplace => RequestKind::InsertOrReplace,
@@ -75,7 +93,7 @@ impl Kind {
             Self::Delete | Self::DeleteIfExists => RequestKind::Delete,
             Self::Get | Self::Exists => RequestKind::Get,
             Self::Query => RequestKind::Query,
-            Self::Batch => RequestKind::Batch,
+            Self::Batch | Self::WriteViaBatch | Self::GetViaBatch => RequestKind::Batch,
             Self::CreateTable | Self::CreateTableIfNotExists => RequestKind::CreateTable,
             Self::DeleteTable | Self::DeleteTableIfExists => RequestKind::DeleteTable,
             Self::ListTables => RequestKind::ListTables,
@@ -83,11 +101,13 @@ impl Kind {
         }
     }
 
-    /// The most calls that it is: pages of two, and one that may be empty; two reads and two writes.
+    /// The most calls that it is: pages of two, and one that may be empty; two reads and two writes; a write, and a read that
+    /// looks the same after each of its attempts.
     pub(crate) fn pages(self) -> u32 {
         match self {
             Self::Query | Self::Modify => 4,
             Self::ListTables => 3 + 1,
+            Self::WriteViaBatch => 1 + MOST_ATTEMPTS,
             _ => 1,
         }
     }
@@ -95,7 +115,7 @@ impl Kind {
     /// How often it has the time of a call: each page has.
     pub(crate) fn times(self) -> u32 {
         match self {
-            Self::Modify => 1,
+            Self::Modify | Self::WriteViaBatch => 1,
             _ => self.pages(),
         }
     }
@@ -116,22 +136,31 @@ impl Kind {
     pub(crate) fn makes(self) -> bool {
         matches!(
             self,
-            Self::Insert | Self::InsertIfAbsent | Self::CreateTable | Self::CreateTableIfNotExists
+            Self::Insert | Self::InsertIfAbsent | Self::InsertEcho | Self::CreateTable | Self::CreateTableIfNotExists
         )
     }
+}
+
+/// How an operation on one row is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    Direct,
+    ViaBatch,
+    /// An insert that gives the row back.
+    Echo,
 }
 
 /// One operation with all its values.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
-    Write(Write),
+    Write(Write, Way),
     Batch(Vec<Write>),
     /// Gives `a` this value, in a row that is made if there is none.
     Modify(String, i64),
     InsertIfAbsent(Cell),
     DeleteIfExists(String),
     Exists(String),
-    Get(String),
+    Get(String, Way),
     Query,
     CreateTable(String),
     CreateTableIfNotExists(String),
@@ -218,7 +247,14 @@ impl Operation {
             Kind::InsertIfAbsent => Self::InsertIfAbsent(Cell::new(&row(), value, Some(value))),
             Kind::DeleteIfExists => Self::DeleteIfExists(row()),
             Kind::Exists => Self::Exists(row()),
-            Kind::Get => Self::Get(row()),
+            Kind::Get => Self::Get(row(), Way::Direct),
+            Kind::GetViaBatch => Self::Get(row(), Way::ViaBatch),
+            Kind::InsertEcho => Self::Write(write(Kind::Insert, state, row(), value), Way::Echo),
+            Kind::WriteViaBatch => {
+                let kind = *fastrand::choice(&WRITES).unwrap();
+                let row = pick(&ROWS, |row| state.rows.contains_key(row), !kind.makes());
+                Self::Write(write(kind, state, row, value), Way::ViaBatch)
+            }
             Kind::Query => Self::Query,
             Kind::Batch => Self::Batch(batch(state, value)),
             Kind::Modify => Self::Modify(row(), value),
@@ -231,7 +267,7 @@ impl Operation {
             Kind::SetAccessPolicies => {
                 Self::SetAccessPolicies((0..fastrand::i64(1..=5)).map(|id| format!("{value}-{id}")).collect())
             }
-            _ => Self::Write(write(kind, state, row(), value)),
+            _ => Self::Write(write(kind, state, row(), value), Way::Direct),
         }
     }
 
@@ -239,7 +275,7 @@ impl Operation {
     pub(crate) fn expected(&self, before: &State) -> Result<State, ErrorKind> {
         let mut after = before.clone();
         match self {
-            Self::Write(write) => after.write(write)?,
+            Self::Write(write, _) => after.write(write)?,
             Self::Batch(writes) => writes.iter().try_for_each(|write| after.write(write))?,
             Self::Modify(row, a) => after.write(&Write::InsertOrMerge(Cell::new(row, *a, None)))?,
             Self::InsertIfAbsent(cell) if before.rows.contains_key(&cell.row) => {}
@@ -256,7 +292,7 @@ impl Operation {
                 after.tables.remove(table);
             }
             Self::SetAccessPolicies(ids) => after.policies.clone_from(ids),
-            Self::Exists(_) | Self::Get(_) | Self::Query | Self::ListTables | Self::AccessPolicies => {}
+            Self::Exists(_) | Self::Get(..) | Self::Query | Self::ListTables | Self::AccessPolicies => {}
         }
         Ok(after)
     }
@@ -264,7 +300,7 @@ impl Operation {
     pub(crate) fn is_read(&self) -> bool {
         matches!(
             self,
-            Self::Exists(_) | Self::Get(_) | Self::Query | Self::ListTables | Self::AccessPolicies
+            Self::Exists(_) | Self::Get(..) | Self::Query | Self::ListTables | Self::AccessPolicies
         )
     }
 
@@ -285,8 +321,19 @@ impl Operation {
         }
         let named = |name: &str| service.dynamic_table(name).unwrap();
         let written = |etag| Outcome::Written(vec![Some(etag)]);
+        let via_batch = table.with(&CallOptions::new().via_batch());
+        let table = match self {
+            Self::Write(_, Way::ViaBatch) | Self::Get(_, Way::ViaBatch) => &via_batch,
+            _ => table,
+        };
         match self {
-            Self::Write(write) => match write {
+            Self::Write(Write::Insert(cell), Way::Echo) => {
+                call!(table.insert_echo(cell), |stored: Versioned<Cell>| {
+                    assert_eq!(stored.entity, *cell);
+                    written(stored.etag)
+                })
+            }
+            Self::Write(write, _) => match write {
                 Write::Insert(cell) => call!(table.insert(cell), written),
                 Write::InsertOrReplace(cell) => call!(table.insert_or_replace(cell), written),
                 Write::InsertOrMerge(cell) => call!(table.insert_or_merge(cell), written),
@@ -327,9 +374,7 @@ impl Operation {
             Self::Modify(row, a) => {
                 let modify = table.modify((PARTITION, row), |cell| cell.a = *a);
                 let modify = modify.or_insert(|| Cell::new(row, 0, None));
-                call!(modify, |written: azure_table::Versioned<Cell>| {
-                    Outcome::Written(vec![Some(written.etag)])
-                })
+                call!(modify, |stored: Versioned<Cell>| written(stored.etag))
             }
             Self::InsertIfAbsent(cell) => call!(table.insert_if_absent(cell), |etag: Option<ETag>| match etag {
                 Some(etag) => written(etag),
@@ -337,7 +382,7 @@ impl Operation {
             }),
             Self::DeleteIfExists(row) => call!(table.delete_if_exists((PARTITION, row)), Outcome::Deleted),
             Self::Exists(row) => call!(table.exists((PARTITION, row)), Outcome::IsThere),
-            Self::Get(row) => call!(table.get((PARTITION, row)).versioned(), |read: Option<_>| {
+            Self::Get(row, _) => call!(table.get((PARTITION, row)).versioned(), |read: Option<_>| {
                 Outcome::Row(read.map(pair))
             }),
             Self::Query => match table.query().versioned().timeout(timeout).context(context).all().await {
@@ -360,7 +405,7 @@ impl Operation {
     }
 }
 
-fn pair(read: azure_table::Versioned<Cell>) -> (Cell, ETag) {
+fn pair(read: Versioned<Cell>) -> (Cell, ETag) {
     (read.entity, read.etag)
 }
 

@@ -22,7 +22,7 @@ use crate::model::name::TableName;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
 use crate::pipeline::transport::BoxFuture;
-use crate::protocol::operation::TableOperation;
+use crate::protocol::operation::{OperationKind, TableOperation};
 
 /// How a bulk goes on.
 #[derive(Clone, Debug)]
@@ -228,7 +228,14 @@ where
             };
             let index = self.read;
             self.read += 1;
-            match operation.check() {
+            let checked = match operation.kind() {
+                OperationKind::Retrieve => {
+                    let why = "a bulk writes: entities are read by `get_many`";
+                    Err(Box::new((Error::invalid_input(why), Some(operation))))
+                }
+                _ => operation.check(),
+            };
+            match checked {
                 Ok(operation) => self.queue.push(Queued { index, operation }),
                 Err(refused) => {
                     let (error, operation) = *refused;

@@ -14,7 +14,8 @@ use crate::model::name::TableName;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::batch::{BatchRule, ChangeSet};
-use crate::protocol::operation::{OperationKind, TableOperation, TableResult};
+use crate::protocol::operation::{OperationKind, TableOperation};
+use crate::protocol::table_result::TableResult;
 
 /// What became of one operation.
 #[derive(Debug)]

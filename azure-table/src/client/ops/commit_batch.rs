@@ -11,8 +11,9 @@ use crate::pipeline::run::Pipeline;
 use crate::protocol::batch::{self, ChangeSet};
 use crate::protocol::batch_answer;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::operation::TableResult;
+use crate::protocol::read_back::WrittenRow;
 use crate::protocol::request::Call;
+use crate::protocol::table_result::TableResult;
 
 /// Commits a batch. See [`TableBatch::commit`](crate::TableBatch::commit).
 #[must_use = "nothing is sent until it is awaited"]
@@ -47,9 +48,11 @@ impl Spec for CommitSpec {
         self.change_set.call()
     }
 
-    fn applied(&mut self, etags: Vec<Option<String>>) -> Result<Vec<TableResult>> {
-        let results = self.change_set.kinds().into_iter().zip(etags);
-        Ok(results.map(|(kind, etag)| TableResult::applied(kind, etag)).collect())
+    fn applied(&mut self, rows: Vec<WrittenRow>) -> Result<Vec<TableResult>> {
+        let results = self.change_set.asked().zip(rows);
+        Ok(results
+            .map(|(asked, row)| TableResult::applied(asked.kind, Some(row)))
+            .collect())
     }
 
     fn answer(&mut self, response: Response<Bytes>) -> Result<Vec<TableResult>> {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use crate::client::ops::execute::{WriteSpec, conditions};
 use crate::client::ops::operation::{Operation, operation};
 use crate::model::name::TableName;
+use crate::pipeline::options::via_batch;
 use crate::pipeline::run::Pipeline;
+use crate::protocol::answer;
 use crate::protocol::operation::TableOperation;
 use crate::protocol::tables::Deletion;
 
@@ -15,6 +17,7 @@ pub struct DeleteEntity {
     operation: Operation<WriteSpec<()>>,
 }
 operation!(DeleteEntity, ());
+via_batch!(DeleteEntity, operation.options);
 conditions!(DeleteEntity);
 
 impl DeleteEntity {
@@ -31,13 +34,17 @@ pub struct DeleteEntityIfExists {
     operation: Operation<WriteSpec<Deletion>>,
 }
 operation!(DeleteEntityIfExists, Deletion);
+via_batch!(DeleteEntityIfExists, operation.options);
 conditions!(DeleteEntityIfExists);
 
 impl DeleteEntityIfExists {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
         let spec = WriteSpec::new(table, operation, |_| Ok(Deletion::Deleted)).or(|e| {
-            let is_missing = matches!(e.code(), Some("ResourceNotFound" | "EntityNotFound"));
-            if is_missing { Ok(Deletion::WasMissing) } else { Err(e) }
+            if answer::is_missing_entity(&e) {
+                Ok(Deletion::WasMissing)
+            } else {
+                Err(e)
+            }
         });
         Self {
             operation: Operation::new(pipeline, spec),

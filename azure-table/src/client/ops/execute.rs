@@ -8,10 +8,13 @@ use http::Response;
 use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
+use crate::pipeline::options::via_batch;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::operation::{self, OperationKind, TableOperation, TableResult};
+use crate::protocol::operation::{OperationKind, TableOperation};
+use crate::protocol::read_back::WrittenRow;
 use crate::protocol::request::Call;
+use crate::protocol::table_result::{self, Asked, TableResult};
 
 /// Runs one operation. See [`TableClient::execute`](crate::TableClient::execute).
 #[must_use = "nothing is sent until it is awaited"]
@@ -19,6 +22,7 @@ pub struct ExecuteOperation {
     operation: Operation<WriteSpec<TableResult>>,
 }
 operation!(ExecuteOperation, TableResult);
+via_batch!(ExecuteOperation, operation.options);
 
 impl ExecuteOperation {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
@@ -31,7 +35,7 @@ impl ExecuteOperation {
 /// A single write, whatever its kind; `output` is what its caller gets of the result.
 pub(crate) struct WriteSpec<T> {
     table: TableName,
-    kind: OperationKind,
+    asked: Asked,
     /// Taken when the request is made.
     operation: Option<TableOperation>,
     output: fn(TableResult) -> Result<T>,
@@ -43,7 +47,7 @@ impl<T> WriteSpec<T> {
     pub(crate) fn new(table: &TableName, operation: TableOperation, output: fn(TableResult) -> Result<T>) -> Self {
         Self {
             table: table.clone(),
-            kind: operation.kind(),
+            asked: operation.asked(),
             operation: Some(operation),
             output,
             refused: Err,
@@ -66,7 +70,7 @@ impl<T> Spec for WriteSpec<T> {
     type Output = T;
 
     fn subject(&self) -> (&'static str, Option<&str>) {
-        (self.kind.name(), Some(self.table.as_str()))
+        (self.asked.kind.name(), Some(self.table.as_str()))
     }
 
     fn call(&mut self, endpoint: &Endpoint) -> Result<Call> {
@@ -81,7 +85,7 @@ impl<T> Spec for WriteSpec<T> {
     }
 
     fn answer(&mut self, response: Response<Bytes>) -> Result<T> {
-        match operation::answer(self.kind, response) {
+        match table_result::answer(self.asked, response) {
             Ok(result) => (self.output)(result),
             Err(e) => (self.refused)(e),
         }
@@ -89,13 +93,13 @@ impl<T> Spec for WriteSpec<T> {
 
     fn in_doubt(&mut self) {
         // That there is one is no answer if it may be one's own.
-        if self.kind == OperationKind::Insert {
+        if self.asked.kind == OperationKind::Insert {
             self.refused = Err;
         }
     }
 
-    fn applied(&mut self, mut etags: Vec<Option<String>>) -> Result<T> {
-        (self.output)(TableResult::applied(self.kind, etags.pop().flatten()))
+    fn applied(&mut self, mut rows: Vec<WrittenRow>) -> Result<T> {
+        (self.output)(TableResult::applied(self.asked.kind, rows.pop()))
     }
 }
 

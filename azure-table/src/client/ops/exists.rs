@@ -9,6 +9,7 @@ use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::model::entity::MetadataLevel;
 use crate::model::error::Result;
 use crate::model::name::TableName;
+use crate::pipeline::options::via_batch;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::get;
@@ -20,6 +21,7 @@ pub struct EntityExists {
     operation: Operation<ExistsSpec>,
 }
 operation!(EntityExists, bool);
+via_batch!(EntityExists, operation.options);
 
 struct ExistsSpec {
     table: TableName,

@@ -14,6 +14,7 @@ use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
 use crate::model::row::Row;
 use crate::model::versioned::Versioned;
+use crate::pipeline::options::via_batch;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::get;
@@ -25,6 +26,7 @@ pub struct GetEntity<E, P = E> {
     operation: Operation<GetSpec<E, P>>,
 }
 operation!(GetEntity[E, P], Option<P>);
+via_batch!(GetEntity[E, P], operation.options);
 
 struct GetSpec<E, P> {
     table: TableName,

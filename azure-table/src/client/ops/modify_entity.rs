@@ -21,7 +21,7 @@ use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::etag::ETag;
 use crate::model::shown::Shown;
 use crate::model::versioned::Versioned;
-use crate::pipeline::options::{CallOptions, call_options};
+use crate::pipeline::options::{CallOptions, call_options, via_batch};
 use crate::pipeline::transport::BoxFuture;
 
 const OPERATION: &str = "modify";
@@ -112,6 +112,7 @@ enum State<E> {
 }
 
 call_options!(ModifyEntity[E, F, R, N], options);
+via_batch!(ModifyEntity[E, F, R, N], options);
 
 impl<E, F, R> ModifyEntity<E, F, R> {
     pub(crate) fn new(table: &TableClient<E>, key: Result<Key<E>>, change: F) -> Self {

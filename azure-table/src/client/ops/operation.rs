@@ -20,6 +20,7 @@ use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::{Answer, Pipeline};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::endpoint::Endpoint;
+use crate::protocol::read_back::WrittenRow;
 use crate::protocol::request::{Call, Effect};
 use crate::protocol::{batch_answer, tables};
 
@@ -45,10 +46,10 @@ pub(crate) trait Spec {
         0
     }
 
-    /// The output of a write whose answer was lost, and whose rows show by these ETags that it was applied. Asked only of who
-    /// says in its call what it does to rows.
-    fn applied(&mut self, etags: Vec<Option<String>>) -> Result<Self::Output> {
-        let _ = etags;
+    /// The output of a write whose answer was lost, and whose rows show that it was applied. Asked only of who says in its call
+    /// what it does to rows.
+    fn applied(&mut self, rows: Vec<WrittenRow>) -> Result<Self::Output> {
+        let _ = rows;
         Err(Error::invalid_response("the answer was lost"))
     }
 }
@@ -115,7 +116,7 @@ impl<S: Spec> Operation<S> {
                             self.spec.in_doubt();
                         }
                         let output = match applied {
-                            Some(etags) => self.spec.applied(etags),
+                            Some(rows) => self.spec.applied(rows),
                             None => self.spec.answer(response),
                         };
                         return Poll::Ready(

@@ -4,17 +4,22 @@ use std::sync::Arc;
 
 use crate::client::ops::execute::{WriteSpec, conditions};
 use crate::client::ops::operation::{Operation, operation};
+use crate::model::entity::ReadEntity;
 use crate::model::error::{Error, Result};
 use crate::model::etag::ETag;
 use crate::model::name::TableName;
+use crate::model::versioned::Versioned;
+use crate::pipeline::options::via_batch;
 use crate::pipeline::run::Pipeline;
-use crate::protocol::operation::{TableOperation, TableResult};
+use crate::protocol::operation::TableOperation;
+use crate::protocol::table_result::TableResult;
 
 fn etag(result: TableResult) -> Result<ETag> {
     // The write was applied: it must not look like one that was not.
     result
-        .etag
-        .ok_or_else(|| Error::invalid_response("the answer has no ETag").with_status(result.status))
+        .etag()
+        .cloned()
+        .ok_or_else(|| Error::invalid_response("the answer has no ETag").with_status(result.status()))
 }
 
 /// Writes an entity whatever its stored version. See [`TableClient::insert`](crate::TableClient::insert) and
@@ -24,11 +29,34 @@ pub struct WriteEntity {
     operation: Operation<WriteSpec<ETag>>,
 }
 operation!(WriteEntity, ETag);
+via_batch!(WriteEntity, operation.options);
 
 impl WriteEntity {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
         Self {
             operation: Operation::new(pipeline, WriteSpec::new(table, operation, etag)),
+        }
+    }
+}
+
+/// Makes a new entity and gives it as it was stored. See [`TableClient::insert_echo`](crate::TableClient::insert_echo).
+#[must_use = "nothing is sent until it is awaited"]
+pub struct InsertEntityEcho<E> {
+    operation: Operation<WriteSpec<Versioned<E>>>,
+}
+operation!(InsertEntityEcho[E], Versioned<E>);
+via_batch!(InsertEntityEcho[E], operation.options);
+
+impl<E: ReadEntity> InsertEntityEcho<E> {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
+        let echo = |result: TableResult| {
+            let status = result.status();
+            // It was applied, as in `etag`.
+            let entity = result.entity().map_err(|e| e.with_status(status))?;
+            entity.ok_or_else(|| Error::invalid_response("the answer does not have the entity").with_status(status))
+        };
+        Self {
+            operation: Operation::new(pipeline, WriteSpec::new(table, operation, echo)),
         }
     }
 }
@@ -40,6 +68,7 @@ pub struct UpdateEntity {
     operation: Operation<WriteSpec<ETag>>,
 }
 operation!(UpdateEntity, ETag);
+via_batch!(UpdateEntity, operation.options);
 conditions!(UpdateEntity);
 
 impl UpdateEntity {
@@ -57,6 +86,7 @@ pub struct InsertEntityIfAbsent {
     operation: Operation<WriteSpec<Option<ETag>>>,
 }
 operation!(InsertEntityIfAbsent, Option<ETag>);
+via_batch!(InsertEntityIfAbsent, operation.options);
 
 impl InsertEntityIfAbsent {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {

@@ -17,7 +17,7 @@ use crate::model::entity::ReadEntity;
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::model::versioned::Versioned;
-use crate::pipeline::options::{CallOptions, call_options};
+use crate::pipeline::options::{CallOptions, call_options, via_batch};
 
 /// How many reads are on their way at once, by default.
 pub(crate) const CONCURRENCY: usize = 16;
@@ -70,6 +70,7 @@ impl<E, P> Source for Read<E, P> {
 }
 
 call_options!(GetMany[E, P], options);
+via_batch!(GetMany[E, P], options);
 
 impl<E: ReadEntity> GetMany<E> {
     pub(crate) fn new(table: &TableClient<E>, keys: VecDeque<Result<Key<E>>>) -> Self {

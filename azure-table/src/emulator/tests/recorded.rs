@@ -41,16 +41,22 @@ const NOT_COMPARED: &[&str] = &[
     "x-ms-request-id",
 ];
 
-fn sessions() -> Option<Vec<(String, Vec<Value>)>> {
+/// A folder of the fixtures.
+pub(super) fn fixtures(name: &str) -> Option<PathBuf> {
     let named = std::env::var_os("AZURE_TABLE_FIXTURES").map(PathBuf::from);
     let is_named = named.is_some();
     let folder = named.unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared").into());
-    let folder = folder.join("recordings");
-    if !folder.is_dir() {
-        assert!(!is_named, "AZURE_TABLE_FIXTURES is set, but has no folder recordings");
-        eprintln!("skipped fixture recordings: set AZURE_TABLE_FIXTURES");
-        return None;
+    let folder = folder.join(name);
+    if folder.is_dir() {
+        return Some(folder);
     }
+    assert!(!is_named, "AZURE_TABLE_FIXTURES is set, but has no folder {name}");
+    eprintln!("skipped fixture {name}: set AZURE_TABLE_FIXTURES");
+    None
+}
+
+fn sessions() -> Option<Vec<(String, Vec<Value>)>> {
+    let folder = fixtures("recordings")?;
     let mut found = Vec::new();
     for kind in ["storage", "cosmos"] {
         for entry in std::fs::read_dir(folder.join(kind)).unwrap() {

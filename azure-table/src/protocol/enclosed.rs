@@ -1,0 +1,36 @@
+//! An operation on one entity as the only one of a batch: its keys then stand in a body, and in no address.
+//!
+//! Owns the request around it. What comes back is taken out again by `batch_answer::only`, so that nobody else has to know.
+//! A read stands outside of change sets, a write in one.
+//! Source: REST "Performing entity group transactions"; a recorded answer to a read in a batch.
+
+use crate::codec::multipart::{BatchBody, InnerRequest};
+use crate::model::error::Result;
+use crate::protocol::batch;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::request::{Call, Effect};
+
+/// Puts the request of an operation on one entity into a batch of its own; any other call stays as it is.
+pub(crate) fn enclose(call: &mut Call, endpoint: &Endpoint) -> Result<()> {
+    if call.entity.is_none() || call.is_enclosed {
+        return Ok(());
+    }
+    let mut body = match call.effect {
+        Effect::Read => BatchBody::of_query(batch::batch_boundary()),
+        Effect::Write => batch::changes(),
+    };
+    let request = &call.request;
+    let mut headers = Vec::with_capacity(request.headers().len());
+    for (name, value) in request.headers() {
+        headers.push((batch::spelled(name.as_str())?, batch::text(value)?));
+    }
+    body.add(&InnerRequest {
+        method: request.method().as_str(),
+        url: &request.uri().to_string(),
+        headers: &headers,
+        body: request.body(),
+    });
+    call.request = batch::request(endpoint, body)?;
+    call.is_enclosed = true;
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! Lost answers to single operations that went through batches, because nothing lets their addresses pass: what is found out
+//! about them goes the same way.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use azure_table::{
+    BoxFuture, CallOptions, DynamicEntity, Emulator, ErrorKind, OperationContext, Reached, TableClient,
+    TableServiceClient, Transport, TransportError,
+};
+use bytes::Bytes;
+use http::{Request, Response};
+
+/// The longest address that something before the service lets pass.
+const MOST_CHARACTERS: usize = 300;
+
+/// Refuses long addresses as HTTP.sys does, and loses one answer to a change on demand.
+#[derive(Clone, Debug)]
+struct Narrow {
+    emulator: Emulator,
+    loses: Arc<AtomicBool>,
+}
+
+impl Transport for Narrow {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        Box::pin(async move {
+            if request.uri().to_string().len() > MOST_CHARACTERS {
+                let html = "<HTML><BODY><h2>Bad Request - Invalid URL</h2></BODY></HTML>";
+                let refusal = Response::builder()
+                    .status(400)
+                    .body(Bytes::from_static(html.as_bytes()));
+                return Ok(refusal.unwrap());
+            }
+            let is_change = String::from_utf8_lossy(request.body()).contains("changeset_");
+            let answer = self.emulator.send(request).await?;
+            if is_change && self.loses.swap(false, Ordering::Relaxed) {
+                return Err(TransportError::new(Reached::MaybeSent, "lost"));
+            }
+            Ok(answer)
+        })
+    }
+}
+
+struct Setup {
+    table: TableClient,
+    /// Its next change is applied, and the answer lost.
+    loses: Arc<AtomicBool>,
+    entity: DynamicEntity,
+}
+
+async fn setup() -> Setup {
+    let loses = Arc::new(AtomicBool::new(false));
+    let service = TableServiceClient::on(Narrow {
+        emulator: Emulator::new(),
+        loses: Arc::clone(&loses),
+    });
+    let table = service.dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    let mut entity = DynamicEntity::new("漢".repeat(200), "100%".repeat(100));
+    entity.insert("Text", "one's own");
+    Setup { table, loses, entity }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_became_of_a_write_is_read_through_a_batch_too() {
+    let Setup {
+        table,
+        loses,
+        mut entity,
+    } = setup().await;
+    let refused = table.merge(&entity).await.unwrap_err();
+    assert!(refused.to_string().contains(".via_batch()"), "{refused}");
+
+    let table = table.with(&CallOptions::new().via_batch());
+    loses.store(true, Ordering::Relaxed);
+    let context = OperationContext::new();
+    let stored = table.insert_echo(&entity).context(&context).await.unwrap();
+    assert_eq!(stored.properties, entity.properties);
+    let read = table.get(&entity).versioned().await.unwrap().unwrap();
+    assert_eq!((&read.etag, read.timestamp), (&stored.etag, stored.timestamp));
+    let told: Vec<_> = context
+        .attempts()
+        .iter()
+        .map(|attempt| attempt.operation().to_owned())
+        .collect();
+    assert_eq!(told, ["insert", "get"]);
+
+    entity.insert("Text", "changed");
+    loses.store(true, Ordering::Relaxed);
+    let etag = table.merge(&entity).await.unwrap();
+    let read = table.get(&entity).versioned().await.unwrap().unwrap();
+    assert_eq!((&read.etag, read.get("Text")), (&etag, Some(&"changed".into())));
+    // A batch of this one row is read so as well.
+    loses.store(true, Ordering::Relaxed);
+    let mut batch = table.batch();
+    batch.replace(&entity).unwrap();
+    let results = batch.commit().with(&CallOptions::new().via_batch()).await.unwrap();
+    assert_eq!(
+        results[0].etag(),
+        Some(&table.get(&entity).versioned().await.unwrap().unwrap().etag)
+    );
+
+    // What is gone says nothing of who removed it.
+    loses.store(true, Ordering::Relaxed);
+    let error = table.delete(&entity).await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.may_have_applied()),
+        (ErrorKind::NotFound, true),
+        "{error}"
+    );
+    assert_eq!(table.get(&entity).await.unwrap(), None);
+}
+
+/// The entity is given back, and how it was found out is not seen.
+#[tokio::test(start_paused = true)]
+async fn a_lost_echo_of_a_batch_is_read() {
+    let Setup { table, loses, .. } = setup().await;
+    let row = |key: &str| {
+        let mut entity = DynamicEntity::new("p", key);
+        entity.insert("Number", 1_i64 << 40);
+        entity
+    };
+    let mut batch = table.batch();
+    batch.insert(&row("1")).unwrap().insert_echo(&row("2")).unwrap();
+    loses.store(true, Ordering::Relaxed);
+    let results = batch.commit().await.unwrap();
+    assert_eq!((results[0].status(), results[1].status()), (204, 201));
+    assert_eq!(results[0].entity::<DynamicEntity>().unwrap(), None);
+    let echoed = results[1].entity::<DynamicEntity>().unwrap().unwrap();
+    assert_eq!(echoed, table.get(("p", "2")).await.unwrap().unwrap());
+}

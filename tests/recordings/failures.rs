@@ -1,0 +1,184 @@
+//! Recorded answers to batches that failed, of Storage and of Cosmos DB: the failure is at its index, with its code and keys;
+//! and at each other one, where the recorded text names that.
+
+use azure_table::{DynamicEntity, Error, TableOperation};
+use serde_json::Value;
+
+use super::{client, exchanges};
+
+/// How many operations the batches have here: more than any recorded index.
+const OPERATIONS: usize = 5;
+
+/// The recorded failures: name, status, code and index, as one reads them in the files.
+const RECORDED: &[(&str, u16, &str, usize)] = &[
+    ("cpp_TransactionCreateFail", 400, "InvalidDuplicateRow", 1),
+    ("go_TestBatchError_cosmos", 409, "EntityAlreadyExists", 2),
+    ("go_TestBatchError_storage", 409, "EntityAlreadyExists", 2),
+    ("node2017_batch_010", 404, "ResourceNotFound", 0),
+    ("node2017_batch_014", 400, "InvalidDuplicateRow", 1),
+    (
+        "py2017_batch_batch_update_if_doesnt_match",
+        412,
+        "UpdateConditionNotSatisfied",
+        0,
+    ),
+];
+/// The codes that Storage reports without an index when the first operation failed.
+const UNNAMED_AT_FIRST: [&str; 3] = ["EntityAlreadyExists", "ResourceNotFound", "UpdateConditionNotSatisfied"];
+
+async fn failure(response: &Value) -> Error {
+    let table = client(response).dynamic_table("Things").unwrap();
+    let mut batch = table.batch();
+    for row in 0..OPERATIONS {
+        let entity = DynamicEntity::new("p", row.to_string());
+        batch.add(TableOperation::insert(&entity)).unwrap();
+    }
+    batch.commit().await.unwrap_err()
+}
+
+/// The same answer about the operation at this index, or about one that it does not name.
+fn about(response: &Value, index: Option<usize>) -> Value {
+    const BEFORE: &str = "\"value\":\"";
+    let body = response["body"].as_str().unwrap();
+    let (head, message) = body.split_once(BEFORE).unwrap();
+    let text = message
+        .trim_start_matches(|c: char| c.is_ascii_digit())
+        .trim_start_matches(':');
+    let index = index.map_or(String::new(), |index| format!("{index}:"));
+    let mut changed = response.clone();
+    changed["body"] = format!("{head}{BEFORE}{index}{text}").into();
+    changed
+}
+
+fn assert_told(name: &str, error: &Error, (status, code): (u16, &str), index: Option<usize>) {
+    assert_eq!(
+        (error.status(), error.code()),
+        (Some(status), Some(code)),
+        "{name}: {error}"
+    );
+    assert_eq!(error.batch_index(), index, "{name}: {error}");
+    let row = index.map(|index| index.to_string());
+    assert_eq!(error.entity(), row.as_deref().map(|row| ("p", row)), "{name}: {error}");
+    let message = error.service_message().unwrap();
+    let is_bare = !message.starts_with(|c: char| c.is_ascii_digit()) && !message.to_lowercase().contains("requestid");
+    assert!(is_bare && !message.is_empty(), "{name}: {message}");
+    assert!(!error.may_have_applied() && error.attempts() == 1, "{name}: {error}");
+}
+
+#[tokio::test]
+async fn recorded_failures_are_told_at_their_index() {
+    let Some(exchanges) = exchanges() else { return };
+    let mut found: Vec<&str> = Vec::new();
+    let (mut mixed, mut crlf) = (0, 0);
+    for (name, exchange) in &exchanges {
+        let response = &exchange["response"];
+        let body = response["body"].as_str().unwrap_or_default();
+        let is_batch = exchange["request"]["url"].as_str().unwrap().ends_with("$batch");
+        if !is_batch || !(body.contains("HTTP/1.1 4") || body.contains("HTTP/1.1 5")) {
+            continue;
+        }
+        let known = RECORDED.iter().find(|(known, ..)| known == name);
+        let (name, status, code, index) = *known.unwrap_or_else(|| panic!("{name} is not known"));
+        found.push(name);
+        // Cosmos DB mixes line ends.
+        let has_bare = body.replace("\r\n", "").contains('\n');
+        *if has_bare { &mut mixed } else { &mut crlf } += 1;
+
+        let error = failure(response).await;
+        assert_told(name, &error, (status, code), Some(index));
+        let id = response["headers"]["x-ms-request-id"].as_str();
+        assert_eq!(error.request_id(), id, "{name}");
+        for index in [0, 1, OPERATIONS - 1] {
+            let error = failure(&about(response, Some(index))).await;
+            assert_told(name, &error, (status, code), Some(index));
+        }
+        let first = UNNAMED_AT_FIRST.contains(&code).then_some(0);
+        assert_told(name, &failure(&about(response, None)).await, (status, code), first);
+        // Nor is a number an index that no operation has.
+        assert_told(
+            name,
+            &failure(&about(response, Some(OPERATIONS))).await,
+            (status, code),
+            None,
+        );
+    }
+    found.dedup();
+    let known: Vec<&str> = RECORDED.iter().map(|(name, ..)| *name).collect();
+    found.sort_unstable();
+    assert_eq!(found, known);
+    assert!(mixed >= 1 && crlf >= 7, "{mixed} {crlf}");
+}
+
+/// A read in a batch, as it was answered live: what is there, and what is not.
+#[tokio::test]
+async fn recorded_reads_in_a_batch_are_those_of_a_get() {
+    let Some(exchanges) = exchanges() else { return };
+    let recorded = |name: &str| {
+        let is_it = |(of, exchange): &&(String, Value)| {
+            of == name && exchange["request"]["url"].as_str().unwrap().ends_with("$batch")
+        };
+        exchanges
+            .iter()
+            .find(is_it)
+            .map(|(_, exchange)| &exchange["response"])
+            .unwrap()
+    };
+    let (there, missing) = (recorded("node2017_batch_009"), recorded("node2017_batch_010"));
+    let table = |response: &Value| client(response).dynamic_table("Things").unwrap();
+
+    let read = table(there)
+        .get(("partition1", "row1"))
+        .via_batch()
+        .versioned()
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(read.etag.as_str(), "W/\"datetime'2017-01-05T03%3A24%3A59.5315504Z'\"");
+    assert_eq!(read.properties.len(), 7);
+    assert_eq!(read.get("Int64Property"), Some(&5_432_873_627_392_i64.into()));
+    let mut batch = table(there).batch();
+    batch.retrieve(("partition1", "row1")).unwrap();
+    let result = &batch.commit().await.unwrap()[0];
+    assert_eq!(result.etag(), Some(&read.etag));
+    assert_eq!(result.entity::<DynamicEntity>().unwrap().unwrap(), read.entity);
+
+    assert_eq!(
+        table(missing).get(("partition1", "row1")).via_batch().await.unwrap(),
+        None
+    );
+    let mut batch = table(missing).batch();
+    batch.retrieve(("partition1", "row1")).unwrap();
+    assert_eq!(batch.commit().await.unwrap()[0].status(), 404);
+    // A write that is told so was none.
+    let delete = table(missing)
+        .delete(("partition1", "row1"))
+        .via_batch()
+        .await
+        .unwrap_err();
+    assert_eq!((delete.status(), delete.batch_index()), (Some(404), None));
+}
+
+/// Inserts that were not asked to be silent were echoed in 2017 as well.
+#[tokio::test]
+async fn recorded_echoes_are_read() {
+    let Some(exchanges) = exchanges() else { return };
+    let is_echo = |(_, exchange): &&(String, Value)| {
+        let body = exchange["response"]["body"].as_str().unwrap_or_default();
+        exchange["request"]["url"].as_str().unwrap().ends_with("$batch") && body.contains("HTTP/1.1 201")
+    };
+    let (name, exchange) = exchanges.iter().find(is_echo).unwrap();
+    let table = client(&exchange["response"]).dynamic_table("Things").unwrap();
+    let mut batch = table.batch();
+    for row in 0..3 {
+        batch.insert_echo(&DynamicEntity::new("p", row.to_string())).unwrap();
+    }
+    for result in batch.commit().await.unwrap() {
+        let entity = result.entity::<DynamicEntity>().unwrap().unwrap();
+        assert!(result.status() == 201 && entity.timestamp.is_some(), "{name}");
+        assert_eq!(
+            (entity.etag.as_ref(), entity.properties.is_empty()),
+            (result.etag(), false),
+            "{name}"
+        );
+    }
+}

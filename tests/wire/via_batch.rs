@@ -1,0 +1,316 @@
+//! Single operations as batches of their own: what is sent, and what is made of answers that are not those of one operation.
+
+use std::sync::{Arc, Mutex};
+
+use azure_table::{
+    CallOptions, Deletion, DynamicEntity, ErrorKind, Event, LocationMode, NoRetry, Observer, TableClient,
+    TableOperation,
+};
+use azure_table_tests::canned::{Canned, Step};
+use wiremock::ResponseTemplate;
+
+use super::server::{Server, body, headers, line};
+
+const TYPE: (&str, &str) = ("content-type", "multipart/mixed; boundary=b");
+/// What HTTP.sys says to an address that it does not take (dotnet/orleans issue 772).
+const INVALID_URL: &str = "<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\"\"http://www.w3.org/TR/html4/strict.dtd\">\r\n\
+    <HTML><HEAD><TITLE>Bad Request</TITLE></HEAD>\r\n<BODY><h2>Bad Request - Invalid URL</h2>\r\n\
+    <hr><p>HTTP Error 400. The request URL is invalid.</p>\r\n</BODY></HTML>\r\n";
+
+/// The answer to a batch of one: a part in a change set or outside of one.
+fn answer(is_change: bool, head: &str, body: &str) -> Step {
+    let part =
+        |boundary: &str| format!("--{boundary}\r\nContent-Type: application/http\r\n\r\n{head}\r\n\r\n{body}\r\n");
+    let body = match is_change {
+        true => format!(
+            "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n{}--c--\r\n--b--\r\n",
+            part("c")
+        ),
+        false => format!("{}--b--\r\n", part("b")),
+    };
+    Step::answer(202, &[TYPE, ("x-ms-request-id", "outer")], &body)
+}
+
+fn refusal(status: &str, code: &str) -> (String, String) {
+    let body = format!(
+        r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":"0:It is so.\nRequestId:x"}}}}}}"#
+    );
+    (
+        format!("HTTP/1.1 {status}\r\nContent-Type: application/json"),
+        body.replace('\n', "\\n"),
+    )
+}
+
+fn table(canned: &Canned) -> TableClient {
+    canned.service().dynamic_table("Things").unwrap()
+}
+
+#[tokio::test]
+async fn a_read_stands_outside_of_a_change_set_and_a_write_in_one() {
+    let server = Server::answering(ResponseTemplate::new(500)).await;
+    let table = server
+        .service()
+        .dynamic_table("Things")
+        .unwrap()
+        .with(&CallOptions::new().retry(NoRetry).via_batch());
+    let entity = DynamicEntity::new("O'B", "100%");
+    let head = "Content-Type: application/http\nContent-Transfer-Encoding: binary\n\n";
+    table.get(&entity).await.unwrap_err();
+    table.exists(&entity).await.unwrap_err();
+    table.insert(&entity).await.unwrap_err();
+    table.delete(&entity).await.unwrap_err();
+    let address = "URI/acct/Things(PartitionKey='O%27%27B',RowKey='100%25')";
+    let minimal = "Accept: application/json;odata=minimalmetadata\nDataServiceVersion: 3.0\n";
+    let none = minimal.replace("minimalmetadata", "nometadata");
+    let in_change_set = |request: &str| {
+        format!(
+            "--BATCH\nContent-Type: multipart/mixed; boundary=CHANGES\n\n--CHANGES\n{head}{request}\n--CHANGES--\n--BATCH--\n"
+        )
+    };
+    let expected = [
+        format!("--BATCH\n{head}GET {address} HTTP/1.1\n{minimal}\n\n--BATCH--\n"),
+        format!("--BATCH\n{head}GET {address}?$select=PartitionKey HTTP/1.1\n{none}\n\n--BATCH--\n"),
+        in_change_set(&format!(
+            "POST URI/acct/Things HTTP/1.1\n{none}Prefer: return-no-content\nContent-Type: application/json\n\n\
+             {{\"PartitionKey\":\"O'B\",\"RowKey\":\"100%\"}}"
+        )),
+        in_change_set(&format!("DELETE {address} HTTP/1.1\n{none}If-Match: *\n\n")),
+    ];
+    let requests = server.requests().await;
+    assert_eq!(requests.len(), expected.len());
+    for (request, expected) in requests.iter().zip(expected) {
+        assert_eq!(line(request), "POST /acct/$batch");
+        assert_eq!(headers(request).len(), 4);
+        let content_type = request.headers["content-type"].to_str().unwrap();
+        let boundary = content_type.strip_prefix("multipart/mixed; boundary=").unwrap();
+        let change_set = body(request).lines().nth(1).unwrap().split("boundary=").nth(1);
+        let expected = expected
+            .replace('\n', "\r\n")
+            .replace("BATCH", boundary)
+            .replace("CHANGES", change_set.unwrap_or_default())
+            .replace("URI", &server.uri());
+        assert_eq!(body(request), expected);
+    }
+
+    // The same is shown without sending it; other calls are sent as they are.
+    let shown = table.get(("p", "r")).request().unwrap();
+    assert!(shown.starts_with("POST ") && shown.contains("GET http"), "{shown}");
+    let shown = table.create_table().request().unwrap();
+    assert!(shown.contains("/Tables\n"), "{shown}");
+}
+
+#[tokio::test]
+async fn an_echo_is_asked_for_by_a_header() {
+    let server = Server::answering(ResponseTemplate::new(500)).await;
+    let table = server
+        .service()
+        .dynamic_table("Things")
+        .unwrap()
+        .with(&CallOptions::new().retry(NoRetry));
+    let entity = DynamicEntity::new("p", "r");
+    table.insert_echo(&entity).await.unwrap_err();
+    let mut batch = table.batch();
+    batch
+        .insert(&DynamicEntity::new("p", "1"))
+        .unwrap()
+        .insert_echo(&entity)
+        .unwrap();
+    batch.commit().await.unwrap_err();
+    let requests = server.requests().await;
+    assert_eq!(
+        headers(&requests[0])[..4],
+        [
+            "accept: application/json;odata=minimalmetadata",
+            "content-type: application/json",
+            "dataserviceversion: 3.0",
+            "prefer: return-content",
+        ]
+    );
+    let text = body(&requests[1]);
+    let (silent, echoed) = text.split_once("Prefer: return-no-content\r\n").unwrap();
+    assert!(silent.contains("odata=nometadata") && !silent.contains("return-content"));
+    assert!(echoed.contains("odata=minimalmetadata\r\n") && echoed.contains("Prefer: return-content\r\n"));
+}
+
+/// pains 11: an address that is refused before the service sees it names the way around it.
+#[tokio::test]
+async fn a_refused_address_names_the_way_around_it() {
+    let html = [("content-type", "text/html; charset=us-ascii")];
+    let row = "r".repeat(1_000);
+    let key = ("p", row.as_str());
+    for step in [
+        Step::answer(400, &html, INVALID_URL),
+        Step::status(414),
+        Step::status(431),
+    ] {
+        let canned = Canned::new([step.clone(), step.clone(), step.clone(), step]);
+        let table = table(&canned);
+        let entity = DynamicEntity::new(key.0, key.1);
+        let errors = [
+            table.get(key).await.unwrap_err(),
+            table.merge(&entity).await.unwrap_err(),
+        ];
+        for error in errors {
+            assert_eq!(error.kind(), ErrorKind::Rejected, "{error}");
+            assert!(
+                error
+                    .to_string()
+                    .contains("with `.via_batch()` the keys stand in a body"),
+                "{error}"
+            );
+            assert!(!error.may_have_applied() && error.attempts() == 1, "{error}");
+        }
+        // Where it is no key that makes the address, or is in a body already, it is no way.
+        for error in [
+            table.query().all().await.unwrap_err(),
+            table.get(key).via_batch().await.unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), ErrorKind::Rejected, "{error}");
+            let text = error.to_string();
+            assert!(
+                text.contains("the service answered 4") && !text.contains("via_batch"),
+                "{text}"
+            );
+        }
+    }
+    let json = r#"{"odata.error":{"code":"InvalidInput","message":{"value":"Bad Request - Invalid URL?"}}}"#;
+    let canned = Canned::new([Step::answer(400, &[], json)]);
+    let error = table(&canned).get(key).await.unwrap_err();
+    assert!(
+        error.code() == Some("InvalidInput") && !error.to_string().contains("via_batch"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn the_part_is_the_answer() {
+    let entity = DynamicEntity::new("p", "r");
+    let (head, body) = refusal("409 Conflict", "EntityAlreadyExists");
+    let canned = Canned::new([answer(true, &head, &body), answer(true, &head, &body)]);
+    let error = table(&canned).insert(&entity).via_batch().await.unwrap_err();
+    assert_eq!((error.kind(), error.status()), (ErrorKind::AlreadyExists, Some(409)));
+    assert_eq!((error.operation(), error.request_id()), (Some("insert"), Some("outer")));
+    assert_eq!(error.service_message(), Some("It is so."));
+    assert_eq!(error.batch_index(), None, "the user has made no batch");
+    assert_eq!(
+        table(&canned).insert_if_absent(&entity).via_batch().await.unwrap(),
+        None
+    );
+
+    let (head, body) = refusal("404 Not Found", "ResourceNotFound");
+    let canned = Canned::new([answer(true, &head, &body)]);
+    let deletion = table(&canned).delete_if_exists(("p", "r")).via_batch().await.unwrap();
+    assert_eq!(deletion, Deletion::WasMissing);
+
+    // pains 7: what is busy inside is asked again.
+    let (head, body) = refusal("503 Service Unavailable", "ServerBusy");
+    let written = answer(true, "HTTP/1.1 204 No Content\r\nETag: W/\"2\"", "");
+    let canned = Canned::new([answer(true, &head, &body), written]);
+    let etag = table(&canned).insert_or_replace(&entity).via_batch().await.unwrap();
+    assert_eq!((etag.as_str(), canned.sent().len()), ("W/\"2\"", 2));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_none_leaves_a_write_in_doubt_and_a_read_not() {
+    let two = "--b\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n\r\n".repeat(2) + "--b--";
+    for step in [
+        Step::answer(202, &[TYPE], "cut off"),
+        Step::answer(202, &[TYPE], "--b--"),
+        Step::answer(202, &[TYPE], &two),
+        Step::answer(202, &[], "plain"),
+        answer(true, "HTTP/1.1 100 Continue", ""),
+        answer(true, "HTTP/1.1 302 Found", ""),
+        answer(true, "HTTP/1.1 nonsense", ""),
+    ] {
+        let canned = Canned::new([step.clone(), step]);
+        let table = table(&canned).with(&CallOptions::new().via_batch().retry(NoRetry));
+        let write = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+        assert_eq!(
+            (write.kind(), write.may_have_applied()),
+            (ErrorKind::InvalidResponse, true),
+            "{write}"
+        );
+        let read = table.get(("p", "r")).await.unwrap_err();
+        assert_eq!(
+            (read.kind(), read.may_have_applied()),
+            (ErrorKind::InvalidResponse, false),
+            "{read}"
+        );
+    }
+}
+
+/// A copy of the data was never seen to take a batch.
+#[tokio::test]
+async fn reads_so_ask_the_primary() {
+    let canned = Canned::new([answer(
+        false,
+        "HTTP/1.1 200 OK\r\nETag: x",
+        r#"{"PartitionKey":"p","RowKey":"r"}"#,
+    )]);
+    let table = table(&canned);
+    let copy_alone = table
+        .get(("p", "r"))
+        .via_batch()
+        .location_mode(LocationMode::SecondaryOnly);
+    let error = copy_alone.await.unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
+    let read = table
+        .get(("p", "r"))
+        .via_batch()
+        .location_mode(LocationMode::SecondaryThenPrimary);
+    assert!(read.await.unwrap().is_some());
+    let sent = canned.sent();
+    assert_eq!(sent[0].uri().host(), Some("contoso.table.core.windows.net"));
+}
+
+/// The status of a call, and why it failed.
+type Ended = (u16, Option<ErrorKind>);
+
+#[derive(Clone, Debug, Default)]
+struct Heard(Arc<Mutex<Vec<Ended>>>);
+
+impl Observer for Heard {
+    fn on_event(&self, event: &Event<'_>) {
+        if let Event::Completed(completed) = event {
+            self.0
+                .lock()
+                .unwrap()
+                .push((completed.status.unwrap(), completed.error));
+        }
+    }
+}
+
+#[tokio::test]
+async fn observers_hear_what_failed_inside() {
+    let (missing, body) = refusal("404 Not Found", "ResourceNotFound");
+    let (exists, other) = refusal("409 Conflict", "EntityAlreadyExists");
+    let canned = Canned::new([
+        answer(false, &missing, &body),
+        answer(true, &missing, &body),
+        answer(true, &exists, &other),
+        answer(false, &missing, &body),
+    ]);
+    let heard = Heard::default();
+    let table = canned
+        .service()
+        .observer(heard.clone())
+        .dynamic_table("Things")
+        .unwrap();
+    assert_eq!(table.get(("p", "r")).via_batch().await.unwrap(), None);
+    table.delete(("p", "r")).via_batch().await.unwrap_err();
+    let mut batch = table.batch();
+    batch.insert(&DynamicEntity::new("p", "r")).unwrap();
+    batch.commit().await.unwrap_err();
+    let mut batch = table.batch();
+    batch
+        .add(TableOperation::retrieve::<DynamicEntity>(("p", "r")))
+        .unwrap();
+    batch.commit().await.unwrap();
+    let expected = [
+        (404, None),
+        (404, Some(ErrorKind::NotFound)),
+        (409, Some(ErrorKind::AlreadyExists)),
+        (404, None),
+    ];
+    assert_eq!(*heard.0.lock().unwrap(), expected);
+}
