@@ -10,6 +10,9 @@ use std::time::Duration;
 
 use crate::emulator::load::demand::Work;
 
+/// No time of a model is longer, so that all sums of them are points in time.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// How long an [`Emulator`](crate::Emulator) takes and how much it has room for. Feature `emulator`.
 ///
 /// Without a model an emulator answers at once, whatever it is asked. With one
@@ -31,6 +34,8 @@ use crate::emulator::load::demand::Work;
 /// alone.
 ///
 /// Each partition has a server of its own, as after days of steady load, unless ranges are to be split ([`splits`](Self::splits)).
+///
+/// No latency, time of work or time of a split is longer than a day; what is set longer is a day.
 ///
 /// Time is tokio's: with `#[tokio::test(start_paused = true)]` an hour of it takes as long as its requests do. All chance
 /// comes from the [`seed`](Self::seed), so that the same requests at the same times have the same fate.
@@ -152,32 +157,32 @@ impl ServiceModel {
     /// The time on the way of a write, there and back together: the network, the front end, the copies. It takes nothing of
     /// what the servers can do. ± 10 %.
     pub fn write_latency(mut self, mean: Duration) -> Self {
-        self.write_latency = mean;
+        self.write_latency = mean.min(LONGEST);
         self
     }
 
     /// The same for a read, and for what is refused. Under a paused clock let it not be zero: a client that repeats refused
     /// requests without a wait would do so forever at one instant.
     pub fn read_latency(mut self, mean: Duration) -> Self {
-        self.read_latency = mean;
+        self.read_latency = mean.min(LONGEST);
         self
     }
 
     /// How long a server works on a request, whatever is in it: a batch is one request.
     pub fn time_per_request(mut self, time: Duration) -> Self {
-        self.time_per_request = time;
+        self.time_per_request = time.min(LONGEST);
         self
     }
 
     /// How much longer it works for each entity that is written.
     pub fn time_per_entity(mut self, time: Duration) -> Self {
-        self.time_per_entity = time;
+        self.time_per_entity = time.min(LONGEST);
         self
     }
 
     /// How much longer it works for each entity that is read, or looked at by a query.
     pub fn time_per_entity_read(mut self, time: Duration) -> Self {
-        self.time_per_entity_read = time;
+        self.time_per_entity_read = time.min(LONGEST);
         self
     }
 
@@ -310,6 +315,6 @@ impl Default for RangeSplits {
 }
 
 fn draw(range: &RangeInclusive<Duration>, random: &mut fastrand::Rng) -> Duration {
-    let width = range.end().saturating_sub(*range.start());
-    *range.start() + width.mul_f64(random.f64())
+    let (least, most) = (LONGEST.min(*range.start()), LONGEST.min(*range.end()));
+    least + most.saturating_sub(least).mul_f64(random.f64())
 }

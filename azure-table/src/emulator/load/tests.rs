@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::time::Duration;
 
 use crate::emulator::load::demand::{Demand, Work};
-use crate::emulator::load::model::ServiceModel;
+use crate::emulator::load::model::{RangeSplits, ServiceModel};
 use crate::emulator::load::ranges::PartitionKey;
 use crate::emulator::load::stamp::Stamp;
 use crate::model::clock::Instant;
@@ -14,15 +14,19 @@ use crate::model::clock::Instant;
 const PAUSE: Duration = Duration::from_secs(3);
 const WARM_UP: Duration = Duration::from_secs(20);
 
+fn demand(partition: u64, entities: u64) -> Demand {
+    Demand {
+        account: "a".to_owned(),
+        table: "t".to_owned(),
+        partition: PartitionKey::new(partition.to_string()),
+        work: Work::Write(entities),
+    }
+}
+
 /// Workers in a closed loop on one partition: entities per second, and the refused share in per cent.
 fn closed_loop(model: ServiceModel, workers: u64, entities: u64, seconds: u64) -> (f64, f64) {
     let stamp = Stamp::new(model);
-    let demand = Demand {
-        account: "a".to_owned(),
-        table: "t".to_owned(),
-        partition: PartitionKey::new("p"),
-        work: Work::Write(entities),
-    };
+    let demand = demand(0, entities);
     let start = Instant::now();
     let end = start + WARM_UP + Duration::from_secs(seconds);
     // When a request of each worker arrives.
@@ -60,6 +64,48 @@ fn refusals_of_figure_8_are_met_within_a_factor_of_one_and_a_half() {
     // 0.0004 %: one in this time.
     let (_, refused) = closed_loop(ServiceModel::in_2010(), 75, 1, 300);
     assert!(refused < 0.002, "{refused} %");
+}
+
+/// Batches of 100, ten times as many as there is room for, over so many partitions: accepted entities per second, after what
+/// had been saved.
+fn flood(model: ServiceModel, per_second: u64, partitions: u64) -> u64 {
+    const SECONDS: u64 = 20;
+    let stamp = Stamp::new(model);
+    let start = Instant::now();
+    let mut before = None;
+    for n in 0..per_second / 10 * SECONDS {
+        let now = start + Duration::from_secs(10) * n as u32 / per_second as u32;
+        if now >= start + Duration::from_secs(SECONDS / 2) {
+            before.get_or_insert_with(|| stamp.load());
+        }
+        let _ = stamp.admit(&demand(n % partitions, 100), now);
+    }
+    stamp.load().since(&before.unwrap()).accepted_entities / (SECONDS / 2)
+}
+
+#[test]
+fn the_targets_of_today_are_kept_to() {
+    assert_eq!(flood(ServiceModel::today(), 2_000, 1), 2_000);
+    assert_eq!(flood(ServiceModel::today(), 20_000, 1_000), 20_000);
+    // Measured in 2010 without a refusal.
+    assert_eq!(flood(ServiceModel::in_2010(), 1_700, 1_000), 17_000);
+}
+
+#[test]
+fn no_time_is_too_long() {
+    let model = ServiceModel::new()
+        .write_latency(Duration::MAX)
+        .time_per_entity(Duration::MAX)
+        .splits(
+            RangeSplits::new()
+                .decision(Duration::MAX..=Duration::MAX)
+                .away(Duration::MAX..=Duration::ZERO),
+        );
+    let stamp = Stamp::new(model);
+    for n in 0..100 {
+        let done = stamp.admit(&demand(n, 100), Instant::now()).unwrap();
+        assert!(done + stamp.latency(false) > Instant::now());
+    }
 }
 
 /// The whole curve, of which the study tells three places: refusals begin between 20 and 30 workers and grow with them.
