@@ -15,7 +15,7 @@ use std::io::ErrorKind;
 use std::net::Ipv4Addr;
 use std::process::ExitCode;
 
-use azure_table::{Emulator, EmulatorServer};
+use azure_table::{Emulator, EmulatorServer, ServiceModel};
 use azure_table_examples::finish;
 
 const USAGE: &str = "\
@@ -26,6 +26,7 @@ Serves Azure Table storage from memory on 127.0.0.1 until Ctrl-C.
 Options:
   --port <N>            Port to listen on, 0 for any that is free [default: 10002]
   --account <NAME:KEY>  One more account besides devstoreaccount1; KEY is base64
+  --model <MODEL>       Take time and throttle as the service does: today or 2010 [default: neither]
   --help                Print this text";
 
 /// What the command line asks for.
@@ -33,6 +34,7 @@ struct Options {
     port: u16,
     /// Names and keys.
     accounts: Vec<(String, String)>,
+    model: Option<ServiceModel>,
 }
 
 #[tokio::main]
@@ -56,6 +58,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options>,
     let mut options = Options {
         port: 10_002,
         accounts: Vec::new(),
+        model: None,
     };
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
@@ -69,6 +72,13 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options>,
                 let (name, key) = value.split_once(':').ok_or("--account needs NAME:KEY")?;
                 options.accounts.push((name.to_owned(), key.to_owned()));
             }
+            "--model" => {
+                options.model = Some(match value()?.as_str() {
+                    "today" => ServiceModel::today(),
+                    "2010" => ServiceModel::in_2010(),
+                    _ => return Err("--model needs today or 2010".to_owned()),
+                });
+            }
             other => return Err(format!("unknown argument {other}")),
         }
     }
@@ -79,6 +89,9 @@ async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
     let mut emulator = Emulator::new();
     for (name, key) in &options.accounts {
         emulator = emulator.with_account(name, key)?;
+    }
+    if let Some(model) = options.model {
+        emulator = emulator.with_service_model(model);
     }
     let server = match EmulatorServer::bind(emulator, (Ipv4Addr::LOCALHOST, options.port)).await {
         Ok(server) => server,

@@ -2,7 +2,7 @@
 //!
 //! Owns [`Emulator`], which answers requests as Azure Table storage does, and, with feature `emulator-http`,
 //! `EmulatorServer`, which does so on a port. It stands at the transport: the whole client runs, only the last step
-//! is replaced. It keeps everything in memory and waits for nothing.
+//! is replaced. It keeps everything in memory, and answers at once unless it has a [`ServiceModel`].
 //!
 //! It imitates what was seen of the live service: statuses, codes, texts, headers, metadata levels, order, paging,
 //! atomic batches, signatures, both regions, and what Cosmos DB does in another way. Each file names what it decided without having seen it live ("Not confirmed") and what
@@ -21,6 +21,7 @@ mod delegation;
 mod entities;
 mod grant;
 mod json;
+mod load;
 mod options;
 mod policies;
 mod properties;
@@ -44,6 +45,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::emulator::load::Stamp;
 use crate::emulator::options::MAX_PAGE;
 use crate::emulator::store::Store;
 use crate::model::error::{Error, Result};
@@ -56,6 +58,7 @@ use crate::protocol::signature::DEVELOPMENT_KEY;
 use crate::protocol::signature::SigningKey;
 
 pub use crate::emulator::clock::EmulatorClock;
+pub use crate::emulator::load::{RangeSplits, ServiceLoad, ServiceModel};
 #[cfg(feature = "emulator-http")]
 pub use crate::emulator::server::{EmulatorServer, RunningEmulator};
 
@@ -69,6 +72,8 @@ pub use crate::emulator::server::{EmulatorServer, RunningEmulator};
 /// stored access policies, browsers' questions. Requests are checked as there: signatures with an account's key, shared access
 /// signatures of all kinds (for a table, with a policy, for an account, with a key of Entra ID), tokens
 /// ([`with_token`](Self::with_token)).
+///
+/// It answers at once, unless [`with_service_model`](Self::with_service_model) gives it latencies, limits and queues.
 ///
 /// An account's address is `http://{host}/{account}`, as emulators have it, or a host name as in the cloud, whatever its ending:
 /// `https://{account}.table.core.windows.net`. With `-secondary` behind the account it is the copy in the second region, which
@@ -106,6 +111,8 @@ struct Settings {
     secondary_lag: Duration,
     /// Cosmos DB at any address, or at its own alone.
     profile: Profile,
+    /// What takes time and has limits, if anything does.
+    stamp: Option<Arc<Stamp>>,
 }
 
 impl Settings {
@@ -140,6 +147,7 @@ impl Emulator {
                 deletion_time: Duration::ZERO,
                 secondary_lag: Duration::ZERO,
                 profile: Profile::Storage,
+                stamp: None,
             }),
         }
     }
@@ -273,6 +281,68 @@ impl Emulator {
         self
     }
 
+    /// The same service, which takes as long as the model says and refuses what it has no room for; by tokio's clock.
+    ///
+    /// Its servers are those of the value it returns and its clones: the service before it shares the tables and still answers
+    /// at once, which is the way to fill tables and to look at them.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # tokio::time::pause();
+    /// use azure_table::{DynamicEntity, Emulator, ServiceModel, TableServiceClient};
+    /// let at_once = Emulator::new();
+    /// TableServiceClient::on(at_once.clone()).dynamic_table("Blogs")?.create_table().await?;
+    ///
+    /// let emulator = at_once.with_service_model(ServiceModel::in_2010());
+    /// let blogs = TableServiceClient::on(emulator.clone()).dynamic_table("Blogs")?;
+    /// let begun = tokio::time::Instant::now();
+    /// blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
+    /// assert!((40..60).contains(&begun.elapsed().as_millis()));
+    /// assert_eq!(emulator.load_of("Blogs", "Channel9").accepted_entities, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Source: see [`ServiceModel`].
+    #[must_use]
+    pub fn with_service_model(mut self, model: ServiceModel) -> Self {
+        Arc::make_mut(&mut self.settings).stamp = Some(Arc::new(Stamp::new(model)));
+        self
+    }
+
+    /// What the servers were asked for and did since the [model](Self::with_service_model) was set; without one nothing is
+    /// counted.
+    pub fn load(&self) -> ServiceLoad {
+        self.settings
+            .stamp
+            .as_ref()
+            .map(|stamp| stamp.load())
+            .unwrap_or_default()
+    }
+
+    /// The same of a partition, in the tables of this name in all accounts and regions.
+    pub fn load_of(&self, table: &str, partition_key: &str) -> ServiceLoad {
+        let stamp = self.settings.stamp.as_ref();
+        stamp
+            .map(|stamp| stamp.load_of(table, partition_key))
+            .unwrap_or_default()
+    }
+
+    /// How often the range of a server was cut in two ([`RangeSplits`]).
+    pub fn range_splits(&self) -> u64 {
+        self.settings.stamp.as_ref().map_or(0, |stamp| stamp.splits())
+    }
+
+    /// Answers a request: at once, or when its turn has come.
+    async fn answer(&self, request: http::Request<Bytes>) -> http::Response<Bytes> {
+        match &self.settings.stamp {
+            None => service::answer(self, request),
+            // Boxed, so that the others need no room for it.
+            Some(stamp) => Box::pin(load::answer(self, stamp, request)).await,
+        }
+    }
+
     /// The store, locked. Every change of it is complete or undone, also where a test's thread died in between.
     fn store(&self) -> MutexGuard<'_, Store> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
@@ -290,7 +360,7 @@ impl Transport for Emulator {
         &self,
         request: http::Request<Bytes>,
     ) -> BoxFuture<'_, std::result::Result<http::Response<Bytes>, TransportError>> {
-        Box::pin(async move { Ok(service::answer(self, request)) })
+        Box::pin(async move { Ok(self.answer(request).await) })
     }
 
     /// Cosmos DB where it was made by [`cosmos`](Self::cosmos); else the address tells, as to the emulator itself.
@@ -306,6 +376,10 @@ impl fmt::Debug for Emulator {
             .field("accounts", &accounts)
             .field("page_size", &self.settings.page_size)
             .field("clock", &self.settings.clock)
+            .field(
+                "service_model",
+                &self.settings.stamp.as_ref().map(|stamp| stamp.model()),
+            )
             .finish_non_exhaustive()
     }
 }

@@ -173,6 +173,12 @@ pub(crate) fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<Message<'a
     Err(malformed("the multipart body does not end with its boundary"))
 }
 
+/// One part, without the boundaries around it.
+#[cfg(feature = "emulator")]
+pub(crate) fn part(text: &[u8]) -> Result<Message<'_>> {
+    message(text, false)
+}
+
 /// The HTTP message that a part of type `application/http` holds.
 pub(crate) fn http_message(part: &[u8]) -> Result<Message<'_>> {
     message(part, true)

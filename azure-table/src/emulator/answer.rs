@@ -80,6 +80,8 @@ pub(crate) struct Answer {
     pub(crate) more: Vec<(&'static str, String)>,
     /// Not what is about the service itself, in XML: it has fewer headers.
     pub(crate) is_odata: bool,
+    /// How many rows a query looked at.
+    pub(crate) rows: u64,
     /// For a refusal: who raised it, and its code.
     pub(crate) refused: Option<(RaisedBy, &'static str)>,
 }
@@ -122,6 +124,7 @@ impl Answer {
             prefer: None,
             more: Vec::new(),
             is_odata: true,
+            rows: 0,
             refused: None,
         }
     }

@@ -17,6 +17,7 @@ use crate::emulator::answer::{Answer, Content, Trace};
 use crate::emulator::call::{Call, Caller, Request, Verb};
 use crate::emulator::cosmos;
 use crate::emulator::entities;
+use crate::emulator::load::{Demand, Work};
 use crate::emulator::query;
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::store::{Change, Store};
@@ -36,15 +37,14 @@ pub(crate) fn run(store: &mut Store, caller: Caller<'_>, request: &Request<'_>, 
     let body = closed(request.body, boundary(&content_type)?);
     let mut parts = parts(&body, &content_type)?;
     parts.retain(|part| !is_empty(part));
-    let (outer, inner) = (
-        format!("batchresponse_{}", Guid::random()),
-        format!("changesetresponse_{}", Guid::random()),
-    );
+    let (outer, inner) = boundaries();
     let mut out = Vec::new();
+    let mut rows = 0;
     match parts.as_slice() {
         [] => return Err(Refusal::INVALID_INPUT),
         [only] if !is_change_set(only) => {
             let answer = lone_query(store, caller, only, trace)?;
+            rows = answer.rows;
             out.extend_from_slice(format!("--{outer}\r\n{HTTP_PART}").as_bytes());
             answer.write_part(&mut out, None, trace.profile);
         }
@@ -62,9 +62,69 @@ pub(crate) fn run(store: &mut Store, caller: Caller<'_>, request: &Request<'_>, 
         }
         _ => return Err(Refusal::INVALID_INPUT),
     }
-    out.extend_from_slice(format!("--{outer}--\r\n").as_bytes());
-    let content = Content::Other(format!("multipart/mixed; boundary={outer}"));
-    Ok(Answer::new(202, out, content))
+    Ok(Answer {
+        rows,
+        ..ended(out, &outer)
+    })
+}
+
+/// The answer to a batch whose only part refuses it: there is no room.
+pub(crate) fn refused(answer: Answer, profile: Profile) -> Answer {
+    let (outer, inner) = boundaries();
+    let mut out = Vec::new();
+    write_change_set(&mut out, (&outer, &inner), &[(answer, None)], profile);
+    ended(out, &outer)
+}
+
+/// What a batch asks of the servers: it is one request of as many entities as it has operations, and of one partition. Only the
+/// first operation is read, and what is wrong with the others shows in their turn.
+pub(crate) fn demand(caller: Caller<'_>, request: &Request<'_>) -> Result<Demand> {
+    let content_type = request.headers.header("content-type").unwrap_or_default();
+    let text = std::str::from_utf8(request.body).map_err(|_| Refusal::INVALID_INPUT)?;
+    let (first, _) = pieces(text, boundary(&content_type)?)?;
+    let outer = part(first)?;
+    if !is_change_set(&outer) {
+        return demand_of(caller, &outer);
+    }
+    let content_type = Message::header(&outer, "content-type").unwrap_or_default();
+    let (first, operations) = pieces(text, boundary(content_type)?)?;
+    Ok(Demand {
+        work: Work::Write(operations),
+        ..demand_of(caller, &part(first)?)?
+    })
+}
+
+/// What stands between the first two boundaries, and how many such pieces there are.
+fn pieces<'a>(text: &'a str, boundary: &str) -> Result<(&'a str, u64)> {
+    let delimiter = format!("--{boundary}");
+    let mut pieces = text.split(&*delimiter).skip(1);
+    let first = pieces.next().ok_or(Refusal::INVALID_INPUT)?;
+    // The last piece is behind the last boundary.
+    Ok((first, pieces.count().max(1) as u64))
+}
+
+fn part(piece: &str) -> Result<Message<'_>> {
+    multipart::part(piece.trim().as_bytes()).map_err(|_| Refusal::INVALID_INPUT)
+}
+
+fn demand_of(caller: Caller<'_>, part: &Message<'_>) -> Result<Demand> {
+    let message = multipart::http_message(part.body).map_err(|_| Refusal::INVALID_INPUT)?;
+    let request = request(&message).ok_or(Refusal::INVALID_INPUT)?;
+    Demand::of_call(&Call::parse(caller, &request)?)
+}
+
+/// New ones for an answer and its change sets.
+fn boundaries() -> (String, String) {
+    (
+        format!("batchresponse_{}", Guid::random()),
+        format!("changesetresponse_{}", Guid::random()),
+    )
+}
+
+fn ended(mut out: Vec<u8>, boundary: &str) -> Answer {
+    out.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
+    let content = Content::Other(format!("multipart/mixed; boundary={boundary}"));
+    Answer::new(202, out, content)
 }
 
 type AnswerPart = (Answer, Option<String>);
@@ -226,7 +286,7 @@ fn lone_query(store: &Store, caller: Caller<'_>, part: &Message<'_>, trace: &Tra
 /// and the service takes that (recorded of the C++ SDK).
 fn closed<'a>(body: &'a [u8], boundary: &str) -> Cow<'a, [u8]> {
     let last = format!("--{boundary}--");
-    if body.windows(last.len()).any(|part| part == last.as_bytes()) {
+    if body.windows(last.len()).rev().any(|part| part == last.as_bytes()) {
         return Cow::Borrowed(body);
     }
     Cow::Owned([body, b"\r\n", last.as_bytes()].concat())

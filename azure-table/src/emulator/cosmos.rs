@@ -23,6 +23,8 @@ pub(crate) const MAX_ENTITY_BYTES: usize = 2 << 20;
 const MAX_BATCH_BYTES: usize = 2 << 20;
 /// The most bytes of a RowKey.
 const MAX_ROW_KEY_BYTES: usize = 255;
+/// The header with the milliseconds to wait.
+pub(crate) const RETRY_AFTER: &str = "x-ms-retry-after-ms";
 /// Names that a property cannot have.
 const RESERVED: [&str; 5] = ["ID", "id", "rid", "etag", "ResourceId"];
 
@@ -50,6 +52,20 @@ pub(crate) fn not_supported() -> Refusal {
     Refusal {
         message: "The requested operation is not supported.".into(),
         ..Refusal::METHOD_NOT_ALLOWED
+    }
+}
+
+/// There is no room for the request. The service counts request units; here a model counts entities.
+///
+/// Source: azure-sdk-for-net issue 26960.
+pub(crate) fn too_many_requests() -> Refusal {
+    Refusal {
+        status: 429,
+        code: "TooManyRequests",
+        message: "Request rate is large. More Request Units may be needed, so no changes were made. Please retry this \
+                  request later. Learn more: http://aka.ms/cosmosdb-error-429"
+            .into(),
+        raised_by: RaisedBy::Store,
     }
 }
 

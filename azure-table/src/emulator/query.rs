@@ -16,6 +16,7 @@ use crate::emulator::store::Store;
 use crate::emulator::token;
 use crate::filter::evaluate::matches;
 use crate::filter::key_range::KeyRange;
+use crate::model::ordinal;
 
 /// `GET /table()`.
 pub(crate) fn page(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer> {
@@ -31,6 +32,7 @@ pub(crate) fn page(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer
     let stored = store.table(call.site(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
 
     let mut rows: Vec<(&RowId, &Row)> = Vec::new();
+    let mut looked_at = 0;
     let mut next = Vec::new();
     let reachable = |id: &RowId| !range.is_past(&id.partition_key, &id.row_key) && !granted.is_past(id);
     for (id, row) in stored.rows.range(start..).take_while(|(id, _)| reachable(id)) {
@@ -39,6 +41,7 @@ pub(crate) fn page(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer
             next.push(("x-ms-continuation-nextrowkey", token::of_key(&id.row_key)));
             break;
         }
+        looked_at += 1;
         if filter
             .as_ref()
             .is_none_or(|filter| matches(filter, &|name: &str| row.value(id, name)))
@@ -48,8 +51,19 @@ pub(crate) fn page(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer
     }
     Ok(Answer {
         more: next,
+        rows: looked_at,
         ..Answer::json(200, shape(call, table, level).page(&rows), level)
     })
+}
+
+/// The partition in which a page begins, at the earliest.
+pub(crate) fn first_partition(call: &Call<'_>) -> Result<Box<str>> {
+    let filter = call.filter()?;
+    let (first, _) = KeyRange::of(&filter).start();
+    match position(&call.options)? {
+        Some(from) if ordinal::compare(&from.partition_key, first).is_gt() => Ok(from.partition_key),
+        _ => Ok(first.into()),
+    }
 }
 
 /// The first row of the page. NextRowKey may be missing, but not empty (AzureStorageExplorer issue 5434, seen live).

@@ -247,6 +247,18 @@ impl Refusal {
         "The specified table is being deleted. Try operation later.",
         Store,
     );
+    pub(crate) const SERVER_BUSY: Self = Self::new(
+        503,
+        "ServerBusy",
+        "The server is currently unable to receive requests. Please retry your request.",
+        Store,
+    );
+    pub(crate) const ACCOUNT_BUSY: Self = Self::new(
+        503,
+        "ServerBusy",
+        "Operations per second is over the account limit.",
+        Store,
+    );
     pub(crate) const INVALID_QUERY_PARAMETER: Self = Self::new(
         400,
         "InvalidQueryParameterValue",

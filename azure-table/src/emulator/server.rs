@@ -183,7 +183,8 @@ async fn answer(emulator: &Emulator, request: Request<Incoming>, peer: SocketAdd
     if let Some(uri) = absolute(&head.uri, head.headers.get(HOST).and_then(|host| host.to_str().ok())) {
         head.uri = uri;
     }
-    service::answer(emulator, Request::from_parts(head, body.to_bytes())).map(Full::new)
+    let request = Request::from_parts(head, body.to_bytes());
+    emulator.answer(request).await.map(Full::new)
 }
 
 /// The address with the host that the client asked for; `None` where it is whole already, or no host is named.

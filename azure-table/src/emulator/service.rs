@@ -15,6 +15,8 @@ use crate::codec::json::write::MAX_BODY_BYTES;
 use crate::emulator::address::{Resource, Site};
 use crate::emulator::answer::{Answer, Trace};
 use crate::emulator::call::{Call, Caller, ErrorForm, Request, Verb};
+use crate::emulator::grant::Grant;
+use crate::emulator::load::{Busy, Demand};
 #[cfg(feature = "emulator-http")]
 use crate::emulator::options::Level;
 use crate::emulator::refusal::{Refusal, Result};
@@ -84,19 +86,23 @@ const ECHOES_CLIENT_REQUEST_ID: &str = "2019-02-02";
 /// Source: REST "Delete Entity", header `x-ms-client-request-id`.
 const MAX_CLIENT_REQUEST_ID: usize = 1_024;
 
-/// Answers a request. Never fails: what is wrong is said in the answer.
+/// Answers a request at once. Never fails: what is wrong is said in the answer.
 pub(crate) fn answer(emulator: &Emulator, request: http::Request<Bytes>) -> Response<Bytes> {
+    respond(emulator, request, None).0
+}
+
+/// Answers a request that has its turn, or, if it is let in, that there is no room for it. With the answer comes how many rows
+/// a query looked at.
+pub(crate) fn respond(
+    emulator: &Emulator,
+    request: http::Request<Bytes>,
+    busy: Option<&Busy>,
+) -> (Response<Bytes>, u64) {
     let settings = &*emulator.settings;
     let (head, body) = request.into_parts();
     let mut trace = Trace::of(&head.headers, head.uri.query(), settings.clock.now());
     trace.profile = settings.profile;
-    let request = Request {
-        method: head.method.as_str(),
-        path: head.uri.path(),
-        query: head.uri.query().unwrap_or_default(),
-        headers: &head.headers,
-        body: &body,
-    };
+    let request = read(&head, &body);
     let mut store = emulator.store();
     if !settings.secondary_lag.is_zero() {
         store.catch_up(trace.time - settings.secondary_lag);
@@ -105,19 +111,47 @@ pub(crate) fn answer(emulator: &Emulator, request: http::Request<Bytes>) -> Resp
         Ok(site) => {
             let site = site.under(settings);
             trace.profile = site.profile;
-            let outcome = operate(&mut store, (&site, settings), &head, &request, &trace);
+            let outcome = operate(&mut store, (&site, settings), &head, &request, &trace, busy);
             (Some(site), outcome)
         }
         Err(refusal) => (None, Err(refusal)),
     };
     let answer = outcome.unwrap_or_else(|refusal| Answer::refusal(&refusal, request.error_form(), &trace));
+    let rows = answer.rows;
     let mut response = answer.into_response(&trace);
     let storage = site.filter(|site| site.profile == Profile::Storage && head.method != Method::OPTIONS);
     if let Some(site) = storage {
         let rules = store.properties(&site).cors.unwrap_or_default();
         cors::add_headers(&rules, request.method, &head.headers, &mut response);
     }
-    response
+    (response, rows)
+}
+
+/// What a request asks of the servers behind the front end; `None` where it does not get there, or is about tables or the service.
+pub(crate) fn demand(emulator: &Emulator, head: &Parts, body: &[u8]) -> Option<Demand> {
+    let settings = &*emulator.settings;
+    let trace = Trace::of(&head.headers, head.uri.query(), settings.clock.now());
+    let site = Site::of(&head.uri).ok()?.under(settings);
+    let request = read(head, body);
+    let grant = enter(&emulator.store(), (&site, settings), head, &request, &trace).ok()?;
+    let caller = Caller {
+        site: &site,
+        grant: &grant,
+        settings,
+        now: trace.time,
+        version: &trace.version,
+    };
+    Demand::of(caller, &request).ok()
+}
+
+fn read<'a>(head: &'a Parts, body: &'a [u8]) -> Request<'a> {
+    Request {
+        method: head.method.as_str(),
+        path: head.uri.path(),
+        query: head.uri.query().unwrap_or_default(),
+        headers: &head.headers,
+        body,
+    }
 }
 
 /// The answer to a request whose body is not even read.
@@ -133,12 +167,42 @@ fn operate(
     head: &Parts,
     request: &Request<'_>,
     trace: &Trace,
+    busy: Option<&Busy>,
 ) -> Result<Answer> {
-    match site.profile {
-        Profile::Storage if head.method == Method::OPTIONS => {
-            let rules = store.properties(site).cors.unwrap_or_default();
-            return cors::preflight(&rules, &head.headers);
+    if site.profile == Profile::Storage && head.method == Method::OPTIONS {
+        let rules = store.properties(site).cors.unwrap_or_default();
+        return cors::preflight(&rules, &head.headers);
+    }
+    let grant = enter(store, (site, settings), head, request, trace)?;
+    let caller = Caller {
+        site,
+        grant: &grant,
+        settings,
+        now: trace.time,
+        version: &trace.version,
+    };
+    let is_batch = site.resource(request.path)? == Resource::Batch;
+    if let Some(busy) = busy {
+        return Ok(busy.answer(is_batch, request, trace));
+    }
+    if is_batch {
+        if request.method != "POST" {
+            return Err(Refusal::METHOD_NOT_ALLOWED);
         }
+        return batch::run(store, caller, request, trace);
+    }
+    execute(store, &Call::parse(caller, request)?)
+}
+
+/// What the front end looks at before it asks a server.
+fn enter(
+    store: &Store,
+    (site, settings): (&Site, &Settings),
+    head: &Parts,
+    request: &Request<'_>,
+    trace: &Trace,
+) -> Result<Grant> {
+    match site.profile {
         Profile::Storage => check_version(&trace.version)?,
         // There the version means nothing, and the service says nothing about itself.
         Profile::Cosmos if matches!(request.error_form(), ErrorForm::Xml) => return Err(cosmos::not_supported()),
@@ -151,20 +215,7 @@ fn operate(
     if site.is_secondary && request.method != "GET" {
         return Err(Refusal::WRITE_TO_SECONDARY);
     }
-    let caller = Caller {
-        site,
-        grant: &grant,
-        settings,
-        now: trace.time,
-        version: &trace.version,
-    };
-    if site.resource(request.path)? == Resource::Batch {
-        if request.method != "POST" {
-            return Err(Refusal::METHOD_NOT_ALLOWED);
-        }
-        return batch::run(store, caller, request, trace);
-    }
-    execute(store, &Call::parse(caller, request)?)
+    Ok(grant)
 }
 
 fn execute(store: &mut Store, call: &Call<'_>) -> Result<Answer> {

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 /// Compares two texts as the service orders keys and string values.
 pub(crate) fn compare(a: &str, b: &str) -> Ordering {
     // Only a character beyond U+FFFF (four bytes, first byte at least 0xF0) makes the two orders differ.
-    if a.bytes().chain(b.bytes()).all(|byte| byte < 0xf0) {
+    if a.is_ascii() && b.is_ascii() || a.bytes().chain(b.bytes()).all(|byte| byte < 0xf0) {
         return a.cmp(b);
     }
     a.encode_utf16().cmp(b.encode_utf16())

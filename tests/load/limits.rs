@@ -1,0 +1,208 @@
+//! Limits of partitions and accounts, and in what words they are told.
+
+use azure_table::EmulatorServer;
+
+use super::*;
+
+/// Nothing but a limit, of which no more is saved than one entity.
+fn one() -> ServiceModel {
+    ServiceModel::new().burst(Duration::from_millis(1))
+}
+
+fn row(partition: &str, row: usize) -> DynamicEntity {
+    DynamicEntity::new(partition, row.to_string())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_partition_gives_its_rate_whatever_is_asked_of_it() {
+    let (emulator, table) = table(ServiceModel::today().partition_entities_per_second(200)).await;
+    let load = ClosedLoop {
+        workers: 8,
+        pause: Duration::from_millis(20),
+        warm_up: Duration::from_secs(2),
+        time: Duration::from_secs(10),
+    }
+    .run(&emulator, move |worker, n| {
+        let insert = table.insert(&row("p", worker * 1_000_000 + n));
+        async move { insert.await.map(drop) }
+    })
+    .await;
+    assert!((1_990..=2_010).contains(&load.accepted_entities), "{load:?}");
+    assert!(load.refused_requests > 500, "{load:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_account_gives_its_rate_over_all_partitions() {
+    let (emulator, table) = table(ServiceModel::today().account_entities_per_second(300)).await;
+    let load = ClosedLoop {
+        workers: 12,
+        pause: Duration::from_millis(20),
+        warm_up: Duration::from_secs(2),
+        time: Duration::from_secs(10),
+    }
+    .run(&emulator, move |worker, n| {
+        let insert = table.insert(&row(&worker.to_string(), n));
+        async move { insert.await.map(drop) }
+    })
+    .await;
+    assert!((2_990..=3_010).contains(&load.accepted_entities), "{load:?}");
+    let each: u64 = (0..12)
+        .map(|worker| emulator.load_of("things", &worker.to_string()).accepted_entities)
+        .sum();
+    assert_eq!(each, emulator.load().accepted_entities);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_tells_the_accounts_limit_from_that_of_a_partition() {
+    let (emulator, table) = table(one().partition_entities_per_second(1)).await;
+    table.insert(&row("p", 1)).await.unwrap();
+    let refused = table.insert(&row("p", 2)).await.unwrap_err();
+    assert_eq!((refused.kind(), refused.status()), (ErrorKind::Throttled, Some(503)));
+    assert_eq!(refused.code(), Some("ServerBusy"));
+    let text = "The server is currently unable to receive requests. Please retry your request.";
+    assert!(refused.service_message().unwrap().starts_with(text), "{refused}");
+    assert!(!refused.may_have_applied());
+    table.insert(&row("q", 1)).await.unwrap();
+    assert_eq!(emulator.load().accepted_requests, 2);
+
+    let (_, table) = self::table(one().account_entities_per_second(1)).await;
+    table.insert(&row("p", 1)).await.unwrap();
+    let mut batch = table.batch();
+    batch.insert(&row("q", 1)).unwrap().insert(&row("q", 2)).unwrap();
+    let refused = batch.commit().await.unwrap_err();
+    assert_eq!((refused.status(), refused.code()), (Some(503), Some("ServerBusy")));
+    let text = "Operations per second is over the account limit.";
+    assert!(refused.service_message().unwrap().starts_with(text), "{refused}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn cosmos_says_when_to_come_again() {
+    let emulator = Emulator::cosmos().with_service_model(one().partition_entities_per_second(1));
+    let service = TableServiceClient::on(emulator.clone());
+    let table = service.dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    table.insert(&row("p", 1)).await.unwrap();
+    let refused = table.insert(&row("p", 2)).retry(NoRetry).await.unwrap_err();
+    assert_eq!((refused.kind(), refused.status()), (ErrorKind::Throttled, Some(429)));
+    assert_eq!(refused.code(), Some("TooManyRequests"));
+    let mut batch = table.batch();
+    batch.insert(&row("p", 3)).unwrap();
+    let refused = batch.commit().retry(NoRetry).await.unwrap_err();
+    assert_eq!(
+        (refused.kind(), refused.code()),
+        (ErrorKind::Throttled, Some("TooManyRequests"))
+    );
+    let begun = Instant::now();
+    table.insert(&row("p", 2)).await.unwrap();
+    assert!(begun.elapsed() >= Duration::from_millis(950), "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_given_up_in_the_queue_is_not_applied() {
+    let second = Duration::from_secs(1);
+    let (emulator, table) = table(ServiceModel::new().time_per_request(2 * second)).await;
+    let (one, two, three) = (row("p", 1), row("p", 2), row("p", 3));
+    let begun = Instant::now();
+    let (first, second, third) = tokio::join!(
+        table.insert(&one),
+        tokio::time::timeout(3 * second, table.insert(&two)),
+        table.insert(&three)
+    );
+    assert!(first.is_ok() && second.is_err() && third.is_ok());
+    assert_eq!(begun.elapsed().as_secs(), 6, "its turn passes");
+    let rows = table.query().partition("p").keys().all().await.unwrap();
+    assert_eq!(rows.len(), 2);
+    assert_eq!(emulator.load().accepted_requests, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_would_wait_too_long_is_refused_at_once() {
+    let second = Duration::from_secs(1);
+    let model = ServiceModel::new().time_per_entity(second).longest_wait(2 * second);
+    let (_, table) = table(model).await;
+    let rows: Vec<_> = (0..5).map(|n| row("p", n)).collect();
+    let begun = Instant::now();
+    let calls = rows.iter().map(|row| {
+        let insert = table.insert(row);
+        async move { (insert.await.is_ok(), begun.elapsed().as_secs()) }
+    });
+    let ended = futures::future::join_all(calls).await;
+    assert_eq!(ended, [(true, 1), (true, 2), (true, 3), (false, 0), (false, 0)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_query_is_charged_for_the_rows_it_looks_at() {
+    let at_once = Emulator::new();
+    let truth = TableServiceClient::on(at_once.clone()).dynamic_table("Things").unwrap();
+    truth.create_table().await.unwrap();
+    for n in 0..50 {
+        truth.insert(&row("p", n)).await.unwrap();
+    }
+    let model = ServiceModel::new().time_per_entity_read(Duration::from_millis(100));
+    let emulator = at_once.with_service_model(model);
+    let table = TableServiceClient::on(emulator.clone())
+        .dynamic_table("Things")
+        .unwrap();
+    let begun = Instant::now();
+    let rows = table.query().partition("p").all().await.unwrap();
+    assert_eq!((rows.len(), begun.elapsed().as_secs()), (50, 5));
+    assert_eq!(emulator.load_of("Things", "p").accepted_entities, 50);
+    assert_eq!(emulator.load().accepted_requests, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_not_let_in_asks_nothing_of_the_servers() {
+    let (emulator, table) = table(one().account_entities_per_second(1)).await;
+    table.insert(&row("p", 1)).await.unwrap();
+    let wrong = "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;AccountKey=AAEC;\
+                 TableEndpoint=http://127.0.0.1:10002/devstoreaccount1;";
+    let service = TableServiceClient::with_transport(wrong, emulator.clone()).unwrap();
+    let refused = service
+        .dynamic_table("Things")
+        .unwrap()
+        .insert(&row("p", 2))
+        .await
+        .unwrap_err();
+    assert_eq!(refused.status(), Some(403), "{refused}");
+    service.ping().await.unwrap_err();
+    assert_eq!(
+        (emulator.load().accepted_requests, emulator.load().refused_requests),
+        (1, 0)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_model_nothing_takes_time_or_is_counted() {
+    let emulator = Emulator::new();
+    let table = TableServiceClient::on(emulator.clone())
+        .dynamic_table("Things")
+        .unwrap();
+    let begun = Instant::now();
+    table.create_table().await.unwrap();
+    table.insert(&row("p", 1)).await.unwrap();
+    assert_eq!(
+        (begun.elapsed(), emulator.load()),
+        (Duration::ZERO, ServiceLoad::default())
+    );
+}
+
+#[tokio::test]
+async fn a_port_keeps_to_the_model_too() {
+    let model = one()
+        .partition_entities_per_second(1)
+        .write_latency(Duration::from_millis(100));
+    let emulator = Emulator::new().with_service_model(model);
+    let server = EmulatorServer::bind(emulator.clone(), "127.0.0.1:0").await.unwrap();
+    let running = server.spawn();
+    let service = TableServiceClient::from_connection_string(running.connection_string()).unwrap();
+    let table = service.retry(NoRetry).dynamic_table("Things").unwrap();
+    let begun = Instant::now();
+    table.create_table().await.unwrap();
+    assert!(begun.elapsed() >= Duration::from_millis(90));
+    table.insert(&row("p", 1)).await.unwrap();
+    table.insert(&row("p", 2)).await.unwrap_err();
+    assert_eq!(
+        (emulator.load().accepted_requests, emulator.load().refused_requests),
+        (1, 1)
+    );
+}
