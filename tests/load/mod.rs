@@ -1,5 +1,6 @@
 //! The emulator under load: what its service model takes, how long it needs, what it refuses. On a paused clock.
 
+mod adaptive;
 mod limits;
 mod splits;
 mod study;

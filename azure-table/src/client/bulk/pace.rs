@@ -14,9 +14,11 @@ use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 
 /// Which share of the measured limit is asked for.
 const BELOW_LIMIT: f64 = 0.985;
-/// How long that is kept, and how fast it grows then: twice as fast after each doubling.
+/// How long that is kept, and how fast it grows then: twice as fast after each doubling. What was measured for a short time is
+/// kept as short, and grows as much faster.
 const HOLD: Duration = Duration::from_secs(10);
 const GROWTH_PER_SECOND: f64 = 0.005;
+const FIRST_GROWTH_PER_SECOND: f64 = 0.05;
 const DOUBLING: Duration = Duration::from_secs(20);
 const MOST_GROWTH_PER_SECOND: f64 = 0.5;
 /// The first pause after a refusal; twice as long after each that nothing was taken in between, up to the longest.
@@ -57,6 +59,8 @@ struct Rate {
     /// Since when, and how many entities, it took.
     measured_since: Option<Instant>,
     taken: f64,
+    /// For how long the rate was measured, up to [`MEASURED`].
+    measured_for: Duration,
     /// When it was refused last.
     refused_at: Option<Instant>,
     grown_at: Instant,
@@ -161,6 +165,7 @@ impl Rate {
             pause: FIRST_PAUSE,
             measured_since: None,
             taken: 0.0,
+            measured_for: MEASURED,
             refused_at: None,
             grown_at: now,
             is_used: false,
@@ -182,16 +187,17 @@ impl Rate {
     fn taken(&mut self, entities: usize, now: Instant) {
         self.taken += entities as f64;
         self.pause = FIRST_PAUSE;
-        let kept = self
-            .refused_at
-            .map(|at| now - at)
-            .filter(|kept| *kept >= HOLD && self.is_used);
+        let trust = self.measured_for.as_secs_f64() / MEASURED.as_secs_f64();
+        let hold = HOLD.mul_f64(trust);
+        let kept = self.refused_at.map(|at| now - at);
+        let kept = kept.filter(|kept| *kept >= hold && self.is_used);
         let Some(kept) = kept else {
             self.grown_at = now;
             return;
         };
-        let doublings = (kept - HOLD).as_secs_f64() / DOUBLING.as_secs_f64();
-        let growth = (GROWTH_PER_SECOND * doublings.exp2()).min(MOST_GROWTH_PER_SECOND);
+        let first = (GROWTH_PER_SECOND / trust.max(1e-3)).min(FIRST_GROWTH_PER_SECOND);
+        let doublings = (kept - hold).as_secs_f64() / DOUBLING.as_secs_f64();
+        let growth = (first * doublings.exp2()).min(MOST_GROWTH_PER_SECOND);
         let grown = self.per_second * (1.0 + growth * (now - self.grown_at).as_secs_f64());
         self.per_second = grown.min(self.most);
         (self.grown_at, self.is_used) = (now, false);
@@ -210,6 +216,7 @@ impl Rate {
         if let Some(time) = time.filter(|_| self.taken > 0.0) {
             let limit = self.taken / time.as_secs_f64();
             self.per_second = (BELOW_LIMIT * limit).min(self.most).max(1.0);
+            self.measured_for = time.min(MEASURED);
         }
         if time.is_none_or(|time| time >= MEASURED) {
             (self.measured_since, self.taken) = (Some(now), 0.0);
