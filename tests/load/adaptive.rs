@@ -38,7 +38,6 @@ async fn run(model: ServiceModel, entities: usize, partitions: usize) -> Ran {
 
 /// The limit of one partition: documented for today, of a server that is always busy for 2010 (100 entities in 41.1 ms).
 #[tokio::test(start_paused = true)]
-#[expect(clippy::print_stdout, reason = "the table is what it is about")]
 async fn one_partition_is_held_at_its_limit() {
     println!("preset  entities/s  of the limit  refused");
     for (preset, model, limit, entities) in [
@@ -58,7 +57,6 @@ async fn one_partition_is_held_at_its_limit() {
 
 /// The limit of an account: many partitions, none of which is near its own.
 #[tokio::test(start_paused = true)]
-#[expect(clippy::print_stdout, reason = "the figure is what it is about")]
 async fn many_partitions_are_held_at_the_accounts_limit() {
     let (entities, partitions) = (300_000, 1_000);
     let ran = run(ServiceModel::today(), entities, partitions).await;
