@@ -175,9 +175,10 @@ async fn failures_end_it_where_they_are_too_many() {
     );
     let (_, report) = interrupted.into_parts();
     let [applied, rejected, unknown, not_tried] = counts(&report);
-    assert_eq!((rejected, unknown, applied + rejected + not_tried), (1, 0, 300));
+    assert_eq!((rejected, unknown), (1, 0));
+    assert!(applied + not_tried < 300, "no more is read than is sent");
     assert_eq!(truth.query().count().await.unwrap() as u64, applied + 1);
-    // What is left, together with what was applied, is all.
+    // What is left, together with what was applied, is all that was read.
     let rest = report
         .into_leftovers()
         .into_iter()

@@ -5,13 +5,16 @@
 //!
 //! Source: REST "Performing entity group transactions"; RFC 2046 §5.1.
 
+use memchr::memchr;
+
 use crate::model::error::{Error, Result};
 
 /// An operation inside of a batch: an HTTP request in text form.
 #[derive(Debug)]
 pub(crate) struct InnerRequest<'a> {
     pub(crate) method: &'a str,
-    pub(crate) url: &'a str,
+    /// The address below which the path is, and the path.
+    pub(crate) url: (&'a str, &'a str),
     pub(crate) headers: &'a [(&'a str, &'a str)],
     pub(crate) body: &'a [u8],
 }
@@ -78,7 +81,8 @@ impl BatchBody {
         let mut write = |parts: &[&str]| parts.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
         write(&["--", boundary, "\r\n"]);
         write(&["Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"]);
-        write(&[method, " ", url, " HTTP/1.1\r\n"]);
+        let (base, path) = url;
+        write(&[method, " ", base, "/", path, " HTTP/1.1\r\n"]);
         for (name, value) in *headers {
             write(&[name, ": ", value, "\r\n"]);
         }
@@ -101,22 +105,24 @@ impl BatchBody {
 pub(crate) struct Message<'a> {
     /// `POST /x HTTP/1.1` or `HTTP/1.1 204 No Content`; empty for a part of a multipart body.
     pub(crate) start_line: &'a str,
-    headers: Vec<(&'a str, &'a str)>,
+    /// The header lines, each of which has a colon. Looked at when one is asked for: most are not.
+    head: &'a str,
     pub(crate) body: &'a [u8],
 }
 
 impl<'a> Message<'a> {
     /// A header's value; names compare without case.
     pub(crate) fn header(&self, name: &str) -> Option<&'a str> {
-        self.headers
-            .iter()
+        let mut headers = self.headers();
+        headers
             .find(|(n, _)| n.eq_ignore_ascii_case(name))
-            .map(|(_, value)| *value)
+            .map(|(_, value)| value)
     }
 
     /// All headers.
-    pub(crate) fn headers(&self) -> &[(&'a str, &'a str)] {
-        &self.headers
+    pub(crate) fn headers(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+        let lines = self.head.lines().filter_map(|line| line.split_once(':'));
+        lines.map(|(name, value)| (name.trim(), value.trim()))
     }
 
     /// The status of a response.
@@ -193,24 +199,24 @@ fn message(text: &[u8], has_start_line: bool) -> Result<Message<'_>> {
             start_line = utf8(next_line(text, &mut at))?;
         }
     }
-    let mut headers = Vec::new();
+    let (from, mut to) = (at, at);
     while at < text.len() {
         // Azurite forgets the empty line before the JSON of an entity; no header begins so.
         if text[at] == b'{' {
             break;
         }
-        let line = utf8(next_line(text, &mut at))?;
+        let line = next_line(text, &mut at);
         if line.is_empty() {
             break;
         }
-        let (name, value) = line
-            .split_once(':')
-            .ok_or_else(|| malformed("a header line of a part has no colon"))?;
-        headers.push((name.trim(), value.trim()));
+        if memchr(b':', line).is_none() {
+            return Err(malformed("a header line of a part has no colon"));
+        }
+        to = at;
     }
     Ok(Message {
         start_line,
-        headers,
+        head: utf8(&text[from..to])?,
         body: &text[at..],
     })
 }
@@ -218,7 +224,7 @@ fn message(text: &[u8], has_start_line: bool) -> Result<Message<'_>> {
 /// The line at `at` without its end; moves `at` behind it.
 fn next_line<'a>(text: &'a [u8], at: &mut usize) -> &'a [u8] {
     let rest = &text[*at..];
-    let end = rest.iter().position(|&b| b == b'\n');
+    let end = memchr(b'\n', rest);
     *at += end.map_or(rest.len(), |end| end + 1);
     trim_line_end(&rest[..end.map_or(rest.len(), |end| end + 1)])
 }
@@ -245,13 +251,13 @@ mod tests {
         let operations = [
             InnerRequest {
                 method: "POST",
-                url: "http://h/T",
+                url: ("http://h", "T"),
                 headers: &[("If-Match", "*")],
                 body: b"{\"a\":\"--b\"}",
             },
             InnerRequest {
                 method: "DELETE",
-                url: "http://h/T(x)",
+                url: ("http://h", "T(x)"),
                 headers: &[],
                 body: b"",
             },

@@ -4,8 +4,11 @@
 //! operation back. The answer is `batch_answer.rs`; multipart text is `codec/multipart.rs`.
 //! Source: REST "Performing entity group transactions".
 
+use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
@@ -16,7 +19,7 @@ use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};
 use crate::model::guid::Guid;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::operation::{OperationKind, OperationParts, TableOperation};
+use crate::protocol::operation::{Encoded, OperationKind, OperationParts, TableOperation};
 use crate::protocol::request::{Call, JSON, header_value, odata};
 use crate::protocol::table_result::Asked;
 
@@ -31,7 +34,7 @@ pub(crate) struct ChangeSet {
     endpoint: Endpoint,
     table: String,
     partition_key: Option<String>,
-    row_keys: HashSet<String>,
+    row_keys: HashSet<OfRow>,
     operations: Vec<TableOperation>,
     /// Taken when the request is made.
     body: Option<BatchBody>,
@@ -193,11 +196,10 @@ impl ChangeSet {
             Ok(headers) => headers,
             Err(e) => return Err(self.invalid(e, Some(operation))),
         };
-        // The absolute address: the form that every service and emulator takes.
-        let url = format!("{}/{}", self.endpoint.base(), parts.path);
         let request = InnerRequest {
             method: parts.method.as_str(),
-            url: &url,
+            // The absolute address: the form that every service and emulator takes.
+            url: (self.endpoint.base(), &parts.path),
             headers: &headers,
             body: &parts.body,
         };
@@ -214,9 +216,9 @@ impl ChangeSet {
             let why = format!("the batch would have {bytes} bytes, the limit is {limit}");
             return Err(self.rejected(BatchRule::Bytes, why, operation));
         }
-        let (partition_key, row_key) = operation.keys().unwrap_or_default();
+        let (partition_key, _) = operation.keys().unwrap_or_default();
         self.partition_key.get_or_insert_with(|| partition_key.to_owned());
-        self.row_keys.insert(row_key.to_owned());
+        self.row_keys.extend(operation.encoded().cloned().map(OfRow));
         self.operations.push(operation);
         Ok(())
     }
@@ -288,6 +290,30 @@ impl ChangeSet {
         &self.table
     }
 }
+
+/// What is sent of an operation, known by its RowKey.
+#[derive(Clone, Debug)]
+pub(crate) struct OfRow(pub(crate) Arc<Encoded>);
+
+impl Borrow<str> for OfRow {
+    fn borrow(&self) -> &str {
+        &self.0.row_key
+    }
+}
+
+impl Hash for OfRow {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.row_key.hash(state);
+    }
+}
+
+impl PartialEq for OfRow {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.row_key == other.0.row_key
+    }
+}
+
+impl Eq for OfRow {}
 
 /// The body of a batch of changes, with boundaries that no other has.
 pub(crate) fn changes() -> BatchBody {
@@ -389,8 +415,8 @@ mod tests {
             let (method, rest) = message.start_line.split_once(' ').unwrap();
             anew.add(&InnerRequest {
                 method,
-                url: rest.strip_suffix(" HTTP/1.1").unwrap(),
-                headers: message.headers(),
+                url: rest.strip_suffix(" HTTP/1.1").unwrap().rsplit_once('/').unwrap(),
+                headers: &message.headers().collect::<Vec<_>>(),
                 body: message.body,
             });
         }

@@ -5,6 +5,7 @@
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use http::{HeaderMap, Response, StatusCode};
+use memchr::memmem;
 
 use crate::codec::multipart::{Message, boundary, http_message, parts};
 use crate::model::error::{Error, Result};
@@ -113,13 +114,13 @@ pub(crate) struct PartRefusal {
     pub(crate) headers: HeaderMap,
 }
 
+const STATUS: &[u8] = b"HTTP/1.1 ";
+
 /// The operation that failed, if one did.
 pub(crate) fn refusal(response: &Response<Bytes>) -> Option<PartRefusal> {
     let body: &[u8] = response.body();
     // Nearly all answers are of batches that were applied: they are not taken apart here.
-    let refuses = body
-        .windows(10)
-        .any(|bytes| matches!(bytes, b"HTTP/1.1 4" | b"HTTP/1.1 5"));
+    let refuses = memmem::find_iter(body, STATUS).any(|at| matches!(body.get(at + STATUS.len()), Some(b'4' | b'5')));
     let content_type = response
         .headers()
         .get(CONTENT_TYPE)

@@ -24,9 +24,11 @@ pub(crate) fn enclose(call: &mut Call, endpoint: &Endpoint) -> Result<()> {
     for (name, value) in request.headers() {
         headers.push((batch::spelled(name.as_str())?, batch::text(value)?));
     }
+    // Cut at any slash, it is put together again.
+    let url = request.uri().to_string();
     body.add(&InnerRequest {
         method: request.method().as_str(),
-        url: &request.uri().to_string(),
+        url: url.rsplit_once('/').unwrap_or((&url, "")),
         headers: &headers,
         body: request.body(),
     });

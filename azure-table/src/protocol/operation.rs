@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Method;
@@ -43,19 +44,21 @@ use crate::protocol::table_result::Asked;
 pub struct TableOperation {
     kind: OperationKind,
     /// Why it cannot be sent, or what is.
-    encoded: Result<Encoded>,
+    encoded: Result<Arc<Encoded>>,
     condition: Condition,
     /// Whether the answer to an insert is to have the entity.
     is_echoed: bool,
 }
 
-#[derive(Clone)]
-struct Encoded {
-    partition_key: String,
-    row_key: String,
-    body: Bytes,
+/// What is sent of it. Shared with who reads it back, and with copies.
+#[derive(Debug)]
+pub(crate) struct Encoded {
+    pub(crate) partition_key: String,
+    pub(crate) row_key: String,
+    /// The entity; empty of a delete or a retrieve.
+    pub(crate) body: Bytes,
     /// What the entity's `write_id` field was given.
-    write_id: Option<Guid>,
+    pub(crate) write_id: Option<Guid>,
 }
 
 impl TableOperation {
@@ -173,6 +176,7 @@ impl TableOperation {
     }
 
     fn new(kind: OperationKind, encoded: Result<Encoded>) -> Self {
+        let encoded = encoded.map(Arc::new);
         Self {
             kind,
             encoded,
@@ -209,6 +213,11 @@ impl TableOperation {
         self.encoded.as_ref().ok()?.write_id
     }
 
+    /// What is sent of it; `None` if it could not be encoded.
+    pub(crate) fn encoded(&self) -> Option<&Arc<Encoded>> {
+        self.encoded.as_ref().ok()
+    }
+
     /// The bytes of its body; 0 if it could not be encoded.
     pub(crate) fn body_bytes(&self) -> usize {
         self.encoded.as_ref().map_or(0, |encoded| encoded.body.len())
@@ -219,7 +228,7 @@ impl TableOperation {
         let encoded = self.encoded.as_ref().ok()?;
         Some(Self {
             kind: self.kind,
-            encoded: Ok(encoded.clone()),
+            encoded: Ok(Arc::clone(encoded)),
             condition: self.condition.clone(),
             is_echoed: self.is_echoed,
         })
@@ -309,10 +318,7 @@ impl TableOperation {
         }
         Some(RowWrite {
             kind: self.kind,
-            partition_key: encoded.partition_key.clone(),
-            row_key: encoded.row_key.clone(),
-            body: encoded.body.clone(),
-            write_id: encoded.write_id,
+            encoded: Arc::clone(encoded),
             is_echoed: self.is_echoed,
             is_of_one_version: self.kind.is_conditional()
                 && matches!(&self.condition, Condition::Matches(etag) if etag.as_str() != "*"),

@@ -7,6 +7,9 @@
 //! only one of them has counted. A row that was last written before we first sent and is not as we wrote it, shows that nothing of ours was applied. All else says nothing: a
 //! row that is missing may have been removed since, a newer one may have covered ours.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use crate::codec::json::read;
@@ -16,24 +19,27 @@ use crate::model::datetime::DateTime;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::edm::EdmValue;
 use crate::model::entity::{MetadataLevel, ReadEntity};
-use crate::model::guid::Guid;
 use crate::model::ordinal;
-use crate::protocol::operation::OperationKind;
+use crate::protocol::operation::{Encoded, OperationKind};
 use crate::protocol::query::{List, QueryRequest};
 
 /// What a write does to a row.
 #[derive(Clone, Debug)]
 pub(crate) struct RowWrite {
     pub(crate) kind: OperationKind,
-    pub(crate) partition_key: String,
-    pub(crate) row_key: String,
-    /// The entity as it was sent; empty for a delete.
-    pub(crate) body: Bytes,
-    pub(crate) write_id: Option<Guid>,
+    pub(crate) encoded: Arc<Encoded>,
     /// Whether its answer was to have the entity.
     pub(crate) is_echoed: bool,
     /// Whether it is for one version of the row: a condition on an ETag.
     pub(crate) is_of_one_version: bool,
+}
+
+impl Deref for RowWrite {
+    type Target = Encoded;
+
+    fn deref(&self) -> &Encoded {
+        &self.encoded
+    }
 }
 
 /// What the stored rows say of a write.

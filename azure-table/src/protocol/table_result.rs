@@ -110,6 +110,10 @@ impl TableResult {
         self.status
     }
 
+    pub(crate) fn into_etag(self) -> Option<ETag> {
+        self.etag
+    }
+
     /// The entity's version: the new one after a write, the stored one of a retrieve. `None` after a delete, and where there is
     /// no entity.
     pub fn etag(&self) -> Option<&ETag> {

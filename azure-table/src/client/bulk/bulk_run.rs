@@ -50,6 +50,8 @@ pub(crate) struct BulkRun<S, X> {
     source: Option<Pin<Box<S>>>,
     /// Why the source ended early.
     source_error: Option<X>,
+    /// Whether it has none for now.
+    source_waits: bool,
     read: u64,
     queue: Queue,
     pace: Pace,
@@ -116,6 +118,7 @@ where
             settings,
             source: Some(Box::pin(source)),
             source_error: None,
+            source_waits: false,
             read: 0,
             running: Vec::new(),
             ready: VecDeque::new(),
@@ -136,9 +139,7 @@ where
                 }
                 return Poll::Ready(Some(outcome));
             }
-            self.read(cx);
-            self.linger(cx);
-            self.start();
+            self.fill(cx);
             let has_ended = self.finish(cx);
             self.report.throttled = self.pace.refusals();
             if !self.ready.is_empty() || has_ended {
@@ -208,13 +209,37 @@ where
         self.queue.len() < self.settings.pending && self.queue.bytes() < MOST_PENDING_BYTES
     }
 
-    /// Reads as much as there is room for.
+    /// Reads, and puts batches on their way, as many as may be. No more is read than that takes: what waits is cold by the time
+    /// that it is sent.
+    fn fill(&mut self, cx: &mut Context<'_>) {
+        loop {
+            let is_busy = self.running.len() >= self.settings.concurrency;
+            // Who lingers has taken what it was given.
+            if is_busy && self.settings.linger.is_none() {
+                return;
+            }
+            let before = self.read;
+            self.read(cx);
+            self.linger(cx);
+            self.start();
+            if self.read == before {
+                return;
+            }
+        }
+    }
+
+    /// Reads as many operations as a batch has, if there is room.
     fn read(&mut self, cx: &mut Context<'_>) {
-        while self.is_room()
-            && let Some(source) = &mut self.source
-        {
+        for _ in 0..self.settings.batch_size {
+            if !self.is_room() {
+                return;
+            }
+            let Some(source) = &mut self.source else { return };
             let operation = match source.as_mut().poll_next(cx) {
-                Poll::Pending => return,
+                Poll::Pending => {
+                    self.source_waits = true;
+                    return;
+                }
                 Poll::Ready(Some(Ok(operation))) => operation,
                 Poll::Ready(Some(Err(e))) => {
                     self.source_error = Some(e);
@@ -226,6 +251,7 @@ where
                     return;
                 }
             };
+            self.source_waits = false;
             let index = self.read;
             self.read += 1;
             let checked = match operation.kind() {
@@ -266,7 +292,7 @@ where
     /// Puts batches on their way: full ones, and short ones where no more will come, or none for now.
     fn start(&mut self) {
         while self.running.len() < self.settings.concurrency {
-            let is_idle = self.settings.linger.is_none() && self.running.is_empty();
+            let is_idle = self.settings.linger.is_none() && self.source_waits && self.running.is_empty();
             let if_short = self.flushes || is_idle || self.source.is_none() || !self.is_room();
             let Some(batch) = self.queue.next(if_short) else { return };
             let (places, operations) = batch.into_iter().map(|queued| (queued.index, queued.operation)).unzip();
@@ -296,15 +322,11 @@ where
             self.queue.ended(running.keys());
             for ((index, operation), outcome) in running.operations().zip(written.outcomes) {
                 self.ready.push_back(match (outcome, operation) {
-                    (Outcome::Applied(result), Some(operation)) => {
-                        let (partition_key, row_key) = operation.keys().unwrap_or_default();
-                        BulkOutcome::Applied(Applied {
-                            index,
-                            kind: result.kind(),
-                            keys: (partition_key.to_owned(), row_key.to_owned()),
-                            etag: result.etag().cloned(),
-                        })
-                    }
+                    (Outcome::Applied(result), Some(operation)) => BulkOutcome::Applied(Applied {
+                        index,
+                        operation,
+                        etag: result.into_etag(),
+                    }),
                     (Outcome::Failed(error), operation) => {
                         let why = match error.may_have_applied() {
                             true => Why::Unknown(error),

@@ -19,11 +19,10 @@ pub enum BulkOutcome {
 }
 
 /// An operation that was applied.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Applied {
     pub(crate) index: u64,
-    pub(crate) kind: OperationKind,
-    pub(crate) keys: (String, String),
+    pub(crate) operation: TableOperation,
     pub(crate) etag: Option<ETag>,
 }
 
@@ -35,12 +34,12 @@ impl Applied {
 
     /// What it was.
     pub fn kind(&self) -> OperationKind {
-        self.kind
+        self.operation.kind()
     }
 
     /// PartitionKey and RowKey.
     pub fn keys(&self) -> (&str, &str) {
-        (&self.keys.0, &self.keys.1)
+        self.operation.keys().unwrap_or_default()
     }
 
     /// The entity's new version; `None` after a delete.

@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use crate::protocol::batch::OfRow;
 use crate::protocol::operation::TableOperation;
 
 /// An operation and its place in the source.
@@ -32,7 +33,7 @@ pub(crate) struct Queue {
 struct Partition {
     waiting: VecDeque<Queued>,
     /// The rows of its batches that are on their way.
-    rows: HashSet<Box<str>>,
+    rows: HashSet<OfRow>,
     batches: usize,
     is_in_full: bool,
     is_in_any: bool,
@@ -140,7 +141,7 @@ impl Queue {
                 left.push_back(next);
                 continue;
             }
-            partition.rows.insert(row.into());
+            partition.rows.extend(next.operation.encoded().cloned().map(OfRow));
             taken.push(next);
         }
         while let Some(next) = left.pop_back() {
