@@ -5,7 +5,7 @@
 //!
 //! Source: REST "Performing entity group transactions"; RFC 2046 §5.1.
 
-use memchr::memchr;
+use memchr::{memchr, memmem};
 
 use crate::model::error::{Error, Result};
 
@@ -113,10 +113,22 @@ pub(crate) struct Message<'a> {
 impl<'a> Message<'a> {
     /// A header's value; names compare without case.
     pub(crate) fn header(&self, name: &str) -> Option<&'a str> {
-        let mut headers = self.headers();
-        headers
-            .find(|(n, _)| n.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value)
+        let mut rest = self.head;
+        while !rest.is_empty() {
+            let line;
+            (line, rest) = match memchr(b'\n', rest.as_bytes()) {
+                Some(end) => (&rest[..end], &rest[end + 1..]),
+                None => (rest, ""),
+            };
+            // Most lines are another header's, which their first bytes show.
+            let begins = line
+                .get(..name.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(name));
+            if begins && let Some(value) = line[name.len()..].trim_start().strip_prefix(':') {
+                return Some(value.trim());
+            }
+        }
+        None
     }
 
     /// All headers.
@@ -151,30 +163,26 @@ pub(crate) fn boundary(content_type: &str) -> Result<&str> {
 
 /// The parts of a multipart body.
 pub(crate) fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<Message<'a>>> {
+    let delimiter = format!("--{boundary}");
     let mut parts = Vec::new();
     let mut start = None;
-    let mut at = 0;
-    while at < body.len() {
-        let line_start = at;
-        let line = next_line(body, &mut at);
-        let Some(rest) = line
-            .strip_prefix(b"--")
-            .and_then(|l| l.strip_prefix(boundary.as_bytes()))
-        else {
+    for at in memmem::find_iter(body, delimiter.as_bytes()) {
+        if at > 0 && body[at - 1] != b'\n' {
             continue;
-        };
-        let rest = rest.trim_ascii_end();
+        }
+        let mut end = at + delimiter.len();
+        let rest = next_line(body, &mut end).trim_ascii_end();
         if !rest.is_empty() && rest != b"--" {
             continue;
         }
         if let Some(start) = start {
             // The line end before a boundary belongs to the boundary.
-            parts.push(message(trim_line_end(&body[start..line_start]), false)?);
+            parts.push(message(trim_line_end(&body[start..at]), false)?);
         }
         if rest == b"--" {
             return Ok(parts);
         }
-        start = Some(at);
+        start = Some(end);
     }
     Err(malformed("the multipart body does not end with its boundary"))
 }

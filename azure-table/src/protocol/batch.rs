@@ -337,7 +337,8 @@ pub(crate) fn request(endpoint: &Endpoint, body: BatchBody) -> Result<Request<By
 impl OperationParts {
     /// The headers inside of a batch.
     fn inner_headers(&self) -> Result<Vec<(&'static str, &str)>> {
-        let mut headers = vec![("Accept", self.metadata.accept()), ("DataServiceVersion", "3.0")];
+        let mut headers = Vec::with_capacity(3 + self.headers.len());
+        headers.extend([("Accept", self.metadata.accept()), ("DataServiceVersion", "3.0")]);
         if !self.body.is_empty() {
             headers.push(("Content-Type", JSON));
         }
