@@ -439,6 +439,18 @@ async fn a_writer_holds_no_more_than_allowed_and_ends_with_a_report() {
     );
 }
 
+/// Nor is a first refusal final because nothing was sent for long.
+#[tokio::test(start_paused = true)]
+async fn patience_begins_with_a_refusal() {
+    let (faults, table, _) = readings().await;
+    let mut writer = table.writer();
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    faults.add(FaultRule::new(Fault::Answer(FaultAnswer::server_busy(Duration::ZERO))).first(2));
+    writer.insert(&reading("a", 1, 1)).await.unwrap();
+    let report = writer.close().await.unwrap();
+    assert_eq!((counts(&report), report.throttled()), ([1, 0, 0, 0], 2));
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Verb {
     Insert,

@@ -14,6 +14,8 @@ use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 
 /// Which share of the measured limit is asked for.
 const BELOW_LIMIT: f64 = 0.985;
+/// How much lower a rate may become at once: while little was sent, little was taken, and that was no limit.
+const DEEPEST_CUT: f64 = 0.7;
 /// How long that is kept, and how fast it grows then: twice as fast after each doubling. What was measured for a short time is
 /// kept as short, and grows as much faster.
 const HOLD: Duration = Duration::from_secs(10);
@@ -41,7 +43,8 @@ struct Rates {
     partitions: HashMap<Box<str>, Rate>,
     /// The partition that was refused last, and when.
     last_refused: Option<(Box<str>, Instant)>,
-    last_taken: Instant,
+    /// Since when nothing was taken of what was sent.
+    refused_since: Option<Instant>,
     asked_wait: Option<Duration>,
     refused: u64,
 }
@@ -76,7 +79,7 @@ impl Pace {
             account: Rate::new(most.unwrap_or(f64::INFINITY), now),
             partitions: HashMap::new(),
             last_refused: None,
-            last_taken: now,
+            refused_since: None,
             asked_wait: None,
             refused: 0,
         })))
@@ -98,7 +101,7 @@ impl Pace {
     pub(crate) fn taken(&self, partition_key: &str, entities: usize) {
         let now = Instant::now();
         let mut rates = self.rates();
-        rates.last_taken = now;
+        rates.refused_since = None;
         rates.account.taken(entities, now);
         if let Some(rate) = rates.partitions.get_mut(partition_key) {
             rate.taken(entities, now);
@@ -125,7 +128,7 @@ impl Pace {
             rate.or_insert_with(|| Rate::new(f64::INFINITY, now))
                 .refused(sent_at, now, asked);
         }
-        now - rates.last_taken < PATIENCE
+        now - *rates.refused_since.get_or_insert(now) < PATIENCE
     }
 
     /// How many requests were refused.
@@ -215,7 +218,11 @@ impl Rate {
         let time = self.measured_since.map(|since| now - since);
         if let Some(time) = time.filter(|_| self.taken > 0.0) {
             let limit = self.taken / time.as_secs_f64();
-            self.per_second = (BELOW_LIMIT * limit).min(self.most).max(1.0);
+            let least = match self.per_second.is_finite() {
+                true => DEEPEST_CUT * self.per_second,
+                false => 1.0,
+            };
+            self.per_second = (BELOW_LIMIT * limit).max(least).max(1.0).min(self.most);
             self.measured_for = time.min(MEASURED);
         }
         if time.is_none_or(|time| time >= MEASURED) {
