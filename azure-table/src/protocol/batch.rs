@@ -192,7 +192,7 @@ impl ChangeSet {
         if let Some((rule, why)) = self.broken(&operation) {
             return Err(self.rejected(rule, why, operation));
         }
-        let headers = match parts.inner_headers() {
+        let (headers, count) = match parts.inner_headers() {
             Ok(headers) => headers,
             Err(e) => return Err(self.invalid(e, Some(operation))),
         };
@@ -200,7 +200,7 @@ impl ChangeSet {
             method: parts.method.as_str(),
             // The absolute address: the form that every service and emulator takes.
             url: (self.endpoint.base(), &parts.path),
-            headers: &headers,
+            headers: &headers[..count],
             body: &parts.body,
         };
         let limit = self.most_bytes();
@@ -334,18 +334,22 @@ pub(crate) fn request(endpoint: &Endpoint, body: BatchBody) -> Result<Request<By
     Ok(request)
 }
 
-impl OperationParts {
-    /// The headers inside of a batch.
-    fn inner_headers(&self) -> Result<Vec<(&'static str, &str)>> {
-        let mut headers = Vec::with_capacity(3 + self.headers.len());
-        headers.extend([("Accept", self.metadata.accept()), ("DataServiceVersion", "3.0")]);
+impl OperationParts<'_> {
+    /// The headers inside of a batch, and how many they are.
+    fn inner_headers(&self) -> Result<([(&'static str, &str); 5], usize)> {
+        let mut headers = [("", ""); 5];
+        headers[0] = ("Accept", self.metadata.accept());
+        headers[1] = ("DataServiceVersion", "3.0");
+        let mut count = 2;
         if !self.body.is_empty() {
-            headers.push(("Content-Type", JSON));
+            headers[count] = ("Content-Type", JSON);
+            count += 1;
         }
-        for (name, value) in &self.headers {
-            headers.push((spelled(name.as_str())?, text(value)?));
+        for (name, value) in self.headers.iter().flatten() {
+            headers[count] = (spelled(name.as_str())?, text(value)?);
+            count += 1;
         }
-        Ok(headers)
+        Ok((headers, count))
     }
 }
 

@@ -52,7 +52,10 @@ pub(crate) fn answer(sent: &ChangeSet, response: Response<Bytes>) -> Result<Vec<
             ))));
         }
         let etag = message.header("etag").map(ETag::new);
-        let body = response.body().slice_ref(message.body);
+        let body = match asked.entity {
+            true => response.body().slice_ref(message.body),
+            false => Bytes::new(),
+        };
         results.push(TableResult::answered(asked, status, etag, body).map_err(unreadable)?);
     }
     if results.len() != sent.len() {

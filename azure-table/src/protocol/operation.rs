@@ -4,6 +4,7 @@
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge Entity",
 //! "Delete Entity", "Query Entities".
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -255,26 +256,26 @@ impl TableOperation {
     }
 
     /// The parts of its request. Only for an operation that passed [`check`](Self::check).
-    pub(crate) fn parts(&self, table: &str, profile: Profile) -> Result<OperationParts> {
+    pub(crate) fn parts<'a>(&self, table: &'a str, profile: Profile) -> Result<OperationParts<'a>> {
         let encoded = self.encoded.as_ref().map_err(|e| Error::invalid_input(e.to_string()))?;
         let (partition_key, row_key) = (&*encoded.partition_key, &*encoded.row_key);
         profile
             .check_entity(partition_key, row_key, &encoded.body)
             .map_err(|e| e.at_entity(partition_key, row_key))?;
-        let entity = || url::entity(table, partition_key, row_key);
-        let mut headers = Vec::new();
+        let entity = || Cow::Owned(url::entity(table, partition_key, row_key));
+        let mut headers = [None, None];
         let (method, path) = match self.kind {
             OperationKind::Insert => {
                 let wanted = match self.is_echoed {
                     true => "return-content",
                     false => "return-no-content",
                 };
-                headers.push((PREFER, HeaderValue::from_static(wanted)));
-                (Method::POST, url::encode(table).to_string())
+                headers[0] = Some((PREFER, HeaderValue::from_static(wanted)));
+                (Method::POST, url::encode(table).into())
             }
             OperationKind::Replace | OperationKind::InsertOrReplace => (Method::PUT, entity()),
             OperationKind::Merge | OperationKind::InsertOrMerge if profile.rules().tunnels_merge => {
-                headers.push((X_HTTP_METHOD, HeaderValue::from_static("MERGE")));
+                headers[0] = Some((X_HTTP_METHOD, HeaderValue::from_static("MERGE")));
                 (Method::POST, entity())
             }
             OperationKind::Merge | OperationKind::InsertOrMerge => (Method::PATCH, entity()),
@@ -286,7 +287,7 @@ impl TableOperation {
                 Condition::Matches(etag) => header_value("ETag", etag.as_str())?,
                 Condition::Exists | Condition::Unread => HeaderValue::from_static("*"),
             };
-            headers.push((IF_MATCH, value));
+            headers[1] = Some((IF_MATCH, value));
         }
         // Whoever reads the entity then may ask for its version and for types that JSON does not show.
         let metadata = match self.asked().entity {
@@ -329,7 +330,7 @@ impl TableOperation {
     pub(crate) fn call(&self, endpoint: &Endpoint, table: &str) -> Result<Call> {
         let parts = self.parts(table, endpoint.profile())?;
         let mut request = odata(endpoint, parts.method, &parts.path, parts.metadata.accept())?;
-        request.headers_mut().extend(parts.headers);
+        request.headers_mut().extend(parts.headers.into_iter().flatten());
         if !parts.body.is_empty() {
             set_json(&mut request, parts.body);
         }
@@ -347,11 +348,12 @@ impl TableOperation {
 
 /// The request of an operation, below the base address.
 #[derive(Debug)]
-pub(crate) struct OperationParts {
+pub(crate) struct OperationParts<'a> {
     pub(crate) method: Method,
-    pub(crate) path: String,
+    pub(crate) path: Cow<'a, str>,
     pub(crate) metadata: MetadataLevel,
-    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    /// What it is, and of which version.
+    pub(crate) headers: [Option<(HeaderName, HeaderValue)>; 2],
     pub(crate) body: Bytes,
 }
 
