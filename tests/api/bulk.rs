@@ -439,6 +439,73 @@ async fn a_writer_holds_no_more_than_allowed_and_ends_with_a_report() {
     );
 }
 
+/// A source of operations that cannot be sent is not read to its end.
+#[tokio::test]
+async fn what_cannot_be_sent_counts_before_more_is_read() {
+    let (_, table, _) = readings().await;
+    let read = Arc::new(Mutex::new(0));
+    let counter = Arc::clone(&read);
+    let endless = (0..).map(move |at| {
+        *counter.lock().unwrap() += 1;
+        reading("a/", at, 1)
+    });
+    let interrupted = table.bulk().failures(3).insert(endless).await.unwrap_err();
+    assert_eq!(interrupted.report().rejected(), 4);
+    assert!(*read.lock().unwrap() < 10);
+}
+
+/// Deletes whose answer was lost are sent again one by one; what they find gone is as they wanted it.
+#[tokio::test(start_paused = true)]
+async fn deletes_of_a_lost_answer_are_applied() {
+    let (faults, table, truth) = readings().await;
+    let many: Vec<_> = (0..100).map(|at| reading("a", at, 1)).collect();
+    let report = table.bulk().insert(&many).await.unwrap();
+    assert_eq!(report.applied(), 100);
+    let before = faults.requests();
+    faults.add(FaultRule::new(Fault::LoseAnswer).first(1));
+    let patient = azure_table::ExponentialRetry::default();
+    let report = table.bulk().retry(patient).delete(&many).await.unwrap();
+    assert_eq!(counts(&report), [100, 0, 0, 0]);
+    assert!(faults.requests() - before < 110, "{}", faults.requests() - before);
+    assert_eq!(truth.query().count().await.unwrap(), 0);
+    // What was gone before is told as it is.
+    let report = table.bulk().delete(&many).await.unwrap();
+    assert_eq!(counts(&report), [0, 100, 0, 0]);
+}
+
+/// A wait that nobody would wait for is told, and not waited for.
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_is_too_long_ends_it() {
+    let (faults, table, _) = readings().await;
+    for seconds in [91, u64::MAX] {
+        let answer = FaultAnswer::new(503)
+            .code("ServerBusy")
+            .header("Retry-After", seconds.to_string());
+        let rule = faults.add(FaultRule::new(Fault::Answer(answer)));
+        let begun = tokio::time::Instant::now();
+        let error = table.bulk().insert([reading("a", 1, 1)]).await.unwrap_err();
+        assert_eq!(error.error().kind(), ErrorKind::Throttled);
+        assert!(begun.elapsed() < Duration::from_secs(1));
+        rule.disable();
+    }
+}
+
+/// Batches that are not full leave together where a source has no more for now.
+#[tokio::test(start_paused = true)]
+async fn short_batches_of_a_waiting_source_leave_at_once() {
+    let (faults, table, _) = readings().await;
+    faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_millis(100))));
+    let first = stream::iter((0..30).map(|n| TableOperation::insert(&reading(&format!("p{n}"), 1, 1))));
+    let later = stream::once(async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        TableOperation::insert(&reading("later", 1, 1))
+    });
+    let begun = tokio::time::Instant::now();
+    let report = table.bulk().write_stream(first.chain(later)).await.unwrap();
+    assert_eq!(report.applied(), 31);
+    assert!(begun.elapsed() < Duration::from_millis(1_200), "{:?}", begun.elapsed());
+}
+
 /// Nor is a first refusal final because nothing was sent for long.
 #[tokio::test(start_paused = true)]
 async fn patience_begins_with_a_refusal() {

@@ -38,7 +38,7 @@ use crate::protocol::request::{Call, Effect};
 const MOST_RENEWALS: u32 = 2;
 
 /// The longest wait that a service is given for the asking: the longest of the storage clients' own since 2010.
-const MOST_ASKED_WAIT: Duration = Duration::from_secs(90);
+pub(crate) const MOST_ASKED_WAIT: Duration = Duration::from_secs(90);
 
 /// What all calls of one client share. A clone shares connections, credential, limits and clock.
 #[derive(Clone, Debug)]

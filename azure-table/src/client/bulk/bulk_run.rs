@@ -222,7 +222,8 @@ where
             self.read(cx);
             self.linger(cx);
             self.start();
-            if self.read == before {
+            // What was refused is told first: it may be too much.
+            if self.read == before || !self.ready.is_empty() {
                 return;
             }
         }
@@ -231,7 +232,7 @@ where
     /// Reads as many operations as a batch has, if there is room.
     fn read(&mut self, cx: &mut Context<'_>) {
         for _ in 0..self.settings.batch_size {
-            if !self.is_room() {
+            if !self.is_room() || !self.ready.is_empty() {
                 return;
             }
             let Some(source) = &mut self.source else { return };
@@ -291,8 +292,8 @@ where
 
     /// Puts batches on their way: full ones, and short ones where no more will come, or none for now.
     fn start(&mut self) {
+        let is_idle = self.settings.linger.is_none() && self.source_waits && self.running.is_empty();
         while self.running.len() < self.settings.concurrency {
-            let is_idle = self.settings.linger.is_none() && self.source_waits && self.running.is_empty();
             let if_short = self.flushes || is_idle || self.source.is_none() || !self.is_room();
             let Some(batch) = self.queue.next(if_short) else { return };
             let (places, operations) = batch.into_iter().map(|queued| (queued.index, queued.operation)).unzip();
@@ -326,6 +327,12 @@ where
                         index,
                         operation,
                         etag: result.into_etag(),
+                    }),
+                    // A delete has what it wanted where nothing is left to delete.
+                    (Outcome::Gone(_), Some(operation)) => BulkOutcome::Applied(Applied {
+                        index,
+                        operation,
+                        etag: None,
                     }),
                     (Outcome::Failed(error), operation) => {
                         let why = match error.may_have_applied() {

@@ -117,6 +117,8 @@ pub struct BulkReport {
     settled: u64,
     /// From the first that has no outcome: which have one.
     ahead: VecDeque<bool>,
+    /// The first that will never be applied or refused: nothing behind it counts.
+    stays: Option<u64>,
 }
 
 impl BulkReport {
@@ -182,12 +184,16 @@ impl BulkReport {
                     Why::Unknown(_) => self.unknown += 1,
                     Why::NotTried => self.not_tried += 1,
                 }
-                match left.why {
-                    Why::Rejected(_) => left.index,
-                    _ => return,
+                if !matches!(left.why, Why::Rejected(_)) {
+                    self.stays = Some(self.stays.map_or(left.index, |first| first.min(left.index)));
+                    return;
                 }
+                left.index
             }
         };
+        if self.stays.is_some_and(|first| index > first) {
+            return;
+        }
         let Ok(place) = usize::try_from(index - self.settled) else {
             return;
         };

@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::model::clock::{self, Instant};
 use crate::model::error::{Error, ErrorKind};
 use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
+use crate::pipeline::run::MOST_ASKED_WAIT;
 
 /// Which share of the measured limit is asked for.
 const BELOW_LIMIT: f64 = 0.985;
@@ -114,6 +115,9 @@ impl Pace {
         let mut rates = self.rates();
         rates.refused += 1;
         let asked = rates.asked_wait.take().unwrap_or_default();
+        if asked > MOST_ASKED_WAIT {
+            return false;
+        }
         let says_account = error.service_message().is_some_and(|text| text.contains("account"));
         let others_too = rates
             .last_refused
@@ -242,7 +246,8 @@ pub(crate) struct LeavesThrottled {
 
 impl RetryPolicy for LeavesThrottled {
     fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
-        if !failed.is_throttled() {
+        // After a loss it is to be found out what became of the write, which is a matter of this call.
+        if !failed.is_throttled() || failed.attempt() > 1 {
             return self.inner.decide(failed);
         }
         self.pace.rates().asked_wait = failed.asked_wait();

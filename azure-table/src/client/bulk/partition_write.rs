@@ -23,6 +23,8 @@ pub(crate) enum Outcome {
     Applied(TableResult),
     /// It was not applied; or nobody knows, where the error says so. Several of one batch share an error.
     Failed(Arc<Error>),
+    /// A delete that found no row, after an answer was lost to one before: nobody knows who removed it.
+    Gone(Arc<Error>),
     /// It was not applied: an error that concerns them all came before its turn, or with it.
     NotTried,
 }
@@ -52,6 +54,8 @@ pub(crate) struct PartitionWrite {
     most_bytes: Option<usize>,
     /// Whether those that go with one that fails are sent again without it.
     takes_out: bool,
+    /// Deletes that were sent, and whose answer was lost.
+    lost: Vec<usize>,
     /// How fast it may send; without it what is throttled ends it.
     pace: Option<Pace>,
 }
@@ -86,6 +90,7 @@ impl PartitionWrite {
             waiting: vec![sendable],
             most_bytes: None,
             takes_out: true,
+            lost: Vec::new(),
             pace: None,
         }
     }
@@ -202,6 +207,7 @@ impl PartitionWrite {
                         return None;
                     }
                 }
+                Err(e) if e.kind() == ErrorKind::Throttled => {}
                 _ => pace.taken(partition_key, sent.len()),
             }
         }
@@ -238,6 +244,12 @@ impl PartitionWrite {
             }
             return None;
         }
+        if error.may_have_applied() && sent.len() > 1 {
+            // One by one: all of them may be gone, and each would make a batch fail.
+            self.waiting.extend(sent.iter().map(|index| vec![*index]));
+            self.lost.extend(sent);
+            return None;
+        }
         let at_fault = match (&sent[..], error.batch_index()) {
             ([_], _) => Some(0),
             (_, index) => index.filter(|index| *index < sent.len()),
@@ -246,11 +258,12 @@ impl PartitionWrite {
             Some(at) => {
                 let index = sent.remove(at);
                 let is_gone = error.kind() == ErrorKind::NotFound && is_delete(&index);
-                let error = match is_gone {
-                    true => error.maybe_applied(false),
-                    false => error,
+                let is_lost = error.may_have_applied() || self.lost.contains(&index);
+                let error = Arc::new(if is_gone { error.maybe_applied(false) } else { error });
+                self.outcomes[index] = match is_gone && is_lost {
+                    true => Outcome::Gone(error),
+                    false => Outcome::Failed(error),
                 };
-                self.outcomes[index] = Outcome::Failed(Arc::new(error));
             }
             // Nobody says which: it is in one of the halves.
             None => {

@@ -17,6 +17,9 @@ pub(crate) struct Queued {
 /// How many of a partition's operations are looked at for a batch, in batches: those behind a row that is on its way wait.
 const MOST_LOOKED_AT: usize = 4;
 
+/// How many keys of partitions that are gone may be listed.
+const MOST_STALE: usize = 1_024;
+
 /// What waits, and what is on its way.
 pub(crate) struct Queue {
     partitions: HashMap<Box<str>, Partition>,
@@ -171,6 +174,13 @@ impl Queue {
         }
         if partition.waiting.is_empty() && partition.batches == 0 {
             self.partitions.remove(partition_key);
+            // Partitions whose batches all left full are still listed.
+            if self.any.len() > 2 * self.partitions.len() + MOST_STALE {
+                let mut listed = HashSet::new();
+                let partitions = &self.partitions;
+                self.any
+                    .retain(|key| partitions.contains_key(key) && listed.insert(key.clone()));
+            }
         }
     }
 

@@ -334,7 +334,7 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
                         let is_gone = result.kind() == OperationKind::Delete;
                         run.report.tell_applied(key, is_gone);
                     }
-                    Outcome::Failed(e) => run.report.tell_failed(key, e, W::IS_REPEATABLE),
+                    Outcome::Failed(e) | Outcome::Gone(e) => run.report.tell_failed(key, e, W::IS_REPEATABLE),
                     Outcome::NotTried => {}
                 }
             }
