@@ -19,11 +19,12 @@ pub mod testing;
 pub use azure_table_derive::{Projection, PropertyGroup, TableEntity, TableProperty};
 
 pub use crate::client::batch::TableBatch;
-pub use crate::client::bulk::bulk_builder::{Bulk, BulkOutcomes, BulkWrite};
+pub use crate::client::bulk::bulk_builder::{Bulk, BulkWrite};
 pub use crate::client::bulk::bulk_entity::BulkEntity;
+pub use crate::client::bulk::bulk_outcomes::BulkOutcomes;
 pub use crate::client::bulk::delete_where::DeleteWhere;
 pub use crate::client::bulk::interrupted::Interrupted;
-pub use crate::client::bulk::outcome::{Applied, BulkOutcome, BulkReport, Leftover, Why};
+pub use crate::client::bulk::outcome::{AppliedOperation, BulkOutcome, BulkReport, LeftReason, Leftover};
 pub use crate::client::bulk::patch_where::PatchWhere;
 pub use crate::client::bulk::position::WritePosition;
 pub use crate::client::bulk::report::{RowError, WriteReport};

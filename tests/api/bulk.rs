@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use azure_table::testing::{Fault, FaultAnswer, FaultRule, Faults, RequestKind};
 use azure_table::{
-    BulkOutcome, BulkReport, DynamicEntity, EdmValue, Emulator, Error, ErrorKind, NoRetry, TableClient, TableEntity,
-    TableOperation, TableServiceClient, Versioned, Why,
+    BulkOutcome, BulkReport, DynamicEntity, EdmValue, Emulator, Error, ErrorKind, LeftReason, NoRetry, TableClient,
+    TableEntity, TableOperation, TableServiceClient, Versioned,
 };
 use futures::{StreamExt, stream};
 use proptest::prelude::*;
@@ -72,7 +72,7 @@ async fn many_entities_of_many_partitions_leave_in_full_batches() {
     assert_eq!(report.applied(), 250);
     let report = table.bulk().merge(read).await.unwrap();
     assert_eq!(counts(&report), [0, 250, 0, 0], "they have other versions by now");
-    assert!(matches!(report.leftovers()[0].why(), Why::Rejected(e) if e.kind() == ErrorKind::ConditionNotMet));
+    assert!(matches!(report.leftovers()[0].why(), LeftReason::Rejected(e) if e.kind() == ErrorKind::ConditionNotMet));
     let report = table
         .bulk()
         .delete(many.iter().map(|one| (&*one.sensor, one.at)))
@@ -115,7 +115,7 @@ async fn one_bad_row_does_not_sink_the_others() {
         (50, Some(("a", "0000000050")))
     );
     assert!(
-        matches!(left.why(), Why::Rejected(e) if e.kind() == ErrorKind::AlreadyExists),
+        matches!(left.why(), LeftReason::Rejected(e) if e.kind() == ErrorKind::AlreadyExists),
         "{left}"
     );
     assert!(
@@ -207,7 +207,7 @@ async fn a_lost_answer_leaves_its_batch_in_doubt() {
     let many: Vec<_> = (0..150).map(|at| reading("a", at, 1)).collect();
     let error = table.bulk().partition_concurrency(1).insert(&many).await.unwrap_err();
     assert_eq!(counts(error.report()), [0, 0, 100, 50]);
-    assert!(matches!(error.report().leftovers()[0].why(), Why::Unknown(e) if e.may_have_applied()));
+    assert!(matches!(error.report().leftovers()[0].why(), LeftReason::Unknown(e) if e.may_have_applied()));
     assert_eq!(truth.query().count().await.unwrap(), 100);
 }
 

@@ -6,6 +6,7 @@
 mod builder;
 pub(crate) mod bulk_builder;
 pub(crate) mod bulk_entity;
+pub(crate) mod bulk_outcomes;
 mod bulk_run;
 pub(crate) mod delete_where;
 pub(crate) mod interrupted;

@@ -1,14 +1,13 @@
 //! Many writes of one's own: the builder, and what is awaited or read.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
-use futures_core::stream::FusedStream;
 
 use crate::client::bulk::bulk_entity::BulkEntity;
+use crate::client::bulk::bulk_outcomes::BulkOutcomes;
 use crate::client::bulk::bulk_run::{BulkRun, BulkSettings};
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::bulk::outcome::{BulkOutcome, BulkReport};
@@ -27,7 +26,7 @@ const CONCURRENCY: usize = 32;
 const PARTITION_CONCURRENCY: usize = 4;
 /// How many operations wait for their batch, by default.
 const PENDING: usize = 20_000;
-/// How many operations may fail, by default: each is held as a leftover, and more of them mean that something else is wrong.
+/// How many operations may fail, by default: each is held, and more of them mean that something else is wrong.
 const FAILURES: u64 = 1_000;
 
 /// Writes any number of entities, of many partitions: in batches of one partition, some at once. **Not atomic**: a batch is, the
@@ -192,7 +191,7 @@ impl<E> Bulk<E> {
         }))
     }
 
-    /// Removes entities; one that is not there is rejected (`NotFound`).
+    /// Removes entities; one that is not there is rejected (`NotFound`), or applied where an answer was lost before.
     pub fn delete<K: IntoKey<E>>(
         self,
         keys: impl IntoIterator<Item = K>,
@@ -260,7 +259,7 @@ impl<E> fmt::Debug for Bulk<E> {
 /// error of the source. What was on its way then has its outcome, what waited is left over as not tried.
 #[must_use = "nothing is written until it is awaited"]
 pub struct BulkWrite<S, X = Error> {
-    run: Option<BulkRun<S, X>>,
+    pub(super) run: Option<BulkRun<S, X>>,
     hear: Option<Box<Hear>>,
 }
 
@@ -279,11 +278,11 @@ where
 
     /// The outcomes one by one, as they come.
     pub fn outcomes(self) -> BulkOutcomes<S, X> {
-        BulkOutcomes(self)
+        BulkOutcomes::new(self)
     }
 
     /// The next outcome. Tells of progress where a batch's outcomes have all been taken.
-    fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
+    pub(super) fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
         let Some(run) = &mut self.run else {
             return Poll::Ready(None);
         };
@@ -294,7 +293,7 @@ where
         Poll::Ready(outcome)
     }
 
-    fn ended(run: BulkRun<S, X>) -> Result<BulkReport, Interrupted<BulkReport, X>> {
+    pub(super) fn ended(run: BulkRun<S, X>) -> Result<BulkReport, Interrupted<BulkReport, X>> {
         let (report, error) = run.into_report();
         match error {
             None => Ok(report),
@@ -326,75 +325,10 @@ where
     }
 }
 
-/// The outcomes of many writes: a [`Stream`], with a `next` of its own. They go on while it is polled.
-#[must_use = "nothing is written until it is polled"]
-pub struct BulkOutcomes<S, X = Error>(BulkWrite<S, X>);
-
-impl<S, X> Unpin for BulkOutcomes<S, X> {}
-
-impl<S, X> BulkOutcomes<S, X>
-where
-    S: Stream<Item = Result<TableOperation, X>>,
-    X: From<Error>,
-{
-    /// The next outcome; `None` after the last. A `next` that is dropped loses nothing.
-    pub async fn next(&mut self) -> Option<BulkOutcome> {
-        poll_fn(|cx| self.0.poll_outcome(cx)).await
-    }
-
-    /// What was done so far, in numbers.
-    pub fn report(&self) -> Option<&BulkReport> {
-        self.0.run.as_ref().map(|run| &run.report)
-    }
-
-    /// Ends it where it is: what is on its way is in doubt, what waits was not tried, and both are left over; or, after the last
-    /// outcome, how it ended.
-    ///
-    /// # Errors
-    /// As awaiting [`BulkWrite`].
-    pub fn finish(self) -> Result<BulkReport, Interrupted<BulkReport, X>> {
-        match self.0.run {
-            Some(mut run) => {
-                run.abandon();
-                BulkWrite::ended(run)
-            }
-            None => Err(Interrupted::new(ended().into(), BulkReport::default())),
-        }
-    }
-}
-
-impl<S, X> Stream for BulkOutcomes<S, X>
-where
-    S: Stream<Item = Result<TableOperation, X>>,
-    X: From<Error>,
-{
-    type Item = BulkOutcome;
-
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
-        self.get_mut().0.poll_outcome(cx)
-    }
-}
-
-impl<S, X> FusedStream for BulkOutcomes<S, X>
-where
-    S: Stream<Item = Result<TableOperation, X>>,
-    X: From<Error>,
-{
-    fn is_terminated(&self) -> bool {
-        self.0.run.as_ref().is_none_or(BulkRun::is_over)
-    }
-}
-
 impl<S, X> fmt::Debug for BulkWrite<S, X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BulkWrite")
             .field("report", &self.run.as_ref().map(|run| &run.report))
             .finish_non_exhaustive()
-    }
-}
-
-impl<S, X> fmt::Debug for BulkOutcomes<S, X> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures_core::Stream;
 
-use crate::client::bulk::outcome::{Applied, BulkOutcome, BulkReport, Leftover, Why};
+use crate::client::bulk::outcome::{AppliedOperation, BulkOutcome, BulkReport, LeftReason, Leftover};
 use crate::client::bulk::pace::{LeavesThrottled, Pace};
 use crate::client::bulk::partition_write::{Operations, Outcome, PartitionWrite, Written};
 use crate::client::bulk::queue::{Queue, Queued};
@@ -198,7 +198,7 @@ where
                 self.ready.push_back(BulkOutcome::Left(Leftover {
                     index,
                     operation,
-                    why: Why::Unknown(Arc::clone(&error)),
+                    why: LeftReason::Unknown(Arc::clone(&error)),
                 }));
             }
         }
@@ -270,7 +270,7 @@ where
                     self.ready.push_back(BulkOutcome::Left(Leftover {
                         index,
                         operation,
-                        why: Why::Rejected(Arc::new(error)),
+                        why: LeftReason::Rejected(Arc::new(error)),
                     }));
                 }
             }
@@ -323,28 +323,28 @@ where
             self.queue.ended(running.keys());
             for ((index, operation), outcome) in running.operations().zip(written.outcomes) {
                 self.ready.push_back(match (outcome, operation) {
-                    (Outcome::Applied(result), Some(operation)) => BulkOutcome::Applied(Applied {
+                    (Outcome::Applied(result), Some(operation)) => BulkOutcome::Applied(AppliedOperation {
                         index,
                         operation,
                         etag: result.into_etag(),
                     }),
                     // A delete has what it wanted where nothing is left to delete.
-                    (Outcome::Gone(_), Some(operation)) => BulkOutcome::Applied(Applied {
+                    (Outcome::Gone(_), Some(operation)) => BulkOutcome::Applied(AppliedOperation {
                         index,
                         operation,
                         etag: None,
                     }),
                     (Outcome::Failed(error), operation) => {
                         let why = match error.may_have_applied() {
-                            true => Why::Unknown(error),
-                            false => Why::Rejected(error),
+                            true => LeftReason::Unknown(error),
+                            false => LeftReason::Rejected(error),
                         };
                         BulkOutcome::Left(Leftover { index, operation, why })
                     }
                     (_, operation) => BulkOutcome::Left(Leftover {
                         index,
                         operation,
-                        why: Why::NotTried,
+                        why: LeftReason::NotTried,
                     }),
                 });
             }
@@ -357,7 +357,7 @@ where
 
     fn stop_for_failures(&mut self, last: &BulkOutcome) {
         if let (BulkOutcome::Left(leftover), None) = (last, &self.stopped)
-            && let Why::Rejected(e) | Why::Unknown(e) = &leftover.why
+            && let LeftReason::Rejected(e) | LeftReason::Unknown(e) = &leftover.why
         {
             let why = format!(
                 "{} operations failed, and `.failures(..)` allows {}; the last: {leftover}",
@@ -381,7 +381,7 @@ where
             self.ready.push_back(BulkOutcome::Left(Leftover {
                 index,
                 operation: Some(operation),
-                why: Why::NotTried,
+                why: LeftReason::NotTried,
             }));
         }
     }

@@ -13,20 +13,20 @@ use crate::protocol::operation::{OperationKind, TableOperation};
 #[non_exhaustive]
 pub enum BulkOutcome {
     /// It was applied.
-    Applied(Applied),
+    Applied(AppliedOperation),
     /// It was not, or nobody knows.
     Left(Leftover),
 }
 
 /// An operation that was applied.
 #[derive(Debug)]
-pub struct Applied {
+pub struct AppliedOperation {
     pub(crate) index: u64,
     pub(crate) operation: TableOperation,
     pub(crate) etag: Option<ETag>,
 }
 
-impl Applied {
+impl AppliedOperation {
     /// Its place in the source, from 0.
     pub fn index(&self) -> u64 {
         self.index
@@ -53,13 +53,13 @@ impl Applied {
 pub struct Leftover {
     pub(crate) index: u64,
     pub(crate) operation: Option<TableOperation>,
-    pub(crate) why: Why,
+    pub(crate) why: LeftReason,
 }
 
 /// Why an operation is left.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Why {
+pub enum LeftReason {
     /// The service refused it, or it cannot be sent. Nothing was applied.
     Rejected(Arc<Error>),
     /// Its answer was lost, or the service failed while it worked: read the row before sending it again.
@@ -85,7 +85,7 @@ impl Leftover {
     }
 
     /// Why it is left.
-    pub fn why(&self) -> &Why {
+    pub fn why(&self) -> &LeftReason {
         &self.why
     }
 }
@@ -97,9 +97,9 @@ impl fmt::Display for Leftover {
             None => write!(f, "operation {} of the source: ", self.index)?,
         }
         match &self.why {
-            Why::Rejected(e) => e.fmt(f),
-            Why::Unknown(e) => write!(f, "in doubt: {e}"),
-            Why::NotTried => f.write_str("not tried"),
+            LeftReason::Rejected(e) => e.fmt(f),
+            LeftReason::Unknown(e) => write!(f, "in doubt: {e}"),
+            LeftReason::NotTried => f.write_str("not tried"),
         }
     }
 }
@@ -180,11 +180,11 @@ impl BulkReport {
             }
             BulkOutcome::Left(left) => {
                 match left.why {
-                    Why::Rejected(_) => self.rejected += 1,
-                    Why::Unknown(_) => self.unknown += 1,
-                    Why::NotTried => self.not_tried += 1,
+                    LeftReason::Rejected(_) => self.rejected += 1,
+                    LeftReason::Unknown(_) => self.unknown += 1,
+                    LeftReason::NotTried => self.not_tried += 1,
                 }
-                if !matches!(left.why, Why::Rejected(_)) {
+                if !matches!(left.why, LeftReason::Rejected(_)) {
                     self.stays = Some(self.stays.map_or(left.index, |first| first.min(left.index)));
                     return;
                 }

@@ -227,22 +227,15 @@ impl PartitionWrite {
         };
         // A repeated delete that finds no row has what it wanted: the others are asked for again, and show what is there.
         let may_repeat = !error.may_have_applied() || (concerns_row && sent.iter().all(is_delete));
-        if !may_repeat {
+        if may_repeat && !concerns_row {
+            return Some(Arc::new(error));
+        }
+        if !may_repeat || !self.takes_out {
             let error = Arc::new(error);
             for index in sent {
                 self.outcomes[index] = Outcome::Failed(Arc::clone(&error));
             }
             return (!concerns_row).then_some(error);
-        }
-        if !concerns_row {
-            return Some(Arc::new(error));
-        }
-        if !self.takes_out {
-            let error = Arc::new(error);
-            for index in sent {
-                self.outcomes[index] = Outcome::Failed(Arc::clone(&error));
-            }
-            return None;
         }
         if error.may_have_applied() && sent.len() > 1 {
             // One by one: all of them may be gone, and each would make a batch fail.

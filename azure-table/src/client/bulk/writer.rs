@@ -27,7 +27,7 @@ const LINGER: Duration = Duration::from_millis(200);
 /// Made by [`TableClient::writer`] or [`Bulk::writer`].
 ///
 /// Its caller drives it: things go on in `send`, [`flush`](Self::flush), [`drive`](Self::drive) and [`close`](Self::close), and in
-/// no hidden task. Close it, for what became of all of them; what was not sent when it is dropped is lost.
+/// no hidden task; a batch on its way that nobody drives for the time of an attempt (60 s by default) ends in doubt. Close it, for what became of all of them; what was not sent when it is dropped is lost.
 ///
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
