@@ -17,6 +17,7 @@ pub(crate) mod group;
 pub(crate) mod guid;
 pub(crate) mod key;
 pub(crate) mod key_shape;
+pub(crate) mod key_texts;
 pub(crate) mod location;
 pub(crate) mod name;
 pub(crate) mod operand;

@@ -64,7 +64,8 @@ pub fn write_prefixed_key<V: TableEntity>(entity: &V, key: &mut KeyWriter, prefi
     let template = entity.key_shape().row_key;
     // With such a template the key need not be looked at.
     if !matches!(template, [KeyPiece::Literal(text), ..] if text.starts_with(prefix)) {
-        let (_, row_key) = key_texts(entity)?;
+        let texts = key_texts(entity)?;
+        let row_key = texts.row_key();
         if !row_key.starts_with(prefix) {
             return Err(Error::invalid_input(format!(
                 "RowKey {row_key:?}: that of the variant `{variant}` begins with {prefix:?}"
@@ -81,10 +82,11 @@ pub fn write_key_of_form<V: TableEntity>(
     earlier: &[(&str, &'static KeyShape)],
 ) -> Result<()> {
     if !earlier.is_empty() {
-        let (partition_key, row_key) = key_texts(entity)?;
+        let texts = key_texts(entity)?;
+        let (partition_key, row_key) = texts.pair();
         let row = Row {
-            partition_key: Some(Cow::Borrowed(&partition_key)),
-            row_key: Some(Cow::Borrowed(&row_key)),
+            partition_key: Some(Cow::Borrowed(partition_key)),
+            row_key: Some(Cow::Borrowed(row_key)),
             ..Row::default()
         };
         if let Some((variant, _)) = earlier.iter().find(|(_, shape)| has_form(&row, shape)) {

@@ -10,7 +10,7 @@ use crate::model::entity_key::IntoKey;
 use crate::model::name::TableName;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::batch::{ChangeSet, MAX_BATCH_OPERATIONS, Rejected};
-use crate::protocol::operation::TableOperation;
+use crate::protocol::operation::{OperationKind, TableOperation};
 
 /// Operations on one partition that are applied all together or not at all.
 ///
@@ -181,7 +181,19 @@ impl<E> fmt::Debug for TableBatch<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TableBatch")
             .field("table", &self.change_set.table())
-            .field("operations", &self.change_set.operations().collect::<Vec<_>>())
+            .field("operations", &Operations(&self.change_set))
             .finish()
+    }
+}
+
+/// Each operation with its keys.
+struct Operations<'a>(&'a ChangeSet);
+
+impl fmt::Debug for Operations<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = |(kind, partition_key, row_key): (OperationKind, &str, &str)| {
+            format!("{} ({partition_key:?}, {row_key:?})", kind.name())
+        };
+        f.debug_list().entries(self.0.operations().map(named)).finish()
     }
 }

@@ -5,6 +5,8 @@
 //!
 //! Source: REST "Performing entity group transactions"; RFC 2046 §5.1.
 
+use std::ops::Range;
+
 use memchr::{memchr, memmem};
 
 use crate::model::error::{Error, Result};
@@ -18,6 +20,17 @@ pub(crate) struct InnerRequest<'a> {
     pub(crate) headers: &'a [(&'a str, &'a str)],
     pub(crate) body: &'a [u8],
 }
+
+/// Where in the body of a batch an operation stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    head: Range<usize>,
+    /// Its own body.
+    pub(crate) body: Range<usize>,
+}
+
+/// About how many bytes stand around the body of an operation.
+const AROUND: usize = 400;
 
 /// The body of a batch in the making: a change set, or the place of one query.
 #[derive(Debug)]
@@ -56,20 +69,44 @@ impl BatchBody {
         self.text.len() + end.sum::<usize>()
     }
 
-    /// Adds an operation if the whole then has at most so many bytes; else gives how many it would have.
-    pub(crate) fn add_within(&mut self, limit: usize, operation: &InnerRequest<'_>) -> Result<(), usize> {
+    /// Makes room for so many operations with so many bytes in all, so that it is not copied as it grows.
+    pub(crate) fn reserve(&mut self, operations: usize, bytes: usize) {
+        self.text.reserve(operations * AROUND + bytes);
+    }
+
+    /// Adds what is added if the whole then has at most so many bytes; else gives how many it would have.
+    pub(crate) fn within<T>(&mut self, limit: usize, add: impl FnOnce(&mut Self) -> T) -> Result<T, usize> {
         let before = self.text.len();
-        self.add(operation);
+        let added = add(self);
         let bytes = self.len();
         if bytes > limit {
             self.text.truncate(before);
             return Err(bytes);
         }
-        Ok(())
+        Ok(added)
+    }
+
+    /// Adds an operation of which all but its body is that of another.
+    pub(crate) fn add_alike(&mut self, other: &Place, body: &[u8]) -> Place {
+        let begin = self.text.len();
+        self.text.extend_from_within(other.head.clone());
+        self.end(begin, body)
+    }
+
+    /// Ends an operation whose head is written.
+    fn end(&mut self, begin: usize, body: &[u8]) -> Place {
+        let at = self.text.len();
+        self.text.extend_from_slice(body);
+        self.text.extend_from_slice(b"\r\n");
+        Place {
+            head: begin..at,
+            body: at..at + body.len(),
+        }
     }
 
     /// Adds an operation.
-    pub(crate) fn add(&mut self, operation: &InnerRequest<'_>) {
+    pub(crate) fn add(&mut self, operation: &InnerRequest<'_>) -> Place {
+        let begin = self.text.len();
         let InnerRequest {
             method,
             url,
@@ -87,8 +124,7 @@ impl BatchBody {
             write(&[name, ": ", value, "\r\n"]);
         }
         write(&["\r\n"]);
-        out.extend_from_slice(body);
-        out.extend_from_slice(b"\r\n");
+        self.end(begin, body)
     }
 
     /// The whole text.
@@ -105,8 +141,10 @@ impl BatchBody {
 pub(crate) struct Message<'a> {
     /// `POST /x HTTP/1.1` or `HTTP/1.1 204 No Content`; empty for a part of a multipart body.
     pub(crate) start_line: &'a str,
-    /// The header lines, each of which has a colon. Looked at when one is asked for: most are not.
-    head: &'a str,
+    /// The header lines. Looked at when one is asked for: most are not.
+    head: &'a [u8],
+    /// The header that each answer to a write is asked for, found on the way.
+    pub(crate) etag: Option<&'a str>,
     pub(crate) body: &'a [u8],
 }
 
@@ -116,16 +154,13 @@ impl<'a> Message<'a> {
         let mut rest = self.head;
         while !rest.is_empty() {
             let line;
-            (line, rest) = match memchr(b'\n', rest.as_bytes()) {
+            (line, rest) = match memchr(b'\n', rest) {
                 Some(end) => (&rest[..end], &rest[end + 1..]),
-                None => (rest, ""),
+                None => (rest, &[][..]),
             };
             // Most lines are another header's, which their first bytes show.
-            let begins = line
-                .get(..name.len())
-                .is_some_and(|start| start.eq_ignore_ascii_case(name));
-            if begins && let Some(value) = line[name.len()..].trim_start().strip_prefix(':') {
-                return Some(value.trim());
+            if let Some(value) = value_of(line, name) {
+                return Some(value);
             }
         }
         None
@@ -133,8 +168,15 @@ impl<'a> Message<'a> {
 
     /// All headers.
     pub(crate) fn headers(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
-        let lines = self.head.lines().filter_map(|line| line.split_once(':'));
-        lines.map(|(name, value)| (name.trim(), value.trim()))
+        let lines = str::from_utf8(self.head).unwrap_or_default().lines();
+        let headers = lines.filter_map(|line| line.split_once(':'));
+        headers.map(|(name, value)| (name.trim(), value.trim()))
+    }
+
+    /// Whether its headers are: lines of text with a colon each.
+    #[cfg(feature = "emulator")]
+    pub(crate) fn has_headers(&self) -> bool {
+        str::from_utf8(self.head).is_ok_and(|head| head.lines().all(|line| line.contains(':')))
     }
 
     /// The status of a response.
@@ -207,26 +249,36 @@ fn message(text: &[u8], has_start_line: bool) -> Result<Message<'_>> {
             start_line = utf8(next_line(text, &mut at))?;
         }
     }
-    let (from, mut to) = (at, at);
+    let (from, mut to, mut etag) = (at, at, None);
     while at < text.len() {
         // Azurite forgets the empty line before the JSON of an entity; no header begins so.
         if text[at] == b'{' {
             break;
         }
         let line = next_line(text, &mut at);
-        if line.is_empty() {
-            break;
-        }
-        if memchr(b':', line).is_none() {
-            return Err(malformed("a header line of a part has no colon"));
+        match line.first() {
+            None => break,
+            Some(b'e' | b'E') if etag.is_none() => etag = value_of(line, "etag"),
+            Some(_) => {}
         }
         to = at;
     }
     Ok(Message {
         start_line,
-        head: utf8(&text[from..to])?,
+        head: &text[from..to],
+        etag,
         body: &text[at..],
     })
+}
+
+/// The value of the header in a line, if it is the one of this name.
+fn value_of<'a>(line: &'a [u8], name: &str) -> Option<&'a str> {
+    let (start, value) = line.split_at_checked(name.len())?;
+    if !start.eq_ignore_ascii_case(name.as_bytes()) {
+        return None;
+    }
+    let value = value.trim_ascii_start().strip_prefix(b":")?;
+    str::from_utf8(value.trim_ascii()).ok()
 }
 
 /// The line at `at` without its end; moves `at` behind it.
@@ -271,7 +323,9 @@ mod tests {
             },
         ];
         let mut written = BatchBody::of_changes("b".into(), "c".into());
-        operations.iter().for_each(|operation| written.add(operation));
+        for operation in &operations {
+            written.add(operation);
+        }
         let bytes = written.len();
         let body = written.finish();
         assert_eq!(body.len(), bytes);

@@ -104,7 +104,8 @@ fn pieces<'a>(text: &'a str, boundary: &str) -> Result<(&'a str, u64)> {
 }
 
 fn part(piece: &str) -> Result<Message<'_>> {
-    multipart::part(piece.trim().as_bytes()).map_err(|_| Refusal::INVALID_INPUT)
+    let part = multipart::part(piece.trim().as_bytes()).ok();
+    part.filter(Message::has_headers).ok_or(Refusal::INVALID_INPUT)
 }
 
 fn demand_of(caller: Caller<'_>, part: &Message<'_>) -> Result<Demand> {
@@ -152,11 +153,16 @@ fn boundary(content_type: &str) -> Result<&str> {
 }
 
 fn parts<'a>(body: &'a [u8], content_type: &str) -> Result<Vec<Message<'a>>> {
-    multipart::parts(body, boundary(content_type)?).map_err(|_| Refusal::INVALID_INPUT)
+    let parts = multipart::parts(body, boundary(content_type)?).ok();
+    let is_good = |parts: &Vec<Message<'_>>| parts.iter().all(Message::has_headers);
+    parts.filter(is_good).ok_or(Refusal::INVALID_INPUT)
 }
 
 /// The request line and headers of a part.
 fn request<'a>(message: &'a Message<'a>) -> Option<Request<'a>> {
+    if !message.has_headers() {
+        return None;
+    }
     let (method, rest) = message.start_line.split_once(' ')?;
     let (uri, _version) = rest.rsplit_once(" HTTP/")?;
     // Absolute addresses and bare paths are both taken (recorded).

@@ -89,14 +89,15 @@ impl<E> Filter<E> {
             let why = "raw text of a filter is not understood in memory";
             return Err(Error::new(ErrorKind::Unsupported, why));
         }
-        let (partition_key, row_key) = key_texts(entity)?;
+        let texts = key_texts(entity)?;
+        let (partition_key, row_key) = texts.pair();
         let mut values = Values::default();
-        let mut writer = PropertyWriter::new(&mut values, &partition_key, &row_key);
+        let mut writer = PropertyWriter::new(&mut values, partition_key, row_key);
         entity.write_properties(&mut writer)?;
         writer.finish()?;
         Ok(matches(&expression, &|name: &str| match name {
-            "PartitionKey" => Some(Edm::String(Cow::Borrowed(&*partition_key))),
-            "RowKey" => Some(Edm::String(Cow::Borrowed(&*row_key))),
+            "PartitionKey" => Some(Edm::String(Cow::Borrowed(partition_key))),
+            "RowKey" => Some(Edm::String(Cow::Borrowed(row_key))),
             _ => values
                 .0
                 .iter()

@@ -68,9 +68,10 @@ impl DynamicEntity {
     /// # Errors
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a key, name or value that the service would refuse.
     pub fn from_entity<E: TableEntity + ?Sized>(entity: &E) -> Result<Self> {
-        let (partition_key, row_key) = key_texts(entity)?;
-        let mut dynamic = Self::new(partition_key.as_str(), row_key.as_str());
-        let mut writer = PropertyWriter::new(&mut dynamic, &partition_key, &row_key);
+        let texts = key_texts(entity)?;
+        let (partition_key, row_key) = texts.pair();
+        let mut dynamic = Self::new(partition_key, row_key);
+        let mut writer = PropertyWriter::new(&mut dynamic, partition_key, row_key);
         entity.write_properties(&mut writer)?;
         writer.finish()?;
         if let Condition::Matches(etag) = entity.condition() {

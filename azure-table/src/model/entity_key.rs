@@ -14,6 +14,7 @@ use crate::model::error::{Error, Result};
 use crate::model::etag::Condition;
 use crate::model::key::TableKey;
 use crate::model::key_shape::{KeyWriter, check_keys};
+use crate::model::key_texts::KeyTexts;
 use crate::model::operand::Operand;
 use crate::model::ordinal;
 use crate::model::versioned::Versioned;
@@ -24,7 +25,7 @@ use crate::model::versioned::Versioned;
 ///
 /// Its serde form is a map of `partition_key` and `row_key`; what is read is checked as in [`from_text`](Self::from_text).
 #[derive(Serialize, Deserialize)]
-#[serde(bound = "", try_from = "KeyTexts")]
+#[serde(bound = "", try_from = "GivenKey")]
 pub struct Key<E> {
     partition_key: String,
     row_key: String,
@@ -34,15 +35,15 @@ pub struct Key<E> {
 
 /// What a key is read from.
 #[derive(Deserialize)]
-struct KeyTexts {
+struct GivenKey {
     partition_key: String,
     row_key: String,
 }
 
-impl<E> TryFrom<KeyTexts> for Key<E> {
+impl<E> TryFrom<GivenKey> for Key<E> {
     type Error = Error;
 
-    fn try_from(texts: KeyTexts) -> Result<Self> {
+    fn try_from(texts: GivenKey) -> Result<Self> {
         Self::from_text(texts.partition_key, texts.row_key)
     }
 }
@@ -63,7 +64,7 @@ impl<E> Key<E> {
     /// # Errors
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a field has no key text, or the service would refuse it.
     pub fn of(entity: &impl WritesEntity<E>) -> Result<Self> {
-        let (partition_key, row_key) = key_texts(entity)?;
+        let (partition_key, row_key) = key_texts(entity)?.into_pair();
         Ok(Self::checked(partition_key, row_key))
     }
 
@@ -88,7 +89,7 @@ impl<E> Key<E> {
 }
 
 /// PartitionKey and RowKey of an entity.
-pub(crate) fn key_texts<E: TableEntity + ?Sized>(entity: &E) -> Result<(String, String)> {
+pub(crate) fn key_texts<E: TableEntity + ?Sized>(entity: &E) -> Result<KeyTexts> {
     let mut writer = KeyWriter::new(entity.key_shape());
     entity.write_key(&mut writer)?;
     writer.finish()
@@ -198,7 +199,7 @@ impl<E: TableEntity> IntoKey<E> for &Versioned<E> {
 /// The key of an entity whose two keys are both constants.
 impl<E: TableEntity<KeyFields = ()>> IntoKey<E> for () {
     fn into_key(self) -> Result<Key<E>> {
-        let (partition_key, row_key) = KeyWriter::new(&E::SCHEMA.key).finish()?;
+        let (partition_key, row_key) = KeyWriter::new(&E::SCHEMA.key).finish()?.into_pair();
         Ok(Key::checked(partition_key, row_key))
     }
 }
@@ -226,7 +227,7 @@ macro_rules! tuples {
             fn into_key(self) -> Result<Key<E>> {
                 let mut key = KeyWriter::new(&E::SCHEMA.key);
                 E::KeyFields::write_fields(self, &mut key)?;
-                let (partition_key, row_key) = key.finish()?;
+                let (partition_key, row_key) = key.finish()?.into_pair();
                 Ok(Key::checked(partition_key, row_key))
             }
         }

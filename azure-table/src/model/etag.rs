@@ -1,6 +1,9 @@
 //! ETags and the conditions made of them.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::Range;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -8,25 +11,78 @@ use serde::{Deserialize, Serialize};
 ///
 /// Opaque: compare it, send it back, never build one from a Timestamp.
 /// Source: REST "Insert Entity", header `ETag`; `odata.etag` in the JSON of reads.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct ETag(Box<str>);
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(from = "Box<str>", into = "String")]
+pub struct ETag(Text);
+
+#[derive(Clone)]
+enum Text {
+    Own(Box<str>),
+    /// Of those of one answer to a batch, which share their memory.
+    Part(Arc<str>, u32, u32),
+}
 
 impl ETag {
     /// An ETag from text that was stored earlier.
     pub fn new(text: impl Into<Box<str>>) -> Self {
-        Self(text.into())
+        Self(Text::Own(text.into()))
+    }
+
+    /// One of several.
+    pub(crate) fn part_of(all: &Arc<str>, part: Range<usize>) -> Self {
+        match (u32::try_from(part.start), u32::try_from(part.end)) {
+            (Ok(start), Ok(end)) => Self(Text::Part(Arc::clone(all), start, end)),
+            _ => Self::new(&all[part]),
+        }
     }
 
     /// The text, quotes included.
     pub fn as_str(&self) -> &str {
-        &self.0
+        match &self.0 {
+            Text::Own(text) => text,
+            Text::Part(all, start, end) => &all[*start as usize..*end as usize],
+        }
+    }
+}
+
+impl PartialEq for ETag {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for ETag {}
+
+impl Hash for ETag {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+impl From<Box<str>> for ETag {
+    fn from(text: Box<str>) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<ETag> for String {
+    fn from(etag: ETag) -> Self {
+        match etag.0 {
+            Text::Own(text) => text.into(),
+            Text::Part(..) => etag.as_str().to_owned(),
+        }
+    }
+}
+
+impl fmt::Debug for ETag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ETag").field(&self.as_str()).finish()
     }
 }
 
 impl fmt::Display for ETag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
     }
 }
 

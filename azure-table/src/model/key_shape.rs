@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::model::error::{Error, Result, ValueError};
 use crate::model::key::{ReadTableKey, TableKey, key_text_fault};
+use crate::model::key_texts::KeyTexts;
 use crate::model::shown::Shown;
 
 /// The pieces of an entity's two keys, left to right.
@@ -56,7 +57,7 @@ pub struct KeyWriter {
     /// 0 while the PartitionKey is written, 1 for the RowKey.
     key: usize,
     piece: usize,
-    text: [String; 2],
+    texts: KeyTexts,
 }
 
 impl KeyWriter {
@@ -65,7 +66,7 @@ impl KeyWriter {
             shape: *shape,
             key: 0,
             piece: 0,
-            text: [String::new(), String::new()],
+            texts: KeyTexts::begun(),
         }
     }
 
@@ -83,7 +84,7 @@ impl KeyWriter {
             Some(KeyPiece::Padded(_, width)) => Some(*width),
             _ => None,
         };
-        let text = &mut self.text[self.key];
+        let text = self.texts.text();
         let start = text.len();
         value.write_key(text).map_err(refused)?;
         if let Some(width) = width {
@@ -111,12 +112,13 @@ impl KeyWriter {
             match self.shape.pieces(self.key).get(self.piece) {
                 Some(KeyPiece::Field(name) | KeyPiece::Padded(name, _)) => return Ok(Some((key_name, name))),
                 Some(KeyPiece::Literal(literal)) => {
-                    self.text[self.key].push_str(literal);
+                    self.texts.text().push_str(literal);
                     self.piece += 1;
                 }
                 None if self.key == 0 => {
                     self.key = 1;
                     self.piece = 0;
+                    self.texts.end_partition_key();
                 }
                 None => return Ok(None),
             }
@@ -124,15 +126,14 @@ impl KeyWriter {
     }
 
     /// PartitionKey and RowKey.
-    pub(crate) fn finish(mut self) -> Result<(String, String)> {
+    pub(crate) fn finish(mut self) -> Result<KeyTexts> {
         if let Some((key_name, name)) = self.next_field()? {
             return Err(Error::invalid_input(format!(
                 "{key_name}, field `{name}`: it was not written"
             )));
         }
-        let [partition_key, row_key] = self.text;
-        check_keys(&partition_key, &row_key)?;
-        Ok((partition_key, row_key))
+        check_keys(self.texts.partition_key(), self.texts.row_key())?;
+        Ok(self.texts)
     }
 
     /// The text so far of a key whose fields are given from the left only.
@@ -141,7 +142,7 @@ impl KeyWriter {
             match self.shape.partition_key.get(self.piece) {
                 None => break,
                 Some(KeyPiece::Literal(literal)) => {
-                    self.text[0].push_str(literal);
+                    self.texts.text().push_str(literal);
                     self.piece += 1;
                 }
                 Some(KeyPiece::Field(name) | KeyPiece::Padded(name, _)) => {
@@ -151,7 +152,7 @@ impl KeyWriter {
                 }
             }
         }
-        let [partition_key, _] = self.text;
+        let (partition_key, _) = self.texts.into_pair();
         check_key("PartitionKey", &partition_key)?;
         Ok(partition_key)
     }
@@ -176,7 +177,7 @@ impl KeyWriter {
     /// What all keys with these fields begin with; the literals behind the last field are part of it.
     pub(crate) fn finish_start(mut self) -> Result<KeyStart> {
         let next = self.next_field()?.map(|_| self.key);
-        let [partition_key, row_key] = self.text;
+        let (partition_key, row_key) = self.texts.into_pair();
         check_keys(&partition_key, &row_key)?;
         Ok(match next {
             Some(0) => KeyStart {
@@ -339,7 +340,7 @@ mod tests {
         for field in &fields {
             writer.field(field)?;
         }
-        writer.finish()
+        writer.finish().map(KeyTexts::into_pair)
     }
 
     #[test]
@@ -380,7 +381,7 @@ mod tests {
             let mut writer = KeyWriter::new(&PADDED);
             writer.field(&n)?;
             writer.field("x")?;
-            writer.finish()
+            writer.finish().map(KeyTexts::into_pair)
         };
         let (pk, rk) = write(70).unwrap();
         assert_eq!((&*pk, &*rk), ("p", "0070-x"));

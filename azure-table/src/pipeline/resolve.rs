@@ -21,8 +21,9 @@ use crate::protocol::answer;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::get;
 use crate::protocol::query;
-use crate::protocol::read_back::{self, RowWrite, Verdict};
+use crate::protocol::read_back::{self, Verdict};
 use crate::protocol::request::Call;
+use crate::protocol::row_write::RowWrite;
 
 /// Of a batch's range no more pages are read. A range may have any number of rows besides those of the batch.
 const MOST_PAGES: usize = 5;
@@ -34,7 +35,7 @@ impl Pipeline {
     pub(super) async fn resolve(
         &self,
         table: &str,
-        writes: &[RowWrite],
+        writes: &[RowWrite<'_>],
         first_sent: SystemTime,
         deadline: &Deadline,
         options: &CallOptions,
@@ -57,7 +58,7 @@ impl Pipeline {
     async fn stored(
         &self,
         table: &str,
-        writes: &[RowWrite],
+        writes: &[RowWrite<'_>],
         deadline: &Deadline,
         options: &CallOptions,
         told: &mut Diagnostics,
@@ -104,11 +105,11 @@ impl Pipeline {
     async fn stored_row(
         &self,
         table: &str,
-        write: &RowWrite,
+        write: &RowWrite<'_>,
         options: &CallOptions,
         told: &mut Diagnostics,
     ) -> Result<Option<(Vec<DynamicEntity>, i64)>> {
-        let key = (&*write.partition_key, &*write.row_key);
+        let key = (write.partition_key, write.row_key);
         let call = get::call(&self.endpoint, table, key, None, MetadataLevel::Minimal)?;
         let answered = self.boxed(call, options.clone()).await;
         told.append(match &answered {

@@ -297,7 +297,14 @@ impl Pipeline {
         };
         let told = &mut story.diagnostics;
         let verdict = self
-            .resolve(table, &call.rows, first_sent, deadline, options, told)
+            .resolve(
+                table,
+                &call.rows.iter().collect::<Vec<_>>(),
+                first_sent,
+                deadline,
+                options,
+                told,
+            )
             .await;
         self.tell(&Event::ReadBack {
             operation: story.operation,

@@ -64,11 +64,9 @@ fn operation_name(endpoint: &Endpoint, call: &Call) -> String {
     if endpoint.profile() == Profile::Cosmos {
         return "execute_batch".to_owned();
     }
-    match call.rows.split_first() {
-        Some((first, others)) if others.iter().all(|row| row.kind == first.kind) => {
-            format!("BATCH {}", first.kind.name())
-        }
-        _ => "BATCH".to_owned(),
+    match call.common_operation() {
+        mixed if mixed == call.operation => "BATCH".to_owned(),
+        common => format!("BATCH {common}"),
     }
 }
 

@@ -4,23 +4,23 @@
 //! operation back. The answer is `batch_answer.rs`; multipart text is `codec/multipart.rs`.
 //! Source: REST "Performing entity group transactions".
 
-use std::borrow::Borrow;
-use std::collections::HashSet;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request};
 
-use crate::codec::multipart::{BatchBody, InnerRequest};
+use crate::codec::multipart::{BatchBody, InnerRequest, Place};
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};
 use crate::model::guid::Guid;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::operation::{Encoded, OperationKind, OperationParts, TableOperation};
+use crate::protocol::operation::{OperationKind, OperationParts, TableOperation};
 use crate::protocol::request::{Call, JSON, header_value, odata};
+use crate::protocol::row_hash::{RowHash, RowHashes};
+use crate::protocol::row_write::RowWrites;
+use crate::protocol::sent_batch::{Operations, Placed, SentBatch};
 use crate::protocol::table_result::Asked;
 
 pub(crate) const OPERATION: &str = "batch";
@@ -33,11 +33,11 @@ pub const MAX_BATCH_OPERATIONS: usize = 100;
 pub(crate) struct ChangeSet {
     endpoint: Endpoint,
     table: String,
-    partition_key: Option<String>,
-    row_keys: HashSet<OfRow>,
-    operations: Vec<TableOperation>,
-    /// Taken when the request is made.
-    body: Option<BatchBody>,
+    rows: RowHashes,
+    operations: Operations,
+    body: BatchBody,
+    /// Where an insert stands: no key is in its head, so others have the same.
+    insert: Option<(Asked, Place)>,
     /// The longest body, if shorter than what the service takes.
     most_bytes: Option<usize>,
 }
@@ -73,20 +73,6 @@ struct RejectedInner {
 }
 
 impl Rejected {
-    fn new(rule: BatchRule, table: &str, index: usize, why: String, operation: TableOperation) -> Self {
-        let (partition_key, row_key) = operation.keys().unwrap_or_default();
-        let error = Error::invalid_input(why)
-            .in_operation(OPERATION, Some(table))
-            .at_entity(partition_key, row_key)
-            .at_batch_index(Some(index));
-        Self(Box::new(RejectedInner {
-            rule,
-            index,
-            error,
-            operation: Some(operation),
-        }))
-    }
-
     /// The rule that the operation would break.
     pub fn rule(&self) -> BatchRule {
         self.0.rule
@@ -132,10 +118,10 @@ impl ChangeSet {
         Self {
             endpoint: endpoint.clone(),
             table: table.to_owned(),
-            partition_key: None,
-            row_keys: HashSet::new(),
-            operations: Vec::new(),
-            body: Some(changes()),
+            rows: RowHashes::default(),
+            operations: Operations::default(),
+            body: changes(),
+            insert: None,
             most_bytes: None,
         }
     }
@@ -146,13 +132,20 @@ impl ChangeSet {
         self
     }
 
+    /// Makes room for operations that come, as far as they fit.
+    pub(crate) fn reserve(&mut self, operations: usize, bytes: usize) {
+        self.operations.places.reserve(operations);
+        self.rows.reserve(operations);
+        self.body.reserve(operations, bytes.min(self.most_bytes()));
+    }
+
     pub(crate) fn len(&self) -> usize {
-        self.operations.len()
+        self.operations.places.len()
     }
 
     /// How many bytes the request's body has so far, its end included.
     pub(crate) fn bytes(&self) -> usize {
-        self.body.as_ref().map_or(0, BatchBody::len)
+        self.body.len()
     }
 
     /// The most that it may have.
@@ -168,65 +161,100 @@ impl ChangeSet {
 
     /// Whether it is no transaction, but a retrieve alone.
     fn is_retrieve(&self) -> bool {
-        let first = self.operations.first();
-        first.is_some_and(|first| first.kind() == OperationKind::Retrieve)
+        let first = self.operations.places.first();
+        first.is_some_and(|first| first.kind == OperationKind::Retrieve)
     }
 
-    pub(crate) fn operations(&self) -> impl ExactSizeIterator<Item = &TableOperation> {
-        self.operations.iter()
+    /// The operations so far: kind, PartitionKey and RowKey.
+    pub(crate) fn operations(&self) -> impl Iterator<Item = (OperationKind, &str, &str)> {
+        let operations = &self.operations;
+        let keys = move |place: &Placed| (place.kind, &*operations.partition_key, operations.row_key(place));
+        operations.places.iter().map(keys)
     }
 
     /// Adds an operation if the service would take the batch with it.
     pub(crate) fn add(&mut self, operation: TableOperation) -> Result<(), Rejected> {
-        let operation = operation
-            .check()
-            .map_err(|refused| self.invalid(refused.0, refused.1))?;
+        self.put(&operation).map_err(|broken| {
+            let Broken { rule, error } = broken;
+            Rejected(Box::new(RejectedInner {
+                rule,
+                index: self.len(),
+                error,
+                operation: operation.if_encoded(),
+            }))
+        })
+    }
+
+    /// The same for one that stays with its owner.
+    pub(crate) fn put(&mut self, operation: &TableOperation) -> Result<(), Broken> {
+        operation.check().map_err(|e| self.invalid(e))?;
         if self.len() == MAX_BATCH_OPERATIONS {
             let why = format!("the batch is full: the limit is {MAX_BATCH_OPERATIONS} operations");
             return Err(self.rejected(BatchRule::Operations, why, operation));
         }
-        let parts = match operation.parts(&self.table, self.endpoint.profile()) {
-            Ok(parts) => parts,
-            Err(e) => return Err(self.invalid(e, Some(operation))),
-        };
-        if let Some((rule, why)) = self.broken(&operation) {
+        operation
+            .check_for(self.endpoint.profile())
+            .map_err(|e| self.invalid(e))?;
+        let row = RowHash::of(operation.keys().map_or("", |(_, row_key)| row_key));
+        if let Some((rule, why)) = self.broken(operation, row) {
             return Err(self.rejected(rule, why, operation));
         }
-        let (headers, count) = match parts.inner_headers() {
-            Ok(headers) => headers,
-            Err(e) => return Err(self.invalid(e, Some(operation))),
+        let limit = self.most_bytes();
+        let place = match self.write(operation, limit) {
+            Ok(Ok(place)) => place,
+            Ok(Err(bytes)) => {
+                let why = format!("the batch would have {bytes} bytes, the limit is {limit}");
+                return Err(self.rejected(BatchRule::Bytes, why, operation));
+            }
+            Err(e) => return Err(self.invalid(e)),
         };
+        self.rows.insert(row);
+        self.operations.add(operation, place.body);
+        Ok(())
+    }
+
+    /// Writes the operation into the body, and where; or how many bytes that would have, if they are too many.
+    fn write(&mut self, operation: &TableOperation, limit: usize) -> Result<Result<Place, usize>> {
+        if let Some((_, insert)) = self.insert.iter().find(|(asked, _)| *asked == operation.asked()) {
+            let add = |body: &mut BatchBody| body.add_alike(insert, operation.body());
+            return Ok(self.body.within(limit, add));
+        }
+        let parts = operation.parts(&self.table, self.endpoint.profile())?;
+        let (headers, count) = parts.inner_headers()?;
         let request = InnerRequest {
             method: parts.method.as_str(),
             // The absolute address: the form that every service and emulator takes.
             url: (self.endpoint.base(), &parts.path),
             headers: &headers[..count],
-            body: &parts.body,
+            body: parts.body,
         };
-        let limit = self.most_bytes();
         let is_retrieve = operation.kind() == OperationKind::Retrieve;
-        let body = self.body.get_or_insert_with(changes);
         if is_retrieve {
-            *body = BatchBody::of_query(batch_boundary());
+            self.body = BatchBody::of_query(batch_boundary());
         }
-        if let Err(bytes) = body.add_within(limit, &request) {
-            if is_retrieve {
-                *body = changes();
+        Ok(match self.body.within(limit, |body| body.add(&request)) {
+            Ok(place) => {
+                if operation.kind() == OperationKind::Insert {
+                    self.insert = Some((operation.asked(), place.clone()));
+                }
+                Ok(place)
             }
-            let why = format!("the batch would have {bytes} bytes, the limit is {limit}");
-            return Err(self.rejected(BatchRule::Bytes, why, operation));
-        }
-        let (partition_key, _) = operation.keys().unwrap_or_default();
-        self.partition_key.get_or_insert_with(|| partition_key.to_owned());
-        self.row_keys.extend(operation.encoded().cloned().map(OfRow));
-        self.operations.push(operation);
-        Ok(())
+            Err(bytes) => {
+                if is_retrieve {
+                    self.body = changes();
+                }
+                Err(bytes)
+            }
+        })
     }
 
     /// The rule that the operation would break beside those that are there, and what it says.
-    fn broken(&self, operation: &TableOperation) -> Option<(BatchRule, String)> {
+    fn broken(&self, operation: &TableOperation, row: RowHash) -> Option<(BatchRule, String)> {
         let (partition_key, row_key) = operation.keys().unwrap_or_default();
-        let first = self.partition_key.as_deref()?;
+        if self.len() == 0 {
+            return None;
+        }
+        let first = &*self.operations.partition_key;
         if self.is_retrieve() || operation.kind() == OperationKind::Retrieve {
             let why = match self.is_retrieve() {
                 true => "the batch is a retrieve, which must be alone",
@@ -238,52 +266,46 @@ impl ChangeSet {
             let why = format!("all operations of a batch have one PartitionKey, this batch has {first:?}");
             return Some((BatchRule::OnePartition, why));
         }
-        self.row_keys.contains(row_key).then(|| {
+        let has_row = || self.operations().any(|(_, _, other)| other == row_key);
+        (self.rows.contains(&row) && has_row()).then(|| {
             let why = "the batch has an operation on this entity already";
             (BatchRule::EachRowOnce, why.to_owned())
         })
     }
 
-    fn rejected(&self, rule: BatchRule, why: String, operation: TableOperation) -> Rejected {
-        Rejected::new(rule, &self.table, self.len(), why, operation)
+    fn rejected(&self, rule: BatchRule, why: String, operation: &TableOperation) -> Broken {
+        let (partition_key, row_key) = operation.keys().unwrap_or_default();
+        let error = Error::invalid_input(why)
+            .in_operation(OPERATION, Some(&self.table))
+            .at_entity(partition_key, row_key)
+            .at_batch_index(Some(self.len()));
+        Broken { rule, error }
     }
 
     /// The operation cannot be sent at all.
-    fn invalid(&self, error: Error, operation: Option<TableOperation>) -> Rejected {
-        let index = self.len();
+    fn invalid(&self, error: Error) -> Broken {
         let error = error
             .in_operation(OPERATION, Some(&self.table))
-            .at_batch_index(Some(index));
-        Rejected(Box::new(RejectedInner {
+            .at_batch_index(Some(self.len()));
+        Broken {
             rule: BatchRule::Valid,
-            index,
             error,
-            operation,
-        }))
-    }
-
-    /// `POST /$batch`. Made once.
-    pub(crate) fn call(&mut self) -> Result<Call> {
-        let body = self
-            .body
-            .take()
-            .ok_or_else(|| Error::invalid_input("the call was made before"))?;
-        let request = request(&self.endpoint, body)?;
-        if self.is_retrieve() {
-            return Ok(Call::read(OPERATION, request).in_table(&self.table).expecting(404));
         }
-        let rows = self.operations().filter_map(TableOperation::row_write).collect();
-        Ok(Call::write(OPERATION, request).in_table(&self.table).writing(rows))
     }
 
-    /// What is asked of each operation, for its result.
-    pub(crate) fn asked(&self) -> impl ExactSizeIterator<Item = Asked> {
-        self.operations().map(TableOperation::asked)
-    }
-
-    /// The keys of the operation at `index`, for errors.
-    pub(crate) fn keys(&self, index: usize) -> Option<(&str, &str)> {
-        self.operations.get(index)?.keys()
+    /// `POST /$batch`, and the operations that it has.
+    pub(crate) fn into_call(self) -> Result<(Call, Arc<SentBatch>)> {
+        let is_retrieve = self.is_retrieve();
+        let request = request(&self.endpoint, self.body)?;
+        let sent = Arc::new(SentBatch {
+            operations: self.operations,
+            body: request.body().clone(),
+        });
+        let call = match is_retrieve {
+            true => Call::read(OPERATION, request).expecting(404),
+            false => Call::write(OPERATION, request).writing(RowWrites::Batch(Arc::clone(&sent))),
+        };
+        Ok((call.in_table(&self.table), sent))
     }
 
     pub(crate) fn table(&self) -> &str {
@@ -291,29 +313,11 @@ impl ChangeSet {
     }
 }
 
-/// What is sent of an operation, known by its RowKey.
-#[derive(Clone, Debug)]
-pub(crate) struct OfRow(pub(crate) Arc<Encoded>);
-
-impl Borrow<str> for OfRow {
-    fn borrow(&self) -> &str {
-        &self.0.row_key
-    }
+/// A rule that an operation would break.
+pub(crate) struct Broken {
+    pub(crate) rule: BatchRule,
+    pub(crate) error: Error,
 }
-
-impl Hash for OfRow {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.row_key.hash(state);
-    }
-}
-
-impl PartialEq for OfRow {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.row_key == other.0.row_key
-    }
-}
-
-impl Eq for OfRow {}
 
 /// The body of a batch of changes, with boundaries that no other has.
 pub(crate) fn changes() -> BatchBody {
@@ -346,7 +350,7 @@ impl OperationParts<'_> {
             count += 1;
         }
         for (name, value) in self.headers.iter().flatten() {
-            headers[count] = (spelled(name.as_str())?, text(value)?);
+            headers[count] = (spelled(name.as_str())?, value);
             count += 1;
         }
         Ok((headers, count))
@@ -395,8 +399,8 @@ mod tests {
         ChangeSet::new(&endpoint, "Things")
     }
 
-    fn sent(set: &mut ChangeSet) -> Request<Bytes> {
-        set.call().unwrap().request
+    fn sent(set: ChangeSet) -> Request<Bytes> {
+        set.into_call().unwrap().0.request
     }
 
     /// What our reader finds in a batch, written by our writer.
@@ -462,7 +466,7 @@ mod tests {
             let mut set = set_of(if is_cosmos { Profile::Cosmos } else { Profile::Storage });
             for (index, (kind, row, text, number)) in rows.into_iter().enumerate() {
                 // Cosmos DB takes no empty key.
-                let mut entity = DynamicEntity::new(format!("p{partition}"), format!("{index}{row}"));
+                let mut entity = DynamicEntity::new(format!("p{partition}"), format!("{index}_{row}"));
                 entity.insert("Text", text.as_str());
                 entity.insert("Number", number);
                 set.add(operation(if is_retrieve { 7 } else { kind }, &entity)).unwrap();
@@ -471,7 +475,7 @@ mod tests {
                 }
             }
             let bytes = set.bytes();
-            let request = sent(&mut set);
+            let request = sent(set);
             prop_assert_eq!(request.body().len(), bytes);
             prop_assert_eq!(&request.body()[..], written_anew(&request));
         }
@@ -516,7 +520,7 @@ mod tests {
             assert!(rejected.to_string().contains(&why), "{rejected}");
             set.add(filling(&fill, left)).unwrap();
             assert_eq!(set.bytes(), most);
-            assert_eq!(sent(&mut set).body().len(), most);
+            assert_eq!(sent(set).body().len(), most);
         }
     }
 
@@ -534,6 +538,6 @@ mod tests {
         set.add(TableOperation::delete::<DynamicEntity>(("q", "b")))
             .unwrap_err();
         assert_eq!((set.bytes(), set.len()), (bytes, 1));
-        assert_eq!(written_anew(&sent(&mut set)).len(), bytes);
+        assert_eq!(written_anew(&sent(set)).len(), bytes);
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Source: REST "Performing entity group transactions"; the forms seen of Storage and Cosmos DB.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use http::{HeaderMap, Response, StatusCode};
@@ -11,8 +13,8 @@ use crate::codec::multipart::{Message, boundary, http_message, parts};
 use crate::model::error::{Error, Result};
 use crate::model::etag::ETag;
 use crate::protocol::answer;
-use crate::protocol::batch::ChangeSet;
 use crate::protocol::operation::OperationKind;
+use crate::protocol::sent_batch::SentBatch;
 use crate::protocol::table_result::TableResult;
 
 /// Errors of the store that Storage reports without an index when the first operation failed, and with one otherwise.
@@ -24,7 +26,7 @@ const UNPREFIXED_AT_FIRST: [&str; 4] = [
 ];
 
 /// The results in the order of the operations, or the failure, after which nothing is applied.
-pub(crate) fn answer(sent: &ChangeSet, response: Response<Bytes>) -> Result<Vec<TableResult>> {
+pub(crate) fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<TableResult>> {
     let request_id = answer::request_id(&response);
     let response = answer::expect(response, &[StatusCode::ACCEPTED])?;
     // From here on the service has worked: what cannot be read may have been applied.
@@ -35,6 +37,9 @@ pub(crate) fn answer(sent: &ChangeSet, response: Response<Bytes>) -> Result<Vec<
         .and_then(|v| v.to_str().ok())
         .unwrap_or_default();
     let messages = messages(content_type, response.body()).map_err(unreadable)?;
+    // One piece of memory for all.
+    let etags: String = messages.iter().filter_map(|message| message.etag).collect();
+    let (etags, mut at) = (Arc::from(etags), 0);
     let mut results = Vec::with_capacity(messages.len());
     for (message, asked) in messages.iter().zip(sent.asked()) {
         let status = message.status().map_err(unreadable)?;
@@ -51,7 +56,11 @@ pub(crate) fn answer(sent: &ChangeSet, response: Response<Bytes>) -> Result<Vec<
                 results.len()
             ))));
         }
-        let etag = message.header("etag").map(ETag::new);
+        let etag = message.etag.map(|text| {
+            let from = at;
+            at += text.len();
+            ETag::part_of(&etags, from..at)
+        });
         let body = match asked.entity {
             true => response.body().slice_ref(message.body),
             false => Bytes::new(),
@@ -171,7 +180,7 @@ fn messages<'a>(content_type: &str, body: &'a [u8]) -> Result<Vec<Message<'a>>> 
     Ok(messages)
 }
 
-fn failure(sent: &ChangeSet, status: u16, message: &Message<'_>, request_id: Option<String>) -> Error {
+fn failure(sent: &SentBatch, status: u16, message: &Message<'_>, request_id: Option<String>) -> Error {
     let error = answer::error_of(
         status,
         message.header("x-ms-error-code"),

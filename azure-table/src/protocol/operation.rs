@@ -7,13 +7,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Method;
-use http::header::{HeaderName, HeaderValue, IF_MATCH};
+use http::header::{HeaderName, IF_MATCH};
 
-use crate::codec::json::write;
+use crate::codec::json::write::{self, Written};
 use crate::codec::url;
 use crate::filter::assignment::AssignmentOf;
 use crate::model::entity::{MetadataLevel, TableEntity};
@@ -21,11 +20,12 @@ use crate::model::entity_key::{IntoKey, key_texts};
 use crate::model::error::{Error, Result};
 use crate::model::etag::{Condition, ETag};
 use crate::model::guid::Guid;
+use crate::protocol::encoded::{Encoded, More, SentBody};
 use crate::protocol::endpoint::Endpoint;
 pub use crate::protocol::operation_kind::OperationKind;
 use crate::protocol::profile::Profile;
-use crate::protocol::read_back::RowWrite;
 use crate::protocol::request::{Call, PREFER, X_HTTP_METHOD, header_value, odata, set_json};
+use crate::protocol::row_write::{RowWrite, RowWrites, WriteFacts};
 use crate::protocol::table_result::Asked;
 
 /// A write or read of one entity: encoded when it is made, owned, free of the entity's type.
@@ -45,21 +45,7 @@ use crate::protocol::table_result::Asked;
 pub struct TableOperation {
     kind: OperationKind,
     /// Why it cannot be sent, or what is.
-    encoded: Result<Arc<Encoded>>,
-    condition: Condition,
-    /// Whether the answer to an insert is to have the entity.
-    is_echoed: bool,
-}
-
-/// What is sent of it. Shared with who reads it back, and with copies.
-#[derive(Debug)]
-pub(crate) struct Encoded {
-    pub(crate) partition_key: String,
-    pub(crate) row_key: String,
-    /// The entity; empty of a delete or a retrieve.
-    pub(crate) body: Bytes,
-    /// What the entity's `write_id` field was given.
-    pub(crate) write_id: Option<Guid>,
+    encoded: Result<Encoded>,
 }
 
 impl TableOperation {
@@ -71,10 +57,7 @@ impl TableOperation {
     /// The same, with the entity as it was stored in the answer: [`TableResult::entity`](crate::TableResult::entity). Only
     /// inserts have that.
     pub fn insert_echo<E: TableEntity + ?Sized>(entity: &E) -> Self {
-        Self {
-            is_echoed: true,
-            ..Self::insert(entity)
-        }
+        Self::insert(entity).with(|more| more.is_echoed = true)
     }
 
     /// Puts `entity` in the place of the stored one; demands the version it holds, if it holds one.
@@ -104,40 +87,29 @@ impl TableOperation {
     pub fn patch<E>(key: impl IntoKey<E>, columns: impl IntoIterator<Item: AssignmentOf<E>>) -> Self {
         let condition = key.condition();
         let encoded = key.into_key().and_then(|key| {
-            let (partition_key, row_key) = (key.partition_key().to_owned(), key.row_key().to_owned());
+            let (partition_key, row_key) = (key.partition_key(), key.row_key());
             let mut values = BTreeMap::new();
             for column in columns {
                 let (name, value) = column
                     .into_assignment()
                     .into_property()
-                    .map_err(|e| e.at_entity(&partition_key, &row_key))?;
+                    .map_err(|e| e.at_entity(partition_key, row_key))?;
                 values.insert(name, value);
             }
-            let (body, write_id) = write::properties(&partition_key, &row_key, |writer| {
+            let written = write::properties((partition_key, row_key), |writer| {
                 values.iter().try_for_each(|(name, value)| writer.value(name, value))
-            })
-            .map_err(|e| e.at_entity(&partition_key, &row_key))?;
-            Ok(Encoded {
-                partition_key,
-                row_key,
-                body,
-                write_id,
-            })
+            });
+            let written = written.map_err(|e| e.at_entity(partition_key, row_key))?;
+            Ok(Encoded::of(written, row_key, condition))
         });
-        Self {
-            condition,
-            ..Self::new(OperationKind::Merge, encoded)
-        }
+        Self::new(OperationKind::Merge, encoded)
     }
 
     /// Removes an entity; demands the version that `key` holds, if it holds one. A tuple does not say of which entity
     /// type it is the key, so the type is named: `TableOperation::delete::<Blog>(("Channel9", posted))`.
     pub fn delete<E>(key: impl IntoKey<E>) -> Self {
         let condition = key.condition();
-        Self {
-            condition,
-            ..Self::with_key(OperationKind::Delete, key)
-        }
+        Self::with_key(OperationKind::Delete, key, condition)
     }
 
     /// Reads an entity, which is then in [`TableResult::entity`](crate::TableResult::entity), as whatever type that is asked
@@ -146,56 +118,53 @@ impl TableOperation {
     ///
     /// [`TableClient::get`](crate::TableClient::get) reads an entity of the table's own type with fewer bytes.
     pub fn retrieve<E>(key: impl IntoKey<E>) -> Self {
-        Self::with_key(OperationKind::Retrieve, key)
+        Self::with_key(OperationKind::Retrieve, key, Condition::Exists)
     }
 
-    fn with_key<E>(kind: OperationKind, key: impl IntoKey<E>) -> Self {
-        let encoded = key.into_key().map(|key| Encoded {
-            partition_key: key.partition_key().to_owned(),
-            row_key: key.row_key().to_owned(),
-            body: Bytes::new(),
-            write_id: None,
+    fn with_key<E>(kind: OperationKind, key: impl IntoKey<E>, condition: Condition) -> Self {
+        let encoded = key.into_key().map(|key| {
+            let written = Written {
+                text: [key.partition_key(), key.row_key()].concat().into(),
+                body: 0,
+                write_id: None,
+            };
+            Encoded::of(written, key.row_key(), condition)
         });
         Self::new(kind, encoded)
     }
 
     fn with_body<E: TableEntity + ?Sized>(kind: OperationKind, entity: &E) -> Self {
-        let encoded = key_texts(entity).and_then(|(partition_key, row_key)| {
-            let (body, write_id) =
-                write::entity(entity, &partition_key, &row_key).map_err(|e| e.at_entity(&partition_key, &row_key))?;
-            Ok(Encoded {
-                partition_key,
-                row_key,
-                body,
-                write_id,
-            })
+        let encoded = key_texts(entity).and_then(|keys| {
+            let (partition_key, row_key) = keys.pair();
+            let written = write::entity(entity, keys.pair()).map_err(|e| e.at_entity(partition_key, row_key))?;
+            let condition = match kind.is_conditional() {
+                true => entity.condition(),
+                false => Condition::Exists,
+            };
+            Ok(Encoded::of(written, row_key, condition))
         });
-        Self {
-            condition: entity.condition(),
-            ..Self::new(kind, encoded)
-        }
+        Self::new(kind, encoded)
     }
 
     fn new(kind: OperationKind, encoded: Result<Encoded>) -> Self {
-        let encoded = encoded.map(Arc::new);
-        Self {
-            kind,
-            encoded,
-            condition: Condition::Exists,
-            is_echoed: false,
+        Self { kind, encoded }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut More)) -> Self {
+        if let Ok(encoded) = &mut self.encoded {
+            change(encoded.more.get_or_insert_default());
         }
+        self
     }
 
     /// Demands that the stored entity has this version. Only replace, merge and delete look at it.
-    pub fn if_match(mut self, etag: ETag) -> Self {
-        self.condition = Condition::Matches(etag);
-        self
+    pub fn if_match(self, etag: ETag) -> Self {
+        self.with(|more| more.condition = Condition::Matches(etag))
     }
 
     /// Demands only that the entity exists, whatever version was read.
-    pub fn unconditionally(mut self) -> Self {
-        self.condition = Condition::Exists;
-        self
+    pub fn unconditionally(self) -> Self {
+        self.with(|more| more.condition = Condition::Exists)
     }
 
     /// What it does.
@@ -205,88 +174,95 @@ impl TableOperation {
 
     /// PartitionKey and RowKey; `None` if the operation could not be encoded.
     pub fn keys(&self) -> Option<(&str, &str)> {
-        let encoded = self.encoded.as_ref().ok()?;
-        Some((&encoded.partition_key, &encoded.row_key))
+        Some(self.encoded.as_ref().ok()?.keys())
     }
 
     /// The id that this write gave the entity's `write_id` field, if it has one: no other write has the same.
     pub fn write_id(&self) -> Option<Guid> {
-        self.encoded.as_ref().ok()?.write_id
+        self.encoded.as_ref().ok()?.more.as_ref()?.write_id
     }
 
-    /// What is sent of it; `None` if it could not be encoded.
-    pub(crate) fn encoded(&self) -> Option<&Arc<Encoded>> {
-        self.encoded.as_ref().ok()
+    /// Its body; empty if it could not be encoded.
+    pub(crate) fn body(&self) -> &[u8] {
+        self.encoded.as_ref().map_or(&[], Encoded::body)
     }
 
-    /// The bytes of its body; 0 if it could not be encoded.
-    pub(crate) fn body_bytes(&self) -> usize {
-        self.encoded.as_ref().map_or(0, |encoded| encoded.body.len())
-    }
-
-    /// The same once more, to be sent again; `None` if it could not be encoded. Its body is shared.
-    pub(crate) fn copy(&self) -> Option<Self> {
-        let encoded = self.encoded.as_ref().ok()?;
-        Some(Self {
+    /// The same once more, to be sent again. What is sent is shared.
+    pub(crate) fn copy(&self) -> Self {
+        Self {
             kind: self.kind,
-            encoded: Ok(Arc::clone(encoded)),
-            condition: self.condition.clone(),
-            is_echoed: self.is_echoed,
-        })
-    }
-
-    /// Splits off what cannot be sent: the error, and the operation if it was encoded, so that it can be put right.
-    pub(crate) fn check(self) -> Result<Self, Box<(Error, Option<Self>)>> {
-        let kind = self.kind;
-        match self.encoded {
-            Err(e) => Err(Box::new((e.in_operation(kind.name(), None), None))),
-            Ok(encoded) if kind.is_conditional() && self.condition == Condition::Unread => {
-                let why = "the entity's etag field is empty: read the entity first, or say `.unconditionally()`";
-                let error = Error::invalid_input(why)
-                    .at_entity(&encoded.partition_key, &encoded.row_key)
-                    .in_operation(kind.name(), None);
-                let operation = Self {
-                    encoded: Ok(encoded),
-                    ..self
-                };
-                Err(Box::new((error, Some(operation))))
-            }
-            encoded => Ok(Self { encoded, ..self }),
+            encoded: match &self.encoded {
+                Ok(encoded) => Ok(encoded.clone()),
+                Err(e) => Err(e.copy()),
+            },
         }
     }
 
-    /// The parts of its request. Only for an operation that passed [`check`](Self::check).
-    pub(crate) fn parts<'a>(&self, table: &'a str, profile: Profile) -> Result<OperationParts<'a>> {
-        let encoded = self.encoded.as_ref().map_err(|e| Error::invalid_input(e.to_string()))?;
-        let (partition_key, row_key) = (&*encoded.partition_key, &*encoded.row_key);
+    /// Whether it can be sent.
+    pub(crate) fn check(&self) -> Result<()> {
+        let encoded = match &self.encoded {
+            Ok(encoded) => encoded,
+            Err(e) => return Err(e.copy().in_operation(self.kind.name(), None)),
+        };
+        if self.kind.is_conditional() && *encoded.condition() == Condition::Unread {
+            let (partition_key, row_key) = encoded.keys();
+            let why = "the entity's etag field is empty: read the entity first, or say `.unconditionally()`";
+            return Err(Error::invalid_input(why)
+                .at_entity(partition_key, row_key)
+                .in_operation(self.kind.name(), None));
+        }
+        Ok(())
+    }
+
+    /// Itself if it was encoded, so that it can be put right.
+    pub(crate) fn if_encoded(self) -> Option<Self> {
+        self.encoded.is_ok().then_some(self)
+    }
+
+    /// Whether this service can hold what it writes.
+    pub(crate) fn check_for(&self, profile: Profile) -> Result<()> {
+        let encoded = self.encoded.as_ref().map_err(Error::copy)?;
+        let (partition_key, row_key) = encoded.keys();
         profile
-            .check_entity(partition_key, row_key, &encoded.body)
-            .map_err(|e| e.at_entity(partition_key, row_key))?;
-        let entity = || Cow::Owned(url::entity(table, partition_key, row_key));
+            .check_entity(partition_key, row_key, encoded.body())
+            .map_err(|e| e.at_entity(partition_key, row_key))
+    }
+
+    /// The parts of its request. Only for an operation that passed [`check`](Self::check) and [`check_for`](Self::check_for).
+    pub(crate) fn parts<'a>(&'a self, table: &'a str, profile: Profile) -> Result<OperationParts<'a>> {
+        let encoded = self.encoded.as_ref().map_err(Error::copy)?;
+        let (partition_key, row_key) = encoded.keys();
+        let tunnels_merge = profile.rules().tunnels_merge;
         let mut headers = [None, None];
-        let (method, path) = match self.kind {
+        let method = match self.kind {
             OperationKind::Insert => {
-                let wanted = match self.is_echoed {
+                let wanted = match encoded.is_echoed() {
                     true => "return-content",
                     false => "return-no-content",
                 };
-                headers[0] = Some((PREFER, HeaderValue::from_static(wanted)));
-                (Method::POST, url::encode(table).into())
+                headers[0] = Some((PREFER, wanted));
+                Method::POST
             }
-            OperationKind::Replace | OperationKind::InsertOrReplace => (Method::PUT, entity()),
-            OperationKind::Merge | OperationKind::InsertOrMerge if profile.rules().tunnels_merge => {
-                headers[0] = Some((X_HTTP_METHOD, HeaderValue::from_static("MERGE")));
-                (Method::POST, entity())
+            OperationKind::Replace | OperationKind::InsertOrReplace => Method::PUT,
+            OperationKind::Merge | OperationKind::InsertOrMerge if tunnels_merge => {
+                headers[0] = Some((X_HTTP_METHOD, "MERGE"));
+                Method::POST
             }
-            OperationKind::Merge | OperationKind::InsertOrMerge => (Method::PATCH, entity()),
-            OperationKind::Delete => (Method::DELETE, entity()),
-            OperationKind::Retrieve => (Method::GET, entity()),
+            OperationKind::Merge | OperationKind::InsertOrMerge => Method::PATCH,
+            OperationKind::Delete => Method::DELETE,
+            OperationKind::Retrieve => Method::GET,
+        };
+        let path = match self.kind {
+            OperationKind::Insert => url::encode(table).into(),
+            _ => url::entity(table, partition_key, row_key).into(),
         };
         if self.kind.is_conditional() {
-            let value = match &self.condition {
-                Condition::Matches(etag) => header_value("ETag", etag.as_str())?,
-                Condition::Exists | Condition::Unread => HeaderValue::from_static("*"),
+            let value = match encoded.condition() {
+                Condition::Matches(etag) => etag.as_str(),
+                Condition::Exists | Condition::Unread => "*",
             };
+            // Whoever puts it into a body asks no further.
+            header_value("ETag", value)?;
             headers[1] = Some((IF_MATCH, value));
         }
         // Whoever reads the entity then may ask for its version and for types that JSON does not show.
@@ -299,7 +275,7 @@ impl TableOperation {
             path,
             metadata,
             headers,
-            body: encoded.body.clone(),
+            body: encoded.body(),
         })
     }
 
@@ -307,42 +283,57 @@ impl TableOperation {
     pub(crate) fn asked(&self) -> Asked {
         Asked {
             kind: self.kind,
-            entity: self.is_echoed || self.kind == OperationKind::Retrieve,
+            entity: self.kind == OperationKind::Retrieve || self.encoded.as_ref().is_ok_and(Encoded::is_echoed),
         }
     }
 
     /// What it does to its row; `None` if it could not be encoded, or only reads.
-    pub(crate) fn row_write(&self) -> Option<RowWrite> {
+    pub(crate) fn row_write(&self) -> Option<RowWrite<'_>> {
         let encoded = self.encoded.as_ref().ok()?;
-        if self.kind == OperationKind::Retrieve {
-            return None;
-        }
-        Some(RowWrite {
+        let (partition_key, row_key) = encoded.keys();
+        (self.kind != OperationKind::Retrieve).then_some(RowWrite {
             kind: self.kind,
-            encoded: Arc::clone(encoded),
-            is_echoed: self.is_echoed,
-            is_of_one_version: self.kind.is_conditional()
-                && matches!(&self.condition, Condition::Matches(etag) if etag.as_str() != "*"),
+            partition_key,
+            row_key,
+            body: encoded.body(),
+            facts: self.facts(),
         })
     }
 
+    /// What is to be known of it when its answer is lost, its keys and body aside.
+    pub(crate) fn facts(&self) -> WriteFacts {
+        let encoded = self.encoded.as_ref().ok();
+        let condition = encoded.map(Encoded::condition);
+        WriteFacts {
+            write_id: self.write_id(),
+            is_echoed: encoded.is_some_and(Encoded::is_echoed),
+            is_of_one_version: self.kind.is_conditional()
+                && matches!(condition, Some(Condition::Matches(etag)) if etag.as_str() != "*"),
+        }
+    }
+
     /// The request of the operation alone.
-    pub(crate) fn call(&self, endpoint: &Endpoint, table: &str) -> Result<Call> {
+    pub(crate) fn call(self, endpoint: &Endpoint, table: &str) -> Result<Call> {
+        self.check_for(endpoint.profile())?;
         let parts = self.parts(table, endpoint.profile())?;
         let mut request = odata(endpoint, parts.method, &parts.path, parts.metadata.accept())?;
-        request.headers_mut().extend(parts.headers.into_iter().flatten());
-        if !parts.body.is_empty() {
-            set_json(&mut request, parts.body);
+        for (name, value) in parts.headers.into_iter().flatten() {
+            request.headers_mut().insert(name, header_value("ETag", value)?);
+        }
+        if let Ok(encoded) = &self.encoded
+            && !encoded.body().is_empty()
+        {
+            set_json(&mut request, Bytes::from_owner(SentBody(encoded.clone())));
         }
         let call = match self.kind {
             OperationKind::Retrieve => Call::read(self.kind.name(), request).expecting(404),
-            _ => Call::write(self.kind.name(), request).writing(self.row_write().into_iter().collect()),
+            _ => Call::write(self.kind.name(), request),
         };
-        let call = call.in_table(table);
-        Ok(match self.keys() {
-            Some(keys) => call.at_entity(keys),
-            None => call,
-        })
+        let call = match self.keys() {
+            Some(keys) => call.in_table(table).at_entity(keys),
+            None => call.in_table(table),
+        };
+        Ok(call.writing(RowWrites::One(self)))
     }
 }
 
@@ -353,8 +344,8 @@ pub(crate) struct OperationParts<'a> {
     pub(crate) path: Cow<'a, str>,
     pub(crate) metadata: MetadataLevel,
     /// What it is, and of which version.
-    pub(crate) headers: [Option<(HeaderName, HeaderValue)>; 2],
-    pub(crate) body: Bytes,
+    pub(crate) headers: [Option<(HeaderName, &'a str)>; 2],
+    pub(crate) body: &'a [u8],
 }
 
 impl fmt::Display for TableOperation {

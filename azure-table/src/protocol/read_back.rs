@@ -1,14 +1,11 @@
 //! Whether a write whose answer was lost was applied, by what is stored now.
 //!
-//! Owns [`RowWrite`], what a write does to a row; the read that shows the rows; and the [`Verdict`]. When to ask is
+//! Owns the read that shows the rows, and the [`Verdict`]. When to ask is
 //! `pipeline/resolve.rs`.
 //! A row is ours if it has what we wrote and was not last written before we first sent, by the service's clock; with a write id, if
 //! it has that. Of a write under an ETag only the id counts: two writers that count the same counter write the same content, and
 //! only one of them has counted. A row that was last written before we first sent and is not as we wrote it, shows that nothing of ours was applied. All else says nothing: a
 //! row that is missing may have been removed since, a newer one may have covered ours.
-
-use std::ops::Deref;
-use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -20,27 +17,9 @@ use crate::model::dynamic::DynamicEntity;
 use crate::model::edm::EdmValue;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::ordinal;
-use crate::protocol::operation::{Encoded, OperationKind};
+use crate::protocol::operation::OperationKind;
 use crate::protocol::query::{List, QueryRequest};
-
-/// What a write does to a row.
-#[derive(Clone, Debug)]
-pub(crate) struct RowWrite {
-    pub(crate) kind: OperationKind,
-    pub(crate) encoded: Arc<Encoded>,
-    /// Whether its answer was to have the entity.
-    pub(crate) is_echoed: bool,
-    /// Whether it is for one version of the row: a condition on an ETag.
-    pub(crate) is_of_one_version: bool,
-}
-
-impl Deref for RowWrite {
-    type Target = Encoded;
-
-    fn deref(&self) -> &Encoded {
-        &self.encoded
-    }
-}
+use crate::protocol::row_write::RowWrite;
 
 /// What the stored rows say of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,16 +51,17 @@ enum Evidence {
 }
 
 /// The query that shows the rows of a write: one, or a range of its partition.
-pub(crate) fn request(table: &str, rows: &[RowWrite]) -> Option<QueryRequest> {
-    let first = rows.first()?;
-    let by_key = |a: &&RowWrite, b: &&RowWrite| ordinal::compare(&a.row_key, &b.row_key);
-    let (least, most) = (rows.iter().min_by(by_key)?, rows.iter().max_by(by_key)?);
+pub(crate) fn request(table: &str, writes: &[RowWrite<'_>]) -> Option<QueryRequest> {
+    let partition_key = writes.first()?.partition_key;
+    let row_keys = || writes.iter().map(|write| write.row_key);
+    let by_key = |a: &&str, b: &&str| ordinal::compare(a, b);
+    let (least, most) = (row_keys().min_by(by_key)?, row_keys().max_by(by_key)?);
     let quoted = |text: &str| Literal(&EdmValue::from(text)).to_string();
-    let partition = format!("PartitionKey eq {}", quoted(&first.partition_key));
-    let filter = if least.row_key == most.row_key {
-        format!("{partition} and RowKey eq {}", quoted(&first.row_key))
+    let partition = format!("PartitionKey eq {}", quoted(partition_key));
+    let filter = if least == most {
+        format!("{partition} and RowKey eq {}", quoted(least))
     } else {
-        let (least, most) = (quoted(&least.row_key), quoted(&most.row_key));
+        let (least, most) = (quoted(least), quoted(most));
         format!("{partition} and RowKey ge {least} and RowKey le {most}")
     };
     Some(QueryRequest {
@@ -94,8 +74,8 @@ pub(crate) fn request(table: &str, rows: &[RowWrite]) -> Option<QueryRequest> {
 }
 
 /// What the stored rows say of a write that was first sent at this time, by the service's clock, or later.
-pub(crate) fn judge(writes: &[RowWrite], stored: &[DynamicEntity], first_sent: DateTime) -> Verdict {
-    let evidence: Vec<(&RowWrite, Evidence)> = writes
+pub(crate) fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: DateTime) -> Verdict {
+    let evidence: Vec<(&RowWrite<'_>, Evidence)> = writes
         .iter()
         .map(|write| (write, of_row(write, stored, first_sent)))
         .collect();
@@ -119,7 +99,7 @@ pub(crate) fn judge(writes: &[RowWrite], stored: &[DynamicEntity], first_sent: D
     Verdict::Unknown
 }
 
-fn of_row(write: &RowWrite, stored: &[DynamicEntity], first_sent: DateTime) -> Evidence {
+fn of_row(write: &RowWrite<'_>, stored: &[DynamicEntity], first_sent: DateTime) -> Evidence {
     let row = stored
         .iter()
         .find(|row| row.partition_key == write.partition_key && row.row_key == write.row_key);
@@ -129,10 +109,10 @@ fn of_row(write: &RowWrite, stored: &[DynamicEntity], first_sent: DateTime) -> E
     let ours = || {
         Evidence::Ours(WrittenRow {
             etag: row.etag.as_ref().map(|etag| etag.as_str().to_owned()),
-            entity: write.is_echoed.then(|| json(row)),
+            entity: write.facts.is_echoed.then(|| json(row)),
         })
     };
-    if let Some(id) = write.write_id {
+    if let Some(id) = write.facts.write_id {
         let is_id = |value: &EdmValue| *value == EdmValue::Guid(id);
         if row.properties.values().any(is_id) {
             return ours();
@@ -143,7 +123,7 @@ fn of_row(write: &RowWrite, stored: &[DynamicEntity], first_sent: DateTime) -> E
         // Older, and as we wrote it: of before, or the time in the answer is not that of the rows. Who can tell?
         (true, true) => Evidence::Nothing,
         (true, false) => Evidence::Untouched,
-        (false, true) if write.write_id.is_none() && !write.is_of_one_version => ours(),
+        (false, true) if write.facts.write_id.is_none() && !write.facts.is_of_one_version => ours(),
         (false, _) => Evidence::Nothing,
     }
 }
@@ -162,8 +142,8 @@ fn json(row: &DynamicEntity) -> Bytes {
     object.finish()
 }
 
-fn has_what_was_written(write: &RowWrite, row: &DynamicEntity) -> bool {
-    let Ok(sent) = read::entity(&write.body, MetadataLevel::Minimal, None, DynamicEntity::read) else {
+fn has_what_was_written(write: &RowWrite<'_>, row: &DynamicEntity) -> bool {
+    let Ok(sent) = read::entity(write.body, MetadataLevel::Minimal, None, DynamicEntity::read) else {
         return false;
     };
     let keeps_others = matches!(write.kind, OperationKind::Merge | OperationKind::InsertOrMerge);
@@ -204,12 +184,12 @@ mod tests {
         row
     }
 
+    fn writes(operations: &[TableOperation]) -> Vec<RowWrite<'_>> {
+        operations.iter().filter_map(TableOperation::row_write).collect()
+    }
+
     fn judged(operations: &[TableOperation], stored: &[DynamicEntity]) -> Verdict {
-        let writes: Vec<RowWrite> = operations
-            .iter()
-            .map(|operation| operation.row_write().unwrap())
-            .collect();
-        judge(&writes, stored, SENT.parse().unwrap())
+        judge(&writes(operations), stored, SENT.parse().unwrap())
     }
 
     fn applied(etags: &[Option<&str>]) -> Verdict {
@@ -303,8 +283,7 @@ mod tests {
             TableOperation::insert(&entity("b'", "1")),
             TableOperation::delete::<DynamicEntity>(("p", "a")),
         ];
-        let writes: Vec<RowWrite> = batch.iter().map(|operation| operation.row_write().unwrap()).collect();
-        let request = request("Things", &writes).unwrap();
+        let request = request("Things", &writes(&batch)).unwrap();
         let filter = "PartitionKey eq 'p' and RowKey ge 'a' and RowKey le 'b'''";
         assert_eq!(request.filter.as_deref(), Some(filter));
     }

@@ -9,7 +9,7 @@ use crate::model::error::{Error, Result};
 use crate::model::location::Location;
 use crate::protocol::batch;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::read_back::RowWrite;
+use crate::protocol::row_write::RowWrites;
 
 /// The version of the protocol: the one that the official SDKs pin for account keys.
 ///
@@ -47,7 +47,7 @@ pub(crate) struct Call {
     /// The status of a refusal that is an answer in itself: of a `get` that finds nothing.
     pub(crate) expected: Option<u16>,
     /// What a write does to which rows, to find out whether it was applied.
-    pub(crate) rows: Vec<RowWrite>,
+    pub(crate) rows: RowWrites,
     /// The version that it needs of credentials that are tokens, if a newer one than they ask for.
     pub(crate) version_with_token: Option<&'static str>,
     /// Whether it is the only operation of a batch: see `enclosed.rs`.
@@ -65,7 +65,7 @@ impl Call {
             effect: Effect::Read,
             location: Location::Primary,
             expected: None,
-            rows: Vec::new(),
+            rows: RowWrites::None,
             version_with_token: None,
             is_enclosed: false,
             request,
@@ -123,7 +123,7 @@ impl Call {
     }
 
     /// With what it does to rows.
-    pub(crate) fn writing(self, rows: Vec<RowWrite>) -> Self {
+    pub(crate) fn writing(self, rows: RowWrites) -> Self {
         Self { rows, ..self }
     }
 

@@ -18,7 +18,7 @@ use crate::protocol::operation::OperationKind;
 use crate::protocol::read_back::WrittenRow;
 
 /// What the answer to an operation is to have.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) kind: OperationKind,
     /// Whether the entity is asked for.

@@ -7,10 +7,11 @@
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures_core::Stream;
+use futures_util::stream::FuturesUnordered;
 
 use crate::client::bulk::outcome::{AppliedOperation, BulkOutcome, BulkReport, LeftReason, Leftover};
 use crate::client::bulk::pace::{LeavesThrottled, Pace};
@@ -23,6 +24,7 @@ use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::operation::{OperationKind, TableOperation};
+use crate::protocol::row_hash::RowHash;
 
 /// How a bulk goes on.
 #[derive(Clone, Debug)]
@@ -55,7 +57,8 @@ pub(crate) struct BulkRun<S, X> {
     read: u64,
     queue: Queue,
     pace: Pace,
-    running: Vec<Running>,
+    /// Each is polled when it was woken: there may be many.
+    running: FuturesUnordered<Running>,
     ready: VecDeque<BulkOutcome>,
     /// Until the first that waits has waited long enough.
     timer: Option<BoxFuture<'static, ()>>,
@@ -66,26 +69,56 @@ pub(crate) struct BulkRun<S, X> {
     pub(crate) report: BulkReport,
 }
 
-/// A batch on its way.
-struct Running {
-    /// The places of its operations in the source.
-    places: Vec<u64>,
+/// Operations of one partition.
+struct Batch {
+    /// Their places in the source, and their rows.
+    places: Vec<(u64, RowHash)>,
     operations: Operations,
+}
+
+impl Batch {
+    fn partition_key(&self) -> &str {
+        let keys = self.operations.first().and_then(TableOperation::keys);
+        keys.map_or("", |(partition_key, _)| partition_key)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = RowHash> {
+        self.places.iter().map(|(_, row)| *row)
+    }
+
+    /// Each operation with its place; nobody else has them any more.
+    fn operations(self) -> impl Iterator<Item = (u64, TableOperation)> {
+        let operations = Arc::try_unwrap(self.operations).unwrap_or_default();
+        self.places.into_iter().map(|(index, _)| index).zip(operations)
+    }
+}
+
+/// A batch on its way. Gives it back with what became of it.
+struct Running {
+    /// Until it has ended.
+    batch: Option<Batch>,
     write: BoxFuture<'static, Written>,
 }
 
 impl Running {
-    /// PartitionKey and RowKey of each operation.
-    fn keys(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.operations.iter().flatten().filter_map(TableOperation::keys)
+    fn len(&self) -> usize {
+        self.batch.as_ref().map_or(0, |batch| batch.places.len())
     }
+}
 
-    /// Each operation with its place.
-    fn operations(self) -> impl Iterator<Item = (u64, Option<TableOperation>)> {
-        // Who writes them has ended: nobody else has them.
-        drop(self.write);
-        let operations = Arc::try_unwrap(self.operations).unwrap_or_default();
-        self.places.into_iter().zip(operations)
+impl Future for Running {
+    type Output = (Batch, Written);
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let written = ready!(self.write.as_mut().poll(cx));
+        match self.batch.take() {
+            Some(batch) => {
+                // It shares the operations.
+                self.write = Box::pin(std::future::pending());
+                Poll::Ready((batch, written))
+            }
+            None => Poll::Pending,
+        }
     }
 }
 
@@ -120,7 +153,7 @@ where
             source_error: None,
             source_waits: false,
             read: 0,
-            running: Vec::new(),
+            running: FuturesUnordered::new(),
             ready: VecDeque::new(),
             timer: None,
             flushes: false,
@@ -154,7 +187,7 @@ where
 
     /// How many operations have no outcome yet, those of the source aside.
     pub(crate) fn pending(&self) -> usize {
-        self.queue.len() + self.running.iter().map(|running| running.places.len()).sum::<usize>()
+        self.queue.len() + self.running.iter().map(Running::len).sum::<usize>()
     }
 
     /// Why it sends no more.
@@ -194,10 +227,11 @@ where
             Error::new(ErrorKind::Timeout, "the bulk was given up while this was on its way").maybe_applied(true),
         );
         for running in std::mem::take(&mut self.running) {
-            for (index, operation) in running.operations() {
+            drop(running.write);
+            for (index, operation) in running.batch.into_iter().flat_map(Batch::operations) {
                 self.ready.push_back(BulkOutcome::Left(Leftover {
                     index,
-                    operation,
+                    operation: operation.if_encoded(),
                     why: LeftReason::Unknown(Arc::clone(&error)),
                 }));
             }
@@ -258,18 +292,17 @@ where
             let checked = match operation.kind() {
                 OperationKind::Retrieve => {
                     let why = "a bulk writes: entities are read by `get_many`";
-                    Err(Box::new((Error::invalid_input(why), Some(operation))))
+                    Err(Error::invalid_input(why))
                 }
                 _ => operation.check(),
             };
             match checked {
-                Ok(operation) => self.queue.push(Queued { index, operation }),
-                Err(refused) => {
-                    let (error, operation) = *refused;
+                Ok(()) => self.queue.push(Queued::new(index, operation)),
+                Err(error) => {
                     let error = error.in_operation("bulk", Some(self.table.as_str()));
                     self.ready.push_back(BulkOutcome::Left(Leftover {
                         index,
-                        operation,
+                        operation: operation.if_encoded(),
                         why: LeftReason::Rejected(Arc::new(error)),
                     }));
                 }
@@ -296,13 +329,16 @@ where
         while self.running.len() < self.settings.concurrency {
             let if_short = self.flushes || is_idle || self.source.is_none() || !self.is_room();
             let Some(batch) = self.queue.next(if_short) else { return };
-            let (places, operations) = batch.into_iter().map(|queued| (queued.index, queued.operation)).unzip();
+            let queued = batch.into_iter();
+            let (places, operations) = queued.map(|q| ((q.index, q.row), q.operation)).unzip();
             let write = PartitionWrite::new(&self.pipeline, &self.table, &self.options, operations)
                 .with(self.settings.batch_bytes, self.settings.takes_out)
                 .at(&self.pace);
             self.running.push(Running {
-                places,
-                operations: write.operations(),
+                batch: Some(Batch {
+                    places,
+                    operations: write.operations(),
+                }),
                 write: Box::pin(write.run()),
             });
         }
@@ -310,40 +346,34 @@ where
 
     /// Takes in the batches that have ended. Whether there were any.
     fn finish(&mut self, cx: &mut Context<'_>) -> bool {
-        let mut ended = Vec::new();
-        let mut at = 0;
-        while let Some(running) = self.running.get_mut(at) {
-            match running.write.as_mut().poll(cx) {
-                Poll::Pending => at += 1,
-                Poll::Ready(written) => ended.push((self.running.swap_remove(at), written)),
-            }
-        }
-        let any = !ended.is_empty();
-        for (running, written) in ended {
-            self.queue.ended(running.keys());
-            for ((index, operation), outcome) in running.operations().zip(written.outcomes) {
-                self.ready.push_back(match (outcome, operation) {
-                    (Outcome::Applied(result), Some(operation)) => BulkOutcome::Applied(AppliedOperation {
+        let mut any = false;
+        while let Poll::Ready(Some((batch, written))) = Pin::new(&mut self.running).poll_next(cx) {
+            any = true;
+            self.queue.ended(batch.partition_key(), batch.rows());
+            for ((index, operation), outcome) in batch.operations().zip(written.outcomes) {
+                self.ready.push_back(match outcome {
+                    Outcome::Applied(result) => BulkOutcome::Applied(AppliedOperation {
                         index,
                         operation,
                         etag: result.into_etag(),
                     }),
                     // A delete has what it wanted where nothing is left to delete.
-                    (Outcome::Gone(_), Some(operation)) => BulkOutcome::Applied(AppliedOperation {
+                    Outcome::Gone(_) => BulkOutcome::Applied(AppliedOperation {
                         index,
                         operation,
                         etag: None,
                     }),
-                    (Outcome::Failed(error), operation) => {
-                        let why = match error.may_have_applied() {
+                    Outcome::Failed(error) => BulkOutcome::Left(Leftover {
+                        index,
+                        operation: operation.if_encoded(),
+                        why: match error.may_have_applied() {
                             true => LeftReason::Unknown(error),
                             false => LeftReason::Rejected(error),
-                        };
-                        BulkOutcome::Left(Leftover { index, operation, why })
-                    }
-                    (_, operation) => BulkOutcome::Left(Leftover {
+                        },
+                    }),
+                    Outcome::NotTried => BulkOutcome::Left(Leftover {
                         index,
-                        operation,
+                        operation: operation.if_encoded(),
                         why: LeftReason::NotTried,
                     }),
                 });
@@ -377,7 +407,7 @@ where
     }
 
     fn leave_waiting(&mut self) {
-        for Queued { index, operation } in self.queue.drain() {
+        for Queued { index, operation, .. } in self.queue.drain() {
             self.ready.push_back(BulkOutcome::Left(Leftover {
                 index,
                 operation: Some(operation),

@@ -24,6 +24,8 @@ const GROWTH_PER_SECOND: f64 = 0.005;
 const FIRST_GROWTH_PER_SECOND: f64 = 0.05;
 const DOUBLING: Duration = Duration::from_secs(20);
 const MOST_GROWTH_PER_SECOND: f64 = 0.5;
+/// How late a turn may come without being lost: timers have milliseconds, and others run in between.
+const LATENESS: Duration = Duration::from_millis(10);
 /// The first pause after a refusal; twice as long after each that nothing was taken in between, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -187,7 +189,9 @@ impl Rate {
 
     fn leave(&mut self, entities: usize, now: Instant) {
         if self.per_second.is_finite() {
-            self.next = self.next.max(now) + Duration::from_secs_f64(entities as f64 / self.per_second);
+            // Timers are late: what was not used of a moment ago may be used now.
+            let begin = self.next.max(now.checked_sub(LATENESS).unwrap_or(now));
+            self.next = begin + Duration::from_secs_f64(entities as f64 / self.per_second);
         }
     }
 

@@ -13,7 +13,7 @@ use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::name::TableName;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
-use crate::protocol::batch::{BatchRule, ChangeSet};
+use crate::protocol::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
 use crate::protocol::operation::{OperationKind, TableOperation};
 use crate::protocol::table_result::TableResult;
 
@@ -38,8 +38,8 @@ pub(crate) struct Written {
     pub(crate) stopped: Option<Arc<Error>>,
 }
 
-/// The operations, with none in place of one that cannot be sent; shared with who wants them back.
-pub(crate) type Operations = Arc<Vec<Option<TableOperation>>>;
+/// The operations; shared with who wants them back.
+pub(crate) type Operations = Arc<Vec<TableOperation>>;
 
 /// Operations on one partition, any number of them.
 pub(crate) struct PartitionWrite {
@@ -68,24 +68,21 @@ impl PartitionWrite {
         operations: Vec<TableOperation>,
     ) -> Self {
         let mut outcomes = Vec::with_capacity(operations.len());
-        let mut sendable = Vec::new();
-        let check = |(index, operation): (usize, TableOperation)| match operation.check() {
-            Ok(operation) => {
-                outcomes.push(Outcome::NotTried);
-                sendable.push(index);
-                Some(operation)
-            }
-            Err(refused) => {
-                outcomes.push(Outcome::Failed(Arc::new(refused.0)));
-                None
-            }
-        };
-        let operations = Arc::new(operations.into_iter().enumerate().map(check).collect());
+        let mut sendable = Vec::with_capacity(operations.len());
+        for (index, operation) in operations.iter().enumerate() {
+            outcomes.push(match operation.check() {
+                Ok(()) => {
+                    sendable.push(index);
+                    Outcome::NotTried
+                }
+                Err(e) => Outcome::Failed(Arc::new(e)),
+            });
+        }
         Self {
             pipeline: Arc::clone(pipeline),
             table: table.clone(),
             options: options.clone(),
-            operations,
+            operations: Arc::new(operations),
             outcomes,
             waiting: vec![sendable],
             most_bytes: None,
@@ -149,14 +146,15 @@ impl PartitionWrite {
     /// As many of these as fit into one batch; the others wait.
     fn compose(&mut self, mut indices: Vec<usize>) -> (Vec<usize>, ChangeSet) {
         let mut change_set = ChangeSet::new(&self.pipeline.endpoint, self.table.as_str()).at_most(self.most_bytes);
-        let mut sent = Vec::new();
+        let mut sent = Vec::with_capacity(indices.len());
+        let bodies = indices.iter().map(|index| self.operations[*index].body().len());
+        change_set.reserve(indices.len().min(MAX_BATCH_OPERATIONS), bodies.sum());
         let mut end = indices.len();
         for (place, index) in indices.iter().copied().enumerate() {
-            let Some(operation) = self.copy(index) else { continue };
-            match change_set.add(operation) {
+            match change_set.put(&self.operations[index]) {
                 Ok(()) => sent.push(index),
-                Err(rejected) if matches!(rejected.rule(), BatchRule::Valid | BatchRule::OnePartition) => {
-                    self.outcomes[index] = Outcome::Failed(Arc::new(rejected.into()));
+                Err(broken) if matches!(broken.rule, BatchRule::Valid | BatchRule::OnePartition) => {
+                    self.outcomes[index] = Outcome::Failed(Arc::new(broken.error));
                 }
                 // What fits into no batch may go alone.
                 Err(_) if sent.is_empty() => {
@@ -180,21 +178,19 @@ impl PartitionWrite {
     /// Sends a batch, when it is time; `None` if there was too much. One operation alone needs no batch, which not all
     /// credentials and services take.
     async fn send(&self, sent: &[usize], change_set: ChangeSet) -> Option<Result<Vec<TableResult>>> {
-        let mut operations = self.operations.iter().flatten();
-        let partition_key = operations.find_map(TableOperation::keys).map_or("", |(key, _)| key);
+        let partition_key = self.operations.iter().find_map(TableOperation::keys);
+        let partition_key = partition_key.map_or("", |(key, _)| key);
         let turn = match &self.pace {
             Some(pace) => Some((pace, pace.turn(partition_key, sent.len()).await)),
             None => None,
         };
         let result = match sent {
             [] => Ok(Vec::new()),
-            [index] => match self.copy(*index) {
-                Some(operation) => {
-                    let execute = ExecuteOperation::new(&self.pipeline, &self.table, operation);
-                    execute.with(&self.options).await.map(|result| vec![result])
-                }
-                None => Ok(Vec::new()),
-            },
+            [index] => {
+                let operation = self.operations[*index].copy();
+                let execute = ExecuteOperation::new(&self.pipeline, &self.table, operation);
+                execute.with(&self.options).await.map(|result| vec![result])
+            }
             _ => {
                 let commit = CommitBatch::new(&self.pipeline, change_set);
                 commit.with(&self.options).await
@@ -214,17 +210,10 @@ impl PartitionWrite {
         Some(result)
     }
 
-    fn copy(&self, index: usize) -> Option<TableOperation> {
-        self.operations.get(index)?.as_ref()?.copy()
-    }
-
     /// What an error says of the operations that were sent together. Gives it back if it concerns others as well.
     fn failed(&mut self, mut sent: Vec<usize>, error: Error) -> Option<Arc<Error>> {
         let concerns_row = concerns_row(&error);
-        let is_delete = |index: &usize| {
-            let operation = self.operations[*index].as_ref();
-            operation.is_some_and(|operation| operation.kind() == OperationKind::Delete)
-        };
+        let is_delete = |index: &usize| self.operations[*index].kind() == OperationKind::Delete;
         // A repeated delete that finds no row has what it wanted: the others are asked for again, and show what is there.
         let may_repeat = !error.may_have_applied() || (concerns_row && sent.iter().all(is_delete));
         if may_repeat && !concerns_row {

@@ -5,17 +5,33 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use crate::protocol::batch::OfRow;
 use crate::protocol::operation::TableOperation;
+use crate::protocol::row_hash::{RowHash, RowHashes};
 
 /// An operation and its place in the source.
+#[derive(Debug)]
 pub(crate) struct Queued {
     pub(crate) index: u64,
+    pub(crate) row: RowHash,
     pub(crate) operation: TableOperation,
+}
+
+impl Queued {
+    pub(crate) fn new(index: u64, operation: TableOperation) -> Self {
+        let (_, row_key) = operation.keys().unwrap_or_default();
+        Self {
+            index,
+            row: RowHash::of(row_key),
+            operation,
+        }
+    }
 }
 
 /// How many of a partition's operations are looked at for a batch, in batches: those behind a row that is on its way wait.
 const MOST_LOOKED_AT: usize = 4;
+
+/// By how many times its length the list of a partition grows.
+const GROWTH: usize = 4;
 
 /// How many keys of partitions that are gone may be listed.
 const MOST_STALE: usize = 1_024;
@@ -36,7 +52,7 @@ pub(crate) struct Queue {
 struct Partition {
     waiting: VecDeque<Queued>,
     /// The rows of its batches that are on their way.
-    rows: HashSet<OfRow>,
+    rows: RowHashes,
     batches: usize,
     is_in_full: bool,
     is_in_any: bool,
@@ -71,13 +87,18 @@ impl Queue {
             return;
         };
         self.len += 1;
-        self.bytes += queued.operation.body_bytes();
+        self.bytes += queued.operation.body().len();
         let partition = match self.partitions.get_mut(partition_key) {
             Some(partition) => partition,
             None => self.partitions.entry(partition_key.into()).or_default(),
         };
         let becomes_full = partition.waiting.len() + 1 >= self.batch_size && !partition.is_in_full;
         let key: Option<Box<str>> = (becomes_full || !partition.is_in_any).then(|| partition_key.into());
+        // Most partitions that have some will have a batch.
+        if partition.waiting.len() == partition.waiting.capacity() {
+            let room = (GROWTH * partition.waiting.len()).clamp(1, self.batch_size.max(partition.waiting.len()));
+            partition.waiting.reserve(room);
+        }
         partition.waiting.push_back(queued);
         let Some(key) = key else { return };
         if !partition.is_in_any {
@@ -132,19 +153,17 @@ impl Queue {
         }
         let mut taken: Vec<Queued> = Vec::with_capacity(self.batch_size.min(partition.waiting.len()));
         let mut left = VecDeque::new();
-        let mut rows_left: HashSet<Box<str>> = HashSet::new();
+        let mut rows_left = RowHashes::default();
         while taken.len() < self.batch_size
             && taken.len() + left.len() < MOST_LOOKED_AT * self.batch_size
             && let Some(next) = partition.waiting.pop_front()
         {
-            let row = next.operation.keys().map_or("", |(_, row_key)| row_key);
             // Behind an operation on the same row that has to wait, or that has not ended.
-            if rows_left.contains(row) || partition.rows.contains(row) {
-                rows_left.insert(row.into());
+            if (!rows_left.is_empty() && rows_left.contains(&next.row)) || !partition.rows.insert(next.row) {
+                rows_left.insert(next.row);
                 left.push_back(next);
                 continue;
             }
-            partition.rows.extend(next.operation.encoded().cloned().map(OfRow));
             taken.push(next);
         }
         while let Some(next) = left.pop_back() {
@@ -155,22 +174,18 @@ impl Queue {
         }
         partition.batches += 1;
         self.len -= taken.len();
-        self.bytes -= taken.iter().map(|queued| queued.operation.body_bytes()).sum::<usize>();
+        self.bytes -= taken.iter().map(|queued| queued.operation.body().len()).sum::<usize>();
         Some(taken)
     }
 
-    /// A batch of these keys has ended.
-    pub(crate) fn ended<'a>(&mut self, mut keys: impl Iterator<Item = (&'a str, &'a str)>) {
-        let Some((partition_key, first)) = keys.next() else {
-            return;
-        };
+    /// A batch of these rows has ended.
+    pub(crate) fn ended(&mut self, partition_key: &str, rows: impl Iterator<Item = RowHash>) {
         let Some(partition) = self.partitions.get_mut(partition_key) else {
             return;
         };
         partition.batches -= 1;
-        partition.rows.remove(first);
-        for (_, row) in keys {
-            partition.rows.remove(row);
+        for row in rows {
+            partition.rows.remove(&row);
         }
         if partition.waiting.is_empty() && partition.batches == 0 {
             self.partitions.remove(partition_key);

@@ -30,13 +30,14 @@ impl Form {
     /// # Errors
     /// `InvalidInput` — it cannot be written, or would be another row.
     pub(crate) fn of<E: TableEntity>(entity: &E, version: &RowVersion<E>) -> Result<Self> {
-        let (partition_key, row_key) = key_texts(entity)?;
+        let texts = key_texts(entity)?;
+        let (partition_key, row_key) = texts.pair();
         let stored = (version.key.partition_key(), version.key.row_key());
-        if (&*partition_key, &*row_key) != stored {
+        if (partition_key, row_key) != stored {
             return Err(Error::invalid_input(format!(
                 "as it reads now its key would be ({}, {}), and an entity with another key is another entity",
-                Shown(&partition_key),
-                Shown(&row_key)
+                Shown(partition_key),
+                Shown(row_key)
             )));
         }
         let mut row = DynamicEntity::new(partition_key, row_key);

@@ -13,6 +13,7 @@ use crate::protocol::batch_answer;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::read_back::WrittenRow;
 use crate::protocol::request::Call;
+use crate::protocol::sent_batch::SentBatch;
 use crate::protocol::table_result::TableResult;
 
 /// Commits a batch. See [`TableBatch::commit`](crate::TableBatch::commit).
@@ -23,13 +24,21 @@ pub struct CommitBatch {
 operation!(CommitBatch, Vec<TableResult>);
 
 struct CommitSpec {
-    change_set: ChangeSet,
+    table: String,
+    /// Until the call is made of it.
+    change_set: Option<ChangeSet>,
+    sent: Option<Arc<SentBatch>>,
 }
 
 impl CommitBatch {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, change_set: ChangeSet) -> Self {
+        let spec = CommitSpec {
+            table: change_set.table().to_owned(),
+            change_set: Some(change_set),
+            sent: None,
+        };
         Self {
-            operation: Operation::new(pipeline, CommitSpec { change_set }),
+            operation: Operation::new(pipeline, spec),
         }
     }
 }
@@ -38,24 +47,29 @@ impl Spec for CommitSpec {
     type Output = Vec<TableResult>;
 
     fn subject(&self) -> (&'static str, Option<&str>) {
-        (batch::OPERATION, Some(self.change_set.table()))
+        (batch::OPERATION, Some(&self.table))
     }
 
     fn call(&mut self, _: &Endpoint) -> Result<Call> {
-        if self.change_set.len() == 0 {
-            return Err(Error::invalid_input("the batch has no operations"));
-        }
-        self.change_set.call()
+        let change_set = self.change_set.take().filter(|change_set| change_set.len() > 0);
+        let change_set = change_set.ok_or_else(|| Error::invalid_input("the batch has no operations"))?;
+        let (call, sent) = change_set.into_call()?;
+        self.sent = Some(sent);
+        Ok(call)
     }
 
     fn applied(&mut self, rows: Vec<WrittenRow>) -> Result<Vec<TableResult>> {
-        let results = self.change_set.asked().zip(rows);
-        Ok(results
+        let asked = self.sent.iter().flat_map(|sent| sent.asked());
+        Ok(asked
+            .zip(rows)
             .map(|(asked, row)| TableResult::applied(asked.kind, Some(row)))
             .collect())
     }
 
     fn answer(&mut self, response: Response<Bytes>) -> Result<Vec<TableResult>> {
-        batch_answer::answer(&self.change_set, response)
+        match &self.sent {
+            Some(sent) => batch_answer::answer(sent, response),
+            None => Err(Error::invalid_response("an answer to nothing that was sent")),
+        }
     }
 }

@@ -78,10 +78,8 @@ impl<T> Spec for WriteSpec<T> {
             .operation
             .take()
             .ok_or_else(|| Error::invalid_input("the call was made before"))?;
-        operation
-            .check()
-            .map_err(|refused| refused.0)?
-            .call(endpoint, self.table.as_str())
+        operation.check()?;
+        operation.call(endpoint, self.table.as_str())
     }
 
     fn answer(&mut self, response: Response<Bytes>) -> Result<T> {

@@ -212,14 +212,15 @@ where
     /// Whether an entity that was made is the one that was asked for.
     fn check_made(&self, entity: &E) -> Result<()> {
         let Ok(key) = &self.key else { return Ok(()) };
-        let (partition_key, row_key) = key_texts(entity)?;
-        if (key.partition_key(), key.row_key()) == (&*partition_key, &*row_key) {
+        let texts = key_texts(entity)?;
+        let (partition_key, row_key) = texts.pair();
+        if (key.partition_key(), key.row_key()) == (partition_key, row_key) {
             return Ok(());
         }
         Err(Error::invalid_input(format!(
             "`.or_insert(..)` made an entity with the key ({}, {}), and the one asked for has ({}, {})",
-            Shown(&partition_key),
-            Shown(&row_key),
+            Shown(partition_key),
+            Shown(row_key),
             Shown(key.partition_key()),
             Shown(key.row_key()),
         )))
@@ -236,10 +237,10 @@ where
         let why = format!(
             "the closure changed the entity's key from ({}, {}) to ({}, {}): an entity with another key is another entity; \
              insert it and delete the old one",
-            Shown(&old.0),
-            Shown(&old.1),
-            Shown(&new.0),
-            Shown(&new.1)
+            Shown(old.partition_key()),
+            Shown(old.row_key()),
+            Shown(new.partition_key()),
+            Shown(new.row_key())
         );
         Err(Error::invalid_input(why).into())
     }

@@ -1,6 +1,8 @@
 //! Entities, from values straight to the bytes of a request body.
 
+use std::cell::Cell;
 use std::io::Write as _;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -16,39 +18,59 @@ use crate::model::property_writer::{PropertySink, PropertyWriter};
 /// Source: REST "Performing entity group transactions" and common error code `RequestBodyTooLarge`.
 pub(crate) const MAX_BODY_BYTES: usize = 4 << 20;
 
-/// The body of an insert, replace or merge: the keys, then the properties; and the write's id, if it has one.
-pub(crate) fn entity<E: TableEntity + ?Sized>(
-    entity: &E,
-    partition_key: &str,
-    row_key: &str,
-) -> Result<(Bytes, Option<Guid>)> {
-    properties(partition_key, row_key, |writer| entity.write_properties(writer))
+/// What is sent of an entity, in one piece of memory: many wait for their batch.
+#[derive(Debug)]
+pub(crate) struct Written {
+    /// The body of an insert, replace or merge: the keys, then the properties. Behind it both keys once more, as they are.
+    pub(crate) text: Arc<str>,
+    /// How long the body is.
+    pub(crate) body: usize,
+    pub(crate) write_id: Option<Guid>,
+}
+
+/// An entity, and its keys.
+pub(crate) fn entity<E: TableEntity + ?Sized>(entity: &E, (partition_key, row_key): (&str, &str)) -> Result<Written> {
+    properties((partition_key, row_key), |writer| entity.write_properties(writer))
 }
 
 /// The same for properties from elsewhere.
 pub(crate) fn properties(
-    partition_key: &str,
-    row_key: &str,
+    (partition_key, row_key): (&str, &str),
     write: impl FnOnce(&mut PropertyWriter<'_>) -> Result<()>,
-) -> Result<(Bytes, Option<Guid>)> {
-    let mut object = Object::new();
+) -> Result<Written> {
+    let mut object = Object::within(SCRATCH.take());
     object.text("PartitionKey", partition_key);
     object.text("RowKey", row_key);
     let mut writer = PropertyWriter::new(&mut object, partition_key, row_key);
     write(&mut writer)?;
     let write_id = writer.finish()?;
-    let body = object.finish();
-    if body.len() > MAX_BODY_BYTES {
+    let mut scratch = object.end();
+    let body = scratch.len();
+    if body > MAX_BODY_BYTES {
         return Err(Error::invalid_input(format!(
-            "the entity's request body has {} bytes, the limit is {MAX_BODY_BYTES}",
-            body.len()
+            "the entity's request body has {body} bytes, the limit is {MAX_BODY_BYTES}"
         )));
     }
-    Ok((body, write_id))
+    scratch.extend_from_slice(partition_key.as_bytes());
+    scratch.extend_from_slice(row_key.as_bytes());
+    let text = str::from_utf8(&scratch).map_err(|e| Error::invalid_input(format!("the entity's JSON: {e}")))?;
+    let text = Arc::from(text);
+    if scratch.capacity() <= MOST_SCRATCH {
+        SCRATCH.set(scratch);
+    }
+    Ok(Written { text, body, write_id })
 }
 
+thread_local! {
+    /// Where entities are written until their length is known: each is given no more memory than it has bytes.
+    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// A longer one is not kept.
+const MOST_SCRATCH: usize = 64 << 10;
+
 /// Most entities fit into this many bytes.
-const INITIAL_CAPACITY: usize = 512;
+const INITIAL_CAPACITY: usize = 1_024;
 
 /// A JSON object under construction.
 #[derive(Debug)]
@@ -58,70 +80,103 @@ pub(crate) struct Object {
 
 impl Object {
     pub(crate) fn new() -> Self {
-        let mut bytes = Vec::with_capacity(INITIAL_CAPACITY);
+        Self::within(Vec::new())
+    }
+
+    /// In memory that there is.
+    fn within(mut bytes: Vec<u8>) -> Self {
+        bytes.clear();
+        bytes.reserve(INITIAL_CAPACITY);
         bytes.push(b'{');
         Self { bytes }
     }
 
     /// A member whose value is text.
     pub(crate) fn text(&mut self, name: &str, value: &str) {
-        self.name(name, "");
+        self.name(name, b"\":");
         quoted(&mut self.bytes, value);
+        self.bytes.push(b',');
     }
 
     /// A property with the type annotation that its value needs.
     pub(crate) fn property(&mut self, name: &str, value: &Edm<'_>) {
-        if needs_annotation(value) {
-            self.name(name, "@odata.type");
-            plain(&mut self.bytes, value.edm_type().name().as_bytes());
-        }
-        self.name(name, "");
-        self.value(value);
-    }
-
-    pub(crate) fn finish(mut self) -> Bytes {
-        self.bytes.push(b'}');
-        self.bytes.into()
-    }
-
-    /// The name of a member. It needs no escapes: names are checked before, to letters, digits and `_`.
-    fn name(&mut self, name: &str, suffix: &str) {
-        let begin: &[u8] = if self.bytes.len() > 1 { b",\"" } else { b"\"" };
-        self.bytes.extend_from_slice(begin);
-        self.bytes.extend_from_slice(name.as_bytes());
-        self.bytes.extend_from_slice(suffix.as_bytes());
-        self.bytes.extend_from_slice(b"\":");
-    }
-
-    fn value(&mut self, value: &Edm<'_>) {
-        let bytes = &mut self.bytes;
+        // Each piece is as long as can be: copying few long ones is what makes this fast.
         match value {
-            Edm::String(text) => quoted(bytes, text),
-            Edm::Boolean(true) => bytes.extend_from_slice(b"true"),
-            Edm::Boolean(false) => bytes.extend_from_slice(b"false"),
-            Edm::Int32(value) => number(bytes, value),
+            Edm::String(text) => self.text(name, text),
+            Edm::Boolean(true) => self.name(name, b"\":true,"),
+            Edm::Boolean(false) => self.name(name, b"\":false,"),
+            Edm::Int32(value) => {
+                self.name(name, b"\":");
+                number(&mut self.bytes, value);
+                self.bytes.push(b',');
+            }
             Edm::Int64(value) => {
-                bytes.push(b'"');
-                number(bytes, value);
-                bytes.push(b'"');
+                self.annotated(name, b"@odata.type\":\"Edm.Int64\",\"");
+                number(&mut self.bytes, value);
+                self.end_text();
             }
-            Edm::Double(value) if value.is_finite() => finite(bytes, *value),
-            Edm::Double(value) => plain(bytes, double_text(*value).as_bytes()),
+            // An integral double has its decimal point, which the live service reads, but a server that parses numbers as
+            // JavaScript does loses it (Azurite), so its type is said as well.
+            Edm::Double(value) if value.is_finite() => {
+                if value.fract() == 0.0 {
+                    self.name(name, b"@odata.type\":\"Edm.Double\",");
+                }
+                self.name(name, b"\":");
+                finite(&mut self.bytes, *value);
+                self.bytes.push(b',');
+            }
+            Edm::Double(value) => {
+                self.annotated(name, b"@odata.type\":\"Edm.Double\",\"");
+                self.bytes.extend_from_slice(double_text(*value).as_bytes());
+                self.end_text();
+            }
             Edm::DateTime(value) => {
+                self.annotated(name, b"@odata.type\":\"Edm.DateTime\",\"");
                 let (text, length) = value.ascii();
-                plain(bytes, &text[..length]);
+                self.bytes.extend_from_slice(&text[..length]);
+                self.end_text();
             }
-            Edm::Guid(value) => plain(bytes, &value.ascii()),
-            Edm::Binary(value) => plain(bytes, base64_text(value).as_bytes()),
+            Edm::Guid(value) => {
+                self.annotated(name, b"@odata.type\":\"Edm.Guid\",\"");
+                self.bytes.extend_from_slice(&value.ascii());
+                self.end_text();
+            }
+            Edm::Binary(value) => {
+                self.annotated(name, b"@odata.type\":\"Edm.Binary\",\"");
+                self.bytes.extend_from_slice(base64_text(value).as_bytes());
+                self.end_text();
+            }
         }
     }
-}
 
-/// Appends text that needs no escapes, in quotes.
-fn plain(bytes: &mut Vec<u8>, text: &[u8]) {
-    bytes.push(b'"');
-    bytes.extend_from_slice(text);
-    bytes.push(b'"');
+    pub(crate) fn finish(self) -> Bytes {
+        self.end().into()
+    }
+
+    fn end(mut self) -> Vec<u8> {
+        // The comma after the last member.
+        self.bytes.pop_if(|last| *last == b',');
+        self.bytes.push(b'}');
+        self.bytes
+    }
+
+    /// The name of a member, and what follows. It needs no escapes: names are checked before, to letters, digits and `_`.
+    fn name(&mut self, name: &str, then: &[u8]) {
+        self.bytes.push(b'"');
+        self.bytes.extend_from_slice(name.as_bytes());
+        self.bytes.extend_from_slice(then);
+    }
+
+    /// The type of a property, and its name up to the text of its value.
+    fn annotated(&mut self, name: &str, edm_type: &[u8]) {
+        self.name(name, edm_type);
+        self.bytes.extend_from_slice(name.as_bytes());
+        self.bytes.extend_from_slice(b"\":\"");
+    }
+
+    fn end_text(&mut self) {
+        self.bytes.extend_from_slice(b"\",");
+    }
 }
 
 impl PropertySink for Object {
@@ -143,16 +198,6 @@ fn finite(bytes: &mut Vec<u8>, value: f64) {
     if !digits.contains(&b'.') {
         let exponent = digits.iter().position(|b| *b == b'e').unwrap_or(digits.len());
         bytes.splice(start + exponent..start + exponent, *b".0");
-    }
-}
-
-/// Whether JSON alone does not show the type. An integral double has its decimal point, which the live service reads,
-/// but a server that parses numbers as JavaScript does loses it (Azurite), so its type is said as well.
-fn needs_annotation(value: &Edm<'_>) -> bool {
-    match value {
-        Edm::Int64(_) | Edm::DateTime(_) | Edm::Guid(_) | Edm::Binary(_) => true,
-        Edm::Double(value) => !value.is_finite() || value.fract() == 0.0,
-        Edm::String(_) | Edm::Boolean(_) | Edm::Int32(_) => false,
     }
 }
 
@@ -188,8 +233,8 @@ mod tests {
     use crate::model::edm::EdmValue;
 
     fn body(entity: &DynamicEntity) -> Result<String> {
-        let (bytes, _) = super::entity(entity, &entity.partition_key, &entity.row_key)?;
-        Ok(String::from_utf8(bytes.to_vec()).unwrap())
+        let written = super::entity(entity, (&entity.partition_key, &entity.row_key))?;
+        Ok(written.text[..written.body].to_owned())
     }
 
     fn with(name: &str, value: impl Into<EdmValue>) -> DynamicEntity {

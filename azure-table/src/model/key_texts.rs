@@ -1,0 +1,53 @@
+//! The texts of an entity's two keys.
+//!
+//! Owns [`KeyTexts`]. Who makes them of fields is `key_shape.rs`; [`Key`](crate::Key) says of which entity they are.
+
+/// Most keys, both together, fit into this many bytes.
+const INITIAL_CAPACITY: usize = 48;
+
+/// PartitionKey and RowKey, in one piece of memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeyTexts {
+    text: String,
+    /// Where the RowKey begins, once the PartitionKey is whole.
+    row_key: Option<usize>,
+}
+
+impl KeyTexts {
+    /// Both empty, and the PartitionKey to be written first.
+    pub(crate) fn begun() -> Self {
+        Self {
+            text: String::with_capacity(INITIAL_CAPACITY),
+            row_key: None,
+        }
+    }
+
+    /// The text of the PartitionKey until that is whole, then of both.
+    pub(crate) fn text(&mut self) -> &mut String {
+        &mut self.text
+    }
+
+    /// What comes now is the RowKey's.
+    pub(crate) fn end_partition_key(&mut self) {
+        self.row_key.get_or_insert(self.text.len());
+    }
+
+    /// PartitionKey and RowKey.
+    pub(crate) fn pair(&self) -> (&str, &str) {
+        self.text.split_at(self.row_key.unwrap_or(self.text.len()))
+    }
+
+    pub(crate) fn partition_key(&self) -> &str {
+        self.pair().0
+    }
+
+    pub(crate) fn row_key(&self) -> &str {
+        self.pair().1
+    }
+
+    pub(crate) fn into_pair(mut self) -> (String, String) {
+        let row_key = self.row_key.unwrap_or(self.text.len());
+        let row_key = self.text.split_off(row_key);
+        (self.text, row_key)
+    }
+}

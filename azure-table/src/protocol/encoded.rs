@@ -1,0 +1,85 @@
+//! What is sent of an operation, as small as can be: many wait for their batch.
+
+use std::sync::Arc;
+
+use crate::codec::json::write::Written;
+use crate::model::etag::Condition;
+use crate::model::guid::Guid;
+
+/// What is sent of an operation.
+#[derive(Clone, Debug)]
+pub(crate) struct Encoded {
+    /// The entity, nothing of a delete or a retrieve; then PartitionKey and RowKey. Shared with copies.
+    text: Arc<str>,
+    /// Where the keys begin.
+    partition_key: u32,
+    row_key: u32,
+    /// What most have nothing of: many operations wait and are handed on, so they are small.
+    pub(crate) more: Option<Box<More>>,
+}
+
+/// What few operations have.
+#[derive(Clone, Debug)]
+pub(crate) struct More {
+    /// What the entity's `write_id` field was given.
+    pub(crate) write_id: Option<Guid>,
+    pub(crate) condition: Condition,
+    /// Whether the answer to an insert is to have the entity.
+    pub(crate) is_echoed: bool,
+}
+
+impl Default for More {
+    fn default() -> Self {
+        Self {
+            write_id: None,
+            condition: Condition::Exists,
+            is_echoed: false,
+        }
+    }
+}
+
+impl Encoded {
+    pub(crate) fn of(written: Written, row_key: &str, condition: Condition) -> Self {
+        let write_id = written.write_id;
+        let is_plain = write_id.is_none() && condition == Condition::Exists;
+        let more = More {
+            write_id,
+            condition,
+            is_echoed: false,
+        };
+        // A body has at most 4 MiB.
+        let at = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
+        Self {
+            partition_key: at(written.body),
+            row_key: at(written.text.len() - row_key.len()),
+            text: written.text,
+            more: (!is_plain).then(|| Box::new(more)),
+        }
+    }
+
+    pub(crate) fn keys(&self) -> (&str, &str) {
+        let (partition_key, row_key) = (self.partition_key as usize, self.row_key as usize);
+        (&self.text[partition_key..row_key], &self.text[row_key..])
+    }
+
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.text.as_bytes()[..self.partition_key as usize]
+    }
+
+    pub(crate) fn condition(&self) -> &Condition {
+        self.more.as_ref().map_or(&Condition::Exists, |more| &more.condition)
+    }
+
+    pub(crate) fn is_echoed(&self) -> bool {
+        self.more.as_ref().is_some_and(|more| more.is_echoed)
+    }
+}
+
+/// The body as bytes that own it: it is sent as it is.
+pub(crate) struct SentBody(pub(crate) Encoded);
+
+impl AsRef<[u8]> for SentBody {
+    fn as_ref(&self) -> &[u8] {
+        self.0.body()
+    }
+}

@@ -1,0 +1,90 @@
+//! The operations of a batch, by where they stand in its body.
+//!
+//! Owns [`SentBatch`], by which an answer is read and a lost one found out about. No operation is kept as a value: of a batch there
+//! is its body, and the keys in one piece.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use crate::protocol::operation::{OperationKind, TableOperation};
+use crate::protocol::row_write::{RowWrite, WriteFacts};
+use crate::protocol::table_result::Asked;
+
+/// A batch as it was sent.
+#[derive(Debug)]
+pub(crate) struct SentBatch {
+    pub(crate) operations: Operations,
+    pub(crate) body: Bytes,
+}
+
+/// Operations of one partition, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Operations {
+    pub(crate) partition_key: String,
+    /// All of them.
+    row_keys: String,
+    pub(crate) places: Vec<Placed>,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    pub(crate) kind: OperationKind,
+    facts: WriteFacts,
+    row_key: Range<usize>,
+    /// Its own body, in that of the batch.
+    body: Range<usize>,
+}
+
+impl Operations {
+    /// Adds one of the same partition, whose own body was put there.
+    pub(crate) fn add(&mut self, operation: &TableOperation, body: Range<usize>) {
+        let (partition_key, row_key) = operation.keys().unwrap_or_default();
+        if self.places.is_empty() {
+            partition_key.clone_into(&mut self.partition_key);
+        }
+        let start = self.row_keys.len();
+        self.row_keys.push_str(row_key);
+        self.places.push(Placed {
+            kind: operation.kind(),
+            facts: operation.facts(),
+            row_key: start..self.row_keys.len(),
+            body,
+        });
+    }
+
+    pub(crate) fn row_key(&self, place: &Placed) -> &str {
+        &self.row_keys[place.row_key.clone()]
+    }
+}
+
+impl SentBatch {
+    pub(crate) fn len(&self) -> usize {
+        self.operations.places.len()
+    }
+
+    /// What is asked of each operation, for its result.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = Asked> {
+        self.operations.places.iter().map(|place| Asked {
+            kind: place.kind,
+            entity: place.facts.is_echoed || place.kind == OperationKind::Retrieve,
+        })
+    }
+
+    /// The keys of the operation at `index`.
+    pub(crate) fn keys(&self, index: usize) -> Option<(&str, &str)> {
+        let place = self.operations.places.get(index)?;
+        Some((&self.operations.partition_key, self.operations.row_key(place)))
+    }
+
+    pub(crate) fn row_writes(&self) -> impl Iterator<Item = RowWrite<'_>> {
+        self.operations.places.iter().map(|place| RowWrite {
+            kind: place.kind,
+            partition_key: &self.operations.partition_key,
+            row_key: self.operations.row_key(place),
+            body: &self.body[place.body.clone()],
+            facts: place.facts,
+        })
+    }
+}
