@@ -16,6 +16,7 @@ pub mod errors;
 pub mod filters;
 pub mod fixtures;
 pub mod keys;
+pub mod load;
 pub mod queries;
 pub mod sas;
 pub mod service;
