@@ -9,6 +9,7 @@
 pub mod backend;
 pub mod batches;
 pub mod bulk;
+pub mod bulk_stress;
 pub mod canned;
 pub mod entities;
 pub mod entity;
