@@ -1,7 +1,9 @@
 //! Runs the conformance suite of `azure_table_tests` on every backend.
 
 use azure_table_tests::Backend;
-use azure_table_tests::{batches, bulk, entities, errors, filters, keys, queries, sas, service, tables, via_batch};
+use azure_table_tests::{
+    batches, bulk, bulk_stress, entities, errors, filters, keys, queries, sas, service, tables, via_batch,
+};
 
 /// A module with one test per function, on a backend or on none, which is said.
 macro_rules! on {
@@ -83,6 +85,8 @@ suite! {
             statistics_come_from_the_second_region;
         errors:
             a_wrong_key_is_unauthenticated;
+        bulk_stress:
+            any_writes_end_as_one_by_one;
         sas:
             a_table_sas_allows_what_it_says,
             a_worthless_sas_is_refused;

@@ -9,6 +9,7 @@
 pub mod backend;
 pub mod batches;
 pub mod bulk;
+pub mod bulk_stress;
 pub mod canned;
 pub mod entities;
 pub mod entity;
@@ -16,6 +17,7 @@ pub mod errors;
 pub mod filters;
 pub mod fixtures;
 pub mod keys;
+pub mod load;
 pub mod queries;
 pub mod sas;
 pub mod service;

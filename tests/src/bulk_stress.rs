@@ -1,0 +1,290 @@
+//! A bulk of anything: thousands of writes of all kinds over partitions with awkward keys, text that looks like the batch
+//! around it, and rows that are missing or in the way, so that batches fail and are cut. Held to a map.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use azure_table::{
+    Bulk, BulkOutcome, DateTime, DynamicEntity, ETag, EdmValue, ErrorKind, Guid, LeftReason, OperationKind,
+    TableOperation,
+};
+use fastrand::Rng;
+
+use crate::Backend;
+use crate::keys::AWKWARD;
+
+/// From how many seeds writes are drawn, and the variable that says another number.
+const SEEDS: u64 = 2;
+const SEEDS_VARIABLE: &str = "AZURE_TABLE_BULK_SEEDS";
+
+const PARTITIONS: usize = 32;
+const ROWS: usize = 60;
+/// Several bulks follow one another, so that there is something to change.
+const BULKS: usize = 3;
+const OPERATIONS: usize = 1_500;
+/// One operation of so many has a row that is in its way, or none.
+const MISFITS: usize = 25;
+const STALE: &str = "W/\"datetime'2020-01-01T00%3A00%3A00.0000000Z'\"";
+
+/// What text is made of: line ends and words that a reader of batches may stumble over. The first is a line's end to some.
+const PIECES: &[&str] = &[
+    "\u{2028}",
+    "\r\n",
+    "\n",
+    "\r",
+    "\t",
+    "\"",
+    "'",
+    "\\",
+    "\\r\\n",
+    " ",
+    "--",
+    "\r\n--batch_1\r\n",
+    "\r\n\r\n--changeset_1--\r\n",
+    "boundary=b",
+    "HTTP/1.1 204 No Content\r\n\r\n",
+    "POST http://127.0.0.1/$batch HTTP/1.1\r\n",
+    "Content-Type: application/http\r\n",
+    "{}",
+    "{\"odata.error\":{}}",
+    "%0D%0A",
+    "ü",
+    "e\u{301}",
+    "漢字",
+    "😀",
+    "\u{feff}",
+    "a",
+    "null",
+];
+
+const DOUBLES: &[f64] = &[
+    0.0,
+    5.0,
+    -0.1,
+    1e300,
+    f64::MIN_POSITIVE,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+];
+
+const NAMES: &[&str] = &["A", "b_2", "Größe", "value", "Value", "Type"];
+
+type Properties = BTreeMap<String, EdmValue>;
+/// The rows of a table, by their keys.
+type Rows = BTreeMap<(String, String), Properties>;
+
+/// What operations are drawn from.
+struct Source {
+    random: Rng,
+    /// [`PIECES`] that the backend reads in a batch.
+    pieces: &'static [&'static str],
+    /// [`AWKWARD`] keys that it reads in a batch.
+    keys: Vec<&'static str>,
+}
+
+impl Source {
+    fn new(backend: &Backend, seed: u64) -> Self {
+        // Azurite answers 500 to a batch with this piece, and reads no row with an empty key in one.
+        let (least_piece, least_key) = if backend.name() == "Azurite" { (1, 1) } else { (0, 0) };
+        Self {
+            random: Rng::with_seed(seed),
+            pieces: &PIECES[least_piece..],
+            keys: AWKWARD.iter().copied().filter(|key| key.len() >= least_key).collect(),
+        }
+    }
+
+    /// One of so many: each awkward key as it is, then with numbers.
+    fn key(&mut self, count: usize) -> String {
+        let number = self.random.usize(..count);
+        let key = self.keys[number % self.keys.len()];
+        if number < self.keys.len() {
+            key.to_owned()
+        } else {
+            format!("{key}{number}")
+        }
+    }
+
+    /// Mostly one that fits the rows as they are.
+    fn write(&mut self, rows: &Rows) -> Write {
+        use OperationKind::{Delete, Insert, InsertOrMerge, InsertOrReplace, Merge, Replace};
+        let mut entity = DynamicEntity::new(self.key(PARTITIONS), self.key(ROWS));
+        entity.properties = self.properties();
+        let is_there = rows.contains_key(&(entity.partition_key.clone(), entity.row_key.clone()));
+        let is_misfit = self.random.usize(..MISFITS) == 0;
+        let kinds = match is_there != is_misfit {
+            true => [Replace, Merge, Delete, InsertOrReplace, InsertOrMerge],
+            false => [Insert, Insert, Insert, InsertOrReplace, InsertOrMerge],
+        };
+        let kind = kinds[self.random.usize(..kinds.len())];
+        let is_stale = matches!(kind, Replace | Merge | Delete) && self.random.usize(..4 * MISFITS) == 0;
+        Write { kind, entity, is_stale }
+    }
+
+    fn properties(&mut self) -> Properties {
+        let count = self.random.usize(..=NAMES.len());
+        let names = self.random.choose_multiple(NAMES, count);
+        names
+            .into_iter()
+            .map(|name| ((*name).to_owned(), self.value()))
+            .collect()
+    }
+
+    fn value(&mut self) -> EdmValue {
+        let random = &mut self.random;
+        match random.u8(..10) {
+            0 => random.bool().into(),
+            1 => random.i32(..).into(),
+            2 => random.i64(..).into(),
+            3 => DOUBLES[random.usize(..DOUBLES.len())].into(),
+            4 => {
+                let first = DateTime::from_unix_seconds(-11_644_473_600);
+                (first + Duration::from_nanos(100 * random.u64(..1 << 56))).into()
+            }
+            5 => Guid(random.u128(..).to_be_bytes()).into(),
+            6 => {
+                let bytes: Vec<u8> = (0..random.usize(..300)).map(|_| random.u8(..)).collect();
+                bytes.into()
+            }
+            // Now and then one that is long, so that batches differ in their size.
+            _ => {
+                let most = if random.u8(..30) == 0 { 2_500 } else { 12 };
+                let pieces = (0..random.usize(..most)).map(|_| self.pieces[random.usize(..self.pieces.len())]);
+                pieces.collect::<String>().as_str().into()
+            }
+        }
+    }
+
+    /// A bulk with settings of any kind.
+    fn settings(&mut self, bulk: Bulk<DynamicEntity>) -> Bulk<DynamicEntity> {
+        let random = &mut self.random;
+        let bulk = bulk
+            .batch_size(random.usize(1..=100))
+            .concurrency(random.usize(1..=32))
+            .partition_concurrency(random.usize(1..=4))
+            .pending(random.usize(100..=OPERATIONS));
+        match random.bool() {
+            true => bulk.batch_bytes(random.usize(10_000..=200_000)),
+            false => bulk,
+        }
+    }
+}
+
+/// One operation.
+struct Write {
+    kind: OperationKind,
+    entity: DynamicEntity,
+    is_stale: bool,
+}
+
+impl Write {
+    fn operation(&self) -> TableOperation {
+        let entity = &self.entity;
+        let operation = match self.kind {
+            OperationKind::Insert => TableOperation::insert(entity),
+            OperationKind::Replace => TableOperation::replace(entity),
+            OperationKind::Merge => TableOperation::merge(entity),
+            OperationKind::InsertOrReplace => TableOperation::insert_or_replace(entity),
+            OperationKind::InsertOrMerge => TableOperation::insert_or_merge(entity),
+            _ => TableOperation::delete::<DynamicEntity>((&*entity.partition_key, &*entity.row_key)),
+        };
+        match self.is_stale {
+            true => operation.if_match(ETag::new(STALE)),
+            false => operation,
+        }
+    }
+
+    /// What it makes of the rows, or what is said against it.
+    fn apply(&self, rows: &mut Rows) -> Result<(), ErrorKind> {
+        use OperationKind::{Delete, Insert, InsertOrMerge, Merge, Replace};
+        let key = (self.entity.partition_key.clone(), self.entity.row_key.clone());
+        let is_there = rows.contains_key(&key);
+        match self.kind {
+            Insert if is_there => return Err(ErrorKind::AlreadyExists),
+            Replace | Merge | Delete if !is_there => return Err(ErrorKind::NotFound),
+            Replace | Merge | Delete if self.is_stale => return Err(ErrorKind::ConditionNotMet),
+            _ => {}
+        }
+        let properties = self.entity.properties.clone();
+        match self.kind {
+            Delete => drop(rows.remove(&key)),
+            Merge | InsertOrMerge => rows.entry(key).or_default().extend(properties),
+            _ => drop(rows.insert(key, properties)),
+        }
+        Ok(())
+    }
+}
+
+/// What each operation of a bulk comes to, and what is stored in the end, is what a map says, whatever the batches are.
+pub async fn any_writes_end_as_one_by_one(backend: &Backend) {
+    let seeds = std::env::var(SEEDS_VARIABLE).map_or(SEEDS, |seeds| seeds.parse().unwrap());
+    for seed in 0..seeds {
+        stress(backend, seed).await;
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "which seeds there were, for whoever looks at a run")]
+async fn stress(backend: &Backend, seed: u64) {
+    let mut source = Source::new(backend, seed);
+    let table = backend.fresh_table::<DynamicEntity>().await;
+    let mut rows = Rows::new();
+    let mut refused = 0;
+    for _ in 0..BULKS {
+        let (mut writes, mut expected) = (Vec::new(), Vec::new());
+        for _ in 0..OPERATIONS {
+            let write = source.write(&rows);
+            expected.push(write.apply(&mut rows));
+            writes.push(write);
+        }
+        let bulk = source.settings(table.bulk());
+        for (index, found) in outcomes(bulk, &writes).await.into_iter().enumerate() {
+            let Write { kind, entity, .. } = &writes[index];
+            let keys = (&entity.partition_key, &entity.row_key);
+            assert_eq!(
+                found,
+                Some(expected[index]),
+                "seed {seed}: {kind:?} {index} of {keys:?}"
+            );
+        }
+        refused += expected.iter().filter(|outcome| outcome.is_err()).count();
+        let stored = table.query().all().await.unwrap();
+        let stored: Rows = stored
+            .into_iter()
+            .map(|row| ((row.partition_key, row.row_key), row.properties))
+            .collect();
+        assert!(stored.keys().eq(rows.keys()), "seed {seed}: other rows are there");
+        for (key, properties) in &rows {
+            // As text, in which a NaN is a NaN.
+            let (found, expected) = (format!("{:?}", stored[key]), format!("{properties:?}"));
+            assert_eq!(found, expected, "seed {seed}: {key:?}");
+        }
+    }
+    println!(
+        "{}, seed {seed}: {} rows, {refused} operations refused",
+        backend.name(),
+        rows.len()
+    );
+    assert!(refused > 50 && rows.len() > 500);
+    backend.drop_table(&table).await;
+}
+
+/// What became of each.
+async fn outcomes(bulk: Bulk<DynamicEntity>, writes: &[Write]) -> Vec<Option<Result<(), ErrorKind>>> {
+    let mut outcomes = bulk.write(writes.iter().map(Write::operation)).outcomes();
+    let mut found = vec![None; writes.len()];
+    while let Some(outcome) = outcomes.next().await {
+        let (index, outcome) = match &outcome {
+            BulkOutcome::Applied(applied) => (applied.index(), Ok(())),
+            BulkOutcome::Left(left) => match left.why() {
+                LeftReason::Rejected(error) => (left.index(), Err(error.kind())),
+                _ => panic!("{left}"),
+            },
+            other => panic!("{other:?}"),
+        };
+        let before = found[usize::try_from(index).unwrap()].replace(outcome);
+        assert!(before.is_none(), "operation {index} has two outcomes");
+    }
+    let report = outcomes.finish().unwrap();
+    assert_eq!(report.settled(), writes.len() as u64);
+    found
+}

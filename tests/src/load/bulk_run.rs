@@ -1,0 +1,133 @@
+//! A bulk that finds out how fast it may write, watched from second to second.
+
+use std::time::Duration;
+
+use azure_table::{DynamicEntity, Emulator, ServiceLoad, ServiceModel, TableServiceClient};
+use tokio::time::{Instant, timeout_at};
+
+use crate::load::{Check, Unit};
+
+/// Which share of a limit is to be used at least, and of the requests to be refused at most.
+const LEAST_OF_LIMIT: f64 = 0.95;
+const MOST_REFUSED: f64 = 0.01;
+/// How often the service is looked at.
+const WATCHED: Duration = Duration::from_secs(1);
+
+/// A bulk of inserts, and the limit that it meets.
+#[derive(Clone, Debug)]
+pub struct ManyWrites {
+    /// For the lines of tables.
+    pub name: &'static str,
+    /// What the service can do.
+    pub model: ServiceModel,
+    /// How many entities are written.
+    pub entities: usize,
+    /// Over how many partitions, one after the other.
+    pub partitions: usize,
+    /// The limit in entities per second.
+    pub limit: f64,
+    /// How many of them were saved before the first request.
+    pub saved: f64,
+}
+
+impl ManyWrites {
+    /// One partition of today, with its documented limit.
+    pub fn one_partition_of_today(entities: usize) -> Self {
+        Self {
+            name: "bulk, today, one partition",
+            model: ServiceModel::today(),
+            entities,
+            partitions: 1,
+            limit: 2_000.0,
+            saved: 2_000.0,
+        }
+    }
+
+    /// One partition of 2010, whose limit is a server that is always busy: 100 entities in 41.1 ms.
+    pub fn one_partition_of_2010(entities: usize) -> Self {
+        Self {
+            name: "bulk, 2010, one partition",
+            model: ServiceModel::in_2010(),
+            entities,
+            partitions: 1,
+            limit: 100.0 / 0.0411,
+            saved: 0.0,
+        }
+    }
+
+    /// Many partitions of today, of which none is near its own limit: that of the account is met.
+    pub fn account_of_today(entities: usize) -> Self {
+        Self {
+            name: "bulk, today, 1,000 partitions",
+            model: ServiceModel::today(),
+            entities,
+            partitions: 1_000,
+            limit: 20_000.0,
+            saved: 20_000.0,
+        }
+    }
+
+    /// Writes all of them.
+    ///
+    /// # Panics
+    /// One of them is not written, or the bulk and the service count different refusals.
+    pub async fn run(&self) -> BulkRun {
+        let at_once = Emulator::new();
+        let truth = TableServiceClient::on(at_once.clone()).dynamic_table("Things").unwrap();
+        truth.create_table().await.unwrap();
+        let emulator = at_once.with_service_model(self.model.clone());
+        let service = TableServiceClient::on(emulator.clone());
+        let table = service.dynamic_table("Things").unwrap();
+        let partitions = self.partitions;
+        let rows =
+            (0..self.entities).map(move |n| DynamicEntity::new(format!("p{:04}", n % partitions), format!("{n:07}")));
+        // Batches are full where so many wait.
+        let bulk = table.bulk().pending(self.entities.min(100 * partitions));
+        let mut write = bulk.insert(rows);
+        let begun = Instant::now();
+        let mut watched = vec![emulator.load()];
+        let report = loop {
+            let next = begun + WATCHED * u32::try_from(watched.len()).unwrap();
+            match timeout_at(next, &mut write).await {
+                Ok(ended) => break ended.unwrap(),
+                Err(_) => watched.push(emulator.load()),
+            }
+        };
+        let elapsed = begun.elapsed();
+        let load = emulator.load();
+        assert_eq!(report.applied() as usize, self.entities);
+        assert_eq!(report.throttled(), load.refused_requests);
+        let seconds = watched.windows(2).map(|pair| pair[1].since(&pair[0])).collect();
+        BulkRun { elapsed, load, seconds }
+    }
+
+    /// What came of it, and what that is held to. What was saved before the first request is no merit of the bulk.
+    pub fn checks(&self, run: &BulkRun) -> Vec<Check> {
+        let rate = Check {
+            what: format!("{}: entities", self.name),
+            unit: Unit::Rate,
+            measured: (self.entities as f64 - self.saved) / run.elapsed.as_secs_f64(),
+            told: Some(self.limit),
+            bar: LEAST_OF_LIMIT * self.limit..=f64::INFINITY,
+        };
+        let refused = Check {
+            what: format!("{}: requests refused", self.name),
+            unit: Unit::Share,
+            measured: run.load.refused_share(),
+            told: None,
+            bar: 0.0..=MOST_REFUSED,
+        };
+        vec![rate, refused]
+    }
+}
+
+/// What a bulk did.
+#[derive(Clone, Debug)]
+pub struct BulkRun {
+    /// How long it took.
+    pub elapsed: Duration,
+    /// What the service did.
+    pub load: ServiceLoad,
+    /// The same of each whole second.
+    pub seconds: Vec<ServiceLoad>,
+}

@@ -1,0 +1,67 @@
+//! A measured figure and the bar it is held to.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+/// What a figure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Entities per second.
+    Rate,
+    /// A part of a whole, from 0 to 1, shown in per cent.
+    Share,
+}
+
+/// A measured figure, and what is asked of it.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// What was measured, where.
+    pub what: String,
+    /// In what.
+    pub unit: Unit,
+    /// What came out.
+    pub measured: f64,
+    /// What the study tells of it, or the limit, if there is such a figure.
+    pub told: Option<f64>,
+    /// Where it must lie.
+    pub bar: RangeInclusive<f64>,
+}
+
+impl Check {
+    /// Whether the bar is held.
+    pub fn is_held(&self) -> bool {
+        self.bar.contains(&self.measured)
+    }
+
+    /// The names of what a line says, above its columns.
+    pub fn heading() -> String {
+        format!("{:<48}{:>10}{:>10}   {}", "", "here", "told", "bar")
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |value: f64| match self.unit {
+            Unit::Rate if value < 1_000.0 => format!("{value:.0}/s"),
+            Unit::Rate => format!(
+                "{},{:03.0}/s",
+                (value.round() / 1_000.0) as u64,
+                value.round() % 1_000.0
+            ),
+            Unit::Share if value == 0.0 => "0 %".to_owned(),
+            // The rare refusals of Figure 8 begin at the fourth place.
+            Unit::Share if value < 0.001 => format!("{:.4} %", value * 100.0),
+            Unit::Share => format!("{:.2} %", value * 100.0),
+        };
+        let (least, most) = (*self.bar.start(), *self.bar.end());
+        let bar = match (least > 0.0, most.is_finite()) {
+            (false, _) => format!("at most {}", shown(most)),
+            (true, false) => format!("at least {}", shown(least)),
+            (true, true) => format!("{} to {}", shown(least), shown(most)),
+        };
+        let told = self.told.map_or("-".to_owned(), shown);
+        let verdict = if self.is_held() { "held" } else { "MISSED" };
+        let (what, measured) = (&self.what, shown(self.measured));
+        write!(f, "{what:<48}{measured:>10}{told:>10}   {bar:<20}  {verdict}")
+    }
+}
