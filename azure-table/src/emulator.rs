@@ -18,6 +18,7 @@ mod clock;
 mod cors;
 mod cosmos;
 mod delegation;
+mod double;
 mod entities;
 mod grant;
 mod json;

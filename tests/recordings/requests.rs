@@ -60,7 +60,7 @@ fn path(url: &str) -> String {
     percent_decoded(&decoded)
 }
 
-fn percent_decoded(text: &str) -> String {
+pub(super) fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {

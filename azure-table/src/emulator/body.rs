@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use crate::codec::json::token::{JsonError, Reader};
 use crate::emulator::cosmos;
 use crate::emulator::refusal::{Refusal, Result};
-use crate::emulator::row::{Properties, RowId};
+use crate::emulator::row::{Properties, RowId, is_key};
 use crate::model::datetime::DateTime;
 use crate::model::edm::{Edm, EdmType, Token, WireValue};
 use crate::model::key::{MAX_KEY_UNITS, key_text_fault};
@@ -39,7 +39,9 @@ pub(crate) fn insert(body: &[u8], profile: Profile) -> Result<(RowId, Properties
 /// The body of a replace or merge. Keys may be repeated in it and mean nothing, whatever their type: the address
 /// decides (recorded).
 pub(crate) fn update(body: &[u8], profile: Profile) -> Result<Properties> {
-    Ok(Entity::read(body, profile)?.properties)
+    let mut properties = Entity::read(body, profile)?.properties;
+    properties.retain(|(name, _)| !is_key(name));
+    Ok(properties)
 }
 
 /// The name in the body of a Create Table.
@@ -110,6 +112,12 @@ impl<'a> Entity<'a> {
         } in members(body)?
         {
             let value = WireValue { annotation, token };
+            if let (Token::Text(key), true, Profile::Cosmos) = (&value.token, is_key(&name), profile) {
+                // Their place is kept there.
+                entity
+                    .properties
+                    .push((name.as_ref().into(), Edm::String(key.to_string().into())));
+            }
             match &*name {
                 "PartitionKey" => entity.partition_key = Some(value),
                 "RowKey" => entity.row_key = Some(value),

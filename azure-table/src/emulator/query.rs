@@ -17,6 +17,7 @@ use crate::emulator::token;
 use crate::filter::evaluate::matches;
 use crate::filter::key_range::KeyRange;
 use crate::model::ordinal;
+use crate::protocol::profile::Profile;
 
 /// `GET /table()`.
 pub(crate) fn page(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer> {
@@ -27,7 +28,8 @@ pub(crate) fn page(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer
     let granted = &call.caller.grant.rows;
     let (partition_key, row_key) = range.start();
     let first = RowId::new(partition_key, row_key).max(granted.start());
-    let start = position(&call.options)?.map_or(first.clone(), |from| from.max(first));
+    let profile = call.site().profile;
+    let start = position(&call.options, profile)?.map_or(first.clone(), |from| from.max(first));
     let limit = call.caller.page_size(call.options.top);
     let stored = store.table(call.site(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
 
@@ -37,8 +39,7 @@ pub(crate) fn page(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer
     let reachable = |id: &RowId| !range.is_past(&id.partition_key, &id.row_key) && !granted.is_past(id);
     for (id, row) in stored.rows.range(start..).take_while(|(id, _)| reachable(id)) {
         if rows.len() == limit {
-            next.push(("x-ms-continuation-nextpartitionkey", token::of_key(&id.partition_key)));
-            next.push(("x-ms-continuation-nextrowkey", token::of_key(&id.row_key)));
+            next = token::of_row(&id.partition_key, Some(&id.row_key), profile);
             break;
         }
         looked_at += 1;
@@ -60,18 +61,14 @@ pub(crate) fn page(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer
 pub(crate) fn first_partition(call: &Call<'_>) -> Result<Box<str>> {
     let filter = call.filter()?;
     let (first, _) = KeyRange::of(&filter).start();
-    match position(&call.options)? {
+    match position(&call.options, call.site().profile)? {
         Some(from) if ordinal::compare(&from.partition_key, first).is_gt() => Ok(from.partition_key),
         _ => Ok(first.into()),
     }
 }
 
-/// The first row of the page. NextRowKey may be missing, but not empty (AzureStorageExplorer issue 5434, seen live).
-fn position(options: &Options) -> Result<Option<RowId>> {
-    match (&options.next_partition_key, &options.next_row_key) {
-        (None, None) => Ok(None),
-        (None, Some(_)) => Err(Refusal::INVALID_INPUT),
-        (Some(partition), None) => Ok(Some(RowId::new(token::key(partition)?, ""))),
-        (Some(partition), Some(row)) => Ok(Some(RowId::new(token::key(partition)?, token::key(row)?))),
-    }
+/// The first row of the page, where one is said.
+fn position(options: &Options, profile: Profile) -> Result<Option<RowId>> {
+    let (partition, row) = (&options.next_partition_key, &options.next_row_key);
+    token::row(partition.as_deref(), row.as_deref(), profile)
 }

@@ -8,7 +8,6 @@ mod batches;
 mod browsers;
 mod cosmos;
 mod operations;
-mod recorded;
 mod regions;
 mod sas;
 mod settings;
