@@ -24,6 +24,7 @@ mod grant;
 mod json;
 mod load;
 mod options;
+mod page_ends;
 mod policies;
 mod properties;
 mod query;
@@ -60,6 +61,7 @@ use crate::protocol::signature::SigningKey;
 
 pub use crate::emulator::clock::EmulatorClock;
 pub use crate::emulator::load::{RangeSplits, ServiceLoad, ServiceModel};
+pub use crate::emulator::page_ends::PageEnds;
 #[cfg(feature = "emulator-http")]
 pub use crate::emulator::server::{EmulatorServer, RunningEmulator};
 
@@ -106,6 +108,7 @@ struct Settings {
     /// The tokens of Entra ID that are good.
     tokens: BTreeSet<String>,
     page_size: usize,
+    page_ends: PageEnds,
     clock: EmulatorClock,
     /// For how long a deleted table's name is not free.
     deletion_time: Duration,
@@ -144,6 +147,7 @@ impl Emulator {
                 accounts: BTreeMap::from([(DEVELOPMENT_ACCOUNT.to_owned(), development)]),
                 tokens: BTreeSet::new(),
                 page_size: MAX_PAGE,
+                page_ends: PageEnds::new(),
                 clock: EmulatorClock::system(),
                 deletion_time: Duration::ZERO,
                 secondary_lag: Duration::ZERO,

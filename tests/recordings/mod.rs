@@ -11,7 +11,6 @@ use azure_table_tests::fixtures;
 use serde_json::Value;
 
 mod failures;
-mod replay;
 mod requests;
 
 /// What a recording's answers were, by name, so that one that is no longer read is missed.

@@ -3,7 +3,8 @@
 //! Owns which members of a body count, and the limits on names and values. The limits on an entity as a whole are
 //! `row.rs`, since a merge meets them only with the stored row.
 //! Not confirmed: the text for a body that is no JSON and for an unknown `Edm.…` type (InvalidInput is expected); that a
-//! key beyond the limit is refused as PropertyValueTooLarge (seen for 2,048 characters).
+//! key beyond the limit is refused as PropertyValueTooLarge (seen for 2,048 characters); which of the two documented codes for
+//! a name that comes twice is meant for keys.
 //!
 //! Source: REST "Insert Entity", "Understanding the Table service data model"; recorded refusals.
 
@@ -167,7 +168,10 @@ fn members(body: &[u8]) -> Result<Vec<Member<'_>>> {
         } else {
             let token = reader.scalar().map_err(unreadable)?;
             if members.iter().any(|member| member.name == name) {
-                return Err(Refusal::DUPLICATE_PROPERTIES);
+                return Err(match is_key(&name) {
+                    true => Refusal::DUPLICATE_KEY_PROPERTY,
+                    false => Refusal::DUPLICATE_PROPERTIES,
+                });
             }
             let at = pending.iter().position(|(pending, _)| *pending == name);
             let annotation = at.map(|at| pending.swap_remove(at).1);

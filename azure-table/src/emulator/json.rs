@@ -88,6 +88,13 @@ impl Shape<'_> {
         out
     }
 
+    /// How many bytes a page has for an entity.
+    pub(crate) fn length(&self, id: &RowId, row: &Row) -> usize {
+        let mut out = vec![b'{'];
+        self.members(&mut out, id, row);
+        out.len() + 1
+    }
+
     fn metadata_url(&self, out: &mut Vec<u8>, below: &str, element: &str) {
         if self.level > Level::None {
             let select = self

@@ -8,6 +8,7 @@ mod batches;
 mod browsers;
 mod cosmos;
 mod operations;
+mod pages;
 mod regions;
 mod sas;
 mod settings;

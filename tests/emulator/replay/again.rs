@@ -1,59 +1,20 @@
-//! Recorded live sessions, asked again of the emulator: it answers as the live service did.
+//! A recorded session, made again on an emulator of its own.
 //!
-//! Every exchange is sent with a signature of its own, at the time at which it was recorded, and compared on five levels
-//! (`compare.rs`), which the test prints. What cannot be asked again stands in [`LEFT_OUT`] with its reason, and what a session takes
-//! for granted in [`Replay::prepare`]. Requests that a recorder masked are made again from their answers (`masked.rs`), and
-//! counted apart.
+//! Owns what a request needs besides what was recorded: a signature, the time, and what the session takes for granted, which is
+//! made before. Versions and positions are translated between the two.
 
 use azure_table::{Emulator, EmulatorClock, Transport as _};
 use base64::Engine as _;
 use bytes::Bytes;
 use http::{Request, Response};
 
-mod compare;
-mod masked;
-mod session;
-mod signed;
-
-use compare::{LEVELS, Seen};
-use session::{Answered, Asked, Exchange, moment};
+use super::super::percent_decoded;
+use super::super::signed;
+use super::session::{Answered, Asked, Exchange, moment};
 
 /// A token that is good here.
 const TOKEN: &str = "recorded";
 
-/// Exchanges that cannot be asked again: session, first and last index, reason.
-const LEFT_OUT: &[(&str, usize, usize, &str)] = &[
-    (
-        "node2017_service_003",
-        1,
-        1,
-        "a table of analytics, which the service itself made before the recording and nobody else can make",
-    ),
-    (
-        "go_TestQueryTable_cosmos",
-        6,
-        7,
-        "pages of tables in the order of resource ids that only that account had",
-    ),
-];
-/// Headers that a recorder replaced or left out: session, header, reason.
-const HEADERS_ASIDE: &[(&str, &str, &str)] = &[
-    (
-        "cpp_TransactionCreateFail",
-        "x-ms-client-request-id",
-        "replaced in the request and taken out of the answer",
-    ),
-    (
-        "cpp_TransactionCreateFail",
-        "location",
-        "replaced by https://example.com",
-    ),
-    (
-        "py_test_aad_access_policy_error",
-        "server",
-        "taken out together with x-ms-request-id",
-    ),
-];
 /// The row that a session whose first exchanges were not copied had inserted: session, table, body.
 ///
 /// Source: the index of the recordings.
@@ -62,23 +23,20 @@ const INSERTED_BEFORE: &[(&str, &str, &str)] = &[(
     "tableName2163872032",
     r#"{"PartitionKey":"partition","RowKey":"3"}"#,
 )];
-/// A table of others that went while a session went on: session, index of the exchange before which it went, table. The token that
-/// names it is answered before, and the page that begins there is without it.
-const WENT: &[(&str, usize, &str)] = &[("py2017_table_list_tables_with_marker", 5, "table358619d2")];
 /// Rules for browsers of an account whose answers say that it had some.
 const BROWSERS: &str = "<StorageServiceProperties><Cors><CorsRule><AllowedOrigins>https://contoso.example</AllowedOrigins>\
     <AllowedMethods>GET</AllowedMethods><MaxAgeInSeconds>1</MaxAgeInSeconds><ExposedHeaders /><AllowedHeaders />\
     </CorsRule></Cors></StorageServiceProperties>";
 
 /// The text of a continuation token of Storage.
-fn decoded_token(token: &str) -> Option<String> {
+pub(super) fn decoded_token(token: &str) -> Option<String> {
     let text = token.splitn(3, '!').nth(2)?.replace('-', "=");
     let bytes = base64::engine::general_purpose::STANDARD.decode(text).ok()?;
     String::from_utf8(bytes).ok()
 }
 
 /// One session on an emulator of its own.
-struct Replay {
+pub(super) struct Replay {
     emulator: Emulator,
     /// Versions as they were recorded, and those that the same writes made here.
     versions: Vec<(String, String)>,
@@ -88,7 +46,7 @@ struct Replay {
 }
 
 impl Replay {
-    fn new(session: &[Exchange]) -> Self {
+    pub(super) fn new(session: &[Exchange]) -> Self {
         let clock = EmulatorClock::fixed(session[0].answer.date());
         let mut emulator = Emulator::new().with_clock(clock).with_token(TOKEN);
         for exchange in session {
@@ -103,7 +61,7 @@ impl Replay {
     }
 
     async fn send(&self, asked: &Asked, is_let_in: bool) -> Answered {
-        let url = signed::with_signature(asked);
+        let url = signed::with_signature(asked.account(), &asked.url);
         let uri = self.with_positions(url.as_deref().unwrap_or(&asked.url));
         let mut request = Request::builder().method(asked.method.as_str()).uri(uri);
         const OURS: [&str; 5] = ["authorization", "connection", "content-length", "date", "x-ms-date"];
@@ -120,16 +78,17 @@ impl Replay {
                 asked.headers.is_empty() || ["date", "x-ms-date"].iter().any(|name| asked.header(name).is_some());
             let is_masked = asked.header("user-agent").is_none() && asked.header("x-ms-client-request-id").is_none();
             let proof = match has_date || is_masked {
-                true => signed::authorization(asked, &date),
+                true => {
+                    let content = ["content-md5", "content-type"].map(|name| asked.header(name).unwrap_or_default());
+                    let below = &asked.url[asked.base().len()..];
+                    signed::shared_key(asked.account(), &asked.method, content, &date, below)
+                }
                 false => format!("Bearer {TOKEN}"),
             };
             request = request.header("authorization", proof);
         }
         let body = Bytes::from(self.translated(&asked.body));
-        let request = request
-            .header("x-ms-date", date)
-            .body(body)
-            .unwrap_or_else(|e| panic!("{}: {e}", asked.url));
+        let request = request.header("x-ms-date", date).body(body).unwrap();
         answered(self.emulator.send(request).await.unwrap())
     }
 
@@ -140,7 +99,7 @@ impl Replay {
         };
         let pairs = query.split('&').map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let value_read = super::requests::percent_decoded(value);
+            let value_read = percent_decoded(value);
             let known = self
                 .tokens
                 .iter()
@@ -175,7 +134,7 @@ impl Replay {
     /// Makes what an exchange takes for granted: the table of a session whose recording begins behind it.
     async fn prepare(&mut self, exchange: &Exchange) {
         let Exchange { request, answer, .. } = exchange;
-        let path = super::requests::percent_decoded(request.path());
+        let path = percent_decoded(request.path());
         let name = |text: &str| -> String { text.chars().take_while(char::is_ascii_alphanumeric).collect() };
         let table = if let Some(table) = path.strip_prefix("Tables('") {
             name(table)
@@ -197,7 +156,7 @@ impl Replay {
     }
 
     /// What the account's owner had made before the whole session, or somebody else while it went on.
-    async fn begin(&mut self, name: &str, session: &[Exchange]) {
+    pub(super) async fn begin(&mut self, name: &str, session: &[Exchange]) {
         let first = &session[0].request;
         if session
             .iter()
@@ -214,7 +173,7 @@ impl Replay {
     }
 
     /// Makes the tables of others that a list of all tables shows, or goes on with.
-    async fn make_listed(&mut self, exchange: &Exchange) {
+    pub(super) async fn make_listed(&mut self, exchange: &Exchange) {
         let listed: serde_json::Value = serde_json::from_str(&exchange.answer.body).unwrap();
         let shown = listed["value"].as_array().unwrap().iter();
         let shown = shown.map(|table| table["TableName"].as_str().unwrap().to_owned());
@@ -235,7 +194,7 @@ impl Replay {
     }
 
     /// A request of our own, which the account's owner made before the recording.
-    async fn set(&self, like: &Asked, method: &str, path: &str, body: &str) {
+    pub(super) async fn set(&self, like: &Asked, method: &str, path: &str, body: &str) {
         let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let asked = Asked {
             method: method.to_owned(),
@@ -251,7 +210,7 @@ impl Replay {
     }
 
     /// Asks what was asked then; the answer is in the terms of the recording.
-    async fn ask(&mut self, exchange: &Exchange, asked: &Asked) -> Answered {
+    pub(super) async fn ask(&mut self, exchange: &Exchange, asked: &Asked) -> Answered {
         let live = &exchange.answer;
         let versions = live.versions();
         let is_write = asked.method != "GET" && live.status < 300;
@@ -299,108 +258,4 @@ fn answered(response: Response<Bytes>) -> Answered {
         body: String::from_utf8(response.body().to_vec()).unwrap(),
         is_rewritten: false,
     }
-}
-
-/// How many exchanges there were of a kind, and on which levels they were equal.
-#[derive(Default)]
-struct Tally {
-    exchanges: usize,
-    left_out: usize,
-    levels: [(usize, usize); 5],
-}
-
-impl Tally {
-    fn line(&self, what: &str) -> String {
-        let levels = self
-            .levels
-            .iter()
-            .map(|(equal, all)| format!("{:>10}", format!("{equal}/{all}")));
-        format!(
-            "{what:<30}{:>10}{}{:>10}",
-            self.exchanges,
-            levels.collect::<String>(),
-            self.left_out
-        )
-    }
-}
-
-#[tokio::test]
-async fn every_recorded_exchange_is_answered_as_it_was_live() {
-    let mut lines = vec![format!(
-        "{:<30}{:>10}{}{:>10}",
-        "recordings",
-        "exchanges",
-        LEVELS.map(|level| format!("{level:>10}")).concat(),
-        "left out"
-    )];
-    let mut differences = Vec::new();
-    for kind in ["storage", "cosmos"] {
-        let Some(sessions) = session::sessions(kind) else {
-            return;
-        };
-        let (mut kept, mut again) = (Tally::default(), Tally::default());
-        for (name, session) in &sessions {
-            let mut replay = Replay::new(session);
-            replay.begin(name, session).await;
-            for (index, exchange) in session.iter().enumerate() {
-                let tally = if exchange.is_masked { &mut again } else { &mut kept };
-                tally.exchanges += 1;
-                let asked = match exchange.is_masked {
-                    true => masked::made_again(session, index),
-                    false => Some(exchange.request.clone()),
-                };
-                let asked = asked.unwrap_or_else(|| panic!("{name} {index} cannot be made again"));
-                // Only these two lists are whole, and of an account that others used as well.
-                if name.starts_with("py2017_table_l") && asked.method == "GET" {
-                    replay.make_listed(exchange).await;
-                }
-                for (_, _, table) in WENT.iter().filter(|(of, before, _)| *of == name && *before == index) {
-                    replay.set(&asked, "DELETE", &format!("Tables('{table}')"), "").await;
-                }
-                // It is asked in any case: what follows may go on from there.
-                let own = replay.ask(exchange, &asked).await;
-                let mut left_out = LEFT_OUT.iter();
-                if left_out.any(|(of, from, to, _)| of == name && (*from..=*to).contains(&index)) {
-                    tally.left_out += 1;
-                    continue;
-                }
-                let is_cosmos = asked.is_cosmos();
-                let mut answers = [&own, &exchange.answer].map(|answer| Seen::of(answer, is_cosmos));
-                for (_, header, _) in HEADERS_ASIDE.iter().filter(|(of, ..)| of == name) {
-                    answers
-                        .iter_mut()
-                        .for_each(|answer| drop(answer.headers.remove(*header)));
-                }
-                if exchange.answer.is_rewritten {
-                    answers
-                        .iter_mut()
-                        .for_each(|answer| answer.body.truncate(answer.body.trim_end().len()));
-                }
-                let [own, live] = answers;
-                for (level, equal) in own.levels(&live).into_iter().enumerate() {
-                    if let Some(equal) = equal {
-                        tally.levels[level].0 += usize::from(equal);
-                        tally.levels[level].1 += 1;
-                    }
-                }
-                if own != live {
-                    differences.push(format!(
-                        "{name} {index} {} {}\n own {own:?}\nlive {live:?}",
-                        asked.method, asked.url
-                    ));
-                }
-            }
-        }
-        lines.push(kept.line(kind));
-        if again.exchanges > 0 {
-            lines.push(again.line(&format!("{kind}, masked, made again")));
-        }
-    }
-    azure_table_tests::skipped::print(&lines.join("\n"));
-    assert!(
-        differences.is_empty(),
-        "{} differ:\n{}",
-        differences.len(),
-        differences.join("\n")
-    );
 }

@@ -7,6 +7,7 @@
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
+use super::super::percent_decoded;
 use super::session::{Asked, Exchange};
 
 /// A version that no row has.
@@ -42,7 +43,7 @@ pub(super) fn made_again(session: &[Exchange], index: usize) -> Option<Asked> {
         batch(session, index, &mut asked)?;
         return Some(asked);
     }
-    let path = super::super::requests::percent_decoded(request.path());
+    let path = percent_decoded(request.path());
     let below = || answer.header("location").rsplit_once(".net/").map(|(_, path)| path);
     match request.method.as_str() {
         "POST" if path == "Tables" => {
@@ -75,13 +76,13 @@ fn accept(content_type: &str) -> String {
 }
 
 fn wrote(earlier: &Exchange, path: &str) -> bool {
-    let location = super::super::requests::percent_decoded(earlier.answer.header("location"));
+    let location = percent_decoded(earlier.answer.header("location"));
     earlier.answer.status < 300 && location.ends_with(path)
 }
 
 /// PartitionKey and RowKey of an address.
 fn keys(address: &str) -> Option<[String; 2]> {
-    let address = super::super::requests::percent_decoded(address);
+    let address = percent_decoded(address);
     let (_, rest) = address.split_once("(PartitionKey='")?;
     let (partition, row) = rest.strip_suffix("')")?.split_once("',RowKey='")?;
     Some([partition, row].map(|key| key.replace("''", "'")))
