@@ -95,6 +95,8 @@ pub use crate::emulator::server::{EmulatorServer, RunningEmulator};
 /// ```
 ///
 /// Source: REST "Table service REST API"; recorded answers of live accounts.
+///
+#[doc = include_str!("emulator/unknowns.md")]
 #[derive(Clone)]
 pub struct Emulator {
     store: Arc<Mutex<Store>>,
