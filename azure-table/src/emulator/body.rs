@@ -128,6 +128,9 @@ impl<'a> Entity<'a> {
                 _ if value.token == Token::Null => check_name(&name, profile)?,
                 _ => {
                     check_name(&name, profile)?;
+                    if profile == Profile::Cosmos {
+                        cosmos::check_number(&value)?;
+                    }
                     let value = value.to_edm().map_err(|_| Refusal::UNREADABLE_VALUE)?;
                     check_value(&name, &value, profile)?;
                     entity.properties.push((name.into(), value.into_owned()));

@@ -14,6 +14,7 @@ use crate::emulator::call::ErrorForm;
 use crate::emulator::options::Level;
 use crate::emulator::refusal::{RaisedBy, Refusal, Result};
 use crate::emulator::row::RowId;
+use crate::model::edm::{Token, WireValue};
 use crate::model::guid::Guid;
 
 /// The most bytes of an entity.
@@ -85,6 +86,16 @@ pub(crate) fn check_keys(id: &RowId) -> Result<()> {
         return Err(Refusal::INVALID_INPUT);
     }
     Ok(())
+}
+
+/// Refuses a bare integer that no type holds; Table storage makes a double of it (live, azure-sdk-for-python).
+pub(crate) fn check_number(value: &WireValue<'_>) -> Result<()> {
+    match (&value.token, value.annotation) {
+        (Token::Number(digits), None) if !digits.contains(['.', 'e', 'E']) && digits.parse::<i64>().is_err() => {
+            Err(Refusal::UNREADABLE_VALUE)
+        }
+        _ => Ok(()),
+    }
 }
 
 pub(crate) fn check_name(property: &str) -> Result<()> {

@@ -172,6 +172,12 @@ async fn other_keys_names_and_sizes_are_taken() {
             "One of the input values is invalid.",
         ),
         (
+            r#"{"PartitionKey":"p","RowKey":"r","A":9223372036854775808000}"#.into(),
+            400,
+            "InvalidInput",
+            "One of the input values is invalid.",
+        ),
+        (
             format!(r#"{{"PartitionKey":"p","RowKey":"{}"}}"#, "é".repeat(128)),
             400,
             "InvalidInput",
