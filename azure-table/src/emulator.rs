@@ -18,11 +18,13 @@ mod clock;
 mod cors;
 mod cosmos;
 mod delegation;
+mod double;
 mod entities;
 mod grant;
 mod json;
 mod load;
 mod options;
+mod page_ends;
 mod policies;
 mod properties;
 mod query;
@@ -59,6 +61,7 @@ use crate::protocol::signature::SigningKey;
 
 pub use crate::emulator::clock::EmulatorClock;
 pub use crate::emulator::load::{RangeSplits, ServiceLoad, ServiceModel};
+pub use crate::emulator::page_ends::PageEnds;
 #[cfg(feature = "emulator-http")]
 pub use crate::emulator::server::{EmulatorServer, RunningEmulator};
 
@@ -92,6 +95,8 @@ pub use crate::emulator::server::{EmulatorServer, RunningEmulator};
 /// ```
 ///
 /// Source: REST "Table service REST API"; recorded answers of live accounts.
+///
+#[doc = include_str!("emulator/unknowns.md")]
 #[derive(Clone)]
 pub struct Emulator {
     store: Arc<Mutex<Store>>,
@@ -105,6 +110,7 @@ struct Settings {
     /// The tokens of Entra ID that are good.
     tokens: BTreeSet<String>,
     page_size: usize,
+    page_ends: PageEnds,
     clock: EmulatorClock,
     /// For how long a deleted table's name is not free.
     deletion_time: Duration,
@@ -143,6 +149,7 @@ impl Emulator {
                 accounts: BTreeMap::from([(DEVELOPMENT_ACCOUNT.to_owned(), development)]),
                 tokens: BTreeSet::new(),
                 page_size: MAX_PAGE,
+                page_ends: PageEnds::new(),
                 clock: EmulatorClock::system(),
                 deletion_time: Duration::ZERO,
                 secondary_lag: Duration::ZERO,

@@ -62,7 +62,7 @@ pub use crate::client::query::stream::EntityStream;
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table::TableClient;
 #[cfg(feature = "emulator")]
-pub use crate::emulator::{Emulator, EmulatorClock, RangeSplits, ServiceLoad, ServiceModel};
+pub use crate::emulator::{Emulator, EmulatorClock, PageEnds, RangeSplits, ServiceLoad, ServiceModel};
 #[cfg(feature = "emulator-http")]
 pub use crate::emulator::{EmulatorServer, RunningEmulator};
 pub use crate::filter::access::AccessPath;

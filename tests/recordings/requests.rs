@@ -7,6 +7,7 @@ use azure_table_tests::canned::{CONTOSO, Canned, Step};
 use serde_json::{Map, Value};
 
 use super::exchanges;
+use crate::emulator::percent_decoded;
 
 /// What is sent differently on purpose, by its reason.
 const TUNNELLED_NOT: &str = "merges are PATCH: proxies know it, and the service takes both";
@@ -58,27 +59,6 @@ fn path(url: &str) -> String {
         .replace("%2C", ",")
         .replace("%3D", "=");
     percent_decoded(&decoded)
-}
-
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        match (
-            first,
-            after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok()),
-        ) {
-            (b'%', Some(digits)) => {
-                bytes.push(u8::from_str_radix(digits, 16).unwrap());
-                rest = &after[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap()
 }
 
 /// A header by its name, which the recorders wrote in any case.

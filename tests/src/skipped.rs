@@ -15,3 +15,8 @@ pub fn say(text: String) {
         said.insert(text);
     }
 }
+
+/// Shows what a test found out, also where it passes.
+pub fn print(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

@@ -224,51 +224,54 @@ impl Answer {
         response
     }
 
-    /// Appends the answer as the HTTP message that a part of a batch holds.
+    /// Appends the answer as the HTTP message that a part of a batch holds. The order of its headers is the recorded one, which
+    /// differs for what is there, what was changed and what was refused.
     pub(crate) fn write_part(&self, out: &mut Vec<u8>, content_id: Option<&str>, profile: Profile) {
-        let status = self.status();
-        let mut head = format!(
-            "HTTP/1.1 {} {}\r\n",
-            self.status,
-            status.canonical_reason().unwrap_or_default()
-        );
-        let mut line = |name: &str, value: &str| {
-            for part in [name, ": ", value, "\r\n"] {
+        let reason = self.status().canonical_reason().unwrap_or_default();
+        let mut head = format!("HTTP/1.1 {} {reason}\r\n", self.status);
+        let mut line = |name: &str, value: Option<&str>| {
+            for part in value.map(|value| [name, ": ", value, "\r\n"]).into_iter().flatten() {
                 head.push_str(part);
             }
         };
         let is_storage = profile == Profile::Storage;
-        if let Some(id) = content_id {
-            line("Content-ID", id);
-        }
+        let version = match self.status == 204 && self.location.is_none() {
+            true => "1.0;",
+            false => "3.0;",
+        };
+        // Without the space that Cosmos DB puts into it elsewhere (recorded).
+        let media_type = self.content.media_type(profile).replace("; ", ";");
+        let media_type = Some(&*media_type).filter(|_| !self.body.is_empty());
+        let prefer = self.prefer.map(Prefer::name);
+        let (location, etag) = (self.location.as_deref(), self.etag.as_deref());
+        let is_shown = !self.body.is_empty() && self.refused.is_none();
         if is_storage {
-            line("X-Content-Type-Options", "nosniff");
-            line("Cache-Control", "no-cache");
-        }
-        if let Some(prefer) = self.prefer {
-            line("Preference-Applied", prefer.name());
-        }
-        if is_storage {
-            let changed_without_content = self.status == 204 && self.location.is_none();
-            line(
-                "DataServiceVersion",
-                if changed_without_content { "1.0;" } else { "3.0;" },
-            );
-        }
-        if let Some(location) = &self.location {
-            line("Location", location);
-            if self.status == 204 && is_storage {
-                line("DataServiceId", location);
+            if is_shown {
+                line("DataServiceVersion", Some(version));
+                line("Content-Type", media_type);
             }
-        }
-        if let Some(etag) = &self.etag {
+            line("Content-ID", content_id);
+            line("X-Content-Type-Options", Some("nosniff"));
+            line("Cache-Control", Some("no-cache"));
+            line("Preference-Applied", prefer);
+            if !is_shown {
+                line("DataServiceVersion", Some(version));
+            }
+            line("Location", location);
+            line("DataServiceId", location.filter(|_| self.status == 204));
             line("ETag", etag);
+            if !is_shown {
+                line("Content-Type", media_type);
+            }
+        } else {
+            line("Content-Type", media_type);
+            line("ETag", etag);
+            line("Preference-Applied", prefer);
+            line("Location", location);
+            line("Content-ID", content_id);
         }
         for (header, token) in &self.more {
-            line(header, token);
-        }
-        if !self.body.is_empty() {
-            line("Content-Type", self.content.media_type(profile));
+            line(header, Some(token));
         }
         out.extend_from_slice(head.as_bytes());
         out.extend_from_slice(b"\r\n");

@@ -25,8 +25,19 @@ use crate::model::guid::Guid;
 use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 use crate::protocol::profile::Profile;
 
-/// What a part that holds an HTTP message begins with.
-const HTTP_PART: &str = "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n";
+/// What a part that holds an HTTP message begins with, from the boundary on.
+fn http_part(boundary: &str, profile: Profile) -> String {
+    let end = line_end(profile);
+    format!("--{boundary}{end}Content-Type: application/http{end}Content-Transfer-Encoding: binary{end}{end}")
+}
+
+/// Cosmos DB ends some lines in another way than the rest (recorded).
+fn line_end(profile: Profile) -> &'static str {
+    match profile {
+        Profile::Storage => "\r\n",
+        Profile::Cosmos => "\n",
+    }
+}
 
 /// `POST /$batch`.
 pub(crate) fn run(store: &mut Store, caller: Caller<'_>, request: &Request<'_>, trace: &Trace) -> Result<Answer> {
@@ -45,7 +56,7 @@ pub(crate) fn run(store: &mut Store, caller: Caller<'_>, request: &Request<'_>, 
         [only] if !is_change_set(only) => {
             let answer = lone_query(store, caller, only, trace)?;
             rows = answer.rows;
-            out.extend_from_slice(format!("--{outer}\r\n{HTTP_PART}").as_bytes());
+            out.extend_from_slice(http_part(&outer, trace.profile).as_bytes());
             answer.write_part(&mut out, None, trace.profile);
         }
         [first, further @ ..] if is_change_set(first) => {
@@ -134,10 +145,10 @@ fn write_change_set(out: &mut Vec<u8>, (boundary, inner): (&str, &str), answers:
     let head = format!("--{boundary}\r\nContent-Type: multipart/mixed; boundary={inner}\r\n\r\n");
     out.extend_from_slice(head.as_bytes());
     for (answer, content_id) in answers {
-        out.extend_from_slice(format!("--{inner}\r\n{HTTP_PART}").as_bytes());
+        out.extend_from_slice(http_part(inner, profile).as_bytes());
         answer.write_part(out, content_id.as_deref(), profile);
     }
-    out.extend_from_slice(format!("--{inner}--\r\n").as_bytes());
+    out.extend_from_slice(format!("--{inner}--{}", line_end(profile)).as_bytes());
 }
 
 fn is_change_set(part: &Message<'_>) -> bool {

@@ -3,7 +3,8 @@
 //! Owns which members of a body count, and the limits on names and values. The limits on an entity as a whole are
 //! `row.rs`, since a merge meets them only with the stored row.
 //! Not confirmed: the text for a body that is no JSON and for an unknown `Edm.…` type (InvalidInput is expected); that a
-//! key beyond the limit is refused as PropertyValueTooLarge (seen for 2,048 characters).
+//! key beyond the limit is refused as PropertyValueTooLarge (seen for 2,048 characters); which of the two documented codes for
+//! a name that comes twice is meant for keys.
 //!
 //! Source: REST "Insert Entity", "Understanding the Table service data model"; recorded refusals.
 
@@ -12,7 +13,7 @@ use std::borrow::Cow;
 use crate::codec::json::token::{JsonError, Reader};
 use crate::emulator::cosmos;
 use crate::emulator::refusal::{Refusal, Result};
-use crate::emulator::row::{Properties, RowId};
+use crate::emulator::row::{Properties, RowId, is_key};
 use crate::model::datetime::DateTime;
 use crate::model::edm::{Edm, EdmType, Token, WireValue};
 use crate::model::key::{MAX_KEY_UNITS, key_text_fault};
@@ -39,7 +40,9 @@ pub(crate) fn insert(body: &[u8], profile: Profile) -> Result<(RowId, Properties
 /// The body of a replace or merge. Keys may be repeated in it and mean nothing, whatever their type: the address
 /// decides (recorded).
 pub(crate) fn update(body: &[u8], profile: Profile) -> Result<Properties> {
-    Ok(Entity::read(body, profile)?.properties)
+    let mut properties = Entity::read(body, profile)?.properties;
+    properties.retain(|(name, _)| !is_key(name));
+    Ok(properties)
 }
 
 /// The name in the body of a Create Table.
@@ -110,6 +113,12 @@ impl<'a> Entity<'a> {
         } in members(body)?
         {
             let value = WireValue { annotation, token };
+            if let (Token::Text(key), true, Profile::Cosmos) = (&value.token, is_key(&name), profile) {
+                // Their place is kept there.
+                entity
+                    .properties
+                    .push((name.as_ref().into(), Edm::String(key.to_string().into())));
+            }
             match &*name {
                 "PartitionKey" => entity.partition_key = Some(value),
                 "RowKey" => entity.row_key = Some(value),
@@ -119,6 +128,9 @@ impl<'a> Entity<'a> {
                 _ if value.token == Token::Null => check_name(&name, profile)?,
                 _ => {
                     check_name(&name, profile)?;
+                    if profile == Profile::Cosmos {
+                        cosmos::check_number(&value)?;
+                    }
                     let value = value.to_edm().map_err(|_| Refusal::UNREADABLE_VALUE)?;
                     check_value(&name, &value, profile)?;
                     entity.properties.push((name.into(), value.into_owned()));
@@ -159,7 +171,10 @@ fn members(body: &[u8]) -> Result<Vec<Member<'_>>> {
         } else {
             let token = reader.scalar().map_err(unreadable)?;
             if members.iter().any(|member| member.name == name) {
-                return Err(Refusal::DUPLICATE_PROPERTIES);
+                return Err(match is_key(&name) {
+                    true => Refusal::DUPLICATE_KEY_PROPERTY,
+                    false => Refusal::DUPLICATE_PROPERTIES,
+                });
             }
             let at = pending.iter().position(|(pending, _)| *pending == name);
             let annotation = at.map(|at| pending.swap_remove(at).1);

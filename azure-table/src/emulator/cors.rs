@@ -59,7 +59,8 @@ pub(crate) fn add_headers(rules: &[CorsRule], method: &str, request: &HeaderMap,
             answer.headers_mut().insert(header, value);
         }
     };
-    if !rules.is_empty() && !is_for_any {
+    // Answers to other verbs are not kept by browsers, so they say nothing of it (documented, and recorded).
+    if method == "GET" && !rules.is_empty() && !is_for_any {
         put(VARY, "Origin");
     }
     let (Some(rule), Some(origin)) = (rule, origin) else {

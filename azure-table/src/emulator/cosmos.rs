@@ -5,8 +5,7 @@
 //! (`answer.rs`), pages of any length (`call.rs`).
 //! Not confirmed: the codes for a reserved name, a RowKey that is too long, a batch that is too large and a verb that is not
 //! taken; how an entity's size is counted (the formula of Table storage here); the limit on the number of properties (252).
-//! Not imitated: continuation tokens, the lack of an order, PartitionKey and RowKey at the place where they were sent, filters
-//! on Timestamp that do not work, mixed line ends of batches, request units.
+//! Not imitated: the lack of an order, filters on Timestamp that do not work, request units.
 //!
 //! Source: "Azure Cosmos DB for Table: frequently asked questions"; recorded answers.
 
@@ -15,6 +14,7 @@ use crate::emulator::call::ErrorForm;
 use crate::emulator::options::Level;
 use crate::emulator::refusal::{RaisedBy, Refusal, Result};
 use crate::emulator::row::RowId;
+use crate::model::edm::{Token, WireValue};
 use crate::model::guid::Guid;
 
 /// The most bytes of an entity.
@@ -28,6 +28,8 @@ pub(crate) const RETRY_AFTER: &str = "x-ms-retry-after-ms";
 /// Names that a property cannot have.
 const RESERVED: [&str; 5] = ["ID", "id", "rid", "etag", "ResourceId"];
 
+/// What the service says it is made with (recorded in 2024 and 2026).
+const SDK: &str = "documentdb-dotnet-sdk/2.14.0 Host/64-bit MicrosoftWindowsNT/10.0.20348.0";
 /// What is said of a query that cannot be read.
 const INVALID_URL: &str = "Request url is invalid.";
 
@@ -86,6 +88,16 @@ pub(crate) fn check_keys(id: &RowId) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a bare integer that no type holds; Table storage makes a double of it (live, azure-sdk-for-python).
+pub(crate) fn check_number(value: &WireValue<'_>) -> Result<()> {
+    match (&value.token, value.annotation) {
+        (Token::Number(digits), None) if !digits.contains(['.', 'e', 'E']) && digits.parse::<i64>().is_err() => {
+            Err(Refusal::UNREADABLE_VALUE)
+        }
+        _ => Ok(()),
+    }
+}
+
 pub(crate) fn check_name(property: &str) -> Result<()> {
     if RESERVED.contains(&property) {
         return Err(Refusal::PROPERTY_NAME_INVALID);
@@ -95,8 +107,12 @@ pub(crate) fn check_name(property: &str) -> Result<()> {
 
 /// A refusal in its words and its form: JSON, also where XML was asked for (recorded).
 pub(crate) fn refusal(refusal: &Refusal, form: ErrorForm, id: Guid) -> Answer {
-    let text = words(refusal);
-    let body = error_object(refusal.code, "en-us", &format!("{text}\nRequestID:{id}\n"));
+    let text = words(refusal, id);
+    let mut body = error_object(refusal.code, "en-us", &format!("{text}\nRequestID:{id}\n"));
+    // In a batch the line end before the next boundary is the only one (both recorded).
+    if !is_in_batch(refusal) {
+        body.extend_from_slice(b"\r\n");
+    }
     // Seen: metadata levels as asked for in errors about tables and addresses, else full.
     let level = match form {
         ErrorForm::Json(level, _) if is_about_tables(refusal) => level,
@@ -117,18 +133,26 @@ fn is_about_tables(refusal: &Refusal) -> bool {
     *refusal == Refusal::TABLE_ALREADY_EXISTS || refusal.message == INVALID_URL
 }
 
+/// The index of the operation of a batch that was refused, and the text.
+fn indexed(refusal: &Refusal) -> (Option<&str>, &str) {
+    match refusal.message.split_once(':') {
+        Some((index, rest)) if index.parse::<usize>().is_ok() => (Some(index), rest),
+        _ => (None, &refusal.message),
+    }
+}
+
+fn is_in_batch(refusal: &Refusal) -> bool {
+    indexed(refusal).0.is_some()
+}
+
 /// The texts that were seen to differ. In a batch the operation's index stands before them.
-fn words(refusal: &Refusal) -> String {
+fn words(refusal: &Refusal, id: Guid) -> String {
     static OTHER: [(Refusal, &str); 3] = [
         (Refusal::TABLE_ALREADY_EXISTS, "The specified table already exists."),
         (Refusal::PROPERTIES_NEED_VALUE, "PartitionKey/RowKey cannot be empty"),
         (Refusal::UNREADABLE_VALUE, "One of the input values is invalid."),
     ];
-    let text = &*refusal.message;
-    let (index, text) = match text.split_once(':') {
-        Some((index, rest)) if index.parse::<usize>().is_ok() => (Some(index), rest),
-        _ => (None, text),
-    };
+    let (index, text) = indexed(refusal);
     let other = OTHER
         .iter()
         .find(|(known, _)| known.code == refusal.code && known.message == text);
@@ -136,8 +160,13 @@ fn words(refusal: &Refusal) -> String {
         Some((_, other)) => other,
         None => text,
     };
-    // In a batch one more line end follows (recorded).
-    index.map_or(text.to_owned(), |index| format!("{index}:{text}\n"))
+    match index {
+        // In a batch one more line end follows (recorded).
+        Some(index) => format!("{index}:{text}\n"),
+        // What the rows decide is said without (recorded of all three), what is wrong with the request with it.
+        None if matches!(refusal.status, 404 | 409 | 412) => text.to_owned(),
+        None => format!("{text}\r\nActivityId: {id}, {SDK}"),
+    }
 }
 
 /// With a space, and without the words about the stream (recorded).

@@ -2,7 +2,7 @@
 //!
 //! Owns which members an entity has at which level, and their order. All characters beyond ASCII are escaped, as the
 //! live service does. The reading side is `codec/json/read.rs`, values in requests are `codec/json/write.rs`.
-//! Unlike live answers, doubles with an exponent have the shortest digits (`1.0e300`, live `1E+300`).
+//! Doubles are `double.rs`.
 //!
 //! Source: REST "Payload format for Table service operations"; the member order is that of recorded answers.
 
@@ -12,6 +12,7 @@ use base64::Engine as _;
 
 use crate::codec::url;
 use crate::emulator::address::Site;
+use crate::emulator::double;
 use crate::emulator::options::{Level, Select};
 use crate::emulator::row::{Row, RowId, time_text};
 use crate::model::edm::{Edm, EdmType, EdmValue, double_text};
@@ -87,6 +88,13 @@ impl Shape<'_> {
         out
     }
 
+    /// How many bytes a page has for an entity.
+    pub(crate) fn length(&self, id: &RowId, row: &Row) -> usize {
+        let mut out = vec![b'{'];
+        self.members(&mut out, id, row);
+        out.len() + 1
+    }
+
     fn metadata_url(&self, out: &mut Vec<u8>, below: &str, element: &str) {
         if self.level > Level::None {
             let select = self
@@ -133,8 +141,11 @@ impl Shape<'_> {
                 }
             }
             (None, Profile::Cosmos) => {
-                self.system_property(out, "PartitionKey", id, row);
-                self.system_property(out, "RowKey", id, row);
+                // An insert keeps them where they were sent, every other write puts them first (both recorded).
+                if row.property("PartitionKey").is_none() {
+                    self.system_property(out, "PartitionKey", id, row);
+                    self.system_property(out, "RowKey", id, row);
+                }
                 for (name, value) in &row.properties {
                     self.property(out, name, value);
                 }
@@ -186,7 +197,7 @@ impl Shape<'_> {
         let _ = match value {
             Edm::Boolean(value) => write!(out, "{value}"),
             Edm::Int32(value) => write!(out, "{value}"),
-            Edm::Double(value) if value.is_finite() => write!(out, "{}", double_text(*value)),
+            Edm::Double(value) if value.is_finite() => write!(out, "{}", double::text(*value)),
             Edm::Double(value) => write!(out, "\"{}\"", double_text(*value)),
             Edm::Int64(value) => write!(out, "\"{value}\""),
             Edm::DateTime(value) => write!(out, "\"{}\"", time_text(*value, self.site.profile)),

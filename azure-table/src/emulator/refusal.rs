@@ -195,6 +195,12 @@ impl Refusal {
         "A property is specified more than one time.",
         Parsing,
     );
+    pub(crate) const DUPLICATE_KEY_PROPERTY: Self = Self::new(
+        400,
+        "DuplicateKeyPropertySpecified",
+        "A key property is specified more than one time.",
+        Parsing,
+    );
     pub(crate) const PROPERTY_NAME_INVALID: Self =
         Self::new(400, "PropertyNameInvalid", "The property name is invalid.", Parsing);
     pub(crate) const PROPERTY_NAME_TOO_LONG: Self = Self::new(

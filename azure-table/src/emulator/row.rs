@@ -17,7 +17,8 @@ use crate::model::ordinal;
 use crate::model::property_writer::{MAX_ENTITY_BYTES, MAX_PROPERTIES};
 use crate::protocol::profile::Profile;
 
-/// Properties besides the keys and Timestamp, in the order in which they are answered.
+/// Properties besides Timestamp, in the order in which they are answered. The keys are among them only where their place is kept:
+/// on Cosmos DB, from an insert.
 pub(crate) type Properties = Vec<(Box<str>, EdmValue)>;
 
 /// The keys of a row; ordered as the service orders rows.
@@ -123,6 +124,11 @@ pub(crate) fn merged(mut properties: Properties, changes: Properties) -> Propert
     properties
 }
 
+/// Whether this is the name of a key.
+pub(crate) fn is_key(name: &str) -> bool {
+    matches!(name, "PartitionKey" | "RowKey")
+}
+
 /// Refuses an entity with too many properties, or too large a one.
 ///
 /// Source: REST "Understanding the Table service data model"; "How the size of an entity is calculated" (2011).
@@ -131,13 +137,11 @@ pub(crate) fn check_limits(id: &RowId, properties: &Properties, profile: Profile
         Profile::Storage => MAX_ENTITY_BYTES,
         Profile::Cosmos => cosmos::MAX_ENTITY_BYTES,
     };
-    if properties.len() > MAX_PROPERTIES {
+    let own = || properties.iter().filter(|(name, _)| !is_key(name));
+    if own().count() > MAX_PROPERTIES {
         return Err(Refusal::TOO_MANY_PROPERTIES);
     }
-    let size: usize = properties
-        .iter()
-        .map(|(name, value)| entity_size::of_property(name, value))
-        .sum();
+    let size: usize = own().map(|(name, value)| entity_size::of_property(name, value)).sum();
     if entity_size::of_keys(&id.partition_key, &id.row_key) + size > most {
         return Err(Refusal::ENTITY_TOO_LARGE);
     }

@@ -26,32 +26,34 @@ use crate::protocol::profile::Profile;
 pub(crate) fn list(store: &Store, call: &Call<'_>) -> Result<Answer> {
     let level = call.level()?;
     let filter = call.filter()?;
-    let start = call
-        .options
-        .next_table_name
-        .as_deref()
-        .map(token::table_name)
-        .transpose()?
-        .unwrap_or_default();
+    let profile = call.site().profile;
+    let earlier = call.options.next_table_name.as_deref();
+    let start = earlier.map(|earlier| token::table_name(earlier, profile)).transpose()?;
+    let start = start.unwrap_or_default();
     let limit = call.caller.page_size(call.options.top);
     let none = Tables::new();
     let tables = store.account(call.site()).map_or(&none, |account| &account.tables);
 
     let mut found: Vec<&Table> = Vec::new();
-    let mut next = None;
+    let mut next = Vec::new();
     for (position, table) in tables.range(start..) {
         let property = |name: &str| (name == "TableName").then(|| Edm::String(Cow::Borrowed(&*table.name)));
         if filter.as_ref().is_some_and(|filter| !matches(filter, &property)) {
             continue;
         }
         if found.len() == limit {
-            next = Some((
-                "x-ms-continuation-nexttablename",
-                token::of_table(position, table.created),
-            ));
+            next = match profile {
+                Profile::Storage => token::of_table(position, table.created),
+                Profile::Cosmos => token::of_table_in_cosmos(position, earlier, limit),
+            };
             break;
         }
         found.push(table);
+    }
+
+    // There a full page is never the last: an empty one follows (recorded).
+    if let (Some(last), true, Profile::Cosmos) = (found.last(), next.is_empty() && found.len() == limit, profile) {
+        next = token::of_table_in_cosmos(&format!("{}\0", last.name), earlier, limit);
     }
 
     let mut out = vec![b'{'];
@@ -76,7 +78,7 @@ pub(crate) fn list(store: &Store, call: &Call<'_>) -> Result<Answer> {
     }
     out.push(b'}');
     Ok(Answer {
-        more: next.into_iter().collect(),
+        more: next,
         ..Answer::json(200, out, level)
     })
 }

@@ -8,7 +8,7 @@ mod batches;
 mod browsers;
 mod cosmos;
 mod operations;
-mod recorded;
+mod pages;
 mod regions;
 mod sas;
 mod settings;

@@ -1,7 +1,8 @@
 //! Continuation tokens: a position in a table, as text that is opaque to clients.
 //!
-//! The shape is that of the service: `1!`, the length of what follows, `!`, base64 with `-` for `=`. They hold no state
-//! of the emulator, so a token works as long as the table exists.
+//! The shape is that of the service: `1!`, the length of what follows, `!`, base64 with `-` for `=`. Cosmos DB has others: a JSON
+//! object for rows, whose second half is `NA`, and for tables an id with the number of pages and of tables so far. They hold no
+//! state of the emulator, so a token works as long as the table exists.
 //!
 //! Source: recorded continuation headers; REST "Query timeout and pagination".
 
@@ -9,7 +10,59 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::emulator::refusal::{Refusal, Result};
+use crate::emulator::row::RowId;
 use crate::model::datetime::DateTime;
+use crate::protocol::profile::Profile;
+
+/// Headers with the position of the next page.
+pub(crate) type Next = Vec<(&'static str, String)>;
+
+const NEXT_PARTITION: &str = "x-ms-continuation-nextpartitionkey";
+const NEXT_ROW: &str = "x-ms-continuation-nextrowkey";
+const NEXT_TABLE: &str = "x-ms-continuation-nexttablename";
+/// What a token of Cosmos DB has around its text.
+const AROUND_ROW: [&str; 2] = ["{\"token\":\"", "\",\"range\":{\"min\":\"\",\"max\":\"FF\"}}"];
+const AROUND_TABLE: [&str; 3] = ["-RID:~", "#RT:", "#TRC:"];
+/// Stands in no key and in no table's name.
+const SEPARATOR: char = '\u{1}';
+
+/// The position of a row; `None` for the second half, where a page ends with a partition.
+pub(crate) fn of_row(partition_key: &str, row_key: Option<&str>, profile: Profile) -> Next {
+    match profile {
+        Profile::Storage => {
+            let row = row_key.map(|row_key| (NEXT_ROW, of_key(row_key)));
+            [(NEXT_PARTITION, of_key(partition_key))]
+                .into_iter()
+                .chain(row)
+                .collect()
+        }
+        Profile::Cosmos => {
+            let keys = format!("{partition_key}{SEPARATOR}{}", row_key.unwrap_or_default());
+            let [before, behind] = AROUND_ROW;
+            let token = format!("{before}{}{behind}", STANDARD.encode(keys));
+            vec![(NEXT_PARTITION, token), (NEXT_ROW, "NA".to_owned())]
+        }
+    }
+}
+
+/// The row at which a page begins. NextRowKey may be missing, but not empty (AzureStorageExplorer issue 5434, seen live).
+pub(crate) fn row(partition: Option<&str>, row: Option<&str>, profile: Profile) -> Result<Option<RowId>> {
+    match (partition, row, profile) {
+        (None, None, _) => Ok(None),
+        (None, Some(_), _) => Err(Refusal::INVALID_INPUT),
+        (Some(partition), row, Profile::Storage) => {
+            let row = row.map_or(Ok(String::new()), key)?;
+            Ok(Some(RowId::new(key(partition)?, row)))
+        }
+        (Some(token), _, Profile::Cosmos) => {
+            let [before, behind] = AROUND_ROW;
+            let text = token.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind));
+            let keys = text.and_then(decoded).ok_or(Refusal::INVALID_INPUT)?;
+            let (partition, row) = keys.split_once(SEPARATOR).ok_or(Refusal::INVALID_INPUT)?;
+            Ok(Some(RowId::new(partition, row)))
+        }
+    }
+}
 
 /// The token of a key.
 pub(crate) fn of_key(key: &str) -> String {
@@ -22,16 +75,43 @@ pub(crate) fn key(token: &str) -> Result<String> {
     read(token).ok_or(Refusal::INVALID_INPUT)
 }
 
-/// The token of a table: its lower-case name and an id, which live is that of the table.
-pub(crate) fn of_table(name: &str, created: DateTime) -> String {
-    of_key(&format!("{name}\u{1}{:016x}", created.ticks()))
+/// The position of a table: its lower-case name and an id, which live is that of the table.
+pub(crate) fn of_table(name: &str, created: DateTime) -> Next {
+    vec![(
+        NEXT_TABLE,
+        of_key(&format!("{name}{SEPARATOR}{:016x}", created.ticks())),
+    )]
 }
 
-/// The lower-case name in a table's token.
-pub(crate) fn table_name(token: &str) -> Result<String> {
-    let mut name = key(token)?;
-    name.truncate(name.find('\u{1}').unwrap_or(name.len()));
-    Ok(name)
+/// The same of Cosmos DB, behind a page of so many tables that `earlier` led to.
+pub(crate) fn of_table_in_cosmos(name: &str, earlier: Option<&str>, tables: usize) -> Next {
+    let [before, pages, all] = AROUND_TABLE;
+    let counts = earlier.and_then(|token| token.rsplit_once(pages)?.1.split_once(all));
+    let count = |text: Option<&str>| text.and_then(|text| text.parse::<usize>().ok()).unwrap_or_default();
+    let page = count(counts.map(|(page, _)| page)).saturating_add(1);
+    let tables = count(counts.map(|(_, all)| all)).saturating_add(tables);
+    let name = STANDARD.encode(name);
+    vec![(NEXT_TABLE, format!("{before}{name}{pages}{page}{all}{tables}"))]
+}
+
+/// The form of a table's name in its token that counts.
+pub(crate) fn table_name(token: &str, profile: Profile) -> Result<String> {
+    match profile {
+        Profile::Storage => {
+            let mut name = key(token)?;
+            name.truncate(name.find(SEPARATOR).unwrap_or(name.len()));
+            Ok(name)
+        }
+        Profile::Cosmos => {
+            let [before, pages, _] = AROUND_TABLE;
+            let text = token.strip_prefix(before).and_then(|rest| rest.split_once(pages));
+            text.and_then(|(name, _)| decoded(name)).ok_or(Refusal::INVALID_INPUT)
+        }
+    }
+}
+
+fn decoded(text: &str) -> Option<String> {
+    String::from_utf8(STANDARD.decode(text).ok()?).ok()
 }
 
 fn read(token: &str) -> Option<String> {
@@ -39,7 +119,7 @@ fn read(token: &str) -> Option<String> {
     if length.parse() != Ok(text.len()) {
         return None;
     }
-    String::from_utf8(STANDARD.decode(text.replace('-', "=")).ok()?).ok()
+    decoded(&text.replace('-', "="))
 }
 
 #[cfg(test)]
@@ -54,7 +134,7 @@ mod tests {
         assert_eq!(key("1!16!cGs4MDEwMTZlOA--").unwrap(), "pk801016e8");
         assert_eq!(of_key(""), "1!0!");
         assert_eq!(
-            table_name("1!40!dGFibGUzNTg2MTlkMgEwMWQzNTljZGFiMWI3OTg1").unwrap(),
+            table_name("1!40!dGFibGUzNTg2MTlkMgEwMWQzNTljZGFiMWI3OTg1", Profile::Storage).unwrap(),
             "table358619d2"
         );
         for wrong in ["", "1!", "1!5!YQ--", "1!4!!!!!", "2!4!YQ--", "1!4!/w--", "x"] {
@@ -62,10 +142,36 @@ mod tests {
         }
     }
 
+    #[test]
+    fn cosmos_db_has_its_own() {
+        let own = of_row("p", Some("r"), Profile::Cosmos);
+        assert_eq!(own[0].1, r#"{"token":"cAFy","range":{"min":"","max":"FF"}}"#);
+        assert_eq!(own[1].1, "NA");
+        for wrong in ["", "x", "1!4!cA--", r#"{"token":"cA==","range":{"min":"","max":"FF"}}"#] {
+            assert_eq!(
+                row(Some(wrong), Some("NA"), Profile::Cosmos),
+                Err(Refusal::INVALID_INPUT)
+            );
+        }
+        let first = of_table_in_cosmos("zzza2", None, 2);
+        assert_eq!(first[0].1, "-RID:~enp6YTI=#RT:1#TRC:2");
+        let second = of_table_in_cosmos("zzzb", Some(&first[0].1), 2);
+        assert!(second[0].1.ends_with("#RT:2#TRC:4"), "{second:?}");
+        assert_eq!(table_name(&second[0].1, Profile::Cosmos).unwrap(), "zzzb");
+    }
+
     proptest! {
         #[test]
-        fn any_key_survives(text in any::<String>()) {
-            prop_assert_eq!(key(&of_key(&text)).unwrap(), text);
+        fn any_position_survives(partition in "[^\u{1}]*", below in any::<String>()) {
+            prop_assert_eq!(key(&of_key(&below)).unwrap(), below.clone());
+            for profile in [Profile::Storage, Profile::Cosmos] {
+                let headers = of_row(&partition, Some(&below), profile);
+                let read = row(Some(&headers[0].1), Some(&headers[1].1), profile).unwrap();
+                prop_assert_eq!(read, Some(RowId::new(partition.clone(), below.clone())));
+            }
+            let half = of_row(&partition, None, Profile::Storage);
+            let read = row(Some(&half[0].1), None, Profile::Storage).unwrap();
+            prop_assert_eq!((half.len(), read), (1, Some(RowId::new(partition, ""))));
         }
     }
 }

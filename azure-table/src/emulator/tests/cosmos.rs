@@ -27,6 +27,9 @@ fn error(response: &Response<Bytes>) -> (u16, String, String) {
     let message = error["message"]["value"].as_str().unwrap();
     let (text, id) = message.split_once("\nRequestID:").unwrap();
     assert_eq!(id, format!("{}\n", header(response, "x-ms-request-id")));
+    // What is wrong with a request is said with the id once more.
+    let (text, activity) = text.split_once("\r\nActivityId: ").unwrap_or((text, id));
+    assert!(activity.starts_with(id.trim_end()), "{message}");
     (
         response.status().as_u16(),
         error["code"].as_str().unwrap().to_owned(),
@@ -164,6 +167,12 @@ async fn other_keys_names_and_sizes_are_taken() {
         ),
         (
             r#"{"PartitionKey":"p","RowKey":"r","L@odata.type":"Edm.Int64","L":"9223372036854775808"}"#.into(),
+            400,
+            "InvalidInput",
+            "One of the input values is invalid.",
+        ),
+        (
+            r#"{"PartitionKey":"p","RowKey":"r","A":9223372036854775808000}"#.into(),
             400,
             "InvalidInput",
             "One of the input values is invalid.",

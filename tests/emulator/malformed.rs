@@ -1,0 +1,281 @@
+//! What nobody should send: it is refused with the live service's code, nothing is changed, and the service goes on.
+//!
+//! Bytes that are no HTTP are the server's, and tested there.
+
+use azure_table::Emulator;
+use bytes::Bytes;
+
+use super::signed::{ask, emulator, outcome};
+
+const MIB: usize = 1 << 20;
+const JSON: (&str, &str) = ("content-type", "application/json");
+const BATCH: (&str, &str) = ("content-type", "multipart/mixed; boundary=b");
+
+/// A service with one row, and that row's version.
+async fn with_row() -> Emulator {
+    let service = emulator();
+    ask(&service, "POST", "Tables", &[JSON], r#"{"TableName":"Things"}"#).await;
+    let made = ask(
+        &service,
+        "POST",
+        "Things",
+        &[JSON],
+        r#"{"PartitionKey":"p","RowKey":"r","A":1}"#,
+    )
+    .await;
+    assert_eq!(made.status(), 201);
+    service
+}
+
+/// All that the service has.
+async fn state(service: &Emulator) -> [Bytes; 2] {
+    let minimal = ("accept", "application/json;odata=minimalmetadata");
+    let tables = ask(service, "GET", "Tables", &[minimal], "").await;
+    let rows = ask(service, "GET", "Things", &[minimal], "").await;
+    assert_eq!((tables.status().as_u16(), rows.status().as_u16()), (200, 200));
+    [tables.into_body(), rows.into_body()]
+}
+
+fn row(members: &str) -> Vec<u8> {
+    format!(r#"{{"PartitionKey":"p","RowKey":"new",{members}}}"#).into_bytes()
+}
+
+fn bytes(parts: &[&[u8]]) -> Vec<u8> {
+    parts.concat()
+}
+
+#[tokio::test]
+async fn bodies_that_are_no_entities_are_refused() {
+    let service = with_row().await;
+    let before = state(&service).await;
+    let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    let objects = format!("{}1{}", "{\"a\":".repeat(100_000), "}".repeat(100_000));
+    for (body, status, code) in [
+        (vec![b' '; 4 * MIB + 1], 413, "RequestBodyTooLarge"),
+        (
+            row(&format!("\"A\":\"{}\"", "x".repeat(4 * MIB - 42))),
+            400,
+            "PropertyValueTooLarge",
+        ),
+        (Vec::new(), 400, "InvalidInput"),
+        (b"{".to_vec(), 400, "InvalidInput"),
+        (b"{}".to_vec(), 400, "PropertiesNeedValue"),
+        (b"null".to_vec(), 400, "InvalidInput"),
+        (deep.clone().into_bytes(), 400, "InvalidInput"),
+        (objects.clone().into_bytes(), 400, "InvalidInput"),
+        (row(&format!("\"A\":{deep}")), 400, "InvalidInput"),
+        (row(&format!("\"odata.a\":{objects}")), 400, "InvalidInput"),
+        (row("\"A\":1,\"A\":2"), 400, "DuplicatePropertiesSpecified"),
+        (row("\"RowKey\":\"x\""), 400, "DuplicateKeyPropertySpecified"),
+        (row("\"A\":1e999"), 400, "InvalidInput"),
+        (row("\"A\":01"), 400, "InvalidInput"),
+        (row("\"A\":1,"), 400, "InvalidInput"),
+        (row("\"A\":\"\\ud800\""), 400, "InvalidInput"),
+        (row("\"A\":\"\\x\""), 400, "InvalidInput"),
+        (row("\"A\":\"\u{1}\""), 400, "InvalidInput"),
+        (row("\"A\":[1]"), 400, "InvalidInput"),
+        (row("\"A@odata.type\":\"Edm.Binary\",\"A\":\"?\""), 400, "InvalidInput"),
+        (row("\"A@odata.type\":\"Edm.Guid\",\"A\":\"x\""), 400, "InvalidInput"),
+        (row("\"A@odata.type\":5,\"A\":\"x\""), 400, "InvalidInput"),
+        (row("\"\":1"), 400, "PropertyNameInvalid"),
+        (
+            bytes(&[b"{\"PartitionKey\":\"p\",\"RowKey\":\"new\",\"A\":\"\xff\"}"]),
+            400,
+            "InvalidInput",
+        ),
+        (
+            bytes(&[b"{\"PartitionKey\":\"p\",\"RowKey\":\"new\",\"\xc3\":1}"]),
+            400,
+            "InvalidInput",
+        ),
+        (bytes(&[b"\0\0\0\0"]), 400, "InvalidInput"),
+        (bytes(&[&row("\"A\":1"), b"x"]), 400, "InvalidInput"),
+    ] {
+        let shown = String::from_utf8_lossy(&body[..body.len().min(120)]).into_owned();
+        let answer = ask(&service, "POST", "Things", &[JSON], body.clone()).await;
+        assert_eq!(outcome(&answer), (status, code.to_owned()), "{shown}");
+        // The same as a change of the row, except for what only the keys are about.
+        if !matches!(code, "PropertiesNeedValue" | "DuplicateKeyPropertySpecified") {
+            let answer = ask(
+                &service,
+                "PUT",
+                "Things(PartitionKey='p',RowKey='r')",
+                &[JSON, ("if-match", "*")],
+                body,
+            )
+            .await;
+            assert_eq!(outcome(&answer), (status, code.to_owned()), "PUT {shown}");
+        }
+        assert!(state(&service).await == before, "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn addresses_that_say_nothing_are_refused() {
+    let service = with_row().await;
+    let before = state(&service).await;
+    for (method, path, status, code) in [
+        ("GET", "Things(PartitionKey='%ff',RowKey='r')", 400, "InvalidUri"),
+        ("GET", "Things(PartitionKey='p',RowKey='%')", 400, "InvalidUri"),
+        ("DELETE", "Things(PartitionKey='p',RowKey='r%zz')", 400, "InvalidUri"),
+        ("DELETE", "Things(PartitionKey='p',RowKey='r'", 400, "InvalidUri"),
+        ("DELETE", "Things(PartitionKey='p',RowKey=r)", 400, "InvalidInput"),
+        ("DELETE", "Things(RowKey='r')", 400, "InvalidInput"),
+        ("GET", "Things?$filter=%ff", 400, "InvalidInput"),
+        ("GET", "Things?$filter=%E0%A4%A", 400, "InvalidInput"),
+        ("GET", "Things?$filter=A%20eq", 400, "InvalidInput"),
+        ("GET", "Things?$top=1e3", 400, "InvalidInput"),
+        ("GET", "Things?NextPartitionKey=x", 400, "InvalidInput"),
+        (
+            "GET",
+            "Things?NextPartitionKey=1!4!cA--&NextRowKey=",
+            400,
+            "InvalidInput",
+        ),
+        ("PUT", "Tables", 405, "MethodNotAllowed"),
+        ("DELETE", "Things", 405, "MethodNotAllowed"),
+        ("BREW", "Things", 405, "UnsupportedHttpVerb"),
+        ("GET", "Things/x", 400, "InvalidUri"),
+    ] {
+        let answer = ask(&service, method, path, &[("if-match", "*")], "").await;
+        assert_eq!(outcome(&answer), (status, code.to_owned()), "{method} {path}");
+        assert!(state(&service).await == before, "{method} {path}");
+    }
+    let filter = format!("Things?$filter={}A%20eq%201{}", "(".repeat(5_000), ")".repeat(5_000));
+    assert_eq!(ask(&service, "GET", &filter, &[], "").await.status(), 400);
+}
+
+/// Two inserts, a replace and a delete in a batch.
+fn batch() -> String {
+    let change = |line: &str, headers: &str, body: &str| {
+        format!(
+            "--c\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n{line} HTTP/1.1\r\n\
+             Content-Type: application/json\r\nAccept: application/json\r\n{headers}\r\n{body}\r\n"
+        )
+    };
+    let changes = [
+        change("POST /Things", "", r#"{"PartitionKey":"p","RowKey":"1"}"#),
+        change(
+            "PUT /Things(PartitionKey='p',RowKey='r')",
+            "If-Match: *\r\n",
+            r#"{"A":2}"#,
+        ),
+        change("POST /Things", "", r#"{"PartitionKey":"p","RowKey":"2"}"#),
+    ];
+    format!(
+        "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n{}--c--\r\n--b--\r\n",
+        changes.concat()
+    )
+}
+
+/// A batch that is cut anywhere is made whole or not at all.
+#[tokio::test]
+async fn a_batch_that_breaks_off_changes_nothing() {
+    let whole = batch();
+    let rows = |state: &[Bytes; 2]| String::from_utf8_lossy(&state[1]).matches("RowKey").count();
+    let made: Vec<usize> = {
+        let mut made = Vec::new();
+        for end in 0..whole.len() {
+            let service = with_row().await;
+            let before = state(&service).await;
+            let answer = ask(&service, "POST", "$batch", &[BATCH], whole[..end].to_owned()).await;
+            let after = state(&service).await;
+            if after == before {
+                let is_refused =
+                    answer.status() == 400 || String::from_utf8_lossy(answer.body()).contains("HTTP/1.1 4");
+                assert!(is_refused, "{}: {answer:?}", &whole[..end]);
+            } else {
+                assert_eq!(rows(&after), 3, "{}", &whole[..end]);
+                made.push(end);
+            }
+        }
+        made
+    };
+    // One SDK leaves the last boundary out, so the service does not ask for it.
+    let closed = whole.find("--c--").unwrap() + 5;
+    assert!(made.iter().all(|end| *end >= closed), "{made:?}, {closed}");
+}
+
+#[tokio::test]
+async fn batches_that_are_none_are_refused() {
+    let service = with_row().await;
+    let before = state(&service).await;
+    let whole = batch();
+    let too_long = format!("{}{}", whole, " ".repeat(4 * MIB));
+    let many: String = (0..101)
+        .map(|row| {
+            format!(
+                "--c\nContent-Type: application/http\n\nPOST /Things HTTP/1.1\nAccept: application/json\n\n\
+                 {{\"PartitionKey\":\"p\",\"RowKey\":\"n{row}\"}}\n"
+            )
+        })
+        .collect();
+    let many = format!("--b\nContent-Type: multipart/mixed; boundary=c\n\n{many}--c--\n--b--\n");
+    for (content_type, body, status, code) in [
+        (BATCH.1, too_long.into_bytes(), 413, "RequestBodyTooLarge"),
+        (BATCH.1, many.into_bytes(), 202, "InvalidInput"),
+        (BATCH.1, Vec::new(), 400, "InvalidInput"),
+        (BATCH.1, b"\xff\xfe--b\r\n--b--".to_vec(), 400, "InvalidInput"),
+        (
+            BATCH.1,
+            whole.replace("boundary=c", "boundary=d").into_bytes(),
+            400,
+            "InvalidInput",
+        ),
+        (
+            BATCH.1,
+            whole.replace("HTTP/1.1", "HTTP").into_bytes(),
+            400,
+            "InvalidInput",
+        ),
+        (
+            BATCH.1,
+            whole.replace("\"A\":2", "\"A\":").into_bytes(),
+            202,
+            "InvalidInput",
+        ),
+        (
+            BATCH.1,
+            whole.replace("\"RowKey\":\"2\"", "\"RowKey\":\"1\"").into_bytes(),
+            202,
+            "InvalidDuplicateRow",
+        ),
+        (
+            BATCH.1,
+            whole.replace("POST /Things", "POST /%ff").into_bytes(),
+            202,
+            "InvalidUri",
+        ),
+        (
+            BATCH.1,
+            whole.replace("PUT /Things", "PUT /Others").into_bytes(),
+            202,
+            "CommandsInBatchActOnDifferentPartitions",
+        ),
+        ("multipart/mixed", whole.clone().into_bytes(), 400, "InvalidInput"),
+        (
+            "multipart/mixed; boundary=",
+            whole.clone().into_bytes(),
+            400,
+            "InvalidInput",
+        ),
+        ("application/json", whole.clone().into_bytes(), 400, "InvalidInput"),
+    ] {
+        let shown = String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned();
+        let answer = ask(&service, "POST", "$batch", &[("content-type", content_type)], body).await;
+        assert_eq!(outcome(&answer), (status, code.to_owned()), "{content_type} {shown}");
+        assert!(state(&service).await == before, "{content_type} {shown}");
+    }
+    let mut invalid = whole.clone().into_bytes();
+    let at = whole.find("\"A\":2").unwrap() + 1;
+    invalid[at] = 0xff;
+    let answer = ask(&service, "POST", "$batch", &[BATCH], invalid).await;
+    assert!(
+        matches!(outcome(&answer), (202 | 400, code) if code == "InvalidInput"),
+        "{answer:?}"
+    );
+    assert!(state(&service).await == before);
+    let answer = ask(&service, "POST", "$batch", &[BATCH], whole).await;
+    assert_eq!(answer.status(), 202);
+    assert!(state(&service).await != before, "the good one is made");
+}

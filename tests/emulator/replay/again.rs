@@ -1,0 +1,261 @@
+//! A recorded session, made again on an emulator of its own.
+//!
+//! Owns what a request needs besides what was recorded: a signature, the time, and what the session takes for granted, which is
+//! made before. Versions and positions are translated between the two.
+
+use azure_table::{Emulator, EmulatorClock, Transport as _};
+use base64::Engine as _;
+use bytes::Bytes;
+use http::{Request, Response};
+
+use super::super::percent_decoded;
+use super::super::signed;
+use super::session::{Answered, Asked, Exchange, moment};
+
+/// A token that is good here.
+const TOKEN: &str = "recorded";
+
+/// The row that a session whose first exchanges were not copied had inserted: session, table, body.
+///
+/// Source: the index of the recordings.
+const INSERTED_BEFORE: &[(&str, &str, &str)] = &[(
+    "go_TestBatchError_storage",
+    "tableName2163872032",
+    r#"{"PartitionKey":"partition","RowKey":"3"}"#,
+)];
+/// Rules for browsers of an account whose answers say that it had some.
+const BROWSERS: &str = "<StorageServiceProperties><Cors><CorsRule><AllowedOrigins>https://contoso.example</AllowedOrigins>\
+    <AllowedMethods>GET</AllowedMethods><MaxAgeInSeconds>1</MaxAgeInSeconds><ExposedHeaders /><AllowedHeaders />\
+    </CorsRule></Cors></StorageServiceProperties>";
+
+/// The text of a continuation token of Storage.
+pub(super) fn decoded_token(token: &str) -> Option<String> {
+    let text = token.splitn(3, '!').nth(2)?.replace('-', "=");
+    let bytes = base64::engine::general_purpose::STANDARD.decode(text).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
+/// One session on an emulator of its own.
+pub(super) struct Replay {
+    emulator: Emulator,
+    /// Versions as they were recorded, and those that the same writes made here.
+    versions: Vec<(String, String)>,
+    /// The same of continuation tokens.
+    tokens: Vec<(String, String)>,
+    tables: Vec<String>,
+}
+
+impl Replay {
+    pub(super) fn new(session: &[Exchange]) -> Self {
+        let clock = EmulatorClock::fixed(session[0].answer.date());
+        let mut emulator = Emulator::new().with_clock(clock).with_token(TOKEN);
+        for exchange in session {
+            emulator = emulator.with_account(exchange.request.account(), signed::KEY).unwrap();
+        }
+        Self {
+            emulator,
+            versions: Vec::new(),
+            tokens: Vec::new(),
+            tables: Vec::new(),
+        }
+    }
+
+    async fn send(&self, asked: &Asked, is_let_in: bool) -> Answered {
+        let url = signed::with_signature(asked.account(), &asked.url);
+        let uri = self.with_positions(url.as_deref().unwrap_or(&asked.url));
+        let mut request = Request::builder().method(asked.method.as_str()).uri(uri);
+        const OURS: [&str; 5] = ["authorization", "connection", "content-length", "date", "x-ms-date"];
+        for (name, value) in &asked.headers {
+            if !OURS.contains(&name.to_ascii_lowercase().as_str()) {
+                request = request.header(name, self.translated(value));
+            }
+        }
+        let now = std::time::SystemTime::try_from(self.emulator.clock().now()).unwrap();
+        let date = httpdate::fmt_http_date(now);
+        if is_let_in && url.is_none() {
+            // Who sent no date had a token.
+            let has_date =
+                asked.headers.is_empty() || ["date", "x-ms-date"].iter().any(|name| asked.header(name).is_some());
+            let is_masked = asked.header("user-agent").is_none() && asked.header("x-ms-client-request-id").is_none();
+            let proof = match has_date || is_masked {
+                true => {
+                    let content = ["content-md5", "content-type"].map(|name| asked.header(name).unwrap_or_default());
+                    let below = &asked.url[asked.base().len()..];
+                    signed::shared_key(asked.account(), &asked.method, content, &date, below)
+                }
+                false => format!("Bearer {TOKEN}"),
+            };
+            request = request.header("authorization", proof);
+        }
+        let body = Bytes::from(self.translated(&asked.body));
+        let request = request.header("x-ms-date", date).body(body).unwrap();
+        answered(self.emulator.send(request).await.unwrap())
+    }
+
+    /// An address with the positions that pages have here.
+    fn with_positions(&self, url: &str) -> String {
+        let Some((path, query)) = url.split_once('?') else {
+            return url.to_owned();
+        };
+        let pairs = query.split('&').map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let value_read = percent_decoded(value);
+            let known = self
+                .tokens
+                .iter()
+                .find(|(live, _)| name.starts_with("Next") && *live == value_read);
+            known.map_or(pair.to_owned(), |(_, own)| {
+                let encoded: String = own.bytes().map(|byte| format!("%{byte:02X}")).collect();
+                format!("{name}={encoded}")
+            })
+        });
+        format!("{path}?{}", pairs.collect::<Vec<_>>().join("&"))
+    }
+
+    /// Recorded text with the versions that rows have here.
+    fn translated(&self, text: &str) -> String {
+        let pairs = self.versions.iter();
+        pairs.fold(text.to_owned(), |text, (live, own)| text.replace(live, own))
+    }
+
+    /// An answer of the emulator with the versions that were recorded.
+    fn in_recorded_terms(&self, mut answer: Answered) -> Answered {
+        for (live, own) in &self.versions {
+            let (live_time, own_time) = (live.replace("%3A", ":"), own.replace("%3A", ":"));
+            let put = |text: &str| text.replace(own, live).replace(&own_time, &live_time);
+            answer.body = put(&answer.body);
+            for value in answer.headers.values_mut() {
+                *value = put(value);
+            }
+        }
+        answer
+    }
+
+    /// Makes what an exchange takes for granted: the table of a session whose recording begins behind it.
+    async fn prepare(&mut self, exchange: &Exchange) {
+        let Exchange { request, answer, .. } = exchange;
+        let path = percent_decoded(request.path());
+        let name = |text: &str| -> String { text.chars().take_while(char::is_ascii_alphanumeric).collect() };
+        let table = if let Some(table) = path.strip_prefix("Tables('") {
+            name(table)
+        } else if request.is_batch() {
+            let mut lines = request.body.lines();
+            let line = lines.find(|line| line.contains(" HTTP/1.1")).unwrap_or_default();
+            let address = line.split(' ').nth(1).unwrap_or_default();
+            let below = address
+                .split_once("://")
+                .map_or(address, |(_, rest)| rest.split_once('/').unwrap().1);
+            name(below.trim_start_matches('/'))
+        } else {
+            name(&path)
+        };
+        let is_missing = answer.status == 404 && (path.starts_with("Tables") || answer.body.contains("TableNotFound"));
+        if !is_missing && !table.is_empty() && table != "Tables" {
+            self.make_table(request, &table).await;
+        }
+    }
+
+    /// What the account's owner had made before the whole session, or somebody else while it went on.
+    pub(super) async fn begin(&mut self, name: &str, session: &[Exchange]) {
+        let first = &session[0].request;
+        if session
+            .iter()
+            .any(|exchange| exchange.answer.header("vary") == "Origin")
+        {
+            let path = "?restype=service&comp=properties";
+            self.set(first, "PUT", path, BROWSERS).await;
+        }
+        let inserted = INSERTED_BEFORE.iter().filter(|(of, ..)| *of == name);
+        for (_, table, body) in inserted {
+            self.make_table(first, table).await;
+            self.set(first, "POST", table, body).await;
+        }
+    }
+
+    /// Makes the tables of others that a list of all tables shows, or goes on with.
+    pub(super) async fn make_listed(&mut self, exchange: &Exchange) {
+        let listed: serde_json::Value = serde_json::from_str(&exchange.answer.body).unwrap();
+        let shown = listed["value"].as_array().unwrap().iter();
+        let shown = shown.map(|table| table["TableName"].as_str().unwrap().to_owned());
+        let next = decoded_token(exchange.answer.header("x-ms-continuation-nexttablename"));
+        let next = next.map(|text| text.split('\u{1}').next().unwrap().to_owned());
+        for table in shown.chain(next).collect::<Vec<_>>() {
+            self.make_table(&exchange.request, &table).await;
+        }
+    }
+
+    async fn make_table(&mut self, like: &Asked, table: &str) {
+        if self.tables.iter().any(|known| known.eq_ignore_ascii_case(table)) {
+            return;
+        }
+        self.tables.push(table.to_owned());
+        self.set(like, "POST", "Tables", &format!(r#"{{"TableName":"{table}"}}"#))
+            .await;
+    }
+
+    /// A request of our own, which the account's owner made before the recording.
+    pub(super) async fn set(&self, like: &Asked, method: &str, path: &str, body: &str) {
+        let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let asked = Asked {
+            method: method.to_owned(),
+            url: format!("{}/{path}", like.base().replace("-secondary", "")),
+            headers: vec![
+                header("x-ms-version", "2019-02-02"),
+                header("accept", "application/json;odata=nometadata"),
+            ],
+            body: body.to_owned(),
+        };
+        let answer = self.send(&asked, true).await;
+        assert!(answer.status < 300, "{} {}: {}", asked.url, asked.body, answer.body);
+    }
+
+    /// Asks what was asked then; the answer is in the terms of the recording.
+    pub(super) async fn ask(&mut self, exchange: &Exchange, asked: &Asked) -> Answered {
+        let live = &exchange.answer;
+        let versions = live.versions();
+        let is_write = asked.method != "GET" && live.status < 300;
+        let first = versions
+            .iter()
+            .map(|version| moment(version))
+            .min()
+            .filter(|_| is_write);
+        self.emulator.clock().set(first.unwrap_or_else(|| live.date()));
+        if asked.method == "POST" && asked.path() == "Tables" {
+            let body: serde_json::Value = serde_json::from_str(&asked.body).unwrap();
+            self.tables.push(body["TableName"].as_str().unwrap().to_owned());
+        } else {
+            self.prepare(exchange).await;
+        }
+        let is_let_in = live.header("www-authenticate").is_empty();
+        let own = self.send(asked, is_let_in).await;
+        for name in ["nextpartitionkey", "nextrowkey", "nexttablename"] {
+            let name = format!("x-ms-continuation-{name}");
+            if !live.header(&name).is_empty() {
+                self.tokens
+                    .push((live.header(&name).to_owned(), own.header(&name).to_owned()));
+            }
+        }
+        if is_write {
+            for (live, own) in versions.into_iter().zip(own.versions()) {
+                // Writes of their own are made at the recorded time, so their version is the same text.
+                assert!(live == own || asked.is_batch(), "{} {live} {own}", asked.url);
+                if live != own && !self.versions.contains(&(live.clone(), own.clone())) {
+                    self.versions.push((live, own));
+                }
+            }
+        }
+        self.in_recorded_terms(own)
+    }
+}
+
+fn answered(response: Response<Bytes>) -> Answered {
+    let headers = response.headers().iter();
+    Answered {
+        status: response.status().as_u16(),
+        headers: headers
+            .map(|(name, value)| (name.as_str().to_owned(), value.to_str().unwrap().to_owned()))
+            .collect(),
+        body: String::from_utf8(response.body().to_vec()).unwrap(),
+        is_rewritten: false,
+    }
+}

@@ -1,0 +1,298 @@
+//! Requests whose recorder kept nothing but the address, made again from what was answered to them and read afterwards.
+//!
+//! A write is answered with the version it made, and a later read shows which row has that version and what is in it. Headers are
+//! those that the answer tells: the level of its metadata, the preference that was applied. Where nothing tells which row it was
+//! the request cannot be made again.
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+
+use super::super::percent_decoded;
+use super::session::{Asked, Exchange};
+
+/// A version that no row has.
+const STALE: &str = "W/\"datetime'2001-01-01T00%3A00%3A00Z'\"";
+
+/// A request of which the answer tells all that matters; `None` where it does not.
+pub(super) fn made_again(session: &[Exchange], index: usize) -> Option<Asked> {
+    let Exchange { request, answer, .. } = &session[index];
+    let mut asked = request.clone();
+    asked.headers = vec![
+        ("Accept".into(), accept(answer.header("content-type"))),
+        ("x-ms-version".into(), answer.header("x-ms-version").into()),
+        ("DataServiceVersion".into(), "3.0;NetFx".into()),
+    ];
+    if asked.url.contains("comp=") {
+        asked.headers[0].1 = "application/xml".into();
+        if asked.method == "PUT" {
+            let read = session[index..].iter().find(|later| {
+                later.request.method == "GET" && later.request.url == request.url && later.answer.status == 200
+            })?;
+            asked.body = read.answer.body.clone();
+        }
+        return Some(asked);
+    }
+    if request.method == "GET" {
+        return Some(asked);
+    }
+    let preference = answer.header("preference-applied");
+    if !preference.is_empty() {
+        asked.headers.push(("Prefer".into(), preference.into()));
+    }
+    if request.is_batch() {
+        batch(session, index, &mut asked)?;
+        return Some(asked);
+    }
+    let path = percent_decoded(request.path());
+    let below = || answer.header("location").rsplit_once(".net/").map(|(_, path)| path);
+    match request.method.as_str() {
+        "POST" if path == "Tables" => {
+            let table = below()?.strip_prefix("Tables('")?.strip_suffix("')")?;
+            asked.body = format!(r#"{{"TableName":"{table}"}}"#);
+        }
+        "POST" => asked.body = entity(session, &keys(below()?)?, answer.header("etag")),
+        "DELETE" if path.starts_with("Tables(") => {}
+        _ => {
+            let is_known = session[..index].iter().any(|earlier| wrote(earlier, &path));
+            match answer.status {
+                412 => asked.headers.push(("If-Match".into(), STALE.into())),
+                _ if is_known => asked.headers.push(("If-Match".into(), "*".into())),
+                _ => {}
+            }
+            if request.method != "DELETE" {
+                asked.body = entity(session, &keys(&path)?, answer.header("etag"));
+            }
+        }
+    }
+    if !asked.body.is_empty() {
+        asked.headers.push(("Content-Type".into(), "application/json".into()));
+    }
+    Some(asked)
+}
+
+fn accept(content_type: &str) -> String {
+    let level = content_type.split(';').find(|part| part.trim().starts_with("odata="));
+    format!("application/json;{}", level.unwrap_or("odata=minimalmetadata").trim())
+}
+
+fn wrote(earlier: &Exchange, path: &str) -> bool {
+    let location = percent_decoded(earlier.answer.header("location"));
+    earlier.answer.status < 300 && location.ends_with(path)
+}
+
+/// PartitionKey and RowKey of an address.
+fn keys(address: &str) -> Option<[String; 2]> {
+    let address = percent_decoded(address);
+    let (_, rest) = address.split_once("(PartitionKey='")?;
+    let (partition, row) = rest.strip_suffix("')")?.split_once("',RowKey='")?;
+    Some([partition, row].map(|key| key.replace("''", "'")))
+}
+
+/// A row that an answer shows: its members in their order.
+#[derive(Clone, Default)]
+struct Row(Vec<(String, Value)>);
+
+impl Row {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name)?.1.as_str()
+    }
+
+    fn keys(&self) -> Option<[String; 2]> {
+        Some([self.get("PartitionKey")?.to_owned(), self.get("RowKey")?.to_owned()])
+    }
+
+    /// The version that it has, also where only its time is said.
+    fn version(&self) -> Option<String> {
+        let of_time = || {
+            Some(format!(
+                "W/\"datetime'{}'\"",
+                self.get("Timestamp")?.replace(':', "%3A")
+            ))
+        };
+        self.get("odata.etag").map(str::to_owned).or_else(of_time)
+    }
+}
+
+impl<'de> Deserialize<'de> for Row {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Row;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Row, A::Error> {
+                let mut row = Row::default();
+                while let Some(member) = members.next_entry()? {
+                    row.0.push(member);
+                }
+                Ok(row)
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
+/// All rows that answers show, in batches too.
+fn shown(session: &[Exchange]) -> Vec<Row> {
+    #[derive(serde::Deserialize)]
+    struct Page {
+        value: Vec<Row>,
+    }
+    let bodies = session.iter().flat_map(|exchange| exchange.answer.body.split("\r\n"));
+    let rows = bodies.flat_map(|text| match serde_json::from_str::<Page>(text) {
+        Ok(page) => page.value,
+        Err(_) => serde_json::from_str::<Row>(text).into_iter().collect(),
+    });
+    rows.filter(|row| row.version().is_some()).collect()
+}
+
+/// The keys of all rows that were made with this version, in their order.
+fn written(session: &[Exchange], version: &str) -> Vec<[String; 2]> {
+    let texts = session.iter().map(|exchange| exchange.answer.body.as_str());
+    let mut written: Vec<[String; 2]> = texts
+        .flat_map(parts)
+        .filter(|part| part.field("ETag") == Some(version))
+        .filter_map(|part| keys(part.field("Location")?))
+        .collect();
+    written.sort();
+    written
+}
+
+/// The body with the row of these keys and this version, in the order in which it was read; with its keys alone where nobody
+/// read it. What was read without its keys stands where its keys stand among all rows of the version.
+fn entity(session: &[Exchange], row_keys: &[String; 2], version: &str) -> String {
+    let rows: Vec<Row> = shown(session)
+        .into_iter()
+        .filter(|row| row.version().as_deref() == Some(version))
+        .collect();
+    let place = written(session, version).iter().position(|keys| keys == row_keys);
+    let nameless = || rows.iter().filter(|row| row.keys().is_none()).nth(place?);
+    let found = rows
+        .iter()
+        .find(|row| row.keys().as_ref() == Some(row_keys))
+        .or_else(nameless);
+    let [partition, row] = row_keys;
+    let mut members = vec![
+        ("PartitionKey".to_owned(), Value::from(partition.as_str())),
+        ("RowKey".to_owned(), Value::from(row.as_str())),
+    ];
+    let others = found.into_iter().flat_map(|row| &row.0).filter(|(name, _)| {
+        !name.starts_with("odata.")
+            && !name.starts_with("Timestamp")
+            && !["PartitionKey", "RowKey"].contains(&name.as_str())
+    });
+    members.extend(others.cloned());
+    let texts: Vec<String> = members
+        .iter()
+        .map(|(name, value)| format!("{}:{value}", Value::from(name.as_str())))
+        .collect();
+    format!("{{{}}}", texts.join(","))
+}
+
+/// One part of a batch's answer.
+struct Part<'a> {
+    status: u16,
+    head: &'a str,
+    body: &'a str,
+}
+
+impl Part<'_> {
+    fn field(&self, name: &str) -> Option<&str> {
+        let mut fields = self.head.lines().filter_map(|line| line.split_once(": "));
+        fields.find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+}
+
+fn parts(body: &str) -> Vec<Part<'_>> {
+    let messages = body.split("HTTP/1.1 ").skip(1);
+    messages
+        .filter_map(|message| {
+            let (head, rest) = message.split_once("\r\n\r\n")?;
+            let status = head.get(..3)?.parse().ok()?;
+            let body = rest.split("\r\n--").next().unwrap_or_default();
+            Some(Part { status, head, body })
+        })
+        .collect()
+}
+
+fn batch(session: &[Exchange], index: usize, asked: &mut Asked) -> Option<()> {
+    const BATCH: &str = "batch_of_this_test";
+    const SET: &str = "changeset_of_this_test";
+    let body = &session[index].answer.body;
+    let parts = parts(body);
+    let table = session[..index].iter().find_map(|earlier| {
+        let location = earlier.answer.header("location");
+        location
+            .split_once("/Tables('")
+            .map(|(_, name)| name.trim_end_matches("')"))
+    })?;
+    asked
+        .headers
+        .push(("Content-Type".into(), format!("multipart/mixed; boundary={BATCH}")));
+    let head = "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n";
+    let base = session[index].request.base();
+    if !body.contains("changesetresponse_") {
+        // A read: of the row that was answered, or of any other.
+        let row: Value = serde_json::from_str(parts.first()?.body).ok()?;
+        let key = |name: &str| row.get(name).and_then(Value::as_str).unwrap_or("missing").to_owned();
+        let address = address(table, &[key("PartitionKey"), key("RowKey")]);
+        asked.body = format!(
+            "--{BATCH}\r\n{head}GET {base}/{address} HTTP/1.1\r\nAccept: application/json;odata=minimalmetadata\r\n\r\n\r\n--{BATCH}--\r\n"
+        );
+        return Some(());
+    }
+    let rows = shown(&session[index..]);
+    let mut taken: Vec<[String; 2]> = parts.iter().filter_map(|part| keys(part.field("Location")?)).collect();
+    let mut out = format!("--{BATCH}\r\nContent-Type: multipart/mixed; boundary={SET}\r\n\r\n");
+    let mut operation = |line: String, fields: String, body: String| {
+        out.push_str(&format!("--{SET}\r\n{head}{line} HTTP/1.1\r\n{fields}\r\n{body}\r\n"));
+    };
+    for part in &parts {
+        let mut fields = format!("Accept: {}\r\n", accept(part.field("Content-Type").unwrap_or_default()));
+        for (name, sent) in [("Content-ID", "Content-ID"), ("Preference-Applied", "Prefer")] {
+            if let Some(value) = part.field(name) {
+                fields.push_str(&format!("{sent}: {value}\r\n"));
+            }
+        }
+        let version = part.field("ETag").unwrap_or_default();
+        fields.push_str("Content-Type: application/json\r\n");
+        if part.status == 400 && part.body.contains("InvalidDuplicateRow") {
+            let body = r#"{"PartitionKey":"p","RowKey":"r"}"#;
+            operation(format!("POST {base}/{table}"), fields.clone(), body.into());
+            operation(format!("POST {base}/{table}"), fields, body.into());
+        } else if let Some(location) = part.field("Location") {
+            let body = entity(session, &keys(location)?, version);
+            operation(format!("POST {base}/{table}"), fields, body);
+        } else if part.status == 204 && !version.is_empty() {
+            let mut read = rows.iter().filter(|row| row.version().as_deref() == Some(version));
+            let keys = read.find_map(|row| row.keys().filter(|keys| !taken.contains(keys)))?;
+            let body = entity(session, &keys, version);
+            operation(format!("PUT {base}/{}", address(table, &keys)), fields, body);
+            taken.push(keys);
+        } else if part.status == 204 {
+            // A row that was there, and is not any more.
+            let before = shown(&session[..index]);
+            let is_left = |keys: &[String; 2]| rows.iter().any(|row| row.keys().as_ref() == Some(keys));
+            let mut before = before.iter().filter_map(Row::keys);
+            let gone = before.find(|keys| !is_left(keys) && !taken.contains(keys))?;
+            operation(
+                format!("DELETE {base}/{}", address(table, &gone)),
+                format!("{fields}If-Match: *\r\n"),
+                String::new(),
+            );
+            taken.push(gone);
+        } else {
+            return None;
+        }
+    }
+    asked.body = format!("{out}--{SET}--\r\n--{BATCH}--\r\n");
+    Some(())
+}
+
+fn address(table: &str, [partition, row]: &[String; 2]) -> String {
+    let key = |text: &str| text.replace('\'', "''").replace('%', "%25").replace(' ', "%20");
+    format!("{table}(PartitionKey='{}',RowKey='{}')", key(partition), key(row))
+}

@@ -1,0 +1,172 @@
+//! A recorded session: what was asked, what was answered, and when.
+//!
+//! Owns the reading of the files. What a request that was not kept must have been is `masked.rs`.
+
+use std::collections::BTreeMap;
+
+use azure_table::DateTime;
+use azure_table_tests::fixtures;
+use serde_json::Value;
+
+/// One request and its answer.
+#[derive(Clone, Debug)]
+pub(super) struct Exchange {
+    pub(super) request: Asked,
+    pub(super) answer: Answered,
+    /// Whether the recorder left out what the request said beyond its address.
+    pub(super) is_masked: bool,
+}
+
+/// A request, without its signature.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) method: String,
+    pub(super) url: String,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) body: String,
+}
+
+/// An answer; names of headers are in lower case.
+#[derive(Clone, Debug)]
+pub(super) struct Answered {
+    pub(super) status: u16,
+    pub(super) headers: BTreeMap<String, String>,
+    pub(super) body: String,
+    /// Whether the recorder read the JSON and wrote it anew: what stood around it is lost.
+    pub(super) is_rewritten: bool,
+}
+
+impl Asked {
+    /// The first label of the host: the account, also where the second region is asked.
+    pub(super) fn account(&self) -> &str {
+        let host = self.url.split('/').nth(2).unwrap();
+        host.split('.').next().unwrap().trim_end_matches("-secondary")
+    }
+
+    pub(super) fn is_cosmos(&self) -> bool {
+        self.url.contains(".table.cosmos.")
+    }
+
+    /// The path without the slash before it, as it was sent.
+    pub(super) fn path(&self) -> &str {
+        let below = self.url.splitn(4, '/').nth(3).unwrap_or_default();
+        below.split('?').next().unwrap()
+    }
+
+    /// The address up to the path.
+    pub(super) fn base(&self) -> &str {
+        &self.url[..self.url.len() - self.url.splitn(4, '/').nth(3).map_or(0, |below| below.len() + 1)]
+    }
+
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        let found = self
+            .headers
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+        Some(&found.1)
+    }
+
+    pub(super) fn is_batch(&self) -> bool {
+        self.path() == "$batch"
+    }
+}
+
+impl Answered {
+    pub(super) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", String::as_str)
+    }
+
+    /// When it was given, to the second.
+    pub(super) fn date(&self) -> DateTime {
+        let date = httpdate::parse_http_date(self.header("date")).unwrap();
+        date.try_into().unwrap()
+    }
+
+    /// The times in its ETags, in the order in which they stand, each as its text between the quotes.
+    pub(super) fn versions(&self) -> Vec<String> {
+        let mut text = String::new();
+        for (name, value) in &self.headers {
+            if name == "etag" {
+                text.push_str(value);
+            }
+        }
+        text.push_str(&self.body);
+        let parts = text.split("datetime'").skip(1);
+        // Not the literals of a filter.
+        let versions = parts.map(|part| part.split('\'').next().unwrap());
+        versions
+            .filter(|text| text.contains("%3A"))
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+/// The moment that a version was made of.
+pub(super) fn moment(version: &str) -> DateTime {
+    version.replace("%3A", ":").parse().unwrap()
+}
+
+fn headers(value: &Value) -> Vec<(String, String)> {
+    let pairs = value.as_object().into_iter().flatten();
+    pairs
+        .map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()))
+        .collect()
+}
+
+fn exchange(value: &Value) -> Exchange {
+    let (request, response) = (&value["request"], &value["response"]);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let answered = headers(&response["headers"]).into_iter();
+    Exchange {
+        request: Asked {
+            method: text(&request["method"]),
+            url: text(&request["url"]),
+            headers: headers(&request["headers"]),
+            body: text(&request["body"]),
+        },
+        answer: Answered {
+            status: response["status"].as_u64().unwrap().try_into().unwrap(),
+            headers: answered
+                .map(|(name, value)| (name.to_ascii_lowercase(), value))
+                .collect(),
+            // One recorder gave the account two names.
+            body: text(&response["body"]).replace("fakecosmosaccount", "fakeendpoint"),
+            is_rewritten: value["response"].get("bodyReserialised").is_some(),
+        },
+        is_masked: request.get("bodyMasked").is_some(),
+    }
+}
+
+/// The sessions of a kind of service, by name.
+pub(super) fn sessions(kind: &str) -> Option<Vec<(String, Vec<Exchange>)>> {
+    let folder = fixtures::folder("recordings")?.join(kind);
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let session: Vec<Value> = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        found.push((name, with_one_name(session.iter().map(exchange).collect())));
+    }
+    found.sort_by(|(a, _), (b, _): &(String, Vec<Exchange>)| a.cmp(b));
+    Some(found)
+}
+
+/// The session with the account's name in its addresses that its answers have: some recorders replaced it in requests alone.
+fn with_one_name(mut session: Vec<Exchange>) -> Vec<Exchange> {
+    let name = session.iter().find_map(|exchange| {
+        let shown = format!("{}{}", exchange.answer.header("location"), exchange.answer.body);
+        let hosts = shown
+            .split("https://")
+            .skip(1)
+            .filter_map(|rest| Some(rest.split_once(".table.")?.0));
+        let mut names = hosts.filter(|name| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'));
+        names.next().map(str::to_owned)
+    });
+    for Exchange { request, .. } in &mut session {
+        let present = request.account().to_owned();
+        if let Some(name) = &name {
+            request.url = request.url.replacen(&present, name, 1);
+        }
+    }
+    session
+}
