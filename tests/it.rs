@@ -12,6 +12,7 @@ mod auth;
 mod conformance;
 mod entities_derive;
 mod faults;
+mod kit;
 mod load;
 mod properties;
 mod recordings;

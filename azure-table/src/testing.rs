@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use azure_table::testing::{Fault, FaultAnswer, FaultRule, Faults, RequestKind};
+//! use azure_table::testing::{Fault, Answer, FaultRule, Faults, RequestKind};
 //! use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
 //!
 //! /// The code under test: a counter that is not lost when its write is in doubt.
@@ -33,7 +33,7 @@
 //!
 //! // The write is applied, but its answer never comes; and then the service is busy once.
 //! let lost = faults.add(FaultRule::new(Fault::LoseAnswer).on(RequestKind::InsertOrMerge).first(1));
-//! let busy = faults.add(FaultRule::new(FaultAnswer::server_busy(Duration::from_millis(10))).on_reads().first(1));
+//! let busy = faults.add(FaultRule::new(Answer::server_busy(Duration::from_millis(10))).on_reads().first(1));
 //! count(&table).await?;
 //!
 //! assert_eq!((lost.hits(), busy.hits()), (1, 1));
@@ -48,16 +48,33 @@
 //! seen again. A service whose clock is wrong is an emulator with an `EmulatorClock`, for all requests or by [`Fault::Instead`]
 //! for some.
 
+mod address;
 mod answer;
+mod exchange;
 mod fault;
 mod faults;
+mod likeness;
+mod mask;
 mod record;
+mod recorder;
+mod recording;
+mod replay;
 mod request_kind;
 mod rule;
+mod script;
+mod secrets;
+mod spy;
+mod verdict;
 
-pub use crate::testing::answer::FaultAnswer;
+pub use crate::testing::answer::Answer;
+pub use crate::testing::exchange::Exchange;
 pub use crate::testing::fault::Fault;
 pub use crate::testing::faults::{AddedRule, Faults};
+pub use crate::testing::mask::{mask_guids, mask_times};
 pub use crate::testing::record::FaultRecord;
+pub use crate::testing::recorder::Recorder;
+pub use crate::testing::replay::Replay;
 pub use crate::testing::request_kind::RequestKind;
 pub use crate::testing::rule::FaultRule;
+pub use crate::testing::script::Script;
+pub use crate::testing::spy::Spy;
