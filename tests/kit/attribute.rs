@@ -59,7 +59,7 @@ async fn all_that_a_test_is_given_is_of_one_service(
     faults.add(FaultRule::new(Fault::LoseAnswer).on(RequestKind::Insert).first(1));
     blogs.insert(&blog(1)).await?;
     let kinds: Vec<_> = spy.exchanges().iter().map(|it| (it.kind(), it.status())).collect();
-    assert_eq!(kinds, [(RequestKind::Insert, None), (RequestKind::Get, Some(200))]);
+    assert_eq!(kinds, [(RequestKind::Insert, None), (RequestKind::Query, Some(200))]);
     let truth = TableServiceClient::on(emulator).table::<Blog>("Blogs")?;
     assert_eq!(truth.query().all().await?, [blog(1)]);
     assert_eq!(service.table::<Blog>("Blogs")?.query().all().await?, [blog(1)]);

@@ -1,6 +1,7 @@
 //! No key, token or signature is kept by a spy or in a recording, whoever asks and whatever comes back.
 
 use std::fs;
+use std::time::SystemTime;
 
 use azure_table::testing::{Answer, Recorder, Replay, RequestKind, Script, Spy};
 use azure_table::{
@@ -119,11 +120,16 @@ async fn a_signature_that_a_refusal_repeats_is_hidden() {
 /// A key that the service gives is a secret too; what is replayed is one that signs nothing.
 #[tokio::test]
 async fn a_delegation_key_is_not_recorded() {
-    async fn ask(client: TableServiceClient) -> azure_table::UserDelegationKey {
-        let start = DateTime::from_unix_seconds(4_000_000_000);
-        let expiry = DateTime::from_unix_seconds(4_000_003_600);
+    let now = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap()
+        .as_secs();
+    let now = i64::try_from(now).unwrap();
+    let ask = async |client: TableServiceClient| {
+        let start = DateTime::from_unix_seconds(now);
+        let expiry = DateTime::from_unix_seconds(now + 3_600);
         client.user_delegation_key(expiry).start(start).await.unwrap()
-    }
+    };
     #[derive(Debug)]
     struct Token;
     impl Credential for Token {
