@@ -10,6 +10,6 @@ mod spies;
 
 /// What a panic said.
 fn panic_of(code: impl FnOnce()) -> String {
-    let panic = catch_unwind(AssertUnwindSafe(code)).expect_err("it did not panic");
+    let panic = catch_unwind(AssertUnwindSafe(code)).unwrap_err();
     panic.downcast_ref::<String>().cloned().unwrap_or_default()
 }

@@ -94,12 +94,12 @@ mod tests {
             of(&format!("{local}/T()?$top=1&sv=2019-02-02&se=2030&sig=a%3D&tn=t")),
             cut(local, "/T()", "$top=1", false)
         );
-        assert_eq!(of(&format!("{local}-secondary/?comp=stats")).3, true);
+        assert!(of(&format!("{local}-secondary/?comp=stats")).3);
         assert_eq!(
             of(&format!("{local}/?comp=properties")),
             cut(local, "/", "comp=properties", false)
         );
-        assert_eq!(of("https://contoso-secondary.table.core.windows.net/T").3, true);
+        assert!(of("https://contoso-secondary.table.core.windows.net/T").3);
         // Options of that name that are part of no signature stay.
         assert_eq!(of(&format!("{cloud}/T?se=1")).2, "se=1");
         assert_eq!(

@@ -64,7 +64,19 @@ fn fits(text: &[u8], form: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn any_text_is_masked_once(text in ".{0,20}(2026-01-31T12:00:00(\\.[0-9]{0,8})?Z?|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?.{0,20}") {
+            for mask in [mask_guids, mask_times] {
+                let once = mask(&text);
+                prop_assert_eq!(mask(&once), once);
+            }
+        }
+    }
 
     #[test]
     fn only_whole_ones_are_masked() {

@@ -163,6 +163,7 @@ mod tests {
             secrets.hide(refusal),
             "The signature '(hidden)' is not '(hidden)' nor (hidden)"
         );
+        assert_eq!(secrets.hide(r"SIGNATURE\u002Bone= SIGNATUREtwo%3D"), "(hidden) (hidden)");
         let echoing = HeaderMap::from_iter([
             (WWW_AUTHENTICATE, HeaderValue::from_static("Bearer SIGNATUREtwo=")),
             (SET_COOKIE, HeaderValue::from_static("COOKIE")),
