@@ -18,8 +18,9 @@ use crate::testing::secrets::Secrets;
 
 /// One request that was sent, and what came of it.
 ///
-/// Kept without the proof of who asked: the `Authorization`, what a shared access signature adds to the address, values of headers that
-/// the protocol does not have, and what an answer repeats of those. The account is not part of [`path`](Self::path).
+/// Kept without the proof of who asked, the `Authorization` and what a shared access signature adds to the address, also where an
+/// answer repeats it; without the values of headers that the protocol does not have; and without the value of a user delegation key. The
+/// account is not part of [`path`](Self::path).
 ///
 /// ```
 /// use azure_table::testing::{RequestKind, Spy};

@@ -10,7 +10,7 @@
 /// ```
 pub fn mask_guids(text: &str) -> String {
     const FORM: &[u8] = b"xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-    masked(text, "{guid}", |rest| fits(rest, FORM).then_some(FORM.len()))
+    masked(text, "{guid}", (b'-', 8), |rest| fits(rest, FORM).then_some(FORM.len()))
 }
 
 /// Writes `{time}` in place of every date with a time in UTC, as the service writes them: `2026-01-31T12:00:00Z`, with or without a
@@ -23,7 +23,7 @@ pub fn mask_guids(text: &str) -> String {
 /// ```
 pub fn mask_times(text: &str) -> String {
     const FORMS: [&[u8]; 2] = [b"9999-99-99T99:99:99", b"9999-99-99T99%3A99%3A99"];
-    masked(text, "{time}", |rest| {
+    masked(text, "{time}", (b'T', 10), |rest| {
         let seconds = FORMS.iter().find(|form| fits(rest, form))?.len();
         let fraction = match rest.get(seconds) {
             Some(b'.') => 1 + rest[seconds + 1..].iter().take_while(|b| b.is_ascii_digit()).count(),
@@ -34,21 +34,21 @@ pub fn mask_times(text: &str) -> String {
     })
 }
 
-/// The text with `mask` where `length` finds something, which is ASCII.
-fn masked(text: &str, mask: &str, length: impl Fn(&[u8]) -> Option<usize>) -> String {
-    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some(next) = rest.chars().next() {
-        match length(rest.as_bytes()) {
-            Some(found) => {
-                out.push_str(mask);
-                rest = &rest[found..];
-            }
-            None => {
-                out.push(next);
-                rest = &rest[next.len_utf8()..];
-            }
+/// The text with `mask` where `length` finds something, which is ASCII and has the byte `mark` at this place.
+fn masked(text: &str, mask: &str, (mark, at): (u8, usize), length: impl Fn(&[u8]) -> Option<usize>) -> String {
+    let bytes = text.as_bytes();
+    let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
+    for found in memchr::memchr_iter(mark, bytes) {
+        let Some(begin) = found.checked_sub(at).filter(|begin| *begin >= copied) else {
+            continue;
+        };
+        if let Some(length) = length(&bytes[begin..]) {
+            out.push_str(&text[copied..begin]);
+            out.push_str(mask);
+            copied = begin + length;
         }
     }
+    out.push_str(&text[copied..]);
     out
 }
 

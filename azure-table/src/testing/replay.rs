@@ -46,8 +46,15 @@ struct Open(Mutex<State>);
 #[derive(Default)]
 struct State {
     /// Those that did not come yet, in order.
-    left: Vec<Recorded>,
+    left: Vec<Left>,
     verdict: Verdict,
+}
+
+/// A recorded exchange whose request did not come yet.
+struct Left {
+    recorded: Recorded,
+    /// Made when the first request comes: by then all masks are known.
+    likeness: Option<Likeness>,
 }
 
 impl Replay {
@@ -68,7 +75,7 @@ impl Replay {
             .lines()
             .enumerate()
             .filter(|(_, line)| !line.trim().is_empty());
-        let left: io::Result<Vec<Recorded>> = lines
+        let recorded: io::Result<Vec<Recorded>> = lines
             .map(|(number, line)| {
                 serde_json::from_str(line).map_err(|e| {
                     let why = format!("line {} of the recording is no exchange: {e}", number + 1);
@@ -76,10 +83,15 @@ impl Replay {
                 })
             })
             .collect();
-        let mut left = left?;
+        let mut recorded = recorded?;
         // They stand in the order in which they ended.
-        left.sort_by_key(|recorded| recorded.number);
-        let cosmos = left.iter().any(|recorded| recorded.cosmos);
+        recorded.sort_by_key(|recorded| recorded.number);
+        let cosmos = recorded.iter().any(|recorded| recorded.cosmos);
+        let left = recorded.into_iter().map(|recorded| Left {
+            recorded,
+            likeness: None,
+        });
+        let left = left.collect();
         let verdict = Verdict::default();
         Ok(Self {
             open: Arc::new(Open(Mutex::new(State { left, verdict }))),
@@ -142,24 +154,35 @@ impl Replay {
     }
 
     /// What was recorded of this request, or why nothing was.
-    fn take(&self, left: &mut Vec<Recorded>, came: &Recorded) -> Result<Recorded, String> {
+    fn take(&self, left: &mut Vec<Left>, came: &Recorded) -> Result<Recorded, String> {
         let came = self.likeness(came);
-        let distances = left.iter().map(|recorded| self.likeness(recorded).distance(&came));
-        let nearest = distances.enumerate().min_by_key(|(_, distance)| *distance);
+        let mut nearest = None;
+        for (place, left) in left.iter_mut().enumerate() {
+            let likeness = left.likeness.get_or_insert_with(|| self.likeness(&left.recorded));
+            let distance = likeness.distance(&came);
+            if nearest.is_none_or(|(_, least)| distance < least) {
+                nearest = Some((place, distance));
+            }
+            if distance == 0 {
+                break;
+            }
+        }
+        let number = |place: usize| left[place].recorded.number;
+        let likeness = |place: usize| left[place].likeness.as_ref();
         match nearest {
-            Some((place, 0)) if place == 0 || self.in_any_order => Ok(left.remove(place)),
+            Some((place, 0)) if place == 0 || self.in_any_order => Ok(left.remove(place).recorded),
             Some((place, 0)) => Err(format!(
                 "{}: it is exchange {}, and exchange {}, {}, comes before (`in_any_order` takes both)",
                 came.name(),
-                left[place].number,
-                left[0].number,
-                self.likeness(&left[0]).name()
+                number(place),
+                number(0),
+                likeness(0).map(Likeness::name).unwrap_or_default()
             )),
             Some((place, _)) => Err(format!(
                 "{}: nearest is exchange {}, where {}",
                 came.name(),
-                left[place].number,
-                self.likeness(&left[place]).differences(&came)
+                number(place),
+                likeness(place).map(|it| it.differences(&came)).unwrap_or_default()
             )),
             None => Err(format!("{}: all that was recorded has come", came.name())),
         }
@@ -176,7 +199,7 @@ impl State {
     fn tell(&mut self) -> Option<String> {
         let left = self.left.iter();
         let missing: Vec<String> = left
-            .map(|recorded| {
+            .map(|Left { recorded, .. }| {
                 let (path, _) = recorded.request.target();
                 format!("exchange {}, {} /{path}", recorded.number, recorded.request.method)
             })

@@ -59,6 +59,13 @@ impl Secrets {
         texts.extend(signature.map(str::to_owned));
         texts.extend(signature.and_then(url::decode));
         texts.retain(|text| text.len() >= LEAST_SECRET);
+        // As an address has it, and as JSON may have a plus.
+        let otherwise = texts.iter().flat_map(|text| {
+            let [upper, lower] = ["\\u002B", "\\u002b"].map(|plus| text.replace('+', plus));
+            [url::encode(text).to_string(), upper, lower]
+        });
+        let otherwise: Vec<String> = otherwise.collect();
+        texts.extend(otherwise);
         Self::from_texts(
             texts,
             address.query.split('&').any(|pair| pair == "comp=userdelegationkey"),
@@ -163,7 +170,10 @@ mod tests {
             secrets.hide(refusal),
             "The signature '(hidden)' is not '(hidden)' nor (hidden)"
         );
-        assert_eq!(secrets.hide(r"SIGNATURE\u002Bone= SIGNATUREtwo%3D"), "(hidden) (hidden)");
+        assert_eq!(
+            secrets.hide(r"SIGNATURE\u002Bone= SIGNATUREtwo%3D"),
+            "(hidden) (hidden)"
+        );
         let echoing = HeaderMap::from_iter([
             (WWW_AUTHENTICATE, HeaderValue::from_static("Bearer SIGNATUREtwo=")),
             (SET_COOKIE, HeaderValue::from_static("COOKIE")),
