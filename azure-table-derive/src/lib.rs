@@ -1,12 +1,12 @@
-//! The derive macros of [azure-table](https://docs.rs/azure-table). Depend on that crate and derive
+//! The macros of [azure-table](https://docs.rs/azure-table). Depend on that crate and derive
 //! `azure_table::TableEntity`; the attributes are documented at [`TableEntity`](macro@TableEntity),
 //! [`PropertyGroup`](macro@PropertyGroup), [`TableProperty`](macro@TableProperty) and
 //! [`Projection`](macro@Projection). [`test`](macro@test) gives a test a service of its own.
 //!
 //! Owns the way of an item through a derive: `attr` reads the attributes, `ast` gives each field its role, `check`
 //! applies the rules over the whole item, `expand` and `column` write the code, and `fallback` what stands in its
-//! place where there are mistakes. `test_attribute` is `#[azure_table::test]`. All mistakes go to one `ctxt` and are reported together. What the generated code
-//! calls is in `azure_table::__private`.
+//! place where there are mistakes. `test_attribute` is `#[azure_table::test]`. All mistakes go to one `ctxt` and are
+//! reported together. What the generated code calls is in `azure_table::__private`.
 
 mod ast;
 mod attr;

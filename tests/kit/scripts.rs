@@ -160,6 +160,8 @@ async fn a_script_that_is_dropped_tells_too() {
     let told = panic_of(|| drop(Script::new().then(RequestKind::Get, Answer::new(404))));
     assert_eq!(told, "the script:\n  did not come: request 1, Get");
     let script = Script::new();
+    // So far all is well.
+    script.finish();
     let blogs = blogs(&script);
     assert!(blogs.get(("Channel9", 1_u32)).await.is_err());
     drop(blogs);

@@ -41,7 +41,7 @@ use crate::testing::secrets::Secrets;
 /// # let folder = std::env::temp_dir().join(format!("azure-table-recorder-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
 /// # let file = folder.join("talk.jsonl");
-/// // Once, with a real account: `.over(Recorder::create(&file, HttpTransport::new(true)?)?)`.
+/// // Once; with an account it is `.over(Recorder::create(&file, HttpTransport::builder().build()?)?)`.
 /// let recorder = Recorder::create(&file, Emulator::new())?;
 /// assert_eq!(talk(TableServiceClient::on(recorder.clone())).await?, 1);
 /// assert_eq!(recorder.finish()?, 3);
@@ -50,6 +50,7 @@ use crate::testing::secrets::Secrets;
 /// let replay = Replay::open(&file)?;
 /// assert_eq!(talk(TableServiceClient::on(replay.clone())).await?, 1);
 /// replay.finish();
+/// # std::fs::remove_dir_all(&folder)?;
 /// # Ok(())
 /// # }
 /// ```

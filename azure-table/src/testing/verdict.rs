@@ -28,9 +28,10 @@ impl Verdict {
 
     /// What a test is to hear at its end, once: what came and was not expected, and what was expected and did not come.
     pub(crate) fn tell(&mut self, who: &str, missing: &[String]) -> Option<String> {
-        if std::mem::replace(&mut self.is_told, true) || (self.unexpected.is_empty() && missing.is_empty()) {
+        if self.is_told || (self.unexpected.is_empty() && missing.is_empty()) {
             return None;
         }
+        self.is_told = true;
         let mut text = format!("{who}:");
         for why in &self.unexpected {
             text = format!("{text}\n  not expected: {why}");
