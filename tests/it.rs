@@ -13,6 +13,7 @@ mod conformance;
 mod emulator;
 mod entities_derive;
 mod faults;
+mod kit;
 mod load;
 mod properties;
 mod recordings;

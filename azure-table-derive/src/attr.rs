@@ -8,7 +8,7 @@ mod container;
 mod field;
 mod item;
 mod known;
-mod suggest;
+pub(crate) mod suggest;
 mod variant;
 
 use proc_macro2::Ident;

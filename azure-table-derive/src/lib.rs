@@ -1,12 +1,12 @@
-//! The derive macros of [azure-table](https://docs.rs/azure-table). Depend on that crate and derive
+//! The macros of [azure-table](https://docs.rs/azure-table). Depend on that crate and derive
 //! `azure_table::TableEntity`; the attributes are documented at [`TableEntity`](macro@TableEntity),
 //! [`PropertyGroup`](macro@PropertyGroup), [`TableProperty`](macro@TableProperty) and
-//! [`Projection`](macro@Projection).
+//! [`Projection`](macro@Projection). [`test`](macro@test) gives a test a service of its own.
 //!
 //! Owns the way of an item through a derive: `attr` reads the attributes, `ast` gives each field its role, `check`
 //! applies the rules over the whole item, `expand` and `column` write the code, and `fallback` what stands in its
-//! place where there are mistakes. All mistakes go to one `ctxt` and are reported together. What the generated code
-//! calls is in `azure_table::__private`.
+//! place where there are mistakes. `test_attribute` is `#[azure_table::test]`. All mistakes go to one `ctxt` and are
+//! reported together. What the generated code calls is in `azure_table::__private`.
 
 mod ast;
 mod attr;
@@ -20,6 +20,7 @@ mod fallback;
 mod key;
 mod place;
 mod template;
+mod test_attribute;
 #[cfg(test)]
 mod tests;
 
@@ -49,4 +50,10 @@ pub fn derive_table_property(input: proc_macro::TokenStream) -> proc_macro::Toke
 pub fn derive_projection(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
     expand::projection(&input).into()
+}
+
+#[doc = include_str!("../docs/test.md")]
+#[proc_macro_attribute]
+pub fn test(options: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    test_attribute::expand(options.into(), item.into()).into()
 }

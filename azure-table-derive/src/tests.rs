@@ -9,6 +9,7 @@ mod mistake_of_projection;
 mod mistake_of_property;
 mod mistake_of_template;
 mod mistake_of_variant;
+mod test_attribute;
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::LitStr;

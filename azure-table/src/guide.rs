@@ -14,3 +14,7 @@ pub mod queries {}
 
 #[doc = include_str!("../docs/retries.md")]
 pub mod retries {}
+
+#[cfg(all(feature = "derive", feature = "test-util", feature = "emulator"))]
+#[doc = include_str!("../docs/testing.md")]
+pub mod testing {}

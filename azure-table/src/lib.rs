@@ -15,6 +15,8 @@ mod protocol;
 #[cfg(feature = "test-util")]
 pub mod testing;
 
+#[cfg(all(feature = "derive", feature = "test-util", feature = "emulator"))]
+pub use azure_table_derive::test;
 #[cfg(feature = "derive")]
 pub use azure_table_derive::{Projection, PropertyGroup, TableEntity, TableProperty};
 

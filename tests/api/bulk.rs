@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table::testing::{Fault, FaultAnswer, FaultRule, Faults, RequestKind};
+use azure_table::testing::{Answer, Fault, FaultRule, Faults, RequestKind};
 use azure_table::{
     BulkOutcome, BulkReport, DynamicEntity, EdmValue, Emulator, Error, ErrorKind, LeftReason, NoRetry, TableClient,
     TableEntity, TableOperation, TableServiceClient, Versioned,
@@ -190,7 +190,7 @@ async fn failures_end_it_where_they_are_too_many() {
 #[tokio::test]
 async fn what_concerns_everything_ends_it() {
     let (faults, table, _) = readings().await;
-    faults.add(FaultRule::new(Fault::Answer(FaultAnswer::new(403).code("AuthorizationFailure"))).nth(2));
+    faults.add(FaultRule::new(Fault::Answer(Answer::new(403).code("AuthorizationFailure"))).nth(2));
     let many: Vec<_> = (0..1_000).map(|at| reading("a", at, 1)).collect();
     let error = table.bulk().partition_concurrency(1).insert(&many).await.unwrap_err();
     assert_eq!(error.error().kind(), ErrorKind::Forbidden);
@@ -334,7 +334,7 @@ async fn what_is_throttled_is_sent_again_more_slowly() {
     let (faults, table, truth) = readings().await;
     let wait = Duration::from_secs(2);
     faults.add(
-        FaultRule::new(Fault::Answer(FaultAnswer::server_busy(wait)))
+        FaultRule::new(Fault::Answer(Answer::server_busy(wait)))
             .every(5)
             .at_most(4),
     );
@@ -361,7 +361,7 @@ async fn what_is_throttled_is_sent_again_more_slowly() {
 #[tokio::test(start_paused = true)]
 async fn patience_has_an_end() {
     let (faults, table, _) = readings().await;
-    faults.add(FaultRule::new(Fault::Answer(FaultAnswer::too_many_requests(Duration::ZERO))).on_writes());
+    faults.add(FaultRule::new(Fault::Answer(Answer::too_many_requests(Duration::ZERO))).on_writes());
     let begun = tokio::time::Instant::now();
     let error = table
         .bulk()
@@ -478,7 +478,7 @@ async fn deletes_of_a_lost_answer_are_applied() {
 async fn a_wait_that_is_too_long_ends_it() {
     let (faults, table, _) = readings().await;
     for seconds in [91, u64::MAX] {
-        let answer = FaultAnswer::new(503)
+        let answer = Answer::new(503)
             .code("ServerBusy")
             .header("Retry-After", seconds.to_string());
         let rule = faults.add(FaultRule::new(Fault::Answer(answer)));
@@ -512,7 +512,7 @@ async fn patience_begins_with_a_refusal() {
     let (faults, table, _) = readings().await;
     let mut writer = table.writer();
     tokio::time::sleep(Duration::from_secs(600)).await;
-    faults.add(FaultRule::new(Fault::Answer(FaultAnswer::server_busy(Duration::ZERO))).first(2));
+    faults.add(FaultRule::new(Fault::Answer(Answer::server_busy(Duration::ZERO))).first(2));
     writer.insert(&reading("a", 1, 1)).await.unwrap();
     let report = writer.close().await.unwrap();
     assert_eq!((counts(&report), report.throttled()), ([1, 0, 0, 0], 2));

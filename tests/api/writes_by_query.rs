@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use azure_table::testing::{Fault, FaultAnswer, FaultRule, Faults, RequestKind};
+use azure_table::testing::{Answer, Fault, FaultRule, Faults, RequestKind};
 use azure_table::{
     AccessPath, BadRow, Change, Column, DynamicEntity, EdmValue, Emulator, Error, ErrorKind, Interrupted, Key, NoRetry,
     TableClient, TableEntity, TableServiceClient, WritePosition, WriteReport,
@@ -353,7 +353,7 @@ async fn rows_that_changed_since_they_were_read_are_told_and_the_others_written(
 #[tokio::test]
 async fn a_failure_without_an_index_is_found() {
     let table = filled(1_000).await;
-    let rule = FaultRule::new(Fault::FailBatchPart(FaultAnswer::new(400).code("InvalidInput"))).on(RequestKind::Batch);
+    let rule = FaultRule::new(Fault::FailBatchPart(Answer::new(400).code("InvalidInput"))).on(RequestKind::Batch);
     table.faults.add(rule.first(1));
     let report = table
         .blogs
@@ -364,11 +364,10 @@ async fn a_failure_without_an_index_is_found() {
     assert_eq!(table.sent(RequestKind::Batch), 3);
 
     table.faults.clear();
-    let always =
-        FaultRule::new(Fault::FailBatchPart(FaultAnswer::new(400).code("InvalidInput"))).on(RequestKind::Batch);
+    let always = FaultRule::new(Fault::FailBatchPart(Answer::new(400).code("InvalidInput"))).on(RequestKind::Batch);
     table.faults.add(always);
     table.faults.add(
-        FaultRule::new(FaultAnswer::new(400).code("InvalidInput"))
+        FaultRule::new(Answer::new(400).code("InvalidInput"))
             .on(RequestKind::Merge)
             .nth(5),
     );
@@ -386,7 +385,7 @@ async fn a_failure_without_an_index_is_found() {
 async fn an_interrupted_update_goes_on_where_it_was() {
     for (rule, concurrency) in [
         (
-            FaultRule::new(FaultAnswer::server_busy(std::time::Duration::ZERO))
+            FaultRule::new(Answer::server_busy(std::time::Duration::ZERO))
                 .on_writes()
                 .every(3),
             1,
@@ -394,7 +393,7 @@ async fn an_interrupted_update_goes_on_where_it_was() {
         (FaultRule::new(Fault::NoConnection).on_writes().every(5), 4),
         (FaultRule::new(Fault::NoConnection).on_reads().every(4), 2),
         (
-            FaultRule::new(FaultAnswer::new(403).code("AuthorizationFailure"))
+            FaultRule::new(Answer::new(403).code("AuthorizationFailure"))
                 .on_writes()
                 .every(4),
             3,
@@ -692,7 +691,7 @@ async fn too_many_failures_end_the_whole() {
     let table = filled(1_000).await;
     table
         .faults
-        .add(FaultRule::new(FaultAnswer::new(413).code("RequestBodyTooLarge")).on_writes());
+        .add(FaultRule::new(Answer::new(413).code("RequestBodyTooLarge")).on_writes());
     let update = table.blogs.update_where(table.blogs.query(), |blog| blog.rating += 1);
     let interrupted = update.concurrency(1).failures(40).await.unwrap_err();
     assert!(

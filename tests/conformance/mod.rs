@@ -1,5 +1,8 @@
 //! Runs the conformance suite of `azure_table_tests` on every backend.
 
+use std::path::Path;
+
+use azure_table::testing::{Replay, mask_guids, mask_times};
 use azure_table_tests::Backend;
 use azure_table_tests::{
     batches, bulk, bulk_stress, entities, errors, filters, keys, queries, sas, service, tables, via_batch,
@@ -20,6 +23,23 @@ macro_rules! on {
     };
 }
 
+/// A module with one test per function, twice: on an emulator that is recorded, and on the recording without it.
+macro_rules! replayed {
+    ($($module:ident: $($test:ident),+;)+) => {
+        mod replayed {
+            use super::*;
+            $($(#[tokio::test]
+            async fn $test() {
+                let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(concat!("conformance-", stringify!($test), ".jsonl"));
+                $module::$test(&Backend::recorded(&file)).await;
+                let replay = Replay::open(&file).unwrap().in_any_order().masking(mask_times).masking(mask_guids);
+                $module::$test(&Backend::replayed(&replay)).await;
+                replay.finish();
+            })+)+
+        }
+    };
+}
+
 /// One test per backend and credential for every function of the suite.
 macro_rules! suite {
     (
@@ -30,6 +50,7 @@ macro_rules! suite {
     ) => {
         on! { emulator, Some(Backend::emulator()); $($all)+ $($whole)+ $($key)+ $($batches)+ }
         on! { emulator_over_http, Some(Backend::emulator_over_http().await); $($all)+ $($whole)+ $($key)+ $($batches)+ }
+        replayed! { $($all)+ $($whole)+ $($key)+ $($batches)+ }
         on! { azurite, Backend::azurite(); $($all)+ $($whole)+ $($key)+ $($batches)+ }
         on! { live, Backend::live(); $($all)+ $($whole)+ $($key)+ $($batches)+ }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table::testing::{Fault, FaultAnswer, FaultRule, Faults, RequestKind};
+use azure_table::testing::{Answer, Fault, FaultRule, Faults, RequestKind};
 use azure_table::{
     DynamicEntity, Emulator, EmulatorClock, ErrorKind, NoRetry, Reached, SasToken, TableClient, TableServiceClient,
     Transport,
@@ -92,7 +92,7 @@ async fn a_rule_is_for_kinds_and_a_table_and_can_be_switched() {
 async fn a_fault_applies_the_request_or_not() {
     use Reached::{AnswerCut, MaybeSent, NothingSent};
     let second = Duration::from_secs(1);
-    let internal = FaultAnswer::internal_error;
+    let internal = Answer::internal_error;
     let elsewhere = Canned::new([Step::status(418)]);
     let cases = [
         (Fault::NoConnection, Err(NothingSent), false, 0),
@@ -106,13 +106,8 @@ async fn a_fault_applies_the_request_or_not() {
         (drip(0), Ok(204), true, 5),
         (internal().into(), Ok(500), false, 0),
         (Fault::AnswerAfterApplying(internal()), Ok(500), true, 0),
-        (FaultAnswer::new(99).into(), Err(NothingSent), false, 0),
-        (
-            FaultAnswer::new(503).header("x\n", "").into(),
-            Err(NothingSent),
-            false,
-            0,
-        ),
+        (Answer::new(99).into(), Err(NothingSent), false, 0),
+        (Answer::new(503).header("x\n", "").into(), Err(NothingSent), false, 0),
         (Fault::FailBatchPart(internal()), Ok(204), true, 0),
         (Fault::DateAhead(second), Ok(204), true, 0),
         (Fault::DateBehind(second), Ok(204), true, 0),
@@ -150,13 +145,13 @@ async fn an_answer_is_in_the_services_form() {
     let faults = Faults::new(emulator.clone());
     let table = things(&emulator, &faults).await;
     let wait = Duration::from_millis(1);
-    let busy = faults.add(FaultAnswer::server_busy(wait));
+    let busy = faults.add(Answer::server_busy(wait));
     let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Throttled, Some("ServerBusy")));
     busy.disable();
 
     faults.add(FaultRule::new(Fault::FailBatchPart(
-        FaultAnswer::too_many_requests(wait).message("1:Too many."),
+        Answer::too_many_requests(wait).message("1:Too many."),
     )));
     let mut batch = table.batch();
     batch.insert(&DynamicEntity::new("p", "0")).unwrap();

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use azure_table::testing::{Fault, FaultAnswer, FaultRule, Faults};
+use azure_table::testing::{Answer, Fault, FaultRule, Faults};
 use azure_table::{Emulator, EmulatorServer, HttpTransport, TableServiceClient};
 use tokio::runtime::Handle;
 
@@ -75,7 +75,7 @@ impl Figures {
 
 fn add_rules(faults: &Faults) {
     let millis = Duration::from_millis;
-    let internal = FaultAnswer::internal_error;
+    let internal = Answer::internal_error;
     for (fault, chance) in [
         (Fault::NoConnection, 0.01),
         (Fault::LoseRequest, 0.01),
@@ -85,10 +85,10 @@ fn add_rules(faults: &Faults) {
         (Fault::DelayRequest(millis(50)), 0.02),
         (Fault::DelayAnswer(millis(50)), 0.02),
         (Fault::HangAnswer, 0.000_5),
-        (FaultAnswer::server_busy(millis(100)).into(), 0.01),
+        (Answer::server_busy(millis(100)).into(), 0.01),
         (internal().into(), 0.01),
         (Fault::AnswerAfterApplying(internal()), 0.01),
-        (Fault::FailBatchPart(FaultAnswer::too_many_requests(millis(100))), 0.01),
+        (Fault::FailBatchPart(Answer::too_many_requests(millis(100))), 0.01),
     ] {
         faults.add(FaultRule::new(fault).chance(chance));
     }

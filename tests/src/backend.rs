@@ -1,13 +1,20 @@
 //! Where the suite runs.
 
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use azure_table::testing::{Recorder, Replay};
 use azure_table::{
     AccountPermissions, AccountResources, AccountSas, DateTime, SasToken, SharedKeyLite, TablePermissions, TableSas,
 };
-use azure_table::{Emulator, EmulatorServer, RunningEmulator, TableClient, TableServiceClient};
+use azure_table::{
+    BoxFuture, Emulator, EmulatorServer, RunningEmulator, TableClient, TableServiceClient, Transport, TransportError,
+};
 #[cfg(feature = "full")]
 use azure_table::{EntraCredential, HttpTransport};
+use bytes::Bytes;
+use http::{Request, Response};
 
 use crate::skipped;
 #[cfg(feature = "full")]
@@ -29,12 +36,32 @@ pub const LIVE: &str = "AZURE_TABLE_TEST_LIVE";
 pub struct Backend {
     name: &'static str,
     service: TableServiceClient,
-    /// The emulator in this process, if that is where the suite runs.
-    emulator: Option<Emulator>,
+    /// What stands in place of the network, if the suite runs in this process.
+    double: Option<Double>,
     /// Keeps the server of the emulator alive.
     _server: Option<RunningEmulator>,
     /// Whether a fresh table is reached with a signature of its own.
     by_table_sas: bool,
+    /// How many fresh names there are, where they are to be the same in every run.
+    names: Option<AtomicU32>,
+}
+
+/// A service in this process, recorded or not, or its recording.
+#[derive(Clone, Debug)]
+enum Double {
+    Emulator(Emulator),
+    Recorder(Recorder),
+    Replay(Replay),
+}
+
+impl Transport for Double {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        match self {
+            Self::Emulator(emulator) => emulator.send(request),
+            Self::Recorder(recorder) => recorder.send(request),
+            Self::Replay(replay) => replay.send(request),
+        }
+    }
 }
 
 impl Backend {
@@ -44,9 +71,35 @@ impl Backend {
         Self {
             name: "emulator",
             service: TableServiceClient::on(emulator.clone()),
-            emulator: Some(emulator),
+            double: Some(Double::Emulator(emulator)),
             _server: None,
             by_table_sas: false,
+            names: None,
+        }
+    }
+
+    /// A fresh emulator in this process, and a file that what is said is written to.
+    ///
+    /// # Panics
+    /// The file cannot be made.
+    pub fn recorded(file: &Path) -> Self {
+        let recorder = Recorder::create(file, Emulator::new()).unwrap();
+        Self::repeatable("recorded emulator", Double::Recorder(recorder))
+    }
+
+    /// What was recorded there, without the emulator. The suite asks some things at once.
+    pub fn replayed(replay: &Replay) -> Self {
+        Self::repeatable("replay", Double::Replay(replay.clone()))
+    }
+
+    fn repeatable(name: &'static str, double: Double) -> Self {
+        Self {
+            name,
+            service: TableServiceClient::on(double.clone()),
+            double: Some(double),
+            _server: None,
+            by_table_sas: false,
+            names: Some(AtomicU32::new(0)),
         }
     }
 
@@ -60,9 +113,10 @@ impl Backend {
         Self {
             name: "emulator over HTTP",
             service,
-            emulator: None,
+            double: None,
             _server: Some(server.spawn()),
             by_table_sas: false,
+            names: None,
         }
     }
 
@@ -102,9 +156,10 @@ impl Backend {
         Some(Self {
             name: "Azurite",
             service: TableServiceClient::new(&endpoint, credential).unwrap().over(transport),
-            emulator: None,
+            double: None,
             _server: None,
             by_table_sas: false,
+            names: None,
         })
     }
 
@@ -122,9 +177,10 @@ impl Backend {
         Some(Self {
             name,
             service,
-            emulator: None,
+            double: None,
             _server: None,
             by_table_sas: false,
+            names: None,
         })
     }
 
@@ -143,8 +199,8 @@ impl Backend {
             self.service.endpoint(),
             token.expose()
         );
-        match &self.emulator {
-            Some(emulator) => TableServiceClient::with_transport(&connection_string, emulator.clone()).unwrap(),
+        match &self.double {
+            Some(double) => TableServiceClient::with_transport(&connection_string, double.clone()).unwrap(),
             None => TableServiceClient::from_connection_string(&connection_string).unwrap(),
         }
     }
@@ -181,8 +237,8 @@ impl Backend {
     pub fn through_shared_key_lite(mut self) -> Self {
         let key = SharedKeyLite(self.service.account_key().unwrap().clone());
         let service = TableServiceClient::new(self.service.endpoint(), key).unwrap();
-        self.service = match &self.emulator {
-            Some(emulator) => service.over(emulator.clone()),
+        self.service = match &self.double {
+            Some(double) => service.over(double.clone()),
             None => service,
         };
         self
@@ -200,8 +256,16 @@ impl Backend {
         self.name
     }
 
+    /// Whether nothing goes over the network.
+    pub fn is_in_process(&self) -> bool {
+        self.double.is_some()
+    }
+
     /// A name that no other test uses.
     pub fn fresh_name(&self) -> String {
+        if let Some(names) = &self.names {
+            return format!("t{}fresh", names.fetch_add(1, Ordering::Relaxed));
+        }
         format!("t{}", azure_table::Guid::random().to_string().replace('-', ""))
     }
 

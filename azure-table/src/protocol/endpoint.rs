@@ -257,7 +257,7 @@ fn secondary_of(scheme: &str, authority: &Authority, prefix: &str) -> Option<Str
 }
 
 /// Source: the host names of Cosmos DB for Table, today's and the older one.
-fn is_cosmos(host: &str) -> bool {
+pub(crate) fn is_cosmos(host: &str) -> bool {
     host.contains(".table.cosmos.") || host.contains(".table.cosmosdb.")
 }
 

@@ -1,40 +1,127 @@
-//! An answer that a fault gives in the service's place.
+//! An answer that a test gives in the service's place.
 //!
-//! Owns [`FaultAnswer`]: its status, code and headers, as an answer of its own and as the one part of a batch's answer.
+//! Owns [`Answer`]: its status, code, headers and rows, as an answer of its own. As a part of a batch's answer it is
+//! `answer/batch.rs`.
 
-use std::fmt::Write as _;
+mod batch;
+
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
-use http::{Response, StatusCode};
+use http::header::{CONTENT_TYPE, ETAG};
+use http::{HeaderMap, Response};
 
-/// An answer in the service's form: a status, and with a code the error as JSON.
+use crate::codec::json::write;
+use crate::model::entity::TableEntity;
+use crate::model::entity_key::key_texts;
+use crate::model::error::{Error, Result};
+use crate::model::etag::Condition;
+
+/// The version of a row that does not say its own.
+const SOME_ETAG: &str = "W/\"datetime'2020-01-01T00%3A00%3A00Z'\"";
+/// When such a row was last written.
+const SOME_TIMESTAMP: &str = "2020-01-01T00:00:00Z";
+/// The service writes the charset too; nobody looks at it.
+const JSON: &str = "application/json";
+
+/// An answer in the service's form: a status, and an error as JSON, rows from Rust values, or the parts of a batch.
+///
+/// It is what a [`Script`](crate::testing::Script) says and what [`Faults`](crate::testing::Faults) put in the service's place.
+/// One that HTTP cannot have, and a row that the service would refuse, fail the request as if it had never been sent, with
+/// the reason.
 ///
 /// ```
-/// use azure_table::testing::FaultAnswer;
-/// let gone = FaultAnswer::new(404).code("TableNotFound").message("The table specified does not exist.");
-/// let slow_down = FaultAnswer::new(503).header("Retry-After", "2");
+/// use azure_table::DynamicEntity;
+/// use azure_table::testing::Answer;
+/// let gone = Answer::new(404).code("TableNotFound").message("The table specified does not exist.");
+/// let slow_down = Answer::new(503).header("Retry-After", "2");
+/// let stored = Answer::row(&DynamicEntity::new("Channel9", "1"));
+/// let page = Answer::page([&DynamicEntity::new("Channel9", "2")]).continuation("Channel9", "3");
 /// ```
 ///
-/// Source: REST "Status and error codes".
+/// Source: REST "Status and error codes", "Query Entities", "Query timeout and pagination".
 #[derive(Clone, Debug)]
-#[must_use = "an answer does nothing until a rule gives it"]
-pub struct FaultAnswer {
+#[must_use = "an answer does nothing until a rule or a script gives it"]
+pub struct Answer {
     status: u16,
-    error: Option<(String, String)>,
     headers: Vec<(String, String)>,
+    content: Content,
 }
 
-impl FaultAnswer {
-    /// An answer without code, headers and body. A status outside of 100 to 999 fails the request as if it had never been
-    /// sent.
+#[derive(Clone, Debug)]
+enum Content {
+    None,
+    Error {
+        code: String,
+        message: String,
+    },
+    Json(Bytes),
+    /// As it came, with its headers.
+    Whole(Box<HeaderMap>, Bytes),
+    /// Of a batch.
+    Parts(Vec<Answer>),
+    /// It cannot be written: why.
+    Impossible(String),
+}
+
+impl Answer {
+    /// An answer without code, headers and body; the status is one from 100 to 999.
     pub fn new(status: u16) -> Self {
+        Self::of(status, Content::None)
+    }
+
+    fn of(status: u16, content: Content) -> Self {
         Self {
             status,
-            error: None,
             headers: Vec::new(),
+            content,
         }
+    }
+
+    /// What a write is answered with: 204, and an ETag, which [`etag`](Self::etag) changes.
+    ///
+    /// Source: REST "Insert Entity", "Update Entity".
+    pub fn written() -> Self {
+        Self::new(204).etag(SOME_ETAG)
+    }
+
+    /// What a get is answered with: 200 and the entity as it would be stored, at minimal metadata. Its version is the ETag that
+    /// the entity holds, or any; it was last written at the beginning of 2020.
+    ///
+    /// Source: REST "Query Entities".
+    pub fn row<E: TableEntity + ?Sized>(entity: &E) -> Self {
+        match row(entity) {
+            Ok((etag, body)) => Self::of(200, Content::Json(body.into())).etag(etag),
+            Err(e) => Self::of(200, Content::Impossible(e.to_string())),
+        }
+    }
+
+    /// What a query is answered with: 200 and these entities in this order, as [`row`](Self::row) writes each.
+    /// [`continuation`](Self::continuation) says that there is more.
+    ///
+    /// Source: REST "Query Entities".
+    pub fn page<'e, E: TableEntity + 'e>(entities: impl IntoIterator<Item = &'e E>) -> Self {
+        let rows: Result<Vec<Vec<u8>>> = entities.into_iter().map(|it| row(it).map(|(_, row)| row)).collect();
+        match rows {
+            Ok(rows) => {
+                let body = [&b"{\"value\":["[..], &rows.join(&b','), b"]}"].concat();
+                Self::of(200, Content::Json(body.into()))
+            }
+            Err(e) => Self::of(200, Content::Impossible(e.to_string())),
+        }
+    }
+
+    /// What a batch of writes is answered with: 202 and a part for each operation. One that fails as a whole has one part, an error.
+    ///
+    /// ```
+    /// use azure_table::testing::Answer;
+    /// let applied = Answer::batch([Answer::written(), Answer::written().etag("W/\"2\"")]);
+    /// let failed = Answer::batch([Answer::new(409).code("EntityAlreadyExists").message("1:It exists.")]);
+    /// ```
+    ///
+    /// Source: REST "Performing entity group transactions".
+    pub fn batch(parts: impl IntoIterator<Item = Self>) -> Self {
+        Self::of(202, Content::Parts(parts.into_iter().collect()))
     }
 
     /// 503 `ServerBusy`, which asks to wait: in whole seconds, and in milliseconds if it is not such.
@@ -66,69 +153,106 @@ impl FaultAnswer {
             .message("The server encountered an internal error. Please retry the request.")
     }
 
-    /// The service's code of the error.
+    /// The service's code of the error, which takes the place of rows.
     pub fn code(mut self, code: impl Into<String>) -> Self {
-        let message = self.error.take().map(|(_, message)| message).unwrap_or_default();
-        self.error = Some((code.into(), message));
+        let (_, message) = self.error();
+        self.content = Content::Error {
+            code: code.into(),
+            message,
+        };
         self
     }
 
     /// The service's text of the error, beside a [`code`](Self::code). In a batch's answer Storage writes the index of the
     /// operation before it: `2:The …`.
     pub fn message(mut self, message: impl Into<String>) -> Self {
-        let code = self.error.take().map(|(code, _)| code).unwrap_or_default();
-        self.error = Some((code, message.into()));
+        let (code, _) = self.error();
+        self.content = Content::Error {
+            code,
+            message: message.into(),
+        };
         self
     }
 
-    /// One more header. One that HTTP cannot have fails the request as if it had never been sent.
+    fn error(&mut self) -> (String, String) {
+        match std::mem::replace(&mut self.content, Content::None) {
+            Content::Error { code, message } => (code, message),
+            _ => Default::default(),
+        }
+    }
+
+    /// One more header.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    pub(crate) fn response(&self) -> Result<Response<Bytes>, http::Error> {
+    /// The version of the row that was written or read, in place of the one before. The rows of a page have theirs by themselves.
+    pub fn etag(mut self, etag: impl Into<String>) -> Self {
+        self.headers
+            .retain(|(name, _)| !name.eq_ignore_ascii_case(ETAG.as_str()));
+        self.header("ETag", etag)
+    }
+
+    /// The position of the page after this one, as the service gives it: opaque to clients, and never empty here.
+    ///
+    /// Source: REST "Query timeout and pagination".
+    pub fn continuation(self, next_partition_key: impl Into<String>, next_row_key: impl Into<String>) -> Self {
+        self.header("x-ms-continuation-NextPartitionKey", next_partition_key)
+            .header("x-ms-continuation-NextRowKey", next_row_key)
+    }
+
+    /// The answer, or why it cannot be one.
+    pub(crate) fn response(&self) -> Result<Response<Bytes>, Box<dyn std::error::Error + Send + Sync>> {
         let mut response = Response::builder().status(self.status);
+        if let (Content::Whole(all, _), Some(headers)) = (&self.content, response.headers_mut()) {
+            headers.clone_from(all);
+        }
         for (name, value) in &self.headers {
             response = response.header(name, value);
         }
-        if self.error.is_some() {
-            response = response.header(CONTENT_TYPE, "application/json");
-        }
-        response.body(Bytes::from(self.body()))
-    }
-
-    /// The answer to a batch whose only part is this one.
-    pub(crate) fn batch_response(&self) -> Result<Response<Bytes>, http::Error> {
-        const OUTER: &str = "batchresponse_fault";
-        const INNER: &str = "changesetresponse_fault";
-        let part = self.response()?;
-        let mut body = format!(
-            "--{OUTER}\r\nContent-Type: multipart/mixed; boundary={INNER}\r\n\r\n\
-             --{INNER}\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n\
-             HTTP/1.1 {}\r\n",
-            part.status()
-        );
-        for (name, value) in part.headers() {
-            // Writing to a String cannot fail.
-            let _ = write!(body, "{name}: {}\r\n", String::from_utf8_lossy(value.as_bytes()));
-        }
-        let _ = write!(
-            body,
-            "\r\n{}\r\n--{INNER}--\r\n--{OUTER}--\r\n",
-            String::from_utf8_lossy(part.body())
-        );
-        Response::builder()
-            .status(StatusCode::ACCEPTED)
-            .header(CONTENT_TYPE, format!("multipart/mixed; boundary={OUTER}"))
-            .body(Bytes::from(body))
-    }
-
-    fn body(&self) -> String {
-        let Some((code, message)) = &self.error else {
-            return String::new();
+        let (content_type, body) = match &self.content {
+            Content::None => (None, Bytes::new()),
+            Content::Whole(_, body) => (None, body.clone()),
+            Content::Json(body) => (Some(JSON.to_owned()), body.clone()),
+            Content::Error { code, message } => (Some(JSON.to_owned()), error(code, message).into()),
+            Content::Parts(parts) => {
+                let (content_type, body) = batch::of(parts)?;
+                (Some(content_type), body)
+            }
+            Content::Impossible(why) => return Err(why.clone().into()),
         };
-        serde_json::json!({ "odata.error": { "code": code, "message": { "lang": "en-US", "value": message } } })
-            .to_string()
+        if let Some(content_type) = content_type {
+            response = response.header(CONTENT_TYPE, content_type);
+        }
+        Ok(response.body(body)?)
     }
+}
+
+/// Any answer as it is.
+impl From<Response<Bytes>> for Answer {
+    fn from(response: Response<Bytes>) -> Self {
+        let (head, body) = response.into_parts();
+        Self::of(head.status.as_u16(), Content::Whole(Box::new(head.headers), body))
+    }
+}
+
+/// An error as the service writes it.
+fn error(code: &str, message: &str) -> String {
+    serde_json::json!({ "odata.error": { "code": code, "message": { "lang": "en-US", "value": message } } }).to_string()
+}
+
+/// An entity's version, and its JSON with that.
+fn row<E: TableEntity + ?Sized>(entity: &E) -> Result<(String, Vec<u8>), Error> {
+    let etag = match entity.condition() {
+        Condition::Matches(etag) => etag.as_str().to_owned(),
+        Condition::Exists | Condition::Unread => SOME_ETAG.to_owned(),
+    };
+    let (partition_key, row_key) = key_texts(entity)?;
+    let (body, _) = write::entity(entity, &partition_key, &row_key)?;
+    let mut row = b"{\"odata.etag\":".to_vec();
+    write::quoted(&mut row, &etag);
+    row.extend_from_slice(format!(",\"Timestamp\":\"{SOME_TIMESTAMP}\",").as_bytes());
+    row.extend_from_slice(body.strip_prefix(b"{").unwrap_or(&body));
+    Ok((etag, row))
 }

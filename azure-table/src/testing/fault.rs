@@ -12,7 +12,7 @@ use http::{Request, Response};
 
 use crate::model::clock;
 use crate::pipeline::transport::{Reached, Transport, TransportError};
-use crate::testing::answer::FaultAnswer;
+use crate::testing::answer::Answer;
 use crate::testing::request_kind::RequestKind;
 
 /// What happens to a request.
@@ -50,11 +50,11 @@ pub enum Fault {
     /// The request is applied, and nothing happens any more.
     HangAnswer,
     /// This answer; not applied.
-    Answer(FaultAnswer),
+    Answer(Answer),
     /// The request is applied, and this answer takes the place of the service's.
-    AnswerAfterApplying(FaultAnswer),
+    AnswerAfterApplying(Answer),
     /// A batch is answered with 202, and this is its only part: an operation failed; not applied. Happens to batches only.
-    FailBatchPart(FaultAnswer),
+    FailBatchPart(Answer),
     /// Another transport takes the request: a service in another state, or one whose clock is wrong.
     Instead(Arc<dyn Transport>),
     /// The `Date` of the answer is so far ahead.
@@ -119,7 +119,7 @@ impl Fault {
                 behind.send(request).await?;
                 Ok(answer)
             }
-            Self::FailBatchPart(part) => part.batch_response().map_err(no_answer),
+            Self::FailBatchPart(part) => Answer::batch([part.clone()]).response().map_err(no_answer),
             Self::Instead(other) => other.send(request).await,
             Self::DateAhead(by) => behind
                 .send(request)
@@ -133,8 +133,8 @@ impl Fault {
     }
 }
 
-impl From<FaultAnswer> for Fault {
-    fn from(answer: FaultAnswer) -> Self {
+impl From<Answer> for Fault {
+    fn from(answer: Answer) -> Self {
         Self::Answer(answer)
     }
 }
@@ -143,8 +143,8 @@ fn broken(reached: Reached, kind: io::ErrorKind, why: impl Into<String>) -> Tran
     TransportError::new(reached, io::Error::new(kind, format!("injected fault: {}", why.into())))
 }
 
-/// The rule's answer cannot be one: nothing was sent, and the test sees why.
-fn no_answer(error: http::Error) -> TransportError {
+/// The answer cannot be one: nothing was sent, and the test sees why.
+fn no_answer(error: Box<dyn std::error::Error + Send + Sync>) -> TransportError {
     TransportError::new(Reached::NothingSent, error)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Owns [`FaultRule`] and the decision for one request. What has been counted so far is kept by `faults.rs`.
 
-use crate::testing::answer::FaultAnswer;
+use crate::testing::answer::Answer;
 use crate::testing::fault::Fault;
 use crate::testing::request_kind::RequestKind;
 
@@ -136,8 +136,8 @@ impl From<Fault> for FaultRule {
     }
 }
 
-impl From<FaultAnswer> for FaultRule {
-    fn from(answer: FaultAnswer) -> Self {
+impl From<Answer> for FaultRule {
+    fn from(answer: Answer) -> Self {
         Self::new(answer)
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table::testing::{Fault, FaultAnswer, FaultRule, Faults};
+use azure_table::testing::{Answer, Fault, FaultRule, Faults};
 use azure_table::{ETag, Emulator, EmulatorClock, Error, ErrorKind, TableClient, TableServiceClient, Transport};
 
 use self::check::{Call, Outcome, ROWS, State, Version, check};
@@ -219,10 +219,10 @@ fn add_rules(faults: &Faults) {
         Fault::CutAnswer { at: 10 },
         Fault::HangRequest,
         Fault::HangAnswer,
-        FaultAnswer::server_busy(Duration::from_secs(1)).into(),
-        FaultAnswer::internal_error().into(),
-        Fault::AnswerAfterApplying(FaultAnswer::internal_error()),
-        Fault::FailBatchPart(FaultAnswer::too_many_requests(millis(100))),
+        Answer::server_busy(Duration::from_secs(1)).into(),
+        Answer::internal_error().into(),
+        Fault::AnswerAfterApplying(Answer::internal_error()),
+        Fault::FailBatchPart(Answer::too_many_requests(millis(100))),
     ];
     for fault in rare {
         faults.add(FaultRule::new(fault).chance(0.03));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use azure_table::testing::{Fault, FaultAnswer, FaultRule, Faults, RequestKind};
+use azure_table::testing::{Answer, Fault, FaultRule, Faults, RequestKind};
 use azure_table::{BoxFuture, DateTime, Emulator, EmulatorClock, Transport, TransportError};
 use bytes::Bytes;
 use http::{Method, Request, Response};
@@ -36,7 +36,7 @@ impl Scenario {
         let ahead = EmulatorClock::system();
         ahead.advance(seconds(3_600));
         let behind = EmulatorClock::fixed(DateTime::now() - seconds(3_600));
-        let internal = FaultAnswer::internal_error;
+        let internal = Answer::internal_error;
         let single = [
             ("no connection", Fault::NoConnection),
             ("request lost", Fault::LoseRequest),
@@ -52,22 +52,22 @@ impl Scenario {
             ("drip too slow", drip(1, 1_000)),
             ("request hangs", Fault::HangRequest),
             ("answer hangs", Fault::HangAnswer),
-            ("busy", FaultAnswer::server_busy(seconds(2)).into()),
-            ("busy for a day", FaultAnswer::server_busy(seconds(86_400)).into()),
+            ("busy", Answer::server_busy(seconds(2)).into()),
+            ("busy for a day", Answer::server_busy(seconds(86_400)).into()),
             (
                 "throttled",
-                FaultAnswer::too_many_requests(Duration::from_millis(300)).into(),
+                Answer::too_many_requests(Duration::from_millis(300)).into(),
             ),
             ("500", internal().into()),
             ("500 after applying", Fault::AnswerAfterApplying(internal())),
-            ("503 after applying", Fault::AnswerAfterApplying(FaultAnswer::new(503))),
+            ("503 after applying", Fault::AnswerAfterApplying(Answer::new(503))),
             ("date ahead", Fault::DateAhead(seconds(3_600))),
             ("date behind", Fault::DateBehind(seconds(3_600))),
             ("clock ahead", skewed(ahead)),
             ("clock behind", skewed(behind)),
             (
                 "batch throttled",
-                Fault::FailBatchPart(FaultAnswer::too_many_requests(seconds(1))),
+                Fault::FailBatchPart(Answer::too_many_requests(seconds(1))),
             ),
             ("batch 500", Fault::FailBatchPart(internal())),
         ];

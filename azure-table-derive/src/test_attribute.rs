@@ -1,0 +1,260 @@
+//! `#[azure_table::test]`: an async function with arguments as a test that makes them.
+//!
+//! Owns the options, the rules for the function, and the code. What an argument is is told by its type alone, by a trait of
+//! `azure_table::__private`, so that aliases work. The name of a table is that of its argument.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::{FnArg, ItemFn, Meta, Pat, Token, Type};
+
+use crate::attr::suggest;
+use crate::ctxt::Ctxt;
+
+/// What the attribute may say.
+const OPTIONS: [&str; 2] = ["start_paused", "cosmos"];
+
+/// What other attributes of that kind call them, and what this one does not have.
+const OTHER_WORDS: [(&str, &str); 4] = [
+    ("paused", "`start_paused` is meant"),
+    (
+        "flavor",
+        "the test runs on a runtime of one thread; for another one write `#[tokio::test]` and `TableServiceClient::on(Emulator::new())`",
+    ),
+    (
+        "worker_threads",
+        "the test runs on a runtime of one thread; for another one write `#[tokio::test]` and `TableServiceClient::on(Emulator::new())`",
+    ),
+    (
+        "page_size",
+        "take an argument `emulator: Emulator` and write `TableServiceClient::on(emulator.with_page_size(2))`",
+    ),
+];
+
+/// The names of tables have so many characters.
+const TABLE_NAME: std::ops::RangeInclusive<usize> = 3..=63;
+
+pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
+    let function: ItemFn = match syn::parse2(item.clone()) {
+        Ok(function) => function,
+        Err(_) => {
+            let error =
+                syn::Error::new(item.span(), "`#[azure_table::test]` belongs on an `async fn`").to_compile_error();
+            return quote!(#error #item);
+        }
+    };
+    let ctxt = Ctxt::default();
+    let options = Options::of(options, &ctxt);
+    check(&function, &ctxt);
+    let arguments = arguments(&function, &ctxt);
+    match ctxt.finish() {
+        None => code(&function, &options, &arguments),
+        Some(errors) => {
+            // The function stays, so that what it says is checked and what it uses is used.
+            let name = format_ident!("_{}", function.sig.ident);
+            let unused = quote!(#[allow(dead_code, unused)]);
+            let mut kept = function;
+            kept.sig.ident = name;
+            kept.attrs.clear();
+            quote!(#errors #unused #kept)
+        }
+    }
+}
+
+#[derive(Default)]
+struct Options {
+    start_paused: bool,
+    cosmos: bool,
+}
+
+impl Options {
+    fn of(tokens: TokenStream, ctxt: &Ctxt) -> Self {
+        let mut options = Self::default();
+        let parsed = Punctuated::<Meta, Token![,]>::parse_terminated.parse2(tokens.clone());
+        let Ok(parsed) = parsed else {
+            ctxt.error(
+                tokens,
+                "options are words with commas between: `#[azure_table::test(start_paused, cosmos)]`",
+            );
+            return options;
+        };
+        for meta in parsed {
+            let name = meta.path().to_token_stream().to_string();
+            let option = match &*name {
+                "start_paused" => &mut options.start_paused,
+                "cosmos" => &mut options.cosmos,
+                _ => {
+                    ctxt.error(&meta, unknown(&name));
+                    continue;
+                }
+            };
+            if std::mem::replace(option, true) {
+                ctxt.error(&meta, format!("`{name}` is said twice"));
+            }
+            if !matches!(meta, Meta::Path(_)) {
+                ctxt.error(
+                    &meta,
+                    format!("`{name}` is a word of its own: leave out what follows it"),
+                );
+            }
+        }
+        options
+    }
+}
+
+fn unknown(name: &str) -> String {
+    if let Some((_, advice)) = OTHER_WORDS.iter().find(|(other, _)| *other == name) {
+        return format!("unknown option `{name}`: {advice}");
+    }
+    let meant = suggest::similar(name, OPTIONS)
+        .map(|meant| format!("did you mean `{meant}`? "))
+        .unwrap_or_default();
+    format!(
+        "unknown option `{name}`: {meant}a test takes {}",
+        suggest::list(&OPTIONS, "and")
+    )
+}
+
+fn check(function: &ItemFn, ctxt: &Ctxt) {
+    let signature = &function.sig;
+    if signature.asyncness.is_none() {
+        ctxt.error(
+            signature.fn_token,
+            "a test of `#[azure_table::test]` is an `async fn`: add `async`",
+        );
+    }
+    if let Some(lifetime_or_type) = signature.generics.params.first() {
+        ctxt.error(
+            lifetime_or_type,
+            "a test has no parameters of types: nobody would say what they are",
+        );
+    }
+    for attribute in &function.attrs {
+        if attribute
+            .path()
+            .segments
+            .last()
+            .is_some_and(|last| last.ident == "test")
+        {
+            ctxt.error(
+                attribute,
+                "the function is a test already, by `#[azure_table::test]`: leave this one out",
+            );
+        }
+    }
+}
+
+/// What the test is given.
+struct Argument {
+    of: Type,
+    /// The name of the table, if it is one.
+    table: String,
+}
+
+fn arguments(function: &ItemFn, ctxt: &Ctxt) -> Vec<Argument> {
+    let mut found = Vec::new();
+    for input in &function.sig.inputs {
+        let typed = match input {
+            FnArg::Receiver(receiver) => {
+                ctxt.error(receiver, "a test is a function of its own: it has no `self`");
+                continue;
+            }
+            FnArg::Typed(typed) => typed,
+        };
+        let name = match &*typed.pat {
+            Pat::Ident(name) => name.ident.to_string(),
+            Pat::Wild(_) => String::new(),
+            other => {
+                ctxt.error(
+                    other,
+                    "an argument of a test has a name, from which its table has its own",
+                );
+                continue;
+            }
+        };
+        let table = table_name(&name);
+        if is_table(&typed.ty)
+            && let Err(why) = check_name(&table)
+        {
+            ctxt.error(
+                &typed.pat,
+                format!("a table has its name from its argument, here {table:?}, which is none: {why}. Give the argument another name"),
+            );
+        }
+        let of = (*typed.ty).clone();
+        found.push(Argument { of, table });
+    }
+    found
+}
+
+/// Whether a type is called `TableClient`; an alias has its name checked when the test runs.
+fn is_table(of: &Type) -> bool {
+    match of {
+        Type::Path(path) => path
+            .path
+            .segments
+            .last()
+            .is_some_and(|last| last.ident == "TableClient"),
+        _ => false,
+    }
+}
+
+/// `audit_log` is `AuditLog`.
+fn table_name(argument: &str) -> String {
+    let words = argument
+        .trim_start_matches("r#")
+        .split('_')
+        .filter(|word| !word.is_empty());
+    words
+        .map(|word| {
+            let mut letters = word.chars();
+            let first = letters.next().into_iter().flat_map(char::to_uppercase);
+            first.chain(letters).collect::<String>()
+        })
+        .collect()
+}
+
+fn check_name(table: &str) -> Result<(), String> {
+    let length = table.chars().count();
+    if !TABLE_NAME.contains(&length) {
+        return Err(format!("it has {length} characters, a table's name has 3 to 63"));
+    }
+    if table.eq_ignore_ascii_case("tables") {
+        return Err("the service reserves it".to_owned());
+    }
+    match table.chars().all(|letter| letter.is_ascii_alphanumeric()) {
+        true => Ok(()),
+        false => Err("a table's name has ASCII letters and digits".to_owned()),
+    }
+}
+
+fn code(function: &ItemFn, options: &Options, arguments: &[Argument]) -> TokenStream {
+    let ItemFn {
+        attrs, vis, sig, block, ..
+    } = function;
+    let (name, inputs, output) = (&sig.ident, &sig.inputs, &sig.output);
+    let Options { start_paused, cosmos } = options;
+    let place = Ident::new("place", proc_macro2::Span::mixed_site());
+    let spies = arguments.iter().map(
+        |Argument { of, .. }| quote_spanned!(of.span()=> <#of as ::azure_table::__private::test::TestArgument>::SPIES),
+    );
+    let given = arguments.iter().map(|Argument { of, table }| {
+        quote_spanned!(of.span()=> <#of as ::azure_table::__private::test::TestArgument>::given(&#place, #table).await)
+    });
+    quote! {
+        #[::core::prelude::v1::test]
+        #(#attrs)*
+        #vis fn #name() #output {
+            // By the test's own name: any other might be one that it calls.
+            async fn #name(#inputs) #output #block
+            let options = ::azure_table::__private::test::Options {
+                start_paused: #start_paused,
+                cosmos: #cosmos,
+                spies: false #(| #spies)*,
+            };
+            ::azure_table::__private::test::run(options, async |#place| #name(#(#given),*).await)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! `#[azure_table::test]`: what it says about mistakes, and what it writes.
+
+use proc_macro2::TokenStream;
+
+use super::{flat, messages};
+use crate::test_attribute::expand;
+
+fn expanded(options: &str, item: &str) -> TokenStream {
+    let tokens = |text: &str| text.parse::<TokenStream>().unwrap();
+    expand(tokens(options), tokens(item))
+}
+
+#[track_caller]
+fn says(options: &str, item: &str, expected: &[&str]) {
+    let found = messages(expanded(options, item));
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(found.contains(expected), "{expected} in {found}");
+    }
+}
+
+#[test]
+fn mistakes_are_told_together() {
+    says(
+        "start_pausd, cosmos(1)",
+        "fn t<E>(self, t: TableClient<E>) {}",
+        &[
+            "did you mean `start_paused`?",
+            "`cosmos` is a word of its own",
+            "add `async`",
+            "no parameters of types",
+            "it has no `self`",
+            "here \"T\", which is none: it has 1 characters",
+        ],
+    );
+    says("1 2", "async fn t() {}", &["options are words"]);
+    says("", "enum NoFunction {}", &["belongs on an `async fn`"]);
+    says("", "#[test] async fn t() {}", &["is a test already"]);
+    says("", "async fn t(größe: TableClient) {}", &["ASCII letters and digits"]);
+    let long = format!("async fn t({}: TableClient) {{}}", "a".repeat(64));
+    says("", &long, &["it has 64 characters"]);
+}
+
+#[test]
+fn a_test_is_given_what_its_arguments_are() {
+    let item =
+        "#[ignore] pub(crate) async fn t(mut audit_log_2: a::TableClient<X>, _: Spy) -> Result<(), E> { go().await }";
+    let tokens = expanded("cosmos", item);
+    assert_eq!(messages(tokens.clone()), [""; 0]);
+    let code = flat(&tokens.to_string());
+    for part in [
+        "#[::core::prelude::v1::test] #[ignore] pub(crate) fn t() -> Result<(), E> {",
+        "async fn t(mut audit_log_2: a::TableClient<X>, _: Spy) -> Result<(), E> { go().await }",
+        "start_paused: false, cosmos: true,",
+        "spies: false
+            | <a::TableClient<X> as ::azure_table::__private::test::TestArgument>::SPIES
+            | <Spy as ::azure_table::__private::test::TestArgument>::SPIES,",
+        "<a::TableClient<X> as ::azure_table::__private::test::TestArgument>::given(&place, \"AuditLog2\").await",
+    ] {
+        assert!(code.contains(&flat(part)), "no\n{part}\nin\n{code}");
+    }
+}

@@ -1,0 +1,185 @@
+//! The transport that writes what goes through it to a file.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use http::{Request, Response};
+
+use crate::pipeline::transport::{BoxFuture, Reached, Transport, TransportError};
+use crate::protocol::endpoint;
+use crate::protocol::profile::Profile;
+use crate::testing::exchange::{Exchange, Outcome};
+use crate::testing::recording::Recorded;
+use crate::testing::secrets::Secrets;
+
+/// A [`Transport`] before another one that writes every exchange to a file, for [`Replay`](crate::testing::Replay). Feature
+/// `test-util`.
+///
+/// The file has one exchange a line, as JSON: `{"number", "request": {"method", "url", "headers", "body"}, "response": {"status",
+/// "headers", "body"}}`. There is no secret in it (see [`Exchange`]), and no account: its address is
+/// `https://account.invalid`. What else is not to be there is said by [`hiding`](Self::hiding): **keys and properties of entities are
+/// there**. Each line is written when its answer has come; those that the client did not wait for too. Clones are one.
+///
+/// ```
+/// use azure_table::testing::{Recorder, Replay};
+/// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+///
+/// /// The conversation: with whatever is behind `service`.
+/// async fn talk(service: TableServiceClient) -> azure_table::Result<usize> {
+///     let blogs = service.dynamic_table("Blogs")?;
+///     blogs.create_table().await?;
+///     blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
+///     Ok(blogs.query().all().await?.len())
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = std::env::temp_dir().join(format!("azure-table-recorder-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// # let file = folder.join("talk.jsonl");
+/// // Once; with an account it is `.over(Recorder::create(&file, HttpTransport::builder().build()?)?)`.
+/// let recorder = Recorder::create(&file, Emulator::new())?;
+/// assert_eq!(talk(TableServiceClient::on(recorder.clone())).await?, 1);
+/// assert_eq!(recorder.finish()?, 3);
+///
+/// // From then on without.
+/// let replay = Replay::open(&file)?;
+/// assert_eq!(talk(TableServiceClient::on(replay.clone())).await?, 1);
+/// replay.finish();
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Recorder {
+    behind: Arc<dyn Transport>,
+    hidden: Vec<String>,
+    state: Arc<Mutex<State>>,
+}
+
+struct State {
+    file: File,
+    requests: u64,
+    written: u64,
+    failure: Option<io::Error>,
+}
+
+impl Recorder {
+    /// Records what goes through to `transport`. A file of this name is overwritten.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn create(path: impl AsRef<Path>, transport: impl Transport) -> io::Result<Self> {
+        let state = State {
+            file: File::create(path)?,
+            requests: 0,
+            written: 0,
+            failure: None,
+        };
+        Ok(Self {
+            behind: Arc::new(transport),
+            hidden: Vec::new(),
+            state: Arc::new(Mutex::new(state)),
+        })
+    }
+
+    /// Writes `(hidden)` in place of this text, wherever it stands. A replay compares with what is written:
+    /// [`Replay::masking`](crate::testing::Replay::masking) has to do the same there.
+    #[must_use]
+    pub fn hiding(mut self, text: impl Into<String>) -> Self {
+        self.hidden.push(text.into());
+        self.hidden.retain(|text| !text.is_empty());
+        self
+    }
+
+    /// How many exchanges the file has. Those that are still on their way are not there.
+    ///
+    /// # Errors
+    /// One could not be written. From then on nothing was sent any more.
+    pub fn finish(&self) -> io::Result<u64> {
+        let state = self.state();
+        match &state.failure {
+            Some(e) => Err(io::Error::new(e.kind(), e.to_string())),
+            None => {
+                state.file.sync_all()?;
+                Ok(state.written)
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn write(&mut self, recorded: &Recorded) {
+        let line = serde_json::to_string(recorded).map_err(io::Error::from);
+        match line.and_then(|line| writeln!(self.file, "{line}")) {
+            Ok(()) => self.written += 1,
+            Err(e) => self.failure = Some(e),
+        }
+    }
+}
+
+/// An exchange that is written when it is over, however that comes.
+struct Writing<'r> {
+    recorder: &'r Recorder,
+    exchange: Exchange,
+    secrets: Secrets,
+    cosmos: bool,
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        let hidden = Secrets::from_texts(self.recorder.hidden.clone(), false);
+        let recorded = Recorded::of(&self.exchange, self.cosmos, &hidden);
+        self.recorder.state().write(&recorded);
+    }
+}
+
+impl Transport for Recorder {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        Box::pin(async move {
+            let number = {
+                let mut state = self.state();
+                if let Some(e) = &state.failure {
+                    let why = format!("the recording could not be written: {e}");
+                    return Err(TransportError::new(Reached::NothingSent, why));
+                }
+                state.requests += 1;
+                state.requests
+            };
+            let (exchange, secrets) = Exchange::of(number, &request);
+            let host = request.uri().host().unwrap_or_default();
+            let mut writing = Writing {
+                recorder: self,
+                cosmos: self.profile() == Some(Profile::Cosmos) || endpoint::is_cosmos(host),
+                exchange,
+                secrets,
+            };
+            let outcome = self.behind.send(request).await;
+            writing.exchange.outcome = Outcome::of(&outcome, &writing.secrets);
+            outcome
+        })
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        self.behind.profile()
+    }
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        f.debug_struct("Recorder")
+            .field("behind", &self.behind)
+            .field("requests", &state.requests)
+            .field("written", &state.written)
+            .finish_non_exhaustive()
+    }
+}

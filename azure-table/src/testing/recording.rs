@@ -1,0 +1,299 @@
+//! The file of a recording.
+//!
+//! Owns [`Recorded`]: one exchange as one line of JSON, to a file and from it. In it the account has no name: its address is
+//! `https://account.invalid`, in what was sent and in what came back. What is compared of a request is `likeness.rs`.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, TRANSFER_ENCODING};
+use http::{HeaderMap, Response};
+use serde::{Deserialize, Serialize};
+
+use crate::pipeline::transport::Reached;
+use crate::testing::address::Address;
+use crate::testing::exchange::{Exchange, Outcome};
+use crate::testing::secrets::Secrets;
+
+/// Stands for the account's address.
+const BASE: &str = "https://account.invalid";
+const HOST: &str = "account.invalid";
+const SECONDARY_BASE: &str = "https://account-secondary.invalid";
+
+/// One exchange in a file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Recorded {
+    pub(crate) number: u64,
+    /// Whether Cosmos DB answered.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) cosmos: bool,
+    pub(crate) request: RecordedRequest,
+    /// With none of the two nothing came back, and the client stopped waiting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    response: Option<RecordedAnswer>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failed: Option<RecordedFailure>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct RecordedRequest {
+    pub(crate) method: String,
+    /// Absolute, at [`BASE`].
+    url: String,
+    pub(crate) headers: BTreeMap<String, String>,
+    #[serde(flatten)]
+    body: RecordedBody,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct RecordedAnswer {
+    status: u16,
+    headers: BTreeMap<String, String>,
+    #[serde(flatten)]
+    body: RecordedBody,
+}
+
+/// As text where it is text.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct RecordedBody {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    body: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    body_base64: Option<String>,
+}
+
+/// A [`Reached`] by its name.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+enum RecordedFailure {
+    NothingSent,
+    MaybeSent,
+    AnswerCut,
+}
+
+/// What is to be said to a request.
+#[derive(Debug)]
+pub(crate) enum Said {
+    Answer(Response<Bytes>),
+    Failed(Reached),
+    Nothing,
+}
+
+impl Recorded {
+    /// An exchange without the account, its batches' boundaries, and what the test wants hidden.
+    pub(crate) fn of(exchange: &Exchange, cosmos: bool, hidden: &Secrets) -> Self {
+        let clean = |text: &str| hidden.hide(&without_account(text, &exchange.address));
+        let address = &exchange.address;
+        let base = if address.is_secondary { SECONDARY_BASE } else { BASE };
+        let query = if address.query.is_empty() { "" } else { "?" };
+        let mut headers = texts(&exchange.headers, clean);
+        let mut body = RecordedBody::of(&exchange.body, clean);
+        if let (Some(content_type), Some(text)) = (headers.get_mut(CONTENT_TYPE.as_str()), body.body.as_mut()) {
+            name_boundaries(content_type, text);
+        }
+        let request = RecordedRequest {
+            method: exchange.method.to_string(),
+            url: format!("{base}{}{query}{}", clean(&address.path), clean(&address.query)),
+            headers,
+            body,
+        };
+        let (response, failed) = match &exchange.outcome {
+            Outcome::Unanswered => (None, None),
+            Outcome::Failed(reached) => (None, Some(RecordedFailure::of(*reached))),
+            Outcome::Answered(answer) => {
+                let mut headers = answer.headers().clone();
+                // The length is that of a body with the account's address.
+                headers.remove(CONTENT_LENGTH);
+                headers.remove(TRANSFER_ENCODING);
+                let answer = RecordedAnswer {
+                    status: answer.status().as_u16(),
+                    headers: texts(&headers, clean),
+                    body: RecordedBody::of(answer.body(), clean),
+                };
+                (Some(answer), None)
+            }
+        };
+        Self {
+            number: exchange.number,
+            cosmos,
+            request,
+            response,
+            failed,
+        }
+    }
+
+    /// What the service said, for a client at this address; or why it can say nothing.
+    pub(crate) fn said(&self, address: &Address) -> Result<Said, String> {
+        if let Some(failure) = self.failed {
+            return Ok(Said::Failed(failure.reached()));
+        }
+        let Some(recorded) = &self.response else {
+            return Ok(Said::Nothing);
+        };
+        let mut answer = Response::builder().status(recorded.status);
+        for (name, value) in &recorded.headers {
+            answer = answer.header(name, with_account(value, address));
+        }
+        let body = recorded.body.bytes(|text| with_account(text, address))?;
+        answer.body(body).map(Said::Answer).map_err(|e| e.to_string())
+    }
+}
+
+impl RecordedRequest {
+    /// Path and query.
+    pub(crate) fn target(&self) -> (&str, &str) {
+        let below = self.url.splitn(4, '/').nth(3).unwrap_or_default();
+        below.split_once('?').unwrap_or((below, ""))
+    }
+
+    pub(crate) fn is_secondary(&self) -> bool {
+        self.url.starts_with(SECONDARY_BASE)
+    }
+
+    pub(crate) fn body(&self) -> &str {
+        let RecordedBody { body, body_base64 } = &self.body;
+        body.as_deref().or(body_base64.as_deref()).unwrap_or_default()
+    }
+}
+
+impl RecordedBody {
+    fn of(body: &Bytes, clean: impl Fn(&str) -> String) -> Self {
+        match std::str::from_utf8(body) {
+            Ok("") => Self::default(),
+            Ok(text) => Self {
+                body: Some(clean(text)),
+                body_base64: None,
+            },
+            Err(_) => Self {
+                body: None,
+                body_base64: Some(STANDARD.encode(body)),
+            },
+        }
+    }
+
+    fn bytes(&self, restore: impl Fn(&str) -> String) -> Result<Bytes, String> {
+        match self {
+            Self { body: Some(text), .. } => Ok(restore(text).into()),
+            Self {
+                body_base64: Some(text),
+                ..
+            } => STANDARD.decode(text).map(Bytes::from).map_err(|e| e.to_string()),
+            _ => Ok(Bytes::new()),
+        }
+    }
+}
+
+impl RecordedFailure {
+    fn of(reached: Reached) -> Self {
+        match reached {
+            Reached::NothingSent => Self::NothingSent,
+            Reached::MaybeSent => Self::MaybeSent,
+            Reached::AnswerCut => Self::AnswerCut,
+        }
+    }
+
+    fn reached(self) -> Reached {
+        match self {
+            Self::NothingSent => Reached::NothingSent,
+            Self::MaybeSent => Reached::MaybeSent,
+            Self::AnswerCut => Reached::AnswerCut,
+        }
+    }
+}
+
+/// Several headers of one name are one.
+fn texts(headers: &HeaderMap, clean: impl Fn(&str) -> String) -> BTreeMap<String, String> {
+    let text = |name: &HeaderName| {
+        let values = headers.get_all(name).iter().map(HeaderValue::as_bytes);
+        let values: Vec<_> = values.map(String::from_utf8_lossy).collect();
+        clean(&values.join(", "))
+    };
+    headers.keys().map(|name| (name.to_string(), text(name))).collect()
+}
+
+fn without_account(text: &str, address: &Address) -> String {
+    if !text.contains(&address.authority) {
+        return text.to_owned();
+    }
+    text.replace(&address.base, BASE).replace(&address.authority, HOST)
+}
+
+fn with_account(text: &str, address: &Address) -> String {
+    if !text.contains(HOST) {
+        return text.to_owned();
+    }
+    text.replace(BASE, &address.base).replace(HOST, &address.authority)
+}
+
+/// The boundaries of a batch are drawn anew for each; in a recording they have names.
+fn name_boundaries(content_type: &mut String, body: &mut String) {
+    const NAMES: [&str; 2] = ["batch", "changeset"];
+    let Some(outer) = boundary(content_type) else { return };
+    *content_type = content_type.replace(&outer, NAMES[0]);
+    *body = body.replace(&outer, NAMES[0]);
+    if let Some(inner) = boundary(body) {
+        *body = body.replace(&inner, NAMES[1]);
+    }
+}
+
+fn boundary(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("boundary=")?;
+    let end = rest.find(['\r', '\n', ';']).unwrap_or(rest.len());
+    let boundary = rest[..end].trim_matches('"');
+    (!boundary.is_empty()).then(|| boundary.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    fn recorded(outcome: Outcome) -> Recorded {
+        let request = Request::builder()
+            .method("POST")
+            .uri("https://contoso.table.core.windows.net/$batch?timeout=3")
+            .header("content-type", "multipart/mixed; boundary=batch_1-2")
+            .body(Bytes::from_static(
+                b"--batch_1-2\r\nContent-Type: multipart/mixed; boundary=changeset_3-4\r\n\r\n--changeset_3-4\r\n\r\n\
+                  POST https://contoso.table.core.windows.net/Orders HTTP/1.1\r\n--changeset_3-4--\r\n--batch_1-2--\r\n",
+            ))
+            .unwrap();
+        let (mut exchange, _) = Exchange::of(1, &request);
+        exchange.outcome = outcome;
+        let line = serde_json::to_string(&Recorded::of(
+            &exchange,
+            false,
+            &Secrets::from_texts(vec!["Orders".into()], false),
+        ));
+        serde_json::from_str(&line.unwrap()).unwrap()
+    }
+
+    #[test]
+    fn account_and_boundaries_have_the_same_names_in_every_recording() {
+        let body = "see https://contoso.table.core.windows.net/$metadata";
+        let recorded = recorded(Outcome::Answered(Response::new(body.into())));
+        assert_eq!(recorded.request.target(), ("$batch", "timeout=3"));
+        assert_eq!(
+            recorded.request.body(),
+            "--batch\r\nContent-Type: multipart/mixed; boundary=changeset\r\n\r\n--changeset\r\n\r\n\
+             POST https://account.invalid/(hidden) HTTP/1.1\r\n--changeset--\r\n--batch--\r\n"
+        );
+        let here = Address::of(&"http://127.0.0.1:10002/devstoreaccount1/$batch".parse().unwrap());
+        let Ok(Said::Answer(answer)) = recorded.said(&here) else {
+            panic!()
+        };
+        assert_eq!(answer.body(), "see http://127.0.0.1:10002/devstoreaccount1/$metadata");
+    }
+
+    #[test]
+    fn what_is_no_text_and_what_never_came_are_kept_too() {
+        let here = Address::of(&"http://h/a/T".parse().unwrap());
+        let answered = recorded(Outcome::Answered(Response::new(Bytes::from_static(b"\xff\x00"))));
+        assert!(matches!(answered.said(&here), Ok(Said::Answer(answer)) if answer.body().as_ref() == b"\xff\x00"));
+        let cut = recorded(Outcome::Failed(Reached::AnswerCut));
+        assert!(matches!(cut.said(&here), Ok(Said::Failed(Reached::AnswerCut))));
+        assert!(matches!(recorded(Outcome::Unanswered).said(&here), Ok(Said::Nothing)));
+    }
+}

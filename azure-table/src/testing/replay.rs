@@ -1,0 +1,265 @@
+//! Recorded answers in place of a service.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use http::header::{DATE, HeaderValue};
+use http::{Request, Response, StatusCode};
+
+use crate::model::clock;
+use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
+use crate::protocol::profile::Profile;
+use crate::testing::exchange::Exchange;
+use crate::testing::likeness::Likeness;
+use crate::testing::recording::{Recorded, Said};
+use crate::testing::secrets::Secrets;
+use crate::testing::verdict::{self, Verdict};
+
+/// A [`Transport`] that answers from the file of a [`Recorder`](crate::testing::Recorder). Feature `test-util`.
+///
+/// The same requests must come in the same order: the same method, path below the account, query, body and conditions. Who asks, from
+/// where, when and under which id is not compared, nor what is left of a call's time. So the client may have any account, and
+/// `TableServiceClient::on(replay)` has one. What is new in every run is [masked](Self::masking), what is asked at once comes
+/// [in any order](Self::in_any_order). Clones are one.
+///
+/// What was not recorded gets 501 `NotExpected` with what is nearest and what differs; this fails the test, as does what was recorded and
+/// does not come: when [`finish`](Self::finish) is called, or else when the last clone is dropped.
+///
+/// Recorded answers keep their dates, except refusals of who asks, since a client corrects its clock by those. A request that was given
+/// up when it was recorded is never answered here either. An example is at [`Recorder`](crate::testing::Recorder).
+#[derive(Clone)]
+pub struct Replay {
+    open: Arc<Open>,
+    mask: Option<Mask>,
+    in_any_order: bool,
+    profile: Option<Profile>,
+}
+
+type Mask = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
+/// Tells the test of what is left when it goes.
+struct Open(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    /// Those that did not come yet, in order.
+    left: Vec<Left>,
+    verdict: Verdict,
+}
+
+/// A recorded exchange whose request did not come yet.
+struct Left {
+    recorded: Recorded,
+    /// Made when the first request comes: by then all masks are known.
+    likeness: Option<Likeness>,
+}
+
+impl Replay {
+    /// Reads a recording.
+    ///
+    /// # Errors
+    /// The file cannot be read; `InvalidData` — a line of it is no exchange.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        Self::parse(&std::fs::read_to_string(path)?)
+    }
+
+    /// The same from the text of the file, such as `include_str!` gives it.
+    ///
+    /// # Errors
+    /// `InvalidData` — a line is no exchange.
+    pub fn parse(recording: &str) -> io::Result<Self> {
+        let lines = recording
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.trim().is_empty());
+        let recorded: io::Result<Vec<Recorded>> = lines
+            .map(|(number, line)| {
+                serde_json::from_str(line).map_err(|e| {
+                    let why = format!("line {} of the recording is no exchange: {e}", number + 1);
+                    io::Error::new(io::ErrorKind::InvalidData, why)
+                })
+            })
+            .collect();
+        let mut recorded = recorded?;
+        // They stand in the order in which they ended.
+        recorded.sort_by_key(|recorded| recorded.number);
+        let cosmos = recorded.iter().any(|recorded| recorded.cosmos);
+        let left = recorded.into_iter().map(|recorded| Left {
+            recorded,
+            likeness: None,
+        });
+        let left = left.collect();
+        let verdict = Verdict::default();
+        Ok(Self {
+            open: Arc::new(Open(Mutex::new(State { left, verdict }))),
+            mask: None,
+            in_any_order: false,
+            profile: cosmos.then_some(Profile::Cosmos),
+        })
+    }
+
+    /// Takes the requests in whatever order they come, each once: for code that sends several at once. Of equal ones the first
+    /// answer comes first.
+    #[must_use]
+    pub fn in_any_order(mut self) -> Self {
+        self.in_any_order = true;
+        self
+    }
+
+    /// Compares after `mask`, which is given the path, the query, the body and the compared headers of what was recorded and of what comes,
+    /// such as [`mask_guids`](crate::testing::mask_guids) and [`mask_times`](crate::testing::mask_times), or both and more in a closure.
+    /// Several are applied one after the other. Answers stay as they are.
+    ///
+    /// ```
+    /// use azure_table::testing::{Replay, mask_guids};
+    /// # fn main() -> std::io::Result<()> {
+    /// # let recording = "";
+    /// let replay = Replay::parse(recording)?.masking(mask_guids).masking(|text| text.replace("run-2", "run-1"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn masking(mut self, mask: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        self.mask = Some(match self.mask {
+            None => Arc::new(mask),
+            Some(before) => Arc::new(move |text| mask(&before(text))),
+        });
+        self
+    }
+
+    /// How many recorded requests did not come yet.
+    pub fn left(&self) -> usize {
+        self.open.state().left.len()
+    }
+
+    /// Fails the test if a request came that was not recorded, or one that was recorded did not. Call it where the code
+    /// under test is done.
+    ///
+    /// # Panics
+    /// One of both is so.
+    #[track_caller]
+    pub fn finish(&self) {
+        let text = self.open.state().tell();
+        verdict::fail(text);
+    }
+
+    fn likeness(&self, recorded: &Recorded) -> Likeness {
+        Likeness::of(&recorded.request, |text| match &self.mask {
+            Some(mask) => mask(text),
+            None => text.to_owned(),
+        })
+    }
+
+    /// What was recorded of this request, or why nothing was.
+    fn take(&self, left: &mut Vec<Left>, came: &Recorded) -> Result<Recorded, String> {
+        let came = self.likeness(came);
+        let mut nearest = None;
+        for (place, left) in left.iter_mut().enumerate() {
+            let likeness = left.likeness.get_or_insert_with(|| self.likeness(&left.recorded));
+            let distance = likeness.distance(&came);
+            if nearest.is_none_or(|(_, least)| distance < least) {
+                nearest = Some((place, distance));
+            }
+            if distance == 0 {
+                break;
+            }
+        }
+        let number = |place: usize| left[place].recorded.number;
+        let likeness = |place: usize| left[place].likeness.as_ref();
+        match nearest {
+            Some((place, 0)) if place == 0 || self.in_any_order => Ok(left.remove(place).recorded),
+            Some((place, 0)) => Err(format!(
+                "{}: it is exchange {}, and exchange {}, {}, comes before (`in_any_order` takes both)",
+                came.name(),
+                number(place),
+                number(0),
+                likeness(0).map(Likeness::name).unwrap_or_default()
+            )),
+            Some((place, _)) => Err(format!(
+                "{}: nearest is exchange {}, where {}",
+                came.name(),
+                number(place),
+                likeness(place).map(|it| it.differences(&came)).unwrap_or_default()
+            )),
+            None => Err(format!("{}: all that was recorded has come", came.name())),
+        }
+    }
+}
+
+impl Open {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn tell(&mut self) -> Option<String> {
+        let left = self.left.iter();
+        let missing: Vec<String> = left
+            .map(|Left { recorded, .. }| {
+                let (path, _) = recorded.request.target();
+                format!("exchange {}, {} /{path}", recorded.number, recorded.request.method)
+            })
+            .collect();
+        self.verdict.tell("the replay", &missing)
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let text = self.state().tell();
+        verdict::fail_in_drop(text);
+    }
+}
+
+impl Transport for Replay {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        Box::pin(async move {
+            let (exchange, _) = Exchange::of(0, &request);
+            let came = Recorded::of(&exchange, false, &Secrets::from_texts(Vec::new(), false));
+            let said = {
+                let mut state = self.open.state();
+                match self
+                    .take(&mut state.left, &came)
+                    .and_then(|it| it.said(&exchange.address))
+                {
+                    Ok(said) => said,
+                    Err(why) => return state.verdict.refuse(why),
+                }
+            };
+            match said {
+                Said::Answer(answer) => Ok(of_today(answer)),
+                Said::Failed(reached) => Err(TransportError::new(reached, "a failure that was recorded")),
+                Said::Nothing => std::future::pending().await,
+            }
+        })
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        self.profile
+    }
+}
+
+/// A refusal of who asks with the present time: with that of the recording this machine's clock would look wrong.
+fn of_today(mut answer: Response<Bytes>) -> Response<Bytes> {
+    let is_refusal = matches!(answer.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    if is_refusal
+        && answer.headers().contains_key(DATE)
+        && let Ok(now) = HeaderValue::try_from(httpdate::fmt_http_date(clock::now()))
+    {
+        answer.headers_mut().insert(DATE, now);
+    }
+    answer
+}
+
+impl fmt::Debug for Replay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Replay")
+            .field("left", &self.left())
+            .field("in_any_order", &self.in_any_order)
+            .finish_non_exhaustive()
+    }
+}

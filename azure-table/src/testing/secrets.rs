@@ -1,0 +1,195 @@
+//! What of a request and its answer must not be kept.
+//!
+//! Owns [`Secrets`]. Headers are shown by a list of those that the protocol has, so that a credential nobody thought of is not
+//! among them; what proved who asks is looked for in the answer too, since a refusal may repeat it.
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, HeaderValue, SET_COOKIE, WWW_AUTHENTICATE};
+use http::{HeaderMap, Request};
+
+use crate::codec::url;
+use crate::testing::address::Address;
+
+/// What stands in the place of a secret.
+pub(crate) const HIDDEN: &str = "(hidden)";
+/// The same where base64 is read.
+const HIDDEN_KEY: &str = "aGlkZGVu";
+/// A shorter one would be found where it is none.
+const LEAST_SECRET: usize = 8;
+
+/// The headers of requests whose values are kept.
+const SHOWN: [&str; 18] = [
+    "accept",
+    "accept-charset",
+    "content-length",
+    "content-type",
+    "dataserviceversion",
+    "date",
+    "host",
+    "if-match",
+    "if-none-match",
+    "maxdataserviceversion",
+    "origin",
+    "prefer",
+    "user-agent",
+    "x-http-method",
+    "x-ms-client-request-id",
+    "x-ms-date",
+    "x-ms-documentdb-table-session",
+    "x-ms-version",
+];
+
+/// The secrets of one request.
+pub(crate) struct Secrets {
+    texts: Vec<String>,
+    gives_key: bool,
+}
+
+impl Secrets {
+    pub(crate) fn of(request: &Request<Bytes>, address: &Address) -> Self {
+        let mut texts = Vec::new();
+        for value in request.headers().get_all(AUTHORIZATION) {
+            let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            // The scheme and the account are none: `SharedKey account:signature`, `Bearer token`.
+            let proof = value.split_once(' ').map_or(&*value, |(_, proof)| proof);
+            let signature = proof.rsplit(':').next().unwrap_or_default();
+            texts.extend([signature.to_owned(), proof.to_owned(), value.clone()]);
+        }
+        let signature = address.signature.as_deref();
+        texts.extend(signature.map(str::to_owned));
+        texts.extend(signature.and_then(url::decode));
+        texts.retain(|text| text.len() >= LEAST_SECRET);
+        // As an address has it, and as JSON may have a plus.
+        let otherwise = texts.iter().flat_map(|text| {
+            let [upper, lower] = ["\\u002B", "\\u002b"].map(|plus| text.replace('+', plus));
+            [url::encode(text).to_string(), upper, lower]
+        });
+        let otherwise: Vec<String> = otherwise.collect();
+        texts.extend(otherwise);
+        Self::from_texts(
+            texts,
+            address.query.split('&').any(|pair| pair == "comp=userdelegationkey"),
+        )
+    }
+
+    /// These texts, whatever is asked for.
+    pub(crate) fn from_texts(mut texts: Vec<String>, gives_key: bool) -> Self {
+        // Of two that begin alike the longer one first.
+        texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
+        Self { texts, gives_key }
+    }
+
+    /// The headers of the request without the values of those that may be secrets.
+    pub(crate) fn of_request(&self, headers: &HeaderMap) -> HeaderMap {
+        let is_shown = |name: &str, value: &HeaderValue| SHOWN.contains(&name) && !value.is_sensitive();
+        self.headers(headers, is_shown)
+    }
+
+    /// The headers of the answer in the same way.
+    pub(crate) fn of_answer(&self, headers: &HeaderMap) -> HeaderMap {
+        let hidden = [SET_COOKIE, AUTHORIZATION];
+        self.headers(headers, |name, value| {
+            !hidden.iter().any(|it| it == name) && !value.is_sensitive()
+        })
+    }
+
+    fn headers(&self, headers: &HeaderMap, is_shown: impl Fn(&str, &HeaderValue) -> bool) -> HeaderMap {
+        let mut shown = HeaderMap::new();
+        for (name, value) in headers {
+            let text = String::from_utf8_lossy(value.as_bytes());
+            let value = match is_shown(name.as_str(), value) {
+                // What the service says of the proof that it did not take may name the tenant, but no token.
+                true if name != WWW_AUTHENTICATE || !self.is_in(&text) => HeaderValue::from_str(&self.hide(&text)).ok(),
+                _ => None,
+            };
+            shown.append(name, value.unwrap_or_else(|| HeaderValue::from_static(HIDDEN)));
+        }
+        shown
+    }
+
+    fn is_in(&self, text: &str) -> bool {
+        self.texts.iter().any(|secret| text.contains(secret))
+    }
+
+    pub(crate) fn hide(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for secret in &self.texts {
+            if text.contains(secret) {
+                text = text.replace(secret, HIDDEN);
+            }
+        }
+        text
+    }
+
+    /// A body without them. It is shared where it has none.
+    pub(crate) fn of_body(&self, body: &Bytes) -> Bytes {
+        let Ok(text) = std::str::from_utf8(body) else {
+            return body.clone();
+        };
+        let text = match self.gives_key {
+            true => without_key(text),
+            false if !self.is_in(text) => return body.clone(),
+            false => text.to_owned(),
+        };
+        self.hide(&text).into()
+    }
+}
+
+/// A user delegation key with another value.
+fn without_key(document: &str) -> String {
+    const BEGIN: &str = "<Value>";
+    let Some((before, rest)) = document.split_once(BEGIN) else {
+        return document.to_owned();
+    };
+    let after = rest.find("</").map_or("", |end| &rest[end..]);
+    format!("{before}{BEGIN}{HIDDEN_KEY}{after}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_proves_who_asks_is_hidden_wherever_it_stands() {
+        let uri = "https://a.table.core.windows.net/T?sv=1&sig=SIGNATURE%2Bone%3D";
+        let mut request = Request::builder()
+            .uri(uri)
+            .header("authorization", "SharedKey a:SIGNATUREtwo=")
+            .header("accept", "application/json")
+            .header("x-own", "OWNSECRET");
+        let mut sensitive = HeaderValue::from_static("PREFERSECRET");
+        sensitive.set_sensitive(true);
+        request.headers_mut().unwrap().insert("prefer", sensitive);
+        let request = request.body(Bytes::new()).unwrap();
+        let secrets = Secrets::of(&request, &Address::of(request.uri()));
+        let shown = format!("{:?}", secrets.of_request(request.headers()));
+        assert!(shown.contains("application/json") && shown.contains("x-own"), "{shown}");
+        assert!(!shown.contains("SECRET") && !shown.contains("SIGNATURE"), "{shown}");
+        let refusal = "The signature 'SIGNATUREtwo=' is not 'SIGNATURE%2Bone%3D' nor SIGNATURE+one=";
+        assert_eq!(
+            secrets.hide(refusal),
+            "The signature '(hidden)' is not '(hidden)' nor (hidden)"
+        );
+        assert_eq!(
+            secrets.hide(r"SIGNATURE\u002Bone= SIGNATUREtwo%3D"),
+            "(hidden) (hidden)"
+        );
+        let echoing = HeaderMap::from_iter([
+            (WWW_AUTHENTICATE, HeaderValue::from_static("Bearer SIGNATUREtwo=")),
+            (SET_COOKIE, HeaderValue::from_static("COOKIE")),
+        ]);
+        let shown = format!("{:?}", secrets.of_answer(&echoing));
+        assert!(!shown.contains("SIGNATURE") && !shown.contains("COOKIE"), "{shown}");
+        let body = Bytes::from_static(b"{}");
+        assert_eq!(secrets.of_body(&body).as_ptr(), body.as_ptr(), "it is shared");
+    }
+
+    #[test]
+    fn the_value_of_a_delegation_key_is_none_that_signs() {
+        let uri = "https://a.table.core.windows.net/?restype=service&comp=userdelegationkey";
+        let request = Request::builder().uri(uri).body(Bytes::new()).unwrap();
+        let secrets = Secrets::of(&request, &Address::of(request.uri()));
+        let body = Bytes::from_static(b"<Key><Id>1</Id><Value>S0VZ</Value></Key>");
+        assert_eq!(secrets.of_body(&body), "<Key><Id>1</Id><Value>aGlkZGVu</Value></Key>");
+    }
+}

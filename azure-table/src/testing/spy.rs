@@ -1,0 +1,158 @@
+//! The transport that keeps what goes through it.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use http::{Request, Response};
+
+use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
+use crate::protocol::profile::Profile;
+use crate::testing::exchange::{Exchange, Outcome};
+use crate::testing::request_kind::RequestKind;
+
+/// How many exchanges are kept unless it is said.
+const MOST_EXCHANGES: usize = 1_024;
+
+/// A [`Transport`] before another one that keeps what was sent and what came back, without secrets. Feature `test-util`.
+///
+/// It keeps the last 1,024 exchanges, or as many as [`keep`](Self::keep) says; bodies are shared with the request and not copied.
+/// Clones are one. Before [`Faults`](crate::testing::Faults) it sees what the client sees; behind them what reaches the service.
+///
+/// ```
+/// use azure_table::testing::{RequestKind, Spy};
+/// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// let emulator = Emulator::new();
+/// let spy = Spy::new(emulator.clone());
+/// let blogs = TableServiceClient::on(spy.clone()).dynamic_table("Blogs")?;
+/// blogs.create_table().await?;
+/// let mut batch = blogs.batch();
+/// batch.insert(&DynamicEntity::new("Channel9", "1"))?.insert(&DynamicEntity::new("Channel9", "2"))?;
+/// batch.commit().await?;
+///
+/// assert_eq!(spy.requests(), 2);
+/// let batches = spy.of(RequestKind::Batch);
+/// assert_eq!(batches.len(), 1);
+/// assert!(batches[0].body().contains("\"RowKey\":\"2\""));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Spy {
+    behind: Arc<dyn Transport>,
+    state: Arc<Mutex<State>>,
+}
+
+struct State {
+    requests: u64,
+    most: usize,
+    kept: VecDeque<Exchange>,
+}
+
+impl Spy {
+    /// Everything goes through to `transport`.
+    pub fn new(transport: impl Transport) -> Self {
+        let state = State {
+            requests: 0,
+            most: MOST_EXCHANGES,
+            kept: VecDeque::new(),
+        };
+        Self {
+            behind: Arc::new(transport),
+            state: Arc::new(Mutex::new(state)),
+        }
+    }
+
+    /// Keeps the last `exchanges`; with none it only counts.
+    #[must_use]
+    pub fn keep(self, exchanges: usize) -> Self {
+        {
+            let mut state = self.state();
+            state.most = exchanges;
+            let surplus = state.kept.len().saturating_sub(exchanges);
+            state.kept.drain(..surplus);
+        }
+        self
+    }
+
+    /// How many requests came, those that are no longer kept included.
+    pub fn requests(&self) -> u64 {
+        self.state().requests
+    }
+
+    /// What is kept, in the order in which it was sent.
+    pub fn exchanges(&self) -> Vec<Exchange> {
+        self.state().kept.iter().cloned().collect()
+    }
+
+    /// Those of one kind.
+    pub fn of(&self, kind: RequestKind) -> Vec<Exchange> {
+        let state = self.state();
+        state.kept.iter().filter(|it| it.kind() == kind).cloned().collect()
+    }
+
+    /// The last one that was sent.
+    pub fn last(&self) -> Option<Exchange> {
+        self.state().kept.back().cloned()
+    }
+
+    /// Forgets what it kept. It goes on counting where it was.
+    pub fn clear(&self) {
+        self.state().kept.clear();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn keep(&mut self, exchange: Exchange) {
+        if self.most == 0 {
+            return;
+        }
+        if self.kept.len() >= self.most {
+            self.kept.pop_front();
+        }
+        self.kept.push_back(exchange);
+    }
+}
+
+impl Transport for Spy {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        Box::pin(async move {
+            let (number, secrets) = {
+                let mut state = self.state();
+                state.requests += 1;
+                let number = state.requests;
+                let (exchange, secrets) = Exchange::of(number, &request);
+                state.keep(exchange);
+                (number, secrets)
+            };
+            let outcome = self.behind.send(request).await;
+            let kept = Outcome::of(&outcome, &secrets);
+            if let Some(exchange) = self.state().kept.iter_mut().rfind(|it| it.number == number) {
+                exchange.outcome = kept;
+            }
+            outcome
+        })
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        self.behind.profile()
+    }
+}
+
+impl fmt::Debug for Spy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        f.debug_struct("Spy")
+            .field("behind", &self.behind)
+            .field("requests", &state.requests)
+            .field("kept", &state.kept.len())
+            .finish()
+    }
+}

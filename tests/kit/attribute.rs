@@ -1,0 +1,132 @@
+//! `#[azure_table::test]`: what a test is given.
+
+use std::time::Duration;
+
+use azure_table::testing::{Answer, Fault, FaultRule, Faults, RequestKind, Spy};
+use azure_table::{DynamicEntity, Emulator, ErrorKind, Profile, TableClient, TableEntity, TableServiceClient};
+
+#[derive(TableEntity, Debug, PartialEq)]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    number: u32,
+    text: String,
+}
+
+fn blog(number: u32) -> Blog {
+    Blog {
+        channel: "Channel9".into(),
+        number,
+        text: "Hello".into(),
+    }
+}
+
+type Alias = TableClient<Blog>;
+
+#[azure_table::test]
+async fn a_service_is_empty(service: TableServiceClient) {
+    assert_eq!(service.list_tables().await.unwrap(), [""; 0]);
+    assert_eq!(service.profile(), Profile::Storage);
+}
+
+#[azure_table::test]
+async fn tables_are_there_and_named_by_their_arguments(
+    service: TableServiceClient,
+    blogs: TableClient<Blog>,
+    audit_log: TableClient,
+    mut r#type: Alias,
+    _: Emulator,
+) -> azure_table::Result<()> {
+    blogs.insert(&blog(1)).await?;
+    audit_log.insert(&DynamicEntity::new("p", "r")).await?;
+    r#type = r#type.clone();
+    assert_eq!(r#type.get(("Channel9", 1_u32)).await?, None);
+    assert_eq!(service.list_tables().await?, ["AuditLog", "Blogs", "Type"]);
+    Ok(())
+}
+
+/// All stand over one emulator: the spy sees what the client does, the faults come behind it, the emulator is the truth.
+#[azure_table::test]
+async fn all_that_a_test_is_given_is_of_one_service(
+    spy: Spy,
+    blogs: TableClient<Blog>,
+    faults: Faults,
+    service: TableServiceClient,
+    emulator: Emulator,
+) -> azure_table::Result<()> {
+    assert_eq!(spy.requests(), 0, "making the table is no part of the test");
+    faults.add(FaultRule::new(Fault::LoseAnswer).on(RequestKind::Insert).first(1));
+    blogs.insert(&blog(1)).await?;
+    let kinds: Vec<_> = spy.exchanges().iter().map(|it| (it.kind(), it.status())).collect();
+    assert_eq!(kinds, [(RequestKind::Insert, None), (RequestKind::Query, Some(200))]);
+    let truth = TableServiceClient::on(emulator).table::<Blog>("Blogs")?;
+    assert_eq!(truth.query().all().await?, [blog(1)]);
+    assert_eq!(service.table::<Blog>("Blogs")?.query().all().await?, [blog(1)]);
+    assert_eq!((spy.requests(), faults.requests()), (3, 3));
+    Ok(())
+}
+
+#[azure_table::test(start_paused)]
+async fn a_paused_clock_does_not_wait(blogs: TableClient<Blog>, faults: Faults) {
+    let real = std::time::Instant::now();
+    let begun = tokio::time::Instant::now();
+    faults.add(FaultRule::new(Answer::server_busy(Duration::from_secs(20))).first(2));
+    blogs.insert(&blog(1)).await.unwrap();
+    assert!(begun.elapsed() >= Duration::from_secs(40));
+    assert!(real.elapsed() < Duration::from_secs(20));
+}
+
+#[azure_table::test(cosmos, start_paused)]
+async fn it_may_be_cosmos_db(
+    blogs: TableClient<Blog>,
+    service: TableServiceClient,
+    spy: Spy,
+) -> azure_table::Result<()> {
+    assert_eq!(service.profile(), Profile::Cosmos);
+    blogs.insert_or_merge(&blog(1)).await?;
+    assert_eq!(spy.last().unwrap().header("x-http-method"), Some("MERGE"));
+    assert_eq!(service.properties().await.unwrap_err().kind(), ErrorKind::Unsupported);
+    Ok(())
+}
+
+#[azure_table::test]
+#[should_panic(expected = "as it should")]
+async fn other_attributes_of_tests_stay() {
+    panic!("as it should");
+}
+
+#[azure_table::test]
+async fn an_error_of_any_kind_fails_the_test(_: TableServiceClient) -> Result<(), Box<dyn std::error::Error>> {
+    tokio::spawn(async {}).await?;
+    Ok(())
+}
+
+type T = TableClient<Blog>;
+
+/// An alias hides from the macro that it is a table: then it is the run that says it.
+#[azure_table::test]
+#[should_panic(expected = "table name \"T\": it has 1 characters")]
+async fn a_name_that_is_none_is_told(t: T) {
+    drop(t);
+}
+
+#[azure_table::test]
+async fn nothing_is_tested(blogs: TableClient<Blog>) {
+    drop(blogs);
+}
+
+/// What one test costs beside what it tests: runtime, emulator, client, table.
+#[test]
+fn a_service_of_its_own_costs_little() {
+    const RUNS: u32 = 200;
+    nothing_is_tested();
+    let begun = std::time::Instant::now();
+    (0..RUNS).for_each(|_| nothing_is_tested());
+    let each = begun.elapsed() / RUNS;
+    let begun = std::time::Instant::now();
+    (0..RUNS).for_each(|_| drop(TableServiceClient::on(Emulator::new())));
+    let bare = begun.elapsed() / RUNS;
+    println!("a test with a service and a table: {each:?}; of that emulator and client: {bare:?}");
+    assert!(each < Duration::from_millis(20), "{each:?}");
+}

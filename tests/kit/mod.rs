@@ -1,0 +1,15 @@
+//! What users test with: the service of a test, scripts, spies, recordings. Faults are `faults/kit.rs`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+mod attribute;
+mod recordings;
+mod scripts;
+mod secrets;
+mod spies;
+
+/// What a panic said.
+fn panic_of(code: impl FnOnce()) -> String {
+    let panic = catch_unwind(AssertUnwindSafe(code)).unwrap_err();
+    panic.downcast_ref::<String>().cloned().unwrap_or_default()
+}

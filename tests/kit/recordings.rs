@@ -1,0 +1,317 @@
+//! Recordings: what is recorded once is the same without the service.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use azure_table::testing::{Answer, Fault, FaultRule, Faults, Recorder, Replay, RequestKind, mask_guids, mask_times};
+use azure_table::{DateTime, DynamicEntity, Emulator, Guid, Profile, Result, TableOperation, TableServiceClient};
+use futures::future::join_all;
+
+use super::panic_of;
+
+/// A file of this test's own.
+pub(super) fn file(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    fs::create_dir_all(&folder).unwrap();
+    folder.join(format!("{name}.jsonl"))
+}
+
+fn entity(partition: &str, row: &str, number: i64) -> DynamicEntity {
+    let mut entity = DynamicEntity::new(partition, row);
+    entity.insert("Number", number);
+    entity.insert("Half", 0.5);
+    entity.insert("Text", "it's \"quoted\" \u{1f600} https://account.example");
+    entity.insert("At", DateTime::from_unix_seconds(1_700_000_000));
+    entity.insert("Bytes", vec![0_u8, 255]);
+    entity
+}
+
+/// What a call gave, as text.
+fn say<T: std::fmt::Debug>(said: &mut Vec<String>, result: Result<T>) {
+    said.push(match result {
+        Ok(value) => format!("{value:?}"),
+        Err(e) => format!(
+            "{e} {:?} {:?} {:?} {:?} {} {}",
+            e.kind(),
+            e.code(),
+            e.request_id(),
+            e.batch_index(),
+            e.attempts(),
+            e.may_have_applied()
+        ),
+    });
+}
+
+/// Tables, rows, conditions, batches, pages, refusals: everything that a client says.
+async fn talk(service: TableServiceClient) -> Vec<String> {
+    let mut said = Vec::new();
+    let table = service.dynamic_table("Things").unwrap();
+    say(&mut said, table.query().all().await);
+    say(&mut said, table.create_table().await);
+    say(&mut said, table.create_table_if_not_exists().await);
+    say(&mut said, table.table_exists().await);
+    let row = entity("p", "r 1 'x'", 1);
+    let etag = table.insert(&row).await;
+    say(
+        &mut said,
+        etag.as_ref()
+            .map_err(|_| "failed")
+            .map_or(Ok(""), |etag| Ok(etag.as_str())),
+    );
+    say(&mut said, table.insert(&row).await);
+    say(&mut said, table.get(("p", "r 1 'x'")).await);
+    say(&mut said, table.get(("p", "none")).await);
+    say(
+        &mut said,
+        table.replace(&entity("p", "r 1 'x'", 2)).if_match(etag.unwrap()).await,
+    );
+    say(
+        &mut said,
+        table.merge(&row).if_match(azure_table::ETag::new("W/\"old\"")).await,
+    );
+    say(&mut said, table.insert_echo(&entity("p", "echo", 3)).await);
+    let mut batch = table.batch();
+    for n in 0..5 {
+        batch.insert(&entity("q", &n.to_string(), n)).unwrap();
+    }
+    say(&mut said, batch.commit().await);
+    let mut batch = table.batch();
+    batch
+        .insert(&entity("q", "new", 1))
+        .unwrap()
+        .insert(&entity("q", "3", 3))
+        .unwrap();
+    say(&mut said, batch.commit().await);
+    say(
+        &mut said,
+        table
+            .execute(TableOperation::retrieve::<DynamicEntity>(("q", "3")))
+            .await,
+    );
+    say(&mut said, table.query().partition("q").page_size(2).all().await);
+    say(&mut said, table.delete(("q", "3")).await);
+    say(&mut said, table.delete(("q", "3")).await);
+    say(&mut said, service.list_tables().await);
+    said
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_is_the_same_without_the_service() {
+    for cosmos in [false, true] {
+        let file = file(&format!("conversation-{cosmos}"));
+        let emulator = if cosmos {
+            Emulator::cosmos()
+        } else {
+            Emulator::new().with_page_size(2)
+        };
+        let recorder = Recorder::create(&file, emulator).unwrap();
+        let recorded = talk(TableServiceClient::on(recorder.clone())).await;
+        let lines = recorder.finish().unwrap();
+        assert!(lines > 18, "{lines}");
+
+        let replay = Replay::open(&file).unwrap();
+        let service = TableServiceClient::on(replay.clone());
+        assert_eq!(
+            service.profile(),
+            if cosmos { Profile::Cosmos } else { Profile::Storage }
+        );
+        assert_eq!(talk(service).await, recorded);
+        replay.finish();
+    }
+}
+
+/// Another account, at another kind of address, asks the same.
+#[tokio::test(start_paused = true)]
+async fn a_recording_is_of_no_account() {
+    const KEY: &str = "AAECAwQFBgc=";
+    let file = file("accounts");
+    let emulator = Emulator::new().with_account("contoso", KEY).unwrap();
+    let recorder = Recorder::create(&file, emulator).unwrap();
+    let connection = format!("AccountName=contoso;AccountKey={KEY}");
+    let recorded = talk(TableServiceClient::with_transport(&connection, recorder).unwrap()).await;
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(!text.contains("contoso"), "{text}");
+    assert!(text.contains("https://account.invalid/Things"));
+
+    let replay = Replay::parse(&text).unwrap();
+    assert_eq!(talk(TableServiceClient::on(replay)).await, recorded);
+}
+
+/// Failures between client and service are part of the conversation: the client repeats, and finds out what became of a write.
+#[tokio::test(start_paused = true)]
+async fn failures_and_what_was_given_up_come_again() {
+    async fn talk(service: TableServiceClient) -> Vec<String> {
+        let mut said = Vec::new();
+        let table = service.dynamic_table("Things").unwrap();
+        say(&mut said, table.insert(&entity("p", "1", 1)).await);
+        say(&mut said, table.get(("p", "1")).timeout(Duration::from_secs(2)).await);
+        say(&mut said, table.delete(("p", "1")).await);
+        said
+    }
+    let file = file("failures");
+    let emulator = Emulator::new();
+    TableServiceClient::on(emulator.clone())
+        .dynamic_table("Things")
+        .unwrap()
+        .create_table()
+        .await
+        .unwrap();
+    let faults = Faults::new(emulator);
+    faults.add(
+        FaultRule::new(Answer::server_busy(Duration::from_secs(1)))
+            .on(RequestKind::Insert)
+            .first(1),
+    );
+    faults.add(FaultRule::new(Fault::LoseAnswer).on(RequestKind::Insert).first(1));
+    faults.add(FaultRule::new(Fault::HangRequest).on(RequestKind::Get).first(1));
+    faults.add(FaultRule::new(Fault::NoConnection).on(RequestKind::Delete).first(1));
+    let recorder = Recorder::create(&file, faults).unwrap();
+    let recorded = talk(TableServiceClient::on(recorder.clone())).await;
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(
+        text.contains("\"failed\":\"MaybeSent\"") && text.contains("\"failed\":\"NothingSent\""),
+        "{text}"
+    );
+    assert_eq!(recorder.finish().unwrap(), 6);
+    assert!(
+        recorded[0].starts_with("ETag") && recorded[1].contains("Timeout"),
+        "{recorded:?}"
+    );
+
+    let replay = Replay::open(&file).unwrap();
+    assert_eq!(talk(TableServiceClient::on(replay.clone())).await, recorded);
+    replay.finish();
+}
+
+#[tokio::test]
+async fn what_was_not_recorded_is_told_with_what_is_nearest() {
+    let file = file("nearest");
+    let recorder = Recorder::create(&file, Emulator::new()).unwrap();
+    let table = TableServiceClient::on(recorder).dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    table.insert(&entity("p", "r", 1)).await.unwrap();
+    table.delete(("p", "r")).await.unwrap();
+
+    let replay = Replay::open(&file).unwrap();
+    let table = TableServiceClient::on(replay.clone()).dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    let early = table.delete(("p", "r")).await.unwrap_err();
+    assert_eq!(
+        (early.status(), early.code(), early.attempts()),
+        (Some(501), Some("NotExpected"), 1)
+    );
+    let early = early.to_string();
+    assert!(
+        early.contains("it is exchange 3, and exchange 2, POST /Things, comes before"),
+        "{early}"
+    );
+    let other = table.insert(&entity("p", "r", 2)).await.unwrap_err().to_string();
+    assert!(
+        other.contains("POST /Things: nearest is exchange 2, where the body was"),
+        "{other}"
+    );
+    assert!(
+        other.contains("\"Number\":\"1\"") && other.contains("\"Number\":\"2\""),
+        "{other}"
+    );
+    assert_eq!(replay.left(), 2);
+    let told = panic_of(|| replay.finish());
+    assert!(
+        told.starts_with("the replay:\n  not expected: DELETE /Things(PartitionKey='p',RowKey='r'): it is"),
+        "{told}"
+    );
+    assert!(
+        told.ends_with("did not come: exchange 3, DELETE /Things(PartitionKey='p',RowKey='r')"),
+        "{told}"
+    );
+
+    let told = panic_of(|| drop(Replay::open(&file).unwrap()));
+    assert_eq!(told.matches("did not come").count(), 3, "{told}");
+}
+
+#[tokio::test]
+async fn what_is_new_in_every_run_is_masked() {
+    async fn talk(service: TableServiceClient) -> Result<()> {
+        let table = service.dynamic_table("Things")?;
+        table.create_table().await?;
+        let mut row = DynamicEntity::new("p", Guid::random().to_string());
+        row.insert("At", DateTime::now());
+        table.insert(&row).await?;
+        table.get((row.partition_key.as_str(), row.row_key.as_str())).await?;
+        Ok(())
+    }
+    let file = file("masked");
+    talk(TableServiceClient::on(
+        Recorder::create(&file, Emulator::new()).unwrap(),
+    ))
+    .await
+    .unwrap();
+    let replay = Replay::open(&file).unwrap().masking(mask_guids).masking(mask_times);
+    talk(TableServiceClient::on(replay.clone())).await.unwrap();
+    replay.finish();
+    let strict = Replay::open(&file).unwrap();
+    talk(TableServiceClient::on(strict.clone())).await.unwrap_err();
+    panic_of(|| strict.finish());
+}
+
+#[tokio::test]
+async fn what_goes_on_at_once_comes_in_any_order() {
+    async fn talk(service: TableServiceClient, rows: impl Iterator<Item = i64>) -> Result<Vec<azure_table::ETag>> {
+        let table = service.dynamic_table("Things")?;
+        table.create_table_if_not_exists().await?;
+        let rows: Vec<_> = rows.map(|n| entity("p", &n.to_string(), n)).collect();
+        join_all(rows.iter().map(|row| table.insert(row)))
+            .await
+            .into_iter()
+            .collect()
+    }
+    let file = file("any-order");
+    let recorder = Recorder::create(&file, Emulator::new()).unwrap();
+    let mut recorded = talk(TableServiceClient::on(recorder), 0..8).await.unwrap();
+    let replay = Replay::open(&file).unwrap().in_any_order();
+    let replayed = talk(TableServiceClient::on(replay.clone()), (0..8).rev())
+        .await
+        .unwrap();
+    recorded.reverse();
+    assert_eq!(replayed, recorded);
+    replay.finish();
+    let strict = Replay::open(&file).unwrap();
+    assert!(
+        talk(TableServiceClient::on(strict.clone()), (0..8).rev())
+            .await
+            .is_err()
+    );
+    panic_of(|| strict.finish());
+}
+
+/// A refusal that was recorded long ago must not look as if this machine's clock were wrong.
+#[tokio::test]
+async fn an_old_refusal_is_no_wrong_clock() {
+    let line =
+        r#"{"number":1,"request":{"method":"GET","url":"https://account.invalid/Things(PartitionKey='p',RowKey='r')",
+        "headers":{"accept":"application/json;odata=minimalmetadata"}},
+        "response":{"status":403,"headers":{"date":"Wed, 01 Jan 2020 00:00:00 GMT"},"body":""}}"#
+            .replace('\n', "");
+    let replay = Replay::parse(&line).unwrap();
+    let table = TableServiceClient::on(replay.clone()).dynamic_table("Things").unwrap();
+    let error = table.get(("p", "r")).await.unwrap_err();
+    assert_eq!((error.status(), error.attempts()), (Some(403), 1), "{error}");
+    replay.finish();
+}
+
+#[test]
+fn a_file_that_is_no_recording_says_so() {
+    let error = Replay::parse("\n{\"number\":1}\n").unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
+    assert!(
+        error
+            .to_string()
+            .starts_with("line 2 of the recording is no exchange: missing field"),
+        "{error}"
+    );
+    assert_eq!(
+        Replay::open(file("there-is-none")).unwrap_err().kind(),
+        std::io::ErrorKind::NotFound
+    );
+}

@@ -1,0 +1,193 @@
+//! Scripts: answers in order, and what a test hears where something else came.
+
+use std::time::Duration;
+
+use azure_table::testing::{Answer, Fault, FaultRule, Faults, RequestKind, Script};
+use azure_table::{
+    DateTime, DynamicEntity, ETag, Emulator, ErrorKind, NoRetry, TableClient, TableEntity, TableServiceClient,
+    Versioned,
+};
+use bytes::Bytes;
+
+use super::panic_of;
+
+#[derive(TableEntity, Debug, Clone, PartialEq)]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    number: u32,
+    text: String,
+    views: i64,
+    rating: f64,
+    at: DateTime,
+    picture: Vec<u8>,
+    author: Option<String>,
+}
+
+fn blog(number: u32) -> Blog {
+    Blog {
+        channel: "Channel9".into(),
+        number,
+        text: "it's \"quoted\" \u{1f600}".into(),
+        views: i64::MAX,
+        rating: 3.0,
+        at: DateTime::from_unix_seconds(1_700_000_000),
+        picture: vec![0, 255],
+        author: None,
+    }
+}
+
+fn blogs(script: &Script) -> TableClient<Blog> {
+    TableServiceClient::on(script.clone()).table("Blogs").unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn rows_and_pages_come_from_values() {
+    let held = Versioned {
+        entity: blog(2),
+        etag: ETag::new("W/\"2\""),
+        timestamp: DateTime::from_unix_seconds(1_577_836_800),
+    };
+    let script = Script::new()
+        .then(RequestKind::Get, Answer::row(&blog(1)))
+        .then(RequestKind::Get, Answer::row(&held))
+        .then(
+            RequestKind::Query,
+            Answer::page([&blog(1), &blog(2)]).continuation("Channel9", "3"),
+        )
+        .then(
+            RequestKind::Query,
+            Answer::page::<Blog>([]).continuation("Channel9", "4"),
+        )
+        .then(RequestKind::Query, Answer::page([&blog(4)]));
+    let blogs = blogs(&script);
+    assert_eq!(blogs.get(("Channel9", 1_u32)).await.unwrap(), Some(blog(1)));
+    let read: Versioned<Blog> = blogs.get(("Channel9", 2_u32)).versioned().await.unwrap().unwrap();
+    assert_eq!(read, held);
+    assert_eq!(blogs.query().all().await.unwrap(), [blog(1), blog(2), blog(4)]);
+    assert_eq!(script.requests(), 5);
+    script.finish();
+}
+
+#[tokio::test(start_paused = true)]
+async fn writes_batches_and_failures_are_answered_in_order() {
+    let exists = Answer::new(409).code("EntityAlreadyExists").message("1:It exists.");
+    let raw = http::Response::builder()
+        .status(204)
+        .header("ETag", "raw")
+        .body(Bytes::new())
+        .unwrap();
+    let script = Script::new()
+        .then_any(Fault::NoConnection)
+        .then_any(Answer::server_busy(Duration::from_secs(5)))
+        .then(RequestKind::Insert, Answer::written().etag("first").etag("second"))
+        .then(RequestKind::InsertOrReplace, Answer::from(raw))
+        .then(
+            RequestKind::Batch,
+            Answer::batch([Answer::written().etag("a"), Answer::written().etag("b")]),
+        )
+        .then(RequestKind::Batch, Answer::batch([exists]))
+        .then(RequestKind::Delete, Fault::LoseAnswer);
+    let blogs = blogs(&script);
+    assert_eq!(blogs.insert(&blog(1)).await.unwrap().as_str(), "second");
+    assert_eq!(blogs.insert_or_replace(&blog(1)).await.unwrap().as_str(), "raw");
+    let mut batch = blogs.batch();
+    batch.insert(&blog(1)).unwrap().insert(&blog(2)).unwrap();
+    let results = batch.commit().await.unwrap();
+    let etags: Vec<_> = results.iter().map(|result| result.etag().unwrap().as_str()).collect();
+    assert_eq!(etags, ["a", "b"]);
+    let mut batch = blogs.batch();
+    batch.insert(&blog(1)).unwrap().insert(&blog(2)).unwrap();
+    let error = batch.commit().await.unwrap_err();
+    assert_eq!((error.kind(), error.batch_index()), (ErrorKind::AlreadyExists, Some(1)));
+    let error = blogs.delete(&blog(1)).retry(NoRetry).await.unwrap_err();
+    assert!(error.may_have_applied());
+    script.finish();
+}
+
+/// Faults and a script are both transports: one stands before the other, and a step may be a whole service.
+#[tokio::test(start_paused = true)]
+async fn a_script_stands_behind_faults_and_before_a_service() {
+    let emulator = Emulator::new();
+    let truth = TableServiceClient::on(emulator.clone()).table::<Blog>("Blogs").unwrap();
+    truth.create_table().await.unwrap();
+    let script = Script::new()
+        .then_any(Answer::internal_error())
+        // Whether the insert was applied; and then once more.
+        .then(RequestKind::Query, Answer::page::<Blog>([]))
+        .then(RequestKind::Insert, Fault::Instead(std::sync::Arc::new(emulator)));
+    let faults = Faults::new(script.clone());
+    faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_secs(9))).first(1));
+    let begun = tokio::time::Instant::now();
+    let blogs = TableServiceClient::on(faults).table::<Blog>("Blogs").unwrap();
+    blogs.insert(&blog(1)).await.unwrap();
+    assert!(begun.elapsed() >= Duration::from_secs(9));
+    script.finish();
+    assert_eq!(truth.query().all().await.unwrap(), [blog(1)]);
+}
+
+#[tokio::test]
+async fn what_is_not_expected_fails_the_test_and_is_not_tried_again() {
+    let script = Script::new()
+        .then(RequestKind::Query, Answer::page::<Blog>([]))
+        .then_any(Answer::new(204));
+    let blogs = blogs(&script);
+    let error = blogs.insert(&blog(1)).await.unwrap_err();
+    assert_eq!(
+        (error.status(), error.code(), error.attempts()),
+        (Some(501), Some("NotExpected"), 1)
+    );
+    assert!(
+        error
+            .to_string()
+            .contains("request 1 is Insert of Blogs, expected was Query"),
+        "{error}"
+    );
+    assert!(!error.may_have_applied());
+    blogs.query().all().await.unwrap();
+    let told = panic_of(|| script.finish());
+    assert_eq!(
+        told,
+        "the script:\n  not expected: request 1 is Insert of Blogs, expected was Query\n  did not come: request 3, any request"
+    );
+    // It is told once.
+    script.finish();
+}
+
+#[tokio::test]
+async fn a_script_that_is_dropped_tells_too() {
+    let told = panic_of(|| drop(Script::new().then(RequestKind::Get, Answer::new(404))));
+    assert_eq!(told, "the script:\n  did not come: request 1, Get");
+    let script = Script::new();
+    // So far all is well.
+    script.finish();
+    let blogs = blogs(&script);
+    assert!(blogs.get(("Channel9", 1_u32)).await.is_err());
+    drop(blogs);
+    let told = panic_of(|| drop(script));
+    assert!(
+        told.contains("request 1 is Get of Blogs, expected was no further request"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_one_says_why() {
+    let mut huge = blog(1);
+    huge.text = "x".repeat(40_000);
+    let script = Script::new()
+        .then_any(Answer::row(&huge))
+        .then_any(Answer::batch([Answer::new(99)]));
+    let table = TableServiceClient::on(script.clone())
+        .retry(NoRetry)
+        .table::<Blog>("Blogs")
+        .unwrap();
+    for reason in ["`text`", "status"] {
+        let error = table.get(("Channel9", 1_u32)).await.unwrap_err();
+        let source = std::error::Error::source(&error).unwrap().to_string();
+        assert!(source.contains(reason), "{source}");
+    }
+    let row = DynamicEntity::new("p", "r");
+    assert!(format!("{:?}", Answer::row(&row).code("X")).contains("\"X\""));
+}

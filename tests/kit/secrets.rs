@@ -1,0 +1,191 @@
+//! No key, token or signature is kept by a spy or in a recording, whoever asks and whatever comes back.
+
+use std::fs;
+use std::time::SystemTime;
+
+use azure_table::testing::{Answer, Recorder, Replay, RequestKind, Script, Spy};
+use azure_table::{
+    AccountKey, AuthorizationContext, BoxFuture, Credential, DateTime, DynamicEntity, Emulator, NoRetry, Result,
+    SasToken, TableServiceClient,
+};
+
+use super::recordings::file;
+
+const KEY: &str = "S0VZTUFSS0VSS0VZTUFSS0VS";
+
+/// A credential that shows a token in the way of Entra ID, in a header that it does not mark, and one of its own.
+#[derive(Debug)]
+struct Careless;
+
+impl Credential for Careless {
+    fn authorize<'a>(
+        &'a self,
+        request: &'a mut http::Request<bytes::Bytes>,
+        _: &'a AuthorizationContext<'_>,
+    ) -> BoxFuture<'a, Result<()>> {
+        let headers = request.headers_mut();
+        headers.insert("authorization", "Bearer TOKENMARKER.part.two".parse().unwrap());
+        headers.insert("x-ms-own-proof", "PROOFMARKER".parse().unwrap());
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// A refusal that repeats what it was shown, as the live service does with signatures.
+fn refusal(of: &str) -> Answer {
+    let message =
+        format!("The MAC signature found in the HTTP request '{of}' is not the same as any computed signature.");
+    Answer::new(403)
+        .code("AuthenticationFailed")
+        .message(message)
+        .header("x-ms-said", of)
+}
+
+#[tokio::test]
+async fn no_proof_of_who_asks_is_kept() {
+    let sas = "sv=2019-02-02&tn=Things&sp=r&se=2030-01-01&sig=SASMARKER%2Bx%2Fy%3D";
+    let contoso = "https://contoso.table.core.windows.net";
+    let clients = [
+        TableServiceClient::new(contoso, AccountKey::new("contoso", KEY).unwrap()).unwrap(),
+        TableServiceClient::new(contoso, SasToken::new(sas).unwrap()).unwrap(),
+        TableServiceClient::new(contoso, Careless).unwrap(),
+    ];
+    let shown = ["", "SASMARKER+x/y=", "TOKENMARKER.part.two"];
+    for (client, shown) in clients.into_iter().zip(shown) {
+        let script = Script::new()
+            .then(RequestKind::Insert, Answer::written())
+            .then_any(refusal(shown));
+        let spy = Spy::new(script);
+        let file = file("secrets");
+        let recorder = Recorder::create(&file, spy.clone()).unwrap();
+        let table = client.over(recorder).retry(NoRetry).dynamic_table("Things").unwrap();
+        let row = DynamicEntity::new("p", "r");
+        table.insert(&row).header("x-mine", "OWNMARKER").await.unwrap();
+        table.get(("p", "r")).await.unwrap_err();
+
+        let recorded = fs::read_to_string(&file).unwrap();
+        assert_eq!(recorded.lines().count(), 2);
+        assert!(
+            recorded.contains("\"authorization\":\"(hidden)\"") || shown.starts_with("SAS"),
+            "{recorded}"
+        );
+        assert!(recorded.contains("\"x-mine\":\"(hidden)\""), "{recorded}");
+        let kept = format!("{:#?} {spy:?}", spy.exchanges());
+        for text in [recorded, kept] {
+            for secret in ["MARKER", KEY, "sig=", "se=2030", "SharedKey ", "Bearer"] {
+                assert!(!text.contains(secret), "{secret} in {text}");
+            }
+        }
+    }
+}
+
+/// The signature that an account's key makes is not known before: it is taken from what is sent.
+#[tokio::test]
+async fn a_signature_that_a_refusal_repeats_is_hidden() {
+    #[derive(Debug)]
+    struct Echo;
+    impl azure_table::Transport for Echo {
+        fn send(
+            &self,
+            request: http::Request<bytes::Bytes>,
+        ) -> BoxFuture<'_, std::result::Result<http::Response<bytes::Bytes>, azure_table::TransportError>> {
+            let authorization = request.headers()["authorization"].to_str().unwrap().to_owned();
+            let signature = authorization.rsplit(':').next().unwrap().to_owned();
+            let body = format!("{authorization} {signature} {}", request.uri());
+            Box::pin(async move { Ok(http::Response::builder().status(403).body(body.into()).unwrap()) })
+        }
+    }
+    let file = file("echo");
+    let spy = Spy::new(Echo);
+    let recorder = Recorder::create(&file, spy.clone()).unwrap();
+    let service = TableServiceClient::on(recorder).without_clock_correction();
+    service
+        .dynamic_table("Things")
+        .unwrap()
+        .get(("p", "r"))
+        .await
+        .unwrap_err();
+    let body = spy.last().unwrap().answer_body().unwrap().into_owned();
+    assert!(
+        body.starts_with("(hidden) (hidden) http://127.0.0.1:10002/devstoreaccount1/Things("),
+        "{body}"
+    );
+    let recorded = fs::read_to_string(&file).unwrap();
+    assert!(
+        recorded.contains("\"body\":\"(hidden) (hidden) https://account.invalid/Things("),
+        "{recorded}"
+    );
+    assert!(!recorded.contains("devstoreaccount1"), "{recorded}");
+}
+
+/// A key that the service gives is a secret too; what is replayed is one that signs nothing.
+#[tokio::test]
+async fn a_delegation_key_is_not_recorded() {
+    let now = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap()
+        .as_secs();
+    let now = i64::try_from(now).unwrap();
+    let ask = async |client: TableServiceClient| {
+        let start = DateTime::from_unix_seconds(now);
+        let expiry = DateTime::from_unix_seconds(now + 3_600);
+        client.user_delegation_key(expiry).start(start).await.unwrap()
+    };
+    #[derive(Debug)]
+    struct Token;
+    impl Credential for Token {
+        fn version(&self) -> &'static str {
+            "2020-12-06"
+        }
+        fn authorize<'a>(
+            &'a self,
+            request: &'a mut http::Request<bytes::Bytes>,
+            _: &'a AuthorizationContext<'_>,
+        ) -> BoxFuture<'a, Result<()>> {
+            request
+                .headers_mut()
+                .insert("authorization", "Bearer TOKENMARKER".parse().unwrap());
+            Box::pin(async { Ok(()) })
+        }
+    }
+    let client = TableServiceClient::new("https://devstoreaccount1.table.core.windows.net", Token).unwrap();
+    let file = file("delegation");
+    let recorder = Recorder::create(&file, Emulator::new().with_token("TOKENMARKER")).unwrap();
+    let key = ask(client.over(recorder)).await;
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(
+        text.contains("<Value>aGlkZGVu</Value>") && !text.contains("TOKENMARKER"),
+        "{text}"
+    );
+    let replayed = ask(client.over(Replay::parse(&text).unwrap())).await;
+    assert_eq!(replayed.object_id(), key.object_id());
+}
+
+#[tokio::test]
+async fn what_a_test_wants_hidden_is_hidden() {
+    let file = file("hiding");
+    let recorder = Recorder::create(&file, Emulator::new())
+        .unwrap()
+        .hiding("Ada")
+        .hiding("");
+    let table = TableServiceClient::on(recorder).dynamic_table("People").unwrap();
+    table.create_table().await.unwrap();
+    let row = DynamicEntity::new("Ada", "r");
+    table.insert(&row).await.unwrap();
+    table.get(("Ada", "r")).await.unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(
+        !text.contains("Ada") && text.contains("\\\"PartitionKey\\\":\\\"(hidden)\\\""),
+        "{text}"
+    );
+
+    let replay = Replay::parse(&text)
+        .unwrap()
+        .masking(|text| text.replace("Ada", "(hidden)"));
+    let table = TableServiceClient::on(replay).dynamic_table("People").unwrap();
+    table.create_table().await.unwrap();
+    table.insert(&row).await.unwrap();
+    assert_eq!(
+        table.get(("Ada", "r")).await.unwrap().unwrap().partition_key,
+        "(hidden)"
+    );
+}

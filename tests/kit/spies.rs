@@ -1,0 +1,131 @@
+//! Spies: what a test sees of what was sent.
+
+use std::time::Duration;
+
+use azure_table::testing::{Fault, FaultRule, Faults, RequestKind, Spy};
+use azure_table::{
+    DynamicEntity, EdmValue, Emulator, Filter, LocationMode, NoRetry, Reached, TableClient, TableServiceClient,
+};
+
+fn things(spy: &Spy) -> TableClient {
+    TableServiceClient::on(spy.clone()).dynamic_table("Things").unwrap()
+}
+
+#[azure_table::test(start_paused)]
+async fn every_attempt_is_seen_with_what_came_of_it(emulator: Emulator) -> azure_table::Result<()> {
+    let behind = Spy::new(emulator);
+    let faults = Faults::new(behind.clone());
+    let spy = Spy::new(faults.clone());
+    let things = things(&spy);
+    things.create_table().await?;
+    faults.add(FaultRule::new(Fault::Reset).on(RequestKind::Insert).first(1));
+    let mut row = DynamicEntity::new("it's", "r");
+    row.insert("Count", 5_i64);
+    things.insert(&row).await?;
+    things.get(("it's", "r")).await?;
+    things
+        .query()
+        .filter(Filter::raw("Count gt 4L"))
+        .page_size(7)
+        .all()
+        .await?;
+
+    let kinds: Vec<_> = spy
+        .exchanges()
+        .iter()
+        .map(|it| (it.number(), it.kind(), it.status()))
+        .collect();
+    use RequestKind::{CreateTable, Get, Insert, Query};
+    assert_eq!(
+        kinds,
+        [
+            (1, CreateTable, Some(204)),
+            (2, Insert, None),
+            (3, Query, Some(200)),
+            (4, Insert, Some(204)),
+            (5, Get, Some(200)),
+            (6, Query, Some(200))
+        ]
+    );
+    assert_eq!((spy.requests(), behind.requests()), (6, 5), "one was lost between them");
+    let inserts = spy.of(Insert);
+    assert_eq!(inserts[0].failure(), Some(Reached::MaybeSent));
+    assert_eq!(inserts[0].client_request_id(), inserts[1].client_request_id());
+    assert_eq!(
+        (inserts[1].method(), inserts[1].path(), inserts[1].table()),
+        ("POST", "/Things", Some("Things"))
+    );
+    assert_eq!(inserts[1].header("Prefer"), Some("return-no-content"));
+    assert!(inserts[1].answer_header("etag").is_some());
+    assert_eq!(inserts[1].answer_body().as_deref(), Some(""));
+    let sent: DynamicEntity = inserts[1].entity()?;
+    assert_eq!(
+        (sent.partition_key.as_str(), sent.get("Count")),
+        ("it's", Some(&EdmValue::Int64(5)))
+    );
+    assert!(inserts[1].body().contains("\"Count\":\"5\""));
+    let get = &spy.of(Get)[0];
+    assert_eq!(get.path(), "/Things(PartitionKey='it%27%27s',RowKey='r')");
+    assert!(get.answer_body().unwrap().contains("\"RowKey\":\"r\""));
+    let query = spy.last().unwrap();
+    assert_eq!(query.parameter("$filter").as_deref(), Some("Count gt 4L"));
+    assert_eq!(
+        (query.parameter("$top").as_deref(), query.parameter("$skip")),
+        (Some("7"), None)
+    );
+    assert!(query.query().starts_with("$"), "{}", query.query());
+    assert_eq!(
+        get.to_string(),
+        "5 Get GET /Things(PartitionKey='it%27%27s',RowKey='r') 200"
+    );
+    Ok(())
+}
+
+#[azure_table::test]
+async fn a_spy_keeps_as_much_as_it_is_told(emulator: Emulator) -> azure_table::Result<()> {
+    let spy = Spy::new(emulator).keep(2);
+    let things = things(&spy);
+    things.create_table().await?;
+    for n in 0..5 {
+        things.insert(&DynamicEntity::new("p", n.to_string())).await?;
+    }
+    let kept: Vec<_> = spy.exchanges().iter().map(|it| (it.number(), it.status())).collect();
+    assert_eq!((spy.requests(), kept), (6, vec![(5, Some(204)), (6, Some(204))]));
+    spy.clear();
+    assert!(spy.last().is_none());
+    let spy = spy.keep(0);
+    things.delete(("p", "0")).await?;
+    assert_eq!((spy.requests(), spy.exchanges().len()), (7, 0));
+    Ok(())
+}
+
+#[azure_table::test(start_paused)]
+async fn what_the_client_gave_up_has_no_outcome(emulator: Emulator) {
+    let faults = Faults::new(emulator);
+    faults.add(Fault::HangRequest);
+    let spy = Spy::new(faults);
+    let call = things(&spy)
+        .get(("p", "r"))
+        .retry(NoRetry)
+        .timeout(Duration::from_secs(1))
+        .await;
+    assert!(call.is_err());
+    let last = spy.last().unwrap();
+    assert_eq!((last.status(), last.failure()), (None, None));
+    assert!(last.to_string().ends_with(" unanswered"), "{last}");
+}
+
+#[azure_table::test]
+async fn the_second_region_is_told_apart(emulator: Emulator) -> azure_table::Result<()> {
+    let spy = Spy::new(emulator);
+    let things = things(&spy);
+    things.create_table().await?;
+    things.query().location_mode(LocationMode::SecondaryOnly).all().await?;
+    let regions: Vec<_> = spy
+        .exchanges()
+        .iter()
+        .map(|it| (it.path().to_owned(), it.is_secondary()))
+        .collect();
+    assert_eq!(regions, [("/Tables".to_owned(), false), ("/Things()".to_owned(), true)]);
+    Ok(())
+}

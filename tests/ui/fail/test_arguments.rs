@@ -1,0 +1,21 @@
+//! What a test of `#[azure_table::test]` cannot be given. Tests themselves are not compiled here: this is what their code asks.
+
+use azure_table::__private::test::TestArgument;
+use azure_table::testing::Script;
+use azure_table::{TableEntity, TableServiceClient};
+
+#[derive(TableEntity)]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    number: u32,
+}
+
+fn given<T: TestArgument>() {}
+
+fn main() {
+    given::<Blog>();
+    given::<&TableServiceClient>();
+    given::<Script>();
+}
