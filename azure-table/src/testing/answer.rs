@@ -248,11 +248,11 @@ fn row<E: TableEntity + ?Sized>(entity: &E) -> Result<(String, Vec<u8>), Error> 
         Condition::Matches(etag) => etag.as_str().to_owned(),
         Condition::Exists | Condition::Unread => SOME_ETAG.to_owned(),
     };
-    let (partition_key, row_key) = key_texts(entity)?;
-    let (body, _) = write::entity(entity, &partition_key, &row_key)?;
+    let written = write::entity(entity, key_texts(entity)?.pair())?;
+    let body = &written.text.as_bytes()[..written.body];
     let mut row = b"{\"odata.etag\":".to_vec();
     write::quoted(&mut row, &etag);
     row.extend_from_slice(format!(",\"Timestamp\":\"{SOME_TIMESTAMP}\",").as_bytes());
-    row.extend_from_slice(body.strip_prefix(b"{").unwrap_or(&body));
+    row.extend_from_slice(body.strip_prefix(b"{").unwrap_or(body));
     Ok((etag, row))
 }
