@@ -2,8 +2,12 @@
 //!
 //! Owns [`KeyTexts`]. Who makes them of fields is `key_shape.rs`; [`Key`](crate::Key) says of which entity they are.
 
-/// Most keys, both together, fit into this many bytes.
-const INITIAL_CAPACITY: usize = 48;
+use std::cell::Cell;
+
+thread_local! {
+    /// The memory of keys that are not needed any more: keys are made for each entity that is written. They have at most 4 KiB.
+    static SPARE: Cell<String> = const { Cell::new(String::new()) };
+}
 
 /// PartitionKey and RowKey, in one piece of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,9 +21,15 @@ impl KeyTexts {
     /// Both empty, and the PartitionKey to be written first.
     pub(crate) fn begun() -> Self {
         Self {
-            text: String::with_capacity(INITIAL_CAPACITY),
+            text: SPARE.take(),
             row_key: None,
         }
+    }
+
+    /// Gives its memory to the next one.
+    pub(crate) fn done(mut self) {
+        self.text.clear();
+        SPARE.set(self.text);
     }
 
     /// The text of the PartitionKey until that is whole, then of both.

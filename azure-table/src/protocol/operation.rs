@@ -8,7 +8,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use bytes::Bytes;
 use http::Method;
 use http::header::{HeaderName, IF_MATCH};
 
@@ -20,7 +19,7 @@ use crate::model::entity_key::{IntoKey, key_texts};
 use crate::model::error::{Error, Result};
 use crate::model::etag::{Condition, ETag};
 use crate::model::guid::Guid;
-use crate::protocol::encoded::{Encoded, More, SentBody};
+use crate::protocol::encoded::{Encoded, More};
 use crate::protocol::endpoint::Endpoint;
 pub use crate::protocol::operation_kind::OperationKind;
 use crate::protocol::profile::Profile;
@@ -141,7 +140,9 @@ impl TableOperation {
                 true => entity.condition(),
                 false => Condition::Exists,
             };
-            Ok(Encoded::of(written, row_key, condition))
+            let encoded = Encoded::of(written, row_key, condition);
+            keys.done();
+            Ok(encoded)
         });
         Self::new(kind, encoded)
     }
@@ -214,9 +215,13 @@ impl TableOperation {
         Ok(())
     }
 
-    /// Itself if it was encoded, so that it can be put right.
+    /// Itself if it was encoded, to be kept and put right.
     pub(crate) fn if_encoded(self) -> Option<Self> {
-        self.encoded.is_ok().then_some(self)
+        let encoded = self.encoded.ok()?;
+        Some(Self {
+            encoded: Ok(encoded.detached()),
+            ..self
+        })
     }
 
     /// Whether this service can hold what it writes.
@@ -323,7 +328,7 @@ impl TableOperation {
         if let Ok(encoded) = &self.encoded
             && !encoded.body().is_empty()
         {
-            set_json(&mut request, Bytes::from_owner(SentBody(encoded.clone())));
+            set_json(&mut request, encoded.sent_body());
         }
         let call = match self.kind {
             OperationKind::Retrieve => Call::read(self.kind.name(), request).expecting(404),
