@@ -10,6 +10,7 @@ mod api;
 #[cfg(feature = "full")]
 mod auth;
 mod conformance;
+mod emulator;
 mod entities_derive;
 mod faults;
 mod load;

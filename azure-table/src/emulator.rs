@@ -22,6 +22,7 @@ mod entities;
 mod grant;
 mod json;
 mod load;
+mod observer;
 mod options;
 mod policies;
 mod properties;
@@ -29,9 +30,11 @@ mod query;
 mod refusal;
 mod row;
 mod sas;
+mod seed;
 #[cfg(feature = "emulator-http")]
 mod server;
 mod service;
+mod snapshot;
 mod store;
 mod tables;
 #[cfg(test)]
@@ -46,6 +49,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::emulator::load::Stamp;
+use crate::emulator::observer::Observe;
 use crate::emulator::options::MAX_PAGE;
 use crate::emulator::store::Store;
 use crate::model::error::{Error, Result};
@@ -59,8 +63,12 @@ use crate::protocol::signature::SigningKey;
 
 pub use crate::emulator::clock::EmulatorClock;
 pub use crate::emulator::load::{RangeSplits, ServiceLoad, ServiceModel};
+pub use crate::emulator::observer::AnsweredRequest;
+#[cfg(feature = "emulator-https")]
+pub use crate::emulator::server::ServerCertificate;
 #[cfg(feature = "emulator-http")]
 pub use crate::emulator::server::{EmulatorServer, RunningEmulator};
+pub use crate::emulator::snapshot::EmulatorSnapshot;
 
 /// A Table service in memory. Feature `emulator`.
 ///
@@ -113,6 +121,8 @@ struct Settings {
     profile: Profile,
     /// What takes time and has limits, if anything does.
     stamp: Option<Arc<Stamp>>,
+    /// Who is shown what was asked.
+    observer: Option<Observe>,
 }
 
 impl Settings {
@@ -148,6 +158,7 @@ impl Emulator {
                 secondary_lag: Duration::ZERO,
                 profile: Profile::Storage,
                 stamp: None,
+                observer: None,
             }),
         }
     }
@@ -335,7 +346,7 @@ impl Emulator {
     }
 
     /// Answers a request: at once, or when its turn has come.
-    async fn answer(&self, request: http::Request<Bytes>) -> http::Response<Bytes> {
+    async fn process(&self, request: http::Request<Bytes>) -> http::Response<Bytes> {
         match &self.settings.stamp {
             None => service::answer(self, request),
             // Boxed, so that the others need no room for it.
