@@ -1,7 +1,7 @@
 //! A Table service inside the process, for tests, examples and development.
 //!
-//! Owns [`Emulator`], which answers requests as Azure Table storage does, and, with feature `emulator-http`,
-//! `EmulatorServer`, which does so on a port. It stands at the transport: the whole client runs, only the last step
+//! Owns [`Emulator`], which answers requests as Azure Table storage does; with features `emulator-http` and `emulator-https`
+//! `EmulatorServer` does so on a port. It stands at the transport: the whole client runs, only the last step
 //! is replaced. It keeps everything in memory, and answers at once unless it has a [`ServiceModel`].
 //!
 //! It imitates what was seen of the live service: statuses, codes, texts, headers, metadata levels, order, paging,
@@ -81,7 +81,9 @@ pub use crate::emulator::snapshot::EmulatorSnapshot;
 /// signatures of all kinds (for a table, with a policy, for an account, with a key of Entra ID), tokens
 /// ([`with_token`](Self::with_token)).
 ///
-/// It answers at once, unless [`with_service_model`](Self::with_service_model) gives it latencies, limits and queues.
+/// It answers at once, unless [`with_service_model`](Self::with_service_model) gives it latencies, limits and queues. Rows are put
+/// into it in one line by [`seed`](Self::seed), all of it is kept and put back by [`snapshot`](Self::snapshot) and
+/// [`restore`](Self::restore), and [`with_observer`](Self::with_observer) shows what was asked.
 ///
 /// An account's address is `http://{host}/{account}`, as emulators have it, or a host name as in the cloud, whatever its ending:
 /// `https://{account}.table.core.windows.net`. With `-secondary` behind the account it is the copy in the second region, which
@@ -224,7 +226,7 @@ impl Emulator {
     }
 
     /// The same service, which takes `token` as a token of Entra ID, at addresses with `https` alone, as the live service does
-    /// (so not on a port, where there is no TLS). It may do what the roles Storage Table
+    /// (on a port so with feature `emulator-https`). It may do what the roles Storage Table
     /// Data Contributor and Storage Table Delegator may: all with tables and entities, and get keys for shared access
     /// signatures, but not touch the service's properties or access policies.
     ///

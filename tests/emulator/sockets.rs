@@ -29,11 +29,11 @@ impl Server {
         Self { emulator, running }
     }
 
-    /// Sends bytes in pieces and gives what comes back until the connection is closed.
+    /// Sends bytes in pieces and gives what comes back until the connection is closed, which has to be within bounds.
     async fn send(&self, pieces: &[&[u8]], pause: Duration, close: bool) -> Vec<u8> {
         timeout(BOUND, exchange(self.running.address(), pieces, pause, close))
             .await
-            .expect("the connection ends within bounds")
+            .unwrap()
     }
 
     /// That all is as it was, and a client is served.
