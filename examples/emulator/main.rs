@@ -173,17 +173,17 @@ fn introduce(server: &EmulatorServer, options: &Options) {
         "{service}, emulated in memory on {scheme}://{}",
         server.address()
     ));
-    if scheme == "http" && server.address().port() == DEVELOPMENT_PORT {
+    let is_changed = options
+        .accounts
+        .iter()
+        .any(|account| account.name == DEVELOPMENT_ACCOUNT);
+    if scheme == "http" && !is_changed && server.address().port() == DEVELOPMENT_PORT {
         say(format_args!(
             "account    {DEVELOPMENT_ACCOUNT}, also as UseDevelopmentStorage=true"
         ));
     } else {
         say(format_args!("account    {DEVELOPMENT_ACCOUNT}"));
     }
-    let is_changed = options
-        .accounts
-        .iter()
-        .any(|account| account.name == DEVELOPMENT_ACCOUNT);
     say(format_args!(
         "           {}",
         shown(server, DEVELOPMENT_ACCOUNT, is_changed)

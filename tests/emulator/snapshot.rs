@@ -83,8 +83,6 @@ async fn answers(emulator: &Emulator) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
     #[test]
     fn any_tables_survive_the_way_through_a_file(tables in btree_map("[A-Z][A-Za-z0-9]{2,8}", vec(entity(), 0..6), 0..4)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -125,7 +125,7 @@ async fn what_is_no_http_is_refused_or_closed() {
         (
             "a chunk that is none",
             format!("{HEAD}Transfer-Encoding: chunked\r\n\r\nxyz\r\n"),
-            413,
+            400,
         ),
         (
             "no host",

@@ -92,7 +92,7 @@ impl Emulator {
     /// blogs.create_table().await?;
     /// blogs.create_table().await.unwrap_err();
     /// let seen = seen.lock().unwrap();
-    /// assert_eq!((seen[0].method.as_str(), seen[0].status.as_u16(), seen[0].code), ("POST", 201, None));
+    /// assert_eq!((seen[0].method.as_str(), seen[0].status.as_u16(), seen[0].code), ("POST", 204, None));
     /// assert_eq!(seen[1].code, Some("TableAlreadyExists"));
     /// # Ok(())
     /// # }

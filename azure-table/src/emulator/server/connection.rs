@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::header::{CONNECTION, HOST, HeaderValue};
 use http::uri::{Parts, Scheme, Uri};
 use http::{Request, Response, StatusCode};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -108,10 +108,13 @@ async fn answer(
     let body = match clock::within(read_timeout, body).await {
         Some(Ok(body)) => body.to_bytes(),
         failed => {
+            // In each case the rest of it is not awaited.
             let mut response = match failed {
-                // Too large by far, or broken off: the rest of it is not awaited.
-                Some(_) => service::refuse(emulator, &head.headers, &Refusal::BODY_TOO_LARGE),
-                None => timed_out(),
+                Some(Err(why)) if why.is::<LengthLimitError>() => {
+                    service::refuse(emulator, &head.headers, &Refusal::BODY_TOO_LARGE)
+                }
+                Some(_) => bare(StatusCode::BAD_REQUEST),
+                None => bare(StatusCode::REQUEST_TIMEOUT),
             };
             let close = HeaderValue::from_static("close");
             response.headers_mut().insert(CONNECTION, close);
@@ -127,9 +130,10 @@ async fn answer(
     emulator.answer(request).await.map(Full::new)
 }
 
-fn timed_out() -> Response<Bytes> {
+/// What is not even a request is not answered in the service's words.
+fn bare(status: StatusCode) -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
-    *response.status_mut() = StatusCode::REQUEST_TIMEOUT;
+    *response.status_mut() = status;
     response
 }
 

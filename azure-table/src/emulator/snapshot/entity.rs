@@ -13,10 +13,12 @@ use crate::emulator::snapshot::text::Fault;
 use crate::model::datetime::DateTime;
 use crate::model::edm::{EdmType, Token, WireValue};
 use crate::model::name::property_name_fault;
+use crate::model::property_writer::MAX_PROPERTIES;
 use crate::model::shown::Shown;
 use crate::protocol::profile::Profile;
 
 const TYPE_ANNOTATION: &str = "@odata.type";
+const MOST_MEMBERS: usize = 4 * MAX_PROPERTIES;
 
 pub(super) fn write(id: &RowId, row: &Row) -> Bytes {
     let mut object = Object::new();
@@ -132,6 +134,13 @@ fn members(line: &str) -> std::result::Result<(Vec<Member<'_>>, Types), Fault> {
                 at,
                 token,
             });
+        }
+        // Far above any entity, as in a request's body: keeps the searches short.
+        if members.len().max(types.len()) > MOST_MEMBERS {
+            return Err(Fault::at(
+                at,
+                format!("more than {MOST_MEMBERS} properties, the limit is {MAX_PROPERTIES}"),
+            ));
         }
     }
     reader.end().map_err(fault)?;
