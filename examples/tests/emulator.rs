@@ -10,11 +10,17 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use azure_table::{DynamicEntity, EmulatorSnapshot, Guid, TableServiceClient};
 
-/// Cargo builds it beside this test.
+/// Cargo builds it beside this test, where no test is named by `--test`.
 fn emulator(arguments: &[&str]) -> Command {
     let test = std::env::current_exe().unwrap();
     let folder = test.ancestors().nth(2).unwrap().join("examples");
-    let mut command = Command::new(folder.join("emulator"));
+    let program = folder.join("emulator");
+    assert!(
+        program.exists(),
+        "{}: cargo build -p azure-table-examples --examples makes it",
+        program.display()
+    );
+    let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command

@@ -2,8 +2,10 @@
 
 use azure_table::{
     DynamicEntity, Emulator, EmulatorServer, ErrorKind, HttpTransport, NoRetry, RunningEmulator, ServerCertificate,
-    TableServiceClient,
+    TableServiceClient, Transport,
 };
+use bytes::Bytes;
+use http::Request;
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair};
 
 /// A certificate of 127.0.0.1 and its key, in PEM.
@@ -90,4 +92,34 @@ fn what_is_no_certificate_is_refused_by_name() {
     }
     let certificate = ServerCertificate::from_pem(&pem, format!("{pem}{key}")).unwrap();
     assert_eq!(format!("{certificate:?}"), "ServerCertificate { .. }");
+}
+
+#[tokio::test]
+async fn tokens_are_taken_over_https_alone() {
+    let (pem, key) = certificate();
+    let certificate = ServerCertificate::from_pem(&pem, &key).unwrap();
+    let emulator = Emulator::new().with_token("a-token");
+    let plain = EmulatorServer::bind(emulator.clone(), "127.0.0.1:0").await.unwrap();
+    let plain = plain.spawn();
+    let tls = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap();
+    let tls = tls.https(certificate).spawn();
+    for (base, token, expected) in [
+        (format!("https://{}", tls.address()), "a-token", 200),
+        (format!("https://{}", tls.address()), "another", 401),
+        (format!("http://{}", plain.address()), "a-token", 403),
+    ] {
+        let request = Request::get(format!("{base}/devstoreaccount1/Tables"))
+            .header("x-ms-version", "2020-12-06")
+            .header("accept", "application/json;odata=nometadata")
+            .header("authorization", format!("Bearer {token}"))
+            .body(Bytes::new())
+            .unwrap();
+        let answer = trusting(&pem).send(request).await.unwrap();
+        assert_eq!(
+            answer.status().as_u16(),
+            expected,
+            "{base} {token}: {:?}",
+            answer.body()
+        );
+    }
 }
