@@ -1,7 +1,7 @@
 //! A Table service inside the process, for tests, examples and development.
 //!
-//! Owns [`Emulator`], which answers requests as Azure Table storage does, and, with feature `emulator-http`,
-//! `EmulatorServer`, which does so on a port. It stands at the transport: the whole client runs, only the last step
+//! Owns [`Emulator`], which answers requests as Azure Table storage does; with features `emulator-http` and `emulator-https`
+//! `EmulatorServer` does so on a port. It stands at the transport: the whole client runs, only the last step
 //! is replaced. It keeps everything in memory, and answers at once unless it has a [`ServiceModel`].
 //!
 //! It imitates what was seen of the live service: statuses, codes, texts, headers, metadata levels, order, paging,
@@ -23,6 +23,7 @@ mod entities;
 mod grant;
 mod json;
 mod load;
+mod observer;
 mod options;
 mod page_ends;
 mod policies;
@@ -31,9 +32,12 @@ mod query;
 mod refusal;
 mod row;
 mod sas;
+mod seed;
 #[cfg(feature = "emulator-http")]
 mod server;
 mod service;
+mod settings;
+mod snapshot;
 mod store;
 mod tables;
 #[cfg(test)]
@@ -49,6 +53,7 @@ use bytes::Bytes;
 
 use crate::emulator::load::Stamp;
 use crate::emulator::options::MAX_PAGE;
+use crate::emulator::settings::{Account, Settings};
 use crate::emulator::store::Store;
 use crate::model::error::{Error, Result};
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
@@ -61,9 +66,13 @@ use crate::protocol::signature::SigningKey;
 
 pub use crate::emulator::clock::EmulatorClock;
 pub use crate::emulator::load::{RangeSplits, ServiceLoad, ServiceModel};
+pub use crate::emulator::observer::AnsweredRequest;
 pub use crate::emulator::page_ends::PageEnds;
+#[cfg(feature = "emulator-https")]
+pub use crate::emulator::server::ServerCertificate;
 #[cfg(feature = "emulator-http")]
 pub use crate::emulator::server::{EmulatorServer, RunningEmulator};
+pub use crate::emulator::snapshot::EmulatorSnapshot;
 
 /// A Table service in memory. Feature `emulator`.
 ///
@@ -76,7 +85,9 @@ pub use crate::emulator::server::{EmulatorServer, RunningEmulator};
 /// signatures of all kinds (for a table, with a policy, for an account, with a key of Entra ID), tokens
 /// ([`with_token`](Self::with_token)).
 ///
-/// It answers at once, unless [`with_service_model`](Self::with_service_model) gives it latencies, limits and queues.
+/// It answers at once, unless [`with_service_model`](Self::with_service_model) gives it latencies, limits and queues. Rows are put
+/// into it in one line by [`seed`](Self::seed), all of it is kept and put back by [`snapshot`](Self::snapshot) and
+/// [`restore`](Self::restore), and [`with_observer`](Self::with_observer) shows what was asked.
 ///
 /// An account's address is `http://{host}/{account}`, as emulators have it, or a host name as in the cloud, whatever its ending:
 /// `https://{account}.table.core.windows.net`. With `-secondary` behind the account it is the copy in the second region, which
@@ -103,38 +114,6 @@ pub struct Emulator {
     settings: Arc<Settings>,
 }
 
-/// What the `with_…` methods set.
-#[derive(Clone)]
-struct Settings {
-    accounts: BTreeMap<String, Account>,
-    /// The tokens of Entra ID that are good.
-    tokens: BTreeSet<String>,
-    page_size: usize,
-    page_ends: PageEnds,
-    clock: EmulatorClock,
-    /// For how long a deleted table's name is not free.
-    deletion_time: Duration,
-    secondary_lag: Duration,
-    /// Cosmos DB at any address, or at its own alone.
-    profile: Profile,
-    /// What takes time and has limits, if anything does.
-    stamp: Option<Arc<Stamp>>,
-}
-
-impl Settings {
-    fn key(&self, account: &str) -> Option<&SigningKey> {
-        self.accounts.get(account).map(|account| &account.key)
-    }
-}
-
-#[derive(Clone)]
-struct Account {
-    key: SigningKey,
-    /// Needed for connection strings.
-    #[cfg(feature = "emulator-http")]
-    key_text: String,
-}
-
 impl Emulator {
     /// A service without tables.
     pub fn new() -> Self {
@@ -155,6 +134,7 @@ impl Emulator {
                 secondary_lag: Duration::ZERO,
                 profile: Profile::Storage,
                 stamp: None,
+                observer: None,
             }),
         }
     }
@@ -220,7 +200,7 @@ impl Emulator {
     }
 
     /// The same service, which takes `token` as a token of Entra ID, at addresses with `https` alone, as the live service does
-    /// (so not on a port, where there is no TLS). It may do what the roles Storage Table
+    /// (on a port so with feature `emulator-https`). It may do what the roles Storage Table
     /// Data Contributor and Storage Table Delegator may: all with tables and entities, and get keys for shared access
     /// signatures, but not touch the service's properties or access policies.
     ///
@@ -342,7 +322,7 @@ impl Emulator {
     }
 
     /// Answers a request: at once, or when its turn has come.
-    async fn answer(&self, request: http::Request<Bytes>) -> http::Response<Bytes> {
+    async fn process(&self, request: http::Request<Bytes>) -> http::Response<Bytes> {
         match &self.settings.stamp {
             None => service::answer(self, request),
             // Boxed, so that the others need no room for it.

@@ -63,8 +63,12 @@ pub use crate::client::query::selects::Selects;
 pub use crate::client::query::stream::EntityStream;
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table::TableClient;
+#[cfg(feature = "emulator-https")]
+pub use crate::emulator::ServerCertificate;
 #[cfg(feature = "emulator")]
-pub use crate::emulator::{Emulator, EmulatorClock, PageEnds, RangeSplits, ServiceLoad, ServiceModel};
+pub use crate::emulator::{
+    AnsweredRequest, Emulator, EmulatorClock, EmulatorSnapshot, PageEnds, RangeSplits, ServiceLoad, ServiceModel,
+};
 #[cfg(feature = "emulator-http")]
 pub use crate::emulator::{EmulatorServer, RunningEmulator};
 pub use crate::filter::access::AccessPath;

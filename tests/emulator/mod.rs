@@ -1,12 +1,18 @@
-//! The emulator from outside, request by request: what was recorded, what other SDKs send, and what nobody should send.
+//! The emulator from outside, request by request: what was recorded, what other SDKs send, and what nobody should send; and as
+//! something to run and to keep: on a port, over HTTPS, seen from a socket, as a snapshot.
 //!
 //! `replay` compares it with the live service. Byte by byte tests of single rules stand beside the rules.
 
 mod foreign;
+mod https;
 mod isolation;
 mod malformed;
+mod observer;
 mod replay;
+mod server;
 mod signed;
+mod snapshot;
+mod sockets;
 
 /// The text with each `%` and its two digits as the byte that they name.
 pub(crate) fn percent_decoded(text: &str) -> String {

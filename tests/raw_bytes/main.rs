@@ -17,6 +17,7 @@ mod error;
 mod filter;
 mod json;
 mod request;
+mod snapshot;
 mod xml;
 
 use azure_table::{DynamicEntity, Error, TableClient, TableServiceClient};

@@ -19,6 +19,7 @@ mod queue;
 pub(crate) mod report;
 mod rewrite;
 pub(crate) mod row_writes;
+mod running;
 mod selected_row;
 mod source;
 pub(crate) mod update_where;

@@ -15,6 +15,7 @@ use crate::emulator::Settings;
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::row::RowId;
 use crate::filter::parse::quoted;
+use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
 use crate::protocol::profile::Profile;
 
 /// Behind an account's name: its copy in the second region, which can only be read.
@@ -111,6 +112,19 @@ impl Site {
         })
     }
 
+    /// The account that all emulators have.
+    pub(crate) fn development() -> Self {
+        Self {
+            account: DEVELOPMENT_ACCOUNT.to_owned(),
+            is_secondary: false,
+            is_behind: false,
+            profile: Profile::Storage,
+            is_https: false,
+            base: String::new(),
+            prefix: String::new(),
+        }
+    }
+
     /// The same as an emulator with these settings has it.
     pub(crate) fn under(mut self, settings: &Settings) -> Self {
         if settings.profile == Profile::Cosmos {
@@ -124,10 +138,7 @@ impl Site {
     ///
     /// Source: REST "Understanding the Table service data model"; "Azure Cosmos DB for Table: frequently asked questions".
     pub(crate) fn key_of(&self, table: &str) -> String {
-        match self.profile {
-            Profile::Storage => table.to_ascii_lowercase(),
-            Profile::Cosmos => table.to_owned(),
-        }
+        key_of(table, self.profile)
     }
 
     /// Whether two names are those of one table.
@@ -185,6 +196,14 @@ impl Site {
 fn is_encoded(path: &str) -> bool {
     let mut parts = path.split('%').skip(1).map(str::as_bytes);
     parts.all(|part| part.len() >= 2 && part[..2].iter().all(u8::is_ascii_hexdigit))
+}
+
+/// See [`Site::key_of`].
+pub(crate) fn key_of(table: &str, profile: Profile) -> String {
+    match profile {
+        Profile::Storage => table.to_ascii_lowercase(),
+        Profile::Cosmos => table.to_owned(),
+    }
 }
 
 /// Source: the host names of Cosmos DB for Table, today's and the older one.

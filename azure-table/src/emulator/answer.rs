@@ -19,6 +19,7 @@ use crate::emulator::auth;
 use crate::emulator::call::ErrorForm;
 use crate::emulator::cosmos;
 use crate::emulator::json::{name, text_member};
+use crate::emulator::observer::RefusalCode;
 use crate::emulator::options::{Level, Prefer};
 use crate::emulator::refusal::{RaisedBy, Refusal};
 use crate::model::datetime::DateTime;
@@ -84,6 +85,8 @@ pub(crate) struct Answer {
     pub(crate) rows: u64,
     /// For a refusal: who raised it, and its code.
     pub(crate) refused: Option<(RaisedBy, &'static str)>,
+    /// The code of a refusal inside of a batch, for whoever observes.
+    pub(crate) refused_within: Option<&'static str>,
 }
 
 impl Answer {
@@ -126,6 +129,7 @@ impl Answer {
             is_odata: true,
             rows: 0,
             refused: None,
+            refused_within: None,
         }
     }
 
@@ -160,6 +164,9 @@ impl Answer {
     pub(crate) fn into_response(self, trace: &Trace) -> Response<Bytes> {
         let mut response = Response::new(Bytes::new());
         *response.status_mut() = self.status();
+        if let Some(code) = self.refused.map(|(_, code)| code).or(self.refused_within) {
+            response.extensions_mut().insert(RefusalCode(code));
+        }
         let headers = response.headers_mut();
         let mut put = |header: HeaderName, text: &str| {
             if let Ok(value) = HeaderValue::from_str(text) {

@@ -51,16 +51,19 @@ pub(crate) fn run(store: &mut Store, caller: Caller<'_>, request: &Request<'_>, 
     let (outer, inner) = boundaries();
     let mut out = Vec::new();
     let mut rows = 0;
+    let refused_within;
     match parts.as_slice() {
         [] => return Err(Refusal::INVALID_INPUT),
         [only] if !is_change_set(only) => {
             let answer = lone_query(store, caller, only, trace)?;
             rows = answer.rows;
+            refused_within = code(&answer);
             out.extend_from_slice(http_part(&outer, trace.profile).as_bytes());
             answer.write_part(&mut out, None, trace.profile);
         }
         [first, further @ ..] if is_change_set(first) => {
             let answers = change_set(store, caller, first, trace)?;
+            refused_within = answers.iter().find_map(|(answer, _)| code(answer));
             write_change_set(&mut out, (&outer, &inner), &answers, trace.profile);
             for _ in further {
                 // The first is executed, all others are refused (documented).
@@ -75,16 +78,25 @@ pub(crate) fn run(store: &mut Store, caller: Caller<'_>, request: &Request<'_>, 
     }
     Ok(Answer {
         rows,
+        refused_within,
         ..ended(out, &outer)
     })
+}
+
+fn code(answer: &Answer) -> Option<&'static str> {
+    answer.refused.map(|(_, code)| code)
 }
 
 /// The answer to a batch whose only part refuses it: there is no room.
 pub(crate) fn refused(answer: Answer, profile: Profile) -> Answer {
     let (outer, inner) = boundaries();
     let mut out = Vec::new();
+    let refused_within = code(&answer);
     write_change_set(&mut out, (&outer, &inner), &[(answer, None)], profile);
-    ended(out, &outer)
+    Answer {
+        refused_within,
+        ..ended(out, &outer)
+    }
 }
 
 /// What a batch asks of the servers: it is one request of as many entities as it has operations, and of one partition. Only the

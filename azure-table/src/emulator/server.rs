@@ -1,41 +1,40 @@
-//! The emulator on a port: the same answers over HTTP/1.1.
+//! The emulator on a port: the same answers over HTTP/1.1, or over HTTPS.
 //!
-//! Owns the listener, the connections and the framing of messages. Everything else is the emulator's, which gets each
-//! request whole.
+//! Owns the listener, its address, and how it comes to an end. A connection and the framing of messages are
+//! `server/connection.rs`, TLS is `server/certificate.rs`. Everything else is the emulator's, which gets each request whole.
 
-use std::convert::Infallible;
+#[cfg(feature = "emulator-https")]
+mod certificate;
+mod connection;
+
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::header::HOST;
-use http::uri::{Parts, Scheme, Uri};
-use http::{Request, Response};
-use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::codec::json::write::MAX_BODY_BYTES;
-use crate::emulator::refusal::Refusal;
-use crate::emulator::{Emulator, service};
+use crate::emulator::Emulator;
+use crate::emulator::server::connection::{Connection, Tls};
 use crate::model::clock;
 use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
 
-/// What a body may have beyond the service's limit and still be read to its end, so that the client gets the service's
-/// refusal and not a broken connection.
-const BODY_MARGIN: usize = 1 << 20;
+#[cfg(feature = "emulator-https")]
+pub use crate::emulator::server::certificate::ServerCertificate;
+
 /// The pause after a connection could not be accepted, when the process has no more files to open, say.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How long the head of a request, and then its body, may take.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long requests that are on their way may take after the end was asked for.
+const GRACE: Duration = Duration::from_secs(10);
 
-/// An [`Emulator`] that listens on a port.
+/// An [`Emulator`] that listens on a port. Feature `emulator-http`.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -52,6 +51,8 @@ pub struct EmulatorServer {
     emulator: Emulator,
     listener: TcpListener,
     address: SocketAddr,
+    read_timeout: Duration,
+    tls: Tls,
 }
 
 impl EmulatorServer {
@@ -66,7 +67,41 @@ impl EmulatorServer {
             emulator,
             listener,
             address,
+            read_timeout: READ_TIMEOUT,
+            tls: Tls::None,
         })
+    }
+
+    /// The same server over HTTPS, with this certificate, and no longer over HTTP. Feature `emulator-https`.
+    ///
+    /// ```no_run
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use azure_table::{Emulator, EmulatorServer, HttpTransport, ServerCertificate, TableServiceClient};
+    /// let pem = std::fs::read("certificate.pem")?; // of 127.0.0.1
+    /// let certificate = ServerCertificate::from_pem(&pem, std::fs::read("key.pem")?)?;
+    /// let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await?.https(certificate);
+    ///
+    /// let transport = HttpTransport::builder().root_certificates(&pem).build()?;
+    /// let service = TableServiceClient::with_transport(&server.connection_string(), transport)?;
+    /// let running = server.spawn();
+    /// service.table::<azure_table::DynamicEntity>("Blogs")?.create_table().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "emulator-https")]
+    #[must_use]
+    pub fn https(mut self, certificate: ServerCertificate) -> Self {
+        self.tls = Tls::By(certificate);
+        self
+    }
+
+    /// The same server, which waits so long for the head of a request, and again for its body, and then closes the connection;
+    /// 30 s by default. An idle connection is closed after that time too.
+    #[must_use]
+    pub fn read_timeout(mut self, timeout: Duration) -> Self {
+        self.read_timeout = timeout;
+        self
     }
 
     /// Where it listens.
@@ -74,7 +109,8 @@ impl EmulatorServer {
         self.address
     }
 
-    /// The connection string of the account `devstoreaccount1` at this address.
+    /// The connection string of the account `devstoreaccount1` at this address; at an address that stands for all of this
+    /// machine's (`0.0.0.0`) the one by which the machine reaches itself.
     pub fn connection_string(&self) -> String {
         self.connection_string_of(DEVELOPMENT_ACCOUNT).unwrap_or_default()
     }
@@ -82,53 +118,80 @@ impl EmulatorServer {
     /// The connection string of an account; `None` if there is no such account.
     pub fn connection_string_of(&self, account: &str) -> Option<String> {
         let key = &self.emulator.settings.accounts.get(account)?.key_text;
-        let address = self.address;
+        let scheme = self.tls.scheme();
+        let address = reachable(self.address);
         Some(format!(
-            "DefaultEndpointsProtocol=http;AccountName={account};AccountKey={key};\
-             TableEndpoint=http://{address}/{account};"
+            "DefaultEndpointsProtocol={scheme};AccountName={account};AccountKey={key};\
+             TableEndpoint={scheme}://{address}/{account};"
         ))
     }
 
-    /// Answers requests until `shutdown` is ready; connections that are open then are closed.
+    /// Answers requests until `shutdown` is ready. Those that have come whole by then are answered, for at most 10 s; then all
+    /// connections are closed.
     pub async fn serve_until(self, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
         // Dropping the set ends its tasks: no connection outlives the server.
         let mut connections = JoinSet::new();
+        let graceful = GracefulShutdown::new();
         loop {
             let accepted = std::future::poll_fn(|cx| match shutdown.as_mut().poll(cx) {
                 Poll::Ready(()) => Poll::Ready(None),
                 Poll::Pending => self.listener.poll_accept(cx).map(Some),
             });
             match accepted.await {
-                None => return,
+                None => break,
                 Some(Ok((stream, peer))) => {
-                    connections.spawn(connection(self.emulator.clone(), stream, peer));
+                    let connection = Connection {
+                        emulator: self.emulator.clone(),
+                        peer,
+                        read_timeout: self.read_timeout,
+                        scheme: self.tls.scheme(),
+                        watcher: graceful.watcher(),
+                    };
+                    connections.spawn(self.tls.clone().serve(connection, stream));
                 }
                 Some(Err(_)) => clock::sleep(ACCEPT_PAUSE).await,
             }
             while connections.try_join_next().is_some() {}
         }
+        drop(self.listener);
+        let _ = clock::within(GRACE, graceful.shutdown()).await;
     }
 
-    /// Runs the server in a task of its own, until the returned value is dropped.
+    /// Runs the server in a task of its own, until the returned value is dropped or [stopped](RunningEmulator::stop).
     ///
     /// Call it within a tokio runtime.
     pub fn spawn(self) -> RunningEmulator {
         let (address, connection_string) = (self.address, self.connection_string());
-        let task = tokio::spawn(self.serve_until(std::future::pending()));
+        let (stop, stopped) = oneshot::channel::<()>();
+        let task = tokio::spawn(self.serve_until(async {
+            let _ = stopped.await;
+        }));
         RunningEmulator {
             address,
             connection_string,
+            stop: Some(stop),
             task,
         }
     }
 }
 
-/// A server in a task of its own. Dropping it stops the server.
+/// An address that stands for all of the machine's can be listened on, but not everywhere connected to.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    address
+}
+
+/// A server in a task of its own. Dropping it stops the server at once.
 #[must_use = "dropping it stops the server"]
 pub struct RunningEmulator {
     address: SocketAddr,
     connection_string: String,
+    stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
 }
 
@@ -141,6 +204,14 @@ impl RunningEmulator {
     /// The connection string of the account `devstoreaccount1`.
     pub fn connection_string(&self) -> &str {
         &self.connection_string
+    }
+
+    /// Stops the server when it has answered the requests that have come, for which it has 10 s.
+    pub async fn stop(mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+        let _ = (&mut self.task).await;
     }
 }
 
@@ -156,42 +227,4 @@ impl Drop for RunningEmulator {
     fn drop(&mut self) {
         self.task.abort();
     }
-}
-
-async fn connection(emulator: Emulator, stream: TcpStream, peer: SocketAddr) {
-    // Answers are small and whole: waiting for more to send only costs time.
-    let _ = stream.set_nodelay(true);
-    let service = service_fn(|request| {
-        let emulator = emulator.clone();
-        async move { Ok::<_, Infallible>(answer(&emulator, request, peer).await) }
-    });
-    // A broken connection concerns its client alone.
-    let _ = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
-}
-
-async fn answer(emulator: &Emulator, request: Request<Incoming>, peer: SocketAddr) -> Response<Full<Bytes>> {
-    let (mut head, body) = request.into_parts();
-    // For signatures that name addresses.
-    head.extensions.insert(peer);
-    let Ok(body) = Limited::new(body, MAX_BODY_BYTES + BODY_MARGIN).collect().await else {
-        // Too large by far, or broken off: the rest of it is not awaited.
-        return service::refuse(emulator, &head.headers, &Refusal::BODY_TOO_LARGE).map(Full::new);
-    };
-    if let Some(uri) = absolute(&head.uri, head.headers.get(HOST).and_then(|host| host.to_str().ok())) {
-        head.uri = uri;
-    }
-    let request = Request::from_parts(head, body.to_bytes());
-    emulator.answer(request).await.map(Full::new)
-}
-
-/// The address with the host that the client asked for; `None` where it is whole already, or no host is named.
-fn absolute(uri: &Uri, host: Option<&str>) -> Option<Uri> {
-    let mut parts = Parts::default();
-    parts.scheme = Some(Scheme::HTTP);
-    parts.authority = Some(host.filter(|_| uri.authority().is_none())?.parse().ok()?);
-    parts.path_and_query = uri.path_and_query().cloned();
-    Uri::from_parts(parts).ok()
 }

@@ -43,7 +43,7 @@ pub(crate) struct Account {
     pub(crate) tables: Tables,
     pub(crate) properties: ServiceProperties,
     /// Names of deleted tables, and when they are free again.
-    leaving: BTreeMap<String, DateTime>,
+    pub(crate) leaving: BTreeMap<String, DateTime>,
 }
 
 /// A table and its rows.
@@ -160,6 +160,20 @@ impl Store {
         if let Some(secondary) = &mut self.secondary {
             secondary.catch_up(time);
         }
+    }
+
+    /// All accounts as the first region has them, and the time of the last version of a row.
+    pub(crate) fn all(&self) -> (&Accounts, DateTime) {
+        (&self.primary, self.last_write)
+    }
+
+    /// Puts others in their place, in both regions.
+    pub(crate) fn replace_all(&mut self, accounts: Accounts, last_write: DateTime) {
+        if let Some(secondary) = &mut self.secondary {
+            *secondary = Secondary::of(&accounts);
+        }
+        self.primary = accounts;
+        self.last_write = last_write;
     }
 
     /// An account, in the region that is asked; `None` where nothing was written to it.

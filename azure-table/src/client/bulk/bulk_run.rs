@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_core::Stream;
@@ -15,8 +15,9 @@ use futures_util::stream::FuturesUnordered;
 
 use crate::client::bulk::outcome::{AppliedOperation, BulkOutcome, BulkReport, LeftReason, Leftover};
 use crate::client::bulk::pace::{LeavesThrottled, Pace};
-use crate::client::bulk::partition_write::{Operations, Outcome, PartitionWrite, Written};
+use crate::client::bulk::partition_write::{Outcome, PartitionWrite};
 use crate::client::bulk::queue::{Queue, Queued};
+use crate::client::bulk::running::Running;
 use crate::model::clock;
 use crate::model::error::{Error, ErrorKind};
 use crate::model::name::TableName;
@@ -24,7 +25,6 @@ use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::operation::{OperationKind, TableOperation};
-use crate::protocol::row_hash::RowHash;
 
 /// How a bulk goes on.
 #[derive(Clone, Debug)]
@@ -67,59 +67,6 @@ pub(crate) struct BulkRun<S, X> {
     /// What concerns no single operation.
     stopped: Option<Arc<Error>>,
     pub(crate) report: BulkReport,
-}
-
-/// Operations of one partition.
-struct Batch {
-    /// Their places in the source, and their rows.
-    places: Vec<(u64, RowHash)>,
-    operations: Operations,
-}
-
-impl Batch {
-    fn partition_key(&self) -> &str {
-        let keys = self.operations.first().and_then(TableOperation::keys);
-        keys.map_or("", |(partition_key, _)| partition_key)
-    }
-
-    fn rows(&self) -> impl Iterator<Item = RowHash> {
-        self.places.iter().map(|(_, row)| *row)
-    }
-
-    /// Each operation with its place; nobody else has them any more.
-    fn operations(self) -> impl Iterator<Item = (u64, TableOperation)> {
-        let operations = Arc::try_unwrap(self.operations).unwrap_or_default();
-        self.places.into_iter().map(|(index, _)| index).zip(operations)
-    }
-}
-
-/// A batch on its way. Gives it back with what became of it.
-struct Running {
-    /// Until it has ended.
-    batch: Option<Batch>,
-    write: BoxFuture<'static, Written>,
-}
-
-impl Running {
-    fn len(&self) -> usize {
-        self.batch.as_ref().map_or(0, |batch| batch.places.len())
-    }
-}
-
-impl Future for Running {
-    type Output = (Batch, Written);
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let written = ready!(self.write.as_mut().poll(cx));
-        match self.batch.take() {
-            Some(batch) => {
-                // It shares the operations.
-                self.write = Box::pin(std::future::pending());
-                Poll::Ready((batch, written))
-            }
-            None => Poll::Pending,
-        }
-    }
 }
 
 impl<S, X> BulkRun<S, X>
@@ -227,8 +174,7 @@ where
             Error::new(ErrorKind::Timeout, "the bulk was given up while this was on its way").maybe_applied(true),
         );
         for running in std::mem::take(&mut self.running) {
-            drop(running.write);
-            for (index, operation) in running.batch.into_iter().flat_map(Batch::operations) {
+            for (index, operation) in running.given_up() {
                 self.ready.push_back(BulkOutcome::Left(Leftover {
                     index,
                     operation: operation.if_encoded(),
@@ -334,13 +280,7 @@ where
             let write = PartitionWrite::new(&self.pipeline, &self.table, &self.options, operations)
                 .with(self.settings.batch_bytes, self.settings.takes_out)
                 .at(&self.pace);
-            self.running.push(Running {
-                batch: Some(Batch {
-                    places,
-                    operations: write.operations(),
-                }),
-                write: Box::pin(write.run()),
-            });
+            self.running.push(Running::new(places, write));
         }
     }
 

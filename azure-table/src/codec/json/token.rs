@@ -29,6 +29,12 @@ impl JsonError {
     fn new(at: usize, what: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(Fault { at, what: what.into() }))
     }
+
+    /// The byte of the text that it was found at, and what was found.
+    #[cfg(feature = "emulator")]
+    pub(crate) fn into_parts(self) -> (usize, Cow<'static, str>) {
+        (self.0.at, self.0.what)
+    }
 }
 
 impl fmt::Display for JsonError {

@@ -1,0 +1,219 @@
+//! What an emulator is asked, for whoever wants to see it: a program's log, a test.
+//!
+//! Owns [`AnsweredRequest`] and what of a request is shown: no header, and of the query only what is no part of a signature.
+//! It is the service's view; what a client sees of its own calls is `pipeline/observer.rs`.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode, Uri};
+
+use crate::codec::url;
+use crate::emulator::Emulator;
+use crate::model::clock::Instant;
+use crate::model::datetime::DateTime;
+
+/// Parameters that are shown, besides all that begin with `$` or `Next`. What is not known may be a part of a signature.
+const SHOWN: [&str; 4] = ["comp", "restype", "timeout", "api-version"];
+
+/// A request that an [`Emulator`] answered. Feature `emulator`.
+///
+/// Its text is a line of a log: time, method, target, status, error code, duration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AnsweredRequest {
+    /// When it came, by the emulator's clock.
+    pub at: DateTime,
+    /// The method as it was sent, tunnelled or not.
+    pub method: Method,
+    /// Path and query as a person reads them: decoded, on one line, without signatures.
+    pub target: String,
+    /// The status of the answer.
+    pub status: StatusCode,
+    /// The code of a refusal, `EntityAlreadyExists` for example; of a batch that of the operation that failed, though its
+    /// status is 202.
+    pub code: Option<&'static str>,
+    /// From the last byte of the request to the answer; by tokio's clock.
+    pub duration: Duration,
+}
+
+impl fmt::Display for AnsweredRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} {} {} {}",
+            Millis(self.at),
+            self.method,
+            self.target,
+            self.status.as_str()
+        )?;
+        if let Some(code) = self.code {
+            write!(f, " {code}")?;
+        }
+        write!(f, " {:.1} ms", self.duration.as_secs_f64() * 1_000.0)
+    }
+}
+
+/// A time with three digits behind its second, so that lines stand below each other.
+struct Millis(DateTime);
+
+impl fmt::Display for Millis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let second = DateTime::from_unix_seconds(self.0.unix_seconds()).to_string();
+        let millis = self.0.unix_millis().rem_euclid(1_000);
+        write!(f, "{}.{millis:03}Z", second.trim_end_matches('Z'))
+    }
+}
+
+/// The code of a refusal, beside its answer.
+#[derive(Clone, Copy)]
+pub(crate) struct RefusalCode(pub(crate) &'static str);
+
+/// Whom answered requests are shown.
+pub(crate) type Observe = Arc<dyn Fn(&AnsweredRequest) + Send + Sync>;
+
+impl Emulator {
+    /// The same service, which shows `observe` each request that it answered through the value it returns and its clones.
+    ///
+    /// It is called before the answer leaves, on the task that answers: it should return soon. A second observer takes the
+    /// place of the first. Over HTTP it sees what was a request; bytes that are none are not shown.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// use std::sync::{Arc, Mutex};
+    /// use azure_table::{Emulator, TableServiceClient};
+    /// let seen = Arc::new(Mutex::new(Vec::new()));
+    /// let sink = Arc::clone(&seen);
+    /// let emulator = Emulator::new().with_observer(move |request| sink.lock().unwrap().push(request.clone()));
+    /// let blogs = TableServiceClient::on(emulator).dynamic_table("Blogs")?;
+    /// blogs.create_table().await?;
+    /// blogs.create_table().await.unwrap_err();
+    /// let seen = seen.lock().unwrap();
+    /// assert_eq!((seen[0].method.as_str(), seen[0].status.as_u16(), seen[0].code), ("POST", 204, None));
+    /// assert_eq!(seen[1].code, Some("TableAlreadyExists"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_observer(mut self, observe: impl Fn(&AnsweredRequest) + Send + Sync + 'static) -> Self {
+        Arc::make_mut(&mut self.settings).observer = Some(Arc::new(observe));
+        self
+    }
+
+    /// Answers a request, and shows it to whoever observes.
+    pub(crate) async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
+        let Some(observe) = &self.settings.observer else {
+            return self.process(request).await;
+        };
+        let before = Seen::of(self, request.method(), request.uri());
+        let response = self.process(request).await;
+        before.show(observe, &response);
+        response
+    }
+
+    /// Shows an answer that was given without asking the service.
+    #[cfg(feature = "emulator-http")]
+    pub(crate) fn show(&self, method: &Method, uri: &Uri, response: &Response<Bytes>) {
+        if let Some(observe) = &self.settings.observer {
+            Seen::of(self, method, uri).show(observe, response);
+        }
+    }
+}
+
+/// A request on its way.
+struct Seen {
+    at: DateTime,
+    method: Method,
+    target: String,
+    begun: Instant,
+}
+
+impl Seen {
+    fn of(emulator: &Emulator, method: &Method, uri: &Uri) -> Self {
+        Self {
+            at: emulator.settings.clock.now(),
+            method: method.clone(),
+            target: target(uri),
+            begun: Instant::now(),
+        }
+    }
+
+    fn show(self, observe: &Observe, response: &Response<Bytes>) {
+        observe(&AnsweredRequest {
+            at: self.at,
+            method: self.method,
+            target: self.target,
+            status: response.status(),
+            code: response.extensions().get().map(|RefusalCode(code)| *code),
+            duration: self.begun.elapsed(),
+        });
+    }
+}
+
+fn target(uri: &Uri) -> String {
+    let mut text = shown(uri.path());
+    let mut separator = '?';
+    for pair in uri.query().unwrap_or_default().split('&') {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let name = shown(name);
+        if name.starts_with('$') || name.starts_with("Next") || SHOWN.contains(&name.as_str()) {
+            text.extend([separator]);
+            text.extend([name.as_str(), "=", &shown(&value.replace('+', " "))]);
+            separator = '&';
+        }
+    }
+    text
+}
+
+/// Decoded, where that gives text; what would break the line is escaped.
+fn shown(text: &str) -> String {
+    let decoded = url::decode(text).unwrap_or_else(|| text.to_owned());
+    let mut shown = String::with_capacity(decoded.len());
+    for c in decoded.chars() {
+        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_of_a_signature_is_shown() {
+        let uri = "http://h/acct/Blogs()?%24filter=A%20eq%20%271%0A2%27&sv=2019-02-02&tn=Blogs&sp=r&%73ig=SECRET%3D&sig=SECRET\
+                   &SIG=SECRET&$top=5&timeout=30&NextRowKey=1!4!cjE-";
+        assert_eq!(
+            target(&uri.parse().unwrap()),
+            "/acct/Blogs()?$filter=A eq '1\\n2'&$top=5&timeout=30&NextRowKey=1!4!cjE-"
+        );
+        assert_eq!(target(&"http://h/a/%FF?%24top=%FF".parse().unwrap()), "/a/%FF?$top=%FF");
+    }
+
+    #[test]
+    fn a_line_has_time_method_target_status_code_and_duration() {
+        let mut request = AnsweredRequest {
+            at: "2026-01-02T03:04:05.0067Z".parse().unwrap(),
+            method: Method::POST,
+            target: "/acct/Tables".to_owned(),
+            status: StatusCode::CONFLICT,
+            code: Some("TableAlreadyExists"),
+            duration: Duration::from_micros(1_234),
+        };
+        let line = "2026-01-02T03:04:05.006Z POST /acct/Tables 409 TableAlreadyExists 1.2 ms";
+        assert_eq!(request.to_string(), line);
+        request.status = StatusCode::NO_CONTENT;
+        request.code = None;
+        assert_eq!(
+            request.to_string(),
+            "2026-01-02T03:04:05.006Z POST /acct/Tables 204 1.2 ms"
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! A row as a line of a snapshot.
+//!
+//! Owns the line in both directions. What the values mean, and which are refused, is what an insert of the same JSON says
+//! (`body.rs`); here is found out where in the line a fault is.
+
+use bytes::Bytes;
+
+use crate::codec::json::token::{JsonError, Reader};
+use crate::codec::json::write::Object;
+use crate::emulator::body;
+use crate::emulator::row::{Row, RowId, check_limits};
+use crate::emulator::snapshot::text::Fault;
+use crate::model::datetime::DateTime;
+use crate::model::edm::{EdmType, Token, WireValue};
+use crate::model::name::property_name_fault;
+use crate::model::property_writer::MAX_PROPERTIES;
+use crate::model::shown::Shown;
+use crate::protocol::profile::Profile;
+
+const TYPE_ANNOTATION: &str = "@odata.type";
+const MOST_MEMBERS: usize = 4 * MAX_PROPERTIES;
+
+pub(super) fn write(id: &RowId, row: &Row) -> Bytes {
+    let mut object = Object::new();
+    object.text("PartitionKey", &id.partition_key);
+    object.text("RowKey", &id.row_key);
+    object.text("Timestamp", &row.timestamp.to_string());
+    for (name, value) in &row.properties {
+        object.property(name, value);
+    }
+    object.finish()
+}
+
+/// The row of a line; `next` gives the time of one that has none.
+pub(super) fn read(
+    line: &str,
+    profile: Profile,
+    next: impl FnOnce() -> DateTime,
+) -> std::result::Result<(RowId, Row), Fault> {
+    let timestamp = look(line)?;
+    let refused =
+        |refusal: crate::emulator::refusal::Refusal| Fault::of_line(format!("{}: {}", refusal.code, refusal.message));
+    let (id, properties) = body::insert(line.as_bytes(), profile).map_err(refused)?;
+    check_limits(&id, &properties, profile)
+        .map_err(refused)
+        .map_err(|fault| fault.of_entity(&id.partition_key, &id.row_key))?;
+    let row = Row {
+        properties,
+        timestamp: timestamp.unwrap_or_else(next),
+    };
+    Ok((id, row))
+}
+
+/// A member of the line: where its value begins, and what it is.
+struct Member<'a> {
+    name: String,
+    at: usize,
+    token: Token<'a>,
+}
+
+/// Finds what is wrong with a line, and its Timestamp.
+fn look(line: &str) -> std::result::Result<Option<DateTime>, Fault> {
+    let (members, types) = members(line)?;
+    let mut timestamp = None;
+    for Member { name, at, token } in members {
+        let wrong = |why: &dyn std::fmt::Display| Fault::at(at, format!("property {}: {why}", Shown(&name)));
+        let annotation = types.iter().find(|(property, _)| *property == name);
+        let value = WireValue {
+            annotation: annotation.map(|(_, edm_type)| *edm_type),
+            token,
+        };
+        match name.as_str() {
+            "Timestamp" => {
+                let value = WireValue {
+                    annotation: None,
+                    ..value
+                };
+                timestamp = Some(value.as_datetime().map_err(|e| wrong(&e))?);
+            }
+            "PartitionKey" | "RowKey" => drop(value.as_str().map_err(|e| wrong(&e))?.len()),
+            // As in an insert: null is absence.
+            _ if value.token == Token::Null => {}
+            _ => {
+                if let Some(fault) = property_name_fault(&name) {
+                    return Err(wrong(&fault));
+                }
+                value.to_edm().map_err(|e| wrong(&e))?;
+            }
+        }
+    }
+    Ok(timestamp)
+}
+
+type Types = Vec<(String, EdmType)>;
+
+fn members(line: &str) -> std::result::Result<(Vec<Member<'_>>, Types), Fault> {
+    let mut members: Vec<Member<'_>> = Vec::new();
+    let mut types = Types::new();
+    let fault = |e: JsonError| {
+        let (at, what) = e.into_parts();
+        Fault::at(at, what.into_owned())
+    };
+    let mut reader = Reader::new(line.as_bytes()).map_err(fault)?;
+    let mut first = true;
+    reader.enter_object().map_err(fault)?;
+    while let Some(name) = reader.next_member(&mut first).map_err(fault)? {
+        let at = reader.error("").into_parts().0;
+        if name.starts_with("odata.") {
+            reader.skip().map_err(fault)?;
+            continue;
+        }
+        let token = reader.scalar().map_err(fault)?;
+        if let Some(property) = name.strip_suffix(TYPE_ANNOTATION) {
+            let edm_type = match &token {
+                Token::Text(text) => EdmType::from_name(text),
+                _ => None,
+            };
+            let why = || {
+                Fault::at(
+                    at,
+                    format!("property {}: its type is none of Edm's eight", Shown(property)),
+                )
+            };
+            types.push((property.to_owned(), edm_type.ok_or_else(why)?));
+        } else {
+            if members.iter().any(|member| member.name == *name) {
+                return Err(Fault::at(
+                    at,
+                    format!("property {}: it stands there twice", Shown(&name)),
+                ));
+            }
+            members.push(Member {
+                name: name.into_owned(),
+                at,
+                token,
+            });
+        }
+        // Far above any entity, as in a request's body: keeps the searches short.
+        if members.len().max(types.len()) > MOST_MEMBERS {
+            return Err(Fault::at(
+                at,
+                format!("more than {MOST_MEMBERS} properties, the limit is {MAX_PROPERTIES}"),
+            ));
+        }
+    }
+    reader.end().map_err(fault)?;
+    Ok((members, types))
+}

@@ -1,0 +1,323 @@
+//! The lines of a snapshot that are no rows: the first one, accounts and tables.
+//!
+//! Owns their JSON in both directions. What has its default is not written, and may be left out.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::emulator::address::key_of;
+use crate::emulator::snapshot::text::Fault;
+use crate::emulator::store::{Account, Table};
+use crate::model::datetime::DateTime;
+use crate::model::name::TableName;
+use crate::protocol::access_policy::StoredAccessPolicy;
+use crate::protocol::profile::Profile;
+use crate::protocol::sas_permissions::TablePermissions;
+use crate::protocol::service_properties::ServiceProperties;
+use crate::protocol::service_properties::analytics::{Logging, Metrics};
+use crate::protocol::service_properties::cors::CorsRule;
+
+/// The version of the format that is written, and the only one that is read.
+pub(super) const VERSION: u32 = 1;
+
+type Result<T> = std::result::Result<T, Fault>;
+
+fn of_json<'a, T: Deserialize<'a>>(line: &'a str) -> Result<T> {
+    serde_json::from_str(line).map_err(|e| Fault::of_json(line, &e))
+}
+
+/// What a name says of the service's kind; Storage where nothing is said.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Service {
+    #[default]
+    Storage,
+    Cosmos,
+}
+
+impl Service {
+    fn of(profile: Profile) -> Self {
+        match profile {
+            Profile::Storage => Self::Storage,
+            Profile::Cosmos => Self::Cosmos,
+        }
+    }
+
+    fn profile(self) -> Profile {
+        match self {
+            Self::Storage => Profile::Storage,
+            Self::Cosmos => Profile::Cosmos,
+        }
+    }
+
+    fn is_storage(&self) -> bool {
+        *self == Self::Storage
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct FirstJson {
+    #[serde(rename = "azure-table-snapshot")]
+    version: u32,
+    #[serde(default, skip_serializing_if = "Service::is_storage")]
+    service: Service,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_write: Option<DateTime>,
+}
+
+/// All that the first line of another version is sure to have.
+#[derive(Deserialize)]
+struct VersionJson {
+    #[serde(rename = "azure-table-snapshot")]
+    version: u32,
+}
+
+/// What concerns the whole.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(super) struct FirstLine {
+    json: FirstJson,
+    #[serde(skip)]
+    pub(super) profile: Profile,
+    #[serde(skip)]
+    pub(super) last_write: DateTime,
+}
+
+impl FirstLine {
+    pub(super) fn of(profile: Profile, last_write: DateTime) -> Self {
+        let json = FirstJson {
+            version: VERSION,
+            service: Service::of(profile),
+            last_write: Some(last_write).filter(|time| *time > DateTime::MIN),
+        };
+        Self {
+            json,
+            profile,
+            last_write,
+        }
+    }
+
+    pub(super) fn read(line: &str) -> Result<Self> {
+        let VersionJson { version } = of_json(line).map_err(|fault: Fault| {
+            fault.instead(&format!(
+                "this is no snapshot, which begins with {{\"azure-table-snapshot\":{VERSION}}}"
+            ))
+        })?;
+        if version != VERSION {
+            let why = format!("this is version {version} of the format, only {VERSION} is known");
+            return Err(Fault::of_line(why));
+        }
+        let json: FirstJson = of_json(line)?;
+        Ok(Self {
+            profile: json.service.profile(),
+            last_write: json.last_write.unwrap_or(DateTime::MIN),
+            json,
+        })
+    }
+}
+
+/// An account: its settings, and which names of tables are not free yet.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct AccountLine {
+    account: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    logging: LoggingJson,
+    #[serde(default, skip_serializing_if = "is_default")]
+    hour_metrics: MetricsJson,
+    #[serde(default, skip_serializing_if = "is_default")]
+    minute_metrics: MetricsJson,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    cors: Vec<CorsJson>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    tables_being_deleted: BTreeMap<String, DateTime>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl AccountLine {
+    pub(super) fn of(name: &str, account: &Account) -> Self {
+        let properties = account.properties.clone();
+        let rules = properties.cors.unwrap_or_default().into_iter();
+        Self {
+            account: name.to_owned(),
+            logging: properties.logging.unwrap_or_default().into(),
+            hour_metrics: properties.hour_metrics.unwrap_or_default().into(),
+            minute_metrics: properties.minute_metrics.unwrap_or_default().into(),
+            cors: rules.map(CorsJson::from).collect(),
+            tables_being_deleted: account.leaving.clone(),
+        }
+    }
+
+    pub(super) fn read(line: &str) -> Result<(String, Account)> {
+        let json: Self = of_json(line)?;
+        let properties = ServiceProperties::default()
+            .logging(json.logging.into())
+            .hour_metrics(json.hour_metrics.into())
+            .minute_metrics(json.minute_metrics.into())
+            .cors(json.cors.into_iter().map(CorsRule::from));
+        properties.check().map_err(|e| Fault::of_line(e.to_string()))?;
+        let account = Account {
+            properties,
+            leaving: json.tables_being_deleted,
+            ..Account::default()
+        };
+        Ok((json.account, account))
+    }
+}
+
+/// A table and its policies.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct TableLine {
+    table: String,
+    /// Said of Cosmos DB's tables in an emulator that is Cosmos DB at its addresses alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    service: Option<Service>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    created: Option<DateTime>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    policies: Vec<PolicyJson>,
+}
+
+impl TableLine {
+    pub(super) fn of(key: &str, table: &Table, profile: Profile) -> Self {
+        let is_other = key_of(&table.name, profile) != key;
+        Self {
+            table: table.name.clone(),
+            service: is_other.then_some(Service::Cosmos),
+            created: Some(table.created),
+            policies: table.policies.iter().map(PolicyJson::of).collect(),
+        }
+    }
+
+    /// The table by the form of its name that counts, and by which rules its rows are read.
+    pub(super) fn read(
+        line: &str,
+        profile: Profile,
+        now: impl FnOnce() -> DateTime,
+    ) -> Result<(String, Profile, Table)> {
+        let json: Self = of_json(line)?;
+        let wrong = |why: String| Fault::of_line(format!("table {:?}: {why}", json.table));
+        TableName::new(&json.table).map_err(|e| Fault::of_line(e.to_string()))?;
+        let profile = json.service.map_or(profile, Service::profile);
+        let policies: Vec<StoredAccessPolicy> = json
+            .policies
+            .into_iter()
+            .map(PolicyJson::read)
+            .collect::<std::result::Result<_, _>>()
+            .map_err(wrong)?;
+        StoredAccessPolicy::check_list(&policies).map_err(|e| wrong(e.to_string()))?;
+        let table = Table {
+            created: json.created.unwrap_or_else(now),
+            policies,
+            rows: BTreeMap::new(),
+            name: json.table,
+        };
+        Ok((key_of(&table.name, profile), profile, table))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PolicyJson {
+    id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start: Option<DateTime>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expiry: Option<DateTime>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    permissions: Option<String>,
+}
+
+impl PolicyJson {
+    fn of(policy: &StoredAccessPolicy) -> Self {
+        Self {
+            id: policy.id.clone(),
+            start: policy.start,
+            expiry: policy.expiry,
+            permissions: policy.permissions.map(|letters| letters.to_string()),
+        }
+    }
+
+    fn read(self) -> std::result::Result<StoredAccessPolicy, String> {
+        let why = |letters: &str| format!("permissions are {letters:?}, not letters of r, a, u and d");
+        let permissions = self
+            .permissions
+            .map(|letters| TablePermissions::read(&letters).ok_or_else(|| why(&letters)));
+        Ok(StoredAccessPolicy {
+            id: self.id,
+            start: self.start,
+            expiry: self.expiry,
+            permissions: permissions.transpose()?,
+        })
+    }
+}
+
+/// A value of the service's properties, its JSON, and both ways between them, field by field.
+macro_rules! mirror {
+    ($json:ident of $value:ident { $($(#[$attribute:meta])* $field:ident: $type:ty),+ $(,)? }) => {
+        #[derive(PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+        struct $json { $($(#[$attribute])* $field: $type),+ }
+
+        impl From<$value> for $json {
+            fn from(value: $value) -> Self {
+                Self { $($field: value.$field),+ }
+            }
+        }
+
+        impl From<$json> for $value {
+            fn from(json: $json) -> Self {
+                Self { $($field: json.$field),+ }
+            }
+        }
+
+        impl Default for $json {
+            fn default() -> Self {
+                $value::default().into()
+            }
+        }
+    };
+}
+
+mirror!(LoggingJson of Logging {
+    version: String,
+    read: bool,
+    write: bool,
+    delete: bool,
+    retention_days: Option<u32>,
+});
+mirror!(MetricsJson of Metrics {
+    version: String,
+    enabled: bool,
+    include_apis: bool,
+    retention_days: Option<u32>,
+});
+mirror!(CorsJson of CorsRule {
+    allowed_origins: Vec<String>,
+    allowed_methods: Vec<String>,
+    allowed_headers: Vec<String>,
+    exposed_headers: Vec<String>,
+    #[serde(with = "seconds", rename = "maxAgeInSeconds")]
+    max_age: Duration,
+});
+
+mod seconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(time.as_secs())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_secs)
+    }
+}

@@ -1,0 +1,223 @@
+//! A Table service on a port of this machine, in memory: for any program that takes a connection string.
+//!
+//! ```text
+//! cargo run --release --example emulator -- --port 10002 --account contoso:AAECAwQ=
+//! ```
+
+#![expect(clippy::print_stderr, reason = "a program for the command line")]
+
+mod options;
+mod stop;
+
+use std::error::Error;
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write as _};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::ExitCode;
+
+use azure_table::{Emulator, EmulatorServer, EmulatorSnapshot, Profile, ServerCertificate};
+use azure_table_examples::finish;
+
+use crate::options::{DEVELOPMENT_ACCOUNT, Options, USAGE};
+
+/// The port of `UseDevelopmentStorage=true`.
+const DEVELOPMENT_PORT: u16 = 10_002;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match Options::parse(lexopt::Parser::from_env()) {
+        Ok(Some(options)) => finish(serve(options).await),
+        Ok(None) => {
+            say(USAGE);
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            eprintln!("error: {why}\nTry --help for what there is.");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// A line on standard output. That nobody reads it is no reason to stop.
+fn say(line: impl Display) {
+    let _ = writeln!(io::stdout().lock(), "{line}");
+}
+
+async fn serve(options: Options) -> Result<()> {
+    let mut stop = stop::Signals::listen()?;
+    let certificate = options
+        .certificate
+        .as_ref()
+        .map(|(certificate, key)| read_certificate(certificate, key));
+    let certificate = certificate.transpose()?;
+    let emulator = emulator(&options);
+    if let Some(path) = &options.snapshot {
+        restore(&emulator, path)?;
+    }
+    let address = SocketAddr::new(options.host, options.port);
+    let mut server = EmulatorServer::bind(emulator.clone(), address)
+        .await
+        .map_err(|e| why_not(address, &e))?;
+    if let Some(certificate) = certificate {
+        server = server.https(certificate);
+    }
+    introduce(&server, &options);
+
+    server
+        .serve_until(async {
+            let signal = stop.next().await;
+            say(format_args!("{signal}: stopping, again to stop at once"));
+            tokio::spawn(async move {
+                stop.next().await;
+                std::process::exit(130);
+            });
+        })
+        .await;
+    if let Some(path) = &options.snapshot {
+        let snapshot = emulator.snapshot();
+        snapshot.write(path)?;
+        say(format_args!(
+            "snapshot   {} written, {}",
+            path.display(),
+            contents(&snapshot)
+        ));
+    }
+    say("stopped");
+    Ok(())
+}
+
+fn emulator(options: &Options) -> Emulator {
+    let mut emulator = options
+        .accounts
+        .iter()
+        .fold(options.emulator.clone(), |emulator, account| {
+            // It was tried when it was read.
+            emulator
+                .clone()
+                .with_account(&account.name, &account.key)
+                .unwrap_or(emulator)
+        });
+    if let Some(model) = &options.model {
+        emulator = emulator.with_service_model(model.clone());
+    }
+    if !options.quiet {
+        emulator = emulator.with_observer(|request| say(request));
+    }
+    emulator
+}
+
+fn read_certificate(certificate: &Path, key: &Path) -> Result<ServerCertificate> {
+    let read = |path: &Path| std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()));
+    let files = format!("{} and {}", certificate.display(), key.display());
+    Ok(ServerCertificate::from_pem(read(certificate)?, read(key)?).map_err(|e| because(&files, &e))?)
+}
+
+/// One line for an error and its causes.
+fn because(what: &str, error: &dyn Error) -> String {
+    let mut line = format!("{what}: {error}");
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        line = format!("{line}: {error}");
+        cause = error.source();
+    }
+    line
+}
+
+/// A file that is not there yet is made at once: better now than at the end is it known that it cannot be written.
+fn restore(emulator: &Emulator, path: &Path) -> Result<()> {
+    match EmulatorSnapshot::read(path) {
+        Ok(snapshot) => emulator
+            .restore(&snapshot)
+            .map_err(|e| because(&path.display().to_string(), &e).into()),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(emulator.snapshot().write(path)?),
+        Err(e) => Err(format!("snapshot {e}").into()),
+    }
+}
+
+fn contents(snapshot: &EmulatorSnapshot) -> String {
+    let many = |count: usize, of: &str| format!("{count} {of}{}", if count == 1 { "" } else { "s" });
+    let entities = snapshot.entity_count();
+    let entities = if entities == 1 {
+        "1 entity".to_owned()
+    } else {
+        format!("{entities} entities")
+    };
+    format!("{}, {entities}", many(snapshot.table_count(), "table"))
+}
+
+fn why_not(address: SocketAddr, error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::AddrInUse => format!(
+            "port {} is in use, perhaps by Azurite or another emulator; choose one with --port, 0 is any that is free",
+            address.port()
+        ),
+        ErrorKind::PermissionDenied => format!(
+            "port {} may not be used by this user; choose one with --port",
+            address.port()
+        ),
+        ErrorKind::AddrNotAvailable => format!("{} is no address of this machine", address.ip()),
+        _ => format!("{address}: {error}"),
+    }
+}
+
+fn introduce(server: &EmulatorServer, options: &Options) {
+    let service = match options.profile {
+        Profile::Cosmos => "Azure Cosmos DB for Table",
+        _ => "Azure Table storage",
+    };
+    let scheme = if options.certificate.is_some() { "https" } else { "http" };
+    say(format_args!(
+        "{service}, emulated in memory on {scheme}://{}",
+        server.address()
+    ));
+    let is_changed = options
+        .accounts
+        .iter()
+        .any(|account| account.name == DEVELOPMENT_ACCOUNT);
+    if scheme == "http" && !is_changed && server.address().port() == DEVELOPMENT_PORT {
+        say(format_args!(
+            "account    {DEVELOPMENT_ACCOUNT}, also as UseDevelopmentStorage=true"
+        ));
+    } else {
+        say(format_args!("account    {DEVELOPMENT_ACCOUNT}"));
+    }
+    say(format_args!(
+        "           {}",
+        shown(server, DEVELOPMENT_ACCOUNT, is_changed)
+    ));
+    for account in options
+        .accounts
+        .iter()
+        .filter(|account| account.name != DEVELOPMENT_ACCOUNT)
+    {
+        say(format_args!("account    {}", account.name));
+        say(format_args!("           {}", shown(server, &account.name, true)));
+    }
+    if let Some(path) = &options.snapshot {
+        let snapshot = options.emulator.snapshot();
+        say(format_args!("snapshot   {}, {}", path.display(), contents(&snapshot)));
+        let is_known = |name: &&str| *name != DEVELOPMENT_ACCOUNT && !options.accounts.iter().any(|a| a.name == **name);
+        for name in snapshot.accounts().filter(is_known) {
+            say(format_args!(
+                "           it has account {name}, which needs --account {name}:KEY to be reached"
+            ));
+        }
+    }
+    say("Ctrl-C stops it.");
+}
+
+/// A connection string, without a key that is not public.
+fn shown(server: &EmulatorServer, account: &str, is_secret: bool) -> String {
+    let text = server.connection_string_of(account).unwrap_or_default();
+    if !is_secret {
+        return text;
+    }
+    let settings = text.split(';').map(|setting| match setting.split_once('=') {
+        Some(("AccountKey", _)) => "AccountKey=<the key you gave>",
+        _ => setting,
+    });
+    settings.collect::<Vec<_>>().join(";")
+}

@@ -1,0 +1,128 @@
+//! What the command line asks for.
+
+use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+
+use azure_table::{Emulator, Profile, ServiceModel};
+use lexopt::prelude::*;
+
+/// The account that all emulators have.
+pub(crate) const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
+
+pub(crate) const USAGE: &str = "\
+Serves Azure Table storage from memory, as the live service answers, until Ctrl-C or SIGTERM.
+
+Usage: emulator [OPTIONS]
+
+Options:
+  --port <N>            Port to listen on, 0 for any that is free [default: 10002]
+  --host <ADDRESS>      Address to listen on [default: 127.0.0.1]; 0.0.0.0 in a container
+  --account <NAME:KEY>  One more account besides devstoreaccount1, or another key for it; KEY is base64
+  --profile <SERVICE>   storage, or cosmos for Azure Cosmos DB for Table [default: storage]
+  --snapshot <FILE>     Begin with the tables of this file, and write it at the end
+  --certificate <FILE>  Serve HTTPS with this certificate, in PEM; needs --key
+  --key <FILE>          The certificate's private key, in PEM
+  --model <MODEL>       Take time and throttle as the service does: today or 2010 [default: neither]
+  --quiet, -q           No line for each request
+  --help, -h            Print this text
+
+Exit codes: 0 after a signal, 1 if something failed, 2 if the options are wrong.";
+
+/// An account besides the one that all emulators have.
+pub(crate) struct Account {
+    pub(crate) name: String,
+    pub(crate) key: String,
+}
+
+pub(crate) struct Options {
+    /// Of the profile asked for, with nothing else set; clones share its tables.
+    pub(crate) emulator: Emulator,
+    pub(crate) port: u16,
+    pub(crate) host: IpAddr,
+    pub(crate) accounts: Vec<Account>,
+    pub(crate) profile: Profile,
+    pub(crate) snapshot: Option<PathBuf>,
+    /// The certificate's file, and its key's.
+    pub(crate) certificate: Option<(PathBuf, PathBuf)>,
+    pub(crate) model: Option<ServiceModel>,
+    pub(crate) quiet: bool,
+}
+
+impl Options {
+    /// The options; `None` where help is asked for.
+    pub(crate) fn parse(mut arguments: lexopt::Parser) -> Result<Option<Self>, lexopt::Error> {
+        let mut options = Self {
+            emulator: Emulator::new(),
+            port: 10_002,
+            host: Ipv4Addr::LOCALHOST.into(),
+            accounts: Vec::new(),
+            profile: Profile::Storage,
+            snapshot: None,
+            certificate: None,
+            model: None,
+            quiet: false,
+        };
+        let (mut certificate, mut key) = (None, None);
+        while let Some(argument) = arguments.next()? {
+            match argument {
+                Long("help") | Short('h') => return Ok(None),
+                Long("quiet") | Short('q') => options.quiet = true,
+                Long("port") => {
+                    let port = text(arguments.value()?)?;
+                    options.port = port
+                        .parse()
+                        .map_err(|_| format!("--port {port}: it must be 0 to 65535"))?;
+                }
+                Long("host") => {
+                    let host = text(arguments.value()?)?;
+                    let host = if host == "localhost" { "127.0.0.1" } else { &host };
+                    let why = format!("--host {host}: it must be an address such as 127.0.0.1, or 0.0.0.0 for all");
+                    options.host = host.parse().map_err(|_| why)?;
+                }
+                Long("account") => options.accounts.push(account(&text(arguments.value()?)?)?),
+                Long("profile") => match text(arguments.value()?)?.as_str() {
+                    "storage" => (options.profile, options.emulator) = (Profile::Storage, Emulator::new()),
+                    "cosmos" => (options.profile, options.emulator) = (Profile::Cosmos, Emulator::cosmos()),
+                    other => return Err(format!("--profile {other}: it must be storage or cosmos").into()),
+                },
+                Long("model") => {
+                    options.model = Some(match text(arguments.value()?)?.as_str() {
+                        "today" => ServiceModel::today(),
+                        "2010" => ServiceModel::in_2010(),
+                        other => return Err(format!("--model {other}: it must be today or 2010").into()),
+                    });
+                }
+                Long("snapshot") => options.snapshot = Some(arguments.value()?.into()),
+                Long("certificate") => certificate = Some(arguments.value()?.into()),
+                Long("key") => key = Some(arguments.value()?.into()),
+                other => return Err(other.unexpected()),
+            }
+        }
+        options.certificate = match (certificate, key) {
+            (Some(certificate), Some(key)) => Some((certificate, key)),
+            (None, None) => None,
+            (Some(_), None) => return Err("--certificate needs --key, the file of its private key".into()),
+            (None, Some(_)) => return Err("--key needs --certificate, the file of what it is the key of".into()),
+        };
+        Ok(Some(options))
+    }
+}
+
+/// The key stays out of all that is said.
+fn account(text: &str) -> Result<Account, lexopt::Error> {
+    let (name, key) = text
+        .split_once(':')
+        .ok_or("--account needs NAME:KEY, with KEY in base64")?;
+    Emulator::new()
+        .with_account(name, key)
+        .map_err(|e| format!("--account {name}: {e}"))?;
+    Ok(Account {
+        name: name.to_owned(),
+        key: key.to_owned(),
+    })
+}
+
+fn text(value: OsString) -> Result<String, lexopt::Error> {
+    value.string()
+}

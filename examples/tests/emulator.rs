@@ -1,0 +1,181 @@
+//! The emulator as a user starts it: what it says, how it ends, and with which exit code.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+use azure_table::{DynamicEntity, EmulatorSnapshot, Guid, TableServiceClient};
+
+/// Cargo builds it beside this test, where no test is named by `--test`.
+fn emulator(arguments: &[&str]) -> Command {
+    let test = std::env::current_exe().unwrap();
+    let folder = test.ancestors().nth(2).unwrap().join("examples");
+    let program = folder.join("emulator");
+    assert!(
+        program.exists(),
+        "{}: cargo build -p azure-table-examples --examples makes it",
+        program.display()
+    );
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// What a start that fails comes to.
+fn failed(arguments: &[&str]) -> (Option<i32>, String) {
+    let Output { status, stdout, stderr } = emulator(arguments).output().unwrap();
+    assert!(stdout.is_empty(), "{}", String::from_utf8_lossy(&stdout));
+    (status.code(), String::from_utf8(stderr).unwrap())
+}
+
+/// One that runs, killed at the latest when it is dropped.
+struct Running {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    connection_string: String,
+    /// What it said before it was ready.
+    introduction: String,
+}
+
+impl Running {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = emulator(arguments).spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut introduction = String::new();
+        while !introduction.ends_with("Ctrl-C stops it.\n") {
+            assert_ne!(
+                stdout.read_line(&mut introduction).unwrap(),
+                0,
+                "it ended: {introduction}"
+            );
+        }
+        let mut lines = introduction.lines().map(str::trim);
+        let connection_string = lines.find(|line| line.starts_with("Default")).unwrap().to_owned();
+        Self {
+            child,
+            stdout,
+            connection_string,
+            introduction,
+        }
+    }
+
+    /// Sends it a signal; gives the exit code and what it said since it was ready.
+    fn end(mut self, signal: &str) -> (Option<i32>, String) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+        let mut said = String::new();
+        self.stdout.read_to_string(&mut said).unwrap();
+        (self.child.wait().unwrap().code(), said)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[tokio::test]
+async fn a_signal_ends_it_and_its_tables_are_there_at_the_next_start() {
+    let file: PathBuf = std::env::temp_dir().join(format!("azure-table-{}.json", Guid::random()));
+    let arguments = ["--port", "0", "--snapshot", file.to_str().unwrap()];
+    for (n, signal) in ["-TERM", "-INT"].into_iter().enumerate() {
+        let running = Running::start(&arguments);
+        let service = TableServiceClient::from_connection_string(&running.connection_string).unwrap();
+        let blogs = service.dynamic_table("Blogs").unwrap();
+        blogs.create_table_if_not_exists().await.unwrap();
+        assert_eq!(blogs.query().all().await.unwrap().len(), n);
+        blogs.insert(&DynamicEntity::new("p", n.to_string())).await.unwrap();
+        assert_eq!(
+            blogs.insert(&DynamicEntity::new("p", "0")).await.unwrap_err().status(),
+            Some(409)
+        );
+        let (code, said) = running.end(signal);
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains(" POST /devstoreaccount1/Blogs 204 "), "{said}");
+        assert!(
+            said.contains(" POST /devstoreaccount1/Blogs 409 EntityAlreadyExists "),
+            "{said}"
+        );
+        assert!(said.ends_with("stopped\n"), "{said}");
+        assert_eq!(EmulatorSnapshot::read(&file).unwrap().entity_count(), n + 1);
+    }
+    fs::remove_file(&file).unwrap();
+}
+
+#[tokio::test]
+async fn it_says_nothing_of_keys_and_where_asked_nothing_of_requests() {
+    let running = Running::start(&["--port=0", "-q", "--account", "contoso:AAECAwQFBgc="]);
+    assert!(
+        running
+            .introduction
+            .contains("AccountName=contoso;AccountKey=<the key you gave>;")
+    );
+    assert!(!running.introduction.contains("AAECAwQFBgc="));
+    let service = TableServiceClient::from_connection_string(&running.connection_string).unwrap();
+    service.ping().await.unwrap();
+    let (_, said) = running.end("-TERM");
+    assert!(!said.contains("GET"), "{said}");
+}
+
+#[test]
+fn what_is_wrong_is_said_in_a_line_and_by_the_exit_code() {
+    let file = std::env::temp_dir().join(format!("azure-table-{}.json", Guid::random()));
+    fs::write(&file, "{\"azure-table-snapshot\":1}\n{\"table\":\"Blogs\"}\n").unwrap();
+    let running = Running::start(&["--port", "0"]);
+    let endpoint = running.connection_string.split("127.0.0.1:").nth(1).unwrap();
+    let taken = endpoint.split('/').next().unwrap();
+    for (arguments, code, why) in [
+        (&["--bogus"][..], 2, "invalid option '--bogus'"),
+        (&["extra"], 2, "unexpected argument \"extra\""),
+        (&["--port"], 2, "missing argument for option '--port'"),
+        (&["--port", "65536"], 2, "--port 65536: it must be 0 to 65535"),
+        (&["--host", "nowhere"], 2, "--host nowhere: it must be an address"),
+        (&["--account", "contoso"], 2, "--account needs NAME:KEY"),
+        (
+            &["--account", "contoso:*SECRET*"],
+            2,
+            "--account contoso: key of account \"contoso\": ",
+        ),
+        (
+            &["--profile", "blob"],
+            2,
+            "--profile blob: it must be storage or cosmos",
+        ),
+        (&["--model", "slow"], 2, "--model slow: it must be today or 2010"),
+        (&["--certificate", "c.pem"], 2, "--certificate needs --key"),
+        (
+            &["--port", "0", "--certificate", "/no/c.pem", "--key", "/no/k.pem"],
+            1,
+            "/no/c.pem: ",
+        ),
+        (&["--port", taken], 1, "is in use"),
+        (
+            &["--port", "0", "--snapshot", "/no/tables.json"],
+            1,
+            "/no/tables.json: ",
+        ),
+        (
+            &["--port", "0", "--snapshot", file.to_str().unwrap()],
+            1,
+            "line 2: a table, but no account before it",
+        ),
+    ] {
+        let (found, said) = failed(arguments);
+        assert_eq!(found, Some(code), "{arguments:?}: {said}");
+        assert!(
+            said.starts_with("error: ") && said.contains(why),
+            "{arguments:?}: {said}"
+        );
+        assert!(!said.contains("SECRET"), "{said}");
+    }
+    fs::remove_file(&file).unwrap();
+    let help = emulator(&["--help"]).output().unwrap();
+    assert!(help.status.success() && help.stdout.starts_with(b"Serves "));
+}

@@ -1,0 +1,125 @@
+//! The emulator over HTTPS, with a certificate that is made for the test.
+
+use azure_table::{
+    DynamicEntity, Emulator, EmulatorServer, ErrorKind, HttpTransport, NoRetry, RunningEmulator, ServerCertificate,
+    TableServiceClient, Transport,
+};
+use bytes::Bytes;
+use http::Request;
+use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair};
+
+/// A certificate of 127.0.0.1 and its key, in PEM.
+fn certificate() -> (String, String) {
+    let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let key = KeyPair::generate().unwrap();
+    (params.self_signed(&key).unwrap().pem(), key.serialize_pem())
+}
+
+async fn serve(certificate: &str, key: &str) -> RunningEmulator {
+    let emulator = Emulator::new();
+    let server = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap();
+    server
+        .https(ServerCertificate::from_pem(certificate, key).unwrap())
+        .spawn()
+}
+
+fn trusting(pem: &str) -> HttpTransport {
+    HttpTransport::builder().root_certificates(pem).build().unwrap()
+}
+
+#[tokio::test]
+async fn a_client_that_trusts_the_certificate_is_served() {
+    let (pem, key) = certificate();
+    let server = serve(&pem, &key).await;
+    let connection = server.connection_string().to_owned();
+    assert!(
+        connection.starts_with("DefaultEndpointsProtocol=https;"),
+        "{connection}"
+    );
+    assert!(connection.contains(&format!("TableEndpoint=https://{}/", server.address())));
+
+    let service = TableServiceClient::with_transport(&connection, trusting(&pem)).unwrap();
+    let blogs = service.dynamic_table("Blogs").unwrap();
+    blogs.create_table().await.unwrap();
+    blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap();
+    assert_eq!(blogs.query().all().await.unwrap().len(), 1);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn who_does_not_trust_it_or_speaks_http_is_not() {
+    let (pem, key) = certificate();
+    let server = serve(&pem, &key).await;
+    let connection = server.connection_string().to_owned();
+    let (other, _) = certificate();
+    for (connection, transport) in [
+        (connection.clone(), trusting(&other)),
+        (connection.replace("https", "http"), trusting(&pem)),
+    ] {
+        let service = TableServiceClient::with_transport(&connection, transport)
+            .unwrap()
+            .retry(NoRetry);
+        let error = service
+            .dynamic_table("Blogs")
+            .unwrap()
+            .create_table()
+            .await
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+    }
+    // And others are served as before.
+    let service = TableServiceClient::with_transport(&connection, trusting(&pem)).unwrap();
+    service.dynamic_table("Blogs").unwrap().create_table().await.unwrap();
+}
+
+#[test]
+fn what_is_no_certificate_is_refused_by_name() {
+    let (pem, key) = certificate();
+    let (_, other) = certificate();
+    let garbled = key.replace("\n", "\n*");
+    for (pem, key, why) in [
+        ("", &*key, "the certificate: the text has none in PEM"),
+        (&*key, &*key, "the certificate: the text has none in PEM"),
+        (&*pem, "", "the certificate's key: the text has none in PEM"),
+        (&*pem, &*pem, "the certificate's key: the text has none in PEM"),
+        (&*pem, &*garbled, "the certificate's key: a section of the PEM"),
+        (&*pem, &*other, "the certificate and its key cannot be used"),
+    ] {
+        let error = ServerCertificate::from_pem(pem, key).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(error.to_string().contains(why), "{error}");
+    }
+    let certificate = ServerCertificate::from_pem(&pem, format!("{pem}{key}")).unwrap();
+    assert_eq!(format!("{certificate:?}"), "ServerCertificate { .. }");
+}
+
+#[tokio::test]
+async fn tokens_are_taken_over_https_alone() {
+    let (pem, key) = certificate();
+    let certificate = ServerCertificate::from_pem(&pem, &key).unwrap();
+    let emulator = Emulator::new().with_token("a-token");
+    let plain = EmulatorServer::bind(emulator.clone(), "127.0.0.1:0").await.unwrap();
+    let plain = plain.spawn();
+    let tls = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap();
+    let tls = tls.https(certificate).spawn();
+    for (base, token, expected) in [
+        (format!("https://{}", tls.address()), "a-token", 200),
+        (format!("https://{}", tls.address()), "another", 401),
+        (format!("http://{}", plain.address()), "a-token", 403),
+    ] {
+        let request = Request::get(format!("{base}/devstoreaccount1/Tables"))
+            .header("x-ms-version", "2020-12-06")
+            .header("accept", "application/json;odata=nometadata")
+            .header("authorization", format!("Bearer {token}"))
+            .body(Bytes::new())
+            .unwrap();
+        let answer = trusting(&pem).send(request).await.unwrap();
+        assert_eq!(
+            answer.status().as_u16(),
+            expected,
+            "{base} {token}: {:?}",
+            answer.body()
+        );
+    }
+}

@@ -1,0 +1,61 @@
+//! How a server ends, and where it says it is.
+
+use std::time::{Duration, Instant};
+
+use azure_table::{DynamicEntity, Emulator, EmulatorServer, ServiceModel, TableServiceClient};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpStream;
+
+/// Far more than any end takes, and far less than the 10 s after which it is forced.
+const SOON: Duration = Duration::from_secs(5);
+
+#[tokio::test]
+async fn a_request_on_its_way_is_answered_before_the_end() {
+    let at_once = Emulator::new();
+    at_once.seed("Blogs", [DynamicEntity::new("p", "before")]).unwrap();
+    let slow = at_once
+        .clone()
+        .with_service_model(ServiceModel::today().write_latency(Duration::from_millis(400)));
+    let server = EmulatorServer::bind(slow, "127.0.0.1:0").await.unwrap();
+    let service = TableServiceClient::from_connection_string(&server.connection_string()).unwrap();
+    let running = server.spawn();
+    let blogs = service.dynamic_table("Blogs").unwrap();
+    let insert = tokio::spawn(blogs.insert(&DynamicEntity::new("p", "r")).into_future());
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(at_once.snapshot().entity_count(), 1, "it is on its way");
+
+    running.stop().await;
+    insert.await.unwrap().unwrap();
+    assert_eq!(at_once.snapshot().entity_count(), 2);
+    service.ping().await.unwrap_err();
+}
+
+#[tokio::test]
+async fn an_idle_connection_does_not_hold_it_back() {
+    let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
+    let address = server.address();
+    let service = TableServiceClient::from_connection_string(&server.connection_string()).unwrap();
+    let running = server.spawn();
+    // One that was used, and one that never said a word.
+    service.ping().await.unwrap();
+    let mut silent = TcpStream::connect(address).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let begun = Instant::now();
+    running.stop().await;
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    assert_eq!(silent.read(&mut [0; 8]).await.unwrap_or(0), 0, "it is closed");
+    // The port is free again.
+    EmulatorServer::bind(Emulator::new(), address).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_address_that_stands_for_all_is_named_by_one_that_can_be_reached() {
+    // Port 0 on all addresses would listen to others: the text alone is looked at, and nothing is served.
+    let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
+    let endpoint = format!(
+        "TableEndpoint=http://127.0.0.1:{}/devstoreaccount1;",
+        server.address().port()
+    );
+    assert!(server.connection_string().ends_with(&endpoint));
+    assert_eq!(server.connection_string_of("nobody"), None);
+}

@@ -1,0 +1,427 @@
+//! Snapshots: what is restored answers as what was taken, the file can be read and written by a person, and is never half a file.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use azure_table::{
+    CorsRule, DateTime, DynamicEntity, EdmValue, Emulator, EmulatorClock, EmulatorSnapshot, ErrorKind, Guid, Logging,
+    ServiceProperties, StoredAccessPolicy, TablePermissions, TableServiceClient,
+};
+use proptest::collection::{btree_map, vec};
+use proptest::prelude::*;
+
+/// A folder of its own, gone when it is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let path = std::env::temp_dir().join(format!("azure-table-{}", Guid::random()));
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("tables.json")
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).unwrap();
+        entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn value() -> impl Strategy<Value = EdmValue> {
+    let moments = DateTime::MIN_STORED.ticks()..=DateTime::MAX.ticks();
+    prop_oneof![
+        any::<String>().prop_map(EdmValue::from),
+        any::<bool>().prop_map(EdmValue::from),
+        any::<i32>().prop_map(EdmValue::from),
+        any::<i64>().prop_map(EdmValue::from),
+        any::<u64>().prop_map(|bits| EdmValue::from(f64::from_bits(bits))),
+        any::<i16>().prop_map(|whole| EdmValue::from(f64::from(whole))),
+        prop_oneof![Just(-0.0), Just(f64::INFINITY), Just(f64::NEG_INFINITY), Just(f64::NAN)].prop_map(EdmValue::from),
+        moments.prop_map(|ticks| EdmValue::from(DateTime::from_ticks(ticks).unwrap())),
+        any::<[u8; 16]>().prop_map(|id| EdmValue::from(Guid(id))),
+        vec(any::<u8>(), 0..40).prop_map(EdmValue::from),
+    ]
+}
+
+fn key() -> impl Strategy<Value = String> {
+    let allowed = |c: &char| !c.is_control() && !"/\\#?".contains(*c);
+    vec(any::<char>(), 0..6).prop_map(move |chars| chars.into_iter().filter(allowed).collect())
+}
+
+prop_compose! {
+    fn entity()(
+        partition_key in key(),
+        row_key in key(),
+        // Names that mean something to a line of the file, too.
+        properties in btree_map("[A-Za-z_][A-Za-z0-9_]{0,3}|table|account|TableName", value(), 0..6),
+    ) -> DynamicEntity {
+        DynamicEntity { partition_key, row_key, properties, ..DynamicEntity::default() }
+    }
+}
+
+/// All that a client reads of the tables, versions included.
+async fn answers(emulator: &Emulator) -> String {
+    let service = TableServiceClient::on(emulator.clone());
+    let mut all = String::new();
+    for name in service.list_tables().await.unwrap() {
+        let rows = service.dynamic_table(&name).unwrap().query().all().await.unwrap();
+        all.push_str(&format!("{name}: {rows:?}\n"));
+    }
+    all
+}
+
+proptest! {
+    #[test]
+    fn any_tables_survive_the_way_through_a_file(tables in btree_map("[A-Z][A-Za-z0-9]{2,8}", vec(entity(), 0..6), 0..4)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let emulator = Emulator::new();
+        for (name, entities) in &tables {
+            emulator.seed(name, entities.clone()).unwrap();
+        }
+        let snapshot = emulator.snapshot();
+        let folder = Folder::new();
+        snapshot.write(folder.file()).unwrap();
+        prop_assert_eq!(fs::read_to_string(folder.file()).unwrap(), snapshot.to_string());
+
+        let restored = Emulator::new();
+        restored.restore(&EmulatorSnapshot::read(folder.file()).unwrap()).unwrap();
+        prop_assert_eq!(restored.snapshot().to_string(), snapshot.to_string());
+        prop_assert_eq!(runtime.block_on(answers(&restored)), runtime.block_on(answers(&emulator)));
+        prop_assert_eq!(snapshot.to_string().lines().count(), 1 + usize::from(snapshot.table_count() > 0)
+            + snapshot.table_count() + snapshot.entity_count());
+    }
+}
+
+fn at(text: &str) -> DateTime {
+    text.parse().unwrap()
+}
+
+#[tokio::test]
+async fn settings_policies_and_versions_are_restored() {
+    let clock = EmulatorClock::fixed(at("2030-01-01T00:00:00Z"));
+    let emulator = Emulator::new()
+        .with_clock(clock.clone())
+        .with_deletion_time(Duration::from_secs(40));
+    let service = TableServiceClient::on(emulator.clone());
+    let properties = ServiceProperties::default()
+        .logging(Logging {
+            write: true,
+            retention_days: Some(3),
+            ..Logging::default()
+        })
+        .cors([CorsRule {
+            max_age: Duration::from_secs(60),
+            ..CorsRule::new(["https://contoso.com"], ["GET"])
+        }]);
+    service.set_properties(properties).await.unwrap();
+    let blogs = service.dynamic_table("Blogs").unwrap();
+    blogs.create_table().await.unwrap();
+    let policy = StoredAccessPolicy {
+        permissions: Some(TablePermissions::READ),
+        expiry: Some(at("2031-01-01T00:00:00Z")),
+        ..StoredAccessPolicy::new("readers \"1\"")
+    };
+    blogs.set_access_policies([policy.clone()]).await.unwrap();
+    // An insert keeps the order of its properties, here not that of their names.
+    blogs.insert(&DynamicEntity::new("p", "kept")).await.unwrap();
+    blogs.insert(&DynamicEntity::new("p", "gone")).await.unwrap();
+    blogs.delete(("p", "gone")).await.unwrap();
+    service.dynamic_table("Leaving").unwrap().create_table().await.unwrap();
+    service.dynamic_table("Leaving").unwrap().delete_table().await.unwrap();
+
+    let text = emulator.snapshot().to_string();
+    let restored = Emulator::new().with_clock(clock);
+    restored.restore(&text.parse().unwrap()).unwrap();
+    let service_again = TableServiceClient::on(restored.clone());
+    let blogs_again = service_again.dynamic_table("Blogs").unwrap();
+    assert_eq!(
+        service_again.properties().await.unwrap(),
+        service.properties().await.unwrap()
+    );
+    assert_eq!(blogs_again.access_policies().await.unwrap(), [policy]);
+    assert_eq!(
+        blogs_again.get(("p", "kept")).await.unwrap(),
+        blogs.get(("p", "kept")).await.unwrap()
+    );
+    let refused = service_again
+        .dynamic_table("Leaving")
+        .unwrap()
+        .create_table()
+        .await
+        .unwrap_err();
+    assert_eq!(refused.code(), Some("TableBeingDeleted"));
+    // No version is given twice, though the clock stands still and the row of the last one is gone.
+    let entity = DynamicEntity::new("p", "new");
+    assert_eq!(
+        blogs_again.insert(&entity).await.unwrap(),
+        blogs.insert(&entity).await.unwrap()
+    );
+    assert_eq!(restored.snapshot().to_string(), emulator.snapshot().to_string());
+}
+
+#[tokio::test]
+async fn the_file_is_for_people() {
+    let clock = EmulatorClock::fixed(at("2030-01-01T00:00:00Z"));
+    let emulator = Emulator::new().with_clock(clock);
+    let mut entity = DynamicEntity::new("Channel9", "é \"1\"");
+    for (name, value) in [
+        ("B", EdmValue::from(vec![1, 2])),
+        ("D", 5.0.into()),
+        ("G", Guid([7; 16]).into()),
+        ("I", 5.into()),
+        ("L", 5_i64.into()),
+        ("S", "a\nb".into()),
+        ("T", at("2026-01-02T03:04:05.1234567Z").into()),
+    ] {
+        entity.insert(name, value);
+    }
+    emulator
+        .seed("Blogs", [entity, DynamicEntity::new("Channel9", "0")])
+        .unwrap();
+    let expected = concat!(
+        r#"{"azure-table-snapshot":1,"lastWrite":"2030-01-01T00:00:00.0000001Z"}"#,
+        "\n",
+        r#"{"account":"devstoreaccount1"}"#,
+        "\n",
+        r#"{"table":"Blogs","created":"2030-01-01T00:00:00Z"}"#,
+        "\n",
+        r#"{"PartitionKey":"Channel9","RowKey":"0","Timestamp":"2030-01-01T00:00:00.0000001Z"}"#,
+        "\n",
+        r#"{"PartitionKey":"Channel9","RowKey":"é \"1\"","Timestamp":"2030-01-01T00:00:00Z","#,
+        r#""B@odata.type":"Edm.Binary","B":"AQI=","D@odata.type":"Edm.Double","D":5.0,"#,
+        r#""G@odata.type":"Edm.Guid","G":"07070707-0707-0707-0707-070707070707","I":5,"#,
+        r#""L@odata.type":"Edm.Int64","L":"5","S":"a\u000ab","#,
+        r#""T@odata.type":"Edm.DateTime","T":"2026-01-02T03:04:05.1234567Z"}"#,
+        "\n",
+    );
+    assert_eq!(emulator.snapshot().to_string(), expected);
+}
+
+#[tokio::test]
+async fn a_text_written_by_hand_needs_no_times() {
+    let text = "\u{feff}{ \"azure-table-snapshot\" : 1 }\r\n\r\n{\"account\":\"devstoreaccount1\"}\r\n{\"table\":\"Blogs\"}\r\n\
+                {\"RowKey\":\"2\",\"PartitionKey\":\"p\",\"N\":null,\"odata.etag\":\"x\",\"L\":\"7\",\"L@odata.type\":\"Edm.Int64\"}\r\n\
+                {\"PartitionKey\":\"p\",\"RowKey\":\"1\"}";
+    let snapshot: EmulatorSnapshot = text.parse().unwrap();
+    assert_eq!((snapshot.table_count(), snapshot.entity_count()), (1, 2));
+    assert_eq!(snapshot.accounts().collect::<Vec<_>>(), ["devstoreaccount1"]);
+    let emulator = Emulator::new();
+    emulator.restore(&snapshot).unwrap();
+    let blogs = TableServiceClient::on(emulator).dynamic_table("Blogs").unwrap();
+    let rows = blogs.query().all().await.unwrap();
+    assert_eq!(
+        rows[1].properties.iter().collect::<Vec<_>>(),
+        [(&"L".to_owned(), &EdmValue::from(7_i64))]
+    );
+    assert_ne!(rows[0].etag, rows[1].etag);
+    blogs.replace(&rows[0]).await.unwrap();
+}
+
+#[test]
+fn faults_name_line_column_and_property() {
+    let head = "{\"azure-table-snapshot\":1}\n{\"account\":\"a\"}\n{\"table\":\"Blogs\"}\n";
+    let row = |rest: &str| format!("{head}{{\"PartitionKey\":\"é\",\"RowKey\":\"r\"{rest}}}\n");
+    let line = |text: &str| format!("{{\"azure-table-snapshot\":1}}\n{text}\n");
+    for (text, why) in [
+        (
+            String::new(),
+            "line 1: expected {\"azure-table-snapshot\":1}, it is empty",
+        ),
+        ("{}".into(), "line 1, column 2: this is no snapshot"),
+        ("not json".into(), "line 1, column 2: this is no snapshot"),
+        (
+            "{\"azure-table-snapshot\":2,\"new\":1}".into(),
+            "line 1: this is version 2 of the format, only 1 is known",
+        ),
+        (
+            "{\"azure-table-snapshot\":1,\"more\":1}".into(),
+            "line 1, column 32: unknown field `more`",
+        ),
+        (
+            line("{\"table\":\"Blogs\"}"),
+            "line 2: a table, but no account before it",
+        ),
+        (
+            line("{\"PartitionKey\":\"p\",\"RowKey\":\"r\"}"),
+            "line 2: an entity, but no table of the account before it",
+        ),
+        (
+            line("{\"account\":\"a\",\"logging\":{\"raed\":true}}"),
+            "line 2, column 32: unknown field `raed`",
+        ),
+        (
+            line("{\"account\":\"a\",\"logging\":{\"retentionDays\":400}}"),
+            "line 2: logging: 400 days of retention, it must be 1 to 365",
+        ),
+        (
+            format!("{head}{{\"account\":\"a\"}}"),
+            "line 4: account \"a\": it stands there twice",
+        ),
+        (
+            format!("{head}{{\"table\":\"BLOGS\"}}"),
+            "line 4: table \"BLOGS\": it stands there twice",
+        ),
+        (format!("{head}{{\"table\":\"1a\"}}"), "line 4: table name"),
+        (
+            format!("{head}{{\"table\":\"Two\",\"policies\":[{{\"id\":\"p\",\"permissions\":\"rx\"}}]}}"),
+            "line 4: table \"Two\": permissions are \"rx\"",
+        ),
+        (row(",\"A\":1x"), "line 4, column 39: expected `,` or `}`"),
+        (row(",\"A\":{}"), "line 4, column 38: expected a plain value"),
+        (
+            row(",\"A@odata.type\":\"Edm.Int64\",\"A\":\"5x\""),
+            "line 4, column 65: property \"A\": expected Edm.Int64, found",
+        ),
+        (
+            row(",\"A@odata.type\":\"Edm.Int\",\"A\":\"5\""),
+            "line 4, column 49: property \"A\": its type is none",
+        ),
+        (row(",\"a-b\":1"), "line 4, column 40: property \"a-b\": "),
+        (
+            row(",\"A\":1,\"A\":1"),
+            "line 4, column 44: property \"A\": it stands there twice",
+        ),
+        (
+            row(",\"Timestamp\":\"today\""),
+            "line 4, column 46: property \"Timestamp\": ",
+        ),
+        (
+            format!("{head}{{\"PartitionKey\":5,\"RowKey\":\"r\"}}"),
+            "line 4, column 17: property \"PartitionKey\": ",
+        ),
+        (
+            format!("{head}{{\"PartitionKey\":\"p\"}}"),
+            "line 4: PropertiesNeedValue: ",
+        ),
+        (
+            format!("{head}{{\"PartitionKey\":\"a/b\",\"RowKey\":\"r\"}}"),
+            "line 4: OutOfRangeInput: ",
+        ),
+        (
+            row(&format!(",\"A\":\"{}\"", "x".repeat(32_769))),
+            "line 4: PropertyValueTooLarge: ",
+        ),
+        (
+            format!("{}{{\"PartitionKey\":\"é\",\"RowKey\":\"r\"}}", row("")),
+            "line 5: entity (\"é\", \"r\"): it stands there twice",
+        ),
+    ] {
+        let error = text.parse::<EmulatorSnapshot>().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(error.to_string().starts_with(why), "{text:.200}\n{error}\n{why}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_used_is_named() {
+    let folder = Folder::new();
+    let missing = EmulatorSnapshot::read(folder.file()).unwrap_err();
+    assert_eq!(missing.kind(), std::io::ErrorKind::NotFound);
+    fs::write(folder.file(), b"{\"azure-table-snapshot\":1}\n\xff").unwrap();
+    let binary = EmulatorSnapshot::read(folder.file()).unwrap_err();
+    fs::write(folder.file(), "{\"azure-table-snapshot\":1}\n{").unwrap();
+    let wrong = EmulatorSnapshot::read(folder.file()).unwrap_err();
+    for error in [&missing, &binary, &wrong] {
+        assert!(error.to_string().contains("tables.json: "), "{error}");
+    }
+    assert!(
+        wrong
+            .to_string()
+            .ends_with("line 2: an entity, but no table of the account before it"),
+        "{wrong}"
+    );
+    assert_eq!(wrong.kind(), std::io::ErrorKind::InvalidData);
+
+    // A folder cannot be replaced by a file: nothing is left of the attempt.
+    let place = folder.0.join("folder");
+    fs::create_dir(&place).unwrap();
+    fs::write(place.join("kept"), "").unwrap();
+    Emulator::new().snapshot().write(&place).unwrap_err();
+    let mut names = folder.names();
+    names.sort();
+    assert_eq!(names, ["folder", "tables.json"]);
+}
+
+#[test]
+fn whoever_reads_while_it_is_written_reads_a_whole_file() {
+    let folder = Folder::new();
+    let emulator = Emulator::new();
+    emulator
+        .seed("Blogs", (0..500).map(|n| DynamicEntity::new("p", n.to_string())))
+        .unwrap();
+    let snapshot = emulator.snapshot();
+    snapshot.write(folder.file()).unwrap();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| (0..50).for_each(|_| snapshot.write(folder.file()).unwrap()));
+        while !writer.is_finished() {
+            assert_eq!(EmulatorSnapshot::read(folder.file()).unwrap().entity_count(), 500);
+        }
+        writer.join().unwrap();
+    });
+    assert_eq!(folder.names(), ["tables.json"]);
+}
+
+#[tokio::test]
+async fn services_are_told_apart() {
+    let cosmos = Emulator::cosmos();
+    cosmos.seed("Blogs", [DynamicEntity::new("p", "r")]).unwrap();
+    cosmos.seed("BLOGS", [DynamicEntity::new("p", "r")]).unwrap();
+    let snapshot: EmulatorSnapshot = cosmos.snapshot().to_string().parse().unwrap();
+    let error = Emulator::new().restore(&snapshot).unwrap_err();
+    assert!(error.to_string().contains("the snapshot is of"), "{error}");
+    let again = Emulator::cosmos();
+    again.restore(&snapshot).unwrap();
+    assert_eq!(answers(&again).await, answers(&cosmos).await);
+    assert_eq!(again.snapshot().table_count(), 2);
+
+    // An emulator that is Cosmos DB at its addresses alone keeps such tables apart, too.
+    let both = Emulator::new().with_account("contoso", "AAAA").unwrap();
+    let connection = "AccountName=contoso;AccountKey=AAAA;TableEndpoint=https://contoso.table.cosmos.azure.com:443/;";
+    for name in ["Blogs", "BLOGS"] {
+        let service = TableServiceClient::with_transport(connection, both.clone()).unwrap();
+        service.dynamic_table(name).unwrap().create_table().await.unwrap();
+    }
+    let snapshot: EmulatorSnapshot = both.snapshot().to_string().parse().unwrap();
+    assert_eq!(snapshot.to_string(), both.snapshot().to_string());
+    assert_eq!(snapshot.table_count(), 2);
+}
+
+#[tokio::test]
+async fn seeded_rows_are_those_of_an_upsert() {
+    let emulator = Emulator::new();
+    let mut entity = DynamicEntity::new("p", "r");
+    entity.insert("A", 1);
+    emulator.seed("Blogs", [entity.clone()]).unwrap();
+    entity.insert("A", 2);
+    emulator.seed("blogs", [entity.clone()]).unwrap();
+    let blogs = TableServiceClient::on(emulator.clone()).dynamic_table("Blogs").unwrap();
+    assert_eq!(
+        blogs
+            .get(("p", "r"))
+            .await
+            .unwrap()
+            .unwrap()
+            .property::<i32>("A")
+            .unwrap(),
+        2
+    );
+    for (table, entity, why) in [
+        ("1", DynamicEntity::new("p", "r"), "table name"),
+        ("Blogs", DynamicEntity::new("a/b", "r"), "PartitionKey"),
+    ] {
+        let error = emulator.seed(table, [entity]).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+    }
+}

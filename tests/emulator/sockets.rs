@@ -1,0 +1,252 @@
+//! Clients that break HTTP, on real sockets: each is answered with a refusal or closed within bounds, nothing of what they sent
+//! is done, and others are served as before.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use azure_table::{DynamicEntity, Emulator, EmulatorServer, RunningEmulator, TableServiceClient};
+use fastrand::Rng;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// What the server under test waits for a head, and for a body.
+const READ_TIMEOUT: Duration = Duration::from_millis(300);
+/// Within this all has come to an end, also on a busy machine.
+const BOUND: Duration = Duration::from_secs(20);
+
+struct Server {
+    emulator: Emulator,
+    running: RunningEmulator,
+}
+
+impl Server {
+    async fn start() -> Self {
+        let emulator = Emulator::new();
+        emulator.seed("Blogs", [DynamicEntity::new("p", "r")]).unwrap();
+        let server = EmulatorServer::bind(emulator.clone(), "127.0.0.1:0").await.unwrap();
+        let running = server.read_timeout(READ_TIMEOUT).spawn();
+        Self { emulator, running }
+    }
+
+    /// Sends bytes in pieces and gives what comes back until the connection is closed, which has to be within bounds.
+    async fn send(&self, pieces: &[&[u8]], pause: Duration, close: bool) -> Vec<u8> {
+        timeout(BOUND, exchange(self.running.address(), pieces, pause, close))
+            .await
+            .unwrap()
+    }
+
+    /// That all is as it was, and a client is served.
+    async fn is_as_before(&self) {
+        let service = TableServiceClient::from_connection_string(self.running.connection_string()).unwrap();
+        assert_eq!(service.list_tables().await.unwrap(), ["Blogs"]);
+        assert_eq!(
+            service
+                .dynamic_table("Blogs")
+                .unwrap()
+                .query()
+                .all()
+                .await
+                .unwrap()
+                .len(),
+            1
+        );
+        assert_eq!(self.emulator.snapshot().entity_count(), 1);
+    }
+}
+
+async fn exchange(address: SocketAddr, pieces: &[&[u8]], pause: Duration, close: bool) -> Vec<u8> {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    for piece in pieces {
+        // The server may have closed the connection already.
+        if stream.write_all(piece).await.is_err() {
+            break;
+        }
+        tokio::time::sleep(pause).await;
+    }
+    if close {
+        let _ = stream.shutdown().await;
+    }
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    answer
+}
+
+/// The status of an answer; 0 where there is none.
+fn status(answer: &[u8]) -> u16 {
+    let line = String::from_utf8_lossy(answer);
+    match line.strip_prefix("HTTP/1.1 ") {
+        Some(rest) => rest[..3].parse().unwrap(),
+        None => {
+            assert!(line.is_empty(), "{line}");
+            0
+        }
+    }
+}
+
+const HEAD: &str = "POST /devstoreaccount1/Tables HTTP/1.1\r\nHost: 127.0.0.1\r\n";
+
+#[tokio::test]
+async fn what_is_no_http_is_refused_or_closed() {
+    let server = Server::start().await;
+    let long = |length: usize| "a".repeat(length);
+    for (what, bytes, expected) in [
+        ("no HTTP", "GARBAGE\r\n\r\n".to_owned(), 400),
+        ("TLS", "\u{16}\u{3}\u{1}\u{2}\0\u{1}\0\u{1}\r\n\r\n".to_owned(), 400),
+        ("another protocol", "GET / SPDY/9\r\n\r\n".to_owned(), 400),
+        ("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(), 0),
+        ("a header without a name", format!("{HEAD}: x\r\n\r\n"), 400),
+        (
+            "two lengths",
+            format!("{HEAD}Content-Length: 1\r\nContent-Length: 2\r\n\r\n{{}}"),
+            400,
+        ),
+        ("a length below zero", format!("{HEAD}Content-Length: -1\r\n\r\n"), 400),
+        (
+            "a length that is no number",
+            format!("{HEAD}Content-Length: 1e3\r\n\r\n"),
+            400,
+        ),
+        (
+            "a header of a megabyte",
+            format!("{HEAD}x: {}\r\n\r\n", long(1 << 20)),
+            431,
+        ),
+        (
+            "a thousand headers",
+            format!("{HEAD}{}\r\n", "x: y\r\n".repeat(1_000)),
+            431,
+        ),
+        (
+            "an address of 100,000 characters",
+            format!("GET /{} HTTP/1.1\r\n\r\n", long(100_000)),
+            414,
+        ),
+        (
+            "a chunk that is none",
+            format!("{HEAD}Transfer-Encoding: chunked\r\n\r\nxyz\r\n"),
+            400,
+        ),
+        (
+            "no host",
+            "GET /devstoreaccount1/Tables HTTP/1.1\r\nConnection: close\r\n\r\n".to_owned(),
+            400,
+        ),
+        ("nothing", String::new(), 0),
+    ] {
+        let answer = server.send(&[bytes.as_bytes()], Duration::ZERO, false).await;
+        let found = status(&answer);
+        // Where much was still to be read when the connection was closed, the answer may be lost on its way.
+        let may_be_lost = bytes.len() > 10_000 && found == 0;
+        assert!(
+            found == expected || may_be_lost,
+            "{what}: {}",
+            String::from_utf8_lossy(&answer)
+        );
+    }
+    server.is_as_before().await;
+}
+
+#[tokio::test]
+async fn requests_that_break_off_change_nothing() {
+    let server = Server::start().await;
+    let body = r#"{"TableName":"Partial"}"#;
+    let whole = format!(
+        "{HEAD}Content-Length: {}\r\nContent-Type: application/json\r\n\r\n{body}",
+        body.len()
+    );
+    for end in 0..whole.len() {
+        let answer = server.send(&[&whole.as_bytes()[..end]], Duration::ZERO, true).await;
+        assert!(
+            matches!(status(&answer), 0 | 400..500),
+            "{end}: {}",
+            String::from_utf8_lossy(&answer)
+        );
+    }
+    server.is_as_before().await;
+}
+
+#[tokio::test]
+async fn slow_heads_and_bodies_have_a_bounded_time() {
+    let server = Server::start().await;
+    // A byte at a time, for ever.
+    let bytes: Vec<&[u8]> = HEAD.as_bytes().chunks(1).cycle().take(10_000).collect();
+    let head = format!("{HEAD}Content-Length: 100000\r\n\r\n");
+    let slow_body: Vec<&[u8]> = std::iter::once(head.as_bytes())
+        .chain(std::iter::repeat_n(&b"x"[..], 10_000))
+        .collect();
+    for (what, pieces, expected) in [("head", bytes, [0, 408]), ("body", slow_body, [0, 408])] {
+        let begun = Instant::now();
+        let answer = server.send(&pieces, Duration::from_millis(10), false).await;
+        assert!(
+            expected.contains(&status(&answer)),
+            "{what}: {}",
+            String::from_utf8_lossy(&answer)
+        );
+        assert!(begun.elapsed() < BOUND, "{what}: {:?}", begun.elapsed());
+    }
+    server.is_as_before().await;
+}
+
+#[tokio::test]
+async fn bodies_beyond_the_limit_are_refused() {
+    let server = Server::start().await;
+    for (length, announced) in [
+        ((4 << 20) + 1, (4 << 20) + 1),
+        (7 << 20, 7 << 20),
+        (6 << 20, u64::MAX / 2),
+    ] {
+        let head = format!("{HEAD}Connection: close\r\nContent-Length: {announced}\r\n\r\n");
+        let answer = server
+            .send(&[head.as_bytes(), &vec![b'x'; length]], Duration::ZERO, false)
+            .await;
+        // Unsigned, it is refused for that where it is read to its end. The answer may be lost where it is not.
+        assert!(
+            matches!(status(&answer), 0 | 403 | 413),
+            "{length}: {}",
+            String::from_utf8_lossy(&answer)
+        );
+    }
+    server.is_as_before().await;
+}
+
+#[tokio::test]
+async fn random_bytes_do_not_stop_the_server() {
+    let server = Server::start().await;
+    let mut random = Rng::with_seed(20_170_301);
+    let pieces = [
+        "GET ",
+        "POST ",
+        "/devstoreaccount1/Tables",
+        "/devstoreaccount1/Blogs()",
+        " HTTP/1.1\r\n",
+        "Host: h\r\n",
+        "Content-Length: 5\r\n",
+        "Transfer-Encoding: chunked\r\n",
+        "Expect: 100-continue\r\n",
+        "\r\n",
+        "5\r\n",
+        "0\r\n\r\n",
+        "{}",
+    ];
+    let begun = Instant::now();
+    let mut sent = 0;
+    while begun.elapsed() < Duration::from_secs(2) {
+        let mut bytes = Vec::new();
+        for _ in 0..random.usize(..20) {
+            if random.u8(..4) == 0 {
+                bytes.extend(std::iter::repeat_with(|| random.u8(..)).take(10));
+            } else {
+                bytes.extend_from_slice(random.choice(&pieces).unwrap().as_bytes());
+            }
+        }
+        let answer = server.send(&[&bytes], Duration::ZERO, true).await;
+        assert!(
+            !answer.starts_with(b"HTTP/1.1 2") && !answer.starts_with(b"HTTP/1.1 5"),
+            "{bytes:?}"
+        );
+        sent += 1;
+    }
+    assert!(sent > 20, "{sent} connections");
+    server.is_as_before().await;
+}
