@@ -1,6 +1,6 @@
 //! What is sent of an operation, as small as can be: many wait for their batch.
 
-use bytes::Bytes;
+use std::sync::Arc;
 
 use crate::codec::json::write::Written;
 use crate::model::etag::Condition;
@@ -10,7 +10,7 @@ use crate::model::guid::Guid;
 #[derive(Clone, Debug)]
 pub(crate) struct Encoded {
     /// The entity, nothing of a delete or a retrieve; then PartitionKey and RowKey. Shared with copies.
-    text: Bytes,
+    text: Arc<str>,
     /// Where the keys begin.
     partition_key: u32,
     row_key: u32,
@@ -57,34 +57,13 @@ impl Encoded {
         }
     }
 
-    /// PartitionKey and RowKey.
     pub(crate) fn keys(&self) -> (&str, &str) {
-        (self.partition_key(), self.row_key())
-    }
-
-    pub(crate) fn partition_key(&self) -> &str {
-        key(&self.text[self.partition_key as usize..self.row_key as usize])
-    }
-
-    pub(crate) fn row_key(&self) -> &str {
-        key(&self.text[self.row_key as usize..])
+        let (partition_key, row_key) = (self.partition_key as usize, self.row_key as usize);
+        (&self.text[partition_key..row_key], &self.text[row_key..])
     }
 
     pub(crate) fn body(&self) -> &[u8] {
-        &self.text[..self.partition_key as usize]
-    }
-
-    /// The body as it is sent.
-    pub(crate) fn sent_body(&self) -> Bytes {
-        self.text.slice(..self.partition_key as usize)
-    }
-
-    /// In memory of its own, to be kept.
-    pub(crate) fn detached(self) -> Self {
-        Self {
-            text: Bytes::copy_from_slice(&self.text),
-            ..self
-        }
+        &self.text.as_bytes()[..self.partition_key as usize]
     }
 
     pub(crate) fn condition(&self) -> &Condition {
@@ -96,7 +75,11 @@ impl Encoded {
     }
 }
 
-/// It was text when it was put there.
-fn key(text: &[u8]) -> &str {
-    str::from_utf8(text).unwrap_or_default()
+/// The body as bytes that own it: it is sent as it is.
+pub(crate) struct SentBody(pub(crate) Encoded);
+
+impl AsRef<[u8]> for SentBody {
+    fn as_ref(&self) -> &[u8] {
+        self.0.body()
+    }
 }

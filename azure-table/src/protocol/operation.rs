@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use bytes::Bytes;
 use http::Method;
 use http::header::{HeaderName, IF_MATCH};
 
@@ -19,7 +20,7 @@ use crate::model::entity_key::{IntoKey, key_texts};
 use crate::model::error::{Error, Result};
 use crate::model::etag::{Condition, ETag};
 use crate::model::guid::Guid;
-use crate::protocol::encoded::{Encoded, More};
+use crate::protocol::encoded::{Encoded, More, SentBody};
 use crate::protocol::endpoint::Endpoint;
 pub use crate::protocol::operation_kind::OperationKind;
 use crate::protocol::profile::Profile;
@@ -215,13 +216,9 @@ impl TableOperation {
         Ok(())
     }
 
-    /// Itself if it was encoded, to be kept and put right.
+    /// Itself if it was encoded, so that it can be put right.
     pub(crate) fn if_encoded(self) -> Option<Self> {
-        let encoded = self.encoded.ok()?;
-        Some(Self {
-            encoded: Ok(encoded.detached()),
-            ..self
-        })
+        self.encoded.is_ok().then_some(self)
     }
 
     /// Whether this service can hold what it writes.
@@ -328,7 +325,7 @@ impl TableOperation {
         if let Ok(encoded) = &self.encoded
             && !encoded.body().is_empty()
         {
-            set_json(&mut request, encoded.sent_body());
+            set_json(&mut request, Bytes::from_owner(SentBody(encoded.clone())));
         }
         let call = match self.kind {
             OperationKind::Retrieve => Call::read(self.kind.name(), request).expecting(404),

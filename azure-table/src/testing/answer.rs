@@ -249,7 +249,7 @@ fn row<E: TableEntity + ?Sized>(entity: &E) -> Result<(String, Vec<u8>), Error> 
         Condition::Exists | Condition::Unread => SOME_ETAG.to_owned(),
     };
     let written = write::entity(entity, key_texts(entity)?.pair())?;
-    let body = &written.text[..written.body];
+    let body = &written.text.as_bytes()[..written.body];
     let mut row = b"{\"odata.etag\":".to_vec();
     write::quoted(&mut row, &etag);
     row.extend_from_slice(format!(",\"Timestamp\":\"{SOME_TIMESTAMP}\",").as_bytes());

@@ -2,8 +2,9 @@
 
 use std::cell::Cell;
 use std::io::Write as _;
+use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 use crate::codec::json::scan::plain_length;
 use crate::model::edm::{Edm, base64_text, double_text};
@@ -21,7 +22,7 @@ pub(crate) const MAX_BODY_BYTES: usize = 4 << 20;
 #[derive(Debug)]
 pub(crate) struct Written {
     /// The body of an insert, replace or merge: the keys, then the properties. Behind it both keys once more, as they are.
-    pub(crate) text: Bytes,
+    pub(crate) text: Arc<str>,
     /// How long the body is.
     pub(crate) body: usize,
     pub(crate) write_id: Option<Guid>,
@@ -52,7 +53,8 @@ pub(crate) fn properties(
     }
     scratch.extend_from_slice(partition_key.as_bytes());
     scratch.extend_from_slice(row_key.as_bytes());
-    let text = in_chunk(&scratch);
+    let text = str::from_utf8(&scratch).map_err(|e| Error::invalid_input(format!("the entity's JSON: {e}")))?;
+    let text = Arc::from(text);
     if scratch.capacity() <= MOST_SCRATCH {
         SCRATCH.set(scratch);
     }
@@ -60,33 +62,12 @@ pub(crate) fn properties(
 }
 
 thread_local! {
-    /// Where an entity is written until its length is known.
+    /// Where entities are written until their length is known: each is given no more memory than it has bytes.
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-    /// What is left of the last chunk.
-    static CHUNK: Cell<BytesMut> = Cell::new(BytesMut::new());
 }
 
 /// A longer one is not kept.
 const MOST_SCRATCH: usize = 64 << 10;
-
-/// Entities that are written one after the other share pieces of memory of this size: to get one for each would cost a tenth
-/// of what a bulk does.
-const CHUNK_BYTES: usize = 16 << 10;
-
-/// A copy of the text. It keeps the chunk that it is in: who keeps it for long copies it once more.
-fn in_chunk(text: &[u8]) -> Bytes {
-    if text.len() > CHUNK_BYTES / 4 {
-        return Bytes::copy_from_slice(text);
-    }
-    let mut chunk = CHUNK.take();
-    if chunk.capacity() < text.len() {
-        chunk = BytesMut::with_capacity(CHUNK_BYTES);
-    }
-    chunk.extend_from_slice(text);
-    let text = chunk.split().freeze();
-    CHUNK.set(chunk);
-    text
-}
 
 /// Most entities fit into this many bytes.
 const INITIAL_CAPACITY: usize = 1_024;
@@ -253,7 +234,7 @@ mod tests {
 
     fn body(entity: &DynamicEntity) -> Result<String> {
         let written = super::entity(entity, (&entity.partition_key, &entity.row_key))?;
-        Ok(String::from_utf8(written.text[..written.body].to_vec()).unwrap())
+        Ok(written.text[..written.body].to_owned())
     }
 
     fn with(name: &str, value: impl Into<EdmValue>) -> DynamicEntity {
