@@ -3,6 +3,7 @@
 //! Owns JSON (`json`), URL text (`url`), OData text (`text`), multipart bodies (`multipart`) and XML (`xml`). Does not own what is
 //! said in them: `protocol`.
 
+pub(crate) mod batch_body;
 pub(crate) mod json;
 pub(crate) mod multipart;
 pub(crate) mod text;

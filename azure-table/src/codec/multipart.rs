@@ -1,140 +1,13 @@
 //! `multipart/mixed` bodies and the HTTP messages inside of them.
 //!
-//! Owns both directions: text to parts (either kind of line end, as live answers mix them) and operations to a request
-//! body (CRLF, absolute URIs, no Content-ID). Which status or body is expected is `protocol`'s business.
+//! Owns the way from text to parts (either kind of line end, as live answers mix them). Batches are written by `batch_body.rs`; which
+//! status or body is expected is `protocol`'s business.
 //!
 //! Source: REST "Performing entity group transactions"; RFC 2046 §5.1.
-
-use std::ops::Range;
 
 use memchr::{memchr, memmem};
 
 use crate::model::error::{Error, Result};
-
-/// An operation inside of a batch: an HTTP request in text form.
-#[derive(Debug)]
-pub(crate) struct InnerRequest<'a> {
-    pub(crate) method: &'a str,
-    /// The address below which the path is, and the path.
-    pub(crate) url: (&'a str, &'a str),
-    pub(crate) headers: &'a [(&'a str, &'a str)],
-    pub(crate) body: &'a [u8],
-}
-
-/// Where in the body of a batch an operation stands.
-#[derive(Clone, Debug)]
-pub(crate) struct Place {
-    head: Range<usize>,
-    /// Its own body.
-    pub(crate) body: Range<usize>,
-}
-
-/// About how many bytes stand around the body of an operation.
-const AROUND: usize = 400;
-
-/// The body of a batch in the making: a change set, or the place of one query.
-#[derive(Debug)]
-pub(crate) struct BatchBody {
-    /// Of the batch; then that of its change set, if it has one.
-    boundaries: Vec<String>,
-    text: Vec<u8>,
-}
-
-impl BatchBody {
-    /// Of changes.
-    pub(crate) fn of_changes(batch: String, change_set: String) -> Self {
-        let head = format!("--{batch}\r\nContent-Type: multipart/mixed; boundary={change_set}\r\n\r\n");
-        Self {
-            text: head.into_bytes(),
-            boundaries: vec![batch, change_set],
-        }
-    }
-
-    /// Of a query, which stands outside of change sets.
-    pub(crate) fn of_query(batch: String) -> Self {
-        Self {
-            boundaries: vec![batch],
-            text: Vec::new(),
-        }
-    }
-
-    /// The boundary of the batch.
-    pub(crate) fn boundary(&self) -> &str {
-        self.boundaries.first().map_or("", String::as_str)
-    }
-
-    /// How many bytes it has, its end included.
-    pub(crate) fn len(&self) -> usize {
-        let end = self.boundaries.iter().map(|boundary| boundary.len() + "----\r\n".len());
-        self.text.len() + end.sum::<usize>()
-    }
-
-    /// Makes room for so many operations with so many bytes in all, so that it is not copied as it grows.
-    pub(crate) fn reserve(&mut self, operations: usize, bytes: usize) {
-        self.text.reserve(operations * AROUND + bytes);
-    }
-
-    /// Adds what is added if the whole then has at most so many bytes; else gives how many it would have.
-    pub(crate) fn within<T>(&mut self, limit: usize, add: impl FnOnce(&mut Self) -> T) -> Result<T, usize> {
-        let before = self.text.len();
-        let added = add(self);
-        let bytes = self.len();
-        if bytes > limit {
-            self.text.truncate(before);
-            return Err(bytes);
-        }
-        Ok(added)
-    }
-
-    /// Adds an operation of which all but its body is that of another.
-    pub(crate) fn add_alike(&mut self, other: &Place, body: &[u8]) -> Place {
-        let begin = self.text.len();
-        self.text.extend_from_within(other.head.clone());
-        self.end(begin, body)
-    }
-
-    /// Ends an operation whose head is written.
-    fn end(&mut self, begin: usize, body: &[u8]) -> Place {
-        let at = self.text.len();
-        self.text.extend_from_slice(body);
-        self.text.extend_from_slice(b"\r\n");
-        Place {
-            head: begin..at,
-            body: at..at + body.len(),
-        }
-    }
-
-    /// Adds an operation.
-    pub(crate) fn add(&mut self, operation: &InnerRequest<'_>) -> Place {
-        let begin = self.text.len();
-        let InnerRequest {
-            method,
-            url,
-            headers,
-            body,
-        } = operation;
-        let boundary = self.boundaries.last().map_or("", String::as_str);
-        let out = &mut self.text;
-        let mut write = |parts: &[&str]| parts.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
-        write(&["--", boundary, "\r\n"]);
-        write(&["Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"]);
-        let (base, path) = url;
-        write(&[method, " ", base, "/", path, " HTTP/1.1\r\n"]);
-        for (name, value) in *headers {
-            write(&[name, ": ", value, "\r\n"]);
-        }
-        write(&["\r\n"]);
-        self.end(begin, body)
-    }
-
-    /// The whole text.
-    pub(crate) fn finish(mut self) -> Vec<u8> {
-        for boundary in self.boundaries.iter().rev() {
-            self.text.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
-        }
-        self.text
-    }
-}
 
 /// A message: headers, and what follows them.
 #[derive(Debug)]
@@ -204,6 +77,7 @@ pub(crate) fn boundary(content_type: &str) -> Result<&str> {
 }
 
 /// The parts of a multipart body.
+#[cfg(any(feature = "emulator", test))]
 pub(crate) fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<Message<'a>>> {
     let delimiter = format!("--{boundary}");
     let mut parts = Vec::new();
@@ -229,6 +103,87 @@ pub(crate) fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<Message<'a
     Err(malformed("the multipart body does not end with its boundary"))
 }
 
+/// The HTTP messages in the parts of a body, one after the other. Where messages are without bodies, as most answers to writes are,
+/// no end is searched for.
+#[derive(Debug)]
+pub(crate) struct HttpParts<'a> {
+    delimiter: String,
+    /// What is behind the last boundary.
+    text: &'a [u8],
+    is_over: bool,
+}
+
+impl<'a> HttpParts<'a> {
+    /// Those of a body, or of the change set that is its first part.
+    pub(crate) fn of(body: &'a [u8], content_type: &str) -> Result<Self> {
+        let parts = Self::begin(body, boundary(content_type)?)?;
+        let first = message(parts.text, false)?;
+        let first_type = first.header("content-type").unwrap_or_default();
+        if first_type.to_ascii_lowercase().starts_with("multipart/") {
+            return Self::begin(first.body, boundary(first_type)?);
+        }
+        Ok(parts)
+    }
+
+    fn begin(body: &'a [u8], boundary: &str) -> Result<Self> {
+        let mut parts = Self {
+            delimiter: format!("--{boundary}"),
+            text: body,
+            is_over: false,
+        };
+        parts.pass(body)?;
+        Ok(parts)
+    }
+
+    /// Goes on behind the next boundary. Gives what stands before it.
+    fn pass(&mut self, text: &'a [u8]) -> Result<&'a [u8]> {
+        // The line end before a boundary belongs to the boundary.
+        let near = text.strip_prefix(b"\r\n").or(text.strip_prefix(b"\n"));
+        let mut near = [text, near.unwrap_or(text)].into_iter();
+        if let Some((behind, is_last)) = near.find_map(|text| self.behind_boundary(text)) {
+            (self.text, self.is_over) = (behind, is_last);
+            return Ok(b"");
+        }
+        for at in memmem::find_iter(text, self.delimiter.as_bytes()) {
+            let begins_line = at == 0 || text[at - 1] == b'\n';
+            if begins_line && let Some((behind, is_last)) = self.behind_boundary(&text[at..]) {
+                (self.text, self.is_over) = (behind, is_last);
+                return Ok(trim_line_end(&text[..at]));
+            }
+        }
+        self.is_over = true;
+        Err(malformed("the multipart body does not end with its boundary"))
+    }
+
+    /// What is behind the boundary that the text begins with, and whether it is the last one.
+    fn behind_boundary(&self, text: &'a [u8]) -> Option<(&'a [u8], bool)> {
+        let rest = text.strip_prefix(self.delimiter.as_bytes())?;
+        let mut at = 0;
+        let line = next_line(rest, &mut at).trim_ascii_end();
+        (line.is_empty() || line == b"--").then(|| (&rest[at..], !line.is_empty()))
+    }
+
+    fn read(&mut self) -> Result<Message<'a>> {
+        let part = message(self.text, false)?;
+        let message = message(part.body, true)?;
+        let body = self.pass(message.body)?;
+        Ok(Message { body, ..message })
+    }
+}
+
+impl<'a> Iterator for HttpParts<'a> {
+    type Item = Result<Message<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        let read = self.read();
+        self.is_over |= read.is_err();
+        Some(read)
+    }
+}
+
 /// One part, without the boundaries around it.
 #[cfg(feature = "emulator")]
 pub(crate) fn part(text: &[u8]) -> Result<Message<'_>> {
@@ -236,6 +191,7 @@ pub(crate) fn part(text: &[u8]) -> Result<Message<'_>> {
 }
 
 /// The HTTP message that a part of type `application/http` holds.
+#[cfg(any(feature = "emulator", test))]
 pub(crate) fn http_message(part: &[u8]) -> Result<Message<'_>> {
     message(part, true)
 }
@@ -258,6 +214,8 @@ fn message(text: &[u8], has_start_line: bool) -> Result<Message<'_>> {
         let line = next_line(text, &mut at);
         match line.first() {
             None => break,
+            // A boundary: the part ended before its head did.
+            Some(b'-') if line.starts_with(b"--") => return Err(malformed("the head of a part has no end")),
             Some(b'e' | b'E') if etag.is_none() => etag = value_of(line, "etag"),
             Some(_) => {}
         }
@@ -305,6 +263,7 @@ fn malformed(what: &'static str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::batch_body::{BatchBody, InnerRequest};
 
     #[test]
     fn a_change_set_is_written_and_read_back() {

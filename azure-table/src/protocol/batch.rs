@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request};
 
-use crate::codec::multipart::{BatchBody, InnerRequest, Place};
+use crate::codec::batch_body::{BatchBody, InnerRequest, Place};
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};
 use crate::model::guid::Guid;

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use http::{HeaderMap, Response, StatusCode};
-use memchr::memmem;
 
-use crate::codec::multipart::{Message, boundary, http_message, parts};
+use crate::codec::multipart::{HttpParts, Message};
 use crate::model::error::{Error, Result};
 use crate::model::etag::ETag;
 use crate::protocol::answer;
@@ -126,31 +125,19 @@ pub(crate) struct PartRefusal {
     pub(crate) headers: HeaderMap,
 }
 
-const STATUS: &[u8] = b"HTTP/1.1 ";
-
-/// The operation that failed, if one did.
+/// The operation that failed, if one did: nothing else is answered then, as recorded of both services and of Azurite.
 pub(crate) fn refusal(response: &Response<Bytes>) -> Option<PartRefusal> {
-    let body: &[u8] = response.body();
-    // Nearly all answers are of batches that were applied: they are not taken apart here.
-    let refuses = memmem::find_iter(body, STATUS).any(|at| matches!(body.get(at + STATUS.len()), Some(b'4' | b'5')));
-    let content_type = response
-        .headers()
-        .get(CONTENT_TYPE)
-        .filter(|_| refuses)?
-        .to_str()
-        .ok()?;
-    let messages = messages(content_type, body).ok()?;
-    messages.iter().find_map(|message| {
-        let status = message.status().ok().filter(|status| *status >= 400)?;
-        let header_code = message.header("x-ms-error-code");
-        let error = answer::error_of(status, header_code, message.header("content-type"), message.body, None);
-        let mut headers = HeaderMap::new();
-        add_headers(&mut headers, message);
-        Some(PartRefusal {
-            status,
-            code: error.code().map(str::to_owned),
-            headers,
-        })
+    let content_type = response.headers().get(CONTENT_TYPE)?.to_str().ok()?;
+    let message = HttpParts::of(response.body(), content_type).ok()?.next()?.ok()?;
+    let status = message.status().ok().filter(|status| *status >= 400)?;
+    let header_code = message.header("x-ms-error-code");
+    let error = answer::error_of(status, header_code, message.header("content-type"), message.body, None);
+    let mut headers = HeaderMap::new();
+    add_headers(&mut headers, &message);
+    Some(PartRefusal {
+        status,
+        code: error.code().map(str::to_owned),
+        headers,
     })
 }
 
@@ -166,18 +153,7 @@ pub(crate) fn table_is_missing(response: &Response<Bytes>) -> bool {
 
 /// The answers to the operations: inside one change set, or directly where the service answers so.
 fn messages<'a>(content_type: &str, body: &'a [u8]) -> Result<Vec<Message<'a>>> {
-    let mut messages = Vec::new();
-    for part in parts(body, boundary(content_type)?)? {
-        let part_type = part.header("content-type").unwrap_or_default();
-        if part_type.to_ascii_lowercase().starts_with("multipart/") {
-            for inner in parts(part.body, boundary(part_type)?)? {
-                messages.push(http_message(inner.body)?);
-            }
-        } else {
-            messages.push(http_message(part.body)?);
-        }
-    }
-    Ok(messages)
+    HttpParts::of(body, content_type)?.collect()
 }
 
 fn failure(sent: &SentBatch, status: u16, message: &Message<'_>, request_id: Option<String>) -> Error {

@@ -4,7 +4,7 @@
 //! A read stands outside of change sets, a write in one.
 //! Source: REST "Performing entity group transactions"; a recorded answer to a read in a batch.
 
-use crate::codec::multipart::{BatchBody, InnerRequest};
+use crate::codec::batch_body::{BatchBody, InnerRequest};
 use crate::model::error::Result;
 use crate::protocol::batch;
 use crate::protocol::endpoint::Endpoint;
