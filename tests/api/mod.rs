@@ -2,6 +2,7 @@
 
 mod between;
 mod bulk;
+mod bulk_order;
 mod changes;
 mod credentials;
 mod derive;

@@ -165,3 +165,39 @@ async fn an_inner_server_fault_is_one() {
     assert_eq!((error.kind(), error.status()), (ErrorKind::ServerFault, Some(500)));
     assert!(error.may_have_applied());
 }
+
+/// What is more than was asked, or less than an answer has, is no success; nor is it said that nothing was applied.
+#[tokio::test]
+async fn an_answer_of_another_form_is_no_success() {
+    let good = part("204 No Content\r\nETag: W/\"1\"", "");
+    let cut = part("204 No Content\r\nCache-Con", "");
+    let refused = part("409 Conflict\r\nContent-Type: application/json", "{}");
+    for (parts, said) in [
+        (good.clone() + &refused, "its answer has 2 results"),
+        (good.clone() + &good, "its answer has 2 results"),
+        (cut, "has no ETag"),
+        (part("204 No Content", ""), "has no ETag"),
+        (
+            "--changesetresponse_2\r\nContent-Type: application/http\r\n".to_owned(),
+            "has no end",
+        ),
+    ] {
+        let server = Server::answering(answer(&parts)).await;
+        let table = server.service().table::<DynamicEntity>("Things").unwrap();
+        let mut batch = table.batch();
+        batch.insert(&DynamicEntity::new("p", "1")).unwrap();
+        let error = batch.commit().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{parts}: {error}");
+        assert!(
+            error.to_string().contains(said) && error.may_have_applied(),
+            "{parts}: {error}"
+        );
+    }
+    // A line that is no text, and a space before a name, hide nothing.
+    let odd = part("204 No Content\r\nLocation: \u{fffd}\r\n ETag: W/\"1\"", "");
+    let server = Server::answering(answer(&odd)).await;
+    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let mut batch = table.batch();
+    batch.insert(&DynamicEntity::new("p", "1")).unwrap();
+    assert_eq!(batch.commit().await.unwrap()[0].etag().unwrap().as_str(), "W/\"1\"");
+}

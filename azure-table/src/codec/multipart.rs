@@ -41,8 +41,9 @@ impl<'a> Message<'a> {
 
     /// All headers.
     pub(crate) fn headers(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
-        let lines = str::from_utf8(self.head).unwrap_or_default().lines();
-        let headers = lines.filter_map(|line| line.split_once(':'));
+        // A line that is no text hides no other.
+        let lines = self.head.split(|byte| *byte == b'\n').map(str::from_utf8);
+        let headers = lines.filter_map(|line| line.ok()?.split_once(':'));
         headers.map(|(name, value)| (name.trim(), value.trim()))
     }
 
@@ -216,7 +217,7 @@ fn message(text: &[u8], has_start_line: bool) -> Result<Message<'_>> {
             None => break,
             // A boundary: the part ended before its head did.
             Some(b'-') if line.starts_with(b"--") => return Err(malformed("the head of a part has no end")),
-            Some(b'e' | b'E') if etag.is_none() => etag = value_of(line, "etag"),
+            Some(b'e' | b'E' | b' ') if etag.is_none() => etag = value_of(line, "etag"),
             Some(_) => {}
         }
         to = at;
@@ -231,7 +232,7 @@ fn message(text: &[u8], has_start_line: bool) -> Result<Message<'_>> {
 
 /// The value of the header in a line, if it is the one of this name.
 fn value_of<'a>(line: &'a [u8], name: &str) -> Option<&'a str> {
-    let (start, value) = line.split_at_checked(name.len())?;
+    let (start, value) = line.trim_ascii_start().split_at_checked(name.len())?;
     if !start.eq_ignore_ascii_case(name.as_bytes()) {
         return None;
     }

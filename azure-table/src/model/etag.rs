@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 /// The version of an entity, as the service wrote it.
 ///
 /// Opaque: compare it, send it back, never build one from a Timestamp.
+/// Those of one answer to a batch share memory: to keep one keeps the text of all of them, at most 100.
 /// Source: REST "Insert Entity", header `ETag`; `odata.etag` in the JSON of reads.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(from = "Box<str>", into = "String")]

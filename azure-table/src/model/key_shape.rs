@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::model::error::{Error, Result, ValueError};
 use crate::model::key::{ReadTableKey, TableKey, key_text_fault};
-use crate::model::key_texts::KeyTexts;
+use crate::model::key_texts::{self, KeyTexts};
 use crate::model::shown::Shown;
 
 /// The pieces of an entity's two keys, left to right.
@@ -86,7 +86,15 @@ impl KeyWriter {
         };
         let text = self.texts.text();
         let start = text.len();
-        value.write_key(text).map_err(refused)?;
+        if start == 0 {
+            value.write_key(text).map_err(refused)?;
+        } else {
+            // It gets an empty text: whoever replaces it instead of appending must not replace what other fields wrote.
+            let mut own = key_texts::spare();
+            value.write_key(&mut own).map_err(refused)?;
+            text.push_str(&own);
+            key_texts::give_back(own);
+        }
         if let Some(width) = width {
             shorten::<T>(text, start, width).map_err(refused)?;
         }
@@ -349,6 +357,22 @@ mod tests {
         assert_eq!((&*pk, &*rk), ("WA;Sea;ttle", "o-7::x:y::z"));
         let parts = KeyParts::split(&SHAPE, &pk, &rk).unwrap();
         assert_eq!(parts.parts[..parts.count], ["WA", "Sea;ttle", "7", "x:y::z"]);
+    }
+
+    /// A key type may replace the text that it is given, since that is empty.
+    #[test]
+    fn a_field_writes_no_other_ones_text() {
+        struct Replaces(&'static str);
+        impl TableKey for Replaces {
+            fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
+                self.0.clone_into(text);
+                Ok(())
+            }
+        }
+        let mut writer = KeyWriter::new(&KeyShape::SIMPLE);
+        writer.field(&Replaces("sales-department")).unwrap();
+        writer.field(&Replaces("x")).unwrap();
+        assert_eq!(writer.finish().unwrap().pair(), ("sales-department", "x"));
     }
 
     #[test]

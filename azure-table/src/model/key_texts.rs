@@ -5,8 +5,28 @@
 use std::cell::Cell;
 
 thread_local! {
-    /// The memory of keys that are not needed any more: keys are made for each entity that is written. They have at most 4 KiB.
-    static SPARE: Cell<String> = const { Cell::new(String::new()) };
+    /// Memory of keys that are not needed any more: keys are made for each entity that is written. They have at most 6 KiB.
+    static SPARE: Cell<[String; 2]> = const { Cell::new([String::new(), String::new()]) };
+}
+
+/// An empty text, with memory of an earlier one.
+pub(crate) fn spare() -> String {
+    let take = |spare: &Cell<[String; 2]>| {
+        let [first, second] = spare.take();
+        spare.set([second, String::new()]);
+        first
+    };
+    // At the end of a thread there is none.
+    SPARE.try_with(take).unwrap_or_default()
+}
+
+/// Gives the memory of a text to later ones.
+pub(crate) fn give_back(mut text: String) {
+    text.clear();
+    let _ = SPARE.try_with(|spare| {
+        let [first, _] = spare.take();
+        spare.set([text, first]);
+    });
 }
 
 /// PartitionKey and RowKey, in one piece of memory.
@@ -21,15 +41,14 @@ impl KeyTexts {
     /// Both empty, and the PartitionKey to be written first.
     pub(crate) fn begun() -> Self {
         Self {
-            text: SPARE.take(),
+            text: spare(),
             row_key: None,
         }
     }
 
-    /// Gives its memory to the next one.
-    pub(crate) fn done(mut self) {
-        self.text.clear();
-        SPARE.set(self.text);
+    /// Gives its memory to later ones.
+    pub(crate) fn done(self) {
+        give_back(self.text);
     }
 
     /// The text of the PartitionKey until that is whole, then of both.

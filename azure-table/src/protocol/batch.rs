@@ -524,6 +524,16 @@ mod tests {
         }
     }
 
+    /// Two rows may have one hash.
+    #[test]
+    fn a_row_is_known_by_its_key() {
+        let mut set = set_of(Profile::Storage);
+        set.rows.insert(RowHash::of("a"));
+        set.add(filling("b", 1)).unwrap();
+        set.add(filling("a", 1)).unwrap();
+        assert_eq!(set.add(filling("a", 1)).unwrap_err().rule(), BatchRule::EachRowOnce);
+    }
+
     #[test]
     fn what_was_rejected_leaves_no_trace() {
         let mut set = set_of(Profile::Storage);
@@ -539,5 +549,23 @@ mod tests {
             .unwrap_err();
         assert_eq!((set.bytes(), set.len()), (bytes, 1));
         assert_eq!(written_anew(&sent(set)).len(), bytes);
+    }
+
+    /// Entities may be written while a thread ends.
+    #[test]
+    fn the_end_of_a_thread_is_no_end_of_writing() {
+        struct Last;
+        impl Drop for Last {
+            fn drop(&mut self) {
+                let operation = TableOperation::insert(&DynamicEntity::new("p", "r"));
+                assert_eq!(operation.keys(), Some(("p", "r")));
+            }
+        }
+        thread_local!(static LAST: Last = const { Last });
+        let thread = std::thread::spawn(|| {
+            LAST.with(|_| {});
+            drop(TableOperation::insert(&DynamicEntity::new("p", "r")));
+        });
+        assert!(thread.join().is_ok());
     }
 }

@@ -60,13 +60,17 @@ pub(crate) fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<
             at += text.len();
             ETag::part_of(&etags, from..at)
         });
+        if etag.is_none() && asked.kind != OperationKind::Delete && status != 404 {
+            let why = format!("the answer to operation {} of the batch has no ETag", results.len());
+            return Err(unreadable(Error::invalid_response(why)));
+        }
         let body = match asked.entity {
             true => response.body().slice_ref(message.body),
             false => Bytes::new(),
         };
         results.push(TableResult::answered(asked, status, etag, body).map_err(unreadable)?);
     }
-    if results.len() != sent.len() {
+    if messages.len() != sent.len() {
         let why = format!(
             "the batch had {} operations, its answer has {} results",
             sent.len(),

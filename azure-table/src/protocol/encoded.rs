@@ -62,6 +62,10 @@ impl Encoded {
         (&self.text[partition_key..row_key], &self.text[row_key..])
     }
 
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
     pub(crate) fn body(&self) -> &[u8] {
         &self.text.as_bytes()[..self.partition_key as usize]
     }

@@ -166,7 +166,12 @@ impl TableOperation {
 
     /// Demands only that the entity exists, whatever version was read.
     pub fn unconditionally(self) -> Self {
-        self.with(|more| more.condition = Condition::Exists)
+        match &self.encoded {
+            Ok(encoded) if *encoded.condition() != Condition::Exists => {
+                self.with(|more| more.condition = Condition::Exists)
+            }
+            _ => self,
+        }
     }
 
     /// What it does.
@@ -182,6 +187,11 @@ impl TableOperation {
     /// The id that this write gave the entity's `write_id` field, if it has one: no other write has the same.
     pub fn write_id(&self) -> Option<Guid> {
         self.encoded.as_ref().ok()?.more.as_ref()?.write_id
+    }
+
+    /// How many bytes it holds.
+    pub(crate) fn bytes(&self) -> usize {
+        self.encoded.as_ref().map_or(0, Encoded::bytes)
     }
 
     /// Its body; empty if it could not be encoded.

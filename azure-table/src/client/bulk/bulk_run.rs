@@ -16,7 +16,7 @@ use futures_util::stream::FuturesUnordered;
 use crate::client::bulk::outcome::{AppliedOperation, BulkOutcome, BulkReport, LeftReason, Leftover};
 use crate::client::bulk::pace::{LeavesThrottled, Pace};
 use crate::client::bulk::partition_write::{Outcome, PartitionWrite};
-use crate::client::bulk::queue::{Queue, Queued};
+use crate::client::bulk::queue::{Queue, Queued, Short};
 use crate::client::bulk::running::Running;
 use crate::model::clock;
 use crate::model::error::{Error, ErrorKind};
@@ -121,6 +121,9 @@ where
             }
             self.fill(cx);
             let has_ended = self.finish(cx);
+            if self.stopped.is_some() && self.running.is_empty() {
+                self.leave_waiting();
+            }
             self.report.throttled = self.pace.refusals();
             if !self.ready.is_empty() || has_ended {
                 continue;
@@ -162,6 +165,7 @@ where
                 self.report.keep(leftover);
             }
         }
+        self.report.sort_leftovers();
         let stopped = self.stopped.map(|error| error.copy().into());
         (self.report, self.source_error.or(stopped))
     }
@@ -169,7 +173,6 @@ where
     /// Ends it: what is on its way is in doubt, what waits was not tried.
     pub(crate) fn abandon(&mut self) {
         self.source = None;
-        self.leave_waiting();
         let error = Arc::new(
             Error::new(ErrorKind::Timeout, "the bulk was given up while this was on its way").maybe_applied(true),
         );
@@ -182,6 +185,8 @@ where
                 }));
             }
         }
+        // Behind what may be of the same rows.
+        self.leave_waiting();
     }
 
     /// Whether more is read.
@@ -271,10 +276,15 @@ where
 
     /// Puts batches on their way: full ones, and short ones where no more will come, or none for now.
     fn start(&mut self) {
-        let is_idle = self.settings.linger.is_none() && self.source_waits && self.running.is_empty();
-        while self.running.len() < self.settings.concurrency {
-            let if_short = self.flushes || is_idle || self.source.is_none() || !self.is_room();
-            let Some(batch) = self.queue.next(if_short) else { return };
+        // Who waits for its source sends what it has, of each partition one batch.
+        let is_idle = self.settings.linger.is_none() && self.source_waits;
+        while self.running.len() < self.settings.concurrency && self.stopped.is_none() {
+            let short = match self.flushes || self.source.is_none() || !self.is_room() {
+                true => Short::Any,
+                false if is_idle => Short::OfIdle,
+                false => Short::None,
+            };
+            let Some(batch) = self.queue.next(short) else { return };
             let queued = batch.into_iter();
             let (places, operations) = queued.map(|q| ((q.index, q.row), q.operation)).unzip();
             let write = PartitionWrite::new(&self.pipeline, &self.table, &self.options, operations)
@@ -339,11 +349,10 @@ where
         }
     }
 
-    /// Reads and sends no more; what is on its way goes on.
+    /// Reads and sends no more; what is on its way goes on. What waits is told when that has ended: it may be of the same rows.
     fn stop(&mut self, error: Arc<Error>) {
         self.stopped.get_or_insert(error);
         self.source = None;
-        self.leave_waiting();
     }
 
     fn leave_waiting(&mut self) {

@@ -147,8 +147,8 @@ impl BulkReport {
         self.throttled
     }
 
-    /// All that were not applied, or of which nobody knows, as ready operations with the reason of each; none in the report of
-    /// [outcomes](crate::BulkWrite::outcomes), which give them one by one.
+    /// All that were not applied, or of which nobody knows, in the order of the source, as ready operations with the reason of each;
+    /// none in the report of [outcomes](crate::BulkWrite::outcomes), which give them one by one.
     pub fn leftovers(&self) -> &[Leftover] {
         &self.leftovers
     }
@@ -166,6 +166,11 @@ impl BulkReport {
 
     pub(crate) fn keep(&mut self, leftover: Leftover) {
         self.leftovers.push(leftover);
+    }
+
+    /// In the order of the source: of two writes to one row the second is sent again behind the first.
+    pub(crate) fn sort_leftovers(&mut self) {
+        self.leftovers.sort_by_key(|left| left.index);
     }
 
     pub(crate) fn failures(&self) -> u64 {

@@ -150,6 +150,10 @@ impl PartitionWrite {
         let bodies = indices.iter().map(|index| self.operations[*index].body().len());
         change_set.reserve(indices.len().min(MAX_BATCH_OPERATIONS), bodies.sum());
         let mut end = indices.len();
+        // One that goes alone is put into no batch.
+        if let [index] = indices[..] {
+            return (vec![index], change_set);
+        }
         for (place, index) in indices.iter().copied().enumerate() {
             match change_set.put(&self.operations[index]) {
                 Ok(()) => sent.push(index),
@@ -186,11 +190,10 @@ impl PartitionWrite {
         };
         let result = match sent {
             [] => Ok(Vec::new()),
-            [index] => {
-                let operation = self.operations[*index].copy();
-                let execute = ExecuteOperation::new(&self.pipeline, &self.table, operation);
-                execute.with(&self.options).await.map(|result| vec![result])
-            }
+            [index] => self
+                .send_alone(&self.operations[*index])
+                .await
+                .map(|result| vec![result]),
             _ => {
                 let commit = CommitBatch::new(&self.pipeline, change_set);
                 commit.with(&self.options).await
@@ -208,6 +211,19 @@ impl PartitionWrite {
             }
         }
         Some(result)
+    }
+
+    /// One operation needs no batch, unless nobody takes its address: its keys fit into a body, as they would have beside others.
+    async fn send_alone(&self, operation: &TableOperation) -> Result<TableResult> {
+        let execute =
+            |options: &CallOptions| ExecuteOperation::new(&self.pipeline, &self.table, operation.copy()).with(options);
+        match execute(&self.options).await {
+            // Without a code it did not come to the service.
+            Err(e) if matches!(e.status(), Some(400 | 414 | 431)) && e.code().is_none() => {
+                execute(&self.options.clone().via_batch()).await
+            }
+            result => result,
+        }
     }
 
     /// What an error says of the operations that were sent together. Gives it back if it concerns others as well.

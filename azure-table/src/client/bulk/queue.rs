@@ -36,6 +36,15 @@ const GROWTH: usize = 4;
 /// How many keys of partitions that are gone may be listed.
 const MOST_STALE: usize = 1_024;
 
+/// Which batches leave that are not full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Short {
+    None,
+    /// Of partitions that have nothing on their way.
+    OfIdle,
+    Any,
+}
+
 /// What waits, and what is on its way.
 pub(crate) struct Queue {
     partitions: HashMap<Box<str>, Partition>,
@@ -76,7 +85,7 @@ impl Queue {
         self.len
     }
 
-    /// About how many bytes of bodies wait.
+    /// About how many bytes wait.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -87,7 +96,7 @@ impl Queue {
             return;
         };
         self.len += 1;
-        self.bytes += queued.operation.body().len();
+        self.bytes += queued.operation.bytes();
         let partition = match self.partitions.get_mut(partition_key) {
             Some(partition) => partition,
             None => self.partitions.entry(partition_key.into()).or_default(),
@@ -111,8 +120,9 @@ impl Queue {
         }
     }
 
-    /// The operations of the next batch: a full one; or, `if_short`, what there is of the partition that has waited longest.
-    pub(crate) fn next(&mut self, if_short: bool) -> Option<Vec<Queued>> {
+    /// The operations of the next batch: a full one; or, if short ones may leave, what there is of the partition that has waited
+    /// longest.
+    pub(crate) fn next(&mut self, short: Short) -> Option<Vec<Queued>> {
         for _ in 0..self.full.len() {
             let key = self.full.pop_front()?;
             let batch = self.take(&key);
@@ -127,11 +137,15 @@ impl Queue {
             }
         }
         for _ in 0..self.any.len() {
-            if !if_short {
+            if short == Short::None {
                 return None;
             }
             let key = self.any.pop_front()?;
-            let batch = self.take(&key);
+            let is_busy = |partition: &Partition| partition.batches > 0;
+            let batch = match short == Short::OfIdle && self.partitions.get(&key).is_some_and(is_busy) {
+                true => None,
+                false => self.take(&key),
+            };
             if let Some(partition) = self.partitions.get_mut(&key) {
                 partition.is_in_any = !partition.waiting.is_empty();
                 if partition.is_in_any {
@@ -153,14 +167,12 @@ impl Queue {
         }
         let mut taken: Vec<Queued> = Vec::with_capacity(self.batch_size.min(partition.waiting.len()));
         let mut left = VecDeque::new();
-        let mut rows_left = RowHashes::default();
         while taken.len() < self.batch_size
             && taken.len() + left.len() < MOST_LOOKED_AT * self.batch_size
             && let Some(next) = partition.waiting.pop_front()
         {
             // Behind an operation on the same row that has to wait, or that has not ended.
-            if (!rows_left.is_empty() && rows_left.contains(&next.row)) || !partition.rows.insert(next.row) {
-                rows_left.insert(next.row);
+            if !partition.rows.insert(next.row) {
                 left.push_back(next);
                 continue;
             }
@@ -174,7 +186,7 @@ impl Queue {
         }
         partition.batches += 1;
         self.len -= taken.len();
-        self.bytes -= taken.iter().map(|queued| queued.operation.body().len()).sum::<usize>();
+        self.bytes -= taken.iter().map(|queued| queued.operation.bytes()).sum::<usize>();
         Some(taken)
     }
 
@@ -208,5 +220,34 @@ impl Queue {
         let mut all: Vec<Queued> = waiting.collect();
         all.sort_unstable_by_key(|queued| queued.index);
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::dynamic::DynamicEntity;
+
+    fn indices(batch: Option<Vec<Queued>>) -> Vec<u64> {
+        batch.into_iter().flatten().map(|queued| queued.index).collect()
+    }
+
+    /// An operation waits for the batch of the one before it on its row; others pass it.
+    #[test]
+    fn of_one_row_one_is_on_its_way() {
+        let mut queue = Queue::new(2, 4);
+        for (index, row) in ["a", "b", "a", "a", "c"].into_iter().enumerate() {
+            let operation = TableOperation::insert(&DynamicEntity::new("p", row));
+            queue.push(Queued::new(index as u64, operation));
+        }
+        assert_eq!(indices(queue.next(Short::None)), [0, 1]);
+        assert_eq!(indices(queue.next(Short::None)), [4]);
+        assert_eq!(indices(queue.next(Short::Any)), [0; 0]);
+        queue.ended("p", [RowHash::of("a"), RowHash::of("b")].into_iter());
+        assert_eq!(indices(queue.next(Short::Any)), [2]);
+        assert_eq!(indices(queue.next(Short::Any)), [0; 0]);
+        queue.ended("p", [RowHash::of("a")].into_iter());
+        assert_eq!(indices(queue.next(Short::Any)), [3]);
+        assert_eq!((queue.len(), queue.bytes()), (0, 0));
     }
 }

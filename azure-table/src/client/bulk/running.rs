@@ -26,9 +26,11 @@ impl Batch {
         self.places.iter().map(|(_, row)| *row)
     }
 
-    /// Each operation with its place; nobody else has them any more.
+    /// Each operation with its place.
     pub(crate) fn operations(self) -> impl Iterator<Item = (u64, TableOperation)> {
-        let operations = Arc::try_unwrap(self.operations).unwrap_or_default();
+        // Who has sent them has none of them any more.
+        let operations = Arc::try_unwrap(self.operations);
+        let operations = operations.unwrap_or_else(|shared| shared.iter().map(TableOperation::copy).collect());
         self.places.into_iter().map(|(index, _)| index).zip(operations)
     }
 }

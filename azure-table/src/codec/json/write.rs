@@ -38,7 +38,7 @@ pub(crate) fn properties(
     (partition_key, row_key): (&str, &str),
     write: impl FnOnce(&mut PropertyWriter<'_>) -> Result<()>,
 ) -> Result<Written> {
-    let mut object = Object::within(SCRATCH.take());
+    let mut object = Object::within(SCRATCH.try_with(Cell::take).unwrap_or_default());
     object.text("PartitionKey", partition_key);
     object.text("RowKey", row_key);
     let mut writer = PropertyWriter::new(&mut object, partition_key, row_key);
@@ -56,7 +56,8 @@ pub(crate) fn properties(
     let text = str::from_utf8(&scratch).map_err(|e| Error::invalid_input(format!("the entity's JSON: {e}")))?;
     let text = Arc::from(text);
     if scratch.capacity() <= MOST_SCRATCH {
-        SCRATCH.set(scratch);
+        // At the end of a thread nobody needs it.
+        let _ = SCRATCH.try_with(|spare| spare.set(scratch));
     }
     Ok(Written { text, body, write_id })
 }

@@ -1,0 +1,173 @@
+//! The order of a row through a bulk, and through what is left of one.
+
+use std::time::Duration;
+
+use azure_table::testing::{Fault, FaultRule, Faults, RequestKind};
+use azure_table::{
+    BoxFuture, DynamicEntity, EdmValue, Emulator, LeftReason, NoRetry, TableClient, TableOperation, TableServiceClient,
+    Transport, TransportError,
+};
+use bytes::Bytes;
+use futures::{StreamExt, stream};
+use http::{Request, Response};
+use proptest::prelude::*;
+
+fn version(row: &str, version: i32) -> DynamicEntity {
+    let mut entity = DynamicEntity::new("p", row);
+    entity.insert("Version", version);
+    entity
+}
+
+async fn table(service: &TableServiceClient) -> TableClient {
+    let table = service.dynamic_table("Things").unwrap();
+    table.create_table_if_not_exists().await.unwrap();
+    table
+}
+
+async fn stored(table: &TableClient, row: &str) -> Option<EdmValue> {
+    let entity = table.get(("p", row)).await.unwrap()?;
+    entity.properties.get("Version").cloned()
+}
+
+/// What a bulk that was given up left is sent again: the last write of a row is the one that stays.
+#[tokio::test(start_paused = true)]
+async fn leftovers_of_one_row_are_sent_again_in_order() {
+    let faults = Faults::new(Emulator::new());
+    let table = table(&TableServiceClient::on(faults.clone()).retry(NoRetry)).await;
+    let slow = faults.add(FaultRule::new(Fault::DelayRequest(Duration::from_secs(5))));
+    let mut outcomes = table
+        .bulk()
+        .insert_or_replace((0..4).map(|n| version("r", n)))
+        .outcomes();
+    assert!(
+        tokio::time::timeout(Duration::from_millis(10), outcomes.next())
+            .await
+            .is_err()
+    );
+    let report = outcomes.finish().unwrap();
+    assert_eq!((report.unknown(), report.not_tried()), (1, 3));
+    let left = report.into_leftovers();
+    assert_eq!(left.iter().map(|left| left.index()).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    slow.disable();
+    let again = left.into_iter().filter_map(|left| left.into_operation());
+    let report = table.bulk().write(again).await.unwrap();
+    assert_eq!(report.applied(), 4);
+    assert_eq!(stored(&table, "r").await, Some(EdmValue::Int32(3)));
+}
+
+/// An error that ends it all comes while a row's first write is on its way: its second is told behind it.
+#[tokio::test(start_paused = true)]
+async fn what_waits_is_told_behind_what_is_on_its_way() {
+    let faults = Faults::new(Emulator::new());
+    let table = table(&TableServiceClient::on(faults.clone()).retry(NoRetry)).await;
+    faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_secs(5))).nth(1));
+    faults.add(FaultRule::new(azure_table::testing::Answer::new(403).code("AuthorizationFailure")).nth(1));
+    let mut other = DynamicEntity::new("q", "r");
+    other.insert("Version", 0);
+    let writes = [version("r", 0), other, version("r", 1)];
+    let mut outcomes = table.bulk().batch_size(1).insert_or_replace(writes).outcomes();
+    let mut told = Vec::new();
+    while let Some(outcome) = outcomes.next().await {
+        told.push(match outcome {
+            azure_table::BulkOutcome::Applied(applied) => (applied.index(), "applied"),
+            azure_table::BulkOutcome::Left(left) => match left.why() {
+                LeftReason::NotTried => (left.index(), "not tried"),
+                _ => (left.index(), "refused"),
+            },
+            _ => unreachable!(),
+        });
+    }
+    assert_eq!(told, [(1, "not tried"), (0, "applied"), (2, "not tried")]);
+    assert!(outcomes.finish().is_err());
+}
+
+/// One batch that takes long holds back no other partition where a stream has no more for now.
+#[tokio::test(start_paused = true)]
+async fn a_slow_batch_holds_back_no_other_partition() {
+    let faults = Faults::new(Emulator::new());
+    let table = table(&TableServiceClient::on(faults.clone()).retry(NoRetry)).await;
+    let writes = RequestKind::Insert;
+    faults.add(
+        FaultRule::new(Fault::DelayAnswer(Duration::from_secs(50)))
+            .on(writes)
+            .nth(1),
+    );
+    let source = stream::iter(0..5).then(|n| async move {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        TableOperation::insert(&DynamicEntity::new(format!("p{n}"), "r"))
+    });
+    let begun = tokio::time::Instant::now();
+    let mut outcomes = table.bulk().write_stream(source).outcomes();
+    for _ in 0..4 {
+        outcomes.next().await.unwrap();
+    }
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    outcomes.next().await.unwrap();
+    assert!(begun.elapsed() > Duration::from_secs(50));
+}
+
+/// Refuses long addresses as HTTP.sys does.
+#[derive(Clone, Debug)]
+struct Narrow(Emulator);
+
+impl Transport for Narrow {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        if request.uri().to_string().len() <= 300 {
+            return self.0.send(request);
+        }
+        let html = "<HTML><BODY><h2>Bad Request - Invalid URL</h2></BODY></HTML>";
+        let refusal = Response::builder()
+            .status(400)
+            .body(Bytes::from_static(html.as_bytes()));
+        Box::pin(async move { Ok(refusal.unwrap()) })
+    }
+}
+
+/// What fits into a batch beside others is written alone as well.
+#[tokio::test]
+async fn long_keys_are_written_alone_too() {
+    let table = table(&TableServiceClient::on(Narrow(Emulator::new()))).await;
+    let long = |n: i32| version(&format!("{}{n}", "漢".repeat(200)), n);
+    let report = table.bulk().insert_or_replace([long(1)]).await.unwrap();
+    assert_eq!((report.applied(), report.rejected()), (1, 0));
+    // The search for the one that exists ends with single operations.
+    let writes = [
+        TableOperation::insert(&long(1)),
+        TableOperation::insert_or_replace(&long(2)),
+    ];
+    let report = table.bulk().write(writes).await.unwrap();
+    assert_eq!((report.applied(), report.rejected()), (1, 1));
+}
+
+proptest! {
+    /// Writes of one row never overtake each other, however long each batch is on its way.
+    #[test]
+    fn writes_of_a_row_stay_in_order(
+        rows in proptest::collection::vec(0..4_u8, 1..40),
+        batch_size in 1..6_usize,
+        partition_concurrency in 1..5_usize,
+        seed in any::<u64>(),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let faults = Faults::with_seed(Emulator::new(), seed);
+            let table = table(&TableServiceClient::on(faults.clone())).await;
+            for millis in [3, 10, 40] {
+                let wait = Duration::from_millis(millis);
+                faults.add(FaultRule::new(Fault::DelayRequest(wait)).chance(0.3));
+                faults.add(FaultRule::new(Fault::DelayAnswer(wait)).chance(0.3));
+            }
+            let writes = rows.iter().enumerate();
+            let writes = writes.map(|(n, row)| version(&row.to_string(), i32::try_from(n).unwrap()));
+            let bulk = table.bulk().batch_size(batch_size).partition_concurrency(partition_concurrency);
+            let report = bulk.insert_or_replace(writes).await.unwrap();
+            prop_assert_eq!(report.applied() as usize, rows.len());
+            for row in 0..4_u8 {
+                let last = rows.iter().rposition(|other| *other == row);
+                let last = last.map(|n| EdmValue::Int32(i32::try_from(n).unwrap()));
+                prop_assert_eq!(stored(&table, &row.to_string()).await, last);
+            }
+            Ok(())
+        })?;
+    }
+}
