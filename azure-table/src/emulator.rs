@@ -23,6 +23,7 @@ mod entities;
 mod grant;
 mod json;
 mod load;
+mod members;
 mod options;
 mod page_ends;
 mod policies;

@@ -264,10 +264,7 @@ impl Store {
         for (index, Change { id, action }) in changes.into_iter().enumerate() {
             let before = rows.get(&id);
             let after = match outcome(&id, action, before, site.profile) {
-                Ok(properties) => properties.map(|properties| Row {
-                    properties,
-                    timestamp: tick(last_write, now),
-                }),
+                Ok(properties) => properties.map(|properties| Row::new(&properties, tick(last_write, now))),
                 Err(refusal) => {
                     // Backwards, should a row ever occur twice.
                     for (id, before) in undo.into_iter().rev() {
@@ -325,7 +322,9 @@ fn outcome(id: &RowId, action: Action, before: Option<&Row>, profile: Profile) -
         }
         Action::Merge(changes, condition) => {
             condition.map_or(Ok(()), |condition| condition.check(before, profile))?;
-            merged(before.map(|row| row.properties.clone()).unwrap_or_default(), changes)
+            let stored = before.into_iter().flat_map(Row::properties);
+            let stored = stored.map(|(name, value)| (name.into(), value.into_owned()));
+            merged(stored.collect(), changes)
         }
     };
     if profile == Profile::Storage {
@@ -348,7 +347,7 @@ impl Condition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::edm::EdmValue;
+    use crate::model::edm::{Edm, EdmValue};
 
     fn properties(names: &[(&str, i32)]) -> Properties {
         names
@@ -383,8 +382,8 @@ mod tests {
         let rows = &store.table(&site("a"), "table").unwrap().rows;
         rows.iter()
             .map(|(id, row)| {
-                let names = row.properties.iter().map(|(name, value)| match value {
-                    EdmValue::Int32(value) => format!(" {name}={value}"),
+                let names = row.properties().map(|(name, value)| match value {
+                    Edm::Int32(value) => format!(" {name}={value}"),
                     other => panic!("{other:?}"),
                 });
                 format!("{}:{}", id.row_key, names.collect::<String>())
