@@ -37,6 +37,15 @@ impl Scenario {
         }
     }
 
+    pub(crate) fn short_name(self) -> &'static str {
+        match self {
+            Self::Insert => "insert",
+            Self::PointRead => "read",
+            Self::Page => "page",
+            Self::Batch => "batch",
+        }
+    }
+
     pub(crate) fn connections(self) -> usize {
         match self {
             Self::Insert | Self::PointRead => 16,

@@ -1,8 +1,10 @@
 //! The emulator against Azurite on one machine: requests per second, CPU, start-up; and what a million entities take.
 //!
 //! ```sh
-//! tests/azurite/run true && cargo bench -p azure-table-tests --bench emulator [-- servers | -- memory]
+//! tests/azurite/run true && cargo bench -p azure-table-tests --bench emulator
 //! ```
+//!
+//! Behind `--` it may be said what to measure: `memory`, `start`, `insert`, `read`, `page`, `batch`, `in-process`.
 //!
 //! The first command installs Azurite. Each server is a process of its own on the second core, the requests come from this
 //! process on the first: ready made and signed, over connections that stay open, the answers read to their end and their
@@ -42,9 +44,16 @@ fn main() {
     if is_wanted("memory") {
         memory::print();
     }
-    if is_wanted("servers") {
+    if is_wanted("start") {
         starts();
-        servers();
+    }
+    for scenario in Scenario::ALL {
+        if is_wanted(scenario.short_name()) {
+            compare(scenario);
+        }
+    }
+    if is_wanted("in-process") {
+        in_process();
     }
 }
 
@@ -61,52 +70,48 @@ fn starts() {
     );
 }
 
-fn servers() {
+/// The same requests to all servers.
+fn compare(scenario: Scenario) {
     let servers = [Server::emulator(), Server::azurite(), Server::emulator()];
     for server in &servers {
         load::prepare(server.port);
     }
-    println!("requests per second and CPU per request, medians of {ROUNDS} rounds");
-    let mut reads_over_http = 0.0;
-    for scenario in Scenario::ALL {
-        let mut runs: [Vec<Measured>; 3] = Default::default();
-        for round in 0..ROUNDS {
-            for (server, runs) in servers.iter().zip(&mut runs) {
-                let mut load = scenario.load(server.port, round);
-                load.check(server.port);
-                runs.push(sockets::run(server, &mut load, scenario.connections(), WINDOW));
-            }
+    let mut runs: [Vec<Measured>; 3] = Default::default();
+    for round in 0..ROUNDS {
+        for (server, runs) in servers.iter().zip(&mut runs) {
+            let mut load = scenario.load(server.port, round);
+            load.check(server.port);
+            runs.push(sockets::run(server, &mut load, scenario.connections(), WINDOW));
         }
-        let [ours, azurite, again] = runs.each_ref().map(|runs| of_medians(runs));
-        if let Scenario::PointRead = scenario {
-            reads_over_http = ours.per_second;
-        }
-        println!(
-            "{:24} emulator {:8.0}/s {:7.1} µs CPU | Azurite {:6.0}/s {:7.0} µs CPU | rate {:5.1} × (bar 10) | CPU 1/{:.1} (bar 1/15) | A/A {:.2} | {} and {} bytes an answer",
-            scenario.name(),
-            ours.per_second,
-            ours.cpu_micros,
-            azurite.per_second,
-            azurite.cpu_micros,
-            ours.per_second / azurite.per_second,
-            azurite.cpu_micros / ours.cpu_micros,
-            ours.per_second / again.per_second,
-            ours.bytes,
-            azurite.bytes,
-        );
     }
-    in_process(&servers[0], reads_over_http);
+    let [ours, azurite, again] = runs.each_ref().map(|runs| of_medians(runs));
+    println!(
+        "{:24} emulator {:8.0}/s {:7.1} µs CPU | Azurite {:6.0}/s {:7.0} µs CPU | rate {:5.1} × (bar 10) | CPU 1/{:.1} (bar 1/15) | A/A {:.2} | {} and {} bytes an answer",
+        scenario.name(),
+        ours.per_second,
+        ours.cpu_micros,
+        azurite.per_second,
+        azurite.cpu_micros,
+        ours.per_second / azurite.per_second,
+        azurite.cpu_micros / ours.cpu_micros,
+        ours.per_second / again.per_second,
+        ours.bytes,
+        azurite.bytes,
+    );
 }
 
 /// The same point reads without a port.
-fn in_process(server: &Server, over_http: f64) {
+fn in_process() {
+    let server = Server::emulator();
+    load::prepare(server.port);
     let emulator = Emulator::new();
     load::prepare_in_process(&emulator);
     let requests = load::reads_in_process();
     let mut load = Scenario::PointRead.load(server.port, 0);
-    let (mut alone, mut direct) = (Vec::new(), Vec::new());
+    let (mut alone, mut many, mut direct) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        alone.push(sockets::run(server, &mut load, 1, WINDOW).per_second);
+        alone.push(sockets::run(&server, &mut load, 1, WINDOW).per_second);
+        many.push(sockets::run(&server, &mut load, Scenario::PointRead.connections(), WINDOW).per_second);
         let begun = std::time::Instant::now();
         let mut count = 0;
         while begun.elapsed() < WINDOW / 2 {
@@ -118,12 +123,12 @@ fn in_process(server: &Server, over_http: f64) {
         }
         direct.push(count as f64 / begun.elapsed().as_secs_f64());
     }
-    let (alone, direct) = (median(alone), median(direct));
+    let (alone, many, direct) = (median(alone), median(many), median(direct));
     println!(
-        "point reads in process   {direct:8.0}/s, one after another; over HTTP {alone:.0}/s one after another: {:.1} × (bar 5); over HTTP {over_http:.0}/s on {} connections: {:.1} ×",
+        "point reads in process   {direct:8.0}/s, one after another; over HTTP {alone:.0}/s one after another: {:.1} × (bar 5); over HTTP {many:.0}/s on {} connections: {:.1} ×",
         direct / alone,
         Scenario::PointRead.connections(),
-        direct / over_http,
+        direct / many,
     );
 }
 

@@ -138,9 +138,10 @@ impl Shape<'_> {
 
     fn etag_and_properties(&self, out: &mut Vec<u8>, id: &RowId, row: &Row) {
         let profile = self.site.profile;
+        let time = time_text(row.timestamp, profile);
         if self.level > Level::None {
             begin(out, b"\"odata.etag\":");
-            etag(out, &time_text(row.timestamp, profile));
+            etag(out, &time);
         }
         if self.level == Level::Full && profile == Profile::Storage {
             text_member(out, "odata.editLink", &entity_address(self.table, id));
@@ -148,23 +149,23 @@ impl Shape<'_> {
         match (self.select.and_then(Select::names), profile) {
             (None, Profile::Storage) => {
                 for name in SYSTEM_PROPERTIES {
-                    self.system_property(out, name, id, row);
+                    self.system_property(out, name, id, &time);
                 }
                 self.all(out, &row.members);
             }
             (None, Profile::Cosmos) => {
                 // An insert keeps them where they were sent, every other write puts them first (both recorded).
                 if row.members.find("PartitionKey").is_none() {
-                    self.system_property(out, "PartitionKey", id, row);
-                    self.system_property(out, "RowKey", id, row);
+                    self.system_property(out, "PartitionKey", id, &time);
+                    self.system_property(out, "RowKey", id, &time);
                 }
                 self.all(out, &row.members);
-                self.system_property(out, "Timestamp", id, row);
+                self.system_property(out, "Timestamp", id, &time);
             }
             (Some(names), _) => {
                 let is_system = |name: &&String| SYSTEM_PROPERTIES.contains(&name.as_str());
                 for name in names.iter().filter(is_system) {
-                    self.system_property(out, name, id, row);
+                    self.system_property(out, name, id, &time);
                 }
                 for asked in names.iter().filter(|name| !is_system(name)) {
                     match row.members.find(asked) {
@@ -180,7 +181,7 @@ impl Shape<'_> {
         }
     }
 
-    fn system_property(&self, out: &mut Vec<u8>, property: &str, id: &RowId, row: &Row) {
+    fn system_property(&self, out: &mut Vec<u8>, property: &str, id: &RowId, time: &TimeText) {
         match property {
             "PartitionKey" => {
                 begin(out, b"\"PartitionKey\":");
@@ -195,7 +196,7 @@ impl Shape<'_> {
                     begin(out, b"\"Timestamp@odata.type\":\"Edm.DateTime\"");
                 }
                 begin(out, b"\"Timestamp\":\"");
-                time_text(row.timestamp, self.site.profile).put(out);
+                time.put(out);
                 out.push(b'"');
             }
         }

@@ -260,24 +260,22 @@ impl Store {
             .and_then(|account| account.tables.get_mut(&key));
         let rows = &mut table.ok_or((0, Refusal::TABLE_NOT_FOUND))?.rows;
         let mut applied = Vec::with_capacity(changes.len());
-        let mut undo = Vec::with_capacity(changes.len());
+        let mut undo: Vec<Option<Row>> = Vec::with_capacity(changes.len());
         for (index, Change { id, action }) in changes.into_iter().enumerate() {
             let before = rows.get(&id);
             let after = match outcome(&id, action, before, site.profile) {
                 Ok(properties) => properties.map(|properties| Row::new(&properties, tick(last_write, now))),
                 Err(refusal) => {
                     // Backwards, should a row ever occur twice.
-                    for (id, before) in undo.into_iter().rev() {
+                    for (Applied { id, .. }, before) in applied.into_iter().zip(undo).rev() {
                         set(rows, id, before);
                     }
                     return Err((index, refusal));
                 }
             };
-            applied.push(Applied {
-                id: id.clone(),
-                etag: after.as_ref().map(|row| row.etag(site.profile)),
-            });
-            undo.push((id.clone(), set(rows, id, after)));
+            let etag = after.as_ref().map(|row| row.etag(site.profile));
+            undo.push(set(rows, id.clone(), after));
+            applied.push(Applied { id, etag });
         }
         if let Some(secondary) = secondary {
             for Applied { id, .. } in &applied {
