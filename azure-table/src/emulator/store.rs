@@ -273,9 +273,12 @@ impl Store {
                     return Err((index, refusal));
                 }
             };
-            let etag = after.as_ref().map(|row| row.etag(site.profile));
-            undo.push(set(rows, id.clone(), after));
-            applied.push(Applied { id, etag });
+            applied.push(Applied {
+                id: id.clone(),
+                etag: after.as_ref().map(|row| row.etag(site.profile)),
+            });
+            // What stays was allocated first: what goes leaves no holes between rows.
+            undo.push(set(rows, id, after));
         }
         if let Some(secondary) = secondary {
             for Applied { id, .. } in &applied {
