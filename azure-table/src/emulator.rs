@@ -23,6 +23,7 @@ mod entities;
 mod grant;
 mod json;
 mod load;
+mod members;
 mod observer;
 mod options;
 mod page_ends;

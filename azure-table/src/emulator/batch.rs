@@ -10,6 +10,9 @@
 //! Source: REST "Performing entity group transactions"; recorded requests and answers of several SDKs.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+
+use memchr::memmem;
 
 use crate::codec::multipart::{self, Message};
 use crate::emulator::address::Resource;
@@ -259,6 +262,7 @@ fn apply(
         .collect::<std::result::Result<_, _>>()?;
     let mut first_table: Option<&str> = None;
     let mut changes: Vec<Change> = Vec::with_capacity(calls.len());
+    let mut row_keys = HashSet::with_capacity(calls.len());
     for (index, call) in calls.iter().enumerate() {
         let (table, change) = read_change(call).map_err(|refusal| (index, refusal))?;
         let is_same_table = caller.site.is_same_table(first_table.get_or_insert(table), table);
@@ -268,7 +272,7 @@ fn apply(
         if !is_same_table || !is_same_partition {
             return Err((index, Refusal::DIFFERENT_PARTITIONS));
         }
-        if changes.iter().any(|earlier| earlier.id == change.id) {
+        if !row_keys.insert(change.id.row_key.clone()) {
             return Err((index, Refusal::DUPLICATE_ROW));
         }
         changes.push(change);
@@ -315,7 +319,7 @@ fn lone_query(store: &Store, caller: Caller<'_>, part: &Message<'_>, trace: &Tra
 /// and the service takes that (recorded of the C++ SDK).
 fn closed<'a>(body: &'a [u8], boundary: &str) -> Cow<'a, [u8]> {
     let last = format!("--{boundary}--");
-    if body.windows(last.len()).rev().any(|part| part == last.as_bytes()) {
+    if memmem::rfind(body, last.as_bytes()).is_some() {
         return Cow::Borrowed(body);
     }
     Cow::Owned([body, b"\r\n", last.as_bytes()].concat())
@@ -327,18 +331,12 @@ fn with_line_ends<'a>(body: &'a [u8], boundary: &str) -> Cow<'a, [u8]> {
     let delimiter = format!("--{boundary}");
     let mut fixed = Vec::new();
     let mut done = 0;
-    let mut from = 0;
-    while let Some(found) = body[from..]
-        .windows(delimiter.len())
-        .position(|part| part == delimiter.as_bytes())
-    {
-        let at = from + found;
+    for at in memmem::find_iter(body, delimiter.as_bytes()) {
         if at > 0 && body[at - 1] != b'\n' {
             fixed.extend_from_slice(&body[done..at]);
             fixed.extend_from_slice(b"\r\n");
             done = at;
         }
-        from = at + delimiter.len();
     }
     if done == 0 {
         return Cow::Borrowed(body);

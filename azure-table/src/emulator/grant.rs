@@ -175,7 +175,9 @@ impl Rows {
     }
 
     pub(crate) fn contains(&self, id: &RowId) -> bool {
-        *id >= self.start() && !self.is_past(id)
+        let from_start = ordinal::compare(&id.partition_key, &self.start_partition)
+            .then_with(|| ordinal::compare(&id.row_key, &self.start_row));
+        from_start.is_ge() && !self.is_past(id)
     }
 }
 

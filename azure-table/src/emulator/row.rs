@@ -1,14 +1,14 @@
 //! One stored entity: its keys, its properties in order, its version.
 //!
 //! Owns the order of rows, the ETag's text and the limits on an entity as a whole. Does not own how a row changes
-//! (`store.rs`) or how it is written as JSON (`json.rs`).
+//! (`store.rs`), in which form its properties are kept (`members.rs`) or how it is written as JSON (`json.rs`).
 //! Not confirmed: that the service's 1 MiB limit uses the published formula, which it does here.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use crate::codec::text::seven_digits;
 use crate::emulator::cosmos;
+use crate::emulator::members::Members;
 use crate::emulator::refusal::{Refusal, Result};
 use crate::model::datetime::DateTime;
 use crate::model::edm::{Edm, EdmValue};
@@ -16,6 +16,9 @@ use crate::model::entity_size;
 use crate::model::ordinal;
 use crate::model::property_writer::{MAX_ENTITY_BYTES, MAX_PROPERTIES};
 use crate::protocol::profile::Profile;
+
+/// Where in a time's text its seconds end.
+const SECONDS: usize = 19;
 
 /// Properties besides Timestamp, in the order in which they are answered. The keys are among them only where their place is kept:
 /// on Cosmos DB, from an insert.
@@ -53,58 +56,81 @@ impl PartialOrd for RowId {
 /// What is stored under a [`RowId`].
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
-    pub(crate) properties: Properties,
     pub(crate) timestamp: DateTime,
+    pub(crate) members: Members,
 }
 
 impl Row {
+    pub(crate) fn new(properties: &Properties, timestamp: DateTime) -> Self {
+        Self {
+            timestamp,
+            members: Members::new(properties),
+        }
+    }
+
     /// The version: made of the Timestamp, which no two writes share.
     pub(crate) fn etag(&self, profile: Profile) -> String {
         etag(self.timestamp, profile)
     }
 
-    pub(crate) fn property(&self, name: &str) -> Option<&EdmValue> {
-        self.properties
-            .iter()
-            .find(|(known, _)| **known == *name)
-            .map(|(_, value)| value)
+    /// The properties, read, in their order.
+    pub(crate) fn properties(&self) -> impl Iterator<Item = (Cow<'_, str>, Edm<'_>)> {
+        let members = self.members.iter();
+        members.filter_map(|member| Some((member.name(), member.value()?)))
     }
 
     /// The value that a filter sees under `name`.
     pub(crate) fn value<'a>(&'a self, id: &'a RowId, name: &str) -> Option<Edm<'a>> {
-        Some(match name {
-            "PartitionKey" => Edm::String(Cow::Borrowed(&id.partition_key)),
-            "RowKey" => Edm::String(Cow::Borrowed(&id.row_key)),
-            "Timestamp" => Edm::DateTime(self.timestamp),
-            _ => borrowed(self.property(name)?),
-        })
+        match name {
+            "PartitionKey" => Some(Edm::String(Cow::Borrowed(&id.partition_key))),
+            "RowKey" => Some(Edm::String(Cow::Borrowed(&id.row_key))),
+            "Timestamp" => Some(Edm::DateTime(self.timestamp)),
+            _ => self.members.find(name)?.value(),
+        }
     }
 }
 
 /// A version made of its time.
 pub(crate) fn etag(time: DateTime, profile: Profile) -> String {
-    format!("W/\"datetime'{}'\"", time_text(time, profile).replace(':', "%3A"))
+    let time = time_text(time, profile);
+    // The colons of `2017-11-10T02:44:53.636692Z` are encoded.
+    let text = String::from_utf8_lossy(time.bytes());
+    [
+        "W/\"datetime'",
+        &text[..13],
+        "%3A",
+        &text[14..16],
+        "%3A",
+        &text[17..],
+        "'\"",
+    ]
+    .concat()
 }
 
-/// A time as answers have it: Storage leaves zeros at the end out, Cosmos DB writes seven digits (both recorded).
-pub(crate) fn time_text(time: DateTime, profile: Profile) -> String {
-    match profile {
-        Profile::Storage => time.to_string(),
-        Profile::Cosmos => seven_digits(time),
+/// The text of a time, in ASCII.
+pub(crate) struct TimeText([u8; 28], usize);
+
+impl TimeText {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0[..self.1]
+    }
+
+    pub(crate) fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.bytes());
     }
 }
 
-/// The same value, borrowed.
-fn borrowed(value: &EdmValue) -> Edm<'_> {
-    match value {
-        Edm::String(text) => Edm::String(Cow::Borrowed(text)),
-        Edm::Binary(bytes) => Edm::Binary(Cow::Borrowed(bytes)),
-        Edm::Boolean(value) => Edm::Boolean(*value),
-        Edm::Int32(value) => Edm::Int32(*value),
-        Edm::Int64(value) => Edm::Int64(*value),
-        Edm::Double(value) => Edm::Double(*value),
-        Edm::DateTime(value) => Edm::DateTime(*value),
-        Edm::Guid(value) => Edm::Guid(*value),
+/// A time as answers have it: Storage leaves zeros at the end out, Cosmos DB writes seven digits (both recorded).
+pub(crate) fn time_text(time: DateTime, profile: Profile) -> TimeText {
+    let (mut text, length) = time.ascii();
+    match profile {
+        Profile::Storage => TimeText(text, length),
+        Profile::Cosmos => {
+            text[length - 1..].fill(b'0');
+            text[SECONDS] = b'.';
+            text[27] = b'Z';
+            TimeText(text, 28)
+        }
     }
 }
 

@@ -274,17 +274,14 @@ impl Store {
             .and_then(|account| account.tables.get_mut(&key));
         let rows = &mut table.ok_or((0, Refusal::TABLE_NOT_FOUND))?.rows;
         let mut applied = Vec::with_capacity(changes.len());
-        let mut undo = Vec::with_capacity(changes.len());
+        let mut undo: Vec<Option<Row>> = Vec::with_capacity(changes.len());
         for (index, Change { id, action }) in changes.into_iter().enumerate() {
             let before = rows.get(&id);
             let after = match outcome(&id, action, before, site.profile) {
-                Ok(properties) => properties.map(|properties| Row {
-                    properties,
-                    timestamp: tick(last_write, now),
-                }),
+                Ok(properties) => properties.map(|properties| Row::new(&properties, tick(last_write, now))),
                 Err(refusal) => {
                     // Backwards, should a row ever occur twice.
-                    for (id, before) in undo.into_iter().rev() {
+                    for (Applied { id, .. }, before) in applied.into_iter().zip(undo).rev() {
                         set(rows, id, before);
                     }
                     return Err((index, refusal));
@@ -294,7 +291,8 @@ impl Store {
                 id: id.clone(),
                 etag: after.as_ref().map(|row| row.etag(site.profile)),
             });
-            undo.push((id.clone(), set(rows, id, after)));
+            // What stays was allocated first: what goes leaves no holes between rows.
+            undo.push(set(rows, id, after));
         }
         if let Some(secondary) = secondary {
             for Applied { id, .. } in &applied {
@@ -339,7 +337,9 @@ fn outcome(id: &RowId, action: Action, before: Option<&Row>, profile: Profile) -
         }
         Action::Merge(changes, condition) => {
             condition.map_or(Ok(()), |condition| condition.check(before, profile))?;
-            merged(before.map(|row| row.properties.clone()).unwrap_or_default(), changes)
+            let stored = before.into_iter().flat_map(Row::properties);
+            let stored = stored.map(|(name, value)| (name.into(), value.into_owned()));
+            merged(stored.collect(), changes)
         }
     };
     if profile == Profile::Storage {
@@ -362,7 +362,7 @@ impl Condition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::edm::EdmValue;
+    use crate::model::edm::{Edm, EdmValue};
 
     fn properties(names: &[(&str, i32)]) -> Properties {
         names
@@ -397,8 +397,8 @@ mod tests {
         let rows = &store.table(&site("a"), "table").unwrap().rows;
         rows.iter()
             .map(|(id, row)| {
-                let names = row.properties.iter().map(|(name, value)| match value {
-                    EdmValue::Int32(value) => format!(" {name}={value}"),
+                let names = row.properties().map(|(name, value)| match value {
+                    Edm::Int32(value) => format!(" {name}={value}"),
                     other => panic!("{other:?}"),
                 });
                 format!("{}:{}", id.row_key, names.collect::<String>())

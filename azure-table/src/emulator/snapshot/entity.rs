@@ -25,8 +25,8 @@ pub(super) fn write(id: &RowId, row: &Row) -> Bytes {
     object.text("PartitionKey", &id.partition_key);
     object.text("RowKey", &id.row_key);
     object.text("Timestamp", &row.timestamp.to_string());
-    for (name, value) in &row.properties {
-        object.property(name, value);
+    for (name, value) in row.properties() {
+        object.property(&name, &value);
     }
     object.finish()
 }
@@ -44,10 +44,7 @@ pub(super) fn read(
     check_limits(&id, &properties, profile)
         .map_err(refused)
         .map_err(|fault| fault.of_entity(&id.partition_key, &id.row_key))?;
-    let row = Row {
-        properties,
-        timestamp: timestamp.unwrap_or_else(next),
-    };
+    let row = Row::new(&properties, timestamp.unwrap_or_else(next));
     Ok((id, row))
 }
 

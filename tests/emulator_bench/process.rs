@@ -1,0 +1,142 @@
+//! Servers as processes of their own: their start, their core, their CPU time.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub(crate) const GENERATOR_CORE: u32 = 0;
+const SERVER_CORE: u32 = 1;
+/// How long `/proc` counts a tick of CPU time.
+const TICK_MICROS: f64 = 10_000.0;
+
+/// A server that runs until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Server {
+    process: Child,
+    pub(crate) port: u16,
+    /// From its start to its first answer.
+    pub(crate) started_in: Duration,
+}
+
+impl Server {
+    /// The emulator as the program that users start.
+    pub(crate) fn emulator() -> Self {
+        let program = built_emulator();
+        Self::start(|port| {
+            let mut command = pinned(&program);
+            command.args(["--port", &port.to_string()]);
+            command
+        })
+    }
+
+    /// Azurite, in memory, as `tests/azurite/run` starts it.
+    pub(crate) fn azurite() -> Self {
+        let main = Path::new(env!("CARGO_MANIFEST_DIR")).join("azurite/node_modules/azurite/dist/src/table/main.js");
+        assert!(
+            main.exists(),
+            "Azurite is not installed: run `tests/azurite/run true` first"
+        );
+        Self::start(|port| {
+            let mut command = pinned(Path::new("node"));
+            command.arg(&main);
+            command.args([
+                "--silent",
+                "--disableTelemetry",
+                "--inMemoryPersistence",
+                "--skipApiVersionCheck",
+            ]);
+            command.args(["--tableHost", "127.0.0.1", "--tablePort", &port.to_string()]);
+            command
+        })
+    }
+
+    fn start(command: impl Fn(u16) -> Command) -> Self {
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        let mut command = command(port);
+        command
+            .current_dir(std::env::temp_dir())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let begun = Instant::now();
+        let process = command.spawn().expect("taskset and the server are programs");
+        while !answers(port) {
+            assert!(begun.elapsed() < Duration::from_secs(30), "no answer on port {port}");
+            thread::sleep(Duration::from_micros(200));
+        }
+        Self {
+            process,
+            port,
+            started_in: begun.elapsed(),
+        }
+    }
+
+    /// User and system time so far, in microseconds.
+    pub(crate) fn cpu_micros(&self) -> f64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap();
+        // The name of the program, in parentheses, may hold spaces.
+        let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+        let ticks = |field: usize| fields[field].parse::<f64>().unwrap();
+        (ticks(11) + ticks(12)) * TICK_MICROS
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Keeps a process on a core.
+pub(crate) fn pin(process: u32, core: u32) {
+    let mut taskset = Command::new("taskset");
+    taskset
+        .args(["-acp", &core.to_string(), &process.to_string()])
+        .stdout(Stdio::null());
+    assert!(taskset.status().expect("taskset is installed").success());
+}
+
+fn pinned(program: &Path) -> Command {
+    let mut command = Command::new("taskset");
+    command.args(["-c", &SERVER_CORE.to_string()]).arg(program);
+    command
+}
+
+/// Any answer counts, a refusal too.
+fn answers(port: u16) -> bool {
+    let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else {
+        return false;
+    };
+    let request = format!("GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n");
+    stream.write_all(request.as_bytes()).is_ok() && stream.read(&mut [0; 64]).is_ok_and(|length| length > 0)
+}
+
+/// Builds `examples/emulator` where this bench was built, and says where it is.
+fn built_emulator() -> PathBuf {
+    let status = Command::new(env!("CARGO"))
+        .args([
+            "build",
+            "--quiet",
+            "--release",
+            "-p",
+            "azure-table-examples",
+            "--example",
+            "emulator",
+        ])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status();
+    assert!(status.expect("cargo runs").success());
+    // .../release/deps/emulator-0123
+    let own = std::env::current_exe().unwrap();
+    own.parent().unwrap().with_file_name("examples").join("emulator")
+}
