@@ -291,7 +291,6 @@ impl Store {
                 id: id.clone(),
                 etag: after.as_ref().map(|row| row.etag(site.profile)),
             });
-            // What stays was allocated first: what goes leaves no holes between rows.
             undo.push(set(rows, id, after));
         }
         if let Some(secondary) = secondary {
