@@ -207,7 +207,8 @@ impl<E> Bulk<E> {
         self.begin(Items::new(operations, |operation| operation))
     }
 
-    /// Runs operations as they come. Where none comes for a while, those that wait leave in batches that are not full.
+    /// Runs operations as they come. Where none comes for now, those that wait leave in batches that are not full, one of each
+    /// partition at a time.
     pub fn write_stream(
         self,
         operations: impl Stream<Item = TableOperation>,
