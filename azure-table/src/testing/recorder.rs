@@ -13,6 +13,7 @@ use crate::pipeline::transport::{BoxFuture, Reached, Transport, TransportError};
 use crate::protocol::endpoint;
 use crate::protocol::profile::Profile;
 use crate::testing::exchange::{Exchange, Outcome};
+use crate::testing::hidden::Hidden;
 use crate::testing::recording::Recorded;
 use crate::testing::secrets::Secrets;
 
@@ -57,7 +58,7 @@ use crate::testing::secrets::Secrets;
 #[derive(Clone)]
 pub struct Recorder {
     behind: Arc<dyn Transport>,
-    hidden: Vec<String>,
+    hidden: Hidden,
     state: Arc<Mutex<State>>,
 }
 
@@ -82,17 +83,17 @@ impl Recorder {
         };
         Ok(Self {
             behind: Arc::new(transport),
-            hidden: Vec::new(),
+            hidden: Hidden::default(),
             state: Arc::new(Mutex::new(state)),
         })
     }
 
-    /// Writes `(hidden)` in place of this text, wherever it stands. A replay compares with what is written:
-    /// [`Replay::masking`](crate::testing::Replay::masking) has to do the same there.
+    /// Writes `(hidden)` in place of this text, wherever it stands: also percent-encoded in an address, escaped in JSON or XML, and in
+    /// the continuation tokens of Storage. Binary values are not looked into, and upper and lower case are not the same. A replay
+    /// compares with what is written: [`Replay::hiding`](crate::testing::Replay::hiding) does the same there.
     #[must_use]
     pub fn hiding(mut self, text: impl Into<String>) -> Self {
-        self.hidden.push(text.into());
-        self.hidden.retain(|text| !text.is_empty());
+        self.hidden.add(text.into());
         self
     }
 
@@ -136,8 +137,7 @@ struct Writing<'r> {
 
 impl Drop for Writing<'_> {
     fn drop(&mut self) {
-        let hidden = Secrets::from_texts(self.recorder.hidden.clone(), false);
-        let recorded = Recorded::of(&self.exchange, self.cosmos, &hidden);
+        let recorded = Recorded::of(&self.exchange, self.cosmos, &self.recorder.hidden);
         self.recorder.state().write(&recorded);
     }
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::pipeline::transport::Reached;
 use crate::testing::address::Address;
 use crate::testing::exchange::{Exchange, Outcome};
-use crate::testing::secrets::Secrets;
+use crate::testing::hidden::Hidden;
 
 /// Stands for the account's address.
 const BASE: &str = "https://account.invalid";
@@ -82,7 +82,7 @@ pub(crate) enum Said {
 
 impl Recorded {
     /// An exchange without the account, its batches' boundaries, and what the test wants hidden.
-    pub(crate) fn of(exchange: &Exchange, cosmos: bool, hidden: &Secrets) -> Self {
+    pub(crate) fn of(exchange: &Exchange, cosmos: bool, hidden: &Hidden) -> Self {
         let clean = |text: &str| hidden.hide(&without_account(text, &exchange.address));
         let address = &exchange.address;
         let base = if address.is_secondary { SECONDARY_BASE } else { BASE };
@@ -262,11 +262,9 @@ mod tests {
             .unwrap();
         let (mut exchange, _) = Exchange::of(1, &request);
         exchange.outcome = outcome;
-        let line = serde_json::to_string(&Recorded::of(
-            &exchange,
-            false,
-            &Secrets::from_texts(vec!["Orders".into()], false),
-        ));
+        let mut hidden = Hidden::default();
+        hidden.add("Orders".into());
+        let line = serde_json::to_string(&Recorded::of(&exchange, false, &hidden));
         serde_json::from_str(&line.unwrap()).unwrap()
     }
 

@@ -13,9 +13,9 @@ use crate::model::clock;
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
 use crate::protocol::profile::Profile;
 use crate::testing::exchange::Exchange;
+use crate::testing::hidden::Hidden;
 use crate::testing::likeness::Likeness;
 use crate::testing::recording::{Recorded, Said};
-use crate::testing::secrets::Secrets;
 use crate::testing::verdict::{self, Verdict};
 
 /// A [`Transport`] that answers from the file of a [`Recorder`](crate::testing::Recorder). Feature `test-util`.
@@ -33,6 +33,7 @@ use crate::testing::verdict::{self, Verdict};
 #[derive(Clone)]
 pub struct Replay {
     open: Arc<Open>,
+    hidden: Hidden,
     mask: Option<Mask>,
     in_any_order: bool,
     profile: Option<Profile>,
@@ -95,6 +96,7 @@ impl Replay {
         let verdict = Verdict::default();
         Ok(Self {
             open: Arc::new(Open(Mutex::new(State { left, verdict }))),
+            hidden: Hidden::default(),
             mask: None,
             in_any_order: false,
             profile: cosmos.then_some(Profile::Cosmos),
@@ -127,6 +129,23 @@ impl Replay {
             None => Arc::new(mask),
             Some(before) => Arc::new(move |text| mask(&before(text))),
         });
+        self
+    }
+
+    /// Compares with this text as [`Recorder::hiding`](crate::testing::Recorder::hiding) writes it. What was hidden comes from here
+    /// as `(hidden)`, and may be sent back so.
+    ///
+    /// ```
+    /// use azure_table::testing::Replay;
+    /// # fn main() -> std::io::Result<()> {
+    /// # let recording = "";
+    /// let replay = Replay::parse(recording)?.hiding("jane doe");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn hiding(mut self, text: impl Into<String>) -> Self {
+        self.hidden.add(text.into());
         self
     }
 
@@ -219,7 +238,7 @@ impl Transport for Replay {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
         Box::pin(async move {
             let (exchange, _) = Exchange::of(0, &request);
-            let came = Recorded::of(&exchange, false, &Secrets::from_texts(Vec::new(), false));
+            let came = Recorded::of(&exchange, false, &self.hidden);
             let said = {
                 let mut state = self.open.state();
                 match self
