@@ -21,8 +21,8 @@ use crate::testing::secrets::Secrets;
 /// `test-util`.
 ///
 /// The file has one exchange a line, as JSON: `{"number", "request": {"method", "url", "headers", "body"}, "response": {"status",
-/// "headers", "body"}}`. There is no secret in it (see [`Exchange`]), and no account: its address is
-/// `https://account.invalid`. What else is not to be there is said by [`hiding`](Self::hiding): **keys and properties of entities are
+/// "headers", "body"}}`. There is no secret in it (see [`Exchange`]), and no address of the account: that is
+/// `https://account.invalid`, and refusals that repeat its name say `account`. Where your rows have the name it stays. What else is not to be there is said by [`hiding`](Self::hiding): **keys and properties of entities are
 /// there**. Each line is written when its answer has come; those that the client did not wait for too. Clones are one.
 ///
 /// ```

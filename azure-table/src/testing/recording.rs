@@ -1,7 +1,7 @@
 //! The file of a recording.
 //!
 //! Owns [`Recorded`]: one exchange as one line of JSON, to a file and from it. In it the account has no name: its address is
-//! `https://account.invalid`, in what was sent and in what came back. What is compared of a request is `likeness.rs`.
+//! `https://account.invalid`, in what was sent and in what came back, and refusals that repeat the name say `account`. What is compared of a request is `likeness.rs`.
 
 use std::collections::BTreeMap;
 
@@ -20,6 +20,8 @@ use crate::testing::hidden::Hidden;
 /// Stands for the account's address.
 const BASE: &str = "https://account.invalid";
 const HOST: &str = "account.invalid";
+/// Stands for the account's name where it is a word of its own.
+const NAME: &str = "account";
 const SECONDARY_BASE: &str = "https://account-secondary.invalid";
 
 /// One exchange in a file.
@@ -102,6 +104,12 @@ impl Recorded {
             Outcome::Unanswered => (None, None),
             Outcome::Failed(reached) => (None, Some(RecordedFailure::of(*reached))),
             Outcome::Answered(answer) => {
+                // A refusal may repeat what was to be signed, `/contoso/Blogs`. Elsewhere the word may be part of a row.
+                let is_refusal = !answer.status().is_success();
+                let clean = |text: &str| match is_refusal {
+                    true => clean(&without_name(&without_account(text, address), address)),
+                    false => clean(text),
+                };
                 let mut headers = answer.headers().clone();
                 // The length is that of a body with the account's address.
                 headers.remove(CONTENT_LENGTH);
@@ -219,6 +227,25 @@ fn without_account(text: &str, address: &Address) -> String {
     text.replace(&address.base, BASE).replace(&address.authority, HOST)
 }
 
+/// The text with [`NAME`] for the account's, where nothing that a name may have stands beside it.
+fn without_name(text: &str, address: &Address) -> String {
+    let Some(name) = address.account().filter(|name| text.contains(name)) else {
+        return text.to_owned();
+    };
+    let is_of_name = |c: char| c.is_ascii_alphanumeric();
+    let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
+    for (begin, _) in text.match_indices(name) {
+        let (before, behind) = (&text[..begin], &text[begin + name.len()..]);
+        if !before.ends_with(is_of_name) && !behind.starts_with(is_of_name) {
+            out.push_str(&text[copied..begin]);
+            out.push_str(NAME);
+            copied = begin + name.len();
+        }
+    }
+    out.push_str(&text[copied..]);
+    out
+}
+
 fn with_account(text: &str, address: &Address) -> String {
     if !text.contains(HOST) {
         return text.to_owned();
@@ -283,6 +310,26 @@ mod tests {
             panic!()
         };
         assert_eq!(answer.body(), "see http://127.0.0.1:10002/devstoreaccount1/$metadata");
+    }
+
+    #[test]
+    fn a_refusal_does_not_repeat_the_name_of_the_account() {
+        let said = "to sign: 'GET\n/contoso/Orders' of contoso. at contoso.table.core.windows.net, not contosos";
+        for (status, kept) in [
+            (
+                200,
+                "'GET\n/contoso/(hidden)' of contoso. at account.invalid, not contosos",
+            ),
+            (
+                403,
+                "'GET\n/account/(hidden)' of account. at account.invalid, not contosos",
+            ),
+        ] {
+            let answer = Response::builder().status(status).body(said.into()).unwrap();
+            let recorded = recorded(Outcome::Answered(answer));
+            let body = recorded.response.and_then(|answer| answer.body.body).unwrap();
+            assert_eq!(body, format!("to sign: {kept}"));
+        }
     }
 
     #[test]
