@@ -1,7 +1,7 @@
 //! The transport that writes what goes through it to a file.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use crate::protocol::endpoint;
 use crate::protocol::profile::Profile;
 use crate::testing::exchange::{Exchange, Outcome};
 use crate::testing::hidden::Hidden;
-use crate::testing::recording::Recorded;
+use crate::testing::recording::{Recorded, at};
 use crate::testing::secrets::Secrets;
 
 /// A [`Transport`] before another one that writes every exchange to a file, for [`Replay`](crate::testing::Replay). Feature
@@ -70,13 +70,15 @@ struct State {
 }
 
 impl Recorder {
-    /// Records what goes through to `transport`. A file of this name is overwritten.
+    /// Records what goes through to `transport`. A file of this name is overwritten; its folder is made where there is none.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// The folder or the file cannot be made: its path, and why.
     pub fn create(path: impl AsRef<Path>, transport: impl Transport) -> io::Result<Self> {
+        let path = path.as_ref();
+        let made = path.parent().map_or(Ok(()), fs::create_dir_all);
         let state = State {
-            file: File::create(path)?,
+            file: made.and_then(|()| File::create(path)).map_err(|e| at(path, &e))?,
             requests: 0,
             written: 0,
             failure: None,

@@ -4,6 +4,8 @@
 //! `https://account.invalid`, in what was sent and in what came back, and refusals that repeat the name say `account`. What is compared of a request is `likeness.rs`.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -146,6 +148,11 @@ impl Recorded {
         let body = recorded.body.bytes(|text| with_account(text, address))?;
         answer.body(body).map(Said::Answer).map_err(|e| e.to_string())
     }
+}
+
+/// An error that names the file.
+pub(crate) fn at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 impl RecordedRequest {

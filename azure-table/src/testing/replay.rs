@@ -15,7 +15,7 @@ use crate::protocol::profile::Profile;
 use crate::testing::exchange::Exchange;
 use crate::testing::hidden::Hidden;
 use crate::testing::likeness::Likeness;
-use crate::testing::recording::{Recorded, Said};
+use crate::testing::recording::{Recorded, Said, at};
 use crate::testing::verdict::{self, Verdict};
 
 /// A [`Transport`] that answers from the file of a [`Recorder`](crate::testing::Recorder). Feature `test-util`.
@@ -62,9 +62,17 @@ impl Replay {
     /// Reads a recording.
     ///
     /// # Errors
-    /// The file cannot be read; `InvalidData` — a line of it is no exchange.
+    /// The file cannot be read, `NotFound` among them; `InvalidData` — a line of it is no exchange. Each names the path.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        Self::parse(&std::fs::read_to_string(path)?)
+        let path = path.as_ref();
+        let text = std::fs::read_to_string(path).map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => {
+                let why = format!("{e}: record it first, with a `Recorder`");
+                io::Error::new(e.kind(), why)
+            }
+            _ => e,
+        });
+        text.and_then(|text| Self::parse(&text)).map_err(|e| at(path, &e))
     }
 
     /// The same from the text of the file, such as `include_str!` gives it.
