@@ -8,7 +8,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{FnArg, ItemFn, Meta, Pat, Token, Type};
+use syn::{Attribute, FnArg, ItemFn, Meta, Pat, Token, Type};
 
 use crate::attr::suggest;
 use crate::ctxt::Ctxt;
@@ -119,7 +119,9 @@ fn unknown(name: &str) -> String {
 
 fn check(function: &ItemFn, ctxt: &Ctxt) {
     let signature = &function.sig;
-    if signature.asyncness.is_none() {
+    let others: Vec<_> = function.attrs.iter().filter(|attribute| is_test(attribute)).collect();
+    // One that stands above has taken the `async` away already.
+    if signature.asyncness.is_none() && others.is_empty() {
         ctxt.error(
             signature.fn_token,
             "a test of `#[azure_table::test]` is an `async fn`: add `async`",
@@ -131,19 +133,17 @@ fn check(function: &ItemFn, ctxt: &Ctxt) {
             "a test has no parameters of types: nobody would say what they are",
         );
     }
-    for attribute in &function.attrs {
-        if attribute
-            .path()
-            .segments
-            .last()
-            .is_some_and(|last| last.ident == "test")
-        {
-            ctxt.error(
-                attribute,
-                "the function is a test already, by `#[azure_table::test]`: leave this one out",
-            );
-        }
+    for attribute in others {
+        ctxt.error(
+            attribute,
+            "the function is a test already, by `#[azure_table::test]`: leave this one out",
+        );
     }
+}
+
+fn is_test(attribute: &Attribute) -> bool {
+    let last = attribute.path().segments.last();
+    last.is_some_and(|last| last.ident == "test")
 }
 
 /// What the test is given.
@@ -165,6 +165,13 @@ fn arguments(function: &ItemFn, ctxt: &Ctxt) -> Vec<Argument> {
         };
         let name = match &*typed.pat {
             Pat::Ident(name) => name.ident.to_string(),
+            Pat::Wild(_) if is_table(&typed.ty) => {
+                ctxt.error(
+                    &typed.pat,
+                    "`_` has no name, and a table has its own from that of its argument: write `_orders` for `Orders`",
+                );
+                continue;
+            }
             Pat::Wild(_) => String::new(),
             other => {
                 ctxt.error(

@@ -14,6 +14,7 @@ mod answer;
 mod exchange;
 mod fault;
 mod faults;
+mod hidden;
 mod likeness;
 mod mask;
 mod record;

@@ -310,8 +310,35 @@ fn a_file_that_is_no_recording_says_so() {
             .starts_with("line 2 of the recording is no exchange: missing field"),
         "{error}"
     );
-    assert_eq!(
-        Replay::open(file("there-is-none")).unwrap_err().kind(),
-        std::io::ErrorKind::NotFound
+    let path = file("no-recording");
+    fs::write(&path, "{}").unwrap();
+    let error = Replay::open(&path).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
+    let begin = format!("{}: line 1 of the recording", path.display());
+    assert!(error.to_string().starts_with(&begin), "{error}");
+
+    let path = file("there-is-none");
+    let error = Replay::open(&path).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+    let error = error.to_string();
+    assert!(
+        error.starts_with(&path.display().to_string()) && error.contains("record it first"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_recording_has_its_folder_made_and_says_where_it_cannot_be() {
+    let folder = file("folder").with_extension("");
+    let _ = fs::remove_dir_all(&folder);
+    let path = folder.join("below").join("talk.jsonl");
+    let recorder = Recorder::create(&path, Emulator::new()).unwrap();
+    assert_eq!((recorder.finish().unwrap(), path.exists()), (0, true));
+    let error = Recorder::create(path.join("talk.jsonl"), Emulator::new()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with(&format!("{}", path.join("talk.jsonl").display())),
+        "{error}"
     );
 }

@@ -60,6 +60,19 @@ impl Address {
     }
 }
 
+impl Address {
+    /// The account's name, where the address has it: as the first label of a host of the service, or behind another host.
+    pub(crate) fn account(&self) -> Option<&str> {
+        let (_, below) = self.base.split_once(&self.authority)?;
+        let account = match below.strip_prefix('/') {
+            Some(account) => account,
+            None => self.authority.split_once(".table.")?.0,
+        };
+        let account = account.strip_suffix("-secondary").unwrap_or(account);
+        (!account.is_empty()).then_some(account)
+    }
+}
+
 /// The value of an option in a query.
 pub(crate) fn parameter(query: &str, wanted: &str) -> Option<String> {
     let pair = query.split('&').find(|pair| name(pair) == wanted)?;
@@ -100,6 +113,13 @@ mod tests {
             cut(local, "/", "comp=properties", false)
         );
         assert!(of("https://contoso-secondary.table.core.windows.net/T").3);
+        let account = |uri: &str| Address::of(&uri.parse().unwrap()).account().map(str::to_owned);
+        assert_eq!(
+            account("https://contoso-secondary.table.core.windows.net/T").as_deref(),
+            Some("contoso")
+        );
+        assert_eq!(account(&format!("{local}/T")).as_deref(), Some("devstoreaccount1"));
+        assert_eq!(account("https://tables.example.com/T"), None);
         // Options of that name that are part of no signature stay.
         assert_eq!(of(&format!("{cloud}/T?se=1")).2, "se=1");
         assert_eq!(

@@ -1,7 +1,7 @@
 //! The transport that writes what goes through it to a file.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,15 +13,16 @@ use crate::pipeline::transport::{BoxFuture, Reached, Transport, TransportError};
 use crate::protocol::endpoint;
 use crate::protocol::profile::Profile;
 use crate::testing::exchange::{Exchange, Outcome};
-use crate::testing::recording::Recorded;
+use crate::testing::hidden::Hidden;
+use crate::testing::recording::{Recorded, at};
 use crate::testing::secrets::Secrets;
 
 /// A [`Transport`] before another one that writes every exchange to a file, for [`Replay`](crate::testing::Replay). Feature
 /// `test-util`.
 ///
 /// The file has one exchange a line, as JSON: `{"number", "request": {"method", "url", "headers", "body"}, "response": {"status",
-/// "headers", "body"}}`. There is no secret in it (see [`Exchange`]), and no account: its address is
-/// `https://account.invalid`. What else is not to be there is said by [`hiding`](Self::hiding): **keys and properties of entities are
+/// "headers", "body"}}`. There is no secret in it (see [`Exchange`]), and no address of the account: that is
+/// `https://account.invalid`, and refusals that repeat its name say `account`. Where your rows have the name it stays. What else is not to be there is said by [`hiding`](Self::hiding): **keys and properties of entities are
 /// there**. Each line is written when its answer has come; those that the client did not wait for too. Clones are one.
 ///
 /// ```
@@ -57,7 +58,7 @@ use crate::testing::secrets::Secrets;
 #[derive(Clone)]
 pub struct Recorder {
     behind: Arc<dyn Transport>,
-    hidden: Vec<String>,
+    hidden: Hidden,
     state: Arc<Mutex<State>>,
 }
 
@@ -69,30 +70,32 @@ struct State {
 }
 
 impl Recorder {
-    /// Records what goes through to `transport`. A file of this name is overwritten.
+    /// Records what goes through to `transport`. A file of this name is overwritten; its folder is made where there is none.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// The folder or the file cannot be made: its path, and why.
     pub fn create(path: impl AsRef<Path>, transport: impl Transport) -> io::Result<Self> {
+        let path = path.as_ref();
+        let made = path.parent().map_or(Ok(()), fs::create_dir_all);
         let state = State {
-            file: File::create(path)?,
+            file: made.and_then(|()| File::create(path)).map_err(|e| at(path, &e))?,
             requests: 0,
             written: 0,
             failure: None,
         };
         Ok(Self {
             behind: Arc::new(transport),
-            hidden: Vec::new(),
+            hidden: Hidden::default(),
             state: Arc::new(Mutex::new(state)),
         })
     }
 
-    /// Writes `(hidden)` in place of this text, wherever it stands. A replay compares with what is written:
-    /// [`Replay::masking`](crate::testing::Replay::masking) has to do the same there.
+    /// Writes `(hidden)` in place of this text, wherever it stands: also percent-encoded in an address, escaped in JSON or XML, and in
+    /// the continuation tokens of Storage. Binary values are not looked into, and upper and lower case are not the same. A replay
+    /// compares with what is written: [`Replay::hiding`](crate::testing::Replay::hiding) does the same there.
     #[must_use]
     pub fn hiding(mut self, text: impl Into<String>) -> Self {
-        self.hidden.push(text.into());
-        self.hidden.retain(|text| !text.is_empty());
+        self.hidden.add(text.into());
         self
     }
 
@@ -136,8 +139,7 @@ struct Writing<'r> {
 
 impl Drop for Writing<'_> {
     fn drop(&mut self) {
-        let hidden = Secrets::from_texts(self.recorder.hidden.clone(), false);
-        let recorded = Recorded::of(&self.exchange, self.cosmos, &hidden);
+        let recorded = Recorded::of(&self.exchange, self.cosmos, &self.recorder.hidden);
         self.recorder.state().write(&recorded);
     }
 }

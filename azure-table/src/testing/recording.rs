@@ -1,9 +1,11 @@
 //! The file of a recording.
 //!
 //! Owns [`Recorded`]: one exchange as one line of JSON, to a file and from it. In it the account has no name: its address is
-//! `https://account.invalid`, in what was sent and in what came back. What is compared of a request is `likeness.rs`.
+//! `https://account.invalid`, in what was sent and in what came back, and refusals that repeat the name say `account`. What is compared of a request is `likeness.rs`.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,11 +17,13 @@ use serde::{Deserialize, Serialize};
 use crate::pipeline::transport::Reached;
 use crate::testing::address::Address;
 use crate::testing::exchange::{Exchange, Outcome};
-use crate::testing::secrets::Secrets;
+use crate::testing::hidden::Hidden;
 
 /// Stands for the account's address.
 const BASE: &str = "https://account.invalid";
 const HOST: &str = "account.invalid";
+/// Stands for the account's name where it is a word of its own.
+const NAME: &str = "account";
 const SECONDARY_BASE: &str = "https://account-secondary.invalid";
 
 /// One exchange in a file.
@@ -82,7 +86,7 @@ pub(crate) enum Said {
 
 impl Recorded {
     /// An exchange without the account, its batches' boundaries, and what the test wants hidden.
-    pub(crate) fn of(exchange: &Exchange, cosmos: bool, hidden: &Secrets) -> Self {
+    pub(crate) fn of(exchange: &Exchange, cosmos: bool, hidden: &Hidden) -> Self {
         let clean = |text: &str| hidden.hide(&without_account(text, &exchange.address));
         let address = &exchange.address;
         let base = if address.is_secondary { SECONDARY_BASE } else { BASE };
@@ -102,6 +106,12 @@ impl Recorded {
             Outcome::Unanswered => (None, None),
             Outcome::Failed(reached) => (None, Some(RecordedFailure::of(*reached))),
             Outcome::Answered(answer) => {
+                // A refusal may repeat what was to be signed, `/contoso/Blogs`. Elsewhere the word may be part of a row.
+                let is_refusal = !answer.status().is_success();
+                let clean = |text: &str| match is_refusal {
+                    true => clean(&without_name(&without_account(text, address), address)),
+                    false => clean(text),
+                };
                 let mut headers = answer.headers().clone();
                 // The length is that of a body with the account's address.
                 headers.remove(CONTENT_LENGTH);
@@ -138,6 +148,11 @@ impl Recorded {
         let body = recorded.body.bytes(|text| with_account(text, address))?;
         answer.body(body).map(Said::Answer).map_err(|e| e.to_string())
     }
+}
+
+/// An error that names the file.
+pub(crate) fn at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 impl RecordedRequest {
@@ -219,6 +234,25 @@ fn without_account(text: &str, address: &Address) -> String {
     text.replace(&address.base, BASE).replace(&address.authority, HOST)
 }
 
+/// The text with [`NAME`] for the account's, where nothing that a name may have stands beside it.
+fn without_name(text: &str, address: &Address) -> String {
+    let Some(name) = address.account().filter(|name| text.contains(name)) else {
+        return text.to_owned();
+    };
+    let is_of_name = |c: char| c.is_ascii_alphanumeric();
+    let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
+    for (begin, _) in text.match_indices(name) {
+        let (before, behind) = (&text[..begin], &text[begin + name.len()..]);
+        if !before.ends_with(is_of_name) && !behind.starts_with(is_of_name) {
+            out.push_str(&text[copied..begin]);
+            out.push_str(NAME);
+            copied = begin + name.len();
+        }
+    }
+    out.push_str(&text[copied..]);
+    out
+}
+
 fn with_account(text: &str, address: &Address) -> String {
     if !text.contains(HOST) {
         return text.to_owned();
@@ -262,11 +296,9 @@ mod tests {
             .unwrap();
         let (mut exchange, _) = Exchange::of(1, &request);
         exchange.outcome = outcome;
-        let line = serde_json::to_string(&Recorded::of(
-            &exchange,
-            false,
-            &Secrets::from_texts(vec!["Orders".into()], false),
-        ));
+        let mut hidden = Hidden::default();
+        hidden.add("Orders".into());
+        let line = serde_json::to_string(&Recorded::of(&exchange, false, &hidden));
         serde_json::from_str(&line.unwrap()).unwrap()
     }
 
@@ -285,6 +317,26 @@ mod tests {
             panic!()
         };
         assert_eq!(answer.body(), "see http://127.0.0.1:10002/devstoreaccount1/$metadata");
+    }
+
+    #[test]
+    fn a_refusal_does_not_repeat_the_name_of_the_account() {
+        let said = "to sign: 'GET\n/contoso/Orders' of contoso. at contoso.table.core.windows.net, not contosos";
+        for (status, kept) in [
+            (
+                200,
+                "'GET\n/contoso/(hidden)' of contoso. at account.invalid, not contosos",
+            ),
+            (
+                403,
+                "'GET\n/account/(hidden)' of account. at account.invalid, not contosos",
+            ),
+        ] {
+            let answer = Response::builder().status(status).body(said.into()).unwrap();
+            let recorded = recorded(Outcome::Answered(answer));
+            let body = recorded.response.and_then(|answer| answer.body.body).unwrap();
+            assert_eq!(body, format!("to sign: {kept}"));
+        }
     }
 
     #[test]

@@ -13,9 +13,9 @@ use crate::model::clock;
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
 use crate::protocol::profile::Profile;
 use crate::testing::exchange::Exchange;
+use crate::testing::hidden::Hidden;
 use crate::testing::likeness::Likeness;
-use crate::testing::recording::{Recorded, Said};
-use crate::testing::secrets::Secrets;
+use crate::testing::recording::{Recorded, Said, at};
 use crate::testing::verdict::{self, Verdict};
 
 /// A [`Transport`] that answers from the file of a [`Recorder`](crate::testing::Recorder). Feature `test-util`.
@@ -33,6 +33,7 @@ use crate::testing::verdict::{self, Verdict};
 #[derive(Clone)]
 pub struct Replay {
     open: Arc<Open>,
+    hidden: Hidden,
     mask: Option<Mask>,
     in_any_order: bool,
     profile: Option<Profile>,
@@ -61,9 +62,17 @@ impl Replay {
     /// Reads a recording.
     ///
     /// # Errors
-    /// The file cannot be read; `InvalidData` — a line of it is no exchange.
+    /// The file cannot be read, `NotFound` among them; `InvalidData` — a line of it is no exchange. Each names the path.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        Self::parse(&std::fs::read_to_string(path)?)
+        let path = path.as_ref();
+        let text = std::fs::read_to_string(path).map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => {
+                let why = format!("{e}: record it first, with a `Recorder`");
+                io::Error::new(e.kind(), why)
+            }
+            _ => e,
+        });
+        text.and_then(|text| Self::parse(&text)).map_err(|e| at(path, &e))
     }
 
     /// The same from the text of the file, such as `include_str!` gives it.
@@ -95,6 +104,7 @@ impl Replay {
         let verdict = Verdict::default();
         Ok(Self {
             open: Arc::new(Open(Mutex::new(State { left, verdict }))),
+            hidden: Hidden::default(),
             mask: None,
             in_any_order: false,
             profile: cosmos.then_some(Profile::Cosmos),
@@ -127,6 +137,23 @@ impl Replay {
             None => Arc::new(mask),
             Some(before) => Arc::new(move |text| mask(&before(text))),
         });
+        self
+    }
+
+    /// Compares with this text as [`Recorder::hiding`](crate::testing::Recorder::hiding) writes it. What was hidden comes from here
+    /// as `(hidden)`, and may be sent back so.
+    ///
+    /// ```
+    /// use azure_table::testing::Replay;
+    /// # fn main() -> std::io::Result<()> {
+    /// # let recording = "";
+    /// let replay = Replay::parse(recording)?.hiding("jane doe");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn hiding(mut self, text: impl Into<String>) -> Self {
+        self.hidden.add(text.into());
         self
     }
 
@@ -219,7 +246,7 @@ impl Transport for Replay {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
         Box::pin(async move {
             let (exchange, _) = Exchange::of(0, &request);
-            let came = Recorded::of(&exchange, false, &Secrets::from_texts(Vec::new(), false));
+            let came = Recorded::of(&exchange, false, &self.hidden);
             let said = {
                 let mut state = self.open.state();
                 match self

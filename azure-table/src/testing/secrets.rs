@@ -66,16 +66,9 @@ impl Secrets {
         });
         let otherwise: Vec<String> = otherwise.collect();
         texts.extend(otherwise);
-        Self::from_texts(
-            texts,
-            address.query.split('&').any(|pair| pair == "comp=userdelegationkey"),
-        )
-    }
-
-    /// These texts, whatever is asked for.
-    pub(crate) fn from_texts(mut texts: Vec<String>, gives_key: bool) -> Self {
         // Of two that begin alike the longer one first.
         texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
+        let gives_key = address.query.split('&').any(|pair| pair == "comp=userdelegationkey");
         Self { texts, gives_key }
     }
 

@@ -31,6 +31,13 @@ async fn no_name((service, _): (TableServiceClient, u8)) {
 #[tokio::test]
 async fn twice(_: TableServiceClient) {}
 
+#[tokio::test]
+#[azure_table::test]
+async fn twice_the_other_way_round() {}
+
+#[azure_table::test]
+async fn without_a_name(_: TableClient<DynamicEntity>) {}
+
 #[azure_table::test]
 struct NoFunction;
 

@@ -1,0 +1,262 @@
+//! What a test wants to be in no recording.
+//!
+//! Owns [`Hidden`]: texts, and where they stand in other text, however they are spelled there. What is secret whatever the test
+//! says is `secrets.rs`.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::codec::url;
+use crate::testing::secrets::HIDDEN;
+
+/// Before the key in a token of Cosmos DB, as the emulator makes them.
+const COSMOS_TOKEN: &str = "{\"token\":\"";
+
+/// Texts that are not to be kept.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Hidden {
+    /// In the order in which they are looked for.
+    texts: Vec<String>,
+}
+
+impl Hidden {
+    pub(crate) fn add(&mut self, text: String) {
+        if text.is_empty() {
+            return;
+        }
+        // In addresses and filters a quote is doubled.
+        self.texts.extend([text.replace('\'', "''"), text, HIDDEN.to_owned()]);
+        // What is hidden already stays as it is, also where a client sends it back in an address; then the longer one of two
+        // that begin alike.
+        self.texts
+            .sort_by_key(|text| (text != HIDDEN, std::cmp::Reverse(text.len())));
+        self.texts.dedup();
+    }
+
+    /// The text with [`HIDDEN`] in place of each: as it is, percent-encoded, escaped for JSON or XML, and in continuation tokens.
+    pub(crate) fn hide(&self, text: &str) -> String {
+        if self.texts.is_empty() {
+            return text.to_owned();
+        }
+        let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+        while let Some(raw) = text[at..].chars().next() {
+            if let Some((token, end)) = self.token(text, at) {
+                out.push_str(&token);
+                at = end;
+            } else if let Some(end) = self.found(text, at) {
+                out.push_str(HIDDEN);
+                at = end;
+            } else {
+                out.push(raw);
+                at += raw.len_utf8();
+            }
+        }
+        out
+    }
+
+    /// Where the text ends that stands here.
+    fn found(&self, text: &str, at: usize) -> Option<usize> {
+        self.texts.iter().find_map(|hidden| {
+            let as_it_is = text[at..].starts_with(hidden).then_some(at + hidden.len());
+            as_it_is.max(spelled(text, at, hidden))
+        })
+    }
+
+    /// The token that stands here, if there is something to hide in it, made anew without; and where it ends.
+    ///
+    /// Storage has `1!`, the length of what follows, `!`, base64 with `-` for `=`: recorded continuation headers.
+    fn token(&self, text: &str, begin: usize) -> Option<(String, usize)> {
+        let of_storage = spelled(text, begin, "1!");
+        let begin_of_key = match of_storage {
+            Some(at) => spelled(text, run(text, at, |c| c.is_ascii_digit()).1, "!")?,
+            None => spelled(text, begin, COSMOS_TOKEN)?,
+        };
+        let (encoded, end) = run(text, begin_of_key, |c| c.is_ascii_alphanumeric() || "+/=-".contains(c));
+        let key = String::from_utf8(STANDARD.decode(encoded.replace('-', "=")).ok()?).ok()?;
+        let hidden = self.hide(&key);
+        if hidden == key {
+            return None;
+        }
+        let encoded = STANDARD.encode(hidden);
+        let token = match of_storage {
+            Some(_) => format!("1!{}!{}", encoded.len(), encoded.replace('=', "-")),
+            None => format!("{COSMOS_TOKEN}{encoded}"),
+        };
+        let is_address = text[begin..end].contains('%');
+        Some((
+            if is_address {
+                url::encode(&token).to_string()
+            } else {
+                token
+            },
+            end,
+        ))
+    }
+}
+
+/// Where `wanted` ends if it stands here in any spelling.
+fn spelled(text: &str, mut at: usize, wanted: &str) -> Option<usize> {
+    for wanted in wanted.chars() {
+        let (found, end) = character(text, at)?;
+        let is_space_of_a_form = wanted == ' ' && found == '+';
+        if found != wanted && !is_space_of_a_form {
+            return None;
+        }
+        at = end;
+    }
+    Some(at)
+}
+
+/// The characters from here on that are of a kind, and where they end.
+fn run(text: &str, mut at: usize, is_one: impl Fn(char) -> bool) -> (String, usize) {
+    let mut found = String::new();
+    while let Some((character, end)) = character(text, at).filter(|(character, _)| is_one(*character)) {
+        found.push(character);
+        at = end;
+    }
+    (found, at)
+}
+
+/// The character that stands here, whatever its spelling, and where it ends.
+fn character(text: &str, at: usize) -> Option<(char, usize)> {
+    let rest = &text[at..];
+    let first = rest.chars().next()?;
+    let (character, length) = match first {
+        '%' => percent(rest),
+        '\\' => json(rest),
+        '&' => xml(rest),
+        _ => None,
+    }
+    .unwrap_or((first, first.len_utf8()));
+    Some((character, at + length))
+}
+
+/// `%C3%BC`
+fn percent(text: &str) -> Option<(char, usize)> {
+    let byte = |at: usize| match text.get(at..at + 1) {
+        Some("%") => hex(text.get(at + 1..at + 3)?),
+        _ => None,
+    };
+    let bytes = match u8::try_from(byte(0)?).ok()? {
+        0x00..=0x7f => 1,
+        0xc0..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xff => 4,
+        _ => return None,
+    };
+    let decoded = url::decode(text.get(..3 * bytes)?)?;
+    Some((decoded.chars().next()?, 3 * bytes))
+}
+
+/// `\"`, `\u00fc`, two of the latter for what is beyond 16 bits.
+fn json(text: &str) -> Option<(char, usize)> {
+    let character = match text.as_bytes().get(1)? {
+        b'u' => {
+            let unit = |at: usize| match text.get(at..at + 2) {
+                Some("\\u") => u16::try_from(hex(text.get(at + 2..at + 6)?)?).ok(),
+                _ => None,
+            };
+            let units = [Some(unit(0)?), unit(6)].into_iter().flatten();
+            let character = char::decode_utf16(units).next()?.ok()?;
+            return Some((character, 6 * character.len_utf16()));
+        }
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        other @ (b'"' | b'\\' | b'/') => char::from(*other),
+        _ => return None,
+    };
+    Some((character, 2))
+}
+
+/// `&amp;`
+fn xml(text: &str) -> Option<(char, usize)> {
+    const NAMED: [(&str, char); 6] = [
+        ("&amp;", '&'),
+        ("&lt;", '<'),
+        ("&gt;", '>'),
+        ("&quot;", '"'),
+        ("&apos;", '\''),
+        ("&#39;", '\''),
+    ];
+    let (name, character) = NAMED.iter().find(|(name, _)| text.starts_with(name))?;
+    Some((*character, name.len()))
+}
+
+fn hex(digits: &str) -> Option<u32> {
+    let is_hex = digits.bytes().all(|b| b.is_ascii_hexdigit());
+    is_hex.then(|| u32::from_str_radix(digits, 16).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn hide(hidden: &str, text: &str) -> String {
+        let mut all = Hidden::default();
+        all.add(hidden.to_owned());
+        all.hide(text)
+    }
+
+    #[test]
+    fn a_text_is_found_in_every_spelling() {
+        for (hidden, spellings) in [
+            (
+                "jane doe",
+                &["jane doe", "jane%20doe", "j%61ne+doe", r"jane\u0020doe"][..],
+            ),
+            ("müll", &["müll", "m%C3%BCll", "m%c3%bcll", r"m\u00FCll", r"m\u00fcll"]),
+            ("it's", &["it's", "it''s", "it%27%27s", "it&apos;s", r"it\u0027s"]),
+            ("a\"b\\/", &["a\"b\\/", r#"a\"b\\/"#, r#"a\"b\\\/"#, "a%22b%5C%2F"]),
+            ("\u{1f600}", &["\u{1f600}", r"\uD83D\ude00", "%F0%9F%98%80"]),
+            ("100%25", &["100%25", "100%2525"]),
+            ("<&>", &["&lt;&amp;&gt;", "%3C%26%3E"]),
+        ] {
+            for spelling in spellings {
+                let text = format!("Ä('{spelling}')\\");
+                assert_eq!(hide(hidden, &text), "Ä('(hidden)')\\", "{spelling}");
+            }
+        }
+        assert_eq!(hide("nbob", r"C:\nbob"), r"C:\(hidden)");
+        // What is hidden, as a client sends it back.
+        assert_eq!(hide("a", "'%28hidden%29'"), "'(hidden)'");
+        assert_eq!(hide("hid", "(hidden) hid"), "(hidden) (hidden)");
+        assert_eq!(hide("", "(a)"), "(a)");
+    }
+
+    #[test]
+    fn a_token_is_made_anew_without_it() {
+        // `jane doe`, `row jane doe`, `(hidden)`, `row (hidden)`.
+        assert_eq!(hide("jane doe", "1!12!amFuZSBkb2U-"), "1!12!KGhpZGRlbik-");
+        assert_eq!(
+            hide("jane doe", "$top=2&NextRowKey=1%2116%21cm93IGphbmUgZG9l&x=1"),
+            "$top=2&NextRowKey=1%2116%21cm93IChoaWRkZW4p&x=1"
+        );
+        assert_eq!(
+            hide("jane doe", r#"{"token":"amFuZSBkb2U=","range":{}}"#),
+            r#"{"token":"KGhpZGRlbik=","range":{}}"#
+        );
+        for other in ["1!12!KGhpZGRlbik-", "1!4!cm93", "1!!", "1!5!????", "{\"token\":\"\"}"] {
+            assert_eq!(hide("jane doe", other), other);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_of_it_is_left_and_what_is_hidden_stays(
+            hidden in "[ a-zA-Z'\"\\\\ü漢%&+/]{4,9}",
+            around in "\\PC{0,9}",
+        ) {
+            let json = serde_json::to_string(&hidden).unwrap();
+            let text = format!("{around}{hidden}{around}{}{around}{json}", url::encode(&hidden));
+            let once = hide(&hidden, &text);
+            prop_assert!(once.matches(HIDDEN).count() >= 3, "{}", once);
+            prop_assert!(!once.contains(&hidden) || HIDDEN.contains(&hidden), "{}", once);
+            prop_assert_eq!(hide(&hidden, &once), once);
+        }
+    }
+}
