@@ -466,6 +466,31 @@ fn a_row_without_a_key_is_told_so() {
     assert!(wrong.to_string().ends_with("line 4: RowKey is missing"), "{wrong}");
 }
 
+#[test]
+fn cosmos_refuses_the_rows_that_it_would_not_take() {
+    let with = |name: &str| {
+        let mut entity = DynamicEntity::new("p", "r");
+        entity.insert(name, 1);
+        entity
+    };
+    for (entity, why) in [
+        (DynamicEntity::new("p", "r".repeat(300)), "InvalidInput"),
+        (DynamicEntity::new("", "r"), "PropertiesNeedValue"),
+        (DynamicEntity::new("p", ""), "PropertiesNeedValue"),
+        (with("etag"), "PropertyNameInvalid"),
+        (with("id"), "PropertyNameInvalid"),
+    ] {
+        Emulator::new().seed("Blogs", [entity.clone()]).unwrap();
+        let emulator = Emulator::cosmos();
+        let error = emulator.seed("Blogs", [entity]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        let text = error.to_string();
+        assert!(text.contains("table Blogs: entity (") && text.contains(why), "{text}");
+        assert_eq!(emulator.snapshot().entity_count(), 0);
+        emulator.snapshot().to_string().parse::<EmulatorSnapshot>().unwrap();
+    }
+}
+
 #[tokio::test]
 async fn seeded_rows_are_those_of_an_upsert() {
     let emulator = Emulator::new();
