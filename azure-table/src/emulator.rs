@@ -141,7 +141,7 @@ impl Emulator {
 
     /// Cosmos DB for Table without tables, at any address.
     ///
-    /// What is known to differ differs: merges are taken only if they are tunnelled through `POST`, table names compare with
+    /// What is known to differ differs: at host names merges are taken only if they are tunnelled through `POST`, table names compare with
     /// case, keys cannot be empty, RowKeys have at most 255 bytes, batches 2 MiB, the service's properties, statistics and
     /// access policies are refused. An [`Emulator::new`] is the same where it is asked at a host name of Cosmos DB, by which a
     /// client knows it too:

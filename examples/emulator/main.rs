@@ -19,10 +19,7 @@ use std::process::ExitCode;
 use azure_table::{Emulator, EmulatorServer, EmulatorSnapshot, Profile, ServerCertificate};
 use azure_table_examples::finish;
 
-use crate::options::{DEVELOPMENT_ACCOUNT, Options, USAGE};
-
-/// The port of `UseDevelopmentStorage=true`.
-const DEVELOPMENT_PORT: u16 = 10_002;
+use crate::options::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_PORT, Options, USAGE};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -173,11 +170,17 @@ fn introduce(server: &EmulatorServer, options: &Options) {
         "{service}, emulated in memory on {scheme}://{}",
         server.address()
     ));
+    let port = server.address().port();
+    if options.profile == Profile::Cosmos && port != DEVELOPMENT_PORT {
+        say(format_args!(
+            "           official clients know it as that at {scheme}://localhost:{port}/{DEVELOPMENT_ACCOUNT}"
+        ));
+    }
     let is_changed = options
         .accounts
         .iter()
         .any(|account| account.name == DEVELOPMENT_ACCOUNT);
-    if scheme == "http" && !is_changed && server.address().port() == DEVELOPMENT_PORT {
+    if scheme == "http" && !is_changed && port == DEVELOPMENT_PORT {
         say(format_args!(
             "account    {DEVELOPMENT_ACCOUNT}, also as UseDevelopmentStorage=true"
         ));

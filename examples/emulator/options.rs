@@ -10,16 +10,26 @@ use lexopt::prelude::*;
 /// The account that all emulators have.
 pub(crate) const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
 
+/// The port of `UseDevelopmentStorage=true`.
+pub(crate) const DEVELOPMENT_PORT: u16 = 10_002;
+/// The port of Cosmos DB's own emulator for tables.
+///
+/// Source: "Azure Cosmos DB emulator"; the official client for Go knows it as this service.
+const COSMOS_PORT: u16 = 8_902;
+
 pub(crate) const USAGE: &str = "\
 Serves Azure Table storage from memory, as the live service answers, until Ctrl-C or SIGTERM.
 
 Usage: emulator [OPTIONS]
 
 Options:
-  --port <N>            Port to listen on, 0 for any that is free [default: 10002]
+  --port <N>            Port to listen on, 0 for any that is free [default: 10002; of cosmos 8902]
   --host <ADDRESS>      Address to listen on [default: 127.0.0.1]; 0.0.0.0 in a container
   --account <NAME:KEY>  One more account besides devstoreaccount1, or another key for it; KEY is base64
   --profile <SERVICE>   storage, or cosmos for Azure Cosmos DB for Table [default: storage]
+                        The official clients for .NET, Python and JavaScript know it by the host
+                        localhost with any port but 10002, the one for Go by localhost with 8902;
+                        none of them has to, merges that are not tunnelled are taken
   --snapshot <FILE>     Begin with the tables of this file, and write it at the end
   --certificate <FILE>  Serve HTTPS with this certificate, in PEM; needs --key
   --key <FILE>          The certificate's private key, in PEM
@@ -54,7 +64,7 @@ impl Options {
     pub(crate) fn parse(mut arguments: lexopt::Parser) -> Result<Option<Self>, lexopt::Error> {
         let mut options = Self {
             emulator: Emulator::new(),
-            port: 10_002,
+            port: DEVELOPMENT_PORT,
             host: Ipv4Addr::LOCALHOST.into(),
             accounts: Vec::new(),
             profile: Profile::Storage,
@@ -63,16 +73,15 @@ impl Options {
             model: None,
             quiet: false,
         };
-        let (mut certificate, mut key) = (None, None);
+        let (mut port, mut certificate, mut key) = (None, None, None);
         while let Some(argument) = arguments.next()? {
             match argument {
                 Long("help") | Short('h') => return Ok(None),
                 Long("quiet") | Short('q') => options.quiet = true,
                 Long("port") => {
-                    let port = text(arguments.value()?)?;
-                    options.port = port
-                        .parse()
-                        .map_err(|_| format!("--port {port}: it must be 0 to 65535"))?;
+                    let number = text(arguments.value()?)?;
+                    let why = format!("--port {number}: it must be 0 to 65535");
+                    port = Some(number.parse().map_err(|_| why)?);
                 }
                 Long("host") => {
                     let host = text(arguments.value()?)?;
@@ -99,6 +108,10 @@ impl Options {
                 other => return Err(other.unexpected()),
             }
         }
+        options.port = port.unwrap_or(match options.profile {
+            Profile::Cosmos => COSMOS_PORT,
+            _ => DEVELOPMENT_PORT,
+        });
         options.certificate = match (certificate, key) {
             (Some(certificate), Some(key)) => Some((certificate, key)),
             (None, None) => None,

@@ -124,6 +124,18 @@ async fn it_says_nothing_of_keys_and_where_asked_nothing_of_requests() {
     assert!(!said.contains("GET"), "{said}");
 }
 
+#[tokio::test]
+async fn cosmos_can_be_used_by_the_string_that_it_prints() {
+    let running = Running::start(&["--port=0", "--profile=cosmos"]);
+    let service = TableServiceClient::from_connection_string(&running.connection_string).unwrap();
+    let blogs = service.dynamic_table("Blogs").unwrap();
+    blogs.create_table().await.unwrap();
+    blogs.insert_or_merge(&DynamicEntity::new("p", "r")).await.unwrap();
+    let (_, port) = running.connection_string.split_once("127.0.0.1:").unwrap();
+    let localhost = format!("http://localhost:{}", port.trim_end_matches(';'));
+    assert!(running.introduction.contains(&localhost), "{}", running.introduction);
+}
+
 #[test]
 fn what_is_wrong_is_said_in_a_line_and_by_the_exit_code() {
     let file = std::env::temp_dir().join(format!("azure-table-{}.json", Guid::random()));

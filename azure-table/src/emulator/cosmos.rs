@@ -41,7 +41,8 @@ pub(crate) fn invalid_filter() -> Refusal {
     }
 }
 
-/// Refuses the verbs that are not taken as they are: a merge is tunnelled through POST (seen of an SDK).
+/// Refuses the verbs that are not taken as they are: a merge is tunnelled through POST (seen of an SDK). Not asked at an emulator's
+/// address, by which clients do not know the service.
 pub(crate) fn check_verb(method: &str) -> Result<()> {
     match method {
         "MERGE" | "PATCH" => Err(Refusal::METHOD_NOT_ALLOWED),
