@@ -15,11 +15,16 @@ use std::io::{self, ErrorKind, Write as _};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use azure_table::{Emulator, EmulatorServer, EmulatorSnapshot, Profile, ServerCertificate};
 use azure_table_examples::finish;
 
 use crate::options::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_PORT, Options, USAGE};
+
+/// How long requests may take after the end was asked for. Containers are killed 10 s after they were told to stop, and the snapshot
+/// has to be written by then.
+const GRACE: Duration = Duration::from_secs(3);
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -63,16 +68,27 @@ async fn serve(options: Options) -> Result<()> {
     }
     introduce(&server, &options);
 
-    server
-        .serve_until(async {
-            let signal = stop.next().await;
-            say(format_args!("{signal}: stopping, again to stop at once"));
-            tokio::spawn(async move {
-                stop.next().await;
-                std::process::exit(130);
-            });
-        })
-        .await;
+    let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
+    let at_once = match options.snapshot {
+        Some(_) => "at once, without the snapshot",
+        None => "at once",
+    };
+    let served = server.serve_until(async {
+        let signal = stop.next().await;
+        say(format_args!("{signal}: stopping, again to stop {at_once}"));
+        let _ = stopping.send(());
+        tokio::spawn(async move {
+            stop.next().await;
+            std::process::exit(130);
+        });
+    });
+    tokio::select! {
+        () = served => {}
+        () = async {
+            let _ = stopped.await;
+            tokio::time::sleep(GRACE).await;
+        } => say("what was still asked is not answered"),
+    }
     if let Some(path) = &options.snapshot {
         let snapshot = emulator.snapshot();
         snapshot.write(path)?;

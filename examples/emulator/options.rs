@@ -18,7 +18,7 @@ pub(crate) const DEVELOPMENT_PORT: u16 = 10_002;
 const COSMOS_PORT: u16 = 8_902;
 
 pub(crate) const USAGE: &str = "\
-Serves Azure Table storage from memory, as the live service answers, until Ctrl-C or SIGTERM.
+Serves Azure Table storage from memory, as the live service answers, until Ctrl-C, SIGTERM or SIGHUP.
 
 Usage: emulator [OPTIONS]
 

@@ -4,9 +4,11 @@
 #![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use azure_table::{DynamicEntity, EmulatorSnapshot, Guid, TableServiceClient};
 
@@ -85,7 +87,7 @@ impl Drop for Running {
 async fn a_signal_ends_it_and_its_tables_are_there_at_the_next_start() {
     let file: PathBuf = std::env::temp_dir().join(format!("azure-table-{}.json", Guid::random()));
     let arguments = ["--port", "0", "--snapshot", file.to_str().unwrap()];
-    for (n, signal) in ["-TERM", "-INT"].into_iter().enumerate() {
+    for (n, signal) in ["-TERM", "-INT", "-HUP"].into_iter().enumerate() {
         let running = Running::start(&arguments);
         let service = TableServiceClient::from_connection_string(&running.connection_string).unwrap();
         let blogs = service.dynamic_table("Blogs").unwrap();
@@ -106,6 +108,27 @@ async fn a_signal_ends_it_and_its_tables_are_there_at_the_next_start() {
         assert!(said.ends_with("stopped\n"), "{said}");
         assert_eq!(EmulatorSnapshot::read(&file).unwrap().entity_count(), n + 1);
     }
+    fs::remove_file(&file).unwrap();
+}
+
+#[test]
+fn a_request_that_does_not_end_leaves_time_for_the_snapshot() {
+    let file = std::env::temp_dir().join(format!("azure-table-{}.json", Guid::random()));
+    let running = Running::start(&["--port", "0", "--snapshot", file.to_str().unwrap()]);
+    fs::remove_file(&file).unwrap();
+    let (_, address) = running.connection_string.split_once("http://").unwrap();
+    let (address, _) = address.split_once('/').unwrap();
+    let mut client = TcpStream::connect(address).unwrap();
+    let half = b"POST /devstoreaccount1/Tables HTTP/1.1\r\nHost: h\r\nContent-Length: 99\r\n\r\n{";
+    client.write_all(half).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    let begun = Instant::now();
+    let (code, said) = running.end("-TERM");
+    assert!(begun.elapsed() < Duration::from_secs(7), "{:?}", begun.elapsed());
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("again to stop at once, without the snapshot\n"), "{said}");
+    assert!(said.contains("what was still asked is not answered\n"), "{said}");
+    EmulatorSnapshot::read(&file).unwrap();
     fs::remove_file(&file).unwrap();
 }
 
