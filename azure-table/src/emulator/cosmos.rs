@@ -11,6 +11,7 @@
 
 use crate::emulator::answer::{Answer, error_object};
 use crate::emulator::call::ErrorForm;
+use crate::emulator::observer::Note;
 use crate::emulator::options::Level;
 use crate::emulator::refusal::{RaisedBy, Refusal, Result};
 use crate::emulator::row::RowId;
@@ -69,6 +70,7 @@ pub(crate) fn too_many_requests() -> Refusal {
                   request later. Learn more: http://aka.ms/cosmosdb-error-429"
             .into(),
         raised_by: RaisedBy::Store,
+        why: None,
     }
 }
 
@@ -126,6 +128,7 @@ pub(crate) fn refusal(refusal: &Refusal, form: ErrorForm, id: Guid) -> Answer {
     };
     Answer {
         refused: Some((raised_by, refusal.code)),
+        note: Note::of(refusal),
         ..Answer::json(refusal.status, body, level)
     }
 }
