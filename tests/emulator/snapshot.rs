@@ -353,6 +353,22 @@ fn a_file_that_cannot_be_used_is_named() {
     assert_eq!(names, ["folder", "tables.json"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_keeps_its_permissions() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = Folder::new();
+    let snapshot = Emulator::new().snapshot();
+    snapshot.write(folder.file()).unwrap();
+    for mode in [0o600, 0o640, 0o444] {
+        fs::set_permissions(folder.file(), fs::Permissions::from_mode(mode)).unwrap();
+        snapshot.write(folder.file()).unwrap();
+        let found = fs::metadata(folder.file()).unwrap().permissions().mode();
+        assert_eq!(found & 0o777, mode, "{found:o}");
+    }
+}
+
 #[test]
 fn whoever_reads_while_it_is_written_reads_a_whole_file() {
     let folder = Folder::new();
