@@ -360,8 +360,10 @@ impl fmt::Debug for Emulator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let accounts: Vec<&String> = self.settings.accounts.keys().collect();
         f.debug_struct("Emulator")
+            .field("profile", &self.settings.profile)
             .field("accounts", &accounts)
             .field("page_size", &self.settings.page_size)
+            .field("page_ends", &self.settings.page_ends)
             .field("clock", &self.settings.clock)
             .field(
                 "service_model",
