@@ -214,7 +214,7 @@ mod tests {
         for top in ["0", "1001", "-1", "x", ""] {
             assert_eq!(
                 Options::parse(&format!("$top={top}"), Profile::Storage).unwrap_err(),
-                Refusal::INVALID_INPUT,
+                Refusal::INVALID_INPUT.because(format!("$top: \"{top}\" is no number from 1 to 1000")),
                 "{top}"
             );
         }
