@@ -20,7 +20,7 @@ use std::time::Duration;
 use azure_table::{Emulator, EmulatorServer, EmulatorSnapshot, Profile, ServerCertificate};
 use azure_table_examples::finish;
 
-use crate::options::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_PORT, Options, USAGE};
+use crate::options::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_PORT, Options};
 
 /// How long requests may take after the end was asked for. Containers are killed 10 s after they were told to stop, and the snapshot
 /// has to be written by then.
@@ -32,10 +32,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 async fn main() -> ExitCode {
     match Options::parse(lexopt::Parser::from_env()) {
         Ok(Some(options)) => finish(serve(options).await),
-        Ok(None) => {
-            say(USAGE);
-            ExitCode::SUCCESS
-        }
+        Ok(None) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("error: {why}\nTry --help for what there is.");
             ExitCode::from(2)
@@ -44,7 +41,7 @@ async fn main() -> ExitCode {
 }
 
 /// A line on standard output. That nobody reads it is no reason to stop.
-fn say(line: impl Display) {
+pub(crate) fn say(line: impl Display) {
     let _ = writeln!(io::stdout().lock(), "{line}");
 }
 
@@ -56,13 +53,14 @@ async fn serve(options: Options) -> Result<()> {
         .map(|(certificate, key)| read_certificate(certificate, key));
     let certificate = certificate.transpose()?;
     let emulator = emulator(&options);
-    if let Some(path) = &options.snapshot {
-        restore(&emulator, path)?;
-    }
     let address = SocketAddr::new(options.host, options.port);
     let mut server = EmulatorServer::bind(emulator.clone(), address)
         .await
         .map_err(|e| why_not(address, &e))?;
+    // Not before the port is had: no file is made for nothing. Who connects already waits.
+    if let Some(path) = &options.snapshot {
+        restore(&emulator, path)?;
+    }
     if let Some(certificate) = certificate {
         server = server.https(certificate);
     }
@@ -91,7 +89,10 @@ async fn serve(options: Options) -> Result<()> {
     }
     if let Some(path) = &options.snapshot {
         let snapshot = emulator.snapshot();
-        snapshot.write(path)?;
+        snapshot.write(path).map_err(|e| {
+            let contents = contents(&snapshot);
+            format!("snapshot {e}: it could not be written, {contents} are lost")
+        })?;
         say(format_args!(
             "snapshot   {} written, {}",
             path.display(),
@@ -144,8 +145,11 @@ fn restore(emulator: &Emulator, path: &Path) -> Result<()> {
     match EmulatorSnapshot::read(path) {
         Ok(snapshot) => emulator
             .restore(&snapshot)
-            .map_err(|e| because(&path.display().to_string(), &e).into()),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(emulator.snapshot().write(path)?),
+            .map_err(|e| because(&format!("snapshot {}", path.display()), &e).into()),
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            let written = emulator.snapshot().write(path);
+            Ok(written.map_err(|e| format!("snapshot {e}"))?)
+        }
         Err(e) => Err(format!("snapshot {e}").into()),
     }
 }

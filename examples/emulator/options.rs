@@ -1,11 +1,14 @@
 //! What the command line asks for.
 
 use std::ffi::OsString;
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 use azure_table::{Emulator, Profile, ServiceModel};
 use lexopt::prelude::*;
+
+use crate::say;
 
 /// The account that all emulators have.
 pub(crate) const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
@@ -25,7 +28,8 @@ Usage: emulator [OPTIONS]
 Options:
   --port <N>            Port to listen on, 0 for any that is free [default: 10002; of cosmos 8902]
   --host <ADDRESS>      Address to listen on [default: 127.0.0.1]; 0.0.0.0 in a container
-  --account <NAME:KEY>  One more account besides devstoreaccount1, or another key for it; KEY is base64
+  --account <NAME:KEY>  One more account besides devstoreaccount1, or another key for it; KEY is base64,
+                        or @FILE, a file that has it
   --profile <SERVICE>   storage, or cosmos for Azure Cosmos DB for Table [default: storage]
                         The official clients for .NET, Python and JavaScript know it by the host
                         localhost with any port but 10002, the one for Go by localhost with 8902;
@@ -35,6 +39,7 @@ Options:
   --key <FILE>          The certificate's private key, in PEM
   --model <MODEL>       Take time and throttle as the service does: today or 2010 [default: neither]
   --quiet, -q           No line for each request
+  --version             Print the version
   --help, -h            Print this text
 
 Exit codes: 0 after a signal, 1 if something failed, 2 if the options are wrong.";
@@ -60,7 +65,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The options; `None` where help is asked for.
+    /// The options; `None` where help or the version was asked for, and printed.
     pub(crate) fn parse(mut arguments: lexopt::Parser) -> Result<Option<Self>, lexopt::Error> {
         let mut options = Self {
             emulator: Emulator::new(),
@@ -76,7 +81,14 @@ impl Options {
         let (mut port, mut certificate, mut key) = (None, None, None);
         while let Some(argument) = arguments.next()? {
             match argument {
-                Long("help") | Short('h') => return Ok(None),
+                Long("help") | Short('h') => {
+                    say(USAGE);
+                    return Ok(None);
+                }
+                Long("version") => {
+                    say(concat!("azure-table emulator ", env!("CARGO_PKG_VERSION")));
+                    return Ok(None);
+                }
                 Long("quiet") | Short('q') => options.quiet = true,
                 Long("port") => {
                     let number = text(arguments.value()?)?;
@@ -89,7 +101,13 @@ impl Options {
                     let why = format!("--host {host}: it must be an address such as 127.0.0.1, or 0.0.0.0 for all");
                     options.host = host.parse().map_err(|_| why)?;
                 }
-                Long("account") => options.accounts.push(account(&text(arguments.value()?)?)?),
+                Long("account") => {
+                    let account = account(&text(arguments.value()?)?)?;
+                    if options.accounts.iter().any(|known| known.name == account.name) {
+                        return Err(format!("--account {}: it is given twice", account.name).into());
+                    }
+                    options.accounts.push(account);
+                }
                 Long("profile") => match text(arguments.value()?)?.as_str() {
                     "storage" => (options.profile, options.emulator) = (Profile::Storage, Emulator::new()),
                     "cosmos" => (options.profile, options.emulator) = (Profile::Cosmos, Emulator::cosmos()),
@@ -126,7 +144,12 @@ impl Options {
 fn account(text: &str) -> Result<Account, lexopt::Error> {
     let (name, key) = text
         .split_once(':')
-        .ok_or("--account needs NAME:KEY, with KEY in base64")?;
+        .ok_or("--account needs NAME:KEY, with KEY in base64, or NAME:@FILE")?;
+    let key = match key.strip_prefix('@') {
+        Some(file) => fs::read_to_string(file).map_err(|e| format!("--account {name}: {file}: {e}"))?,
+        None => key.to_owned(),
+    };
+    let key = key.trim();
     Emulator::new()
         .with_account(name, key)
         .map_err(|e| format!("--account {name}: {e}"))?;
