@@ -226,7 +226,7 @@ mod tests {
         }
         assert_eq!(
             Options::parse("$filter=%ff", Profile::Storage).unwrap_err(),
-            Refusal::INVALID_INPUT
+            Refusal::INVALID_INPUT.because("the query is no encoded UTF-8")
         );
     }
 
