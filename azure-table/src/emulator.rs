@@ -142,7 +142,7 @@ impl Emulator {
 
     /// Cosmos DB for Table without tables, at any address.
     ///
-    /// What is known to differ differs: merges are taken only if they are tunnelled through `POST`, table names compare with
+    /// What is known to differ differs: at host names merges are taken only if they are tunnelled through `POST`, table names compare with
     /// case, keys cannot be empty, RowKeys have at most 255 bytes, batches 2 MiB, the service's properties, statistics and
     /// access policies are refused. An [`Emulator::new`] is the same where it is asked at a host name of Cosmos DB, by which a
     /// client knows it too:
@@ -361,8 +361,10 @@ impl fmt::Debug for Emulator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let accounts: Vec<&String> = self.settings.accounts.keys().collect();
         f.debug_struct("Emulator")
+            .field("profile", &self.settings.profile)
             .field("accounts", &accounts)
             .field("page_size", &self.settings.page_size)
+            .field("page_ends", &self.settings.page_ends)
             .field("clock", &self.settings.clock)
             .field(
                 "service_model",

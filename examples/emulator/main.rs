@@ -15,14 +15,16 @@ use std::io::{self, ErrorKind, Write as _};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use azure_table::{Emulator, EmulatorServer, EmulatorSnapshot, Profile, ServerCertificate};
 use azure_table_examples::finish;
 
-use crate::options::{DEVELOPMENT_ACCOUNT, Options, USAGE};
+use crate::options::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_PORT, Options};
 
-/// The port of `UseDevelopmentStorage=true`.
-const DEVELOPMENT_PORT: u16 = 10_002;
+/// How long requests may take after the end was asked for. Containers are killed 10 s after they were told to stop, and the snapshot
+/// has to be written by then.
+const GRACE: Duration = Duration::from_secs(3);
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -30,10 +32,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 async fn main() -> ExitCode {
     match Options::parse(lexopt::Parser::from_env()) {
         Ok(Some(options)) => finish(serve(options).await),
-        Ok(None) => {
-            say(USAGE);
-            ExitCode::SUCCESS
-        }
+        Ok(None) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("error: {why}\nTry --help for what there is.");
             ExitCode::from(2)
@@ -42,7 +41,7 @@ async fn main() -> ExitCode {
 }
 
 /// A line on standard output. That nobody reads it is no reason to stop.
-fn say(line: impl Display) {
+pub(crate) fn say(line: impl Display) {
     let _ = writeln!(io::stdout().lock(), "{line}");
 }
 
@@ -54,31 +53,46 @@ async fn serve(options: Options) -> Result<()> {
         .map(|(certificate, key)| read_certificate(certificate, key));
     let certificate = certificate.transpose()?;
     let emulator = emulator(&options);
-    if let Some(path) = &options.snapshot {
-        restore(&emulator, path)?;
-    }
     let address = SocketAddr::new(options.host, options.port);
     let mut server = EmulatorServer::bind(emulator.clone(), address)
         .await
         .map_err(|e| why_not(address, &e))?;
+    // Not before the port is had: no file is made for nothing. Who connects already waits.
+    if let Some(path) = &options.snapshot {
+        restore(&emulator, path)?;
+    }
     if let Some(certificate) = certificate {
         server = server.https(certificate);
     }
     introduce(&server, &options);
 
-    server
-        .serve_until(async {
-            let signal = stop.next().await;
-            say(format_args!("{signal}: stopping, again to stop at once"));
-            tokio::spawn(async move {
-                stop.next().await;
-                std::process::exit(130);
-            });
-        })
-        .await;
+    let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
+    let at_once = match options.snapshot {
+        Some(_) => "at once, without the snapshot",
+        None => "at once",
+    };
+    let served = server.serve_until(async {
+        let signal = stop.next().await;
+        say(format_args!("{signal}: stopping, again to stop {at_once}"));
+        let _ = stopping.send(());
+        tokio::spawn(async move {
+            stop.next().await;
+            std::process::exit(130);
+        });
+    });
+    tokio::select! {
+        () = served => {}
+        () = async {
+            let _ = stopped.await;
+            tokio::time::sleep(GRACE).await;
+        } => say("what was still asked is not answered"),
+    }
     if let Some(path) = &options.snapshot {
         let snapshot = emulator.snapshot();
-        snapshot.write(path)?;
+        snapshot.write(path).map_err(|e| {
+            let contents = contents(&snapshot);
+            format!("snapshot {e}: it could not be written, {contents} are lost")
+        })?;
         say(format_args!(
             "snapshot   {} written, {}",
             path.display(),
@@ -131,8 +145,11 @@ fn restore(emulator: &Emulator, path: &Path) -> Result<()> {
     match EmulatorSnapshot::read(path) {
         Ok(snapshot) => emulator
             .restore(&snapshot)
-            .map_err(|e| because(&path.display().to_string(), &e).into()),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(emulator.snapshot().write(path)?),
+            .map_err(|e| because(&format!("snapshot {}", path.display()), &e).into()),
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            let written = emulator.snapshot().write(path);
+            Ok(written.map_err(|e| format!("snapshot {e}"))?)
+        }
         Err(e) => Err(format!("snapshot {e}").into()),
     }
 }
@@ -173,11 +190,17 @@ fn introduce(server: &EmulatorServer, options: &Options) {
         "{service}, emulated in memory on {scheme}://{}",
         server.address()
     ));
+    let port = server.address().port();
+    if options.profile == Profile::Cosmos && port != DEVELOPMENT_PORT {
+        say(format_args!(
+            "           official clients know it as that at {scheme}://localhost:{port}/{DEVELOPMENT_ACCOUNT}"
+        ));
+    }
     let is_changed = options
         .accounts
         .iter()
         .any(|account| account.name == DEVELOPMENT_ACCOUNT);
-    if scheme == "http" && !is_changed && server.address().port() == DEVELOPMENT_PORT {
+    if scheme == "http" && !is_changed && port == DEVELOPMENT_PORT {
         say(format_args!(
             "account    {DEVELOPMENT_ACCOUNT}, also as UseDevelopmentStorage=true"
         ));

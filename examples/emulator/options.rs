@@ -1,30 +1,45 @@
 //! What the command line asks for.
 
 use std::ffi::OsString;
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 use azure_table::{Emulator, Profile, ServiceModel};
 use lexopt::prelude::*;
 
+use crate::say;
+
 /// The account that all emulators have.
 pub(crate) const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
 
+/// The port of `UseDevelopmentStorage=true`.
+pub(crate) const DEVELOPMENT_PORT: u16 = 10_002;
+/// The port of Cosmos DB's own emulator for tables.
+///
+/// Source: "Azure Cosmos DB emulator"; the official client for Go knows it as this service.
+const COSMOS_PORT: u16 = 8_902;
+
 pub(crate) const USAGE: &str = "\
-Serves Azure Table storage from memory, as the live service answers, until Ctrl-C or SIGTERM.
+Serves Azure Table storage from memory, as the live service answers, until Ctrl-C, SIGTERM or SIGHUP.
 
 Usage: emulator [OPTIONS]
 
 Options:
-  --port <N>            Port to listen on, 0 for any that is free [default: 10002]
+  --port <N>            Port to listen on, 0 for any that is free [default: 10002; of cosmos 8902]
   --host <ADDRESS>      Address to listen on [default: 127.0.0.1]; 0.0.0.0 in a container
-  --account <NAME:KEY>  One more account besides devstoreaccount1, or another key for it; KEY is base64
+  --account <NAME:KEY>  One more account besides devstoreaccount1, or another key for it; KEY is base64,
+                        or @FILE, a file that has it
   --profile <SERVICE>   storage, or cosmos for Azure Cosmos DB for Table [default: storage]
+                        The official clients for .NET, Python and JavaScript know it by the host
+                        localhost with any port but 10002, the one for Go by localhost with 8902;
+                        none of them has to, merges that are not tunnelled are taken
   --snapshot <FILE>     Begin with the tables of this file, and write it at the end
   --certificate <FILE>  Serve HTTPS with this certificate, in PEM; needs --key
   --key <FILE>          The certificate's private key, in PEM
   --model <MODEL>       Take time and throttle as the service does: today or 2010 [default: neither]
   --quiet, -q           No line for each request
+  --version             Print the version
   --help, -h            Print this text
 
 Exit codes: 0 after a signal, 1 if something failed, 2 if the options are wrong.";
@@ -50,11 +65,11 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The options; `None` where help is asked for.
+    /// The options; `None` where help or the version was asked for, and printed.
     pub(crate) fn parse(mut arguments: lexopt::Parser) -> Result<Option<Self>, lexopt::Error> {
         let mut options = Self {
             emulator: Emulator::new(),
-            port: 10_002,
+            port: DEVELOPMENT_PORT,
             host: Ipv4Addr::LOCALHOST.into(),
             accounts: Vec::new(),
             profile: Profile::Storage,
@@ -63,16 +78,22 @@ impl Options {
             model: None,
             quiet: false,
         };
-        let (mut certificate, mut key) = (None, None);
+        let (mut port, mut certificate, mut key) = (None, None, None);
         while let Some(argument) = arguments.next()? {
             match argument {
-                Long("help") | Short('h') => return Ok(None),
+                Long("help") | Short('h') => {
+                    say(USAGE);
+                    return Ok(None);
+                }
+                Long("version") => {
+                    say(concat!("azure-table emulator ", env!("CARGO_PKG_VERSION")));
+                    return Ok(None);
+                }
                 Long("quiet") | Short('q') => options.quiet = true,
                 Long("port") => {
-                    let port = text(arguments.value()?)?;
-                    options.port = port
-                        .parse()
-                        .map_err(|_| format!("--port {port}: it must be 0 to 65535"))?;
+                    let number = text(arguments.value()?)?;
+                    let why = format!("--port {number}: it must be 0 to 65535");
+                    port = Some(number.parse().map_err(|_| why)?);
                 }
                 Long("host") => {
                     let host = text(arguments.value()?)?;
@@ -80,7 +101,13 @@ impl Options {
                     let why = format!("--host {host}: it must be an address such as 127.0.0.1, or 0.0.0.0 for all");
                     options.host = host.parse().map_err(|_| why)?;
                 }
-                Long("account") => options.accounts.push(account(&text(arguments.value()?)?)?),
+                Long("account") => {
+                    let account = account(&text(arguments.value()?)?)?;
+                    if options.accounts.iter().any(|known| known.name == account.name) {
+                        return Err(format!("--account {}: it is given twice", account.name).into());
+                    }
+                    options.accounts.push(account);
+                }
                 Long("profile") => match text(arguments.value()?)?.as_str() {
                     "storage" => (options.profile, options.emulator) = (Profile::Storage, Emulator::new()),
                     "cosmos" => (options.profile, options.emulator) = (Profile::Cosmos, Emulator::cosmos()),
@@ -99,6 +126,10 @@ impl Options {
                 other => return Err(other.unexpected()),
             }
         }
+        options.port = port.unwrap_or(match options.profile {
+            Profile::Cosmos => COSMOS_PORT,
+            _ => DEVELOPMENT_PORT,
+        });
         options.certificate = match (certificate, key) {
             (Some(certificate), Some(key)) => Some((certificate, key)),
             (None, None) => None,
@@ -113,7 +144,12 @@ impl Options {
 fn account(text: &str) -> Result<Account, lexopt::Error> {
     let (name, key) = text
         .split_once(':')
-        .ok_or("--account needs NAME:KEY, with KEY in base64")?;
+        .ok_or("--account needs NAME:KEY, with KEY in base64, or NAME:@FILE")?;
+    let key = match key.strip_prefix('@') {
+        Some(file) => fs::read_to_string(file).map_err(|e| format!("--account {name}: {file}: {e}"))?,
+        None => key.to_owned(),
+    };
+    let key = key.trim();
     Emulator::new()
         .with_account(name, key)
         .map_err(|e| format!("--account {name}: {e}"))?;

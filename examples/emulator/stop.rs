@@ -1,4 +1,5 @@
-//! What asks the program to stop: Ctrl-C, and where there are signals SIGTERM, as service managers and containers send it.
+//! What asks the program to stop: Ctrl-C, and where there are signals SIGTERM, as service managers and containers send it, and SIGHUP, as
+//! a terminal does that is closed.
 
 use std::io;
 
@@ -11,14 +12,19 @@ pub(crate) struct Signals {
     interrupt: Signal,
     #[cfg(unix)]
     terminate: Signal,
+    /// `None` where it is ignored, as `nohup` has it.
+    #[cfg(unix)]
+    hangup: Option<Signal>,
 }
 
 #[cfg(unix)]
 impl Signals {
     pub(crate) fn listen() -> io::Result<Self> {
+        let hangup = (!is_hangup_ignored()).then(|| signal(SignalKind::hangup()));
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
+            hangup: hangup.transpose()?,
         })
     }
 
@@ -27,8 +33,26 @@ impl Signals {
         tokio::select! {
             _ = self.interrupt.recv() => "Ctrl-C",
             _ = self.terminate.recv() => "SIGTERM",
+            () = next_hangup(&mut self.hangup) => "SIGHUP",
         }
     }
+}
+
+#[cfg(unix)]
+async fn next_hangup(hangup: &mut Option<Signal>) {
+    match hangup {
+        Some(hangup) => drop(hangup.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether whoever started the program wants it to outlive the terminal. Linux alone can be asked; elsewhere it ends.
+#[cfg(unix)]
+fn is_hangup_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // SIGHUP is the first signal, the lowest bit.
+    ignored.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 1 == 1))
 }
 
 #[cfg(not(unix))]

@@ -4,9 +4,11 @@
 #![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use azure_table::{DynamicEntity, EmulatorSnapshot, Guid, TableServiceClient};
 
@@ -85,7 +87,7 @@ impl Drop for Running {
 async fn a_signal_ends_it_and_its_tables_are_there_at_the_next_start() {
     let file: PathBuf = std::env::temp_dir().join(format!("azure-table-{}.json", Guid::random()));
     let arguments = ["--port", "0", "--snapshot", file.to_str().unwrap()];
-    for (n, signal) in ["-TERM", "-INT"].into_iter().enumerate() {
+    for (n, signal) in ["-TERM", "-INT", "-HUP"].into_iter().enumerate() {
         let running = Running::start(&arguments);
         let service = TableServiceClient::from_connection_string(&running.connection_string).unwrap();
         let blogs = service.dynamic_table("Blogs").unwrap();
@@ -110,6 +112,66 @@ async fn a_signal_ends_it_and_its_tables_are_there_at_the_next_start() {
 }
 
 #[tokio::test]
+async fn a_key_may_stand_in_a_file() {
+    let file = std::env::temp_dir().join(format!("azure-table-{}.key", Guid::random()));
+    fs::write(&file, "AAECAwQFBgc=\n").unwrap();
+    let account = format!("contoso:@{}", file.display());
+    let running = Running::start(&["--port=0", "--account", &account]);
+    fs::remove_file(&file).unwrap();
+    let connection = running.connection_string.replace("devstoreaccount1", "contoso");
+    let (before, after) = connection.split_once("AccountKey=").unwrap();
+    let (_, after) = after.split_once(';').unwrap();
+    let connection = format!("{before}AccountKey=AAECAwQFBgc=;{after}");
+    let service = TableServiceClient::from_connection_string(&connection).unwrap();
+    assert_eq!(service.list_tables().await.unwrap().len(), 0);
+}
+
+#[test]
+fn a_snapshot_that_cannot_be_written_says_what_is_lost() {
+    let folder = std::env::temp_dir().join(format!("azure-table-{}", Guid::random()));
+    fs::create_dir(&folder).unwrap();
+    let file = folder.join("tables.json");
+    let text = "{\"azure-table-snapshot\":1}\n{\"account\":\"a\"}\n{\"table\":\"Blogs\"}\n{\"PartitionKey\":\"p\",\"RowKey\":\"r\"}\n";
+    fs::write(&file, text).unwrap();
+    let mut running = Running::start(&["--port", "0", "--snapshot", file.to_str().unwrap()]);
+    fs::remove_dir_all(&folder).unwrap();
+    let mut stderr = running.child.stderr.take().unwrap();
+    let (code, _) = running.end("-TERM");
+    let mut said = String::new();
+    stderr.read_to_string(&mut said).unwrap();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.starts_with(&format!("error: snapshot {}: ", file.display())),
+        "{said}"
+    );
+    assert!(
+        said.ends_with(": it could not be written, 1 table, 1 entity are lost\n"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_request_that_does_not_end_leaves_time_for_the_snapshot() {
+    let file = std::env::temp_dir().join(format!("azure-table-{}.json", Guid::random()));
+    let running = Running::start(&["--port", "0", "--snapshot", file.to_str().unwrap()]);
+    fs::remove_file(&file).unwrap();
+    let (_, address) = running.connection_string.split_once("http://").unwrap();
+    let (address, _) = address.split_once('/').unwrap();
+    let mut client = TcpStream::connect(address).unwrap();
+    let half = b"POST /devstoreaccount1/Tables HTTP/1.1\r\nHost: h\r\nContent-Length: 99\r\n\r\n{";
+    client.write_all(half).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    let begun = Instant::now();
+    let (code, said) = running.end("-TERM");
+    assert!(begun.elapsed() < Duration::from_secs(7), "{:?}", begun.elapsed());
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("again to stop at once, without the snapshot\n"), "{said}");
+    assert!(said.contains("what was still asked is not answered\n"), "{said}");
+    EmulatorSnapshot::read(&file).unwrap();
+    fs::remove_file(&file).unwrap();
+}
+
+#[tokio::test]
 async fn it_says_nothing_of_keys_and_where_asked_nothing_of_requests() {
     let running = Running::start(&["--port=0", "-q", "--account", "contoso:AAECAwQFBgc="]);
     assert!(
@@ -122,6 +184,18 @@ async fn it_says_nothing_of_keys_and_where_asked_nothing_of_requests() {
     service.ping().await.unwrap();
     let (_, said) = running.end("-TERM");
     assert!(!said.contains("GET"), "{said}");
+}
+
+#[tokio::test]
+async fn cosmos_can_be_used_by_the_string_that_it_prints() {
+    let running = Running::start(&["--port=0", "--profile=cosmos"]);
+    let service = TableServiceClient::from_connection_string(&running.connection_string).unwrap();
+    let blogs = service.dynamic_table("Blogs").unwrap();
+    blogs.create_table().await.unwrap();
+    blogs.insert_or_merge(&DynamicEntity::new("p", "r")).await.unwrap();
+    let (_, port) = running.connection_string.split_once("127.0.0.1:").unwrap();
+    let localhost = format!("http://localhost:{}", port.trim_end_matches(';'));
+    assert!(running.introduction.contains(&localhost), "{}", running.introduction);
 }
 
 #[test]
@@ -144,6 +218,12 @@ fn what_is_wrong_is_said_in_a_line_and_by_the_exit_code() {
             "--account contoso: key of account \"contoso\": ",
         ),
         (
+            &["--account", "a:AAAA", "--account", "b:AAAA", "--account", "a:BBBB"],
+            2,
+            "--account a: it is given twice",
+        ),
+        (&["--account", "a:@/no/key"], 2, "--account a: /no/key: "),
+        (
             &["--profile", "blob"],
             2,
             "--profile blob: it must be storage or cosmos",
@@ -159,7 +239,7 @@ fn what_is_wrong_is_said_in_a_line_and_by_the_exit_code() {
         (
             &["--port", "0", "--snapshot", "/no/tables.json"],
             1,
-            "/no/tables.json: ",
+            "error: snapshot /no/tables.json: ",
         ),
         (
             &["--port", "0", "--snapshot", file.to_str().unwrap()],
@@ -176,6 +256,14 @@ fn what_is_wrong_is_said_in_a_line_and_by_the_exit_code() {
         assert!(!said.contains("SECRET"), "{said}");
     }
     fs::remove_file(&file).unwrap();
+    // The port is asked for before the file is made.
+    let (code, _) = failed(&["--port", taken, "--snapshot", file.to_str().unwrap()]);
+    assert_eq!((code, file.exists()), (Some(1), false));
+    let version = emulator(&["--version"]).output().unwrap();
+    assert_eq!(
+        String::from_utf8(version.stdout).unwrap(),
+        concat!("azure-table emulator ", env!("CARGO_PKG_VERSION"), "\n")
+    );
     let help = emulator(&["--help"]).output().unwrap();
     assert!(help.status.success() && help.stdout.starts_with(b"Serves "));
 }

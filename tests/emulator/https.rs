@@ -80,9 +80,17 @@ fn what_is_no_certificate_is_refused_by_name() {
     let garbled = key.replace("\n", "\n*");
     for (pem, key, why) in [
         ("", &*key, "the certificate: the text has none in PEM"),
-        (&*key, &*key, "the certificate: the text has none in PEM"),
+        (
+            &*key,
+            &*key,
+            "the certificate: the text has a private key and no certificate",
+        ),
         (&*pem, "", "the certificate's key: the text has none in PEM"),
-        (&*pem, &*pem, "the certificate's key: the text has none in PEM"),
+        (
+            &*pem,
+            &*pem,
+            "the certificate's key: the text has a certificate and no private key",
+        ),
         (&*pem, &*garbled, "the certificate's key: a section of the PEM"),
         (&*pem, &*other, "the certificate and its key cannot be used"),
     ] {
@@ -121,5 +129,30 @@ async fn tokens_are_taken_over_https_alone() {
             "{base} {token}: {:?}",
             answer.body()
         );
+    }
+}
+
+#[test]
+fn a_key_in_the_wrong_place_or_encrypted_is_named() {
+    let (pem, key) = certificate();
+    let encrypted = key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
+    let older = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\nAAAA\n-----END RSA PRIVATE KEY-----\n";
+    for (certificate, key, why) in [
+        (
+            &*key,
+            &*pem,
+            "the certificate: the text has a private key and no certificate",
+        ),
+        (
+            &pem,
+            &pem,
+            "the certificate's key: the text has a certificate and no private key",
+        ),
+        (&pem, &encrypted, "the certificate's key: it is encrypted"),
+        (&pem, older, "the certificate's key: it is encrypted"),
+        (&pem, "", "the certificate's key: the text has none in PEM"),
+    ] {
+        let error = ServerCertificate::from_pem(certificate, key).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use azure_table::{DynamicEntity, Emulator, EmulatorServer, ServiceModel, TableServiceClient};
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 /// Far more than any end takes, and far less than the 10 s after which it is forced.
@@ -58,4 +58,51 @@ async fn an_address_that_stands_for_all_is_named_by_one_that_can_be_reached() {
     );
     assert!(server.connection_string().ends_with(&endpoint));
     assert_eq!(server.connection_string_of("nobody"), None);
+}
+
+#[tokio::test]
+async fn cosmos_can_be_used_by_the_string_that_the_server_gives() {
+    let server = EmulatorServer::bind(Emulator::cosmos(), "127.0.0.1:0").await.unwrap();
+    let service = TableServiceClient::from_connection_string(&server.connection_string()).unwrap();
+    let running = server.spawn();
+    let blogs = service.dynamic_table("Blogs").unwrap();
+    blogs.create_table().await.unwrap();
+    let mut blog = DynamicEntity::new("p", "r");
+    blog.insert("A", 1);
+    blogs.insert(&blog).await.unwrap();
+    let mut change = DynamicEntity::new("p", "r");
+    change.insert("B", 2);
+    blogs.insert_or_merge(&change).await.unwrap();
+    let mut batch = blogs.batch();
+    change.insert("C", 3);
+    batch.insert_or_merge(&change).unwrap();
+    batch.commit().await.unwrap();
+    let merged = blogs.get(("p", "r")).await.unwrap().unwrap();
+    for (name, value) in [("A", 1), ("B", 2), ("C", 3)] {
+        assert_eq!(merged.property::<i32>(name).unwrap(), value);
+    }
+    // It is Cosmos DB all the same.
+    let long = DynamicEntity::new("p", "r".repeat(300));
+    assert_eq!(blogs.insert(&long).await.unwrap_err().status(), Some(400));
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_url_that_is_too_long_is_refused_by_the_server() {
+    let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
+    let address = server.address();
+    let running = server.spawn();
+    for (length, status) in [(60 << 10, "403"), (66 << 10, "414")] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head = format!(
+            "GET /devstoreaccount1/{} HTTP/1.1\r\nHost: h\r\n\r\n",
+            "a".repeat(length)
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).await.unwrap();
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        assert_eq!(answer, format!("HTTP/1.1 {}", status), "{length}");
+    }
+    running.stop().await;
 }

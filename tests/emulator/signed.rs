@@ -82,6 +82,18 @@ pub(super) async fn ask(
     headers: &[(&str, &str)],
     body: impl Into<Bytes>,
 ) -> Response<Bytes> {
+    ask_at(emulator, "table.core.windows.net", method, path, headers, body).await
+}
+
+/// The same at a host of this ending.
+pub(super) async fn ask_at(
+    emulator: &Emulator,
+    host: &str,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Bytes>,
+) -> Response<Bytes> {
     let now = std::time::SystemTime::try_from(emulator.clock().now()).unwrap();
     let date = httpdate::fmt_http_date(now);
     let field = |name: &str| {
@@ -93,7 +105,7 @@ pub(super) async fn ask(
     let content = ["content-md5", "content-type"].map(|name| field(name).unwrap_or_default());
     let mut request = Request::builder()
         .method(method)
-        .uri(format!("https://{ACCOUNT}.table.core.windows.net/{path}"))
+        .uri(format!("https://{ACCOUNT}.{host}/{path}"))
         .header(
             "authorization",
             shared_key(ACCOUNT, method, content, &date, &format!("/{path}")),

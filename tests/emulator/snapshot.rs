@@ -11,6 +11,8 @@ use azure_table::{
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 
+use super::signed::{ACCOUNT, KEY, ask_at};
+
 /// A folder of its own, gone when it is dropped.
 struct Folder(PathBuf);
 
@@ -301,10 +303,7 @@ fn faults_name_line_column_and_property() {
             format!("{head}{{\"PartitionKey\":5,\"RowKey\":\"r\"}}"),
             "line 4, column 17: property \"PartitionKey\": ",
         ),
-        (
-            format!("{head}{{\"PartitionKey\":\"p\"}}"),
-            "line 4: PropertiesNeedValue: ",
-        ),
+        (format!("{head}{{\"PartitionKey\":\"p\"}}"), "line 4: RowKey is missing"),
         (
             format!("{head}{{\"PartitionKey\":\"a/b\",\"RowKey\":\"r\"}}"),
             "line 4: OutOfRangeInput: ",
@@ -354,6 +353,22 @@ fn a_file_that_cannot_be_used_is_named() {
     assert_eq!(names, ["folder", "tables.json"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_keeps_its_permissions() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = Folder::new();
+    let snapshot = Emulator::new().snapshot();
+    snapshot.write(folder.file()).unwrap();
+    for mode in [0o600, 0o640, 0o444] {
+        fs::set_permissions(folder.file(), fs::Permissions::from_mode(mode)).unwrap();
+        snapshot.write(folder.file()).unwrap();
+        let found = fs::metadata(folder.file()).unwrap().permissions().mode();
+        assert_eq!(found & 0o777, mode, "{found:o}");
+    }
+}
+
 #[test]
 fn whoever_reads_while_it_is_written_reads_a_whole_file() {
     let folder = Folder::new();
@@ -396,6 +411,100 @@ async fn services_are_told_apart() {
     let snapshot: EmulatorSnapshot = both.snapshot().to_string().parse().unwrap();
     assert_eq!(snapshot.to_string(), both.snapshot().to_string());
     assert_eq!(snapshot.table_count(), 2);
+}
+
+/// All that is answered, byte by byte but for the time at which it is.
+async fn pages(emulator: &Emulator, host: &str) -> Vec<u8> {
+    let full = [("accept", "application/json;odata=fullmetadata")];
+    let answer = ask_at(emulator, host, "GET", "Blogs()", &full, "").await;
+    assert_eq!(answer.status(), 200);
+    answer.into_body().to_vec()
+}
+
+#[tokio::test]
+async fn rows_keep_the_order_in_which_they_were_inserted() {
+    for (emulator, host) in [
+        (Emulator::new(), "table.core.windows.net"),
+        (Emulator::cosmos(), "table.cosmos.azure.com"),
+        (Emulator::new(), "table.cosmos.azure.com"),
+    ] {
+        let emulator = emulator.with_account(ACCOUNT, KEY).unwrap();
+        let clean = emulator.snapshot();
+        let made = ask_at(&emulator, host, "POST", "Tables", &[], r#"{"TableName":"Blogs"}"#).await;
+        assert_eq!(made.status(), 201);
+        for (n, row) in [
+            r#"{"PartitionKey":"p","RowKey":"0","b":1,"a":2}"#,
+            r#"{"RowKey":"1","PartitionKey":"p","b":1}"#,
+            // What begins so could be the line of a table.
+            r#"{"table":"Blogs","RowKey":"2","b":1,"PartitionKey":"p","a":2}"#,
+            r#"{"account":"a","PartitionKey":"p","RowKey":"3"}"#,
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let made = ask_at(&emulator, host, "POST", "Blogs", &[], row).await;
+            assert_eq!(made.status(), 201, "{row}");
+            let row = format!("Blogs(PartitionKey='p',RowKey='{n}')");
+            let merge = [("x-http-method", "MERGE")];
+            let merged = ask_at(&emulator, host, "POST", &row, &merge, r#"{"z":1}"#).await;
+            assert_eq!(merged.status(), 204);
+            let upserted = format!("Blogs(PartitionKey='q',RowKey='{n}')");
+            let upserted = ask_at(&emulator, host, "PUT", &upserted, &[], r#"{"b":1}"#).await;
+            assert_eq!(upserted.status(), 204);
+        }
+        let service = TableServiceClient::with_transport(
+            &format!("AccountName={ACCOUNT};AccountKey={KEY};TableEndpoint=https://{ACCOUNT}.{host}/;"),
+            emulator.clone(),
+        );
+        let blogs = service.unwrap().dynamic_table("Blogs").unwrap();
+        blogs.insert(&DynamicEntity::new("client", "r")).await.unwrap();
+
+        let folder = Folder::new();
+        emulator.snapshot().write(folder.file()).unwrap();
+        let before = pages(&emulator, host).await;
+        emulator.restore(&clean).unwrap();
+        let snapshot = EmulatorSnapshot::read(folder.file()).unwrap();
+        assert_eq!(snapshot.entity_count(), 9, "{host}");
+        emulator.restore(&snapshot).unwrap();
+        assert_eq!(
+            String::from_utf8(pages(&emulator, host).await),
+            String::from_utf8(before),
+            "{host}"
+        );
+        assert_eq!(emulator.snapshot().to_string(), snapshot.to_string());
+    }
+}
+
+#[test]
+fn a_row_without_a_key_is_told_so() {
+    let text = "{\"azure-table-snapshot\":1}\n{\"account\":\"a\"}\n{\"table\":\"Blogs\"}\n{\"PartitionKey\":\"p\"}\n";
+    let wrong = text.parse::<EmulatorSnapshot>().unwrap_err();
+    assert!(wrong.to_string().ends_with("line 4: RowKey is missing"), "{wrong}");
+}
+
+#[test]
+fn cosmos_refuses_the_rows_that_it_would_not_take() {
+    let with = |name: &str| {
+        let mut entity = DynamicEntity::new("p", "r");
+        entity.insert(name, 1);
+        entity
+    };
+    for (entity, why) in [
+        (DynamicEntity::new("p", "r".repeat(300)), "InvalidInput"),
+        (DynamicEntity::new("", "r"), "PropertiesNeedValue"),
+        (DynamicEntity::new("p", ""), "PropertiesNeedValue"),
+        (with("etag"), "PropertyNameInvalid"),
+        (with("id"), "PropertyNameInvalid"),
+    ] {
+        Emulator::new().seed("Blogs", [entity.clone()]).unwrap();
+        let emulator = Emulator::cosmos();
+        let error = emulator.seed("Blogs", [entity]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        let text = error.to_string();
+        assert!(text.contains("table Blogs: entity (") && text.contains(why), "{text}");
+        assert_eq!(emulator.snapshot().entity_count(), 0);
+        emulator.snapshot().to_string().parse::<EmulatorSnapshot>().unwrap();
+    }
 }
 
 #[tokio::test]

@@ -125,6 +125,12 @@ impl Site {
         }
     }
 
+    /// Whether the account stands in the path. No account of Cosmos DB does, so that clients take such an address for Table storage's
+    /// and may merge without a tunnel.
+    pub(crate) fn is_of_emulators(&self) -> bool {
+        !self.prefix.is_empty()
+    }
+
     /// The same as an emulator with these settings has it.
     pub(crate) fn under(mut self, settings: &Settings) -> Self {
         if settings.profile == Profile::Cosmos {

@@ -19,7 +19,7 @@ use crate::emulator::auth;
 use crate::emulator::call::ErrorForm;
 use crate::emulator::cosmos;
 use crate::emulator::json::{name, text_member};
-use crate::emulator::observer::RefusalCode;
+use crate::emulator::observer::Note;
 use crate::emulator::options::{Level, Prefer};
 use crate::emulator::refusal::{RaisedBy, Refusal};
 use crate::model::datetime::DateTime;
@@ -85,8 +85,8 @@ pub(crate) struct Answer {
     pub(crate) rows: u64,
     /// For a refusal: who raised it, and its code.
     pub(crate) refused: Option<(RaisedBy, &'static str)>,
-    /// The code of a refusal inside of a batch, for whoever observes.
-    pub(crate) refused_within: Option<&'static str>,
+    /// For whoever observes.
+    pub(crate) note: Note,
 }
 
 impl Answer {
@@ -129,7 +129,7 @@ impl Answer {
             is_odata: true,
             rows: 0,
             refused: None,
-            refused_within: None,
+            note: Note::default(),
         }
     }
 
@@ -157,6 +157,7 @@ impl Answer {
             prefer,
             is_odata: matches!(form, ErrorForm::Json(..)),
             refused: Some((refusal.raised_by, refusal.code)),
+            note: Note::of(refusal),
             ..Self::new(refusal.status, body, content)
         }
     }
@@ -164,8 +165,8 @@ impl Answer {
     pub(crate) fn into_response(self, trace: &Trace) -> Response<Bytes> {
         let mut response = Response::new(Bytes::new());
         *response.status_mut() = self.status();
-        if let Some(code) = self.refused.map(|(_, code)| code).or(self.refused_within) {
-            response.extensions_mut().insert(RefusalCode(code));
+        if self.note != Note::default() {
+            response.extensions_mut().insert(self.note);
         }
         let headers = response.headers_mut();
         let mut put = |header: HeaderName, text: &str| {

@@ -54,19 +54,21 @@ pub(crate) fn run(store: &mut Store, caller: Caller<'_>, request: &Request<'_>, 
     let (outer, inner) = boundaries();
     let mut out = Vec::new();
     let mut rows = 0;
-    let refused_within;
+    let note;
     match parts.as_slice() {
         [] => return Err(Refusal::INVALID_INPUT),
         [only] if !is_change_set(only) => {
             let answer = lone_query(store, caller, only, trace)?;
             rows = answer.rows;
-            refused_within = code(&answer);
+            note = answer.note.clone().of_batch(1);
             out.extend_from_slice(http_part(&outer, trace.profile).as_bytes());
             answer.write_part(&mut out, None, trace.profile);
         }
         [first, further @ ..] if is_change_set(first) => {
-            let answers = change_set(store, caller, first, trace)?;
-            refused_within = answers.iter().find_map(|(answer, _)| code(answer));
+            let (answers, count) = change_set(store, caller, first, trace)?;
+            let refused = answers.iter().find(|(answer, _)| answer.refused.is_some());
+            let refused = refused.map(|(answer, _)| answer.note.clone());
+            note = refused.unwrap_or_default().of_batch(count);
             write_change_set(&mut out, (&outer, &inner), &answers, trace.profile);
             for _ in further {
                 // The first is executed, all others are refused (documented).
@@ -81,23 +83,19 @@ pub(crate) fn run(store: &mut Store, caller: Caller<'_>, request: &Request<'_>, 
     }
     Ok(Answer {
         rows,
-        refused_within,
+        note,
         ..ended(out, &outer)
     })
-}
-
-fn code(answer: &Answer) -> Option<&'static str> {
-    answer.refused.map(|(_, code)| code)
 }
 
 /// The answer to a batch whose only part refuses it: there is no room.
 pub(crate) fn refused(answer: Answer, profile: Profile) -> Answer {
     let (outer, inner) = boundaries();
     let mut out = Vec::new();
-    let refused_within = code(&answer);
+    let note = answer.note.clone();
     write_change_set(&mut out, (&outer, &inner), &[(answer, None)], profile);
     Answer {
-        refused_within,
+        note,
         ..ended(out, &outer)
     }
 }
@@ -206,8 +204,13 @@ fn request<'a>(message: &'a Message<'a>) -> Option<Request<'a>> {
     })
 }
 
-/// The changes of a change set, made: an answer for each, or a single one that says which failed.
-fn change_set(store: &mut Store, caller: Caller<'_>, part: &Message<'_>, trace: &Trace) -> Result<Vec<AnswerPart>> {
+/// The changes of a change set, made: an answer for each, or a single one that says which failed; and how many they are.
+fn change_set(
+    store: &mut Store,
+    caller: Caller<'_>,
+    part: &Message<'_>,
+    trace: &Trace,
+) -> Result<(Vec<AnswerPart>, usize)> {
     let content_type = Message::header(part, "content-type").unwrap_or_default();
     let body = with_line_ends(part.body, boundary(content_type)?);
     let parts = parts(&body, content_type)?;
@@ -227,8 +230,8 @@ fn change_set(store: &mut Store, caller: Caller<'_>, part: &Message<'_>, trace: 
         let id = id.or_else(|| parts.get(index).and_then(|part| Message::header(part, "content-id")));
         id.map(str::to_owned)
     };
-    match apply(store, caller, &requests) {
-        Ok(answers) => Ok(answers
+    let answers = match apply(store, caller, &requests) {
+        Ok(answers) => answers
             .into_iter()
             .enumerate()
             .map(|(n, answer)| {
@@ -236,15 +239,16 @@ fn change_set(store: &mut Store, caller: Caller<'_>, part: &Message<'_>, trace: 
                 let own = || (caller.site.profile == Profile::Cosmos).then(|| (n + 1).to_string());
                 (answer, content_id(n).or_else(own))
             })
-            .collect()),
+            .collect(),
         Err((index, refusal)) => {
             let form = requests.get(index).ok_or(Refusal::INVALID_INPUT)?.error_form();
-            Ok(vec![(
+            vec![(
                 Answer::refusal(&refusal.at_index(index, caller.site.profile), form, trace),
                 content_id(index),
-            )])
+            )]
         }
-    }
+    };
+    Ok((answers, requests.len()))
 }
 
 fn apply(

@@ -45,6 +45,15 @@ pub(crate) fn update(body: &[u8], profile: Profile) -> Result<Properties> {
     Ok(properties)
 }
 
+/// Refuses keys and properties that an insert of them would not get past, whatever else the row has.
+pub(crate) fn check(id: &RowId, properties: &Properties, profile: Profile) -> Result<()> {
+    check_keys(id, profile)?;
+    properties.iter().try_for_each(|(name, value)| {
+        check_name(name, profile)?;
+        check_value(name, value, profile)
+    })
+}
+
 /// The name in the body of a Create Table.
 pub(crate) fn table_name(body: &[u8]) -> Result<String> {
     let mut reader = Reader::new(body).map_err(unreadable)?;

@@ -20,7 +20,7 @@ use crate::emulator::options::{Level, MAX_PAGE, Options, Prefer, parameter};
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::store::Condition;
 use crate::filter::expression::Expression;
-use crate::filter::parse::parse;
+use crate::filter::parse::parse_to;
 use crate::model::datetime::DateTime;
 use crate::protocol::profile::Profile;
 
@@ -161,7 +161,7 @@ pub(crate) struct Call<'a> {
 impl<'a> Call<'a> {
     pub(crate) fn parse(caller: Caller<'a>, request: &'a Request<'a>) -> Result<Self> {
         let verb = Verb::of(request)?;
-        if caller.site.profile == Profile::Cosmos {
+        if caller.site.profile == Profile::Cosmos && !caller.site.is_of_emulators() {
             cosmos::check_verb(request.method)?;
         }
         let (restype, comp) = (request.parameter("restype"), request.parameter("comp"));
@@ -199,10 +199,13 @@ impl<'a> Call<'a> {
 
     /// The filter of a query, read.
     pub(crate) fn filter(&self) -> Result<Option<Expression>> {
-        let parsed = self.options.filter.as_deref().map(parse).transpose();
-        parsed.map_err(|error| match self.site().profile {
-            Profile::Storage => error.into(),
-            Profile::Cosmos => cosmos::invalid_filter(),
+        let parsed = self.options.filter.as_deref().map(parse_to).transpose();
+        parsed.map_err(|(error, at)| {
+            let refusal = match self.site().profile {
+                Profile::Storage => Refusal::from(error),
+                Profile::Cosmos => cosmos::invalid_filter(),
+            };
+            refusal.because(format!("$filter: not understood from byte {at} on"))
         })
     }
 

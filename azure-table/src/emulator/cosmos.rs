@@ -11,6 +11,7 @@
 
 use crate::emulator::answer::{Answer, error_object};
 use crate::emulator::call::ErrorForm;
+use crate::emulator::observer::Note;
 use crate::emulator::options::Level;
 use crate::emulator::refusal::{RaisedBy, Refusal, Result};
 use crate::emulator::row::RowId;
@@ -41,7 +42,8 @@ pub(crate) fn invalid_filter() -> Refusal {
     }
 }
 
-/// Refuses the verbs that are not taken as they are: a merge is tunnelled through POST (seen of an SDK).
+/// Refuses the verbs that are not taken as they are: a merge is tunnelled through POST (seen of an SDK). Not asked at an emulator's
+/// address, by which clients do not know the service.
 pub(crate) fn check_verb(method: &str) -> Result<()> {
     match method {
         "MERGE" | "PATCH" => Err(Refusal::METHOD_NOT_ALLOWED),
@@ -68,6 +70,7 @@ pub(crate) fn too_many_requests() -> Refusal {
                   request later. Learn more: http://aka.ms/cosmosdb-error-429"
             .into(),
         raised_by: RaisedBy::Store,
+        why: None,
     }
 }
 
@@ -125,6 +128,7 @@ pub(crate) fn refusal(refusal: &Refusal, form: ErrorForm, id: Guid) -> Answer {
     };
     Answer {
         refused: Some((raised_by, refusal.code)),
+        note: Note::of(refusal),
         ..Answer::json(refusal.status, body, level)
     }
 }

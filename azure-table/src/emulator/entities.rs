@@ -63,7 +63,7 @@ pub(crate) fn change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
         (Resource::Entity(table, id), Verb::Delete) => (
             table,
             id.clone(),
-            Action::Delete(call.condition()?.ok_or(Refusal::INVALID_INPUT)?),
+            Action::Delete(call.condition()?.ok_or(Refusal::INVALID_INPUT.because("no If-Match"))?),
         ),
         _ => return Err(Refusal::METHOD_NOT_ALLOWED),
     };

@@ -3,6 +3,7 @@
 //! Owns [`AnsweredRequest`] and what of a request is shown: no header, and of the query only what is no part of a signature.
 //! It is the service's view; what a client sees of its own calls is `pipeline/observer.rs`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,15 +13,19 @@ use http::{Method, Request, Response, StatusCode, Uri};
 
 use crate::codec::url;
 use crate::emulator::Emulator;
+use crate::emulator::refusal::Refusal;
 use crate::model::clock::Instant;
 use crate::model::datetime::DateTime;
 
+/// How many characters of a target a line has.
+const MOST_OF_TARGET: usize = 500;
 /// Parameters that are shown, besides all that begin with `$` or `Next`. What is not known may be a part of a signature.
 const SHOWN: [&str; 4] = ["comp", "restype", "timeout", "api-version"];
 
 /// A request that an [`Emulator`] answered. Feature `emulator`.
 ///
-/// Its text is a line of a log: time, method, target, status, error code, duration.
+/// Its text is a line of a log: time, method, target, status, error code, operations of a batch, duration, and why it was refused. A
+/// target of more than 500 characters is cut there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AnsweredRequest {
@@ -35,6 +40,11 @@ pub struct AnsweredRequest {
     /// The code of a refusal, `EntityAlreadyExists` for example; of a batch that of the operation that failed, though its
     /// status is 202.
     pub code: Option<&'static str>,
+    /// Why it was refused, where the emulator knows more than the live service says and is answered here: `no account "nobody"`
+    /// for example. In words for a person, which may change.
+    pub why: Option<String>,
+    /// How many operations a batch has, if it could be read.
+    pub operations: Option<usize>,
     /// From the last byte of the request to the answer; by tokio's clock.
     pub duration: Duration,
 }
@@ -46,13 +56,38 @@ impl fmt::Display for AnsweredRequest {
             "{} {} {} {}",
             Millis(self.at),
             self.method,
-            self.target,
+            Cut(&self.target),
             self.status.as_str()
         )?;
         if let Some(code) = self.code {
             write!(f, " {code}")?;
         }
-        write!(f, " {:.1} ms", self.duration.as_secs_f64() * 1_000.0)
+        match self.operations {
+            Some(1) => f.write_str(" 1 operation")?,
+            Some(count) => write!(f, " {count} operations")?,
+            None => {}
+        }
+        if self.duration < Duration::from_millis(1) {
+            write!(f, " {} µs", self.duration.as_micros())?;
+        } else {
+            write!(f, " {:.1} ms", self.duration.as_secs_f64() * 1_000.0)?;
+        }
+        match &self.why {
+            Some(why) => write!(f, " ({why})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A target as a line has it.
+struct Cut<'a>(&'a str);
+
+impl fmt::Display for Cut<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.char_indices().nth(MOST_OF_TARGET) {
+            None => f.write_str(self.0),
+            Some((end, _)) => write!(f, "{}…", &self.0[..end]),
+        }
     }
 }
 
@@ -67,9 +102,31 @@ impl fmt::Display for Millis {
     }
 }
 
-/// The code of a refusal, beside its answer.
-#[derive(Clone, Copy)]
-pub(crate) struct RefusalCode(pub(crate) &'static str);
+/// What is known of an answer and not said in it, or said where it would have to be looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Note {
+    code: Option<&'static str>,
+    why: Option<Cow<'static, str>>,
+    operations: Option<usize>,
+}
+
+impl Note {
+    pub(crate) fn of(refusal: &Refusal) -> Self {
+        Self {
+            code: Some(refusal.code),
+            why: refusal.why.clone(),
+            operations: None,
+        }
+    }
+
+    /// The same of the batch that it happened in.
+    pub(crate) fn of_batch(self, operations: usize) -> Self {
+        Self {
+            operations: Some(operations),
+            ..self
+        }
+    }
+}
 
 /// Whom answered requests are shown.
 pub(crate) type Observe = Arc<dyn Fn(&AnsweredRequest) + Send + Sync>;
@@ -142,12 +199,15 @@ impl Seen {
     }
 
     fn show(self, observe: &Observe, response: &Response<Bytes>) {
+        let note = response.extensions().get::<Note>().cloned().unwrap_or_default();
         observe(&AnsweredRequest {
             at: self.at,
             method: self.method,
             target: self.target,
             status: response.status(),
-            code: response.extensions().get().map(|RefusalCode(code)| *code),
+            code: note.code,
+            why: note.why.map(|why| on_one_line(&why)),
+            operations: note.operations,
             duration: self.begun.elapsed(),
         });
     }
@@ -170,9 +230,12 @@ fn target(uri: &Uri) -> String {
 
 /// Decoded, where that gives text; what would break the line is escaped.
 fn shown(text: &str) -> String {
-    let decoded = url::decode(text).unwrap_or_else(|| text.to_owned());
-    let mut shown = String::with_capacity(decoded.len());
-    for c in decoded.chars() {
+    on_one_line(&url::decode(text).unwrap_or_else(|| text.to_owned()))
+}
+
+fn on_one_line(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
         if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
             shown.extend(c.escape_default());
         } else {
@@ -205,15 +268,24 @@ mod tests {
             target: "/acct/Tables".to_owned(),
             status: StatusCode::CONFLICT,
             code: Some("TableAlreadyExists"),
+            why: None,
+            operations: None,
             duration: Duration::from_micros(1_234),
         };
         let line = "2026-01-02T03:04:05.006Z POST /acct/Tables 409 TableAlreadyExists 1.2 ms";
         assert_eq!(request.to_string(), line);
         request.status = StatusCode::NO_CONTENT;
         request.code = None;
+        request.duration = Duration::from_nanos(999_900);
+        request.operations = Some(100);
+        request.why = Some("no If-Match".to_owned());
+        request.target = format!("/{}", "é".repeat(600));
         assert_eq!(
             request.to_string(),
-            "2026-01-02T03:04:05.006Z POST /acct/Tables 204 1.2 ms"
+            format!(
+                "2026-01-02T03:04:05.006Z POST /{}… 204 100 operations 999 µs (no If-Match)",
+                "é".repeat(499)
+            )
         );
     }
 }

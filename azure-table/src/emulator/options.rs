@@ -8,6 +8,7 @@
 
 use crate::codec::url;
 use crate::emulator::refusal::{Refusal, Result};
+use crate::model::shown::Shown;
 use crate::protocol::profile::Profile;
 
 /// The most rows of a page.
@@ -67,7 +68,7 @@ fn decode(text: &str) -> Result<String> {
     } else {
         url::decode(text)
     };
-    decoded.ok_or(Refusal::INVALID_INPUT)
+    decoded.ok_or(Refusal::INVALID_INPUT.because("the query is no encoded UTF-8"))
 }
 
 /// Source: REST "Query timeout and pagination"; for Cosmos DB, which has no limit, "Azure Cosmos DB for Table: frequently
@@ -77,10 +78,13 @@ fn top(text: &str, profile: Profile) -> Result<usize> {
         Profile::Storage => MAX_PAGE,
         Profile::Cosmos => usize::MAX,
     };
-    text.parse()
-        .ok()
-        .filter(|top| (1..=most).contains(top))
-        .ok_or(Refusal::INVALID_INPUT)
+    text.parse().ok().filter(|top| (1..=most).contains(top)).ok_or_else(|| {
+        let why = match profile {
+            Profile::Storage => format!("$top: {} is no number from 1 to {most}", Shown(text)),
+            Profile::Cosmos => format!("$top: {} is no number from 1 on", Shown(text)),
+        };
+        Refusal::INVALID_INPUT.because(why)
+    })
 }
 
 /// The properties asked for.
@@ -210,7 +214,7 @@ mod tests {
         for top in ["0", "1001", "-1", "x", ""] {
             assert_eq!(
                 Options::parse(&format!("$top={top}"), Profile::Storage).unwrap_err(),
-                Refusal::INVALID_INPUT,
+                Refusal::INVALID_INPUT.because(format!("$top: \"{top}\" is no number from 1 to 1000")),
                 "{top}"
             );
         }
@@ -222,7 +226,7 @@ mod tests {
         }
         assert_eq!(
             Options::parse("$filter=%ff", Profile::Storage).unwrap_err(),
-            Refusal::INVALID_INPUT
+            Refusal::INVALID_INPUT.because("the query is no encoded UTF-8")
         );
     }
 

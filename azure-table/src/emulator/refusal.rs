@@ -22,6 +22,8 @@ pub(crate) struct Refusal {
     pub(crate) code: &'static str,
     pub(crate) message: Cow<'static, str>,
     pub(crate) raised_by: RaisedBy,
+    /// What the answer does not say and whoever observes wants to know. Never a key, a token or a part of a signature.
+    pub(crate) why: Option<Cow<'static, str>>,
 }
 
 /// Which part of the service raises a refusal.
@@ -46,6 +48,7 @@ impl Refusal {
             code,
             message: Cow::Borrowed(message),
             raised_by,
+            why: None,
         }
     }
 
@@ -55,6 +58,15 @@ impl Refusal {
             code,
             message: Cow::Owned(message),
             raised_by,
+            why: None,
+        }
+    }
+
+    /// The same, and why.
+    pub(crate) fn because(self, why: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            why: Some(why.into()),
+            ..self
         }
     }
 

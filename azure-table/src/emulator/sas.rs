@@ -21,6 +21,7 @@ use std::net::SocketAddr;
 use http::request::Parts;
 
 use crate::emulator::address::Site;
+use crate::emulator::auth;
 use crate::emulator::delegation;
 use crate::emulator::grant::{Grant, Rights, Rows};
 use crate::emulator::refusal::{Refusal, Result};
@@ -64,8 +65,9 @@ pub(crate) fn check(
     head: &Parts,
     (store, now): (&Store, DateTime),
 ) -> Result<Grant> {
-    let key = key.ok_or(Refusal::AUTHENTICATION_FAILED)?;
-    let kind = Kind::of(sas).ok_or(Refusal::AUTHENTICATION_FAILED)?;
+    let failed = |why: &'static str| Refusal::AUTHENTICATION_FAILED.because(why);
+    let key = key.ok_or_else(|| Refusal::AUTHENTICATION_FAILED.because(auth::no_account(site)))?;
+    let kind = Kind::of(sas).ok_or(failed("parameters that make no shared access signature"))?;
     let is_signed = match kind {
         Kind::Table => key.verify(&table_string_to_sign(sas, &site.account, sas.get("tn")), sas.get("sig")),
         Kind::Account => key.verify(&account_string_to_sign(sas, &site.account), sas.get("sig")),
@@ -75,16 +77,17 @@ pub(crate) fn check(
         }
     };
     if !is_signed {
-        return Err(Refusal::AUTHENTICATION_FAILED);
+        return Err(failed(auth::WRONG_SIGNATURE));
     }
     let policy = match (kind, sas.get("si")) {
         (_, "") => Some(StoredAccessPolicy::new("")),
         (Kind::Table, id) => policy(store, site, sas.get("tn"), id),
         (Kind::Account | Kind::Delegated, _) => None,
     };
-    let allowed = Allowed::of(sas, policy.ok_or(Refusal::AUTHENTICATION_FAILED)?)?;
-    if !allowed.is_valid_at(now) || !kind.has(&allowed.letters) {
-        return Err(Refusal::AUTHENTICATION_FAILED);
+    let allowed = Allowed::of(sas, policy.ok_or(failed("si: no such policy of the table"))?)?;
+    allowed.check_time(now)?;
+    if !kind.has(&allowed.letters) {
+        return Err(failed("sp: letters that are unknown, repeated or in the wrong order"));
     }
     let grant = kind.grant(sas, allowed.letters);
     check_way(sas, head)?;
@@ -202,13 +205,22 @@ impl Allowed {
         let letters = either(sas.get("sp"), letters, |letters| Some(letters.to_owned()))?;
         Ok(Self {
             start,
-            expiry: expiry.ok_or(Refusal::AUTHENTICATION_FAILED)?,
-            letters: letters.ok_or(Refusal::AUTHENTICATION_FAILED)?,
+            expiry: expiry.ok_or(Refusal::AUTHENTICATION_FAILED.because("no se, and no policy that has one"))?,
+            letters: letters.ok_or(Refusal::AUTHENTICATION_FAILED.because("no sp, and no policy that has one"))?,
         })
     }
 
-    fn is_valid_at(&self, now: DateTime) -> bool {
-        now < self.expiry && self.start.is_none_or(|start| start <= now)
+    fn check_time(&self, now: DateTime) -> Result<()> {
+        let why = if let Some(early) = self.start.and_then(|start| start.duration_since(now).ok())
+            && !early.is_zero()
+        {
+            format!("the signature is good in {}", auth::in_words(early))
+        } else if let Ok(late) = now.duration_since(self.expiry) {
+            format!("the signature expired {} ago", auth::in_words(late))
+        } else {
+            return Ok(());
+        };
+        Err(Refusal::AUTHENTICATION_FAILED.because(why))
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::emulator::Emulator;
 use crate::emulator::address::Site;
+use crate::emulator::body;
 use crate::emulator::row::{Properties, RowId};
 use crate::emulator::store::{Action, Change};
 use crate::model::edm::Edm;
@@ -13,6 +14,7 @@ use crate::model::entity_key::key_texts;
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
 use crate::model::property_writer::{PropertySink, PropertyWriter};
+use crate::model::shown::Shown;
 
 /// What an entity writes.
 #[derive(Default)]
@@ -67,8 +69,14 @@ impl Emulator {
             let mut writer = PropertyWriter::new(&mut written, &partition_key, &row_key);
             entity.write_properties(&mut writer)?;
             writer.finish()?;
+            let id = RowId::new(partition_key, row_key);
+            // The writer knows the limits of Table storage alone.
+            body::check(&id, &written.0, site.profile).map_err(|refusal| {
+                let entity = format!("entity ({}, {})", Shown(&id.partition_key), Shown(&id.row_key));
+                refused(table, &format!("{entity}: {}: {}", refusal.code, refusal.message))
+            })?;
             let change = Change {
-                id: RowId::new(partition_key, row_key),
+                id,
                 action: Action::Replace(written.0, None),
             };
             // One lock for each, so that an iterator may ask the emulator itself.

@@ -9,7 +9,7 @@ mod text;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -84,7 +84,7 @@ impl EmulatorSnapshot {
     }
 
     /// Writes a file, in the place of one that is there. It is written beside its place and put there as a whole: whatever happens,
-    /// there is the old file or the new one.
+    /// there is the old file or the new one. Who may read the old one may read the new one.
     ///
     /// # Errors
     /// It cannot be written.
@@ -92,7 +92,10 @@ impl EmulatorSnapshot {
         // What a link stands for is written, and not the link.
         let place = fs::canonicalize(path.as_ref()).unwrap_or_else(|_| path.as_ref().to_owned());
         let beside = beside(&place);
-        let written = self.write_new(&beside).and_then(|()| fs::rename(&beside, &place));
+        let permissions = fs::metadata(&place).ok().map(|place| place.permissions());
+        let written = self
+            .write_new(&beside, permissions)
+            .and_then(|()| fs::rename(&beside, &place));
         written.map_err(|e| {
             // It may not even be there.
             let _ = fs::remove_file(&beside);
@@ -100,8 +103,12 @@ impl EmulatorSnapshot {
         })
     }
 
-    fn write_new(&self, path: &Path) -> io::Result<()> {
+    fn write_new(&self, path: &Path, permissions: Option<Permissions>) -> io::Result<()> {
         let file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        // Before anything is in it that others must not read.
+        if let Some(permissions) = permissions {
+            file.set_permissions(permissions)?;
+        }
         let mut out = BufWriter::new(file);
         text::write(self, &mut out)?;
         out.flush()?;

@@ -54,14 +54,22 @@ impl fmt::Display for ParseError {
 
 type Result<T> = std::result::Result<T, ParseError>;
 
-/// Reads a filter. Text that is empty or white space is not one: to the service it means no filter.
+/// The same as [`parse_to`], for what is known to be good or bad.
+#[cfg(test)]
 pub(crate) fn parse(text: &str) -> Result<Expression> {
-    let mut parser = Parser { text, at: 0, depth: 0 };
-    let expression = parser.or()?;
-    match parser.next()? {
-        Token::End => Ok(expression),
-        _ => Err(ParseError::Invalid),
-    }
+    parse_to(text).map_err(|(error, _)| error)
+}
+
+/// Reads a filter. Text that is empty or white space is not one: to the service it means no filter. A fault comes with the byte at
+/// which the word begins that does not fit.
+pub(crate) fn parse_to(text: &str) -> std::result::Result<Expression, (ParseError, usize)> {
+    let mut parser = Parser {
+        text,
+        at: 0,
+        begun: 0,
+        depth: 0,
+    };
+    parser.whole().map_err(|error| (error, parser.begun))
 }
 
 /// Reads text in single quotes, with doubled quotes inside, from the opening quote on; gives the text and the number of
@@ -98,10 +106,20 @@ enum Operand<'a> {
 struct Parser<'a> {
     text: &'a str,
     at: usize,
+    /// Where the word begins that was read last.
+    begun: usize,
     depth: usize,
 }
 
 impl<'a> Parser<'a> {
+    fn whole(&mut self) -> Result<Expression> {
+        let expression = self.or()?;
+        match self.next()? {
+            Token::End => Ok(expression),
+            _ => Err(ParseError::Invalid),
+        }
+    }
+
     fn or(&mut self) -> Result<Expression> {
         self.chain("or", Expression::Or, Self::and)
     }
@@ -211,6 +229,7 @@ impl<'a> Parser<'a> {
     fn next(&mut self) -> Result<Token<'a>> {
         let rest = self.rest().trim_start();
         self.at = self.text.len() - rest.len();
+        self.begun = self.at;
         let Some(first) = rest.chars().next() else {
             return Ok(Token::End);
         };

@@ -34,13 +34,25 @@ impl ServerCertificate {
             let what = what.to_owned();
             move |e: pem::Error| Error::invalid_input(format!("{what}: {}", fault(&e)))
         };
-        let certificates: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(certificates.as_ref())
+        let (text, key) = (certificates.as_ref(), key.as_ref());
+        let certificates: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(text)
             .collect::<std::result::Result<_, _>>()
             .map_err(wrong("the certificate"))?;
         if certificates.is_empty() {
-            return Err(wrong("the certificate")(pem::Error::NoItemsFound));
+            return Err(Error::invalid_input(match has(text, "PRIVATE KEY") {
+                true => "the certificate: the text has a private key and no certificate",
+                false => "the certificate: the text has none in PEM",
+            }));
         }
-        let key = PrivateKeyDer::from_pem_slice(key.as_ref()).map_err(wrong("the certificate's key"))?;
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|e| match e {
+            _ if is_encrypted(key) => {
+                Error::invalid_input("the certificate's key: it is encrypted, which is not supported")
+            }
+            pem::Error::NoItemsFound if has(key, "CERTIFICATE") => {
+                Error::invalid_input("the certificate's key: the text has a certificate and no private key")
+            }
+            e => wrong("the certificate's key")(e),
+        })?;
         let unusable =
             |e: rustls::Error| Error::invalid_input("the certificate and its key cannot be used").with_source(e);
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -54,6 +66,20 @@ impl ServerCertificate {
     pub(super) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         self.0.accept(stream).await
     }
+}
+
+/// Whether a section of PEM begins whose name ends so.
+fn has(text: &[u8], name: &str) -> bool {
+    let end = format!("{name}-----");
+    let lines = text.split(|b| matches!(b, b'\n' | b'\r'));
+    lines
+        .map(<[u8]>::trim_ascii)
+        .any(|line| line.starts_with(b"-----BEGIN ") && line.ends_with(end.as_bytes()))
+}
+
+/// In PKCS #8 the section is called so, in the older forms a header says it.
+fn is_encrypted(key: &[u8]) -> bool {
+    has(key, "ENCRYPTED PRIVATE KEY") || key.windows(11).any(|part| part == b"4,ENCRYPTED")
 }
 
 /// What is wrong with a text, without a word of it: it may be a key.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use crate::codec::json::token::{JsonError, Reader};
 use crate::codec::json::write::Object;
 use crate::emulator::body;
-use crate::emulator::row::{Row, RowId, check_limits};
+use crate::emulator::row::{Row, RowId, check_limits, is_key};
 use crate::emulator::snapshot::text::Fault;
 use crate::model::datetime::DateTime;
 use crate::model::edm::{EdmType, Token, WireValue};
@@ -18,15 +18,24 @@ use crate::model::shown::Shown;
 use crate::protocol::profile::Profile;
 
 const TYPE_ANNOTATION: &str = "@odata.type";
+const KEYS: [&str; 2] = ["PartitionKey", "RowKey"];
 const MOST_MEMBERS: usize = 4 * MAX_PROPERTIES;
 
+/// With the keys first, unless they have another place among the properties: then the Timestamp is first, so that no property
+/// is taken for the beginning of a table's line.
 pub(super) fn write(id: &RowId, row: &Row) -> Bytes {
+    let places = KEYS.map(|key| row.properties().position(|(name, _)| name == key));
+    let has_keys_within = !matches!(places, [None, None] | [Some(0), Some(1)]);
     let mut object = Object::new();
-    object.text("PartitionKey", &id.partition_key);
-    object.text("RowKey", &id.row_key);
+    if !has_keys_within {
+        object.text("PartitionKey", &id.partition_key);
+        object.text("RowKey", &id.row_key);
+    }
     object.text("Timestamp", &row.timestamp.to_string());
     for (name, value) in row.properties() {
-        object.property(&name, &value);
+        if has_keys_within || !is_key(&name) {
+            object.property(&name, &value);
+        }
     }
     object.finish()
 }
@@ -58,6 +67,11 @@ struct Member<'a> {
 /// Finds what is wrong with a line, and its Timestamp.
 fn look(line: &str) -> std::result::Result<Option<DateTime>, Fault> {
     let (members, types) = members(line)?;
+    for key in KEYS {
+        if !members.iter().any(|member| member.name == key) {
+            return Err(Fault::of_line(format!("{key} is missing")));
+        }
+    }
     let mut timestamp = None;
     for Member { name, at, token } in members {
         let wrong = |why: &dyn std::fmt::Display| Fault::at(at, format!("property {}: {why}", Shown(&name)));

@@ -70,6 +70,7 @@ async fn the_question_before_a_request_is_answered_by_the_first_rule_that_fits()
         assert_eq!(error_text(&answer), (403, text.to_owned()), "{asked:?}");
     }
     let none = ask(&Emulator::new(), &[from("https://a.com"), to("GET")]).await;
+    assert!(header(&none, "content-type").starts_with("application/json"));
     assert_eq!(error_text(&none), (403, text.to_owned()));
     for asked in [&[from("https://a.com")][..], &[to("GET")], &[]] {
         let answer = ask(&emulator, asked).await;

@@ -157,3 +157,17 @@ async fn policies_are_set_and_read_as_recorded() {
         );
     }
 }
+
+#[test]
+fn debug_shows_the_service_and_how_pages_end() {
+    let text = format!("{:?}", Emulator::cosmos().with_page_ends(PageEnds::new().examined(7)));
+    assert!(
+        text.contains("profile: Cosmos") && text.contains("page_ends: ") && text.contains("examined: Some(7)"),
+        "{text}"
+    );
+    let plain = format!("{:?}", Emulator::new());
+    assert!(
+        plain.contains("profile: Storage") && !plain.contains(DEVELOPMENT_KEY),
+        "{plain}"
+    );
+}
