@@ -8,7 +8,7 @@ use crate::{answer, answered, is_presentable, on_runtime, things};
 
 const BATCHES: &[&str] = &[
     "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 204 No Content\r\nETag: W/\"1\"\r\n\r\n\r\n--c\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 204 No Content\r\nETag: W/\"2\"\r\n\r\n\r\n--c--\r\n--b--\r\n",
-    "--b\nContent-Type: application/http\n\nHTTP/1.1 204 No Content\n\n--b\nContent-Type: application/http\n\n\nHTTP/1.1 201 Created\nETag: x\n\n--b--",
+    "--b\nContent-Type: application/http\n\nHTTP/1.1 204 No Content\netag:w\n\n--b\nContent-Type: application/http\n\n\nHTTP/1.1 201 Created\nETag: x\n\n--b--",
     "--b\r\nContent-Type: multipart/mixed; boundary=\"c\"\r\n\r\n--c\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\n\r\n{\"odata.error\":{\"code\":\"EntityAlreadyExists\",\"message\":{\"lang\":\"en-US\",\"value\":\"1:The specified entity already exists.\\nRequestId:a\\nTime:b\"}}}\r\n--c--\r\n--b--\r\n",
 ];
 
