@@ -28,7 +28,8 @@ const GRACE: Duration = Duration::from_secs(3);
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-#[tokio::main]
+// One thread: the tables are behind one lock, and to hand requests to other threads costs more than they take.
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match Options::parse(lexopt::Parser::from_env()) {
         Ok(Some(options)) => finish(serve(options).await),

@@ -12,7 +12,7 @@ use http::header::{CONNECTION, HOST, HeaderValue};
 use http::uri::{Parts, Scheme, Uri};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -104,9 +104,17 @@ async fn answer(
     let (mut head, body) = request.into_parts();
     // For signatures that name addresses.
     head.extensions.insert(peer);
-    let body = Limited::new(body, MAX_BODY_BYTES + BODY_MARGIN).collect();
-    let body = match clock::within(read_timeout, body).await {
-        Some(Ok(body)) => body.to_bytes(),
+    let body = match body.is_end_stream() {
+        // Nothing to wait for, as in all reads.
+        true => Some(Ok(Bytes::new())),
+        false => {
+            let body = Limited::new(body, MAX_BODY_BYTES + BODY_MARGIN).collect();
+            let body = clock::within(read_timeout, body).await;
+            body.map(|body| body.map(|body| body.to_bytes()))
+        }
+    };
+    let body = match body {
+        Some(Ok(body)) => body,
         failed => {
             // In each case the rest of it is not awaited.
             let mut response = match failed {
