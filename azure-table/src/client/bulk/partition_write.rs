@@ -146,14 +146,14 @@ impl PartitionWrite {
     /// As many of these as fit into one batch; the others wait.
     fn compose(&mut self, mut indices: Vec<usize>) -> (Vec<usize>, ChangeSet) {
         let mut change_set = ChangeSet::new(&self.pipeline.endpoint, self.table.as_str()).at_most(self.most_bytes);
-        let mut sent = Vec::with_capacity(indices.len());
-        let bodies = indices.iter().map(|index| self.operations[*index].body().len());
-        change_set.reserve(indices.len().min(MAX_BATCH_OPERATIONS), bodies.sum());
-        let mut end = indices.len();
         // One that goes alone is put into no batch.
         if let [index] = indices[..] {
             return (vec![index], change_set);
         }
+        let mut sent = Vec::with_capacity(indices.len());
+        let bodies = indices.iter().map(|index| self.operations[*index].body().len());
+        change_set.reserve(indices.len().min(MAX_BATCH_OPERATIONS), bodies.sum());
+        let mut end = indices.len();
         for (place, index) in indices.iter().copied().enumerate() {
             match change_set.put(&self.operations[index]) {
                 Ok(()) => sent.push(index),
@@ -218,8 +218,8 @@ impl PartitionWrite {
         let execute =
             |options: &CallOptions| ExecuteOperation::new(&self.pipeline, &self.table, operation.copy()).with(options);
         match execute(&self.options).await {
-            // Without a code it did not come to the service.
-            Err(e) if matches!(e.status(), Some(400 | 414 | 431)) && e.code().is_none() => {
+            // Without a code it did not come to the service; nor did an attempt before it, or it would be in doubt.
+            Err(e) if matches!(e.status(), Some(400 | 414 | 431)) && e.code().is_none() && !e.may_have_applied() => {
                 execute(&self.options.clone().via_batch()).await
             }
             result => result,
