@@ -5,7 +5,7 @@
 //!
 //! Source: REST "Performing entity group transactions"; RFC 2046 §5.1.
 
-use memchr::{memchr, memmem};
+use memchr::{memchr, memchr2, memmem};
 
 use crate::model::error::{Error, Result};
 
@@ -105,13 +105,60 @@ pub(crate) fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<Message<'a
 }
 
 /// The HTTP messages in the parts of a body, one after the other. Where messages are without bodies, as most answers to writes are,
-/// no end is searched for.
+/// no end is searched for; and where one is like the one before but for its ETag, it is not read line by line.
 #[derive(Debug)]
 pub(crate) struct HttpParts<'a> {
     delimiter: String,
     /// What is behind the last boundary.
     text: &'a [u8],
     is_over: bool,
+    last: Option<Alike<'a>>,
+}
+
+/// A part without a body, around its ETag.
+#[derive(Debug)]
+struct Alike<'a> {
+    start_line: &'a str,
+    before: &'a [u8],
+    /// Up to the end of the boundary line, which is not the last.
+    after: &'a [u8],
+    /// Where its head begins, and how much of it is behind the ETag.
+    head: (usize, usize),
+}
+
+impl<'a> Alike<'a> {
+    /// The part that `text` is.
+    fn of(text: &'a [u8], message: &Message<'a>) -> Option<Self> {
+        let place = |piece: &[u8]| (piece.as_ptr() as usize).checked_sub(text.as_ptr() as usize);
+        let etag = message.etag.filter(|_| message.body.is_empty())?;
+        let (from, head) = (place(etag.as_bytes())?, place(message.head)?);
+        let to = from + etag.len();
+        Some(Self {
+            start_line: message.start_line,
+            before: text.get(..from)?,
+            after: text.get(to..)?,
+            head: (head, (head + message.head.len()).checked_sub(to)?),
+        })
+    }
+
+    /// The message that `text` begins with, and what is behind it, if it is like this one.
+    fn read(&self, text: &'a [u8]) -> Option<(Message<'a>, &'a [u8])> {
+        let behind = text.strip_prefix(self.before)?;
+        let (etag, rest) = behind.split_at(memchr2(b'\r', b'\n', behind)?);
+        let rest = rest.strip_prefix(self.after)?;
+        // Spaces around it are not its own.
+        let etag = str::from_utf8(etag)
+            .ok()
+            .filter(|_| etag.trim_ascii().len() == etag.len())?;
+        let (begin, end) = self.head;
+        let message = Message {
+            start_line: self.start_line,
+            head: &text[begin..self.before.len() + etag.len() + end],
+            etag: Some(etag),
+            body: b"",
+        };
+        Some((message, rest))
+    }
 }
 
 impl<'a> HttpParts<'a> {
@@ -131,6 +178,7 @@ impl<'a> HttpParts<'a> {
             delimiter: format!("--{boundary}"),
             text: body,
             is_over: false,
+            last: None,
         };
         parts.pass(body)?;
         Ok(parts)
@@ -165,10 +213,18 @@ impl<'a> HttpParts<'a> {
     }
 
     fn read(&mut self) -> Result<Message<'a>> {
-        let part = message(self.text, false)?;
+        if let Some((message, rest)) = self.last.as_ref().and_then(|last| last.read(self.text)) {
+            self.text = rest;
+            return Ok(message);
+        }
+        let text = self.text;
+        let part = message(text, false)?;
         let message = message(part.body, true)?;
         let body = self.pass(message.body)?;
-        Ok(Message { body, ..message })
+        let message = Message { body, ..message };
+        let part = &text[..text.len() - self.text.len()];
+        self.last = Alike::of(part, &message).filter(|_| !self.is_over);
+        Ok(message)
     }
 }
 

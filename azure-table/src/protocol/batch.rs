@@ -33,7 +33,8 @@ pub const MAX_BATCH_OPERATIONS: usize = 100;
 pub(crate) struct ChangeSet {
     endpoint: Endpoint,
     table: String,
-    rows: RowHashes,
+    /// `None` if whoever adds operations knows that their rows are distinct.
+    rows: Option<RowHashes>,
     operations: Operations,
     body: BatchBody,
     /// Where an insert stands: no key is in its head, so others have the same.
@@ -118,7 +119,7 @@ impl ChangeSet {
         Self {
             endpoint: endpoint.clone(),
             table: table.to_owned(),
-            rows: RowHashes::default(),
+            rows: Some(RowHashes::default()),
             operations: Operations::default(),
             body: changes(),
             insert: None,
@@ -132,10 +133,18 @@ impl ChangeSet {
         self
     }
 
+    /// Of operations whose rows are distinct.
+    pub(crate) fn of_distinct_rows(mut self) -> Self {
+        self.rows = None;
+        self
+    }
+
     /// Makes room for operations that come, as far as they fit.
     pub(crate) fn reserve(&mut self, operations: usize, bytes: usize) {
         self.operations.places.reserve(operations);
-        self.rows.reserve(operations);
+        if let Some(rows) = &mut self.rows {
+            rows.reserve(operations);
+        }
         self.body.reserve(operations, bytes.min(self.most_bytes()));
     }
 
@@ -195,7 +204,10 @@ impl ChangeSet {
         operation
             .check_for(self.endpoint.profile())
             .map_err(|e| self.invalid(e))?;
-        let row = RowHash::of(operation.keys().map_or("", |(_, row_key)| row_key));
+        let row = self
+            .rows
+            .as_ref()
+            .map(|_| RowHash::of(operation.keys().map_or("", |(_, row_key)| row_key)));
         if let Some((rule, why)) = self.broken(operation, row) {
             return Err(self.rejected(rule, why, operation));
         }
@@ -208,7 +220,9 @@ impl ChangeSet {
             }
             Err(e) => return Err(self.invalid(e)),
         };
-        self.rows.insert(row);
+        if let (Some(rows), Some(row)) = (&mut self.rows, row) {
+            rows.insert(row);
+        }
         self.operations.add(operation, place.body);
         Ok(())
     }
@@ -249,7 +263,7 @@ impl ChangeSet {
     }
 
     /// The rule that the operation would break beside those that are there, and what it says.
-    fn broken(&self, operation: &TableOperation, row: RowHash) -> Option<(BatchRule, String)> {
+    fn broken(&self, operation: &TableOperation, row: Option<RowHash>) -> Option<(BatchRule, String)> {
         let (partition_key, row_key) = operation.keys().unwrap_or_default();
         if self.len() == 0 {
             return None;
@@ -266,8 +280,9 @@ impl ChangeSet {
             let why = format!("all operations of a batch have one PartitionKey, this batch has {first:?}");
             return Some((BatchRule::OnePartition, why));
         }
+        let may_have_row = matches!((&self.rows, row), (Some(rows), Some(row)) if rows.contains(&row));
         let has_row = || self.operations().any(|(_, _, other)| other == row_key);
-        (self.rows.contains(&row) && has_row()).then(|| {
+        (may_have_row && has_row()).then(|| {
             let why = "the batch has an operation on this entity already";
             (BatchRule::EachRowOnce, why.to_owned())
         })
@@ -528,7 +543,7 @@ mod tests {
     #[test]
     fn a_row_is_known_by_its_key() {
         let mut set = set_of(Profile::Storage);
-        set.rows.insert(RowHash::of("a"));
+        set.rows.as_mut().unwrap().insert(RowHash::of("a"));
         set.add(filling("b", 1)).unwrap();
         set.add(filling("a", 1)).unwrap();
         assert_eq!(set.add(filling("a", 1)).unwrap_err().rule(), BatchRule::EachRowOnce);

@@ -289,6 +289,7 @@ where
             let (places, operations) = queued.map(|q| ((q.index, q.row), q.operation)).unzip();
             let write = PartitionWrite::new(&self.pipeline, &self.table, &self.options, operations)
                 .with(self.settings.batch_bytes, self.settings.takes_out)
+                .of_distinct_rows()
                 .at(&self.pace);
             self.running.push(Running::new(places, write));
         }

@@ -54,6 +54,7 @@ pub(crate) struct PartitionWrite {
     most_bytes: Option<usize>,
     /// Whether those that go with one that fails are sent again without it.
     takes_out: bool,
+    has_distinct_rows: bool,
     /// Deletes that were sent, and whose answer was lost.
     lost: Vec<usize>,
     /// How fast it may send; without it what is throttled ends it.
@@ -87,6 +88,7 @@ impl PartitionWrite {
             waiting: vec![sendable],
             most_bytes: None,
             takes_out: true,
+            has_distinct_rows: false,
             lost: Vec::new(),
             pace: None,
         }
@@ -102,6 +104,12 @@ impl PartitionWrite {
     pub(crate) fn with(mut self, most_bytes: Option<usize>, takes_out: bool) -> Self {
         self.most_bytes = most_bytes;
         self.takes_out = takes_out;
+        self
+    }
+
+    /// Of rows that are known to be distinct.
+    pub(crate) fn of_distinct_rows(mut self) -> Self {
+        self.has_distinct_rows = true;
         self
     }
 
@@ -146,6 +154,9 @@ impl PartitionWrite {
     /// As many of these as fit into one batch; the others wait.
     fn compose(&mut self, mut indices: Vec<usize>) -> (Vec<usize>, ChangeSet) {
         let mut change_set = ChangeSet::new(&self.pipeline.endpoint, self.table.as_str()).at_most(self.most_bytes);
+        if self.has_distinct_rows {
+            change_set = change_set.of_distinct_rows();
+        }
         // One that goes alone is put into no batch.
         if let [index] = indices[..] {
             return (vec![index], change_set);

@@ -3,7 +3,8 @@
 //! Owns the order: of one row the operations are sent one after the other, never two at once and never two in a batch. Rows of
 //! a partition keep the order in which they came as far as that allows.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use crate::protocol::operation::TableOperation;
 use crate::protocol::row_hash::{RowHash, RowHashes};
@@ -33,9 +34,6 @@ const MOST_LOOKED_AT: usize = 4;
 /// By how many times its length the list of a partition grows.
 const GROWTH: usize = 4;
 
-/// How many keys of partitions that are gone may be listed.
-const MOST_STALE: usize = 1_024;
-
 /// Which batches leave that are not full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Short {
@@ -47,18 +45,24 @@ pub(crate) enum Short {
 
 /// What waits, and what is on its way.
 pub(crate) struct Queue {
-    partitions: HashMap<Box<str>, Partition>,
-    /// The partitions with a full batch, and those with any operation, as they came to it.
-    full: VecDeque<Box<str>>,
-    any: VecDeque<Box<str>>,
+    /// Where each is that has operations.
+    places: HashMap<Arc<str>, usize>,
+    partitions: Vec<Partition>,
+    /// Those that have none, for others.
+    spare: Vec<usize>,
+    /// The one that the last operation came to: the next is often of the same.
+    latest: usize,
+    /// The partitions with a full batch, and those with any operation, as they came to it. One that is spare may still be listed.
+    full: VecDeque<usize>,
+    any: VecDeque<usize>,
     batch_size: usize,
     batches_per_partition: usize,
     len: usize,
     bytes: usize,
 }
 
-#[derive(Default)]
 struct Partition {
+    key: Arc<str>,
     waiting: VecDeque<Queued>,
     /// The rows of its batches that are on their way.
     rows: RowHashes,
@@ -70,7 +74,10 @@ struct Partition {
 impl Queue {
     pub(crate) fn new(batch_size: usize, batches_per_partition: usize) -> Self {
         Self {
-            partitions: HashMap::new(),
+            places: HashMap::new(),
+            partitions: Vec::new(),
+            spare: Vec::new(),
+            latest: 0,
             full: VecDeque::new(),
             any: VecDeque::new(),
             batch_size,
@@ -90,33 +97,55 @@ impl Queue {
         self.bytes
     }
 
+    /// Where a partition is, from now on.
+    fn place(&mut self, partition_key: &str) -> usize {
+        if let Some(latest) = self.partitions.get(self.latest)
+            && !latest.is_spare()
+            && *latest.key == *partition_key
+        {
+            return self.latest;
+        }
+        if let Some(place) = self.places.get(partition_key) {
+            return *place;
+        }
+        let key: Arc<str> = partition_key.into();
+        let place = match self.spare.pop() {
+            Some(place) => {
+                self.partitions[place].key = Arc::clone(&key);
+                place
+            }
+            None => {
+                self.partitions.push(Partition::new(Arc::clone(&key)));
+                self.partitions.len() - 1
+            }
+        };
+        self.places.insert(key, place);
+        place
+    }
+
     /// Adds an operation that has keys.
     pub(crate) fn push(&mut self, queued: Queued) {
         let Some((partition_key, _)) = queued.operation.keys() else {
             return;
         };
+        let place = self.place(partition_key);
+        self.latest = place;
         self.len += 1;
         self.bytes += queued.operation.bytes();
-        let partition = match self.partitions.get_mut(partition_key) {
-            Some(partition) => partition,
-            None => self.partitions.entry(partition_key.into()).or_default(),
-        };
-        let becomes_full = partition.waiting.len() + 1 >= self.batch_size && !partition.is_in_full;
-        let key: Option<Box<str>> = (becomes_full || !partition.is_in_any).then(|| partition_key.into());
+        let partition = &mut self.partitions[place];
         // Most partitions that have some will have a batch.
         if partition.waiting.len() == partition.waiting.capacity() {
             let room = (GROWTH * partition.waiting.len()).clamp(1, self.batch_size.max(partition.waiting.len()));
             partition.waiting.reserve(room);
         }
         partition.waiting.push_back(queued);
-        let Some(key) = key else { return };
         if !partition.is_in_any {
             partition.is_in_any = true;
-            self.any.push_back(key.clone());
+            self.any.push_back(place);
         }
-        if becomes_full {
+        if partition.waiting.len() >= self.batch_size && !partition.is_in_full {
             partition.is_in_full = true;
-            self.full.push_back(key);
+            self.full.push_back(place);
         }
     }
 
@@ -124,13 +153,12 @@ impl Queue {
     /// longest.
     pub(crate) fn next(&mut self, short: Short) -> Option<Vec<Queued>> {
         for _ in 0..self.full.len() {
-            let key = self.full.pop_front()?;
-            let batch = self.take(&key);
-            if let Some(partition) = self.partitions.get_mut(&key) {
-                partition.is_in_full = partition.waiting.len() >= self.batch_size;
-                if partition.is_in_full {
-                    self.full.push_back(key);
-                }
+            let place = self.full.pop_front()?;
+            let batch = self.take(place);
+            let partition = &mut self.partitions[place];
+            partition.is_in_full = partition.waiting.len() >= self.batch_size;
+            if partition.is_in_full {
+                self.full.push_back(place);
             }
             if batch.is_some() {
                 return batch;
@@ -140,17 +168,15 @@ impl Queue {
             if short == Short::None {
                 return None;
             }
-            let key = self.any.pop_front()?;
-            let is_busy = |partition: &Partition| partition.batches > 0;
-            let batch = match short == Short::OfIdle && self.partitions.get(&key).is_some_and(is_busy) {
+            let place = self.any.pop_front()?;
+            let batch = match short == Short::OfIdle && self.partitions[place].batches > 0 {
                 true => None,
-                false => self.take(&key),
+                false => self.take(place),
             };
-            if let Some(partition) = self.partitions.get_mut(&key) {
-                partition.is_in_any = !partition.waiting.is_empty();
-                if partition.is_in_any {
-                    self.any.push_back(key);
-                }
+            let partition = &mut self.partitions[place];
+            partition.is_in_any = !partition.waiting.is_empty();
+            if partition.is_in_any {
+                self.any.push_back(place);
             }
             if batch.is_some() {
                 return batch;
@@ -160,13 +186,14 @@ impl Queue {
     }
 
     /// A batch of this partition, if it may have one more on its way.
-    fn take(&mut self, partition_key: &str) -> Option<Vec<Queued>> {
-        let partition = self.partitions.get_mut(partition_key)?;
+    fn take(&mut self, place: usize) -> Option<Vec<Queued>> {
+        let partition = &mut self.partitions[place];
         if partition.batches >= self.batches_per_partition {
             return None;
         }
         let mut taken: Vec<Queued> = Vec::with_capacity(self.batch_size.min(partition.waiting.len()));
         let mut left = VecDeque::new();
+        partition.rows.reserve(taken.capacity());
         while taken.len() < self.batch_size
             && taken.len() + left.len() < MOST_LOOKED_AT * self.batch_size
             && let Some(next) = partition.waiting.pop_front()
@@ -192,34 +219,54 @@ impl Queue {
 
     /// A batch of these rows has ended.
     pub(crate) fn ended(&mut self, partition_key: &str, rows: impl Iterator<Item = RowHash>) {
-        let Some(partition) = self.partitions.get_mut(partition_key) else {
+        let Some(&place) = self.places.get(partition_key) else {
             return;
         };
+        let partition = &mut self.partitions[place];
         partition.batches -= 1;
-        for row in rows {
-            partition.rows.remove(&row);
-        }
-        if partition.waiting.is_empty() && partition.batches == 0 {
-            self.partitions.remove(partition_key);
-            // Partitions whose batches all left full are still listed.
-            if self.any.len() > 2 * self.partitions.len() + MOST_STALE {
-                let mut listed = HashSet::new();
-                let partitions = &self.partitions;
-                self.any
-                    .retain(|key| partitions.contains_key(key) && listed.insert(key.clone()));
+        if partition.batches > 0 {
+            for row in rows {
+                partition.rows.remove(&row);
             }
+            return;
+        }
+        partition.rows.clear();
+        if partition.waiting.is_empty() {
+            // There may be many: none keeps the memory that it had.
+            (partition.waiting, partition.rows) = Default::default();
+            self.places.remove(partition_key);
+            self.spare.push(place);
         }
     }
 
     /// All that waits, in the order of the source.
     pub(crate) fn drain(&mut self) -> Vec<Queued> {
         (self.len, self.bytes) = (0, 0);
-        self.full.clear();
-        self.any.clear();
-        let waiting = self.partitions.drain().flat_map(|(_, partition)| partition.waiting);
+        let waiting = self
+            .partitions
+            .iter_mut()
+            .flat_map(|partition| partition.waiting.drain(..));
         let mut all: Vec<Queued> = waiting.collect();
         all.sort_unstable_by_key(|queued| queued.index);
         all
+    }
+}
+
+impl Partition {
+    fn new(key: Arc<str>) -> Self {
+        Self {
+            key,
+            waiting: VecDeque::new(),
+            rows: RowHashes::default(),
+            batches: 0,
+            is_in_full: false,
+            is_in_any: false,
+        }
+    }
+
+    /// Whether it has nothing.
+    fn is_spare(&self) -> bool {
+        self.batches == 0 && self.waiting.is_empty()
     }
 }
 
