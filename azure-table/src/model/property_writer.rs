@@ -74,6 +74,7 @@ impl<'a> PropertyWriter<'a> {
     /// # Errors
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the name is not allowed, the value is out of the service's
     /// range or over its limit, or it has no form in the service.
+    #[inline]
     pub fn property<T: Property + ?Sized>(&mut self, name: &str, value: &T) -> Result<()> {
         self.converted(name, value.to_edm())
     }
@@ -82,11 +83,13 @@ impl<'a> PropertyWriter<'a> {
     ///
     /// # Errors
     /// As [`property`](Self::property).
+    #[inline]
     pub fn converted(&mut self, name: &str, value: Result<Option<Edm<'_>>, ValueError>) -> Result<()> {
-        match value {
+        // Where it is: to move what was just written piece by piece is slow.
+        match &value {
             Ok(None) => Ok(()),
-            Ok(Some(value)) => self.value(name, &value),
-            Err(e) => Err(refused(&self.whole(name), &e)),
+            Ok(Some(value)) => self.value(name, value),
+            Err(e) => Err(refused(&self.whole(name), e)),
         }
     }
 
