@@ -14,35 +14,38 @@ use serde::{Deserialize, Serialize};
 /// Source: REST "Insert Entity", header `ETag`; `odata.etag` in the JSON of reads.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(from = "Box<str>", into = "String")]
-pub struct ETag(Text);
-
-#[derive(Clone)]
-enum Text {
-    Own(Box<str>),
-    /// Of those of one answer to a batch, which share their memory.
-    Part(Arc<str>, u32, u32),
+pub struct ETag {
+    /// Its own, or that of several.
+    text: Arc<str>,
+    from: u32,
+    to: u32,
 }
 
 impl ETag {
     /// An ETag from text that was stored earlier.
-    pub fn new(text: impl Into<Box<str>>) -> Self {
-        Self(Text::Own(text.into()))
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        let text = text.into();
+        // None is that long.
+        let to = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        Self { text, from: 0, to }
     }
 
     /// One of several.
+    #[inline]
     pub(crate) fn part_of(all: &Arc<str>, part: Range<usize>) -> Self {
         match (u32::try_from(part.start), u32::try_from(part.end)) {
-            (Ok(start), Ok(end)) => Self(Text::Part(Arc::clone(all), start, end)),
+            (Ok(from), Ok(to)) => Self {
+                text: Arc::clone(all),
+                from,
+                to,
+            },
             _ => Self::new(&all[part]),
         }
     }
 
     /// The text, quotes included.
     pub fn as_str(&self) -> &str {
-        match &self.0 {
-            Text::Own(text) => text,
-            Text::Part(all, start, end) => &all[*start as usize..*end as usize],
-        }
+        &self.text[self.from as usize..self.to as usize]
     }
 }
 
@@ -68,10 +71,7 @@ impl From<Box<str>> for ETag {
 
 impl From<ETag> for String {
     fn from(etag: ETag) -> Self {
-        match etag.0 {
-            Text::Own(text) => text.into(),
-            Text::Part(..) => etag.as_str().to_owned(),
-        }
+        etag.as_str().to_owned()
     }
 }
 

@@ -42,7 +42,8 @@ pub struct PropertyWriter<'a> {
     prefix: String,
     count: usize,
     size: usize,
-    write_id: Option<Guid>,
+    /// Boxed, as few have one: it is handed on for each entity.
+    write_id: Option<Box<Guid>>,
     /// The property that tells a variant, once it is written.
     tag: Option<&'static str>,
 }
@@ -111,7 +112,7 @@ impl<'a> PropertyWriter<'a> {
     /// As [`property`](Self::property).
     pub fn write_id(&mut self, name: &str) -> Result<()> {
         let id = Guid::random();
-        self.write_id = Some(id);
+        self.write_id = Some(Box::new(id));
         self.value(name, &Edm::Guid(id))
     }
 
@@ -175,7 +176,7 @@ impl<'a> PropertyWriter<'a> {
     }
 
     /// Checks what concerns the entity as a whole. Gives the write's id, if it has one.
-    pub(crate) fn finish(self) -> Result<Option<Guid>> {
+    pub(crate) fn finish(self) -> Result<Option<Box<Guid>>> {
         if self.count > MAX_PROPERTIES {
             return Err(Error::invalid_input(format!(
                 "the entity has {} properties, the limit is {MAX_PROPERTIES}",

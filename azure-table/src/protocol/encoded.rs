@@ -40,20 +40,21 @@ impl Default for More {
 
 impl Encoded {
     pub(crate) fn of(written: Written, row_key: &str, condition: Condition) -> Self {
-        let write_id = written.write_id;
-        let is_plain = write_id.is_none() && condition == Condition::Exists;
-        let more = More {
-            write_id,
-            condition,
-            is_echoed: false,
-        };
+        let is_plain = written.write_id.is_none() && condition == Condition::Exists;
+        let more = (!is_plain).then(|| {
+            Box::new(More {
+                write_id: written.write_id.map(|id| *id),
+                condition,
+                is_echoed: false,
+            })
+        });
         // A body has at most 4 MiB.
         let at = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
         Self {
             partition_key: at(written.body),
             row_key: at(written.text.len() - row_key.len()),
             text: written.text,
-            more: (!is_plain).then(|| Box::new(more)),
+            more,
         }
     }
 

@@ -308,16 +308,16 @@ impl TableOperation {
             partition_key,
             row_key,
             body: encoded.body(),
+            write_id: self.write_id(),
             facts: self.facts(),
         })
     }
 
-    /// What is to be known of it when its answer is lost, its keys and body aside.
+    /// What else is to be known of it when its answer is lost.
     pub(crate) fn facts(&self) -> WriteFacts {
         let encoded = self.encoded.as_ref().ok();
         let condition = encoded.map(Encoded::condition);
         WriteFacts {
-            write_id: self.write_id(),
             is_echoed: encoded.is_some_and(Encoded::is_echoed),
             is_of_one_version: self.kind.is_conditional()
                 && matches!(condition, Some(Condition::Matches(etag)) if etag.as_str() != "*"),

@@ -3,6 +3,8 @@
 /// The kinds of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
+// A word wide: an operation is handed on in whole words then, which is faster than to copy a byte and what is around it.
+#[repr(usize)]
 pub enum OperationKind {
     /// Make a new entity; fails if it exists.
     Insert,

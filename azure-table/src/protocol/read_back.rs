@@ -112,7 +112,7 @@ fn of_row(write: &RowWrite<'_>, stored: &[DynamicEntity], first_sent: DateTime) 
             entity: write.facts.is_echoed.then(|| json(row)),
         })
     };
-    if let Some(id) = write.facts.write_id {
+    if let Some(id) = write.write_id {
         let is_id = |value: &EdmValue| *value == EdmValue::Guid(id);
         if row.properties.values().any(is_id) {
             return ours();
@@ -123,7 +123,7 @@ fn of_row(write: &RowWrite<'_>, stored: &[DynamicEntity], first_sent: DateTime) 
         // Older, and as we wrote it: of before, or the time in the answer is not that of the rows. Who can tell?
         (true, true) => Evidence::Nothing,
         (true, false) => Evidence::Untouched,
-        (false, true) if write.facts.write_id.is_none() && !write.facts.is_of_one_version => ours(),
+        (false, true) if write.write_id.is_none() && !write.facts.is_of_one_version => ours(),
         (false, _) => Evidence::Nothing,
     }
 }

@@ -17,14 +17,14 @@ pub(crate) struct RowWrite<'a> {
     pub(crate) row_key: &'a str,
     /// The entity as JSON; empty of a delete.
     pub(crate) body: &'a [u8],
+    /// What the entity's `write_id` field was given.
+    pub(crate) write_id: Option<Guid>,
     pub(crate) facts: WriteFacts,
 }
 
 /// The rest of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WriteFacts {
-    /// What the entity's `write_id` field was given.
-    pub(crate) write_id: Option<Guid>,
     /// Whether its answer was to have the entity.
     pub(crate) is_echoed: bool,
     /// Whether it is for one version of the row: a condition on an ETag.

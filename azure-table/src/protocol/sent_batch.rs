@@ -3,10 +3,12 @@
 //! Owns [`SentBatch`], by which an answer is read and a lost one found out about. No operation is kept as a value: of a batch there
 //! is its body, and the keys in one piece.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use bytes::Bytes;
 
+use crate::model::guid::Guid;
 use crate::protocol::operation::{OperationKind, TableOperation};
 use crate::protocol::row_write::{RowWrite, WriteFacts};
 use crate::protocol::table_result::Asked;
@@ -25,6 +27,8 @@ pub(crate) struct Operations {
     /// All of them.
     row_keys: String,
     pub(crate) places: Vec<Placed>,
+    /// What those entities that have a `write_id` field gave it, by their place.
+    write_ids: BTreeMap<usize, Guid>,
 }
 
 /// One of them.
@@ -43,6 +47,9 @@ impl Operations {
         let (partition_key, row_key) = operation.keys().unwrap_or_default();
         if self.places.is_empty() {
             partition_key.clone_into(&mut self.partition_key);
+        }
+        if let Some(id) = operation.write_id() {
+            self.write_ids.insert(self.places.len(), id);
         }
         let start = self.row_keys.len();
         self.row_keys.push_str(row_key);
@@ -79,11 +86,13 @@ impl SentBatch {
     }
 
     pub(crate) fn row_writes(&self) -> impl Iterator<Item = RowWrite<'_>> {
-        self.operations.places.iter().map(|place| RowWrite {
+        let places = self.operations.places.iter().enumerate();
+        places.map(|(index, place)| RowWrite {
             kind: place.kind,
             partition_key: &self.operations.partition_key,
             row_key: self.operations.row_key(place),
             body: &self.body[place.body.clone()],
+            write_id: self.operations.write_ids.get(&index).copied(),
             facts: place.facts,
         })
     }

@@ -25,6 +25,24 @@ pub(crate) struct Asked {
     pub(crate) entity: bool,
 }
 
+impl Asked {
+    /// The entity that an answer has.
+    fn entity_in(self, status: u16, body: Bytes) -> Result<Option<Bytes>> {
+        // A write without an echo was applied all the same.
+        let may_be_empty = self.kind != OperationKind::Retrieve && body.is_empty();
+        if !matches!(status, 200 | 201) || may_be_empty {
+            return Ok(None);
+        }
+        if !answer::is_json_object(&body) {
+            return Err(Error::invalid_response(format!(
+                "the answer to the {} has no entity",
+                self.kind.name()
+            )));
+        }
+        Ok(Some(body))
+    }
+}
+
 /// What an operation gave.
 ///
 /// ```
@@ -57,21 +75,17 @@ pub struct TableResult {
 
 impl TableResult {
     /// Of an answer that is no refusal.
+    #[inline]
     pub(crate) fn answered(asked: Asked, status: u16, etag: Option<ETag>, body: Bytes) -> Result<Self> {
-        // A write without an echo was applied all the same.
-        let may_be_empty = asked.kind != OperationKind::Retrieve && body.is_empty();
-        let has_entity = asked.entity && matches!(status, 200 | 201) && !may_be_empty;
-        if has_entity && !answer::is_json_object(&body) {
-            return Err(Error::invalid_response(format!(
-                "the answer to the {} has no entity",
-                asked.kind.name()
-            )));
-        }
+        let entity = match asked.entity {
+            true => asked.entity_in(status, body)?,
+            false => None,
+        };
         Ok(Self {
             kind: asked.kind,
             status,
             etag,
-            entity: has_entity.then_some(body),
+            entity,
         })
     }
 

@@ -303,11 +303,7 @@ where
             self.queue.ended(batch.partition_key(), batch.rows());
             for ((index, operation), outcome) in batch.operations().zip(written.outcomes) {
                 self.ready.push_back(match outcome {
-                    Outcome::Applied(result) => BulkOutcome::Applied(AppliedOperation {
-                        index,
-                        operation,
-                        etag: result.into_etag(),
-                    }),
+                    Outcome::Applied(_, etag) => BulkOutcome::Applied(AppliedOperation { index, operation, etag }),
                     // A delete has what it wanted where nothing is left to delete.
                     Outcome::Gone(_) => BulkOutcome::Applied(AppliedOperation {
                         index,

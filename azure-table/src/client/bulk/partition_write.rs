@@ -10,6 +10,7 @@ use crate::client::bulk::pace::{Pace, is_throttled};
 use crate::client::ops::commit_batch::CommitBatch;
 use crate::client::ops::execute::ExecuteOperation;
 use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::etag::ETag;
 use crate::model::name::TableName;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
@@ -20,7 +21,8 @@ use crate::protocol::table_result::TableResult;
 /// What became of one operation.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    Applied(TableResult),
+    /// With the entity's new version.
+    Applied(OperationKind, Option<ETag>),
     /// It was not applied; or nobody knows, where the error says so. Several of one batch share an error.
     Failed(Arc<Error>),
     /// A delete that found no row, after an answer was lost to one before: nobody knows who removed it.
@@ -134,7 +136,7 @@ impl PartitionWrite {
             match result {
                 Ok(results) => {
                     for (index, result) in sent.into_iter().zip(results) {
-                        self.outcomes[index] = Outcome::Applied(result);
+                        self.outcomes[index] = Outcome::Applied(result.kind(), result.into_etag());
                     }
                 }
                 Err(error) => {

@@ -21,7 +21,7 @@ use crate::protocol::read_back::is_same;
 /// What a struct writes.
 pub(crate) struct Form {
     row: DynamicEntity,
-    write_id: Option<Guid>,
+    write_id: Option<Box<Guid>>,
 }
 
 impl Form {
@@ -52,7 +52,7 @@ impl Form {
     pub(crate) fn is_stored(&self, stored: &DynamicEntity) -> bool {
         self.row.properties.iter().all(|(name, value)| {
             let is_id = |value: &EdmValue| matches!(value, EdmValue::Guid(_));
-            let is_write_id = self.write_id.is_some_and(|id| *value == EdmValue::Guid(id));
+            let is_write_id = self.write_id.as_deref().is_some_and(|id| *value == EdmValue::Guid(*id));
             let found = stored.properties.get(name);
             found.is_some_and(|found| is_same(found, value) || (is_write_id && is_id(found)))
         })

@@ -330,10 +330,7 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
         for (keys, written) in ended {
             for (key, outcome) in keys.into_iter().zip(written.outcomes) {
                 match outcome {
-                    Outcome::Applied(result) => {
-                        let is_gone = result.kind() == OperationKind::Delete;
-                        run.report.tell_applied(key, is_gone);
-                    }
+                    Outcome::Applied(kind, _) => run.report.tell_applied(key, kind == OperationKind::Delete),
                     Outcome::Failed(e) | Outcome::Gone(e) => run.report.tell_failed(key, e, W::IS_REPEATABLE),
                     Outcome::NotTried => {}
                 }

@@ -25,7 +25,7 @@ pub(crate) struct Written {
     pub(crate) text: Arc<str>,
     /// How long the body is.
     pub(crate) body: usize,
-    pub(crate) write_id: Option<Guid>,
+    pub(crate) write_id: Option<Box<Guid>>,
 }
 
 /// An entity, and its keys.
