@@ -39,6 +39,7 @@ impl Default for More {
 }
 
 impl Encoded {
+    #[inline]
     pub(crate) fn of(written: Written, row_key: &str, condition: Condition) -> Self {
         let is_plain = written.write_id.is_none() && condition == Condition::Exists;
         let more = (!is_plain).then(|| {
