@@ -10,6 +10,7 @@ pub(crate) mod bulk_outcomes;
 mod bulk_run;
 pub(crate) mod delete_where;
 pub(crate) mod interrupted;
+mod known;
 pub(crate) mod outcome;
 mod pace;
 pub(crate) mod partition_write;

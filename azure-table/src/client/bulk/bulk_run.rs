@@ -15,9 +15,9 @@ use futures_util::stream::FuturesUnordered;
 
 use crate::client::bulk::outcome::{AppliedOperation, BulkOutcome, BulkReport, LeftReason, Leftover};
 use crate::client::bulk::pace::{LeavesThrottled, Pace};
-use crate::client::bulk::partition_write::{Outcome, PartitionWrite};
+use crate::client::bulk::partition_write::{Outcome, PartitionWrite, Written};
 use crate::client::bulk::queue::{Queue, Queued, Short};
-use crate::client::bulk::running::Running;
+use crate::client::bulk::running::{Batch, Running};
 use crate::model::clock;
 use crate::model::error::{Error, ErrorKind};
 use crate::model::name::TableName;
@@ -177,12 +177,8 @@ where
             Error::new(ErrorKind::Timeout, "the bulk was given up while this was on its way").maybe_applied(true),
         );
         for running in std::mem::take(&mut self.running) {
-            for (index, operation) in running.given_up() {
-                self.ready.push_back(BulkOutcome::Left(Leftover {
-                    index,
-                    operation: operation.if_encoded(),
-                    why: LeftReason::Unknown(Arc::clone(&error)),
-                }));
+            if let Some((batch, written)) = running.given_up(&error) {
+                self.take_in(batch, written);
             }
         }
         // Behind what may be of the same rows.
@@ -298,38 +294,43 @@ where
     /// Takes in the batches that have ended. Whether there were any.
     fn finish(&mut self, cx: &mut Context<'_>) -> bool {
         let mut any = false;
-        while let Poll::Ready(Some((batch, written))) = Pin::new(&mut self.running).poll_next(cx) {
+        while let Poll::Ready(Some((batch, mut written))) = Pin::new(&mut self.running).poll_next(cx) {
             any = true;
             self.queue.ended(batch.partition_key(), batch.rows());
-            for ((index, operation), outcome) in batch.operations().zip(written.outcomes) {
-                self.ready.push_back(match outcome {
-                    Outcome::Applied(_, etag) => BulkOutcome::Applied(AppliedOperation { index, operation, etag }),
-                    // A delete has what it wanted where nothing is left to delete.
-                    Outcome::Gone(_) => BulkOutcome::Applied(AppliedOperation {
-                        index,
-                        operation,
-                        etag: None,
-                    }),
-                    Outcome::Failed(error) => BulkOutcome::Left(Leftover {
-                        index,
-                        operation: operation.if_encoded(),
-                        why: match error.may_have_applied() {
-                            true => LeftReason::Unknown(error),
-                            false => LeftReason::Rejected(error),
-                        },
-                    }),
-                    Outcome::NotTried => BulkOutcome::Left(Leftover {
-                        index,
-                        operation: operation.if_encoded(),
-                        why: LeftReason::NotTried,
-                    }),
-                });
-            }
-            if let Some(error) = written.stopped {
+            let stopped = written.stopped.take();
+            self.take_in(batch, written);
+            if let Some(error) = stopped {
                 self.stop(error);
             }
         }
         any
+    }
+
+    fn take_in(&mut self, batch: Batch, written: Written) {
+        for ((index, operation), outcome) in batch.operations().zip(written.outcomes) {
+            let why = match outcome {
+                // A delete has what it wanted where nothing is left to delete.
+                Outcome::Applied(..) | Outcome::Gone(_) => {
+                    let etag = match outcome {
+                        Outcome::Applied(_, etag) => etag,
+                        _ => None,
+                    };
+                    let applied = AppliedOperation { index, operation, etag };
+                    self.ready.push_back(BulkOutcome::Applied(applied));
+                    continue;
+                }
+                Outcome::Failed(error) => match error.may_have_applied() {
+                    true => LeftReason::Unknown(error),
+                    false => LeftReason::Rejected(error),
+                },
+                Outcome::NotTried => LeftReason::NotTried,
+            };
+            self.ready.push_back(BulkOutcome::Left(Leftover {
+                index,
+                operation: operation.if_encoded(),
+                why,
+            }));
+        }
     }
 
     fn stop_for_failures(&mut self, last: &BulkOutcome) {

@@ -33,6 +33,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const MEASURED: Duration = Duration::from_secs(10);
 /// Two partitions that are refused within this time are a sign of the account's limit.
 const TOGETHER: Duration = Duration::from_secs(1);
+/// How many partitions are known before those are forgotten that were not refused for so long: they are far from their limit.
+const MANY_PARTITIONS: usize = 1_024;
+const FORGOTTEN: Duration = Duration::from_secs(60);
 /// How long nothing may be taken of what is sent before a refusal is final.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -44,6 +47,8 @@ pub(crate) struct Pace(Arc<Mutex<Rates>>);
 struct Rates {
     account: Rate,
     partitions: HashMap<Box<str>, Rate>,
+    /// How many of them there may be before some are forgotten.
+    most_partitions: usize,
     /// The partition that was refused last, and when.
     last_refused: Option<(Box<str>, Instant)>,
     /// Since when nothing was taken of what was sent.
@@ -81,6 +86,7 @@ impl Pace {
         Self(Arc::new(Mutex::new(Rates {
             account: Rate::new(most.unwrap_or(f64::INFINITY), now),
             partitions: HashMap::new(),
+            most_partitions: MANY_PARTITIONS,
             last_refused: None,
             refused_since: None,
             asked_wait: None,
@@ -130,6 +136,7 @@ impl Pace {
             rates.account.refused(sent_at, now, asked);
         }
         if !says_account {
+            rates.forget(now);
             let rate = rates.partitions.entry(partition_key.into());
             rate.or_insert_with(|| Rate::new(f64::INFINITY, now))
                 .refused(sent_at, now, asked);
@@ -148,6 +155,17 @@ impl Pace {
 }
 
 impl Rates {
+    /// Keeps their number in bounds: a bulk may write to any number of partitions.
+    fn forget(&mut self, now: Instant) {
+        if self.partitions.len() < self.most_partitions {
+            return;
+        }
+        self.partitions
+            .retain(|_, rate| rate.refused_at.is_some_and(|at| now - at < FORGOTTEN));
+        // Not again before there are as many more.
+        self.most_partitions = MANY_PARTITIONS.max(2 * self.partitions.len());
+    }
+
     /// How long to wait; nothing, and the place is taken, if it is both scopes' turn.
     fn wait(&mut self, partition_key: &str, entities: usize, now: Instant) -> Duration {
         let mut wait = self.account.wait(now);
@@ -276,4 +294,29 @@ impl RetryPolicy for LeavesThrottled {
 /// Whether there was too much, and nothing was applied.
 pub(crate) fn is_throttled(error: &Error) -> bool {
     error.kind() == ErrorKind::Throttled && !error.may_have_applied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A bulk may go on for days, over any number of partitions.
+    #[tokio::test(start_paused = true)]
+    async fn partitions_that_were_not_refused_lately_are_forgotten() {
+        let pace = Pace::new(None);
+        let error = Error::new(ErrorKind::Throttled, "busy");
+        for partition in 0..10 * MANY_PARTITIONS {
+            assert!(pace.refused(&partition.to_string(), Instant::now(), &error));
+            pace.taken("another", 1);
+            tokio::time::advance(Duration::from_millis(100)).await;
+        }
+        let known = pace.rates().partitions.len();
+        assert!((600..=2 * MANY_PARTITIONS).contains(&known), "{known}");
+        // Those of the last minute are not.
+        assert!(
+            pace.rates()
+                .partitions
+                .contains_key(&*(10 * MANY_PARTITIONS - 500).to_string())
+        );
+    }
 }

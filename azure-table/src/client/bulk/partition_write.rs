@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use crate::client::bulk::known::Known;
 use crate::client::bulk::pace::{Pace, is_throttled};
 use crate::client::ops::commit_batch::CommitBatch;
 use crate::client::ops::execute::ExecuteOperation;
@@ -49,7 +50,7 @@ pub(crate) struct PartitionWrite {
     table: TableName,
     options: CallOptions,
     operations: Operations,
-    outcomes: Vec<Outcome>,
+    known: Known,
     /// What is still to be sent, each in one batch if it fits; the next one last.
     waiting: Vec<Vec<usize>>,
     /// The longest body of a batch, if shorter than what the service takes.
@@ -86,7 +87,7 @@ impl PartitionWrite {
             table: table.clone(),
             options: options.clone(),
             operations: Arc::new(operations),
-            outcomes,
+            known: Known::new(outcomes),
             waiting: vec![sendable],
             most_bytes: None,
             takes_out: true,
@@ -120,6 +121,11 @@ impl PartitionWrite {
         Arc::clone(&self.operations)
     }
 
+    /// What is known of them, at any time.
+    pub(crate) fn known(&self) -> Known {
+        self.known.clone()
+    }
+
     /// Sends them, one batch after the other, until each has an outcome or something stops them all.
     pub(crate) async fn run(mut self) -> Written {
         let mut stopped = None;
@@ -135,8 +141,9 @@ impl PartitionWrite {
             };
             match result {
                 Ok(results) => {
+                    let outcomes = &mut self.known.facts().outcomes;
                     for (index, result) in sent.into_iter().zip(results) {
-                        self.outcomes[index] = Outcome::Applied(result.kind(), result.into_etag());
+                        outcomes[index] = Outcome::Applied(result.kind(), result.into_etag());
                     }
                 }
                 Err(error) => {
@@ -148,7 +155,7 @@ impl PartitionWrite {
             }
         }
         Written {
-            outcomes: self.outcomes,
+            outcomes: std::mem::take(&mut self.known.facts().outcomes),
             stopped,
         }
     }
@@ -171,7 +178,8 @@ impl PartitionWrite {
             match change_set.put(&self.operations[index]) {
                 Ok(()) => sent.push(index),
                 Err(broken) if matches!(broken.rule, BatchRule::Valid | BatchRule::OnePartition) => {
-                    self.outcomes[index] = Outcome::Failed(Arc::new(broken.error));
+                    let error = broken.error.at_batch_index(None);
+                    self.known.facts().outcomes[index] = Outcome::Failed(Arc::new(error));
                 }
                 // What fits into no batch may go alone.
                 Err(_) if sent.is_empty() => {
@@ -201,6 +209,7 @@ impl PartitionWrite {
             Some(pace) => Some((pace, pace.turn(partition_key, sent.len()).await)),
             None => None,
         };
+        self.known.sends(sent);
         let result = match sent {
             [] => Ok(Vec::new()),
             [index] => self
@@ -212,6 +221,7 @@ impl PartitionWrite {
                 commit.with(&self.options).await
             }
         };
+        self.known.answered();
         if let Some((pace, sent_at)) = turn {
             match &result {
                 Err(e) if is_throttled(e) => {
@@ -241,6 +251,9 @@ impl PartitionWrite {
 
     /// What an error says of the operations that were sent together. Gives it back if it concerns others as well.
     fn failed(&mut self, mut sent: Vec<usize>, error: Error) -> Option<Arc<Error>> {
+        // Its place in the batch says nothing to who did not make the batch.
+        let batch_index = error.batch_index();
+        let error = error.at_batch_index(None);
         let concerns_row = concerns_row(&error);
         let is_delete = |index: &usize| self.operations[*index].kind() == OperationKind::Delete;
         // A repeated delete that finds no row has what it wanted: the others are asked for again, and show what is there.
@@ -250,8 +263,9 @@ impl PartitionWrite {
         }
         if !may_repeat || !self.takes_out {
             let error = Arc::new(error);
+            let outcomes = &mut self.known.facts().outcomes;
             for index in sent {
-                self.outcomes[index] = Outcome::Failed(Arc::clone(&error));
+                outcomes[index] = Outcome::Failed(Arc::clone(&error));
             }
             return (!concerns_row).then_some(error);
         }
@@ -261,7 +275,7 @@ impl PartitionWrite {
             self.lost.extend(sent);
             return None;
         }
-        let at_fault = match (&sent[..], error.batch_index()) {
+        let at_fault = match (&sent[..], batch_index) {
             ([_], _) => Some(0),
             (_, index) => index.filter(|index| *index < sent.len()),
         };
@@ -271,7 +285,7 @@ impl PartitionWrite {
                 let is_gone = error.kind() == ErrorKind::NotFound && is_delete(&index);
                 let is_lost = error.may_have_applied() || self.lost.contains(&index);
                 let error = Arc::new(if is_gone { error.maybe_applied(false) } else { error });
-                self.outcomes[index] = match is_gone && is_lost {
+                self.known.facts().outcomes[index] = match is_gone && is_lost {
                     true => Outcome::Gone(error),
                     false => Outcome::Failed(error),
                 };

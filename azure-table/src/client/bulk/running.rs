@@ -4,7 +4,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use crate::client::bulk::known::Known;
 use crate::client::bulk::partition_write::{Operations, PartitionWrite, Written};
+use crate::model::error::Error;
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::operation::TableOperation;
 use crate::protocol::row_hash::RowHash;
@@ -39,6 +41,7 @@ impl Batch {
 pub(crate) struct Running {
     /// Until it has ended.
     batch: Option<Batch>,
+    known: Known,
     write: BoxFuture<'static, Written>,
 }
 
@@ -49,14 +52,17 @@ impl Running {
                 places,
                 operations: write.operations(),
             }),
+            known: write.known(),
             write: Box::pin(write.run()),
         }
     }
 
-    /// Its operations, of which nobody knows what becomes of them.
-    pub(crate) fn given_up(self) -> impl Iterator<Item = (u64, TableOperation)> {
+    /// Its operations and what is known of them, if nobody waits any more: of what has no answer, this.
+    pub(crate) fn given_up(self, error: &Arc<Error>) -> Option<(Batch, Written)> {
         drop(self.write);
-        self.batch.into_iter().flat_map(Batch::operations)
+        let outcomes = self.known.given_up(error);
+        let stopped = None;
+        Some((self.batch?, Written { outcomes, stopped }))
     }
 
     pub(crate) fn len(&self) -> usize {
