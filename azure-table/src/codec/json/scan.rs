@@ -19,19 +19,34 @@ fn word(chunk: &[u8]) -> u64 {
 
 /// How many bytes stand for themselves in a string: up to a quote, a backslash or a control character.
 pub(crate) fn plain_length(bytes: &[u8]) -> usize {
+    length_before::<false>(bytes)
+}
+
+/// The same for text that is written: also up to the first byte that U+2028 and U+2029 have, among others.
+pub(crate) fn plain_length_to_write(bytes: &[u8]) -> usize {
+    length_before::<true>(bytes)
+}
+
+/// What U+2028 and U+2029 begin with.
+pub(crate) const LEAD: u8 = 0xe2;
+
+fn length_before<const LINES: bool>(bytes: &[u8]) -> usize {
     let mut chunks = bytes.chunks_exact(8);
     for (n, chunk) in chunks.by_ref().enumerate() {
         let word = word(chunk);
         let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
         // The lowest high bit is the first hit.
-        let hits = control | equals(word, b'"') | equals(word, b'\\');
+        let mut hits = control | equals(word, b'"') | equals(word, b'\\');
+        if LINES {
+            hits |= equals(word, LEAD);
+        }
         if hits != 0 {
             return n * 8 + hits.trailing_zeros() as usize / 8;
         }
     }
     let rest = chunks.remainder();
-    let stop = rest.iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20);
-    bytes.len() - rest.len() + stop.unwrap_or(rest.len())
+    let stops = |b: &u8| *b == b'"' || *b == b'\\' || *b < 0x20 || (LINES && *b == LEAD);
+    bytes.len() - rest.len() + rest.iter().position(stops).unwrap_or(rest.len())
 }
 
 /// Whether a name is that of an annotation, which has an `@` or a `.`; no property's name has one.
@@ -66,6 +81,8 @@ mod tests {
         fn the_first_special_byte_is_found(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
             let first = bytes.iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20).unwrap_or(bytes.len());
             prop_assert_eq!(plain_length(&bytes), first);
+            let line = bytes.iter().position(|b| *b == LEAD).unwrap_or(bytes.len());
+            prop_assert_eq!(plain_length_to_write(&bytes), first.min(line));
         }
     }
 }
