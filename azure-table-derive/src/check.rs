@@ -6,7 +6,7 @@
 
 mod field;
 mod key;
-mod name;
+pub(crate) mod name;
 mod projection;
 mod property;
 mod variants;

@@ -5,6 +5,7 @@ use quote::quote;
 use syn::Path;
 
 use crate::ast::{Field, Form, Role, Struct};
+use crate::check::name::is_reserved;
 use crate::place::{Place, local};
 
 /// The properties of the schema.
@@ -68,6 +69,10 @@ fn write_property(base: &Struct<'_>, field: &Field<'_>, properties: &Ident) -> T
     let (member, ty, place) = (field.ident, &field.original.ty, Place::of_type(field));
     match &field.role {
         Role::Property(name) => match field.form() {
+            // The name is checked; only what stands in it is left to see.
+            Form::Plain if name.is_ascii() && !is_reserved(name) => {
+                quote!(#properties.named::<#ty>(#name, &self.#member)?;)
+            }
             Form::Plain => quote!(#properties.property::<#ty>(#name, &self.#member)?;),
             Form::Json => quote!(#properties.converted(#name, #private::json_to_edm::<#ty>(&self.#member))?;),
             Form::Chunked => quote!(#private::chunked::write::<#ty>(#properties, #name, &self.#member)?;),

@@ -167,7 +167,9 @@ pub(crate) fn check_limits(id: &RowId, properties: &Properties, profile: Profile
     if own().count() > MAX_PROPERTIES {
         return Err(Refusal::TOO_MANY_PROPERTIES);
     }
-    let size: usize = own().map(|(name, value)| entity_size::of_property(name, value)).sum();
+    let size: usize = own()
+        .map(|(name, value)| entity_size::of_property(ordinal::utf16_len(name), value))
+        .sum();
     if entity_size::of_keys(&id.partition_key, &id.row_key) + size > most {
         return Err(Refusal::ENTITY_TOO_LARGE);
     }

@@ -80,6 +80,22 @@ impl<'a> PropertyWriter<'a> {
         self.converted(name, value.to_edm())
     }
 
+    /// The same for a name that was checked when the program was compiled, of ASCII and none of the service's own.
+    #[doc(hidden)]
+    #[inline]
+    pub fn named<T: Property + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<()> {
+        self.converted_named(name, &value.to_edm())
+    }
+
+    fn converted_named(&mut self, name: &'static str, value: &Result<Option<Edm<'_>>, ValueError>) -> Result<()> {
+        match value {
+            Ok(None) => Ok(()),
+            Ok(Some(value)) if self.prefix.is_empty() => self.put(name, name.len(), value),
+            Ok(Some(value)) => self.value(name, value),
+            Err(e) => Err(refused(&self.whole(name), e)),
+        }
+    }
+
     /// Writes the outcome of a conversion; an absent value is left out.
     ///
     /// # Errors
@@ -143,6 +159,11 @@ impl<'a> PropertyWriter<'a> {
         if let Some(fault) = property_name_fault(name) {
             return Err(Error::invalid_input(format!("property name {name:?}: {fault}")));
         }
+        self.put(name, utf16_len(name), value)
+    }
+
+    /// Writes a property whose name is allowed, and has so many UTF-16 units.
+    fn put(&mut self, name: &str, units: usize, value: &Edm<'_>) -> Result<()> {
         if self.tag == Some(name) {
             return Err(refused(name, "the entity has it, and it tells the variant of the enum"));
         }
@@ -170,7 +191,7 @@ impl<'a> PropertyWriter<'a> {
             _ => {}
         }
         self.count += 1;
-        self.size += entity_size::of_property(name, value);
+        self.size += entity_size::of_property(units, value);
         self.sink.put(name, value);
         Ok(())
     }
