@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use azure_table::{
     BoxFuture, DynamicEntity, Emulator, EmulatorClock, ErrorKind, Event, NoRetry, Observer, OperationContext, Reached,
-    TableClient, TableEntity, TableServiceClient, Transport, TransportError,
+    TableClient, TableEntity, TableOperation, TableServiceClient, Transport, TransportError,
 };
 use bytes::Bytes;
 use http::{Request, Response};
@@ -217,23 +217,30 @@ async fn a_delete_that_cannot_be_known_says_so() {
     lossy.delete(("p", "r")).await.unwrap();
 }
 
+#[derive(TableEntity, Debug)]
+struct Lock {
+    #[table(partition_key)]
+    name: String,
+    #[table(row_key)]
+    of: String,
+    #[table(write_id)]
+    write: Option<azure_table::Guid>,
+}
+
+impl Lock {
+    fn of(of: &str) -> Self {
+        Self {
+            name: "shard".into(),
+            of: of.into(),
+            write: None,
+        }
+    }
+}
+
 /// Another's row with the same content is told from one's own by the write id.
 #[tokio::test(start_paused = true)]
 async fn a_write_id_tells_ones_own_row_from_anothers() {
-    #[derive(TableEntity, Debug)]
-    struct Lock {
-        #[table(partition_key)]
-        name: String,
-        #[table(row_key)]
-        of: String,
-        #[table(write_id)]
-        write: Option<azure_table::Guid>,
-    }
-    let lock = || Lock {
-        name: "shard".into(),
-        of: "7".into(),
-        write: None,
-    };
+    let lock = || Lock::of("7");
     let Tables { lossy, .. } = tables::<Lock>(&[Fate::LoseAnswer]).await;
     lossy.insert(&lock()).await.unwrap();
     let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::LoseAnswer]).await;
@@ -247,6 +254,22 @@ async fn a_write_id_tells_ones_own_row_from_anothers() {
         ErrorKind::AlreadyExists,
         "never taken for one's own: {error}"
     );
+}
+
+/// In a batch each row is known by its own.
+#[tokio::test(start_paused = true)]
+async fn the_write_ids_of_a_batch_are_told_apart() {
+    let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::LoseAnswer]).await;
+    let mut batch = lossy.batch();
+    let plain = DynamicEntity::new("shard", "5");
+    batch.add(TableOperation::insert(&plain)).unwrap();
+    for of in ["6", "7"] {
+        let etag = truth.insert(&Lock::of(of)).await.unwrap();
+        // Under a version a row is one's own by its write id alone.
+        let replace = TableOperation::replace(&Lock::of(of)).if_match(etag);
+        batch.add(replace).unwrap();
+    }
+    assert_eq!(batch.commit().await.unwrap().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]

@@ -319,6 +319,9 @@ fn malformed(what: &'static str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::{Index, select};
+
     use super::*;
     use crate::codec::batch_body::{BatchBody, InnerRequest};
 
@@ -387,5 +390,98 @@ mod tests {
         }
         assert!(boundary("text/html").is_err());
         assert_eq!(boundary("multipart/mixed; Boundary=\"q w\"").unwrap(), "q w");
+    }
+
+    /// Each message, where its head lies in the body, and what is left behind it; or why it was none.
+    fn read(body: &[u8], may_be_alike: bool) -> Vec<String> {
+        let Ok(mut parts) = HttpParts::begin(body, "x") else {
+            return Vec::new();
+        };
+        let place = |text: &[u8]| text.as_ptr().addr() - body.as_ptr().addr();
+        let mut all = Vec::new();
+        loop {
+            parts.last = parts.last.take().filter(|_| may_be_alike);
+            all.push(match parts.next() {
+                None => return all,
+                Some(Err(e)) => e.to_string(),
+                Some(Ok(message)) => {
+                    let (start_line, head, etag) = (message.start_line, message.head, message.etag);
+                    let left = (place(parts.text), parts.is_over);
+                    format!(
+                        "{start_line:?} {} {head:?} {etag:?} {:?} {left:?}",
+                        place(head),
+                        message.body
+                    )
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn what_is_like_the_one_before_is_not_read_line_by_line() {
+        let part = |etag| format!("--x\r\nA: b\r\n\r\nHTTP/1.1 204 No Content\r\nETag: {etag}\r\nC: d\r\n\r\n\r\n");
+        let body = format!("{}{}{}{}--x--", part("1"), part("22"), part(" 3"), part("4"));
+        let messages: Result<Vec<_>> = HttpParts::begin(body.as_bytes(), "x").unwrap().collect();
+        let messages = messages.unwrap();
+        let etags: Vec<_> = messages.iter().filter_map(|message| message.etag).collect();
+        assert_eq!(etags, ["1", "22", "3", "4"]);
+        assert!(messages.iter().all(|message| message.header("c") == Some("d")));
+        // It has the text of the one before then.
+        let is_alike = |of: usize| std::ptr::eq(messages[of].start_line, messages[of - 1].start_line);
+        assert_eq!([is_alike(1), is_alike(2), is_alike(3)], [true, false, false]);
+    }
+
+    /// A part, of lines with many ends; `*` is where an ETag goes, `?` a byte that is no text.
+    fn any_part() -> impl Strategy<Value = String> {
+        let or_rare = |often, rare| prop_oneof![9 => Just(often), 1 => select(rare)];
+        let end = move || prop_oneof![4 => Just("\r\n"), 1 => or_rare("\n", &["\r\r\n", " \r\n", "\r"][..])];
+        let boundary = or_rare("--x", &["--x ", "--xy", "--x-", "--x--"]);
+        let lines = [
+            "ETag: *",
+            "ETag: *",
+            "etag:*",
+            " ETag : * ",
+            "ETag:\t*\t",
+            "ETag: ?",
+            "ETag2: *",
+            "A: b",
+            "?: b",
+            "--",
+        ];
+        let start = or_rare("HTTP/1.1 204 No Content", &["HTTP/1.1 200 OK", "", "?"]);
+        let body = select(&["", "", "\r\n", "\n", "\r", "{}\r\n", "{\r\n", "--xy\r\n", "{--x"][..]);
+        let line = (select(lines.to_vec()), end()).prop_map(|(line, end)| format!("{line}{end}"));
+        let lines = || prop::collection::vec(line.clone(), 0..3).prop_map(|lines| lines.concat());
+        let part = (boundary, end(), lines(), end(), start, end(), lines(), end(), body);
+        part.prop_map(|(a, b, c, d, e, f, g, h, i)| [a, b, &c, d, e, f, &g, h, i].concat())
+    }
+
+    /// Parts of few forms with one ETag or the other, and a last boundary; some bytes are others, or none.
+    fn any_body() -> impl Strategy<Value = Vec<u8>> {
+        let etag = select(&["W/\"1\"", "W/\"22\"", "1", "", " 1", "1 ", "1\r2", "?", "é", "{", "--x"][..]);
+        let forms = prop::collection::vec(any_part(), 1..3);
+        let parts = prop::collection::vec((any::<Index>(), etag), 1..6);
+        let byte = prop::option::of(select(b"\r\n -xE:{?".to_vec()));
+        let changes = prop::collection::vec((any::<Index>(), byte), 0..3);
+        (forms, parts, changes).prop_map(|(forms, parts, changes)| {
+            let parts = parts.iter().map(|(form, etag)| form.get(&forms).replace('*', etag));
+            let mut body = parts.chain(["--x--\r\n".into()]).collect::<String>().into_bytes();
+            for (at, byte) in changes {
+                let at = at.index(body.len());
+                body.splice(at..=at, byte);
+            }
+            body.iter()
+                .map(|byte| if *byte == b'?' { 0xff } else { *byte })
+                .collect()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 8 * ProptestConfig::default().cases, ..Default::default() })]
+
+        #[test]
+        fn a_part_like_the_one_before_reads_as_it_does_alone(body in any_body()) {
+            prop_assert_eq!(read(&body, true), read(&body, false));
+        }
     }
 }

@@ -52,7 +52,8 @@ pub(crate) struct Queue {
     spare: Vec<usize>,
     /// The one that the last operation came to: the next is often of the same.
     latest: usize,
-    /// The partitions with a full batch, and those with any operation, as they came to it. One that is spare may still be listed.
+    /// The partitions with a full batch, and those with any operation, as they came to it. A spare place may still be listed: who
+    /// comes to it has its turn, so that no list is longer than there are places.
     full: VecDeque<usize>,
     any: VecDeque<usize>,
     batch_size: usize,
@@ -232,21 +233,37 @@ impl Queue {
         }
         partition.rows.clear();
         if partition.waiting.is_empty() {
-            // There may be many: none keeps the memory that it had.
-            (partition.waiting, partition.rows) = Default::default();
-            self.places.remove(partition_key);
-            self.spare.push(place);
+            self.free(place);
         }
+    }
+
+    /// Leaves the place to another partition. There may be many: none keeps the memory that it had.
+    fn free(&mut self, place: usize) {
+        let partition = &mut self.partitions[place];
+        self.places.remove(&partition.key);
+        (partition.key, partition.waiting, partition.rows) = Default::default();
+        self.spare.push(place);
     }
 
     /// All that waits, in the order of the source.
     pub(crate) fn drain(&mut self) -> Vec<Queued> {
+        let mut all = Vec::with_capacity(self.len);
+        if self.len == 0 {
+            return all;
+        }
         (self.len, self.bytes) = (0, 0);
-        let waiting = self
-            .partitions
-            .iter_mut()
-            .flat_map(|partition| partition.waiting.drain(..));
-        let mut all: Vec<Queued> = waiting.collect();
+        self.full.clear();
+        self.any.clear();
+        for place in 0..self.partitions.len() {
+            let partition = &mut self.partitions[place];
+            (partition.is_in_full, partition.is_in_any) = (false, false);
+            if !partition.waiting.is_empty() {
+                all.extend(partition.waiting.drain(..));
+                if partition.batches == 0 {
+                    self.free(place);
+                }
+            }
+        }
         all.sort_unstable_by_key(|queued| queued.index);
         all
     }
@@ -272,6 +289,11 @@ impl Partition {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+    use proptest::sample::{Index, select};
+
     use super::*;
     use crate::model::dynamic::DynamicEntity;
 
@@ -296,5 +318,170 @@ mod tests {
         queue.ended("p", [RowHash::of("a")].into_iter());
         assert_eq!(indices(queue.next(Short::Any)), [3]);
         assert_eq!((queue.len(), queue.bytes()), (0, 0));
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        /// An operation of this partition and row.
+        Push(u8, u8),
+        Next(Short),
+        /// One of the batches that are on their way ends.
+        End(Index),
+        Drain,
+    }
+
+    fn any_step() -> impl Strategy<Value = Step> {
+        // Many of the same, and some of others.
+        let keys = prop_oneof![(0..3u8, 0..6u8), (0..12u8, 0..40u8)];
+        prop_oneof![
+            16 => keys.prop_map(|(partition, row)| Step::Push(partition, row)),
+            6 => select(&[Short::None, Short::OfIdle, Short::Any][..]).prop_map(Step::Next),
+            6 => any::<Index>().prop_map(Step::End),
+            1 => Just(Step::Drain),
+        ]
+    }
+
+    /// The queue, and in its simplest form what it has to know.
+    struct Model {
+        queue: Queue,
+        /// Place in the source, partition and row of each.
+        waiting: Vec<(u64, u8, u8)>,
+        running: Vec<Vec<(u64, u8, u8)>>,
+        read: u64,
+        most_partitions: usize,
+    }
+
+    impl Model {
+        fn push(&mut self, partition: u8, row: u8) {
+            let entity = DynamicEntity::new(key(partition), key(row));
+            self.queue.push(Queued::new(self.read, TableOperation::insert(&entity)));
+            self.waiting.push((self.read, partition, row));
+            self.read += 1;
+        }
+
+        /// Those of the next batch of a partition, if it may leave.
+        fn batch(&self, partition: u8, short: Short) -> Vec<(u64, u8, u8)> {
+            let running = || self.running.iter().filter(|batch| batch[0].1 == partition);
+            let waiting = || self.waiting.iter().filter(|(_, of, _)| *of == partition);
+            let size = self.queue.batch_size;
+            let may_leave = waiting().count() >= size
+                || match short {
+                    Short::None => false,
+                    Short::OfIdle => running().count() == 0,
+                    Short::Any => true,
+                };
+            if !may_leave || running().count() >= self.queue.batches_per_partition {
+                return Vec::new();
+            }
+            let mut rows: HashSet<u8> = running().flatten().map(|(_, _, row)| *row).collect();
+            let looked_at = waiting().take(MOST_LOOKED_AT * size);
+            let free = looked_at.filter(|(_, _, row)| rows.insert(*row));
+            free.take(size).copied().collect()
+        }
+
+        fn next(&mut self, short: Short) -> Option<u8> {
+            let Some(batch) = self.queue.next(short) else {
+                let partitions: HashSet<u8> = self.waiting.iter().map(|(_, partition, _)| *partition).collect();
+                let stays = |partition: &u8| self.batch(*partition, short).is_empty();
+                assert!(partitions.iter().all(stays), "a batch could leave");
+                return None;
+            };
+            let of = |queued: &Queued| {
+                let (partition, row) = queued.operation.keys().unwrap();
+                (queued.index, partition.len() as u8, row.len() as u8)
+            };
+            let batch: Vec<_> = batch.iter().map(of).collect();
+            let partition = batch[0].1;
+            assert_eq!(batch, self.batch(partition, short));
+            self.waiting.retain(|waits| !batch.contains(waits));
+            self.running.push(batch);
+            Some(partition)
+        }
+
+        fn end(&mut self, at: usize) {
+            let batch = self.running.remove(at);
+            let rows = batch.iter().map(|(_, _, row)| RowHash::of(&key(*row)));
+            self.queue.ended(&key(batch[0].1), rows);
+        }
+
+        fn drain(&mut self) {
+            let drained: Vec<u64> = self.queue.drain().iter().map(|queued| queued.index).collect();
+            let waiting: Vec<u64> = self.waiting.drain(..).map(|(index, _, _)| index).collect();
+            assert_eq!(drained, waiting);
+        }
+
+        /// What it counts, and that nothing is kept of partitions that are gone.
+        fn check(&mut self) {
+            let queue = &self.queue;
+            assert_eq!(queue.len(), self.waiting.len());
+            assert_eq!(queue.bytes() == 0, self.waiting.is_empty());
+            let all = self.waiting.iter().chain(self.running.iter().flatten());
+            let partitions: HashSet<u8> = all.map(|(_, partition, _)| *partition).collect();
+            assert_eq!(queue.places.len(), partitions.len());
+            assert_eq!(queue.partitions.len(), queue.places.len() + queue.spare.len());
+            self.most_partitions = self.most_partitions.max(partitions.len());
+            assert!(queue.partitions.len() <= self.most_partitions);
+            assert!(queue.any.len().max(queue.full.len()) <= self.most_partitions);
+        }
+    }
+
+    /// Another for each number; of none the empty one.
+    fn key(number: u8) -> String {
+        "k".repeat(usize::from(number))
+    }
+
+    fn model(batch_size: usize, batches_per_partition: usize) -> Model {
+        Model {
+            queue: Queue::new(batch_size, batches_per_partition),
+            waiting: Vec::new(),
+            running: Vec::new(),
+            read: 0,
+            most_partitions: 0,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_does_as_a_list_does(
+            batch_size in 1..5usize,
+            batches in 1..4usize,
+            steps in prop::collection::vec(any_step(), 0..200),
+        ) {
+            let mut model = model(batch_size, batches);
+            for step in steps {
+                match step {
+                    Step::Push(partition, row) => model.push(partition, row),
+                    Step::Next(short) => drop(model.next(short)),
+                    Step::End(at) if !model.running.is_empty() => model.end(at.index(model.running.len())),
+                    Step::End(_) => {}
+                    Step::Drain => model.drain(),
+                }
+                model.check();
+            }
+            // What is left can all leave.
+            while !model.waiting.is_empty() || !model.running.is_empty() {
+                if model.next(Short::Any).is_none() {
+                    model.end(0);
+                }
+                model.check();
+            }
+        }
+    }
+
+    /// However many batches the others have.
+    #[test]
+    fn no_partition_waits_for_ever() {
+        let mut model = model(2, 1);
+        model.push(0, 0);
+        for turn in 0..20 {
+            for partition in 1..4 {
+                model.push(partition, turn);
+            }
+            if model.next(Short::Any) == Some(0) {
+                return;
+            }
+            model.end(0);
+        }
+        panic!("it still waits");
     }
 }
