@@ -105,7 +105,7 @@ fn order(n: usize) -> Order {
     }
 }
 
-/// Answers each batch that all of its operations were applied.
+/// Answers each batch that all of its operations were applied, with the headers that recordings of the service have.
 fn serve() -> SocketAddr {
     let (tell, told) = std::sync::mpsc::channel();
     thread::spawn(move || {
@@ -129,13 +129,17 @@ async fn answer(mut socket: TcpStream) {
     socket.set_nodelay(true).unwrap();
     let mut body =
         String::from("--batchresponse_1\r\nContent-Type: multipart/mixed; boundary=changesetresponse_1\r\n\r\n");
-    for _ in 0..BATCH {
-        body.push_str(
+    for n in 0..BATCH {
+        let entity = format!("http://127.0.0.1/acct/Things(PartitionKey='customer-000123',RowKey='{n:010}')");
+        write!(
+            body,
             "--changesetresponse_1\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n\
              HTTP/1.1 204 No Content\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-cache\r\n\
              Preference-Applied: return-no-content\r\nDataServiceVersion: 3.0;\r\n\
+             Location: {entity}\r\nDataServiceId: {entity}\r\n\
              ETag: W/\"datetime'2026-11-20T10%3A00%3A00.1234567Z'\"\r\n\r\n\r\n",
-        );
+        )
+        .unwrap();
     }
     body.push_str("--changesetresponse_1--\r\n--batchresponse_1--\r\n");
     let head = format!(

@@ -5,8 +5,11 @@
 //!
 //! Source: REST "Performing entity group transactions"; RFC 2046 §5.1.
 
-use memchr::{memchr, memchr2, memmem};
+mod alike;
 
+use memchr::{memchr, memmem};
+
+use crate::codec::multipart::alike::Alike;
 use crate::model::error::{Error, Result};
 
 /// A message: headers, and what follows them.
@@ -24,19 +27,8 @@ pub(crate) struct Message<'a> {
 impl<'a> Message<'a> {
     /// A header's value; names compare without case.
     pub(crate) fn header(&self, name: &str) -> Option<&'a str> {
-        let mut rest = self.head;
-        while !rest.is_empty() {
-            let line;
-            (line, rest) = match memchr(b'\n', rest) {
-                Some(end) => (&rest[..end], &rest[end + 1..]),
-                None => (rest, &[][..]),
-            };
-            // Most lines are another header's, which their first bytes show.
-            if let Some(value) = value_of(line, name) {
-                return Some(value);
-            }
-        }
-        None
+        // Most lines are another header's, which their first bytes show.
+        lines(self.head).find_map(|line| value_of(line, name))
     }
 
     /// All headers.
@@ -105,7 +97,8 @@ pub(crate) fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<Message<'a
 }
 
 /// The HTTP messages in the parts of a body, one after the other. Where messages are without bodies, as most answers to writes are,
-/// no end is searched for; and where one is like the one before but for its ETag, it is not read line by line.
+/// no end is searched for; and where one is like the one before but for its ETag
+/// and address, it is not read line by line.
 #[derive(Debug)]
 pub(crate) struct HttpParts<'a> {
     delimiter: String,
@@ -113,52 +106,6 @@ pub(crate) struct HttpParts<'a> {
     text: &'a [u8],
     is_over: bool,
     last: Option<Alike<'a>>,
-}
-
-/// A part without a body, around its ETag.
-#[derive(Debug)]
-struct Alike<'a> {
-    start_line: &'a str,
-    before: &'a [u8],
-    /// Up to the end of the boundary line, which is not the last.
-    after: &'a [u8],
-    /// Where its head begins, and how much of it is behind the ETag.
-    head: (usize, usize),
-}
-
-impl<'a> Alike<'a> {
-    /// The part that `text` is.
-    fn of(text: &'a [u8], message: &Message<'a>) -> Option<Self> {
-        let place = |piece: &[u8]| (piece.as_ptr() as usize).checked_sub(text.as_ptr() as usize);
-        let etag = message.etag.filter(|_| message.body.is_empty())?;
-        let (from, head) = (place(etag.as_bytes())?, place(message.head)?);
-        let to = from + etag.len();
-        Some(Self {
-            start_line: message.start_line,
-            before: text.get(..from)?,
-            after: text.get(to..)?,
-            head: (head, (head + message.head.len()).checked_sub(to)?),
-        })
-    }
-
-    /// The message that `text` begins with, and what is behind it, if it is like this one.
-    fn read(&self, text: &'a [u8]) -> Option<(Message<'a>, &'a [u8])> {
-        let behind = text.strip_prefix(self.before)?;
-        let (etag, rest) = behind.split_at(memchr2(b'\r', b'\n', behind)?);
-        let rest = rest.strip_prefix(self.after)?;
-        // Spaces around it are not its own.
-        let etag = str::from_utf8(etag)
-            .ok()
-            .filter(|_| etag.trim_ascii().len() == etag.len())?;
-        let (begin, end) = self.head;
-        let message = Message {
-            start_line: self.start_line,
-            head: &text[begin..self.before.len() + etag.len() + end],
-            etag: Some(etag),
-            body: b"",
-        };
-        Some((message, rest))
-    }
 }
 
 impl<'a> HttpParts<'a> {
@@ -296,6 +243,17 @@ fn value_of<'a>(line: &'a [u8], name: &str) -> Option<&'a str> {
     str::from_utf8(value.trim_ascii()).ok()
 }
 
+/// The lines of a head, with their ends.
+fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = head;
+    std::iter::from_fn(move || {
+        let end = memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+        let line;
+        (line, rest) = rest.split_at(end);
+        (!line.is_empty()).then_some(line)
+    })
+}
+
 /// The line at `at` without its end; moves `at` behind it.
 fn next_line<'a>(text: &'a [u8], at: &mut usize) -> &'a [u8] {
     let rest = &text[*at..];
@@ -419,13 +377,18 @@ mod tests {
 
     #[test]
     fn what_is_like_the_one_before_is_not_read_line_by_line() {
-        let part = |etag| format!("--x\r\nA: b\r\n\r\nHTTP/1.1 204 No Content\r\nETag: {etag}\r\nC: d\r\n\r\n\r\n");
+        let part = |etag| {
+            format!(
+                "--x\r\nA: b\r\n\r\nHTTP/1.1 204 No Content\r\nLocation: h/T({etag})\r\nDataServiceId: h/T({etag})\r\nETag: {etag}\r\nC: d\r\n\r\n\r\n"
+            )
+        };
         let body = format!("{}{}{}{}--x--", part("1"), part("22"), part(" 3"), part("4"));
         let messages: Result<Vec<_>> = HttpParts::begin(body.as_bytes(), "x").unwrap().collect();
         let messages = messages.unwrap();
         let etags: Vec<_> = messages.iter().filter_map(|message| message.etag).collect();
         assert_eq!(etags, ["1", "22", "3", "4"]);
         assert!(messages.iter().all(|message| message.header("c") == Some("d")));
+        assert_eq!(messages[1].header("location"), Some("h/T(22)"));
         // It has the text of the one before then.
         let is_alike = |of: usize| std::ptr::eq(messages[of].start_line, messages[of - 1].start_line);
         assert_eq!([is_alike(1), is_alike(2), is_alike(3)], [true, false, false]);
@@ -444,6 +407,10 @@ mod tests {
             "ETag:\t*\t",
             "ETag: ?",
             "ETag2: *",
+            "Location: *",
+            "Location: h/T(*)",
+            "DataServiceId:*",
+            "location:\t*",
             "A: b",
             "?: b",
             "--",

@@ -1,0 +1,79 @@
+//! Parts that are like the one before but for a few values: most answers to the operations of a batch.
+//!
+//! Owns [`Alike`]. How a part is read line by line, and what it says, is the business of `multipart.rs`.
+
+use memchr::memchr2;
+
+use crate::codec::multipart::{Message, lines, value_of};
+
+/// The headers whose values differ: of the answers to inserts all three.
+const VARYING: [&str; 3] = ["etag", "location", "dataserviceid"];
+
+/// A part without a body, around the values that differ.
+#[derive(Debug)]
+pub(super) struct Alike<'a> {
+    start_line: &'a str,
+    /// What stands before each of them; then what is behind the last, up to the end of the boundary line.
+    pieces: Vec<&'a [u8]>,
+    /// Which of them is the ETag.
+    etag: usize,
+    /// Where its head begins, and how much of it is behind the head.
+    head: usize,
+    behind_head: usize,
+}
+
+impl<'a> Alike<'a> {
+    /// The part that `part` is, its boundary line included.
+    pub(super) fn of(part: &'a [u8], message: &Message<'a>) -> Option<Self> {
+        let etag = message.etag.filter(|_| message.body.is_empty())?;
+        let place = |piece: &[u8]| (piece.as_ptr() as usize).checked_sub(part.as_ptr() as usize);
+        let (mut pieces, mut at, mut etag_value) = (Vec::with_capacity(VARYING.len() + 1), 0, None);
+        for line in lines(message.head) {
+            let Some(value) = VARYING.iter().find_map(|name| value_of(line, name)) else {
+                continue;
+            };
+            let from = place(value.as_bytes()).filter(|_| !value.is_empty())?;
+            if from == place(etag.as_bytes())? {
+                etag_value = Some(pieces.len());
+            }
+            pieces.push(part.get(at..from)?);
+            at = from + value.len();
+        }
+        pieces.push(part.get(at..)?);
+        let head = place(message.head)?;
+        Some(Self {
+            start_line: message.start_line,
+            pieces,
+            etag: etag_value?,
+            head,
+            behind_head: part.len().checked_sub(head + message.head.len())?,
+        })
+    }
+
+    /// The message that `text` begins with, and what is behind it, if it is like this one.
+    pub(super) fn read(&self, text: &'a [u8]) -> Option<(Message<'a>, &'a [u8])> {
+        let (last, pieces) = self.pieces.split_last()?;
+        let (mut rest, mut etag) = (text, None);
+        for (at, piece) in pieces.iter().enumerate() {
+            let behind = rest.strip_prefix(*piece)?;
+            let (value, behind) = behind.split_at(memchr2(b'\r', b'\n', behind)?);
+            if at == self.etag {
+                // Spaces around it are not its own.
+                etag = str::from_utf8(value)
+                    .ok()
+                    .filter(|_| value.trim_ascii().len() == value.len());
+                etag?;
+            }
+            rest = behind;
+        }
+        let rest = rest.strip_prefix(*last)?;
+        let end = text.len() - rest.len() - self.behind_head;
+        let message = Message {
+            start_line: self.start_line,
+            head: &text[self.head..end],
+            etag,
+            body: b"",
+        };
+        Some((message, rest))
+    }
+}
