@@ -33,8 +33,8 @@ pub use self::property::{
     KeepText, KeptNumber, KeptText, int32, number, text, truncated, unknown_number, unknown_text,
 };
 pub use self::variant::{
-    CatchAll, KeysDifferByVariant, assert_catch_all, has_form, is_tag, no_variant, untagged, write_key_of_form,
-    write_prefixed_key,
+    CatchAll, KeysDifferByVariant, assert_catch_all, has_form, is_tag, no_tagged, no_variant, untagged,
+    write_key_of_form, write_prefixed_key,
 };
 pub use crate::codec::json::embedded as json;
 pub use crate::filter::column::InKey;

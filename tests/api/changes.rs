@@ -135,6 +135,23 @@ async fn what_is_missing_is_made_once() {
 }
 
 #[tokio::test]
+async fn who_changes_what_is_not_there_is_told_which() {
+    let counters = counters().await;
+    let error = counters.modify(KEY, |counter| counter.value += 1).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert_eq!(error.entity(), Some(KEY));
+    assert_eq!(
+        error.to_string(),
+        r#"modify in table Counters: entity ("visits", "home"): there is no such entity; `.or_insert(..)` would make it"#
+    );
+    let kept = counters.modify(KEY, |_| Change::Keep).or_insert(|| counter(0));
+    let error = kept.await.unwrap_err();
+    assert_eq!((error.operation(), error.entity()), (Some("modify"), Some(KEY)));
+    let error = counters.modify(("a/b", "c"), |_| ()).await.unwrap_err();
+    assert_eq!(error.table(), Some("Counters"));
+}
+
+#[tokio::test]
 async fn what_is_made_is_what_was_asked_for() {
     let counters = counters().await;
     let first = 5;
@@ -194,13 +211,16 @@ async fn theirs_wins_or_mine_does() {
     assert_eq!(counters.get(KEY).await.unwrap().unwrap().value, 5);
 
     counters.delete(KEY).await.unwrap();
+    let error = counters.refresh(&mut held).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
     assert_eq!(
-        counters.refresh(&mut held).await.unwrap_err().kind(),
-        ErrorKind::NotFound
+        error.to_string(),
+        r#"refresh in table Counters: entity ("visits", "home"): the entity is not there any more"#
     );
+    let error = counters.refresh_etag(&mut held).await.unwrap_err();
     assert_eq!(
-        counters.refresh_etag(&mut held).await.unwrap_err().kind(),
-        ErrorKind::NotFound
+        (error.kind(), error.operation()),
+        (ErrorKind::NotFound, Some("refresh_etag"))
     );
     assert_eq!(held.value, 5, "it stays as it is");
 }

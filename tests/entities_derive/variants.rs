@@ -221,7 +221,20 @@ async fn variants_are_told_by_a_tag() {
     let error = table.query().all().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidResponse);
     assert!(
-        error.to_string().contains("the row is no variant of `Media`"),
+        error
+            .to_string()
+            .contains("the row is no variant of `Media`: its `Kind` is \"audio\""),
+        "{error}"
+    );
+
+    // Written as its own type and not as the enum's, a variant has no tag.
+    row.properties.remove("Kind");
+    table.typed().insert_or_replace(&row).await.unwrap();
+    let error = table.query().all().await.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("it has no property `Kind`, which tells the variant: write it as the enum"),
         "{error}"
     );
 }

@@ -174,7 +174,10 @@ fn read_entity(variants: &Variants<'_>) -> TokenStream {
             let other = other.ident;
             quote!(<#ty as #is_read>::read(#row).map(Self::#other))
         }
-        None => quote!(#private::no_variant(#name)),
+        None => match &variants.mark {
+            Mark::Tag(property) => quote!(#private::no_tagged(#name, #property, #mark)),
+            Mark::RowKeyPrefix | Mark::KeyForm => quote!(#private::no_variant(#name)),
+        },
     };
 
     quote! {

@@ -208,6 +208,8 @@ fn an_enum_is_its_variants() {
         &code,
         &format!("pub const ONE: {private}::Variant<Self, X> = {private}::Variant::by_tag(\"Kind\", \"One\");"),
     );
+    let code = expansion("#[table(tag = \"Kind\")] enum E { One(X) }");
+    has(&code, &format!("{private}::no_tagged(\"E\", \"Kind\", __mark)"));
     let code = expansion("enum E { #[table(row_key_prefix = \"1\")] One(X) }");
     has(
         &code,

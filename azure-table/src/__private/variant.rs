@@ -9,6 +9,7 @@ use crate::model::entity_key::key_texts;
 use crate::model::error::{Error, Result};
 use crate::model::key_shape::{KeyPiece, KeyShape, KeyWriter};
 use crate::model::row::{Row, RowProperty};
+use crate::model::shown::Shown;
 
 /// What stands for the key fields of an enum, whose variants differ: no tuple fits it.
 #[derive(Debug)]
@@ -101,4 +102,18 @@ pub fn write_key_of_form<V: TableEntity>(
 /// The error for a row that is no variant of an enum.
 pub fn no_variant<T>(name: &str) -> Result<T> {
     Err(Error::invalid_response(format!("the row is no variant of `{name}`")))
+}
+
+/// The same where a property tells the variants apart: what became of it.
+pub fn no_tagged<T>(name: &str, tag: &str, property: Option<&RowProperty<'_>>) -> Result<T> {
+    let why = match property {
+        None => format!("it has no property `{tag}`, which tells the variant: write it as the enum"),
+        Some(property) => match property.value().as_str() {
+            Ok(text) => format!("its `{tag}` is {}", Shown(text)),
+            Err(_) => format!("its `{tag}` is no text"),
+        },
+    };
+    Err(Error::invalid_response(format!(
+        "the row is no variant of `{name}`: {why}"
+    )))
 }

@@ -79,6 +79,8 @@ impl<E> TableClient<E> {
     }
 
     /// The same table with another entity type.
+    ///
+    /// A variant of an enum that is told by a tag is read and deleted so, but written as the enum: by itself it has no tag.
     pub fn typed<U>(&self) -> TableClient<U> {
         TableClient {
             pipeline: Arc::clone(&self.pipeline),

@@ -167,7 +167,8 @@ impl<E, V> Variant<E, V> {
     message = "`{Self}` is no column of the variant `{V}`",
     label = "expected a column of `{V}`",
     note = "name a column of `{V}`, as in `Item::CUSTOMER.then({V}::NAME)`; in a flattened field it is \
-            `{V}::HOME.then(Address::CITY)`; one that is stored by `json`, `with` or `chunked` is not compared"
+            `{V}::HOME.then(Address::CITY)`; one that is stored by `json`, `with` or `chunked` is not compared",
+    note = "a whole condition on `{V}` is given to `.filter(..)`"
 )]
 pub trait ColumnOfVariant<V> {
     /// The same, seen from the enum `E`.

@@ -22,6 +22,10 @@ type Source = Arc<dyn StdError + Send + Sync + 'static>;
 /// What went wrong, coarsely enough to branch on.
 ///
 /// The service's own code, where there is one, is in [`Error::code`].
+///
+/// It says how the last attempt failed, not what became of the call: of a write, ask [`Error::may_have_applied`] first. A
+/// repetition that was refused by `AlreadyExists`, `ConditionNotMet` or `NotFound` may have been refused for what the attempt
+/// before it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {

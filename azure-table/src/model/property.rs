@@ -93,7 +93,9 @@ pub(crate) use crate::model::property::text::one_character;
     label = "no EDM type for this field",
     note = "stored as is: text (String, &str, Cow, Arc<str>, Box<str>, char), bool, i8 to i64, u8 to u64, f32, f64, DateTime, SystemTime, Guid, bytes (Vec<u8>, &[u8], Bytes, [u8; N]), and Option, & and Box of them",
     note = "with the feature of that name: types of chrono, jiff, time and uuid",
-    note = "otherwise: implement `Property` (and `ReadProperty`), or say #[table(ignore)]"
+    note = "an enum or a newtype of yours: #[derive(TableProperty)]; a struct: #[derive(PropertyGroup)] and #[table(flatten)]; \
+            any serde type, as text: #[table(json)]",
+    note = "otherwise: #[table(with = \"module\")], implement `Property` (and `ReadProperty`), or say #[table(ignore)]"
 )]
 pub trait Property {
     /// What a filter compares a column of this type with. An owned type that can be read: mostly the type itself, for
@@ -115,7 +117,7 @@ pub trait Property {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read from a table",
     label = "no way to read this field",
-    note = "implement `ReadProperty`, or say #[table(ignore)]"
+    note = "derive it, convert it by #[table(json)] or #[table(with = \"module\")], implement `ReadProperty`, or say #[table(ignore)]"
 )]
 pub trait ReadProperty: Sized {
     /// Reads the value. A `null` never comes here: it is the absence of the property.

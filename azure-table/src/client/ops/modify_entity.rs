@@ -172,7 +172,7 @@ where
         self.begun.get_or_insert_with(Instant::now);
         let key = match &self.key {
             Ok(key) => key.clone(),
-            Err(e) => return Err(Error::invalid_input(e.to_string())),
+            Err(e) => return Err(self.told(Error::invalid_input(e.to_string()))),
         };
         Ok(State::Reading(self.table.get(key).versioned().with(&self.options())))
     }
@@ -180,18 +180,17 @@ where
     /// What comes after the read: the entity as it is kept, or a write.
     fn changed(&mut self, read: Option<Versioned<E>>) -> Result<Option<Versioned<E>>, R::Error> {
         let Some(mut entity) = read else {
-            let missing = self.missing.as_mut().ok_or_else(|| {
-                let why = "there is no such entity; `.or_insert(..)` would make it";
-                Error::new(ErrorKind::NotFound, why)
-            })?;
+            let Some(missing) = self.missing.as_mut() else {
+                return Err(self
+                    .absent("there is no such entity; `.or_insert(..)` would make it")
+                    .into());
+            };
             let mut entity = missing();
             self.check_made(&entity)?;
             return match self.apply(&mut entity)? {
-                Change::Keep => Err(Error::new(
-                    ErrorKind::NotFound,
-                    "there is no such entity, and the closure keeps it so",
-                )
-                .into()),
+                Change::Keep => Err(self
+                    .absent("there is no such entity, and the closure keeps it so")
+                    .into()),
                 Change::Save => {
                     let insert = self.table.insert(&entity).with(&self.options());
                     self.state = State::Inserting(Box::new(entity), insert);
@@ -217,13 +216,27 @@ where
         if (key.partition_key(), key.row_key()) == (partition_key, row_key) {
             return Ok(());
         }
-        Err(Error::invalid_input(format!(
+        Err(self.told(Error::invalid_input(format!(
             "`.or_insert(..)` made an entity with the key ({}, {}), and the one asked for has ({}, {})",
             Shown(partition_key),
             Shown(row_key),
             Shown(key.partition_key()),
             Shown(key.row_key()),
-        )))
+        ))))
+    }
+
+    /// Names the operation and the table.
+    fn told(&self, error: Error) -> Error {
+        error.in_operation(OPERATION, Some(self.table.name().as_str()))
+    }
+
+    /// The entity that was asked for is not there.
+    fn absent(&self, why: &'static str) -> Error {
+        let error = self.told(Error::new(ErrorKind::NotFound, why));
+        match &self.key {
+            Ok(key) => error.at_entity(key.partition_key(), key.row_key()),
+            Err(_) => error,
+        }
     }
 
     /// Changes the entity, but not its key.
@@ -242,7 +255,7 @@ where
             Shown(new.partition_key()),
             Shown(new.row_key())
         );
-        Err(Error::invalid_input(why).into())
+        Err(self.told(Error::invalid_input(why)).into())
     }
 
     /// Someone else was faster.

@@ -67,7 +67,8 @@ impl<E> TableClient<E> {
     }
 
     /// Reads the entity, changes it by the closure and writes it back if it is still the version that was read; if someone
-    /// else was faster, all of it again, so the closure may run several times. Gives the entity as it is stored then.
+    /// else was faster, all of it again, so the closure may run several times. Gives the entity as it is stored then, with its new
+    /// ETag; a field marked with `etag` or `timestamp` keeps what was read.
     ///
     /// The closure may return nothing, which saves the entity; a [`Change`](crate::Change); or a `Result` of either, whose error ends
     /// the call with nothing written.
@@ -127,7 +128,9 @@ impl<E> TableClient<E> {
     where
         E: TableEntity + ReadEntity + WritesEntity<E>,
     {
-        *entity = self.get(Key::of(&entity.entity)?).versioned().await?.ok_or_else(gone)?;
+        let key = Key::of(&entity.entity)?;
+        let read = self.get(&key).versioned().await?;
+        *entity = read.ok_or_else(|| self.gone("refresh", &key))?;
         Ok(())
     }
 
@@ -139,16 +142,17 @@ impl<E> TableClient<E> {
     where
         E: TableEntity + ReadEntity + WritesEntity<E>,
     {
-        let version = self
-            .get(Key::of(&entity.entity)?)
-            .resolve(|row| Ok((row.etag(), row.timestamp()?)));
-        if let (Some(etag), Some(timestamp)) = version.await?.ok_or_else(gone)? {
+        let key = Key::of(&entity.entity)?;
+        let version = self.get(&key).resolve(|row| Ok((row.etag(), row.timestamp()?)));
+        if let (Some(etag), Some(timestamp)) = version.await?.ok_or_else(|| self.gone("refresh_etag", &key))? {
             (entity.etag, entity.timestamp) = (etag, timestamp);
         }
         Ok(())
     }
-}
 
-fn gone() -> Error {
-    Error::new(ErrorKind::NotFound, "the entity is not there any more")
+    fn gone(&self, operation: &'static str, key: &Key<E>) -> Error {
+        Error::new(ErrorKind::NotFound, "the entity is not there any more")
+            .in_operation(operation, Some(self.name().as_str()))
+            .at_entity(key.partition_key(), key.row_key())
+    }
 }
