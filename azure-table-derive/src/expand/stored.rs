@@ -69,8 +69,9 @@ fn write_property(base: &Struct<'_>, field: &Field<'_>, properties: &Ident) -> T
     let (member, ty, place) = (field.ident, &field.original.ty, Place::of_type(field));
     match &field.role {
         Role::Property(name) => match field.form() {
-            // The name is checked; only what stands in it is left to see.
+            // The name is checked, and is given as it is written.
             Form::Plain if name.is_ascii() && !is_reserved(name) => {
+                let name = format!("\"{name}\":");
                 quote!(#properties.named::<#ty>(#name, &self.#member)?;)
             }
             Form::Plain => quote!(#properties.property::<#ty>(#name, &self.#member)?;),

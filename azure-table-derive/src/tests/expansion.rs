@@ -50,8 +50,8 @@ fn an_entity_is_written_field_by_field() {
     );
     has(
         &blog,
-        "__properties.named::<i32>(\"rtg\", &self.rating)?;
-         __properties.named::<Option<i64>>(\"views\", &self.views)?;
+        "__properties.named::<i32>(\"\\\"rtg\\\":\", &self.rating)?;
+         __properties.named::<Option<i64>>(\"\\\"views\\\":\", &self.views)?;
          ::core::result::Result::Ok(())",
     );
     assert!(!blog.contains("fn condition"));
@@ -189,8 +189,11 @@ fn an_explicit_name_wins_over_the_rule_and_keys_have_none() {
         "#[table(rename_all = \"camelCase\")]",
         "posted_at: i32, #[table(rename = \"rtg\")] my_rating: i32",
     ));
-    has(&code, "__properties.named::<i32>(\"postedAt\", &self.posted_at)?;");
-    has(&code, "__properties.named::<i32>(\"rtg\", &self.my_rating)?;");
+    has(
+        &code,
+        "__properties.named::<i32>(\"\\\"postedAt\\\":\", &self.posted_at)?;",
+    );
+    has(&code, "__properties.named::<i32>(\"\\\"rtg\\\":\", &self.my_rating)?;");
     has(&code, "::azure_table::__private::KeyPiece::Field(\"pk\")");
 }
 
@@ -201,7 +204,7 @@ fn raw_names_lose_their_mark() {
     );
     has(&code, "name: \"struct\",");
     has(&code, "KeyPiece::Field(\"type\")");
-    has(&code, "__properties.named::<i32>(\"fn\", &self.r#fn)?;");
+    has(&code, "__properties.named::<i32>(\"\\\"fn\\\":\", &self.r#fn)?;");
     let template = expansion("#[table(partition_key = \"{type}\", row_key = \"\")] struct S { r#type: String }");
     has(&template, "__key.field::<String>(&self.r#type)?;");
 }

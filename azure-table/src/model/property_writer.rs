@@ -28,6 +28,16 @@ pub const MAX_ENTITY_BYTES: usize = 1 << 20;
 /// Where checked properties go.
 pub(crate) trait PropertySink {
     fn put(&mut self, name: &str, value: &Edm<'_>);
+
+    /// The same for a name as a member of JSON begins with it, `"Name":`.
+    fn put_member(&mut self, member: &str, value: &Edm<'_>) {
+        self.put(name_of(member), value);
+    }
+}
+
+/// The name in `"Name":`.
+fn name_of(member: &str) -> &str {
+    member.get(1..member.len().saturating_sub(2)).unwrap_or_default()
 }
 
 /// Takes the properties of an entity and checks each: name, value range and size, their number, the entity's size.
@@ -80,17 +90,23 @@ impl<'a> PropertyWriter<'a> {
         self.converted(name, value.to_edm())
     }
 
-    /// The same for a name that was checked when the program was compiled, of ASCII and none of the service's own.
+    /// The same for a name that was checked when the program was compiled, of ASCII and none of the service's own: as a member of
+    /// JSON begins with it, `"Name":`.
     #[doc(hidden)]
     #[inline]
-    pub fn named<T: Property + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<()> {
-        self.converted_named(name, &value.to_edm())
+    pub fn named<T: Property + ?Sized>(&mut self, member: &'static str, value: &T) -> Result<()> {
+        self.converted_named(member, &value.to_edm())
     }
 
-    fn converted_named(&mut self, name: &'static str, value: &Result<Option<Edm<'_>>, ValueError>) -> Result<()> {
+    fn converted_named(&mut self, member: &'static str, value: &Result<Option<Edm<'_>>, ValueError>) -> Result<()> {
+        let name = name_of(member);
         match value {
             Ok(None) => Ok(()),
-            Ok(Some(value)) if self.prefix.is_empty() => self.put(name, name.len(), value),
+            Ok(Some(value)) if self.prefix.is_empty() => {
+                self.count(name, name.len(), value)?;
+                self.sink.put_member(member, value);
+                Ok(())
+            }
             Ok(Some(value)) => self.value(name, value),
             Err(e) => Err(refused(&self.whole(name), e)),
         }
@@ -159,11 +175,13 @@ impl<'a> PropertyWriter<'a> {
         if let Some(fault) = property_name_fault(name) {
             return Err(Error::invalid_input(format!("property name {name:?}: {fault}")));
         }
-        self.put(name, utf16_len(name), value)
+        self.count(name, utf16_len(name), value)?;
+        self.sink.put(name, value);
+        Ok(())
     }
 
-    /// Writes a property whose name is allowed, and has so many UTF-16 units.
-    fn put(&mut self, name: &str, units: usize, value: &Edm<'_>) -> Result<()> {
+    /// Checks the value of a property whose name is allowed, and has so many UTF-16 units.
+    fn count(&mut self, name: &str, units: usize, value: &Edm<'_>) -> Result<()> {
         if self.tag == Some(name) {
             return Err(refused(name, "the entity has it, and it tells the variant of the enum"));
         }
@@ -192,7 +210,6 @@ impl<'a> PropertyWriter<'a> {
         }
         self.count += 1;
         self.size += entity_size::of_property(units, value);
-        self.sink.put(name, value);
         Ok(())
     }
 

@@ -39,8 +39,8 @@ pub(crate) fn properties(
     write: impl FnOnce(&mut PropertyWriter<'_>) -> Result<()>,
 ) -> Result<Written> {
     let mut object = Object::within(SCRATCH.try_with(Cell::take).unwrap_or_default());
-    object.text("PartitionKey", partition_key);
-    object.text("RowKey", row_key);
+    object.string(&Quoted("\"PartitionKey\":"), partition_key);
+    object.string(&Quoted("\"RowKey\":"), row_key);
     let mut writer = PropertyWriter::new(&mut object, partition_key, row_key);
     write(&mut writer)?;
     let write_id = writer.finish()?;
@@ -94,25 +94,35 @@ impl Object {
 
     /// A member whose value is text.
     pub(crate) fn text(&mut self, name: &str, value: &str) {
-        self.name(name, b"\":");
+        self.string(&Name(name), value);
+    }
+
+    fn string(&mut self, head: &impl Head, value: &str) {
+        head.begin(&mut self.bytes);
         quoted(&mut self.bytes, value);
         self.bytes.push(b',');
     }
 
     /// A property with the type annotation that its value needs.
     pub(crate) fn property(&mut self, name: &str, value: &Edm<'_>) {
+        self.member(&Name(name), value);
+    }
+
+    fn member(&mut self, head: &impl Head, value: &Edm<'_>) {
         // Each piece is as long as can be: copying few long ones is what makes this fast.
         match value {
-            Edm::String(text) => self.text(name, text),
-            Edm::Boolean(true) => self.name(name, b"\":true,"),
-            Edm::Boolean(false) => self.name(name, b"\":false,"),
+            Edm::String(text) => self.string(head, text),
+            Edm::Boolean(value) => {
+                head.begin(&mut self.bytes);
+                self.bytes.extend_from_slice(if *value { b"true," } else { b"false," });
+            }
             Edm::Int32(value) => {
-                self.name(name, b"\":");
+                head.begin(&mut self.bytes);
                 number(&mut self.bytes, value);
                 self.bytes.push(b',');
             }
             Edm::Int64(value) => {
-                self.annotated(name, b"@odata.type\":\"Edm.Int64\",\"");
+                self.annotated(head, b"@odata.type\":\"Edm.Int64\",");
                 number(&mut self.bytes, value);
                 self.end_text();
             }
@@ -120,30 +130,30 @@ impl Object {
             // JavaScript does loses it (Azurite), so its type is said as well.
             Edm::Double(value) if value.is_finite() => {
                 if value.fract() == 0.0 {
-                    self.name(name, b"@odata.type\":\"Edm.Double\",");
+                    head.annotate(&mut self.bytes, b"@odata.type\":\"Edm.Double\",");
                 }
-                self.name(name, b"\":");
+                head.begin(&mut self.bytes);
                 finite(&mut self.bytes, *value);
                 self.bytes.push(b',');
             }
             Edm::Double(value) => {
-                self.annotated(name, b"@odata.type\":\"Edm.Double\",\"");
+                self.annotated(head, b"@odata.type\":\"Edm.Double\",");
                 self.bytes.extend_from_slice(double_text(*value).as_bytes());
                 self.end_text();
             }
             Edm::DateTime(value) => {
-                self.annotated(name, b"@odata.type\":\"Edm.DateTime\",\"");
+                self.annotated(head, b"@odata.type\":\"Edm.DateTime\",");
                 let (text, length) = value.ascii();
                 self.bytes.extend_from_slice(&text[..length]);
                 self.end_text();
             }
             Edm::Guid(value) => {
-                self.annotated(name, b"@odata.type\":\"Edm.Guid\",\"");
+                self.annotated(head, b"@odata.type\":\"Edm.Guid\",");
                 self.bytes.extend_from_slice(&value.ascii());
                 self.end_text();
             }
             Edm::Binary(value) => {
-                self.annotated(name, b"@odata.type\":\"Edm.Binary\",\"");
+                self.annotated(head, b"@odata.type\":\"Edm.Binary\",");
                 self.bytes.extend_from_slice(base64_text(value).as_bytes());
                 self.end_text();
             }
@@ -161,18 +171,11 @@ impl Object {
         self.bytes
     }
 
-    /// The name of a member, and what follows. It needs no escapes: names are checked before, to letters, digits and `_`.
-    fn name(&mut self, name: &str, then: &[u8]) {
+    /// The type of a property, and the member of its value up to the text of that.
+    fn annotated(&mut self, head: &impl Head, edm_type: &[u8]) {
+        head.annotate(&mut self.bytes, edm_type);
+        head.begin(&mut self.bytes);
         self.bytes.push(b'"');
-        self.bytes.extend_from_slice(name.as_bytes());
-        self.bytes.extend_from_slice(then);
-    }
-
-    /// The type of a property, and its name up to the text of its value.
-    fn annotated(&mut self, name: &str, edm_type: &[u8]) {
-        self.name(name, edm_type);
-        self.bytes.extend_from_slice(name.as_bytes());
-        self.bytes.extend_from_slice(b"\":\"");
     }
 
     fn end_text(&mut self) {
@@ -183,6 +186,49 @@ impl Object {
 impl PropertySink for Object {
     fn put(&mut self, name: &str, value: &Edm<'_>) {
         self.property(name, value);
+    }
+
+    fn put_member(&mut self, member: &str, value: &Edm<'_>) {
+        self.member(&Quoted(member), value);
+    }
+}
+
+/// How a member begins. Names need no escapes: they are checked before, to letters, digits and `_`.
+trait Head {
+    /// `"Name":`
+    fn begin(&self, bytes: &mut Vec<u8>);
+
+    /// `"Name`, and what follows.
+    fn annotate(&self, bytes: &mut Vec<u8>, then: &[u8]);
+}
+
+/// A name.
+struct Name<'a>(&'a str);
+
+impl Head for Name<'_> {
+    fn begin(&self, bytes: &mut Vec<u8>) {
+        self.annotate(bytes, b"\":");
+    }
+
+    fn annotate(&self, bytes: &mut Vec<u8>, then: &[u8]) {
+        bytes.push(b'"');
+        bytes.extend_from_slice(self.0.as_bytes());
+        bytes.extend_from_slice(then);
+    }
+}
+
+/// A name with what stands around it: `"Name":`. In one piece it is faster to copy.
+struct Quoted<'a>(&'a str);
+
+impl Head for Quoted<'_> {
+    fn begin(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(self.0.as_bytes());
+    }
+
+    fn annotate(&self, bytes: &mut Vec<u8>, then: &[u8]) {
+        let name = self.0.strip_suffix("\":").unwrap_or(self.0);
+        bytes.extend_from_slice(name.as_bytes());
+        bytes.extend_from_slice(then);
     }
 }
 
