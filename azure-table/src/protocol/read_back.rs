@@ -4,8 +4,11 @@
 //! `pipeline/resolve.rs`.
 //! A row is ours if it has what we wrote and was not last written before we first sent, by the service's clock; with a write id, if
 //! it has that. Of a write under an ETag only the id counts: two writers that count the same counter write the same content, and
-//! only one of them has counted. A row that was last written before we first sent and is not as we wrote it, shows that nothing of ours was applied. All else says nothing: a
-//! row that is missing may have been removed since, a newer one may have covered ours.
+//! only one of them has counted. A row that was last written before we first sent and is not as we wrote it, shows that nothing of
+//! ours was applied, and so does one that is as we wrote it and older than clocks may differ. All else says nothing: a row that is missing may
+//! have been removed since, a newer one may have covered ours.
+
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -20,6 +23,11 @@ use crate::model::ordinal;
 use crate::protocol::operation::OperationKind;
 use crate::protocol::query::{List, QueryRequest};
 use crate::protocol::row_write::RowWrite;
+
+/// The service refuses who is further off its clock, so what is known of its time is no further off.
+///
+/// Source: REST "Authorize with Shared Key": a request is refused 15 minutes after its time.
+const MOST_CLOCK_ERROR: Duration = Duration::from_secs(15 * 60);
 
 /// What the stored rows say of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,8 +127,12 @@ fn of_row(write: &RowWrite<'_>, stored: &[DynamicEntity], first_sent: DateTime) 
         }
     }
     let is_older = row.timestamp.is_some_and(|written| written < first_sent);
+    let long_before = first_sent.checked_sub(MOST_CLOCK_ERROR);
+    if row.timestamp.is_some_and(|written| Some(written) < long_before) {
+        return Evidence::Untouched;
+    }
     match (is_older, has_what_was_written(write, row)) {
-        // Older, and as we wrote it: of before, or the time in the answer is not that of the rows. Who can tell?
+        // A little older, and as we wrote it: of before, or the time in the answer is not that of the rows. Who can tell?
         (true, true) => Evidence::Nothing,
         (true, false) => Evidence::Untouched,
         (false, true) if write.write_id.is_none() && !write.facts.is_of_one_version => ours(),
@@ -167,6 +179,7 @@ mod tests {
     use super::*;
     use crate::protocol::operation::TableOperation;
 
+    const LONG_BEFORE: &str = "2025-12-31T23:45:00Z";
     const BEFORE: &str = "2026-01-01T00:00:00Z";
     const SENT: &str = "2026-01-01T00:00:01Z";
     const AFTER: &str = "2026-01-01T00:00:02Z";
@@ -215,6 +228,11 @@ mod tests {
             judged(&insert(), &[stored("r", "ours", BEFORE)]),
             Verdict::Unknown,
             "of before, or told by a wrong clock"
+        );
+        assert_eq!(
+            judged(&insert(), &[stored("r", "ours", LONG_BEFORE)]),
+            Verdict::NotApplied,
+            "an import that is run again"
         );
         assert_eq!(judged(&insert(), &[stored("r", "theirs", BEFORE)]), Verdict::NotApplied);
         assert_eq!(judged(&insert(), &[stored("r", "theirs", AFTER)]), Verdict::Unknown);
