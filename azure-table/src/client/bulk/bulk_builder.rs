@@ -33,7 +33,8 @@ const FAILURES: u64 = 1_000;
 /// whole is not, and each operation has an outcome of its own. Made by [`TableClient::bulk`].
 ///
 /// What is written is read from its source as there is room. Operations on one row are sent in their order, one after the other;
-/// on different rows in any. Where one operation makes a batch fail, it is taken out and the others go again.
+/// on different rows in any. Where one operation makes a batch fail, it is taken out and the others go again. More than 1,000 that
+/// fail end the whole, unless [`failures`](Self::failures) says another number.
 ///
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -129,8 +130,9 @@ impl<E> Bulk<E> {
         self
     }
 
-    /// How many operations may fail or be in doubt before the whole ends: 1,000 by default; with 0 the first ends it. Each is held in the
-    /// report.
+    /// How many operations may fail or be in doubt before the whole ends: 1,000 by default; with 0 the first ends it, with
+    /// [`u64::MAX`] none. One more, and it is [`Interrupted`], which has the report. That holds each of them, with its operation,
+    /// unless they are read as [`outcomes`](BulkWrite::outcomes).
     #[doc(alias = "on_error")]
     pub fn failures(mut self, most: u64) -> Self {
         self.settings.failures = most;
@@ -253,6 +255,41 @@ impl<E> fmt::Debug for Bulk<E> {
 }
 
 /// Many writes that can be awaited, for the report; or read as [`outcomes`](Self::outcomes). Made by a [`Bulk`].
+///
+/// Dropped, it sends no more, and its report is lost: `timeout(time, write)` does that. Who wants to stop it and know what was
+/// done keeps it: awaits `&mut write` (it is `Unpin`), or [`next`](BulkOutcomes::next) of its outcomes, as long as it may go on, and
+/// then has the report of [`finish`](BulkOutcomes::finish). Left over are then what was sent and has no answer, in doubt
+/// ([`Unknown`](crate::LeftReason::Unknown)), and what was read and never sent, as it waited for its turn or for the batch
+/// before it ([`NotTried`](crate::LeftReason::NotTried)).
+///
+/// ```
+/// # use azure_table::{Emulator, LeftReason, ServiceModel, TableEntity, TableServiceClient};
+/// use std::time::Duration;
+/// # #[derive(TableEntity, Clone)]
+/// # struct Reading { #[table(partition_key)] sensor: String, #[table(row_key)] at: u32, value: f64 }
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> azure_table::Result<()> {
+/// # let slow = ServiceModel::new().write_latency(Duration::from_millis(1_500));
+/// # let service = TableServiceClient::on(Emulator::new().with_service_model(slow));
+/// # let readings = service.table::<Reading>("Readings")?;
+/// # readings.create_table().await?;
+/// # let many = (0..100_000).map(|n| Reading { sensor: format!("s{}", n % 7), at: n, value: 0.5 });
+/// let mut write = readings.bulk().insert_or_replace(many);
+/// let report = match tokio::time::timeout(Duration::from_secs(10), &mut write).await {
+///     Ok(ended) => ended?,
+///     Err(_) => write.outcomes().finish()?,       // until now
+/// };
+/// println!("{report}");                           // applied, in doubt, not tried
+/// # assert!(report.applied() > 0 && report.unknown() > 0 && report.not_tried() > 0, "{report}");
+/// # assert_eq!(report.leftovers().len() as u64, report.unknown() + report.not_tried());
+/// # let stored = readings.query().count().await? as u64;
+/// # assert!((report.applied()..=report.applied() + report.unknown()).contains(&stored), "{stored} rows, {report}");
+/// # let in_doubt = |why: &LeftReason| matches!(why, LeftReason::Unknown(_));
+/// # let left = report.leftovers().iter().filter(|left| in_doubt(left.why()));
+/// # assert_eq!(left.count() as u64, report.unknown());
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// [`Interrupted`], which has the report: what concerns no single operation (`Unauthenticated`, `Forbidden`, `Connection`,

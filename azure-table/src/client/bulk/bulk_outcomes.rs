@@ -42,8 +42,8 @@ where
         self.0.run.as_ref().map(|run| &run.report)
     }
 
-    /// Ends it where it is: what is on its way is in doubt, what waits was not tried, and both are left over; or, after the last
-    /// outcome, how it ended.
+    /// Ends it where it is: what was sent and has no answer is in doubt, what was not sent is not tried, and both are
+    /// [left over](BulkReport::leftovers); or, after the last outcome, how it ended.
     ///
     /// # Errors
     /// As awaiting [`BulkWrite`].

@@ -62,7 +62,8 @@ pub struct Leftover {
 pub enum LeftReason {
     /// The service refused it, or it cannot be sent. Nothing was applied.
     Rejected(Arc<Error>),
-    /// Its answer was lost, or the service failed while it worked: read the row before sending it again.
+    /// It was sent, and its answer was lost or not waited for, or the service failed while it worked. Read the row before sending
+    /// it again; an upsert can simply be sent.
     Unknown(Arc<Error>),
     /// The bulk ended before its turn. Nothing was applied.
     NotTried,
@@ -147,8 +148,10 @@ impl BulkReport {
         self.throttled
     }
 
-    /// All that were not applied, or of which nobody knows, in the order of the source, as ready operations with the reason of each;
-    /// none in the report of [outcomes](crate::BulkWrite::outcomes), which give them one by one.
+    /// All that were not applied, or of which nobody knows, in the order of the source, as ready operations with the reason of each.
+    ///
+    /// Those that [outcomes](crate::BulkWrite::outcomes) gave one by one are not here. After
+    /// [`finish`](crate::BulkOutcomes::finish) those are that nobody took: what was on its way, and what waited.
     pub fn leftovers(&self) -> &[Leftover] {
         &self.leftovers
     }

@@ -27,7 +27,8 @@ const LINGER: Duration = Duration::from_millis(200);
 /// Made by [`TableClient::writer`] or [`Bulk::writer`].
 ///
 /// Its caller drives it: things go on in `send`, [`flush`](Self::flush), [`drive`](Self::drive) and [`close`](Self::close), and in
-/// no hidden task; a batch on its way that nobody drives for the time of an attempt (60 s by default) ends in doubt. Close it, for what became of all of them; what was not sent when it is dropped is lost.
+/// no hidden task; a batch on its way that nobody drives for the time of an attempt (60 s by default) ends in doubt. Close it,
+/// for what became of all of them, and even after an error: what was not sent when it is dropped is lost, and so is the report.
 ///
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -44,15 +45,28 @@ const LINGER: Duration = Duration::from_millis(200);
 /// let mut writer = lines.writer().linger(Duration::from_millis(100)).max_pending(5_000);
 /// loop {
 ///     tokio::select! {
-///         event = events.recv() => match event {
-///             Some(line) => writer.insert(&line).await?,      // waits when 5,000 are pending
-///             None => break,
-///         },
+///         event = events.recv() => {
+///             let Some(line) = event else { break };
+///             // Waits when 5,000 are pending.
+///             if writer.insert(&line).await.is_err() {
+///                 break;                                      // it takes no more: `line` is not in its report
+///             }
+///         }
 ///         () = writer.drive() => {}                           // while nothing comes
 ///     }
 /// }
-/// let report = writer.close().await?;
+/// let report = match writer.close().await {
+///     Ok(report) => report,
+///     Err(interrupted) => {
+///         let (error, report) = interrupted.into_parts();
+///         eprintln!("{error}: {report}");
+///         report
+///     }
+/// };
 /// assert_eq!(report.applied(), 10);
+/// for left in report.into_leftovers() {
+///     println!("{left}");                                     // why, and the operation to be sent again
+/// }
 /// # Ok(())
 /// # }
 /// ```
