@@ -125,6 +125,11 @@ async fn one_bad_row_does_not_sink_the_others() {
         "{text}"
     );
 
+    // Whoever hears of it hears of what is left.
+    let hear = |so_far: &BulkReport| assert_eq!(so_far.leftovers().len() as u64, so_far.rejected());
+    let report = table.bulk().insert(&many[50..51]).on_progress(hear).await.unwrap();
+    assert_eq!((counts(&report), faults.requests()), ([0, 1, 0, 0], 3));
+
     // Or it does, where that is wanted; what is left is ready to be sent again.
     let others: Vec<_> = (0..50)
         .map(|at| reading("b", at, 1))

@@ -319,16 +319,21 @@ where
         BulkOutcomes::new(self)
     }
 
-    /// The next outcome. Tells of progress where a batch's outcomes have all been taken.
+    /// The next outcome. Whoever has taken it in calls [`tell_progress`](Self::tell_progress).
     pub(super) fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
-        let Some(run) = &mut self.run else {
-            return Poll::Ready(None);
-        };
-        let outcome = ready!(run.poll_outcome(cx));
-        if let (Some(hear), true) = (&mut self.hear, !run.has_more_ready()) {
+        match &mut self.run {
+            Some(run) => run.poll_outcome(cx),
+            None => Poll::Ready(None),
+        }
+    }
+
+    /// Tells of progress where a batch's outcomes have all been taken.
+    pub(super) fn tell_progress(&mut self) {
+        if let (Some(hear), Some(run)) = (&mut self.hear, &self.run)
+            && !run.has_more_ready()
+        {
             hear(&run.report);
         }
-        Poll::Ready(outcome)
     }
 
     pub(super) fn ended(run: BulkRun<S, X>) -> Result<BulkReport, Interrupted<BulkReport, X>> {
@@ -355,7 +360,9 @@ where
             if let (BulkOutcome::Left(leftover), Some(run)) = (outcome, &mut this.run) {
                 run.report.keep(leftover);
             }
+            this.tell_progress();
         }
+        this.tell_progress();
         Poll::Ready(match this.run.take() {
             Some(run) => Self::ended(run),
             None => Err(Interrupted::new(ended().into(), BulkReport::default())),

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
@@ -34,7 +34,13 @@ where
 
     /// The next outcome; `None` after the last. A `next` that is dropped loses nothing.
     pub async fn next(&mut self) -> Option<BulkOutcome> {
-        poll_fn(|cx| self.0.poll_outcome(cx)).await
+        poll_fn(|cx| self.poll(cx)).await
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
+        let outcome = ready!(self.0.poll_outcome(cx));
+        self.0.tell_progress();
+        Poll::Ready(outcome)
     }
 
     /// What was done so far, in numbers.
@@ -66,7 +72,7 @@ where
     type Item = BulkOutcome;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
-        self.get_mut().0.poll_outcome(cx)
+        self.get_mut().poll(cx)
     }
 }
 
