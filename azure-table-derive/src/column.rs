@@ -214,7 +214,8 @@ fn block(ident: &Ident, generics: &Generics, constants: Vec<TokenStream>) -> Opt
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     (!constants.is_empty()).then(|| {
         quote! {
-            // Nobody uses all of them, and what is unusual about a field was said about the field.
+            // Nobody uses all of them, and what is unusual about a field was said about the field. Most have nothing of that:
+            // `expect` would fail.
             #[allow(dead_code, deprecated, non_upper_case_globals, private_interfaces, unreachable_pub)]
             impl #impl_generics #ident #ty_generics #where_clause {
                 #(#constants)*

@@ -52,7 +52,8 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     match ctxt.finish() {
         None => code(&function, &options, &arguments),
         Some(errors) => {
-            // The function stays, so that what it says is checked and what it uses is used.
+            // The function stays, so that what it says is checked and what it uses is used. It is not called, and may be all
+            // right otherwise: `expect` would fail.
             let name = format_ident!("_{}", function.sig.ident);
             let unused = quote!(#[allow(dead_code, unused)]);
             let mut kept = function;

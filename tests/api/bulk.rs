@@ -496,6 +496,32 @@ async fn what_cannot_be_sent_counts_before_more_is_read() {
     assert!(*read.lock().unwrap() < 10);
 }
 
+/// Until they are sent again, such deletes are in doubt, however all ends.
+#[tokio::test(start_paused = true)]
+async fn deletes_of_a_lost_answer_stay_in_doubt_where_all_ends() {
+    for is_given_up in [true, false] {
+        let (faults, table, truth) = readings().await;
+        let many: Vec<_> = (0..20).map(|at| reading("a", at, 1)).collect();
+        assert_eq!(truth.bulk().insert(&many).await.unwrap().applied(), 20);
+        faults.add(FaultRule::new(Fault::LoseAnswer).first(1));
+        // The batch, once more, and the rows one by one.
+        let refused =
+            || FaultRule::new(Fault::Answer(Answer::new(403).code("AuthorizationFailure"))).on(RequestKind::Delete);
+        let slow = || FaultRule::new(Fault::DelayAnswer(Duration::from_secs(10))).on(RequestKind::Delete);
+        faults.add(if is_given_up { slow() } else { refused() });
+        let patient = azure_table::ExponentialRetry::default();
+        let mut outcomes = table.bulk().retry(patient).delete(&many).outcomes();
+        let ended = tokio::time::timeout(Duration::from_secs(5), outcomes.next()).await;
+        assert_eq!(ended.is_err(), is_given_up);
+        let report = match outcomes.finish() {
+            Ok(report) => report,
+            Err(interrupted) => interrupted.into_parts().1,
+        };
+        assert_eq!((report.unknown(), report.not_tried()), (20, 0), "{report}");
+        assert_eq!(truth.query().count().await.unwrap(), 0);
+    }
+}
+
 /// Deletes whose answer was lost are sent again one by one; what they find gone is as they wanted it.
 #[tokio::test(start_paused = true)]
 async fn deletes_of_a_lost_answer_are_applied() {

@@ -100,7 +100,7 @@ fn absent(base: &Struct<'_>) -> TokenStream {
     let constants = base.fields.iter().filter_map(|field| field.constant.as_ref());
     let constants: BTreeSet<&Ident> = constants.collect();
     quote! {
-        // None of them is used where all is well.
+        // None of them is used where all is well; where one is, or there is none, `expect` would fail.
         #[allow(dead_code, non_upper_case_globals)]
         trait __Absent: ::core::marker::Sized {
             #(const #constants: #private::Absent<Self> = #private::Absent::new();)*

@@ -308,28 +308,22 @@ where
 
     fn take_in(&mut self, batch: Batch, written: Written) {
         for ((index, operation), outcome) in batch.operations().zip(written.outcomes) {
-            let why = match outcome {
+            let etag = match outcome {
+                Outcome::Applied(_, etag) => Ok(etag),
                 // A delete has what it wanted where nothing is left to delete.
-                Outcome::Applied(..) | Outcome::Gone(_) => {
-                    let etag = match outcome {
-                        Outcome::Applied(_, etag) => etag,
-                        _ => None,
-                    };
-                    let applied = AppliedOperation { index, operation, etag };
-                    self.ready.push_back(BulkOutcome::Applied(applied));
-                    continue;
-                }
-                Outcome::Failed(error) => match error.may_have_applied() {
-                    true => LeftReason::Unknown(error),
-                    false => LeftReason::Rejected(error),
-                },
-                Outcome::NotTried => LeftReason::NotTried,
+                Outcome::Gone(_) => Ok(None),
+                Outcome::Failed(error) if error.may_have_applied() => Err(LeftReason::Unknown(error)),
+                Outcome::Failed(error) => Err(LeftReason::Rejected(error)),
+                Outcome::NotTried => Err(LeftReason::NotTried),
             };
-            self.ready.push_back(BulkOutcome::Left(Leftover {
-                index,
-                operation: operation.if_encoded(),
-                why,
-            }));
+            self.ready.push_back(match etag {
+                Ok(etag) => BulkOutcome::Applied(AppliedOperation { index, operation, etag }),
+                Err(why) => BulkOutcome::Left(Leftover {
+                    index,
+                    operation: operation.if_encoded(),
+                    why,
+                }),
+            });
         }
     }
 

@@ -270,7 +270,12 @@ impl PartitionWrite {
             return (!concerns_row).then_some(error);
         }
         if error.may_have_applied() && sent.len() > 1 {
-            // One by one: all of them may be gone, and each would make a batch fail.
+            // One by one: all of them may be gone, and each would make a batch fail. Until then they are in doubt, should all end here.
+            let error = Arc::new(error);
+            let outcomes = &mut self.known.facts().outcomes;
+            for index in &sent {
+                outcomes[*index] = Outcome::Failed(Arc::clone(&error));
+            }
             self.waiting.extend(sent.iter().map(|index| vec![*index]));
             self.lost.extend(sent);
             return None;
