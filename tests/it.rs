@@ -12,7 +12,6 @@ mod auth;
 mod conformance;
 mod emulator;
 mod entities_derive;
-mod faults;
 mod kit;
 mod load;
 mod properties;

@@ -1,4 +1,8 @@
 //! Faults under the retry loop: what is repeated, what is not, and what the error says then.
+//!
+//! A program of its own, so that a long run of the matrix and the histories builds it alone.
+
+#![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
 
 mod history;
 mod kit;
