@@ -160,12 +160,20 @@ impl Case<'_> {
             // After an attempt in doubt nobody can tell whose table it is, or who removed it or a row.
             (Operation::CreateTableIfNotExists(table), Outcome::Created(creation)) => {
                 let existed = self.before.tables.contains(table);
-                let is_true = (*creation == Creation::Existed) == existed || (!existed && self.own > 1);
+                let is_true = match creation {
+                    Creation::Created => !existed,
+                    Creation::Existed => existed,
+                    Creation::InDoubt => self.own > 1,
+                };
                 is_true.then_some(()).ok_or(Broken::SuccessIsNotTrue)
             }
             (Operation::DeleteTableIfExists(name) | Operation::DeleteIfExists(name), Outcome::Deleted(deletion)) => {
                 let existed = self.before.tables.contains(name) || self.before.rows.contains_key(name);
-                let is_true = (*deletion == Deletion::Deleted) == existed || (existed && self.own > 1);
+                let is_true = match deletion {
+                    Deletion::Deleted => existed,
+                    Deletion::WasMissing => !existed,
+                    Deletion::InDoubt => self.own > 1,
+                };
                 is_true.then_some(()).ok_or(Broken::SuccessIsNotTrue)
             }
             _ => Err(Broken::SuccessIsNotTrue),
