@@ -199,7 +199,7 @@ async fn recreate_table_ends_at_its_deadline() {
     let table = TableServiceClient::on(faults).table::<Counter>("Counters").unwrap();
     let begun = tokio::time::Instant::now();
     let error = table.recreate_table(Duration::from_secs(60)).await.unwrap_err();
-    assert_eq!(begun.elapsed().as_secs(), 60, "{error}");
+    assert!((59..=60).contains(&begun.elapsed().as_secs()), "{error}");
 }
 
 /// After a lost answer nobody can tell whose table it is, or who deleted it.
