@@ -119,6 +119,14 @@ impl Note {
         }
     }
 
+    /// Why there is no answer of the service.
+    pub(crate) fn because(why: String) -> Self {
+        Self {
+            why: Some(why.into()),
+            ..Self::default()
+        }
+    }
+
     /// The same of the batch that it happened in.
     pub(crate) fn of_batch(self, operations: usize) -> Self {
         Self {

@@ -209,7 +209,7 @@ impl Emulator {
         }
         let accounts = snapshot.accounts.iter();
         let accounts = accounts.map(|(name, account)| (name.clone(), account.clone()));
-        self.store().replace_all(accounts.collect(), snapshot.last_write);
+        self.store_mut().replace_all(accounts.collect(), snapshot.last_write);
         Ok(())
     }
 }
