@@ -64,7 +64,7 @@ impl Condition {
 
     /// Whether a table of this name meets it.
     pub(crate) fn accepts_table(&self, name: &str) -> bool {
-        let property = |property: &str| (property == "TableName").then(|| Edm::String(Cow::Borrowed(name)));
+        let property = |property: &str| (property == "TableName").then_some(Edm::String(Cow::Borrowed(name)));
         self.filter.as_ref().is_none_or(|filter| matches(filter, &property))
     }
 }
