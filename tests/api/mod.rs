@@ -14,6 +14,7 @@ mod layers;
 mod operations;
 mod queries;
 mod refusals;
+mod sas_urls;
 mod secrets;
 mod tables;
 mod upgrades_by_query;

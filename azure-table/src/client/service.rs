@@ -117,7 +117,7 @@ impl TableServiceClient {
         Self::from_parsed(development, Arc::new(transport))
     }
 
-    fn from_parsed(parsed: ConnectionString, transport: Arc<dyn Transport>) -> Self {
+    pub(super) fn from_parsed(parsed: ConnectionString, transport: Arc<dyn Transport>) -> Self {
         let credential: Arc<dyn Credential> = match parsed.identity.clone() {
             Identity::Key(key) => Arc::new(key),
             Identity::Sas(token) => Arc::new(token),
