@@ -58,6 +58,11 @@ fn table_entity(variants: &Variants<'_>) -> TokenStream {
         let condition = method(ty, "condition");
         quote!(#condition(#entity))
     });
+    let etag = local("etag");
+    let etags = arms(&|_, ty| {
+        let set_etag = method(ty, "set_etag");
+        quote!(#set_etag(#entity, #etag))
+    });
     let keys = arms(&|variant, ty| match &variant.attrs.row_key_prefix {
         Some(prefix) => {
             let (prefix, name) = (prefix.value.value(), variant.name());
@@ -119,6 +124,9 @@ fn table_entity(variants: &Variants<'_>) -> TokenStream {
             }
             fn condition(&self) -> #private::Condition {
                 match self { #conditions }
+            }
+            fn set_etag(&mut self, #etag: &#private::ETag) {
+                match self { #etags }
             }
         }
     }

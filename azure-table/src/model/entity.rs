@@ -4,7 +4,7 @@
 //! see their examples. Groups of properties inside of an entity are `group.rs`.
 
 use crate::model::error::Result;
-use crate::model::etag::Condition;
+use crate::model::etag::{Condition, ETag};
 use crate::model::key_shape::{KeyShape, KeyWriter};
 use crate::model::property_writer::PropertyWriter;
 use crate::model::row::Row;
@@ -69,6 +69,11 @@ pub trait TableEntity {
     /// exists.
     fn condition(&self) -> Condition {
         Condition::Exists
+    }
+
+    /// Sets the field that holds the entity's ETag, after a write of this value. Does nothing if the entity has no such field.
+    fn set_etag(&mut self, etag: &ETag) {
+        let _ = etag;
     }
 }
 

@@ -303,7 +303,7 @@ where
                 },
                 State::Replacing(mut entity, mut replace) => match Pin::new(&mut replace).poll(cx) {
                     Poll::Ready(Ok(etag)) => {
-                        entity.etag = etag;
+                        entity.set_etag(&etag);
                         return Ok(Poll::Ready(*entity));
                     }
                     Poll::Ready(Err(e)) if e.kind() == ErrorKind::ConditionNotMet && !e.may_have_applied() => {
@@ -339,7 +339,8 @@ where
 }
 
 /// The answer to an insert does not say when it was written.
-fn inserted<E>(entity: E, etag: ETag) -> Versioned<E> {
+fn inserted<E: TableEntity>(mut entity: E, etag: ETag) -> Versioned<E> {
+    entity.set_etag(&etag);
     let timestamp = crate::model::datetime::DateTime::now();
     Versioned {
         entity,
