@@ -37,6 +37,7 @@ fn table_entity(variants: &Variants<'_>) -> TokenStream {
     let name = ident.unraw().to_string();
     let generics = generics(variants, &TokenStream::new());
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    let held = variants.named().map(|(_, ty)| ty);
     let first = variants.named().map(|(_, ty)| ty).next();
     let (key, properties, entity) = (local("key"), local("properties"), local("entity"));
     let is_entity = quote!(#krate::TableEntity);
@@ -113,6 +114,7 @@ fn table_entity(variants: &Variants<'_>) -> TokenStream {
                 properties: &[],
                 groups: &[],
             };
+            const VARIANTS: &'static [&'static #private::EntitySchema] = &[#(<#held as #is_entity>::SCHEMA),*];
             fn key_shape(&self) -> &'static #private::KeyShape {
                 match self { #key_shapes }
             }

@@ -48,6 +48,9 @@ pub trait TableEntity {
     /// The stored form.
     const SCHEMA: &'static EntitySchema;
 
+    /// The stored forms of the variants of an enum of entities; empty for any other type.
+    const VARIANTS: &'static [&'static EntitySchema] = &[];
+
     /// How this value's key fields make its keys: as the schema says, except in an enum, whose variants differ.
     fn key_shape(&self) -> &'static KeyShape {
         &Self::SCHEMA.key
@@ -137,7 +140,8 @@ pub trait Projection<E>: ReadEntity {}
     message = "`{Self}` is not written to a table of `{E}`",
     label = "expected `{E}` or `Versioned<{E}>`",
     note = "a struct becomes an entity by #[derive(TableEntity)]",
-    note = "`TableClient::typed` gives the same table with another entity type"
+    note = "`TableClient::typed` gives the same table with another entity type, `TableClient::variant` the rows of one variant of \
+            an enum"
 )]
 pub trait WritesEntity<E>: TableEntity {}
 

@@ -63,7 +63,11 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Insert Entity".
     pub fn insert_if_absent(&self, entity: &impl WritesEntity<E>) -> InsertEntityIfAbsent {
-        InsertEntityIfAbsent::new(self.pipeline(), self.name(), TableOperation::insert(entity))
+        InsertEntityIfAbsent::new(
+            self.pipeline(),
+            self.name(),
+            TableOperation::insert(&self.written(entity)),
+        )
     }
 
     /// Reads the entity, changes it by the closure and writes it back if it is still the version that was read; if someone
