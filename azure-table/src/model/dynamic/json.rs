@@ -153,6 +153,22 @@ mod tests {
     }
 
     #[test]
+    fn an_integer_that_no_type_holds_exactly_is_an_error() {
+        let read = |digits: &str| {
+            let json = format!(r#"{{"PartitionKey":"p","RowKey":"r","N":{digits}}}"#);
+            serde_json::from_str::<DynamicEntity>(&json)
+        };
+        for exact in [9_007_199_254_740_992_i64, -9_007_199_254_740_992, 1 << 62, i64::MIN] {
+            let entity = read(&exact.to_string()).unwrap();
+            assert_eq!(entity.get("N"), Some(&EdmValue::Double(exact as f64)));
+        }
+        for inexact in ["9007199254740993", "-9007199254740993", "9223372036854775807", "18446744073709551615"] {
+            let error = read(inexact).unwrap_err().to_string();
+            assert!(error.contains("property `N`") && error.contains(inexact), "{error}");
+        }
+    }
+
+    #[test]
     fn the_services_own_json_is_read() {
         let json = r#"{"odata.metadata":"m","X":null,"N@odata.type":"Edm.Int64","N":"5","D":2.5,"I":3000000000,
             "PartitionKey":"p","RowKey":"r"}"#;
