@@ -6,6 +6,7 @@ mod bulk_order;
 mod changes;
 mod credentials;
 mod derive;
+mod etag_field;
 mod fan_out;
 mod futures;
 mod gather;
