@@ -14,6 +14,7 @@ use azure_table::testing::{Fault, FaultRule, Faults, RequestKind};
 use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, Reached, TableClient, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 
+mod bulk;
 mod clock;
 mod page_schedules;
 mod policies;
