@@ -20,6 +20,7 @@ mod page_schedules;
 mod policies;
 mod prefetch;
 mod second_region;
+mod total_timeout;
 mod via_batch;
 mod writes;
 

@@ -8,7 +8,7 @@ use http::Response;
 use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
-use crate::pipeline::options::via_batch;
+use crate::pipeline::options::{CallOptions, via_batch};
 use crate::pipeline::run::Pipeline;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::operation::{OperationKind, TableOperation};
@@ -28,6 +28,13 @@ impl ExecuteOperation {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
         Self {
             operation: Operation::new(pipeline, WriteSpec::new(table, operation, Ok)),
+        }
+    }
+
+    /// With these options alone: the client's are among them.
+    pub(crate) fn of_options(self, options: CallOptions) -> Self {
+        Self {
+            operation: self.operation.of_options(options),
         }
     }
 }
