@@ -16,6 +16,7 @@ use azure_table_tests::canned::{Canned, Step};
 
 mod bulk;
 mod clock;
+mod dropped;
 mod page_schedules;
 mod policies;
 mod prefetch;
