@@ -145,20 +145,17 @@ impl<E, P> GetMany<E, P> {
     fn poll_one(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outcome<E, P>>> {
         self.total.begin();
         let (table, options, total) = (&self.table, &self.options, self.total);
-        let read = ready!(
-            self.reads
-                .poll(cx, |key| match key.and_then(|key| Ok((key, total.check()))) {
-                    Ok((key, Ok(()))) => {
-                        let get = (self.get)(table, key.clone()).with(options).within(&total);
-                        Read::Reading(key, get.in_task())
-                    }
-                    Ok((key, Err(e))) => {
-                        let e = e.in_operation(get::OPERATION, Some(table.name().as_str()));
-                        Read::Refused(e.at_entity(key.partition_key(), key.row_key()))
-                    }
-                    Err(e) => Read::Refused(e),
-                })
-        );
+        let read = ready!(self.reads.poll(cx, |key| match key.map(|key| (key, total.check())) {
+            Ok((key, Ok(()))) => {
+                let get = (self.get)(table, key.clone()).with(options).within(&total);
+                Read::Reading(key, get.in_task())
+            }
+            Ok((key, Err(e))) => {
+                let e = e.in_operation(get::OPERATION, Some(table.name().as_str()));
+                Read::Refused(e.at_entity(key.partition_key(), key.row_key()))
+            }
+            Err(e) => Read::Refused(e),
+        }));
         Poll::Ready(read.map(|read| read.map_err(|e| total.name(e))))
     }
 }
