@@ -12,3 +12,4 @@ pub(crate) mod settings;
 pub(crate) mod shape;
 pub(crate) mod table;
 pub(crate) mod task;
+pub(crate) mod total_timeout;

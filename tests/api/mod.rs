@@ -4,6 +4,7 @@ mod between;
 mod bulk;
 mod bulk_order;
 mod changes;
+mod client_wide;
 mod credentials;
 mod derive;
 mod etag_field;

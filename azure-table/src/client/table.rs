@@ -50,6 +50,16 @@ mod typed;
 /// # }
 /// ```
 ///
+/// # Cancel safety
+/// Dropping the future of a call stops it, as `tokio::select!` and `timeout` do. No further attempt, page or batch is sent, and its
+/// place among [`max_in_flight`](TableServiceClient::max_in_flight) is free. A future that was never polled sent nothing.
+///
+/// The service may still apply the write whose request was in flight, once; read before you write again. What takes several
+/// requests stops between two of them: rows that a [`bulk`](Self::bulk) or [`delete_where`](Self::delete_where) has written stay
+/// written, and a table that [`recreate_table`](Self::recreate_table) has deleted stays deleted. The `try_next` of a stream, the
+/// `next` of a bulk's outcomes and the methods of a [`Writer`](crate::Writer) except `close` can be dropped and called again: no row
+/// and no outcome is lost, and a `send` that was dropped took nothing.
+///
 /// # Errors
 /// All operations: `InvalidInput` — a key, name, value or size that the service would refuse; nothing is sent.
 /// `Unauthenticated`, `Forbidden` — the key is not accepted. `NotFound` — the table does not exist. `Connection`,

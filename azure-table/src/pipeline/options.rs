@@ -128,8 +128,9 @@ impl CallOptions {
         set(self.wishes.get_or_insert_with(|| Box::new(NONE.clone())));
     }
 
-    /// The longest time for a call, all attempts and the waits between them included; of a query for each page. The service is
-    /// told of it, so that it does not work on for nobody. No limit by default.
+    /// Limits the time of a call: all its attempts and the waits between them. Of a stream it bounds each page, of a bulk each
+    /// batch; `total_timeout` of their builders bounds the whole, as [`TableQuery::total_timeout`](crate::TableQuery::total_timeout)
+    /// does. The client sends it along, so that the service stops working when the caller stops waiting. No limit by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.set(|wishes| wishes.timeout = Some(timeout));
         self

@@ -14,6 +14,7 @@ use crate::client::bulk::outcome::{BulkOutcome, BulkReport};
 use crate::client::bulk::source::{Items, Sure};
 use crate::client::ops::operation::ended;
 use crate::client::table::TableClient;
+use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::model::entity_key::IntoKey;
 use crate::model::error::{Error, Result};
 use crate::model::variant_mark::{AsVariant, MarkedVariant};
@@ -62,6 +63,12 @@ pub struct Bulk<E> {
 }
 
 call_options!(Bulk[E], options);
+total_timeout!(
+    Bulk[E],
+    settings.total,
+    "When it is over, the bulk is [`Interrupted`] by an error of kind `Timeout`, with its report: operations in flight are in doubt, \
+     those that wait are not tried."
+);
 
 impl<E> TableClient<E> {
     /// Writes any number of entities, not atomically: see [`Bulk`].
@@ -79,6 +86,7 @@ impl<E> TableClient<E> {
                 takes_out: true,
                 max_rate: None,
                 linger: None,
+                total: TotalTimeout::default(),
             },
         }
     }
@@ -264,11 +272,12 @@ impl<E> fmt::Debug for Bulk<E> {
 
 /// Many writes that can be awaited, for the report; or read as [`outcomes`](Self::outcomes). Made by a [`Bulk`].
 ///
-/// Dropped, it sends no more, and its report is lost: `timeout(time, write)` does that. Who wants to stop it and know what was
-/// done keeps it: awaits `&mut write` (it is `Unpin`), or [`next`](BulkOutcomes::next) of its outcomes, as long as it may go on, and
-/// then has the report of [`finish`](BulkOutcomes::finish). Left over are then what was sent and has no answer, in doubt
-/// ([`Unknown`](crate::LeftReason::Unknown)), and what was read and never sent, as it waited for its turn or for the batch
-/// before it ([`NotTried`](crate::LeftReason::NotTried)).
+/// [`total_timeout`](Bulk::total_timeout) ends it by time, with its report. Dropped, it sends no more, and its report is lost: tokio's
+/// `timeout(time, write)` does that. To stop it at another moment and know what was done, keep it: await `&mut write` (it is
+/// `Unpin`), or [`next`](BulkOutcomes::next) of its outcomes, as long as it may go on, then take the report of
+/// [`finish`](BulkOutcomes::finish). Operations that were sent and have no response are left over in doubt
+/// ([`Unknown`](crate::LeftReason::Unknown)). Those that were read and never sent, because they waited for their turn or for the
+/// batch before, are left over as [`NotTried`](crate::LeftReason::NotTried).
 ///
 /// ```
 /// # use azure_table::{Emulator, LeftReason, ServiceModel, TableEntity, TableServiceClient};

@@ -3,8 +3,9 @@
 use std::marker::PhantomData;
 
 use crate::client::bulk::builder::row_writes;
+use crate::client::bulk::plan::{Plan, WritesRows};
 use crate::client::bulk::rewrite::{Form, rewrite};
-use crate::client::bulk::row_writes::{Plan, RowWrites, WritesRows};
+use crate::client::bulk::row_writes::RowWrites;
 use crate::client::bulk::selected_row::{ReadRow, WholeRow};
 use crate::client::ops::modify_entity::{Change, ModifyOutcome};
 use crate::client::query::TableQuery;
@@ -14,7 +15,7 @@ use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::model::variant_mark::MarkedVariant;
 
-/// Changes rows. See [`TableClient::update_where`]. Wishes of calls, such as `timeout`, hold for each page and each batch.
+/// Changes rows. See [`TableClient::update_where`]. Options of calls, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct UpdateWhere<E, F, R> {
     rows: RowWrites<E, Update<F, R>, WholeRow<E>>,

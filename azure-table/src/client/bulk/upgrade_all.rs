@@ -1,8 +1,9 @@
 //! Write rows of older forms in the form of their struct.
 
 use crate::client::bulk::builder::row_writes;
+use crate::client::bulk::plan::{Plan, WritesRows};
 use crate::client::bulk::rewrite::{Form, has_older_names, rewrite};
-use crate::client::bulk::row_writes::{Plan, RowWrites, WritesRows};
+use crate::client::bulk::row_writes::RowWrites;
 use crate::client::bulk::selected_row::{ReadRow, WholeRow};
 use crate::client::query::TableQuery;
 use crate::client::table::TableClient;
@@ -12,7 +13,7 @@ use crate::model::error::{Error, Result};
 use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::protocol::operation::TableOperation;
 
-/// Writes rows of older forms anew. See [`TableClient::upgrade_all`]. Wishes of calls, such as `timeout`, hold for each page and each batch.
+/// Writes rows of older forms anew. See [`TableClient::upgrade_all`]. Options of calls, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct UpgradeAll<E> {
     rows: RowWrites<E, Upgrade, WholeRow<E>>,

@@ -16,6 +16,7 @@ use crate::client::bulk::bulk_run::BulkRun;
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::bulk::outcome::{BulkOutcome, BulkReport};
 use crate::client::table::TableClient;
+use crate::client::total_timeout::total_timeout;
 use crate::model::entity::WritesEntity;
 use crate::model::error::{Error, Result};
 use crate::model::variant_mark::{AsVariant, MarkedVariant};
@@ -79,6 +80,13 @@ pub struct Writer<E> {
     variant: Option<MarkedVariant>,
     entity: PhantomData<fn() -> E>,
 }
+
+total_timeout!(
+    Writer[E],
+    run.settings.total,
+    "When it is over, the writer takes no more, and [`close`](Self::close) is [`Interrupted`] by an error of kind `Timeout`, with its \
+     report: operations in flight are in doubt, those that wait are not tried."
+);
 
 /// What was taken and is not read yet.
 #[derive(Default)]

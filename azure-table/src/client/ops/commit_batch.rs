@@ -8,6 +8,7 @@ use http::Response;
 use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::model::error::{Error, Result};
 use crate::model::variant_mark::MarkedVariant;
+use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::batch::{self, ChangeSet};
 use crate::protocol::batch_answer;
@@ -43,6 +44,13 @@ impl CommitBatch {
         };
         Self {
             operation: Operation::new(pipeline, spec),
+        }
+    }
+
+    /// With these options alone: the client's are among them.
+    pub(crate) fn of_options(self, options: CallOptions) -> Self {
+        Self {
+            operation: self.operation.of_options(options),
         }
     }
 }

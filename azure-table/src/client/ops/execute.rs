@@ -9,7 +9,7 @@ use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
 use crate::model::variant_mark::MarkedVariant;
-use crate::pipeline::options::via_batch;
+use crate::pipeline::options::{CallOptions, via_batch};
 use crate::pipeline::run::Pipeline;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::operation::TableOperation;
@@ -32,6 +32,13 @@ impl ExecuteOperation {
                 pipeline,
                 WriteSpec::new(table, operation, Ok).of_variant(pipeline.settings.variant),
             ),
+        }
+    }
+
+    /// With these options alone: the client's are among them.
+    pub(crate) fn of_options(self, options: CallOptions) -> Self {
+        Self {
+            operation: self.operation.of_options(options),
         }
     }
 }

@@ -7,6 +7,7 @@ use http::Response;
 
 use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::client::shape::Shape;
+use crate::client::total_timeout::TotalTimeout;
 use crate::filter::select::Columns;
 use crate::model::entity::{Projection, ReadEntity};
 use crate::model::entity_key::Key;
@@ -76,6 +77,12 @@ impl<E, P> GetEntity<E, P> {
     /// Goes on while nobody polls it.
     pub(crate) fn in_task(mut self) -> Self {
         self.operation.in_task = true;
+        self
+    }
+
+    /// With no more time than is left of the whole.
+    pub(crate) fn within(mut self, total: &TotalTimeout) -> Self {
+        total.bound(&mut self.operation.options);
         self
     }
 

@@ -78,6 +78,12 @@ impl<S: Spec> Operation<S> {
         }
     }
 
+    /// With these options alone: the client's are among them.
+    pub(crate) fn of_options(mut self, options: CallOptions) -> Self {
+        self.options = options;
+        self
+    }
+
     /// The same call with another reading of its answer.
     pub(crate) fn map_spec<T: Spec>(self, map: impl FnOnce(S) -> T) -> Operation<T> {
         Operation {
