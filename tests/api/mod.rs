@@ -15,6 +15,7 @@ mod operations;
 mod queries;
 mod refusals;
 mod secrets;
+mod skips;
 mod tables;
 mod upgrades_by_query;
 mod writes_by_query;

@@ -19,9 +19,9 @@ pub mod fixtures;
 pub mod keys;
 pub mod load;
 pub mod queries;
+pub mod report;
 pub mod sas;
 pub mod service;
-pub mod skipped;
 pub mod tables;
 #[cfg(feature = "full")]
 pub mod tokens;
