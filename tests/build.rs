@@ -3,8 +3,6 @@
 //! The tests carry `#[cfg_attr(not(recordings), ignore = "…")]`. Whatever is named by the environment, or required, counts
 //! as there: then the test runs and fails where it is missing.
 
-#![expect(clippy::print_stdout, reason = "Cargo reads what a build script prints")]
-
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;

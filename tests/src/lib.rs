@@ -25,6 +25,7 @@ pub mod service;
 pub mod tables;
 #[cfg(feature = "full")]
 pub mod tokens;
+pub mod untrusted;
 pub mod via_batch;
 
 pub use backend::Backend;
