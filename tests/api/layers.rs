@@ -11,24 +11,27 @@ const LAYERS: [&str; 8] = [
 /// Lines of a source file, unit tests not counted.
 const MOST_LINES: usize = 500;
 
-fn sources() -> Vec<(PathBuf, String)> {
-    fn walk(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                walk(&path, found);
-            } else if path.extension().is_some_and(|e| e == "rs") {
-                let text = fs::read_to_string(&path).unwrap();
-                found.push((path, text));
-            }
+/// The Rust files below a folder, with their text.
+pub(super) fn rust_files(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.append(&mut rust_files(&path));
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            found.push((path, text));
         }
     }
+    found
+}
+
+fn sources() -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for krate in ["azure-table", "azure-table-derive"] {
-        walk(
+        found.append(&mut rust_files(
             &Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(krate).join("src"),
-            &mut found,
-        );
+        ));
     }
     assert!(found.len() > 40, "the sources were not found");
     found
@@ -40,13 +43,13 @@ fn code(text: &str) -> &str {
 }
 
 /// Whether the whole file is unit tests.
-fn is_test(path: &Path) -> bool {
+pub(super) fn is_test(path: &Path) -> bool {
     path.components()
         .any(|c| matches!(c.as_os_str().to_str(), Some("tests" | "tests.rs" | "vectors.rs")))
 }
 
 /// The path behind `src`.
-fn path_in_crate(path: &Path) -> &Path {
+pub(super) fn path_in_crate(path: &Path) -> &Path {
     path.ancestors()
         .find(|a| a.ends_with("src"))
         .and_then(|src| path.strip_prefix(src).ok())

@@ -18,6 +18,7 @@ mod queries;
 mod refusals;
 mod sas_urls;
 mod secrets;
+mod skips;
 mod tables;
 mod upgrades_by_query;
 mod writes_by_query;

@@ -1,25 +1,20 @@
 //! Requests of other SDKs, as they left them: both signatures by an account's key, and entities in all their spellings.
 //!
-//! The vectors are fixtures outside of the repository (`AZURE_TABLE_FIXTURES`); without them these tests pass and say so.
+//! The vectors are those of `azure-table/vectors`.
 
 use azure_table::{DateTime, Emulator, EmulatorClock, Transport as _};
-use azure_table_tests::fixtures;
+use azure_table_tests::fixtures::vectors;
 use bytes::Bytes;
 use http::Request;
 use serde_json::Value;
 
 use super::signed::{ask, emulator, outcome};
 
-fn vectors(file: &str) -> Option<Value> {
-    let text = fixtures::read(&format!("vectors/{file}"))?;
-    Some(serde_json::from_str(&text).unwrap())
-}
-
 /// Captured requests with their captured signatures, at their time: let in as they are, and kept out with one letter changed.
 #[tokio::test]
 async fn captured_signatures_are_good() {
     for (file, at_least) in [("shared_key.json", 45), ("shared_key_lite.json", 14)] {
-        let Some(vectors) = vectors(file) else { return };
+        let vectors = vectors(file);
         let cloud = vectors["keys"]["cloud"]["key"].as_str();
         let mut checked = 0;
         for case in vectors["cases"].as_array().unwrap() {
@@ -80,9 +75,7 @@ fn query(text: &str) -> String {
 /// rules: fractions without zeros at the end, ids in lower case, whole numbers that are no Int32 as doubles.
 #[tokio::test]
 async fn entities_of_sdks_are_read_as_they_were_meant() {
-    let Some(vectors) = vectors("entities.json") else {
-        return;
-    };
+    let vectors = vectors("entities.json");
     let service = emulator();
     let made = ask(&service, "POST", "Tables", &[], r#"{"TableName":"Things"}"#).await;
     assert_eq!(made.status(), 201);
@@ -277,7 +270,7 @@ async fn spellings_of_batches_are_taken() {
 /// Keys in the addresses of two SDKs, which encode them differently; what no key may have is refused.
 #[tokio::test]
 async fn addresses_of_sdks_name_the_same_rows() {
-    let Some(vectors) = vectors("keys.json") else { return };
+    let vectors = vectors("keys.json");
     let service = emulator();
     ask(&service, "POST", "Tables", &[], r#"{"TableName":"Things"}"#).await;
     let key = |value: &Value| match value.as_str() {

@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use azure_table::{DynamicEntity, Emulator, Filter, SasToken, TableServiceClient};
 use azure_table_tests::canned::Canned;
-
-use crate::{answer, answered, is_presentable, on_runtime, things};
+use azure_table_tests::untrusted::{answer, answered, is_presentable, on_runtime, things};
 
 /// Far more than any of them needs, and far less than one that is quadratic: a loaded machine, without optimization.
 const SOON: Duration = Duration::from_secs(10);

@@ -1,125 +1,25 @@
 //! What users are given as text: connection strings, shared access signatures, and positions in a query.
 
-use azure_table::{Continuation, ErrorKind, SasToken, TableServiceClient};
+use azure_table::{ErrorKind, SasToken};
 use azure_table_tests::canned::{Canned, Step};
+use azure_table_tests::untrusted::credentials::{
+    CONNECTION_STRINGS, PARAMETERS, POSITIONS, SETTINGS, SIGNATURES, check_connection_string, check_position,
+    check_signature,
+};
+use azure_table_tests::untrusted::{on_runtime, things};
 use proptest::prelude::*;
 
 use crate::document::text;
-use crate::{answered, is_presentable, on_runtime, things};
-
-/// Their secrets are `SECRET`, often enough to be known by.
-const CONNECTION_STRINGS: &[&str] = &[
-    "DefaultEndpointsProtocol=https;AccountName=contoso;AccountKey=SECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSE==;EndpointSuffix=core.windows.net",
-    "AccountName=contoso;AccountKey=SECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSE==;TableEndpoint=https://contoso.table.cosmos.azure.com:443/;TableSecondaryEndpoint=http://127.0.0.1:10002/contoso-secondary",
-    "TableEndpoint=https://contoso.table.core.windows.net/;SharedAccessSignature=sv=2019-02-02&se=2030-01-01&sp=r&tn=T&sig=SECRETSECRET%3D",
-    "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://127.0.0.2",
-];
-const SETTINGS: &[&str] = &[
-    ";",
-    "=",
-    "AccountName=",
-    "AccountKey=",
-    "TableEndpoint=",
-    "EndpointSuffix=",
-    "SharedAccessSignature=",
-    "https://",
-    "http://[::1]:1/",
-    "UseDevelopmentStorage=true",
-    "contoso",
-    "sig=SECRETSECRET",
-    "SECRETSECRET",
-    "?",
-    "#",
-    "@",
-    "%",
-    "%ff",
-    "/",
-    ":",
-    " ",
-    "é",
-];
-const SIGNATURES: &[&str] = &[
-    "?sv=2019-02-02&ss=t&srt=sco&sp=rwdlacu&se=2030-01-01T00:00:00Z&st=2020-01-01&spr=https&sip=1.1.1.1-2.2.2.2&sig=SECRETSECRET%2B%3D",
-    "sv=2019-02-02&tn=things&si=policy&sig=SECRET+SECRET/=",
-];
-const PARAMETERS: &[&str] = &[
-    "&",
-    "=",
-    "?",
-    "#",
-    "+",
-    "%",
-    "%2B",
-    "%ff",
-    "sig=",
-    "sig=SECRETSECRET",
-    "se=",
-    "se=9999-12-31T23:59:59.9999999Z",
-    "ss=b",
-    "sr=c",
-    "sip=::1",
-    "2030-01-01",
-    " ",
-    "é",
-    "\u{7f}",
-    "https://",
-];
-
-/// No part of an error shows a secret.
-fn keeps(error: &azure_table::Error) -> Result<(), TestCaseError> {
-    is_presentable(error).map_err(TestCaseError::fail)?;
-    prop_assert_eq!(error.kind(), ErrorKind::InvalidInput, "{}", error);
-    let all = format!(
-        "{error} {error:?} {:?}",
-        std::error::Error::source(error).map(ToString::to_string)
-    );
-    prop_assert!(!all.contains("SECRETSECRET"), "{all}");
-    Ok(())
-}
 
 proptest! {
     #[test]
     fn a_connection_string_means_something_or_is_refused_without_showing_it(text in text(CONNECTION_STRINGS, SETTINGS)) {
-        let canned = Canned::new([Step::status(200)]);
-        match TableServiceClient::with_transport(&text, canned) {
-            Err(error) => keeps(&error)?,
-            Ok(service) => {
-                // Written out it is the same account, and is written out the same.
-                let written = service.to_connection_string().unwrap();
-                let again = TableServiceClient::with_transport(&written, Canned::default()).unwrap();
-                prop_assert_eq!(again.endpoint(), service.endpoint());
-                prop_assert_eq!(again.account(), service.account());
-                prop_assert_eq!(again.to_connection_string().unwrap(), written);
-                let shown = format!("{service:?}");
-                prop_assert!(service.endpoint().contains("SECRET") || !shown.contains("SECRETSECRET"), "{shown}");
-                // And a request can be made of it.
-                if let Err(error) = on_runtime(async { things(&service).get(("p", "r")).await }) {
-                    prop_assert!(error.kind() != ErrorKind::InvalidInput, "{error}");
-                }
-            }
-        }
+        check_connection_string(&text);
     }
 
     #[test]
     fn a_signature_is_usable_or_refused_without_showing_it(text in text(SIGNATURES, PARAMETERS)) {
-        match SasToken::new(&text) {
-            Err(error) => keeps(&error)?,
-            Ok(token) => {
-                let _ = token.expiry();
-                let exposed = token.expose();
-                prop_assert!(SasToken::new(exposed).unwrap() == token);
-                let shown = format!("{token:?}");
-                prop_assert!(!shown.contains("SECRETSECRET"), "{shown}");
-                let canned = Canned::new([Step::status(404)]);
-                let service = TableServiceClient::new("http://contoso.table.core.windows.net", token.clone());
-                let service = service.unwrap().over(canned.clone());
-                let error = on_runtime(async { things(&service).get(("p", "r")).await });
-                if exposed.split('&').all(|pair| pair != "spr=https") {
-                    prop_assert!(canned.sent().len() == 1, "{error:?}");
-                    prop_assert!(canned.sent()[0].uri().query().unwrap().contains(exposed));
-                }
-            }
-        }
+        check_signature(&text);
     }
 
     /// Whatever a position says, the next request says it back, or the listing ends with an error: never early without one.
@@ -162,15 +62,10 @@ proptest! {
 
     #[test]
     fn a_kept_position_is_read_or_refused(text in text(
-        &[r#"{"next_partition_key":"1!8!cA--","next_row_key":null}"#],
+        POSITIONS,
         &["{", "}", "\"", ":", ",", "null", "\"next_partition_key\"", "\"next_row_key\"", "\\u0000", "\\ud800"],
     )) {
-        if let Ok(position) = serde_json::from_str::<Continuation>(&text) {
-            let again = serde_json::from_str::<Continuation>(&serde_json::to_string(&position).unwrap());
-            prop_assert_eq!(again.unwrap(), position.clone());
-            let service = answered([Step::answer(200, &[], r#"{"value":[]}"#)]);
-            on_runtime(async { things(&service).query().resume_from(position).all().await }).unwrap();
-        }
+        check_position(&text);
     }
 }
 

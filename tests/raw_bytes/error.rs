@@ -1,10 +1,10 @@
 //! Error answers in every form, and in none.
 
 use azure_table::{ErrorKind, NoRetry};
+use azure_table_tests::untrusted::{answer, answered, is_presentable, on_runtime, things};
 use proptest::prelude::*;
 
 use crate::document::document;
-use crate::{answer, answered, is_presentable, on_runtime, things};
 
 const ERRORS: &[&str] = &[
     r#"{"odata.error":{"code":"TableNotFound","message":{"lang":"en-US","value":"0:The table specified does not exist.\nRequestId:a\nTime:b"}}}"#,

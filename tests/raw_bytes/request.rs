@@ -6,12 +6,12 @@ use azure_table::{
     BoxFuture, CorsRule, DynamicEntity, Emulator, Error, ServiceProperties, StoredAccessPolicy, TableServiceClient,
     Transport, TransportError,
 };
+use azure_table_tests::untrusted::{is_presentable, on_runtime, things};
 use bytes::Bytes;
 use http::{Request, Response};
 use proptest::prelude::*;
 
 use crate::document::{Change, damage, damaged};
-use crate::{is_presentable, on_runtime, things};
 
 const PIECES: &[&str] = &[
     "{",

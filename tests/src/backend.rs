@@ -16,7 +16,6 @@ use azure_table::{EntraCredential, HttpTransport};
 use bytes::Bytes;
 use http::{Request, Response};
 
-use crate::skipped;
 #[cfg(feature = "full")]
 use crate::tokens::FakeTokens;
 
@@ -26,8 +25,6 @@ pub const AZURITE: &str = "AZURE_TABLE_TEST_AZURITE";
 pub const AZURITE_OAUTH: &str = "AZURE_TABLE_TEST_AZURITE_OAUTH";
 /// The file of its certificate, in PEM.
 pub const AZURITE_CERTIFICATE: &str = "AZURE_TABLE_TEST_AZURITE_CERTIFICATE";
-/// When set, a missing Azurite is a failure.
-pub const REQUIRE_AZURITE: &str = "AZURE_TABLE_REQUIRE_AZURITE";
 /// A connection string of a live account. The suite makes and drops tables named `t…` there.
 pub const LIVE: &str = "AZURE_TABLE_TEST_LIVE";
 
@@ -120,68 +117,54 @@ impl Backend {
         }
     }
 
-    /// The Azurite that the environment names, or `None`, after saying so.
+    /// The Azurite that the environment names.
     ///
     /// # Panics
-    /// None is named though one is required.
-    pub fn azurite() -> Option<Self> {
-        let backend = Self::named("Azurite", AZURITE);
-        assert!(
-            backend.is_some() || std::env::var_os(REQUIRE_AZURITE).is_none(),
-            "{REQUIRE_AZURITE} is set, but {AZURITE} is not: start the tests with tests/azurite/run"
-        );
-        backend
+    /// None is named. Tests that call it are ignored there, see `build.rs`.
+    pub fn azurite() -> Self {
+        Self::named("Azurite", AZURITE)
     }
 
-    /// The Azurite that the environment names, over HTTPS and by tokens that nobody signed, or `None`, after saying so.
+    /// The Azurite that the environment names, over HTTPS and by tokens that nobody signed.
     ///
     /// # Panics
-    /// None is named though one is required, or its certificate cannot be used.
+    /// None is named, or its certificate cannot be used. Tests that call it are ignored where none is named.
     #[cfg(feature = "full")]
-    pub fn azurite_with_token() -> Option<Self> {
-        let (Ok(endpoint), Some(certificate)) = (std::env::var(AZURITE_OAUTH), std::env::var_os(AZURITE_CERTIFICATE))
-        else {
-            assert!(
-                std::env::var_os(REQUIRE_AZURITE).is_none() || std::env::var_os(AZURITE).is_some(),
-                "{REQUIRE_AZURITE} is set, but {AZURITE_OAUTH} is not: start the tests with tests/azurite/run --oauth"
-            );
-            skipped::say(format!("the tests on Azurite with tokens: {AZURITE_OAUTH} is not set"));
-            return None;
-        };
+    pub fn azurite_with_token() -> Self {
+        let endpoint = variable(AZURITE_OAUTH);
+        let certificate = variable(AZURITE_CERTIFICATE);
         let transport = HttpTransport::builder()
             .root_certificates(std::fs::read(certificate).unwrap())
             .build()
             .unwrap();
         let credential = EntraCredential::new(FakeTokens::default().source());
-        Some(Self {
+        Self {
             name: "Azurite",
             service: TableServiceClient::new(&endpoint, credential).unwrap().over(transport),
             double: None,
             _server: None,
             by_table_sas: false,
             names: None,
-        })
+        }
     }
 
-    /// The live account that the environment names, or `None`, after saying so.
-    pub fn live() -> Option<Self> {
+    /// The live account that the environment names.
+    ///
+    /// # Panics
+    /// None is named. Tests that call it are ignored there, see `build.rs`.
+    pub fn live() -> Self {
         Self::named("live account", LIVE)
     }
 
-    fn named(name: &'static str, variable: &str) -> Option<Self> {
-        let Ok(connection_string) = std::env::var(variable) else {
-            skipped::say(format!("the tests on {name}: {variable} is not set"));
-            return None;
-        };
-        let service = TableServiceClient::from_connection_string(&connection_string).unwrap();
-        Some(Self {
+    fn named(name: &'static str, connection_string: &str) -> Self {
+        Self {
             name,
-            service,
+            service: TableServiceClient::from_connection_string(&variable(connection_string)).unwrap(),
             double: None,
             _server: None,
             by_table_sas: false,
             names: None,
-        })
+        }
     }
 
     /// The client of its account.
@@ -194,14 +177,21 @@ impl Backend {
     /// # Panics
     /// Never: the backend's address is one.
     pub fn with_sas(&self, token: &SasToken) -> TableServiceClient {
-        let connection_string = format!(
+        self.connect(&format!(
             "TableEndpoint={};SharedAccessSignature={}",
             self.service.endpoint(),
             token.expose()
-        );
+        ))
+    }
+
+    /// A client of the same service by another connection string.
+    ///
+    /// # Panics
+    /// This is no connection string.
+    pub fn connect(&self, connection_string: &str) -> TableServiceClient {
         match &self.double {
-            Some(double) => TableServiceClient::with_transport(&connection_string, double.clone()).unwrap(),
-            None => TableServiceClient::from_connection_string(&connection_string).unwrap(),
+            Some(double) => TableServiceClient::with_transport(connection_string, double.clone()).unwrap(),
+            None => TableServiceClient::from_connection_string(connection_string).unwrap(),
         }
     }
 
@@ -256,11 +246,6 @@ impl Backend {
         self.name
     }
 
-    /// Whether nothing goes over the network.
-    pub fn is_in_process(&self) -> bool {
-        self.double.is_some()
-    }
-
     /// A name that no other test uses.
     pub fn fresh_name(&self) -> String {
         if let Some(names) = &self.names {
@@ -297,5 +282,13 @@ impl Backend {
             .delete_table()
             .await
             .unwrap();
+    }
+}
+
+/// A variable of the environment that the tests on a service cannot do without.
+fn variable(name: &str) -> String {
+    match std::env::var(name) {
+        Ok(value) => value,
+        Err(e) => panic!("{name}: {e}; tests/azurite/run sets those of Azurite"),
     }
 }

@@ -28,10 +28,7 @@ fn keys(rows: &[DynamicEntity]) -> Value {
 /// there is asked and said, and nothing asserted. Azurite may differ where the vectors say so, and refuses in its own way.
 #[expect(clippy::print_stdout, reason = "what is not asserted is shown")]
 pub async fn filters_of_the_vectors(backend: &Backend) {
-    let Some(vectors) = fixtures::read("vectors/filters.json") else {
-        return;
-    };
-    let vectors: Value = serde_json::from_str(&vectors).unwrap();
+    let vectors = fixtures::vectors("filters.json");
     let table = backend.fresh_table::<DynamicEntity>().await;
     for vector in vectors["data_set"].as_array().unwrap() {
         table.insert(&row(vector)).await.unwrap();

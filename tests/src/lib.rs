@@ -19,12 +19,13 @@ pub mod fixtures;
 pub mod keys;
 pub mod load;
 pub mod queries;
+pub mod report;
 pub mod sas;
 pub mod service;
-pub mod skipped;
 pub mod tables;
 #[cfg(feature = "full")]
 pub mod tokens;
+pub mod untrusted;
 pub mod via_batch;
 
 pub use backend::Backend;

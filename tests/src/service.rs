@@ -121,10 +121,6 @@ pub async fn access_policies_are_changed_one_by_one(backend: &Backend) {
 
 /// A signature that leaves all to a policy works as long as the policy is there.
 pub async fn a_policy_gives_and_takes_rights(backend: &Backend) {
-    if backend.name() == "live account" {
-        // There it takes up to 30 s until a policy works, and until it does no longer.
-        return;
-    }
     let table = backend.fresh_table::<DynamicEntity>().await;
     let policy = StoredAccessPolicy {
         start: Some(DateTime::now() - Duration::from_secs(60)),
@@ -179,10 +175,6 @@ pub async fn properties_are_set_and_read(backend: &Backend) {
 
 /// The second region says how far it is.
 pub async fn statistics_come_from_the_second_region(backend: &Backend) {
-    if backend.name() == "live account" {
-        // Only accounts whose second region can be read have them.
-        return;
-    }
     let statistics = backend.service().statistics().await.unwrap();
     assert_eq!(statistics.status, azure_table::GeoReplicationStatus::Live);
     assert!(statistics.last_sync_time.is_some());

@@ -1,10 +1,9 @@
 //! Signatures, addresses, values and connection strings as the official SDKs produce them.
 //!
-//! The vectors are fixtures outside of the repository (`AZURE_TABLE_FIXTURES`, by default the folder `shared` beside
-//! it); without them these tests pass and say so. Facts that must always hold are unit tests beside the code.
+//! The vectors stand in the folder `vectors` of this crate, with a page on how they were made. Facts that need no SDK are
+//! unit tests beside the code.
 
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::Path;
 
 use bytes::Bytes;
 use http::Response;
@@ -26,23 +25,10 @@ use crate::protocol::sas_builder::{AccountSas, TableSas};
 use crate::protocol::sas_permissions::{AccountPermissions, AccountResources, TablePermissions};
 use crate::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
 
-fn vectors(file: &str) -> Option<Value> {
-    let named = std::env::var_os("AZURE_TABLE_FIXTURES").map(PathBuf::from);
-    let folder = named
-        .clone()
-        .unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared").into());
-    match std::fs::read(folder.join("vectors").join(file)) {
-        Ok(text) => Some(serde_json::from_slice(&text).unwrap()),
-        Err(e) if named.is_some() => panic!("AZURE_TABLE_FIXTURES is set, but {file} cannot be read: {e}"),
-        Err(_) => {
-            // Not by `println!`, whose text the test harness would keep to itself.
-            let _ = writeln!(
-                std::io::stderr(),
-                "skipped fixture vectors/{file}: set AZURE_TABLE_FIXTURES"
-            );
-            None
-        }
-    }
+fn vectors(file: &str) -> Value {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/vectors");
+    let text = std::fs::read(Path::new(folder).join(file)).unwrap();
+    serde_json::from_slice(&text).unwrap()
 }
 
 fn cases(vectors: &Value) -> impl Iterator<Item = &Value> {
@@ -56,9 +42,7 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 /// `vectors/shared_key.json`.
 #[test]
 fn shared_key_signatures_are_those_of_the_sdks() {
-    let Some(vectors) = vectors("shared_key.json") else {
-        return;
-    };
+    let vectors = vectors("shared_key.json");
     let mut checked = 0;
     for case in cases(&vectors).filter(|case| case.get("sdk_bug").is_none()) {
         let key = SigningKey::from_base64(text(&vectors["keys"][text(case, "key")], "key")).unwrap();
@@ -83,9 +67,7 @@ fn shared_key_signatures_are_those_of_the_sdks() {
 /// `vectors/shared_key_lite.json`.
 #[test]
 fn shared_key_lite_signatures_are_those_of_the_sdks() {
-    let Some(vectors) = vectors("shared_key_lite.json") else {
-        return;
-    };
+    let vectors = vectors("shared_key_lite.json");
     assert!(cases(&vectors).count() >= 14);
     for case in cases(&vectors) {
         let key = SigningKey::from_base64(text(&vectors["keys"][text(case, "key")], "key")).unwrap();
@@ -101,7 +83,7 @@ fn shared_key_lite_signatures_are_those_of_the_sdks() {
 /// resource types) ours is the service's, which one of them has.
 #[test]
 fn shared_access_signatures_are_those_of_the_sdks() {
-    let Some(vectors) = vectors("sas.json") else { return };
+    let vectors = vectors("sas.json");
     let mut checked = 0;
     for case in cases(&vectors).filter(|case| case["input"].is_object()) {
         let input = &case["input"];
@@ -200,7 +182,7 @@ fn shared_access_signatures_are_those_of_the_sdks() {
 /// `vectors/keys.json`.
 #[test]
 fn keys_have_the_canonical_address() {
-    let Some(vectors) = vectors("keys.json") else { return };
+    let vectors = vectors("keys.json");
     let mut checked = 0;
     // A key that is given only by its description has no text to check.
     for case in cases(&vectors).filter(|case| case["partition_key"].is_string()) {
@@ -217,9 +199,7 @@ fn keys_have_the_canonical_address() {
 /// `vectors/entities.json`: what the SDKs sent is read, and written back with the same meaning.
 #[test]
 fn values_of_the_sdks_are_read_and_written_back() {
-    let Some(vectors) = vectors("entities.json") else {
-        return;
-    };
+    let vectors = vectors("entities.json");
     let mut checked = 0;
     for case in cases(&vectors) {
         for sdk in ["python", "js"] {
@@ -260,9 +240,7 @@ fn values_of_the_sdks_are_read_and_written_back() {
 /// `vectors/multipart.json`: every answer is the result, or the failure at the index and with the code, that its SDK read.
 #[test]
 fn batch_answers_of_azurite_are_read() {
-    let Some(vectors) = vectors("multipart.json") else {
-        return;
-    };
+    let vectors = vectors("multipart.json");
     let (mut applied, mut failed) = (0, 0);
     for case in cases(&vectors) {
         let (name, result) = (&case["name"], &case["sdk_result"]);
@@ -321,9 +299,7 @@ fn batch_answers_of_azurite_are_read() {
 /// `vectors/connection_strings.json`.
 #[test]
 fn connection_strings_are_read_as_expected() {
-    let Some(vectors) = vectors("connection_strings.json") else {
-        return;
-    };
+    let vectors = vectors("connection_strings.json");
     let (mut read, mut refused) = (0, 0);
     for case in cases(&vectors) {
         let connection_string = text(case, "connection_string");

@@ -54,20 +54,6 @@ fn ok(status: u16) -> (u16, String) {
     (status, String::new())
 }
 
-/// A folder of the fixtures.
-fn fixtures(name: &str) -> Option<std::path::PathBuf> {
-    let named = std::env::var_os("AZURE_TABLE_FIXTURES").map(std::path::PathBuf::from);
-    let is_named = named.is_some();
-    let folder = named.unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared").into());
-    let folder = folder.join(name);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    assert!(!is_named, "AZURE_TABLE_FIXTURES is set, but has no folder {name}");
-    eprintln!("skipped fixture {name}: set AZURE_TABLE_FIXTURES");
-    None
-}
-
 #[tokio::test]
 async fn all_operations_in_one_batch_with_either_line_end() {
     for line_end in ["\n", "\r\n"] {
@@ -189,10 +175,7 @@ async fn forms_that_sdks_send() {
 /// left out where the live service leaves it out, and Azurite does not.
 #[tokio::test]
 async fn batches_of_sdks_are_answered() {
-    let Some(folder) = fixtures("vectors") else {
-        return;
-    };
-    let vectors = std::fs::read(folder.join("multipart.json")).unwrap();
+    let vectors = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/vectors/multipart.json")).unwrap();
     let vectors: serde_json::Value = serde_json::from_slice(&vectors).unwrap();
     let emulator = Emulator::new();
     for table in ["PyBatch", "JsBatch"] {

@@ -13,7 +13,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 const MAX_DEPTH: usize = 64;
 
 /// What has to become of a text.
-pub(crate) enum Verdict {
+pub(super) enum Verdict {
     /// It is no JSON: refused.
     NotJson,
     /// It has these rows.
@@ -106,7 +106,7 @@ impl Json {
     }
 }
 
-pub(crate) fn page(body: &[u8]) -> Verdict {
+pub(super) fn page(body: &[u8]) -> Verdict {
     verdict(body, |json| {
         let mut rows = None;
         for (name, value) in json.members()? {
@@ -123,7 +123,7 @@ pub(crate) fn page(body: &[u8]) -> Verdict {
     })
 }
 
-pub(crate) fn entity(body: &[u8]) -> Verdict {
+pub(super) fn entity(body: &[u8]) -> Verdict {
     verdict(body, |json| row(json).map(|row| vec![row]))
 }
 

@@ -1,0 +1,210 @@
+//! No test passes without having tested anything: a test that cannot run is ignored, with its reason.
+//!
+//! `tests/build.rs` finds out what this machine has. This module searches the sources of the tests for early returns and
+//! other forms in which a test decides by itself that it has nothing to do.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::layers::{is_test, path_in_crate, rust_files};
+
+/// Returns and settings that hide no test: file or folder, function (all of them where it is empty), reason.
+const ALLOWED: [(&str, &str, &str); 12] = [
+    ("tests/api/skips.rs", "", "holds the forms that it looks for"),
+    ("tests/soak/", "", "a program: it asserts how much it wrote"),
+    ("tests/faults/matrix/", "", "how many cases ran is asserted"),
+    (
+        "tests/faults/history/",
+        "",
+        "clients of a model, whose calls are checked",
+    ),
+    (
+        "tests/src/backend.rs",
+        "variable",
+        "panics where the variable is missing",
+    ),
+    (
+        "tests/src/bulk_stress.rs",
+        "any_writes_end_as_one_by_one",
+        "how often, two by default",
+    ),
+    (
+        "tests/src/untrusted/filter.rs",
+        "check_filter",
+        "after a refusal was checked, or for a filter that cannot stand inside another",
+    ),
+    (
+        "tests/properties/batches.rs",
+        "check",
+        "an empty batch, of which all was checked",
+    ),
+    (
+        "tests/properties/keys.rs",
+        "other_text_is_not_taken_for_escaped",
+        "what is rejected has no value to check",
+    ),
+    (
+        "tests/emulator/replay/again.rs",
+        "make_table",
+        "a table that is there is not made again",
+    ),
+    (
+        "tests/wire/sockets.rs",
+        "a_read_whose_answer_broke_is_repeated",
+        "the server ends a connection",
+    ),
+    (
+        "azure-table/src/client/bulk/queue.rs",
+        "no_partition_waits_for_ever",
+        "the loop's success, before a panic",
+    ),
+];
+
+/// Returns the places of a test file that may hide a skip: the function and the line.
+fn found(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut function = String::new();
+    let mut is_test = false;
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let code = line.trim();
+        if code.starts_with("//") {
+            continue;
+        }
+        is_test |= code.contains("#[") && code.contains("test");
+        if let Some(name) = function_name(code) {
+            name.clone_into(&mut function);
+            // The functions of the conformance suite are tests as well.
+            if (is_test || code.contains("&Backend"))
+                && let Some(only) = only_an_if(line, lines.clone())
+            {
+                found.push((function.clone(), only));
+            }
+            is_test = false;
+        }
+        let leaves = code.contains("return;") || code.ends_with("{ return };") || code.contains("return Ok(());");
+        let asks = code.contains("env::var") || code.contains("if cfg!(") || code.contains("if !cfg!(");
+        if leaves || asks || (code.contains("print") && code.contains("skip")) {
+            found.push((function.clone(), code.to_owned()));
+        }
+    }
+    found
+}
+
+fn function_name(code: &str) -> Option<&str> {
+    let (before, rest) = code.split_once("fn ")?;
+    let words = [
+        "",
+        "pub",
+        "async",
+        "pub async",
+        "pub(crate)",
+        "pub(super)",
+        "pub(crate) async",
+        "pub(super) async",
+    ];
+    let name = rest.split(['(', '<']).next()?;
+    words.contains(&before.trim_end()).then_some(name)
+}
+
+/// Returns the `if` without `else` that is the whole body of a function: it tests nothing where its condition is false.
+/// Relies on the indents of rustfmt.
+fn only_an_if<'a>(function: &str, body: impl Iterator<Item = &'a str>) -> Option<String> {
+    let indent = function.len() - function.trim_start().len();
+    let end = format!("{}}}", " ".repeat(indent));
+    let body: Vec<&str> = body.take_while(|line| !line.starts_with(&end)).collect();
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let outermost = body
+        .iter()
+        .map(|line| depth(line))
+        .filter(|depth| *depth > indent)
+        .min()?;
+    let statements: Vec<&str> = body
+        .iter()
+        .filter(|line| depth(line) == outermost && !line.trim_start().starts_with("//"))
+        .map(|line| line.trim())
+        .collect();
+    match statements[..] {
+        [only, "}"] if only.starts_with("if ") && only.ends_with('{') => Some(only.to_owned()),
+        _ => None,
+    }
+}
+
+/// Returns the tests of a file: of a crate's source file the part behind its code, else all of it.
+fn tests_of<'a>(path: &Path, text: &'a str) -> &'a str {
+    let is_of_crates = path.components().any(|part| part.as_os_str() == "src") && !path.starts_with("tests");
+    match is_of_crates && !is_test(path_in_crate(path)) {
+        true => text
+            .split_once("\n#[cfg(test)]\nmod tests {")
+            .map_or("", |(_, tests)| tests),
+        false => text,
+    }
+}
+
+#[test]
+fn no_test_passes_over_what_it_tests() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut allowed = BTreeSet::new();
+    let (mut hidden, mut files) = (Vec::new(), 0);
+    for folder in ["tests", "azure-table/src", "azure-table-derive/src", "examples"] {
+        for (path, text) in rust_files(&root.join(folder)) {
+            let path = path.strip_prefix(root).unwrap();
+            // Neither what must not compile nor a build script is a test.
+            if path.starts_with("tests/ui") || path.starts_with("tests/fuzz") || path.ends_with("build.rs") {
+                continue;
+            }
+            files += 1;
+            for (function, line) in found(tests_of(path, &text)) {
+                let place = path.to_string_lossy().replace('\\', "/");
+                let is_it = |(of, name, _): &(&str, &str, &str)| {
+                    place.starts_with(of) && (name.is_empty() || *name == function)
+                };
+                match ALLOWED.iter().position(is_it) {
+                    Some(index) => drop(allowed.insert(index)),
+                    None => hidden.push(format!("{place}, {function}: {line}")),
+                }
+            }
+        }
+    }
+    assert!(files > 200, "the sources were not found: {files}");
+    assert!(
+        hidden.is_empty(),
+        "ignore a test that cannot run, or name the place in ALLOWED:\n{}",
+        hidden.join("\n")
+    );
+    let unused: Vec<_> = (0..ALLOWED.len())
+        .filter(|index| !allowed.contains(index))
+        .map(|index| ALLOWED[index])
+        .collect();
+    assert!(unused.is_empty(), "nothing is to be allowed there: {unused:?}");
+}
+
+#[test]
+fn each_form_of_a_skip_is_found() {
+    for body in [
+        "    let Some(vectors) = vectors() else { return };\n    assert!(vectors.len() > 3);",
+        "    let Some(vectors) = vectors() else {\n        return;\n    };\n    assert!(vectors.len() > 3);",
+        "    if std::env::var(\"X\").is_ok() {\n        assert!(true);\n    }\n    more();",
+        "    if let Some(backend) = backend() {\n        assert!(true);\n        more();\n    }",
+        "    // Where it is.\n    if there {\n        assert!(true);\n    }",
+        "    if backend.is_none() {\n        return Ok(());\n    }\n    more();",
+        "    eprintln!(\"skipped: no service\");\n    more();",
+        "    if !cfg!(unix) {\n    }\n    more();",
+    ] {
+        for (head, end) in [
+            ("#[test]\nfn test() {", "}"),
+            ("pub async fn test(backend: &Backend) {", "}"),
+            ("$($(#[tokio::test]\nasync fn test() {", "})+)+"),
+        ] {
+            let text = format!("{head}\n{body}\n{end}\n");
+            let found = found(&text);
+            assert!(
+                found.iter().all(|(function, _)| function == "test") && !found.is_empty(),
+                "{text}"
+            );
+        }
+    }
+    let good = "fn test() {\n    // return;\n    if a {\n        b();\n    } else {\n        c();\n    }\n}\n\nfn other() {\n    \
+                let x = 1;\n    if x > y {\n        z();\n    }\n}\n";
+    assert_eq!(found(good), []);
+}

@@ -1,0 +1,62 @@
+//! Tells the compiler what this machine has: a test that cannot run here is ignored, with its reason, and not passed over.
+//!
+//! The tests carry `#[cfg_attr(not(recordings), ignore = "…")]`. Whatever is named by the environment, or required, counts
+//! as there: then the test runs and fails where it is missing.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The compiler whose error texts `ui/fail` holds; others word and lay out theirs in other ways.
+const RECORDED_COMPILER: &str = "rustc 1.95.";
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let azurite = is_set("AZURE_TABLE_TEST_AZURITE");
+    let oauth = is_set("AZURE_TABLE_TEST_AZURITE_OAUTH");
+    // An Azurite takes either keys or tokens.
+    let required = is_set("AZURE_TABLE_REQUIRE_AZURITE");
+    set_cfg("recordings", has_recordings());
+    set_cfg("azurite", azurite || (required && !oauth));
+    set_cfg("azurite_oauth", oauth || (required && !azurite));
+    set_cfg("live_account", is_set("AZURE_TABLE_TEST_LIVE"));
+    set_cfg("recorded_compiler", is_recorded_compiler());
+}
+
+fn set_cfg(name: &str, is_set: bool) {
+    println!("cargo::rustc-check-cfg=cfg({name})");
+    if is_set {
+        println!("cargo::rustc-cfg={name}");
+    }
+}
+
+fn is_set(variable: &str) -> bool {
+    println!("cargo::rerun-if-env-changed={variable}");
+    env::var_os(variable).is_some()
+}
+
+/// Looks for the recordings in the fixtures' folder, and passes its path on to `src/fixtures.rs`.
+fn has_recordings() -> bool {
+    let is_named = is_set("AZURE_TABLE_FIXTURES");
+    let is_required = is_set("AZURE_TABLE_REQUIRE_FIXTURES");
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
+    let fixtures = env::var_os("AZURE_TABLE_FIXTURES").map_or(beside, PathBuf::from);
+    let recordings = fixtures.join("recordings");
+    println!("cargo::rustc-env=AZURE_TABLE_RECORDINGS={}", recordings.display());
+    let is_there = recordings.is_dir();
+    // For a path that is not there Cargo would build anew each time.
+    if is_there {
+        println!("cargo::rerun-if-changed={}", recordings.display());
+    }
+    is_there || is_named || is_required
+}
+
+fn is_recorded_compiler() -> bool {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).arg("--version").output();
+    let version = output.map(|output| output.stdout).unwrap_or_default();
+    // Such as `rustc 1.95.0 (…)`; those of the other channels are `1.95.0-nightly`.
+    let version = String::from_utf8_lossy(&version);
+    let number = version.split(" (").next().unwrap_or_default();
+    number.starts_with(RECORDED_COMPILER) && !number.contains('-')
+}

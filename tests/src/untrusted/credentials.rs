@@ -1,0 +1,160 @@
+//! Texts that users have from elsewhere: connection strings, shared access signatures, and positions in a query.
+
+use azure_table::{Continuation, Error, ErrorKind, SasToken, TableServiceClient};
+
+use super::{Kind, answered, assert_presentable, on_runtime, things};
+use crate::canned::{Canned, Step};
+
+/// Connection strings, shared access signatures, and positions in a query.
+pub const KIND: Kind = Kind {
+    name: "credentials",
+    check: |text| {
+        let text = String::from_utf8_lossy(text);
+        check_connection_string(&text);
+        check_signature(&text);
+        check_position(&text);
+    },
+    samples: &[CONNECTION_STRINGS, SIGNATURES, POSITIONS],
+    pieces: PARAMETERS,
+};
+
+/// Connection strings. Their secrets are `SECRET`, often enough to be known by.
+pub const CONNECTION_STRINGS: &[&str] = &[
+    "DefaultEndpointsProtocol=https;AccountName=contoso;AccountKey=SECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSE==;EndpointSuffix=core.windows.net",
+    "AccountName=contoso;AccountKey=SECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSE==;TableEndpoint=https://contoso.table.cosmos.azure.com:443/;TableSecondaryEndpoint=http://127.0.0.1:10002/contoso-secondary",
+    "TableEndpoint=https://contoso.table.core.windows.net/;SharedAccessSignature=sv=2019-02-02&se=2030-01-01&sp=r&tn=T&sig=SECRETSECRET%3D",
+    "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://127.0.0.2",
+];
+/// Parts of connection strings.
+pub const SETTINGS: &[&str] = &[
+    ";",
+    "=",
+    "AccountName=",
+    "AccountKey=",
+    "TableEndpoint=",
+    "EndpointSuffix=",
+    "SharedAccessSignature=",
+    "https://",
+    "http://[::1]:1/",
+    "UseDevelopmentStorage=true",
+    "contoso",
+    "sig=SECRETSECRET",
+    "SECRETSECRET",
+    "?",
+    "#",
+    "@",
+    "%",
+    "%ff",
+    "/",
+    ":",
+    " ",
+    "é",
+];
+/// Shared access signatures.
+pub const SIGNATURES: &[&str] = &[
+    "?sv=2019-02-02&ss=t&srt=sco&sp=rwdlacu&se=2030-01-01T00:00:00Z&st=2020-01-01&spr=https&sip=1.1.1.1-2.2.2.2&sig=SECRETSECRET%2B%3D",
+    "sv=2019-02-02&tn=things&si=policy&sig=SECRET+SECRET/=",
+];
+/// Parts of signatures.
+pub const PARAMETERS: &[&str] = &[
+    "&",
+    "=",
+    "?",
+    "#",
+    "+",
+    "%",
+    "%2B",
+    "%ff",
+    "sig=",
+    "sig=SECRETSECRET",
+    "se=",
+    "se=9999-12-31T23:59:59.9999999Z",
+    "ss=b",
+    "sr=c",
+    "sip=::1",
+    "2030-01-01",
+    " ",
+    "é",
+    "\u{7f}",
+    "https://",
+];
+
+/// Positions in a query, as they are kept.
+pub const POSITIONS: &[&str] = &[r#"{"next_partition_key":"1!8!cA--","next_row_key":null}"#];
+
+/// Checks that no part of an error shows a secret.
+fn check_error(error: &Error) {
+    assert_presentable(error);
+    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    let all = format!(
+        "{error} {error:?} {:?}",
+        std::error::Error::source(error).map(ToString::to_string)
+    );
+    assert!(!all.contains("SECRETSECRET"), "{all}");
+}
+
+/// Checks that a connection string means something or is rejected without showing it.
+///
+/// # Panics
+/// It is neither.
+pub fn check_connection_string(text: &str) {
+    let canned = Canned::new([Step::status(200)]);
+    match TableServiceClient::with_transport(text, canned) {
+        Err(error) => check_error(&error),
+        Ok(service) => {
+            // Written out it is the same account, and is written out the same.
+            let written = service.to_connection_string().unwrap();
+            let again = TableServiceClient::with_transport(&written, Canned::default()).unwrap();
+            assert_eq!(again.endpoint(), service.endpoint());
+            assert_eq!(again.account(), service.account());
+            assert_eq!(again.to_connection_string().unwrap(), written);
+            let shown = format!("{service:?}");
+            assert!(
+                service.endpoint().contains("SECRET") || !shown.contains("SECRETSECRET"),
+                "{shown}"
+            );
+            // And a request can be made of it.
+            if let Err(error) = on_runtime(async { things(&service).get(("p", "r")).await }) {
+                assert!(error.kind() != ErrorKind::InvalidInput, "{error}");
+            }
+        }
+    }
+}
+
+/// Checks that a signature is usable or rejected without showing it.
+///
+/// # Panics
+/// It is neither.
+pub fn check_signature(text: &str) {
+    match SasToken::new(text) {
+        Err(error) => check_error(&error),
+        Ok(token) => {
+            let _ = token.expiry();
+            let exposed = token.expose();
+            assert!(SasToken::new(exposed).unwrap() == token);
+            let shown = format!("{token:?}");
+            assert!(!shown.contains("SECRETSECRET"), "{shown}");
+            let canned = Canned::new([Step::status(404)]);
+            let service = TableServiceClient::new("http://contoso.table.core.windows.net", token.clone());
+            let service = service.unwrap().over(canned.clone());
+            let error = on_runtime(async { things(&service).get(("p", "r")).await });
+            if exposed.split('&').all(|pair| pair != "spr=https") {
+                assert!(canned.sent().len() == 1, "{error:?}");
+                assert!(canned.sent()[0].uri().query().unwrap().contains(exposed));
+            }
+        }
+    }
+}
+
+/// Checks that a kept position is read or rejected.
+///
+/// # Panics
+/// It is neither.
+pub fn check_position(text: &str) {
+    if let Ok(position) = serde_json::from_str::<Continuation>(text) {
+        let again = serde_json::from_str::<Continuation>(&serde_json::to_string(&position).unwrap());
+        assert_eq!(again.unwrap(), position);
+        let service = answered([Step::answer(200, &[], r#"{"value":[]}"#)]);
+        on_runtime(async { things(&service).query().resume_from(position).all().await }).unwrap();
+    }
+}
