@@ -1,15 +1,15 @@
-//! What goes wrong in the matrix, and the transports around the emulator.
+//! The faults of the matrix, and the transports around the emulator.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use azure_table::testing::{Answer, Fault, FaultRule, Faults, RequestKind};
+use azure_table::testing::{Answer, Fault, FaultRule, Faults};
 use azure_table::{BoxFuture, DateTime, Emulator, EmulatorClock, Transport, TransportError};
 use bytes::Bytes;
 use http::{Method, Request, Response};
 
-use super::operation::Kind;
+use super::operation::Entry;
 
 /// One or more faults.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub(crate) enum Mode {
     Always,
     Random,
 }
+
+pub(crate) const MODES: [Mode; 3] = [Mode::Once, Mode::Always, Mode::Random];
 
 impl Scenario {
     pub(crate) fn all(emulator: &Emulator, applied: &Arc<AtomicU64>) -> Vec<Self> {
@@ -84,8 +86,13 @@ impl Scenario {
     }
 
     /// Faults of a batch's parts can happen to batches only.
-    pub(crate) fn concerns(&self, kind: Kind) -> bool {
-        kind.request() == RequestKind::Batch || !matches!(self.faults[..], [Fault::FailBatchPart(_)])
+    pub(crate) fn concerns(&self, entry: &Entry) -> bool {
+        entry.is_batch || !matches!(self.faults[..], [Fault::FailBatchPart(_)])
+    }
+
+    /// Whether it has a service whose clock is wrong.
+    pub(crate) fn moves_clocks(&self) -> bool {
+        self.faults.iter().any(|fault| matches!(fault, Fault::Instead(_)))
     }
 
     pub(crate) fn over(&self, ledger: Ledger, mode: Mode, seed: u64) -> Faults {
@@ -131,7 +138,11 @@ impl Transport for Ledger {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
         Box::pin(async move {
             let reads_in_batch = request.body().windows(11).any(|text| text == b"\r\n\r\nGET htt");
-            let is_write = request.method() != Method::GET && !reads_in_batch;
+            let is_key = request
+                .uri()
+                .query()
+                .is_some_and(|query| query.contains("userdelegationkey"));
+            let is_write = request.method() != Method::GET && !reads_in_batch && !is_key;
             let answer = self.service.send(request).await?;
             let failed_inside = || {
                 let body = String::from_utf8_lossy(answer.body());
