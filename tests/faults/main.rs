@@ -18,6 +18,8 @@ mod clock;
 mod page_schedules;
 mod policies;
 mod prefetch;
+mod primary;
+mod procedures;
 mod second_region;
 mod via_batch;
 mod writes;

@@ -109,10 +109,14 @@ impl<E> TableClient<E> {
         &self.table
     }
 
-    /// Makes a new entity and gives its ETag.
+    /// Inserts a new entity. Returns its ETag.
+    ///
+    /// If a response is lost, the client reads the entity back and compares its content. Two callers that insert the same
+    /// content under the same key may then both see success. Give an entity that stands for a lock, a lease or a processed
+    /// message a field marked with `write_id`: the client then knows its own write from an equal one.
     ///
     /// # Errors
-    /// `AlreadyExists` — its key is taken.
+    /// `AlreadyExists`: an entity has this key.
     ///
     /// Source: REST "Insert Entity".
     #[doc(alias = "AddEntity")]

@@ -12,7 +12,6 @@ use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::error::Result;
 use crate::pipeline::deadline::Deadline;
-use crate::pipeline::location::LocationMode;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::{Answer, Pipeline};
 use crate::pipeline::skew::{seconds_between, shifted};
@@ -63,9 +62,7 @@ impl Pipeline {
         options: &CallOptions,
         told: &mut Diagnostics,
     ) -> Result<Option<(Vec<DynamicEntity>, i64)>> {
-        let mut options = options.clone();
-        // A copy that lags behind would show the rows as they were before.
-        options.set(|wishes| (wishes.location_mode, wishes.pinned) = (Some(LocationMode::PrimaryOnly), None));
+        let mut options = options.clone().for_write();
         if let ([write], true) = (writes, options.get().via_batch) {
             options.set(|wishes| wishes.timeout = deadline.remaining());
             return self.stored_row(table, write, &options, told).await;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use http::Response;
+use http::{Method, Response};
 
 use crate::model::clock::{self, Instant};
 use crate::model::error::{Error, Result};
@@ -269,13 +269,12 @@ impl Pipeline {
         }
     }
 
-    /// Where the call may go. What writes, and what is made for one place, goes nowhere else.
+    /// The locations that the call may be sent to. Only a GET may leave the primary, and only if no write depends on it.
     fn mode(&self, call: &Call, options: &CallOptions) -> LocationMode {
-        if call.location == Location::Secondary {
-            // Its address is the secondary's already.
-            return LocationMode::PrimaryOnly;
-        }
-        if call.effect == Effect::Write || call.is_enclosed || self.endpoint.secondary().is_none() {
+        // Its address is the secondary's already.
+        let is_addressed = call.location == Location::Secondary;
+        let is_get = *call.request.method() == Method::GET;
+        if is_addressed || !is_get || options.get().is_for_write || self.endpoint.secondary().is_none() {
             return LocationMode::PrimaryOnly;
         }
         match options.get().pinned {

@@ -95,7 +95,7 @@ impl Case<'_> {
         };
         match self.said {
             Said::Each(claims) => claims.iter().all(|claim| match claim {
-                Claim::Applied(_) => true,
+                Claim::Applied(_) | Claim::RejectedWithOthers => true,
                 Claim::Rejected(kind) => may_be(*kind),
                 Claim::InDoubt | Claim::NotTried => self.faults > 0,
             }),
@@ -137,13 +137,15 @@ impl Case<'_> {
         match said {
             Said::Done if change.writes.is_empty() => Ok(()),
             Said::Written(etags) => self.judge_versions(change, etags),
-            Said::Created(Creation::Existed) => change.existed.then_some(()).ok_or(Broken::FalseConflict),
-            Said::Created(Creation::Created) => (!change.existed).then_some(()).ok_or(Broken::SuccessIsNotTrue),
-            // After an attempt in doubt nobody can tell who removed a table or a row.
-            Said::Deleted(deletion) => {
-                let is_true = (*deletion == Deletion::Deleted) == change.existed || (change.existed && self.own() > 1);
-                is_true.then_some(()).ok_or(Broken::SuccessIsNotTrue)
+            Said::Created(Creation::Existed) if !change.existed => Err(Broken::FalseConflict),
+            Said::Created(Creation::Created) if change.existed => Err(Broken::SuccessIsNotTrue),
+            Said::Deleted(Deletion::WasMissing) if change.existed => Err(Broken::FalseConflict),
+            Said::Deleted(Deletion::Deleted) if !change.existed => Err(Broken::SuccessIsNotTrue),
+            // After an attempt in doubt nobody can tell whose table it is, or who removed it or a row.
+            Said::Created(Creation::InDoubt) | Said::Deleted(Deletion::InDoubt) if self.own() == 1 => {
+                Err(Broken::SuccessIsNotTrue)
             }
+            Said::Created(_) | Said::Deleted(_) => Ok(()),
             _ => Err(Broken::SuccessIsNotTrue),
         }
     }

@@ -84,13 +84,13 @@ fn judge_row(case: &Case<'_>, row: &str, writes: &[(&Write, &Claim)]) -> Result<
                 possible.extend(written);
                 etag = None;
             }
-            Claim::NotTried => {}
+            Claim::RejectedWithOthers | Claim::NotTried => {}
         }
     }
     if !possible.iter().any(|state| state.is(&after, &before)) {
         let is_denied = writes
             .iter()
-            .all(|(_, claim)| matches!(claim, Claim::Rejected(_) | Claim::NotTried));
+            .all(|(_, claim)| !matches!(claim, Claim::Applied(_) | Claim::InDoubt));
         return Err(if is_denied {
             Broken::DenialIsNotTrue
         } else {

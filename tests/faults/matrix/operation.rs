@@ -253,6 +253,8 @@ pub(crate) enum Said {
 pub(crate) enum Claim {
     Applied(Option<ETag>),
     Rejected(ErrorKind),
+    /// With the error of another in its batch.
+    RejectedWithOthers,
     InDoubt,
     NotTried,
 }

@@ -120,7 +120,7 @@ impl<E, W, Row> RowWrites<E, W, Row> {
         Self {
             table: table.clone(),
             writes,
-            options: CallOptions::new(),
+            options: CallOptions::new().for_write(),
             concurrency: CONCURRENCY,
             most_failures: MOST_FAILURES,
             position: None,

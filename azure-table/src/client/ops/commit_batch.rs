@@ -66,7 +66,7 @@ impl Spec for CommitSpec {
             .collect())
     }
 
-    fn answer(&mut self, response: Response<Bytes>) -> Result<Vec<TableResult>> {
+    fn answer(&mut self, response: Response<Bytes>, _: bool) -> Result<Vec<TableResult>> {
         match &self.sent {
             Some(sent) => batch_answer::answer(sent, response),
             None => Err(Error::invalid_response("an answer to nothing that was sent")),

@@ -11,7 +11,7 @@ use crate::model::name::TableName;
 use crate::pipeline::options::via_batch;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::operation::{OperationKind, TableOperation};
+use crate::protocol::operation::TableOperation;
 use crate::protocol::read_back::WrittenRow;
 use crate::protocol::request::Call;
 use crate::protocol::table_result::{self, Asked, TableResult};
@@ -39,8 +39,8 @@ pub(crate) struct WriteSpec<T> {
     /// Taken when the request is made.
     operation: Option<TableOperation>,
     output: fn(TableResult) -> Result<T>,
-    /// What a refusal is; some are answers in themselves.
-    refused: fn(Error) -> Result<T>,
+    /// The output of a rejection, for those that are answers in themselves; and whether an earlier attempt is in doubt.
+    rejected: fn(Error, bool) -> Result<T>,
 }
 
 impl<T> WriteSpec<T> {
@@ -50,13 +50,13 @@ impl<T> WriteSpec<T> {
             asked: operation.asked(),
             operation: Some(operation),
             output,
-            refused: Err,
+            rejected: |e, _| Err(e),
         }
     }
 
-    /// With refusals that are answers in themselves.
-    pub(crate) fn or(mut self, refused: fn(Error) -> Result<T>) -> Self {
-        self.refused = refused;
+    /// With rejections that are answers in themselves.
+    pub(crate) fn or(mut self, rejected: fn(Error, bool) -> Result<T>) -> Self {
+        self.rejected = rejected;
         self
     }
 
@@ -82,17 +82,10 @@ impl<T> Spec for WriteSpec<T> {
         operation.call(endpoint, self.table.as_str())
     }
 
-    fn answer(&mut self, response: Response<Bytes>) -> Result<T> {
+    fn answer(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<T> {
         match table_result::answer(self.asked, response) {
             Ok(result) => (self.output)(result),
-            Err(e) => (self.refused)(e),
-        }
-    }
-
-    fn in_doubt(&mut self) {
-        // That there is one is no answer if it may be one's own.
-        if self.asked.kind == OperationKind::Insert {
-            self.refused = Err;
+            Err(e) => (self.rejected)(e, is_in_doubt),
         }
     }
 

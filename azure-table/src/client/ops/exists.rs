@@ -61,7 +61,7 @@ impl Spec for ExistsSpec {
         )
     }
 
-    fn answer(&mut self, response: Response<Bytes>) -> Result<bool> {
+    fn answer(&mut self, response: Response<Bytes>, _: bool) -> Result<bool> {
         let there = get::answer(response, MetadataLevel::None, |_| Ok(()))?;
         Ok(there.is_some())
     }

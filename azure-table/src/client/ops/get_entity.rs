@@ -114,7 +114,7 @@ impl<E, P> Spec for GetSpec<E, P> {
         usize::from(entity.is_some())
     }
 
-    fn answer(&mut self, response: Response<Bytes>) -> Result<Option<P>> {
+    fn answer(&mut self, response: Response<Bytes>, _: bool) -> Result<Option<P>> {
         get::answer(response, self.shape.metadata, |row| self.shape.read(row))
     }
 }

@@ -90,8 +90,9 @@ via_batch!(InsertEntityIfAbsent, operation.options);
 
 impl InsertEntityIfAbsent {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
-        let spec = WriteSpec::new(table, operation, |result| etag(result).map(Some)).or(|e| {
-            if e.code() == Some("EntityAlreadyExists") {
+        let spec = WriteSpec::new(table, operation, |result| etag(result).map(Some)).or(|e, is_in_doubt| {
+            // An entity that may be this call's own is no answer.
+            if e.code() == Some("EntityAlreadyExists") && !is_in_doubt {
                 Ok(None)
             } else {
                 Err(e)

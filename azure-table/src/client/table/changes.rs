@@ -10,6 +10,7 @@ use crate::model::entity::{ReadEntity, TableEntity, WritesEntity};
 use crate::model::entity_key::{IntoKey, Key};
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::versioned::Versioned;
+use crate::pipeline::options::CallOptions;
 use crate::protocol::operation::TableOperation;
 
 impl<E> TableClient<E> {
@@ -47,9 +48,9 @@ impl<E> TableClient<E> {
         GetMany::new(self, keys.into_iter().map(IntoKey::into_key).collect())
     }
 
-    /// Removes an entity if there is one, and tells which; conditions as in [`delete`](Self::delete).
+    /// Deletes the entity if it exists. Returns which of the two happened; conditions as in [`delete`](Self::delete).
     ///
-    /// After an answer was lost, `WasMissing` may be of this call's own doing: what is gone does not say who removed it.
+    /// [`Deletion::InDoubt`](crate::Deletion::InDoubt): a response was lost, and a later attempt found no entity.
     ///
     /// # Errors
     /// `ConditionNotMet` — it has another version.
@@ -129,7 +130,7 @@ impl<E> TableClient<E> {
         E: TableEntity + ReadEntity + WritesEntity<E>,
     {
         let key = Key::of(&entity.entity)?;
-        let read = self.get(&key).versioned().await?;
+        let read = self.get(&key).versioned().with(&CallOptions::new().for_write()).await?;
         *entity = read.ok_or_else(|| self.gone("refresh", &key))?;
         Ok(())
     }
@@ -144,6 +145,7 @@ impl<E> TableClient<E> {
     {
         let key = Key::of(&entity.entity)?;
         let version = self.get(&key).resolve(|row| Ok((row.etag(), row.timestamp()?)));
+        let version = version.with(&CallOptions::new().for_write());
         if let (Some(etag), Some(timestamp)) = version.await?.ok_or_else(|| self.gone("refresh_etag", &key))? {
             (entity.etag, entity.timestamp) = (etag, timestamp);
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use azure_table::{Bulk, BulkOutcome, BulkReport, Error, ErrorKind, Interrupted, LeftReason, TableOperation};
+use azure_table::{Bulk, BulkOutcome, BulkReport, Error, Interrupted, LeftReason, TableOperation};
 use futures::stream;
 
 use super::super::model::{Cell, Demand, Write, key};
@@ -230,7 +230,7 @@ fn said_of(count: usize, taken: usize, ended: Ended) -> Said {
 fn without_verdicts(said: Said) -> Said {
     let Said::Each(claims) = said else { return said };
     let claims = claims.into_iter().map(|claim| match claim {
-        Claim::Rejected(_) => Claim::Rejected(ErrorKind::Rejected),
+        Claim::Rejected(_) => Claim::RejectedWithOthers,
         other => other,
     });
     Said::Each(claims.collect())

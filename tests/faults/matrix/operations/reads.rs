@@ -81,7 +81,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             Ok(read.iter().map(|(key, read)| either(key, read.as_ref())).collect())
         })
     })
-    .calls(8)
+    .pages(8)
     .concurrent(),
     Entry::new("get many as they come", &["GetMany::try_next"], |given| {
         many(given, |on, rows| async move {
@@ -96,7 +96,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         })
         .of(Copy::Primary)
     })
-    .calls(8)
+    .pages(8)
     .concurrent()
     .batches(),
 ];

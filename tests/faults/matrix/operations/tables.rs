@@ -221,14 +221,14 @@ fn first_write(given: &Given<'_>) -> (String, Vec<State>, Cell) {
     )
 }
 
-/// A table that was there existed, one that was not was created: by whomever, there is nobody else.
+/// A table that was there existed, one that was not was created or is in doubt: there is nobody else.
 fn said_of_ensured(before: &State, names: &[String], ensured: &[(String, Creation)]) -> Said {
     let mut present = before.tables.clone();
-    let expected = names.iter().map(|name| match present.insert(name.clone(), Vec::new()) {
-        Some(_) => (name.clone(), Creation::Existed),
-        None => (name.clone(), Creation::Created),
-    });
-    match expected.eq(ensured.iter().cloned()) {
+    let is_true = |(name, (told, creation)): (&String, &(String, Creation))| {
+        let existed = present.insert(name.clone(), Vec::new()).is_some();
+        name == told && (*creation == Creation::Existed) == existed
+    };
+    match names.len() == ensured.len() && names.iter().zip(ensured).all(is_true) {
         true => Said::Done,
         false => Said::Seen(vec![format!("{ensured:?}")]),
     }
