@@ -9,7 +9,7 @@ const LAYERS: [&str; 8] = [
 ];
 
 /// Lines of a source file, unit tests not counted.
-const MOST_LINES: usize = 400;
+const MOST_LINES: usize = 500;
 
 fn sources() -> Vec<(PathBuf, String)> {
     fn walk(folder: &Path, found: &mut Vec<(PathBuf, String)>) {

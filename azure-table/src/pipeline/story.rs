@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::Response;
 
 use crate::model::diagnostics::{Attempt, Diagnostics};
-use crate::model::error::{Error, ErrorKind};
+use crate::model::error::{Error, ErrorKind, ResponseHeaders};
 use crate::model::location::Location;
 use crate::protocol::answer;
 use crate::protocol::request::{Call, Effect};
@@ -22,6 +22,8 @@ pub(crate) struct CallStory {
     pub(crate) attempts: u32,
     /// How long the last answer asked to wait.
     pub(crate) asked_wait: Option<Duration>,
+    /// The headers of the last answer, if it rejects.
+    pub(crate) headers: ResponseHeaders,
     pub(crate) client_request_id: Arc<str>,
     /// What the credential says of the refusal that the answer is.
     pub(crate) advice: Option<String>,
@@ -54,6 +56,7 @@ impl CallStory {
             effect: call.effect,
             attempts: 0,
             asked_wait: None,
+            headers: ResponseHeaders::default(),
             client_request_id: Arc::from(client_request_id),
             advice: None,
             is_enclosed: call.is_enclosed,
@@ -117,6 +120,8 @@ impl CallStory {
             .in_operation(self.operation, self.table.as_deref())
             .after_attempts(self.attempts)
             .with_client_request_id(Some(self.client_request_id.to_string()))
+            .with_retry_after(self.asked_wait)
+            .with_headers(self.headers.clone())
             .with_diagnostics(self.diagnostics.clone())
             .maybe_applied(maybe)
     }

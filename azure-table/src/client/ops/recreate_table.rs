@@ -19,6 +19,9 @@ const PAUSE: Duration = Duration::from_secs(5);
 
 const OPERATION: &str = "recreate table";
 
+/// The least time for another try.
+const LAST_TRY: Duration = Duration::from_secs(1);
+
 /// How far a [`RecreateTable`] got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -119,12 +122,15 @@ async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
             Err(e) if e.kind() == ErrorKind::Conflict => {
                 may_be_made |= e.may_have_applied();
                 let elapsed = begun.elapsed();
-                let pause = PAUSE.min(deadline.saturating_sub(elapsed));
-                if pause.is_zero() {
-                    let why =
-                        format!("it was still being deleted after {deadline:?}: make it later, or use another name");
+                let left = deadline.saturating_sub(elapsed);
+                if left < LAST_TRY {
+                    let why = format!(
+                        "it was still being deleted at the deadline of {deadline:?}: create it later, or use another name"
+                    );
                     return Err(e.with_message(why));
                 }
+                // Each try needs time, the last one too.
+                let pause = PAUSE.min(left / 2);
                 progress(RecreateProgress::BeingDeleted { elapsed, pause });
                 clock::sleep(pause).await;
             }
