@@ -56,8 +56,8 @@ pub(crate) struct Case<'a> {
     pub(crate) said: &'a Said,
     pub(crate) before: &'a State,
     pub(crate) after: &'a State,
-    /// The state of the secondary, before and after.
-    pub(crate) secondary: &'a [State],
+    /// The state of the secondary, where it may be read.
+    pub(crate) secondary: Option<&'a State>,
     pub(crate) location: LocationMode,
     /// Writes that the service applied.
     pub(crate) applied: u64,

@@ -32,7 +32,9 @@ use self::scenario::{BlindResend, Mode, Scenario};
 use self::unit::{LOCATIONS, Unit};
 
 /// Random cases of an operation and a fault.
-const SEEDS: u64 = 48;
+const SEEDS: u64 = 57;
+/// Bulks are dear: one random case for so many of others.
+const SHARE_OF_BULKS: u64 = 4;
 /// The fewest cases of a whole run.
 const CASES: u64 = 100_000;
 /// Cases on one emulator: its clock must not get 15 minutes ahead of the client's.
@@ -48,6 +50,11 @@ fn run(seeds: u64, only: &[&str], between: Between) -> Report {
     for entry in &entries {
         for (index, scenario) in scenarios.iter().enumerate() {
             if scenario.concerns(entry) && (only.is_empty() || only.contains(&scenario.name)) {
+                let seeds = if entry.is_paced {
+                    seeds.div_ceil(SHARE_OF_BULKS)
+                } else {
+                    seeds
+                };
                 for first in (0..=seeds).step_by(MOST_CASES as usize) {
                     units.push((entry, index, first..seeds.min(first + MOST_CASES)));
                 }

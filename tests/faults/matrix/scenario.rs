@@ -11,6 +11,11 @@ use http::{Method, Request, Response};
 
 use super::operation::Entry;
 
+/// The lag of the secondary: two to three cases.
+pub(crate) const LAG: Duration = Duration::from_secs(9);
+/// By how much clocks are wrong.
+const SKEW: Duration = Duration::from_secs(3_600);
+
 /// One or more faults.
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
@@ -31,13 +36,14 @@ pub(crate) const MODES: [Mode; 3] = [Mode::Once, Mode::Always, Mode::Random];
 impl Scenario {
     pub(crate) fn all(emulator: &Emulator, applied: &Arc<AtomicU64>) -> Vec<Self> {
         let seconds = Duration::from_secs;
+        // The secondary does not catch up because of a wrong clock.
         let skewed = |clock: EmulatorClock| {
-            let service = emulator.clone().with_clock(clock);
+            let service = emulator.clone().with_clock(clock).with_secondary_lag(SKEW + LAG);
             Fault::Instead(Arc::new(Ledger::new(&service, applied)))
         };
         let ahead = EmulatorClock::system();
-        ahead.advance(seconds(3_600));
-        let behind = EmulatorClock::fixed(DateTime::now() - seconds(3_600));
+        ahead.advance(SKEW);
+        let behind = EmulatorClock::fixed(DateTime::now() - SKEW);
         let internal = Answer::internal_error;
         let single = [
             ("no connection", Fault::NoConnection),
@@ -63,8 +69,8 @@ impl Scenario {
             ("500", internal().into()),
             ("500 after applying", Fault::AnswerAfterApplying(internal())),
             ("503 after applying", Fault::AnswerAfterApplying(Answer::new(503))),
-            ("date ahead", Fault::DateAhead(seconds(3_600))),
-            ("date behind", Fault::DateBehind(seconds(3_600))),
+            ("date ahead", Fault::DateAhead(SKEW)),
+            ("date behind", Fault::DateBehind(SKEW)),
             ("clock ahead", skewed(ahead)),
             ("clock behind", skewed(behind)),
             (
@@ -88,11 +94,6 @@ impl Scenario {
     /// Faults of a batch's parts can happen to batches only.
     pub(crate) fn concerns(&self, entry: &Entry) -> bool {
         entry.is_batch || !matches!(self.faults[..], [Fault::FailBatchPart(_)])
-    }
-
-    /// Whether it has a service whose clock is wrong.
-    pub(crate) fn moves_clocks(&self) -> bool {
-        self.faults.iter().any(|fault| matches!(fault, Fault::Instead(_)))
     }
 
     pub(crate) fn over(&self, ledger: Ledger, mode: Mode, seed: u64) -> Faults {

@@ -30,7 +30,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     )
     .on(Subject::Policies),
     Entry::new("add access policy", &["TableClient::add_access_policy"], |given| {
-        let new = policy(fastrand::i64(..5), given.value);
+        let new = policy(fastrand::i64(0..5), given.value);
         let after = match at(given, &new.id) {
             Some(_) => Err(ErrorKind::AlreadyExists),
             None => Ok(with(given, [given.state.policies.clone(), vec![new.clone()]].concat())),
@@ -43,7 +43,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         "replace access policy",
         &["TableClient::replace_access_policy"],
         |given| {
-            let new = policy(fastrand::i64(..4), given.value);
+            let new = policy(fastrand::i64(0..4), given.value);
             let after = at(given, &new.id).ok_or(ErrorKind::NotFound).map(|at| {
                 let mut policies = given.state.policies.clone();
                 policies[at] = new.clone();
@@ -58,7 +58,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         "revoke access policy",
         &["TableClient::revoke_access_policy"],
         |given| {
-            let id = fastrand::i64(..4).to_string();
+            let id = fastrand::i64(0..4).to_string();
             let after = at(given, &id).ok_or(ErrorKind::NotFound).map(|at| {
                 let mut policies = given.state.policies.clone();
                 policies.remove(at);
