@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use azure_table::testing::FaultRecord;
 use azure_table::{Attempt, Creation, Deletion, ETag, Error, ErrorKind, Location, LocationMode};
 use http::Method;
 
@@ -61,8 +62,8 @@ pub(crate) struct Case<'a> {
     pub(crate) location: LocationMode,
     /// Writes that the service applied.
     pub(crate) applied: u64,
-    /// Faults that happened.
-    pub(crate) faults: usize,
+    /// The requests as the faults saw them.
+    pub(crate) log: &'a [FaultRecord],
     pub(crate) sent: &'a [Sent],
     /// The attempts in the story of the call.
     pub(crate) told: &'a [Attempt],
@@ -89,20 +90,21 @@ impl Case<'_> {
 
     /// Whether each failure is one that a fault or the state of the service brings about.
     fn fails_for_a_reason(&self) -> bool {
+        let has_faults = self.log.iter().any(|record| record.fault().is_some());
         let may_be = |kind: ErrorKind| match kind {
             ErrorKind::InvalidInput | ErrorKind::Unsupported | ErrorKind::InvalidResponse => false,
-            kind => self.faults > 0 || is_verdict(kind),
+            kind => has_faults || is_verdict(kind),
         };
         match self.said {
             Said::Each(claims) => claims.iter().all(|claim| match claim {
                 Claim::Applied(_) | Claim::RejectedWithOthers => true,
                 Claim::Rejected(kind) => may_be(*kind),
-                Claim::InDoubt | Claim::NotTried => self.faults > 0,
+                Claim::InDoubt | Claim::NotTried => has_faults,
             }),
             Said::Selected(report) => {
                 let failed = report.failures.iter().map(|(_, kind)| *kind);
                 let mut kinds = failed.chain(report.ended.as_ref().map(Error::kind));
-                kinds.all(may_be) && (report.in_doubt.is_empty() || self.faults > 0)
+                kinds.all(may_be) && (report.in_doubt.is_empty() || has_faults)
             }
             _ => self.error().is_none_or(|error| may_be(error.kind())),
         }

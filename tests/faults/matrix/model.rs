@@ -146,7 +146,13 @@ impl State {
         }
     }
 
-    fn put(&mut self, row: &str, a: i64, b: Option<i64>) {
+    /// A row that was written, with its ETag.
+    pub(crate) fn put(&mut self, cell: &Cell, etag: ETag) {
+        let (a, b, etag) = (cell.a, cell.b, Some(etag));
+        self.rows.insert(cell.row.clone(), Stored { a, b, etag });
+    }
+
+    fn set(&mut self, row: &str, a: i64, b: Option<i64>) {
         self.rows.insert(row.to_owned(), Stored { a, b, etag: None });
     }
 
@@ -154,18 +160,18 @@ impl State {
     pub(crate) fn write(&mut self, write: &Write) -> Result<(), ErrorKind> {
         match write {
             Write::Insert(cell) if self.rows.contains_key(&cell.row) => return Err(ErrorKind::AlreadyExists),
-            Write::Insert(cell) | Write::InsertOrReplace(cell) => self.put(&cell.row, cell.a, cell.b),
+            Write::Insert(cell) | Write::InsertOrReplace(cell) => self.set(&cell.row, cell.a, cell.b),
             Write::Replace(cell, demand) => {
                 self.met(&cell.row, demand)?;
-                self.put(&cell.row, cell.a, cell.b);
+                self.set(&cell.row, cell.a, cell.b);
             }
             Write::Merge(cell, demand) => {
                 let b = cell.b.or(self.met(&cell.row, demand)?.b);
-                self.put(&cell.row, cell.a, b);
+                self.set(&cell.row, cell.a, b);
             }
             Write::InsertOrMerge(cell) => {
                 let b = cell.b.or(self.rows.get(&cell.row).and_then(|stored| stored.b));
-                self.put(&cell.row, cell.a, b);
+                self.set(&cell.row, cell.a, b);
             }
             Write::Delete(row, demand) => {
                 self.met(row, demand)?;
@@ -173,7 +179,7 @@ impl State {
             }
             Write::Patch(row, a, demand) => {
                 let b = self.met(row, demand)?.b;
-                self.put(row, *a, b);
+                self.set(row, *a, b);
             }
         }
         Ok(())

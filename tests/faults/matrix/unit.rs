@@ -113,9 +113,10 @@ impl<'a> Unit<'a> {
             for _ in 0..2 {
                 let row = *fastrand::choice(&ROWS).unwrap();
                 let cell = Cell::new(row, value * 4 + fastrand::i64(0..3), fastrand::bool().then_some(0));
-                self.rows.insert_or_replace(&cell).await.unwrap();
+                let etag = self.rows.insert_or_replace(&cell).await.unwrap();
+                self.state.put(&cell, etag);
             }
-            return self.read().await;
+            return;
         }
         let all: Vec<&str> = match self.entry.subject {
             Subject::Rows => ROWS.to_vec(),
@@ -140,18 +141,25 @@ impl<'a> Unit<'a> {
             _ => return,
         };
         let is_there = exists(&self.state, name);
-        match self.entry.subject {
-            Subject::Rows if is_there => self.rows.delete(key(name)).await.unwrap(),
-            Subject::Rows => drop(self.rows.insert(&Cell::new(name, value, Some(0))).await.unwrap()),
-            _ => {
-                let table = self.truth.dynamic_table(name).unwrap();
-                match is_there {
-                    true => table.delete_table().await.unwrap(),
-                    false => table.create_table().await.unwrap(),
-                }
+        match (self.entry.subject, is_there) {
+            (Subject::Rows, true) => {
+                self.rows.delete(key(name)).await.unwrap();
+                self.state.rows.remove(name);
+            }
+            (Subject::Rows, false) => {
+                let cell = Cell::new(name, value, Some(0));
+                let etag = self.rows.insert(&cell).await.unwrap();
+                self.state.put(&cell, etag);
+            }
+            (_, true) => {
+                self.truth.dynamic_table(name).unwrap().delete_table().await.unwrap();
+                self.state.tables.remove(name);
+            }
+            (_, false) => {
+                self.truth.dynamic_table(name).unwrap().create_table().await.unwrap();
+                self.state.tables.insert(name.to_owned(), Vec::new());
             }
         }
-        self.read().await;
     }
 
     async fn read(&mut self) {
@@ -194,7 +202,7 @@ impl<'a> Unit<'a> {
         }
         let (sent, story) = (inspector.sent(), context.diagnostics());
         assert_eq!(story.omitted(), 0);
-        let hits = faults.log().iter().filter(|record| record.fault().is_some()).count();
+        let log = faults.log();
         let case = Case {
             promise: &chosen.promise,
             said: &said,
@@ -203,12 +211,13 @@ impl<'a> Unit<'a> {
             secondary: secondary.as_ref(),
             location,
             applied: self.applied.load(Ordering::Relaxed),
-            faults: hits,
+            log: &log,
             sent: &sent,
             told: story.attempts(),
             elapsed,
             options: &options,
         };
+        let hits = log.iter().filter(|record| record.fault().is_some()).count();
         let verdict = case.judge(self.entry).map_err(|broken| (broken, format!("{case:#?}")));
         report.tell(
             self.entry.name,
