@@ -6,6 +6,7 @@ pub(crate) mod batch;
 pub(crate) mod bulk;
 pub(crate) mod ops;
 pub(crate) mod query;
+mod sas_url;
 pub(crate) mod service;
 pub(crate) mod settings;
 pub(crate) mod shape;

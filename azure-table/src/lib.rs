@@ -107,6 +107,7 @@ pub use crate::model::property_writer::{
 pub use crate::model::row::{Row, RowProperty};
 pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema, assert_reads};
 pub use crate::model::variant::VariantOf;
+pub use crate::model::variant_mark::VariantMark;
 pub use crate::model::versioned::Versioned;
 pub use crate::pipeline::auth::anonymous::Anonymous;
 #[cfg(feature = "entra")]

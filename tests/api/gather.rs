@@ -259,7 +259,7 @@ async fn variants_keep_their_versions() {
 
     let mut found = found.unwrap();
     found.name = "Grace".into();
-    let customers = items.typed::<Customer>();
+    let customers = items.variant::<Customer>();
     customers.merge(&found).await.unwrap();
     let error = customers.merge(&found).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConditionNotMet);

@@ -14,6 +14,7 @@ use crate::client::query::stream::EntityStream;
 use crate::client::shape::Shape;
 use crate::filter::access::{Access, AccessPath};
 use crate::filter::expression::Expression;
+use crate::filter::nested::Variant;
 use crate::filter::select::Columns;
 use crate::filter::typed::{Filter, FilterOf};
 use crate::model::entity::{MetadataLevel, Projection, ReadEntity, TableEntity};
@@ -94,19 +95,22 @@ call_options!(TableQuery[E: TableEntity, P], options);
 
 impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName) -> Self {
+        let settings = &pipeline.settings;
         Self {
             pipeline: Arc::clone(pipeline),
             table: table.clone(),
             keys: None,
-            filter: None,
+            filter: settings
+                .variant
+                .map(|variant| Variant::<E, E>::by_mark(variant.mark).only()),
             page_size: None,
             limit: None,
             from: None,
             prefetch: None,
             allowed: None,
             on_bad_row: None,
-            options: pipeline.settings.defaults.clone(),
-            shape: Shape::of_type(),
+            options: settings.defaults.clone(),
+            shape: Shape::of_type().of_variant(settings.variant),
         }
     }
 
@@ -261,6 +265,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     }
 
     fn shaped<Q>(self, shape: Shape<Q>) -> TableQuery<E, Q> {
+        let shape = shape.of_variant(self.pipeline.settings.variant);
         TableQuery {
             pipeline: self.pipeline,
             table: self.table,

@@ -183,7 +183,7 @@ fn in_words(account: &str) -> String {
 }
 
 /// The parts of an absolute URL: the whole, the authority, and the path without a slash at its end.
-fn parts(url: &str) -> Result<(Uri, Authority, String)> {
+pub(super) fn parts(url: &str) -> Result<(Uri, Authority, String)> {
     let refuse = |why: &str| Error::invalid_input(format!("table endpoint: {why}"));
     if url.contains('?') {
         return Err(refuse("it must not have a query"));

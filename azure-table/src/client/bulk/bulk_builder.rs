@@ -16,6 +16,7 @@ use crate::client::ops::operation::ended;
 use crate::client::table::TableClient;
 use crate::model::entity_key::IntoKey;
 use crate::model::error::{Error, Result};
+use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::pipeline::options::{CallOptions, call_options};
 use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 use crate::protocol::operation::TableOperation;
@@ -150,9 +151,9 @@ impl<E> Bulk<E> {
         self,
         entities: impl IntoIterator<Item = T>,
     ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
-        self.begin(Items::new(entities, |entity: T| {
-            TableOperation::insert(entity.written())
-        }))
+        let variant = self.variant();
+        let make = move |entity: T| TableOperation::insert(&AsVariant::new(entity.written(), variant));
+        self.begin(Items::new(entities, make))
     }
 
     /// Makes entities or puts them in the place of stored ones.
@@ -160,7 +161,8 @@ impl<E> Bulk<E> {
         self,
         entities: impl IntoIterator<Item = T>,
     ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
-        let make = |entity: T| TableOperation::insert_or_replace(entity.written());
+        let variant = self.variant();
+        let make = move |entity: T| TableOperation::insert_or_replace(&AsVariant::new(entity.written(), variant));
         self.begin(Items::new(entities, make))
     }
 
@@ -169,7 +171,8 @@ impl<E> Bulk<E> {
         self,
         entities: impl IntoIterator<Item = T>,
     ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
-        let make = |entity: T| TableOperation::insert_or_merge(entity.written());
+        let variant = self.variant();
+        let make = move |entity: T| TableOperation::insert_or_merge(&AsVariant::new(entity.written(), variant));
         self.begin(Items::new(entities, make))
     }
 
@@ -178,9 +181,9 @@ impl<E> Bulk<E> {
         self,
         entities: impl IntoIterator<Item = T>,
     ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
-        self.begin(Items::new(entities, |entity: T| {
-            TableOperation::replace(entity.written())
-        }))
+        let variant = self.variant();
+        let make = move |entity: T| TableOperation::replace(&AsVariant::new(entity.written(), variant));
+        self.begin(Items::new(entities, make))
     }
 
     /// Writes the properties of entities into stored ones; one that is not there, or has another version than was read, is rejected.
@@ -188,9 +191,9 @@ impl<E> Bulk<E> {
         self,
         entities: impl IntoIterator<Item = T>,
     ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
-        self.begin(Items::new(entities, |entity: T| {
-            TableOperation::merge(entity.written())
-        }))
+        let variant = self.variant();
+        let make = move |entity: T| TableOperation::merge(&AsVariant::new(entity.written(), variant));
+        self.begin(Items::new(entities, make))
     }
 
     /// Removes entities; one that is not there is rejected (`NotFound`), or applied where an answer was lost before.
@@ -224,6 +227,11 @@ impl<E> Bulk<E> {
         S: Stream<Item = Result<TableOperation, X>>,
     {
         self.begin(operations)
+    }
+
+    /// The variant whose rows alone the handle writes.
+    pub(crate) fn variant(&self) -> Option<MarkedVariant> {
+        self.table.pipeline().settings.variant
     }
 
     fn begin<S, X>(self, source: S) -> BulkWrite<S, X>

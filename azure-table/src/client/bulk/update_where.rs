@@ -12,6 +12,7 @@ use crate::client::table::TableClient;
 use crate::model::entity::{ReadEntity, TableEntity};
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
+use crate::model::variant_mark::MarkedVariant;
 
 /// Changes rows. See [`TableClient::update_where`]. Wishes of calls, such as `timeout`, hold for each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
@@ -26,6 +27,7 @@ row_writes!(
 
 struct Update<F, R> {
     change: F,
+    variant: Option<MarkedVariant>,
     outcome: PhantomData<fn() -> R>,
 }
 
@@ -33,6 +35,7 @@ impl<E, F, R> UpdateWhere<E, F, R> {
     pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>, change: F) -> Self {
         let update = Update {
             change,
+            variant: table.pipeline().settings.variant,
             outcome: PhantomData,
         };
         Self {
@@ -76,7 +79,10 @@ where
             return Err(Error::invalid_input(why).at_entity(partition_key, row_key).into());
         }
         Ok(match Form::of(&entity, &row.version) {
-            Ok(now) => Plan::Write(rewrite(&entity, &row.version, &stored, &before, &now)),
+            Ok(now) => {
+                let forms = (&before, &now);
+                Plan::Write(rewrite(&entity, &row.version, &stored, forms, self.variant))
+            }
             Err(e) => Plan::Refuse(e),
         })
     }

@@ -9,6 +9,7 @@ use crate::client::table::TableClient;
 use crate::model::entity::{ReadEntity, TableEntity};
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
+use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::protocol::operation::TableOperation;
 
 /// Writes rows of older forms anew. See [`TableClient::upgrade_all`]. Wishes of calls, such as `timeout`, hold for each page and each batch.
@@ -20,11 +21,15 @@ row_writes!(UpgradeAll[E], Error, where E: TableEntity + ReadEntity);
 
 struct Upgrade {
     drops_unknown: bool,
+    variant: Option<MarkedVariant>,
 }
 
 impl<E> UpgradeAll<E> {
     pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>) -> Self {
-        let upgrade = Upgrade { drops_unknown: false };
+        let upgrade = Upgrade {
+            drops_unknown: false,
+            variant: table.pipeline().settings.variant,
+        };
         Self {
             rows: RowWrites::new(table, query, upgrade),
         }
@@ -65,8 +70,8 @@ impl<E: TableEntity + ReadEntity> WritesRows<E> for Upgrade {
             return Ok(Plan::Keep);
         }
         Ok(Plan::Write(match self.drops_unknown {
-            true => TableOperation::replace(&entity).if_match(row.version.etag),
-            false => rewrite(&entity, &row.version, &stored, &now, &now),
+            true => TableOperation::replace(&AsVariant::new(&entity, self.variant)).if_match(row.version.etag),
+            false => rewrite(&entity, &row.version, &stored, (&now, &now), self.variant),
         }))
     }
 }

@@ -18,6 +18,7 @@ use crate::client::bulk::outcome::{BulkOutcome, BulkReport};
 use crate::client::table::TableClient;
 use crate::model::entity::WritesEntity;
 use crate::model::error::{Error, Result};
+use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::protocol::operation::TableOperation;
 
 /// How long an operation waits for others, by default.
@@ -74,6 +75,8 @@ const LINGER: Duration = Duration::from_millis(200);
 pub struct Writer<E> {
     run: BulkRun<Inbox, Error>,
     inbox: Arc<Mutex<Waiting>>,
+    /// The variant whose rows alone it writes.
+    variant: Option<MarkedVariant>,
     entity: PhantomData<fn() -> E>,
 }
 
@@ -110,12 +113,13 @@ impl<E> TableClient<E> {
 impl<E> Bulk<E> {
     /// A [`Writer`] with these sizes, rates and limits.
     pub fn writer(self) -> Writer<E> {
-        let inbox = Arc::<Mutex<Waiting>>::default();
+        let (inbox, variant) = (Arc::<Mutex<Waiting>>::default(), self.variant());
         let mut run = self.run(Inbox(Arc::clone(&inbox)));
         run.settings.linger = Some(LINGER);
         Writer {
             run,
             inbox,
+            variant,
             entity: PhantomData,
         }
     }
@@ -163,7 +167,8 @@ impl<E> Writer<E> {
     /// # Errors
     /// As `send`.
     pub async fn insert(&mut self, entity: &impl WritesEntity<E>) -> Result<()> {
-        self.send(TableOperation::insert(entity)).await
+        let entity = AsVariant::new(entity, self.variant);
+        self.send(TableOperation::insert(&entity)).await
     }
 
     /// [`send`](Self::send) of an insert-or-replace.
@@ -171,7 +176,8 @@ impl<E> Writer<E> {
     /// # Errors
     /// As `send`.
     pub async fn insert_or_replace(&mut self, entity: &impl WritesEntity<E>) -> Result<()> {
-        self.send(TableOperation::insert_or_replace(entity)).await
+        let entity = AsVariant::new(entity, self.variant);
+        self.send(TableOperation::insert_or_replace(&entity)).await
     }
 
     /// [`send`](Self::send) of an insert-or-merge.
@@ -179,7 +185,8 @@ impl<E> Writer<E> {
     /// # Errors
     /// As `send`.
     pub async fn insert_or_merge(&mut self, entity: &impl WritesEntity<E>) -> Result<()> {
-        self.send(TableOperation::insert_or_merge(entity)).await
+        let entity = AsVariant::new(entity, self.variant);
+        self.send(TableOperation::insert_or_merge(&entity)).await
     }
 
     /// Sends what is pending, full batches or not, and waits until all have their outcome.

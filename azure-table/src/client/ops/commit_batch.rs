@@ -7,6 +7,7 @@ use http::Response;
 
 use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::model::error::{Error, Result};
+use crate::model::variant_mark::MarkedVariant;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::batch::{self, ChangeSet};
 use crate::protocol::batch_answer;
@@ -28,6 +29,8 @@ struct CommitSpec {
     /// Until the call is made of it.
     change_set: Option<ChangeSet>,
     sent: Option<Arc<SentBatch>>,
+    /// The variant that entities in the answer are read as.
+    variant: Option<MarkedVariant>,
 }
 
 impl CommitBatch {
@@ -36,6 +39,7 @@ impl CommitBatch {
             table: change_set.table().to_owned(),
             change_set: Some(change_set),
             sent: None,
+            variant: pipeline.settings.variant,
         };
         Self {
             operation: Operation::new(pipeline, spec),
@@ -62,14 +66,14 @@ impl Spec for CommitSpec {
         let asked = self.sent.iter().flat_map(|sent| sent.asked());
         Ok(asked
             .zip(rows)
-            .map(|(asked, row)| TableResult::applied(asked.kind, Some(row)))
+            .map(|(asked, row)| TableResult::applied(asked.kind, Some(row)).of_variant(self.variant))
             .collect())
     }
 
     fn answer(&mut self, response: Response<Bytes>, _: bool) -> Result<Vec<TableResult>> {
-        match &self.sent {
-            Some(sent) => batch_answer::answer(sent, response),
-            None => Err(Error::invalid_response("an answer to nothing that was sent")),
-        }
+        let nothing_sent = || Error::invalid_response("an answer to nothing that was sent");
+        let results = batch_answer::answer(self.sent.as_ref().ok_or_else(nothing_sent)?, response)?;
+        let results = results.into_iter().map(|result| result.of_variant(self.variant));
+        Ok(results.collect())
     }
 }

@@ -8,6 +8,7 @@ use http::Response;
 use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
+use crate::model::variant_mark::MarkedVariant;
 use crate::pipeline::options::via_batch;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::endpoint::Endpoint;
@@ -27,7 +28,10 @@ via_batch!(ExecuteOperation, operation.options);
 impl ExecuteOperation {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
         Self {
-            operation: Operation::new(pipeline, WriteSpec::new(table, operation, Ok)),
+            operation: Operation::new(
+                pipeline,
+                WriteSpec::new(table, operation, Ok).of_variant(pipeline.settings.variant),
+            ),
         }
     }
 }
@@ -41,6 +45,8 @@ pub(crate) struct WriteSpec<T> {
     output: fn(TableResult) -> Result<T>,
     /// The output of a rejection, for those that are answers in themselves; and whether an earlier attempt is in doubt.
     rejected: fn(Error, bool) -> Result<T>,
+    /// The variant that an entity in the answer is read as.
+    variant: Option<MarkedVariant>,
 }
 
 impl<T> WriteSpec<T> {
@@ -51,7 +57,14 @@ impl<T> WriteSpec<T> {
             operation: Some(operation),
             output,
             rejected: |e, _| Err(e),
+            variant: None,
         }
+    }
+
+    /// By a handle to the rows of a variant.
+    pub(crate) fn of_variant(mut self, variant: Option<MarkedVariant>) -> Self {
+        self.variant = variant;
+        self
     }
 
     /// With rejections that are answers in themselves.
@@ -84,13 +97,13 @@ impl<T> Spec for WriteSpec<T> {
 
     fn answer(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<T> {
         match table_result::answer(self.asked, response) {
-            Ok(result) => (self.output)(result),
+            Ok(result) => (self.output)(result.of_variant(self.variant)),
             Err(e) => (self.rejected)(e, is_in_doubt),
         }
     }
 
     fn applied(&mut self, mut rows: Vec<WrittenRow>) -> Result<T> {
-        (self.output)(TableResult::applied(self.asked.kind, rows.pop()))
+        (self.output)(TableResult::applied(self.asked.kind, rows.pop()).of_variant(self.variant))
     }
 }
 

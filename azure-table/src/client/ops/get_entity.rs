@@ -40,7 +40,7 @@ impl<E, P: ReadEntity> GetEntity<E, P> {
         let spec = GetSpec {
             table: table.clone(),
             key: Some(key),
-            shape: Shape::of_type(),
+            shape: Shape::of_type().of_variant(pipeline.settings.variant),
         };
         Self {
             operation: Operation::new(pipeline, spec),
@@ -80,6 +80,7 @@ impl<E, P> GetEntity<E, P> {
     }
 
     fn shaped<Q>(self, shape: Shape<Q>) -> GetEntity<E, Q> {
+        let shape = shape.of_variant(self.operation.pipeline.settings.variant);
         let operation = self.operation.map_spec(|spec| GetSpec {
             table: spec.table,
             key: spec.key,

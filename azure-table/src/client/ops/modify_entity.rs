@@ -198,7 +198,7 @@ where
                     .into()),
                 Change::Save => {
                     // Another first visitor inserts the same content: only the write id tells the two apart.
-                    let insert = TableOperation::insert(&entity).known_by_write_id();
+                    let insert = TableOperation::insert(&self.table.written(&entity)).known_by_write_id();
                     let insert = WriteEntity::new(self.table.pipeline(), self.table.name(), insert);
                     let insert = insert.with(&self.options());
                     self.state = State::Inserting(Box::new(entity), insert);
@@ -311,7 +311,7 @@ where
                 },
                 State::Replacing(mut entity, mut replace) => match Pin::new(&mut replace).poll(cx) {
                     Poll::Ready(Ok(etag)) => {
-                        entity.etag = etag;
+                        entity.set_etag(&etag);
                         return Ok(Poll::Ready(*entity));
                     }
                     Poll::Ready(Err(e)) if e.kind() == ErrorKind::ConditionNotMet && !e.may_have_applied() => {
@@ -347,7 +347,8 @@ where
 }
 
 /// The answer to an insert does not say when it was written.
-fn inserted<E>(entity: E, etag: ETag) -> Versioned<E> {
+fn inserted<E: TableEntity>(mut entity: E, etag: ETag) -> Versioned<E> {
+    entity.set_etag(&etag);
     let timestamp = crate::model::datetime::DateTime::now();
     Versioned {
         entity,

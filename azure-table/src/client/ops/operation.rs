@@ -57,7 +57,7 @@ pub(crate) struct Operation<S> {
     pub(crate) options: CallOptions,
     /// Whether it goes on while nobody polls it.
     pub(crate) in_task: bool,
-    pipeline: Arc<Pipeline>,
+    pub(crate) pipeline: Arc<Pipeline>,
     state: State,
 }
 

@@ -56,7 +56,10 @@ impl<E: ReadEntity> InsertEntityEcho<E> {
             entity.ok_or_else(|| Error::invalid_response("the answer does not have the entity").with_status(status))
         };
         Self {
-            operation: Operation::new(pipeline, WriteSpec::new(table, operation, echo)),
+            operation: Operation::new(
+                pipeline,
+                WriteSpec::new(table, operation, echo).of_variant(pipeline.settings.variant),
+            ),
         }
     }
 }

@@ -64,12 +64,16 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Insert Entity".
     pub fn insert_if_absent(&self, entity: &impl WritesEntity<E>) -> InsertEntityIfAbsent {
-        InsertEntityIfAbsent::new(self.pipeline(), self.name(), TableOperation::insert(entity))
+        InsertEntityIfAbsent::new(
+            self.pipeline(),
+            self.name(),
+            TableOperation::insert(&self.written(entity)),
+        )
     }
 
     /// Reads the entity, changes it by the closure and writes it back if it is still the version that was read; if someone
-    /// else was faster, all of it again, so the closure may run several times. Gives the entity as it is stored then, with its new
-    /// ETag; a field marked with `etag` or `timestamp` keeps what was read.
+    /// else was faster, all of it again, so the closure may run several times. Returns the entity as it is stored then, with its new
+    /// ETag, which a field marked with `etag` holds too. A field marked with `timestamp` or `write_id` keeps what was read.
     ///
     /// The closure may return nothing, which saves the entity; a [`Change`](crate::Change); or a `Result` of either, whose error ends
     /// the call with nothing written.
@@ -147,7 +151,8 @@ impl<E> TableClient<E> {
         let version = self.get(&key).resolve(|row| Ok((row.etag(), row.timestamp()?)));
         let version = version.with(&CallOptions::new().for_write());
         if let (Some(etag), Some(timestamp)) = version.await?.ok_or_else(|| self.gone("refresh_etag", &key))? {
-            (entity.etag, entity.timestamp) = (etag, timestamp);
+            entity.set_etag(&etag);
+            entity.timestamp = timestamp;
         }
         Ok(())
     }
