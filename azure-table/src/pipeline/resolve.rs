@@ -20,7 +20,7 @@ use crate::protocol::answer;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::get;
 use crate::protocol::query;
-use crate::protocol::read_back::{self, Verdict};
+use crate::protocol::read_back::{self, MOST_CLOCK_ERROR, Verdict};
 use crate::protocol::request::Call;
 use crate::protocol::row_write::RowWrite;
 
@@ -43,14 +43,24 @@ impl Pipeline {
         match self.stored(table, writes, deadline, options, told).await {
             Ok(Some((rows, offset))) => {
                 let first_sent = shifted(first_sent, offset - DRIFT);
-                match DateTime::try_from(first_sent) {
-                    Ok(first_sent) => read_back::judge(writes, &rows, first_sent),
+                let verdict =
+                    DateTime::try_from(first_sent).map(|first_sent| read_back::judge(writes, &rows, first_sent));
+                match verdict {
+                    // By a date that is wrong itself, the row of this very write looks old.
+                    Ok(Verdict::NotApplied) if self.is_beyond_clocks(offset) => Verdict::Unknown,
+                    Ok(verdict) => verdict,
                     Err(_) => Verdict::Unknown,
                 }
             }
             // Who may not read cannot find out; nor is it found out where too many other rows are in between.
             Ok(None) | Err(_) => Verdict::Unknown,
         }
+    }
+
+    /// Whether an offset is larger than the service tolerates of requests, which it has accepted.
+    fn is_beyond_clocks(&self, offset: i64) -> bool {
+        let known = seconds_between(clock::now(), self.clock.now());
+        (offset - known).unsigned_abs() > MOST_CLOCK_ERROR.as_secs()
     }
 
     /// The rows of a write, and how many seconds the service's clock is ahead of this machine's, at least.

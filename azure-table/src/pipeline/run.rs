@@ -296,10 +296,11 @@ impl Pipeline {
 
     /// The locations that the call may be sent to. Only a GET may leave the primary, and only if no write depends on it.
     fn mode(&self, call: &Call, options: &CallOptions) -> LocationMode {
-        // Its address is the secondary's already.
-        let is_addressed = call.location == Location::Secondary;
+        if call.location == Location::Secondary {
+            return LocationMode::SecondaryOnly;
+        }
         let is_get = *call.request.method() == Method::GET;
-        if is_addressed || !is_get || options.get().is_for_write || self.endpoint.secondary().is_none() {
+        if !is_get || options.get().is_for_write || self.endpoint.secondary().is_none() {
             return LocationMode::PrimaryOnly;
         }
         match options.get().pinned {

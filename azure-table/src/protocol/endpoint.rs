@@ -137,9 +137,12 @@ impl Endpoint {
         }
     }
 
-    /// An address in the primary, moved to the second region.
+    /// The same address in the secondary.
     pub(crate) fn in_secondary(&self, uri: &Uri) -> Result<Uri> {
         let address = uri.to_string();
+        if self.secondary().is_some_and(|base| address.starts_with(base)) {
+            return Ok(uri.clone());
+        }
         let below = address.strip_prefix(&self.base).unwrap_or_default();
         self.secondary_uri(below.trim_start_matches('/'))
     }

@@ -27,7 +27,7 @@ use crate::protocol::row_write::RowWrite;
 /// The service refuses who is further off its clock, so what is known of its time is no further off.
 ///
 /// Source: REST "Authorize with Shared Key": a request is refused 15 minutes after its time.
-const MOST_CLOCK_ERROR: Duration = Duration::from_secs(15 * 60);
+pub(crate) const MOST_CLOCK_ERROR: Duration = Duration::from_secs(15 * 60);
 
 /// What the stored rows say of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
