@@ -189,6 +189,7 @@ impl Pipeline {
                 (Ok(response), Some(_)) => told::headers(response),
                 _ => ResponseHeaders::default(),
             };
+            story.saw_clock(story.headers.clock_skew_seconds);
             self.received(call, options, story, &ended, location, refusal.as_ref());
             // The span ends with the attempt: the wait before the next one is no part of it.
             #[cfg(feature = "tracing")]
@@ -320,17 +321,8 @@ impl Pipeline {
         let Some(table) = call.table.as_deref().filter(|_| !call.rows.is_empty()) else {
             return Verdict::Unknown;
         };
-        let told = &mut story.diagnostics;
-        let verdict = self
-            .resolve(
-                table,
-                &call.rows.iter().collect::<Vec<_>>(),
-                first_sent,
-                deadline,
-                options,
-                told,
-            )
-            .await;
+        let rows = call.rows.iter().collect::<Vec<_>>();
+        let verdict = self.resolve(table, &rows, first_sent, deadline, options, story).await;
         self.tell(&Event::ReadBack {
             operation: story.operation,
             applied: match verdict {
