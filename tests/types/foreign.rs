@@ -46,11 +46,11 @@ async fn truncated_times_are_read_as_they_were_written() {
     let (_, entity) = sample();
     let nanos = std::time::Duration::from_nanos(99);
     let entity = Foreign {
-        at: Descending(DateTime::truncate(Utc::now() + nanos)),
+        at: Descending(DateTime::truncate(entity.chrono + nanos)),
         chrono: DateTime::truncate(entity.chrono + nanos),
         jiff: DateTime::truncate(entity.jiff + nanos),
         time: DateTime::truncate(entity.time + nanos),
-        maybe: Some(DateTime::truncate(Timestamp::now())),
+        maybe: Some(DateTime::truncate(entity.jiff + nanos)),
         ..entity
     };
     let table = fresh_table::<Foreign>().await;

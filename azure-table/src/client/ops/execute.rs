@@ -46,7 +46,7 @@ pub(crate) struct WriteSpec<T> {
     /// What a refusal is; some are answers in themselves.
     refused: fn(Error) -> Result<T>,
     /// The variant that an entity in the answer is read as.
-    variant: Option<MarkedVariant>,
+    variant: Option<&'static MarkedVariant>,
 }
 
 impl<T> WriteSpec<T> {
@@ -62,7 +62,7 @@ impl<T> WriteSpec<T> {
     }
 
     /// By a handle to the rows of a variant.
-    pub(crate) fn of_variant(mut self, variant: Option<MarkedVariant>) -> Self {
+    pub(crate) fn of_variant(mut self, variant: Option<&'static MarkedVariant>) -> Self {
         self.variant = variant;
         self
     }
