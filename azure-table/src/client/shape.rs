@@ -24,7 +24,7 @@ pub(crate) struct Shape<P> {
     /// Rows that do not fit are left out, and told of.
     pub(crate) on_bad_row: Option<Arc<OnBadRow>>,
     /// The variant that alone is read.
-    variant: Option<MarkedVariant>,
+    variant: Option<&'static MarkedVariant>,
 }
 
 type Read<P> = dyn Fn(&Row<'_>) -> Result<P> + Send + Sync;
@@ -56,7 +56,7 @@ impl<P> Shape<P> {
     }
 
     /// The shape of the same rows as far as they are of a variant.
-    pub(crate) fn of_variant(mut self, variant: Option<MarkedVariant>) -> Self {
+    pub(crate) fn of_variant(mut self, variant: Option<&'static MarkedVariant>) -> Self {
         if let (Some(select), Some(variant)) = (&mut self.select, &variant) {
             add_names(select, variant.names());
         }

@@ -91,11 +91,11 @@ impl MarkedVariant {
 #[derive(Debug)]
 pub(crate) struct AsVariant<'a, T: ?Sized> {
     entity: &'a T,
-    variant: Option<MarkedVariant>,
+    variant: Option<&'static MarkedVariant>,
 }
 
 impl<'a, T: ?Sized> AsVariant<'a, T> {
-    pub(crate) fn new(entity: &'a T, variant: Option<MarkedVariant>) -> Self {
+    pub(crate) fn new(entity: &'a T, variant: Option<&'static MarkedVariant>) -> Self {
         Self { entity, variant }
     }
 }
@@ -144,7 +144,7 @@ pub(crate) fn tag_found(name: &str, property: Option<&RowProperty<'_>>) -> Strin
     match property.map(RowProperty::value) {
         None => format!("it has no property `{name}`"),
         Some(value) => match value.as_str() {
-            Ok(text) => format!("its `{name}` is {}", Shown(&text)),
+            Ok(text) => format!("its `{name}` is {}", Shown(text)),
             Err(_) => format!("its `{name}` is no text"),
         },
     }

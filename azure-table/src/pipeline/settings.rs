@@ -38,7 +38,7 @@ pub(crate) struct ClientSettings {
     /// Whether a write makes the table that it finds missing.
     pub(crate) creates_missing_tables: bool,
     /// The variant of an enum of entities whose rows alone the table's handle reads and writes.
-    pub(crate) variant: Option<MarkedVariant>,
+    pub(crate) variant: Option<&'static MarkedVariant>,
 }
 
 /// A limit of attempts at once.

@@ -74,7 +74,7 @@ pub struct TableResult {
     /// As JSON, at minimal metadata.
     entity: Option<Bytes>,
     /// The variant that the entity is read as.
-    variant: Option<MarkedVariant>,
+    variant: Option<&'static MarkedVariant>,
 }
 
 impl TableResult {
@@ -122,7 +122,7 @@ impl TableResult {
     }
 
     /// The same, by a handle to the rows of a variant.
-    pub(crate) fn of_variant(self, variant: Option<MarkedVariant>) -> Self {
+    pub(crate) fn of_variant(self, variant: Option<&'static MarkedVariant>) -> Self {
         Self { variant, ..self }
     }
 

@@ -238,7 +238,7 @@ impl<E> Bulk<E> {
     }
 
     /// The variant whose rows alone the handle writes.
-    pub(crate) fn variant(&self) -> Option<MarkedVariant> {
+    pub(crate) fn variant(&self) -> Option<&'static MarkedVariant> {
         self.table.pipeline().settings.variant
     }
 

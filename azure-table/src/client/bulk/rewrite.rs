@@ -77,7 +77,7 @@ pub(crate) fn rewrite<E: TableEntity>(
     version: &RowVersion<E>,
     stored: &DynamicEntity,
     (before, now): (&Form, &Form),
-    variant: Option<MarkedVariant>,
+    variant: Option<&'static MarkedVariant>,
 ) -> TableOperation {
     let goes = |name: &str| !now.has(name) && (before.has(name) || E::SCHEMA.has_older_name(name));
     let operation = if stored.properties.keys().any(|name| goes(name)) {

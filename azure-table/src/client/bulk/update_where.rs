@@ -28,7 +28,7 @@ row_writes!(
 
 struct Update<F, R> {
     change: F,
-    variant: Option<MarkedVariant>,
+    variant: Option<&'static MarkedVariant>,
     outcome: PhantomData<fn() -> R>,
 }
 

@@ -22,7 +22,7 @@ row_writes!(UpgradeAll[E], Error, where E: TableEntity + ReadEntity);
 
 struct Upgrade {
     drops_unknown: bool,
-    variant: Option<MarkedVariant>,
+    variant: Option<&'static MarkedVariant>,
 }
 
 impl<E> UpgradeAll<E> {

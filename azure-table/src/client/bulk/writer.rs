@@ -77,7 +77,7 @@ pub struct Writer<E> {
     run: BulkRun<Inbox, Error>,
     inbox: Arc<Mutex<Waiting>>,
     /// The variant whose rows alone it writes.
-    variant: Option<MarkedVariant>,
+    variant: Option<&'static MarkedVariant>,
     entity: PhantomData<fn() -> E>,
 }
 

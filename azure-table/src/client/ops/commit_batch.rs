@@ -31,7 +31,7 @@ struct CommitSpec {
     change_set: Option<ChangeSet>,
     sent: Option<Arc<SentBatch>>,
     /// The variant that entities in the answer are read as.
-    variant: Option<MarkedVariant>,
+    variant: Option<&'static MarkedVariant>,
 }
 
 impl CommitBatch {

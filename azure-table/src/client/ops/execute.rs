@@ -53,7 +53,7 @@ pub(crate) struct WriteSpec<T> {
     /// The output of a rejection, for those that are answers in themselves; and whether an earlier attempt is in doubt.
     rejected: fn(Error, bool) -> Result<T>,
     /// The variant that an entity in the answer is read as.
-    variant: Option<MarkedVariant>,
+    variant: Option<&'static MarkedVariant>,
 }
 
 impl<T> WriteSpec<T> {
@@ -69,7 +69,7 @@ impl<T> WriteSpec<T> {
     }
 
     /// By a handle to the rows of a variant.
-    pub(crate) fn of_variant(mut self, variant: Option<MarkedVariant>) -> Self {
+    pub(crate) fn of_variant(mut self, variant: Option<&'static MarkedVariant>) -> Self {
         self.variant = variant;
         self
     }

@@ -1,5 +1,6 @@
 //! Handles to the same table with another entity type: any, or one variant of an enum of entities.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::client::table::TableClient;
@@ -93,22 +94,29 @@ impl<E> TableClient<E> {
     where
         V: TableEntity + VariantOf<E>,
     {
-        let mark = const {
-            assert!(
-                V::MARK.is_some(),
-                "nothing tells the rows of this variant from all others: read them through the enum, or as rows of any kind by \
-                 `table.typed::<DynamicEntity>()`; an impl of `VariantOf` by hand says by `MARK` what tells them"
-            );
-            V::MARK
-        };
-        self.of_variant(mark.map(|mark| MarkedVariant { name: V::VARIANT, mark }))
+        self.of_variant(Some(Handle::<E, V>::VARIANT))
     }
 
-    fn of_variant<U>(&self, variant: Option<MarkedVariant>) -> TableClient<U> {
+    fn of_variant<U>(&self, variant: Option<&'static MarkedVariant>) -> TableClient<U> {
         let mut pipeline = Pipeline::clone(&self.pipeline);
         pipeline.settings.variant = variant;
         TableClient::new(&Arc::new(pipeline), self.table.clone())
     }
+}
+
+/// The handle to the rows of `V`, as data.
+struct Handle<E, V>(PhantomData<fn() -> (E, V)>);
+
+impl<E, V: VariantOf<E>> Handle<E, V> {
+    const VARIANT: &'static MarkedVariant = &Self::MARKED;
+
+    const MARKED: MarkedVariant = match V::MARK {
+        Some(mark) => MarkedVariant { name: V::VARIANT, mark },
+        None => panic!(
+            "nothing tells the rows of this variant from all others: read them through the enum, or as rows of any kind by \
+             `table.typed::<DynamicEntity>()`; an impl of `VariantOf` by hand says by `MARK` what tells them"
+        ),
+    };
 }
 
 const fn is_among(schema: &EntitySchema, schemas: &[&EntitySchema]) -> bool {
