@@ -51,7 +51,7 @@ impl Pipeline {
                     DateTime::try_from(first_sent).map(|first_sent| read_back::judge(writes, &rows, first_sent));
                 match verdict {
                     // By a date that is wrong itself, the row of this very write looks old.
-                    Ok(Verdict::NotApplied) if self.is_beyond_clocks(offset) => Verdict::Unknown,
+                    Ok(Verdict::NotApplied) if is_beyond_clocks(offset) => Verdict::Unknown,
                     Ok(verdict) => verdict,
                     Err(_) => Verdict::Unknown,
                 }
@@ -59,12 +59,6 @@ impl Pipeline {
             // Who may not read cannot find out; nor is it found out where too many other rows are in between.
             Ok(None) | Err(_) => Verdict::Unknown,
         }
-    }
-
-    /// Whether an offset is larger than the service tolerates of requests, which it has accepted.
-    fn is_beyond_clocks(&self, offset: i64) -> bool {
-        let known = seconds_between(clock::now(), self.clock.now());
-        (offset - known).unsigned_abs() > MOST_CLOCK_ERROR.as_secs()
     }
 
     /// The rows of a write, and how many seconds the service's clock is ahead of this machine's, at least.
@@ -140,4 +134,9 @@ impl Pipeline {
     fn boxed(&self, call: Call, options: CallOptions) -> BoxFuture<'_, Result<Answer>> {
         Box::pin(self.run(call, options))
     }
+}
+
+/// Whether a clock that is so many seconds ahead differs by more than the service tolerates of a request.
+fn is_beyond_clocks(offset: i64) -> bool {
+    offset.unsigned_abs() > MOST_CLOCK_ERROR.as_secs()
 }

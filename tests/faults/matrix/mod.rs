@@ -33,7 +33,7 @@ use self::scenario::{BlindResend, Mode, Scenario};
 use self::unit::{LOCATIONS, Unit};
 
 /// Random cases of an operation and a fault.
-const SEEDS: u64 = 57;
+const SEEDS: u64 = 51;
 /// Bulks are dear: one random case for so many of others.
 const SHARE_OF_BULKS: u64 = 4;
 /// The fewest cases of a whole run.
