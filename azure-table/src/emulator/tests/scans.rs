@@ -195,11 +195,15 @@ fn query_of(length: usize) -> String {
 
 #[tokio::test]
 async fn url_of_more_than_32767_characters_is_refused() {
-    let emulator = with_table().await;
+    let (seen, sink) = std::sync::mpsc::channel();
+    let observe = move |request: &AnsweredRequest| drop(seen.send(request.why.clone()));
+    let emulator = with_table().await.with_observer(observe);
     let longest = send(&emulator, "GET", &query_of(32_767), &[], "").await;
     assert_eq!(longest.status(), 200);
     let too_long = send(&emulator, "GET", &query_of(32_768), &[], "").await;
     assert_eq!((too_long.status().as_u16(), body(&too_long)), (414, ""));
+    let why = "the URL has 32768 characters, the limit is 32767".to_owned();
+    assert_eq!(sink.try_iter().collect::<Vec<_>>(), [None, Some(why)]);
 }
 
 #[tokio::test]
