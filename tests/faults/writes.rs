@@ -322,7 +322,7 @@ async fn the_story_tells_of_the_read() {
     );
 }
 
-/// A read-back whose `Date` lies ahead makes the write's own row look old. The other responses of the call show the clock.
+/// A read-back whose `Date` lies ahead makes the write's own row look old.
 #[tokio::test(start_paused = true)]
 async fn one_wrong_date_does_not_deny_a_lost_write() {
     let date = |ahead: u64| httpdate::fmt_http_date(std::time::SystemTime::now() + Duration::from_secs(ahead));

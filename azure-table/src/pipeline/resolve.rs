@@ -15,7 +15,6 @@ use crate::pipeline::deadline::Deadline;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::{Answer, Pipeline};
 use crate::pipeline::skew::{seconds_between, shifted};
-use crate::pipeline::story::CallStory;
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::answer;
 use crate::protocol::continuation::Continuation;
@@ -39,13 +38,10 @@ impl Pipeline {
         first_sent: SystemTime,
         deadline: &Deadline,
         options: &CallOptions,
-        story: &mut CallStory,
+        told: &mut Diagnostics,
     ) -> Verdict {
-        let told = &mut story.diagnostics;
         match self.stored(table, writes, deadline, options, told).await {
             Ok(Some((rows, offset))) => {
-                story.saw_clock(Some(offset));
-                let offset = story.least_skew_seconds.unwrap_or(offset);
                 let first_sent = shifted(first_sent, offset - DRIFT);
                 let verdict =
                     DateTime::try_from(first_sent).map(|first_sent| read_back::judge(writes, &rows, first_sent));

@@ -189,7 +189,6 @@ impl Pipeline {
                 (Ok(response), Some(_)) => told::headers(response),
                 _ => ResponseHeaders::default(),
             };
-            story.saw_clock(story.headers.clock_skew_seconds);
             self.received(call, options, story, &ended, location, refusal.as_ref());
             // The span ends with the attempt: the wait before the next one is no part of it.
             #[cfg(feature = "tracing")]
@@ -322,7 +321,9 @@ impl Pipeline {
             return Verdict::Unknown;
         };
         let rows = call.rows.iter().collect::<Vec<_>>();
-        let verdict = self.resolve(table, &rows, first_sent, deadline, options, story).await;
+        let verdict = self
+            .resolve(table, &rows, first_sent, deadline, options, &mut story.diagnostics)
+            .await;
         self.tell(&Event::ReadBack {
             operation: story.operation,
             applied: match verdict {

@@ -29,9 +29,6 @@ pub(crate) struct CallStory {
     pub(crate) advice: Option<String>,
     /// Whether what is said of an operation of the batch is said of the call.
     is_enclosed: bool,
-    /// The least difference that a response of the call has shown between the service's clock and this machine's, in seconds.
-    /// A single `Date` may be wrong, and one that lies ahead makes a new row look old.
-    pub(crate) least_skew_seconds: Option<i64>,
     /// Whether some attempt of a write may have been applied, and nothing was found out.
     pub(crate) in_doubt: bool,
     /// Where the answer came from.
@@ -63,16 +60,10 @@ impl CallStory {
             client_request_id: Arc::from(client_request_id),
             advice: None,
             is_enclosed: call.is_enclosed,
-            least_skew_seconds: None,
             in_doubt: false,
             location: call.location,
             diagnostics: Diagnostics::default(),
         }
-    }
-
-    /// Notes the difference of clocks that a response shows.
-    pub(crate) fn saw_clock(&mut self, skew_seconds: Option<i64>) {
-        self.least_skew_seconds = [self.least_skew_seconds, skew_seconds].into_iter().flatten().min();
     }
 
     /// The attempt that ended, which is the next in the story.
