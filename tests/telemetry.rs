@@ -4,11 +4,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Once;
+use std::time::Duration;
 
 use azure_table::{DynamicEntity, Emulator, OtelMetrics, Reached, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, SdkMeterProvider};
+use tokio::time::Instant;
 use tracing::Metadata;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -23,8 +25,11 @@ thread_local! {
     static SEEN: RefCell<Option<Vec<Begun>>> = const { RefCell::new(None) };
 }
 
-/// Id, name and fields of a span.
-type Begun = (u64, &'static str, Fields);
+/// The name under which an event is kept.
+const EVENT: &str = "event";
+
+/// Id, name and fields of a span; its beginning and its end.
+type Begun = (u64, &'static str, Fields, Instant, Option<Instant>);
 
 struct Text<'a>(&'a mut Fields);
 
@@ -55,7 +60,32 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {
         attributes.record(&mut Text(&mut fields));
         SEEN.with_borrow_mut(|seen| {
             let seen = seen.as_mut().unwrap();
-            seen.push((id.into_u64(), attributes.metadata().name(), fields));
+            seen.push((
+                id.into_u64(),
+                attributes.metadata().name(),
+                fields,
+                Instant::now(),
+                None,
+            ));
+        });
+    }
+
+    fn on_close(&self, id: Id, _: Context<'_, S>) {
+        SEEN.with_borrow_mut(|seen| {
+            let mut seen = seen.iter_mut().flatten();
+            if let Some(span) = seen.rfind(|(known, ..)| *known == id.into_u64()) {
+                span.4 = Some(Instant::now());
+            }
+        });
+    }
+
+    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+        let mut fields = Fields::new();
+        event.record(&mut Text(&mut fields));
+        fields.insert("level", event.metadata().level().to_string());
+        SEEN.with_borrow_mut(|seen| {
+            let now = Instant::now();
+            seen.as_mut().unwrap().push((0, EVENT, fields, now, Some(now)));
         });
     }
 
@@ -81,8 +111,14 @@ struct Spans(Vec<Begun>);
 
 impl Spans {
     fn named(&self, name: &str) -> Vec<Fields> {
-        let named = self.0.iter().filter(|(_, known, _)| *known == name);
-        named.map(|(_, _, fields)| fields.clone()).collect()
+        let named = self.0.iter().filter(|(_, known, ..)| *known == name);
+        named.map(|(_, _, fields, ..)| fields.clone()).collect()
+    }
+
+    /// The time of each span of this name, by tokio's clock.
+    fn lasted(&self, name: &str) -> Vec<Duration> {
+        let named = self.0.iter().filter(|(_, known, ..)| *known == name);
+        named.map(|(.., begun, ended)| ended.unwrap() - *begun).collect()
     }
 }
 
@@ -185,6 +221,59 @@ async fn each_attempt_is_a_span_of_its_own() {
             ("azure.cosmosdb.operation.request_charge", "2.5"),
         ],
     );
+}
+
+/// A failed attempt says so, and is over before the wait for the next one begins.
+#[tokio::test(start_paused = true)]
+async fn attempt_span_ends_with_the_attempt_and_says_why_it_failed() {
+    let canned = Canned::new([
+        Step::Fail(Reached::NothingSent),
+        Step::answer(503, &[("x-ms-error-code", "ServerBusy"), ("retry-after", "7")], ""),
+        Step::answer(404, &[("x-ms-error-code", "ResourceNotFound")], ""),
+    ]);
+    let begun = tokio::time::Instant::now();
+    let spans = spans_of(async {
+        let table = canned.service().dynamic_table("Things").unwrap();
+        assert!(table.get(("p", "r")).await.unwrap().is_none());
+    })
+    .await;
+    assert!(begun.elapsed().as_secs() >= 7);
+    let attempts = spans.named("attempt");
+    has(
+        &attempts[0],
+        &[("otel.status_code", "ERROR"), ("error.type", "Connection")],
+    );
+    has(
+        &attempts[1],
+        &[("otel.status_code", "ERROR"), ("error.type", "ServerBusy")],
+    );
+    assert!(!attempts[2].contains_key("error.type"), "{:?}", attempts[2]);
+    for lasted in spans.lasted("attempt") {
+        assert!(lasted.as_secs() < 1, "{lasted:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn retry_is_an_event_of_level_warn() {
+    let spans = spans_of(async {
+        let canned = Canned::new([
+            Step::answer(503, &[("x-ms-error-code", "ServerBusy"), ("retry-after", "7")], ""),
+            Step::answer(200, &[], r#"{"value":[]}"#),
+        ]);
+        let table = canned.service().dynamic_table("Things").unwrap();
+        table.query().partition("SECRETKEY").all().await.unwrap();
+    })
+    .await;
+    let [event] = &spans.named(EVENT)[..] else {
+        unreachable!("{:?}", spans.named(EVENT))
+    };
+    has(event, &[("level", "WARN"), ("attempt", "1"), ("wait_ms", "7000")]);
+    let text = &event["message"];
+    assert!(
+        text.starts_with("retrying after 7s: query attempt 1 503 ServerBusy"),
+        "{text}"
+    );
+    assert!(!format!("{event:?}").contains("SECRETKEY"));
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
 //! What a user sees who makes a mistake: each `ui/fail/<mistake>.rs` must not compile, and the `.stderr` beside it is what
-//! the compiler says. What the derive says about wrong attributes is tested in its own crate, on every compiler; here
+//! the compiler says. Each `ui/pass/<use>.rs` compiles and runs. What the derive says about wrong attributes is tested in its own crate, on every compiler; here
 //! are a few of those, and mistakes that the compiler finds by the types.
 //!
 //! Every error names the attribute or the type, and a remedy. Not here is what only the compiler can speak about, names that
@@ -14,5 +14,8 @@
     ignore = "the texts are those of Rust 1.95, this is another compiler"
 )]
 fn mistakes_are_answered_as_recorded() {
-    trybuild::TestCases::new().compile_fail("ui/fail/*.rs");
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("ui/fail/*.rs");
+    // With a case that passes all are built, not only checked: what is asserted while code is generated is an error too.
+    cases.pass("ui/pass/*.rs");
 }

@@ -24,7 +24,9 @@ pub use self::assert::{
     SamePartition, assert_digits, assert_distinct, assert_entity, assert_form, assert_partition, assert_untagged,
 };
 pub use self::field::{EtagField, ExtraField, FromJson, OfDefault, TimestampField, ToJson, WriteIdField};
-pub use self::function::{Converted, Defaults, Named, Nothing, Reads, Typed, Upgrades, Writes, lacking, lend};
+pub use self::function::{
+    Converted, Defaults, Named, Nothing, Reads, Typed, Upgrades, WhenAbsent, Writes, lacking, lend,
+};
 pub use self::projection::{
     Absent, ColumnOf, ColumnOfName, Distinct, Selection, SoleField, SoleRowField, partition_field, row_field, select,
     select_found,
@@ -32,10 +34,7 @@ pub use self::projection::{
 pub use self::property::{
     KeepText, KeptNumber, KeptText, int32, number, text, truncated, unknown_number, unknown_text,
 };
-pub use self::variant::{
-    CatchAll, KeysDifferByVariant, assert_catch_all, has_form, is_tag, no_tagged, no_variant, untagged,
-    write_key_of_form, write_prefixed_key,
-};
+pub use self::variant::{CatchAll, KeysDifferByVariant, assert_catch_all, no_tagged, no_variant};
 pub use crate::codec::json::embedded as json;
 pub use crate::filter::column::InKey;
 pub use crate::filter::nested::{Nested, Variant};
@@ -55,6 +54,7 @@ pub use crate::model::property::{Property, ReadProperty};
 pub use crate::model::property_writer::PropertyWriter;
 pub use crate::model::row::{Row, RowProperty};
 pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema};
+pub use crate::model::variant_mark::{VariantMark, has_form, is_tag, untagged, write_key_of_form, write_prefixed_key};
 
 /// The value of a field whose property may not have come. In a group the name has a prefix.
 pub fn required<T: ReadProperty>(value: Option<T>, prefix: &str, name: &str) -> Result<T> {

@@ -15,6 +15,7 @@ mod batch;
 mod body;
 mod call;
 mod clock;
+mod condition;
 mod cors;
 mod cosmos;
 mod delegation;
@@ -44,10 +45,11 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod token;
+mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -90,6 +92,9 @@ pub use crate::emulator::snapshot::EmulatorSnapshot;
 /// into it in one line by [`seed`](Self::seed), all of it is kept and put back by [`snapshot`](Self::snapshot) and
 /// [`restore`](Self::restore), and [`with_observer`](Self::with_observer) shows what was asked.
 ///
+/// A query that looks at many rows lets other requests go first every few thousand comparisons, so that it delays none of them by
+/// more than about a millisecond. Its page still shows one state of the table: of a batch all or nothing.
+///
 /// An account's address is `http://{host}/{account}`, as emulators have it, or a host name as in the cloud, whatever its ending:
 /// `https://{account}.table.core.windows.net`. With `-secondary` behind the account it is the copy in the second region, which
 /// can only be read ([`with_secondary_lag`](Self::with_secondary_lag)). At `https://{account}.table.cosmos.azure.com`, and
@@ -111,7 +116,7 @@ pub use crate::emulator::snapshot::EmulatorSnapshot;
 #[doc = include_str!("emulator/unknowns.md")]
 #[derive(Clone)]
 pub struct Emulator {
-    store: Arc<Mutex<Store>>,
+    store: Arc<RwLock<Store>>,
     settings: Arc<Settings>,
 }
 
@@ -264,7 +269,7 @@ impl Emulator {
     pub fn with_secondary_lag(mut self, lag: Duration) -> Self {
         Arc::make_mut(&mut self.settings).secondary_lag = lag;
         if !lag.is_zero() {
-            self.store().part_regions();
+            self.store_mut().part_regions();
         }
         self
     }
@@ -325,15 +330,20 @@ impl Emulator {
     /// Answers a request: at once, or when its turn has come.
     async fn process(&self, request: http::Request<Bytes>) -> http::Response<Bytes> {
         match &self.settings.stamp {
-            None => service::answer(self, request),
+            None => service::answer(self, request).await,
             // Boxed, so that the others need no room for it.
             Some(stamp) => Box::pin(load::answer(self, stamp, request)).await,
         }
     }
 
-    /// The store, locked. Every change of it is complete or undone, also where a test's thread died in between.
-    fn store(&self) -> MutexGuard<'_, Store> {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The store, to be read. No change of it is left incomplete, also where a test's thread died in between.
+    fn store(&self) -> RwLockReadGuard<'_, Store> {
+        self.store.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The store, to be changed.
+    fn store_mut(&self) -> RwLockWriteGuard<'_, Store> {
+        self.store.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

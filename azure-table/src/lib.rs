@@ -58,7 +58,8 @@ pub use crate::client::query::get_many::GetMany;
 pub use crate::client::query::page::Page;
 pub use crate::client::query::page_stream::PageStream;
 pub use crate::client::query::plan::QueryPlan;
-pub use crate::client::query::scan::{Scan, ScanPosition, ScanProgress, ScanStream};
+pub use crate::client::query::scan::{Scan, ScanProgress, ScanStream};
+pub use crate::client::query::scan_position::ScanPosition;
 pub use crate::client::query::selects::Selects;
 pub use crate::client::query::stream::EntityStream;
 pub use crate::client::service::TableServiceClient;
@@ -107,6 +108,7 @@ pub use crate::model::property_writer::{
 pub use crate::model::row::{Row, RowProperty};
 pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema, assert_reads};
 pub use crate::model::variant::VariantOf;
+pub use crate::model::variant_mark::VariantMark;
 pub use crate::model::versioned::Versioned;
 pub use crate::pipeline::auth::anonymous::Anonymous;
 #[cfg(feature = "entra")]

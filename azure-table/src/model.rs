@@ -30,4 +30,5 @@ pub(crate) mod row;
 pub(crate) mod schema;
 pub(crate) mod shown;
 pub(crate) mod variant;
+pub(crate) mod variant_mark;
 pub(crate) mod versioned;

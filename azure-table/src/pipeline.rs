@@ -8,7 +8,7 @@
 mod attempt;
 pub(crate) mod auth;
 pub(crate) mod context;
-mod deadline;
+pub(crate) mod deadline;
 pub(crate) mod http;
 pub(crate) mod location;
 pub(crate) mod meter;

@@ -27,6 +27,7 @@ pub(crate) mod sas;
 pub(crate) mod sas_builder;
 pub(crate) mod sas_permissions;
 pub(crate) mod sas_token;
+pub(crate) mod sas_url;
 pub(crate) mod sent_batch;
 pub(crate) mod service;
 pub(crate) mod service_properties;

@@ -66,6 +66,13 @@ async fn serve(options: Options) -> Result<()> {
         server = server.https(certificate);
     }
     introduce(&server, &options);
+    if server.is_open_to_network() {
+        eprintln!(
+            "warning: other machines can reach {}, and the key of {DEVELOPMENT_ACCOUNT} is public: use --host 127.0.0.1, or \
+             --account {DEVELOPMENT_ACCOUNT}:KEY with a key of your own",
+            options.host
+        );
+    }
 
     let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
     let at_once = match options.snapshot {

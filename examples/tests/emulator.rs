@@ -186,6 +186,29 @@ async fn it_says_nothing_of_keys_and_where_asked_nothing_of_requests() {
     assert!(!said.contains("GET"), "{said}");
 }
 
+#[test]
+fn public_key_on_an_address_of_the_network_is_warned_of() {
+    for (arguments, expected) in [
+        (&["--port=0"][..], ""),
+        (
+            &["--port=0", "--host=0.0.0.0"],
+            "warning: other machines can reach 0.0.0.0, and the key of devstoreaccount1 is public: use --host 127.0.0.1, or \
+             --account devstoreaccount1:KEY with a key of your own\n",
+        ),
+        (
+            &["--port=0", "--host=0.0.0.0", "--account=devstoreaccount1:AAECAwQFBgc="],
+            "",
+        ),
+    ] {
+        let mut running = Running::start(arguments);
+        let mut stderr = running.child.stderr.take().unwrap();
+        running.end("-TERM");
+        let mut said = String::new();
+        stderr.read_to_string(&mut said).unwrap();
+        assert_eq!(said, expected, "{arguments:?}");
+    }
+}
+
 #[tokio::test]
 async fn cosmos_can_be_used_by_the_string_that_it_prints() {
     let running = Running::start(&["--port=0", "--profile=cosmos"]);

@@ -103,9 +103,11 @@ async fn a_shape_need_not_be_send() {
         }
     }
 
-    let table = table().await;
+    let service = TableServiceClient::on(Emulator::new());
+    let table = service.table::<Tracked>("Things").unwrap();
+    table.create_table().await.unwrap();
     table.insert(&Tracked::new("g", 1, "v")).await.unwrap();
-    let locals = table.typed::<Local>();
+    let locals = service.table::<Local>("Things").unwrap();
     let key = azure_table::Key::from_text("g", "0000000001").unwrap();
     assert_eq!(&*locals.get(key).await.unwrap().unwrap().0, "0000000001");
 }

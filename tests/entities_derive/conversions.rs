@@ -204,6 +204,105 @@ async fn a_module_converts_and_json_is_text() {
     );
 }
 
+/// A number, of a module that is written for the option: `None` and 0 are absent.
+mod positive {
+    use azure_table::{Edm, EdmType, ValueError, WireValue};
+
+    pub(super) const EDM_TYPE: EdmType = EdmType::Int32;
+
+    pub(super) fn to_edm(value: &Option<i32>) -> Result<Option<Edm<'_>>, ValueError> {
+        Ok(value.filter(|value| *value > 0).map(Edm::Int32))
+    }
+
+    pub(super) fn from_wire(value: WireValue<'_>) -> Result<Option<i32>, ValueError> {
+        value.as_i32().map(Some)
+    }
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(partition_key = "p", row_key = "r")]
+struct OfOption {
+    #[table(with = "positive")]
+    count: Option<i32>,
+}
+
+#[tokio::test]
+async fn a_module_for_an_option_reads_an_absent_property_as_none() {
+    let table = table::<OfOption>().await;
+    table.insert(&OfOption { count: Some(1) }).await.unwrap();
+    assert_eq!(table.get(()).await.unwrap(), Some(OfOption { count: Some(1) }));
+    table.replace(&OfOption { count: None }).await.unwrap();
+    assert_eq!(stored(&table).await.properties.len(), 0);
+    assert_eq!(table.get(()).await.unwrap(), Some(OfOption { count: None }));
+}
+
+/// What may be absent, of modules for what is there.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(partition_key = "p", row_key = "r")]
+struct Lifted {
+    #[table(with = "millis")]
+    pause: Option<std::time::Duration>,
+    #[table(with = "millis", alias = "Was", default = "a_second")]
+    limit: Option<std::time::Duration>,
+    #[table(with = "capitals")]
+    name: Option<String>,
+    #[table(with = "pair")]
+    pair: Option<[u8; 2]>,
+    #[table(with = "Negated")]
+    negated: Option<bool>,
+}
+
+fn a_second() -> Option<std::time::Duration> {
+    Some(std::time::Duration::from_secs(1))
+}
+
+#[tokio::test]
+async fn a_module_for_a_type_converts_an_option_of_it() {
+    let table = table::<Lifted>().await;
+    let some = Lifted {
+        pause: Some(std::time::Duration::from_millis(5)),
+        limit: Some(std::time::Duration::ZERO),
+        name: Some("word".into()),
+        pair: Some([1, 2]),
+        negated: Some(true),
+    };
+    table.insert(&some).await.unwrap();
+    let row = stored(&table).await;
+    assert_eq!(row.get("pause"), Some(&EdmValue::Int64(5)));
+    assert_eq!(row.get("name"), Some(&"WORD".into()));
+    assert_eq!(row.get("negated"), Some(&EdmValue::Boolean(false)));
+    assert_eq!(table.get(()).await.unwrap(), Some(some));
+
+    let none = Lifted {
+        pause: None,
+        limit: None,
+        name: None,
+        pair: None,
+        negated: None,
+    };
+    table.replace(&none).await.unwrap();
+    let mut row = stored(&table).await;
+    assert_eq!(names(&row), Vec::<&str>::new(), "`None` is the absence of the property");
+    let of_default = Lifted {
+        limit: a_second(),
+        ..none.clone()
+    };
+    assert_eq!(table.get(()).await.unwrap(), Some(of_default));
+
+    row.insert("Was", 2_000_i64);
+    table.typed().insert_or_replace(&row).await.unwrap();
+    let of_older_name = Lifted {
+        limit: Some(std::time::Duration::from_secs(2)),
+        ..none
+    };
+    assert_eq!(table.get(()).await.unwrap(), Some(of_older_name));
+
+    row.insert("pause", -1_i64);
+    table.typed().insert_or_replace(&row).await.unwrap();
+    let error = table.get(()).await.unwrap_err().to_string();
+    assert!(error.contains("property `pause`: it is negative"), "{error}");
+}
+
 #[tokio::test]
 async fn a_failed_conversion_names_the_property() {
     let table = table::<Converted>().await;

@@ -8,10 +8,11 @@ mod properties;
 mod schema_changes;
 mod shapes;
 mod strict;
+mod variant_handle;
 mod variants;
 mod whole_rows;
 
-use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
+use azure_table::{DynamicEntity, Emulator, TableClient, TableEntity, TableServiceClient};
 
 /// An empty table of a service of its own.
 async fn table<E>() -> TableClient<E> {
@@ -21,7 +22,7 @@ async fn table<E>() -> TableClient<E> {
 }
 
 /// The only row, as it is stored.
-async fn stored<E>(table: &TableClient<E>) -> DynamicEntity {
+async fn stored<E: TableEntity>(table: &TableClient<E>) -> DynamicEntity {
     let mut rows = table.typed::<DynamicEntity>().query().all().await.unwrap();
     assert_eq!(rows.len(), 1, "{rows:#?}");
     rows.remove(0)

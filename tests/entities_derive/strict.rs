@@ -280,7 +280,7 @@ async fn strict_surroundings_are_no_matter() {
     };
     assert_eq!(plain, all);
     let filter = All::NAME.then(Group::TYPE).eq(1) & All::PROPERTY.eq(Level::High) & All::KEY.eq(Mood::Good);
-    let rows = table.typed::<All>();
+    let rows = table.variant::<All>();
     let projected = rows.query().filter(filter).project::<Projected>().all().await.unwrap();
     assert_eq!(
         projected,
@@ -321,7 +321,7 @@ async fn the_crate_may_have_another_name() {
         .unwrap();
     assert_eq!(rows, [Rows::Row(row)]);
     let max = table
-        .typed::<Row>()
+        .variant::<Row>()
         .get((Kind::First, 1))
         .project::<Max>()
         .await

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use azure_table::testing::{Fault, FaultRule, Faults, RequestKind};
 use azure_table::{
-    DateTime, DynamicEntity, Emulator, EmulatorClock, Event, Observer, OperationContext, TableServiceClient,
+    DateTime, DynamicEntity, Emulator, EmulatorClock, ErrorKind, Event, Observer, OperationContext, TableServiceClient,
 };
 
 #[derive(Debug)]
@@ -82,4 +83,28 @@ async fn five_minutes_are_enough_to_be_corrected() {
     let canned = Canned::new([refused(4)]);
     let error = canned.service().ping().await.unwrap_err();
     assert!(error.to_string().contains("the key is none of account"), "{error}");
+}
+
+/// The write was applied, and the read that finds out shows a date an hour ahead: the row looks old.
+#[tokio::test(start_paused = true)]
+async fn a_wrong_date_does_not_deny_a_write() {
+    let emulator = Emulator::new();
+    let faults = Faults::new(emulator.clone());
+    let truth = TableServiceClient::on(emulator).dynamic_table("Things").unwrap();
+    truth.create_table().await.unwrap();
+    let etag = truth.insert(&DynamicEntity::new("p", "r")).await.unwrap();
+
+    faults.add(FaultRule::new(Fault::LoseAnswer).on(RequestKind::Replace).first(1));
+    faults.add(FaultRule::new(Fault::DateAhead(Duration::from_secs(3_600))).on(RequestKind::Query));
+    let table = TableServiceClient::on(faults).dynamic_table("Things").unwrap();
+    let error = table
+        .replace(&DynamicEntity::new("p", "r"))
+        .if_match(etag)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), error.may_have_applied()),
+        (ErrorKind::ConditionNotMet, true),
+        "{error}"
+    );
 }

@@ -14,11 +14,16 @@ use azure_table::testing::{Fault, FaultRule, Faults, RequestKind};
 use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, Reached, TableClient, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 
+mod bulk;
 mod clock;
+mod dropped;
 mod page_schedules;
 mod policies;
 mod prefetch;
+mod primary;
+mod procedures;
 mod second_region;
+mod total_timeout;
 mod via_batch;
 mod writes;
 

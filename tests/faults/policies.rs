@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table::{
-    CallOptions, Decision, DynamicEntity, ErrorKind, ExponentialRetry, FailedAttempt, LinearRetry, Reached,
-    RetryBudget, RetryPolicy,
+    AuthorizationContext, BoxFuture, CallOptions, Credential, Decision, DynamicEntity, ErrorKind, ExponentialRetry,
+    FailedAttempt, LinearRetry, Reached, RetryBudget, RetryPolicy, TableServiceClient,
 };
 use azure_table_tests::canned::{Canned, Step};
 
@@ -139,6 +139,95 @@ async fn a_shared_budget_ends_the_retries_of_a_fleet() {
     }
     assert_eq!(budget.available(), 2);
     assert_eq!(canned.sent().len(), 100 + 7, "first attempts are never kept back");
+}
+
+/// Authorizes the first attempt of each call, and fails at the second.
+#[derive(Debug, Default)]
+struct Once(AtomicU32);
+
+impl Credential for Once {
+    fn authorize<'a>(
+        &'a self,
+        _: &'a mut http::Request<bytes::Bytes>,
+        _: &'a AuthorizationContext<'a>,
+    ) -> BoxFuture<'a, azure_table::Result<()>> {
+        let is_first = self.0.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
+        let failed = || azure_table::TableName::new("").map(drop);
+        Box::pin(std::future::ready(if is_first { Ok(()) } else { failed() }))
+    }
+}
+
+/// A retry that is decided, paid and never sent.
+#[tokio::test(start_paused = true)]
+async fn retry_that_is_never_sent_gives_its_tokens_back() {
+    let budget = RetryBudget::new(100);
+    let policy = || LinearRetry::new(Duration::from_secs(5), 100).budget(budget.clone());
+    let busy = || Canned::new((0..10).map(|_| Step::status(503)));
+
+    let service = TableServiceClient::new("https://contoso.table.core.windows.net", Once::default()).unwrap();
+    let unauthorized = service.over(busy()).retry(policy());
+    unauthorized.ping().await.unwrap_err();
+    assert_eq!(budget.available(), 100, "no credential for the second attempt");
+
+    let waiting = busy().service().retry(policy());
+    let dropped = tokio::time::timeout(Duration::from_secs(1), waiting.ping()).await;
+    assert!(dropped.is_err());
+    assert_eq!(budget.available(), 100, "dropped while it waited");
+
+    // One permit: the hanging call takes it while the other waits for its second attempt.
+    let canned = Canned::new([Step::status(503), Step::Hang]);
+    let one = canned.service().retry(policy()).max_in_flight(1);
+    let (first, hanging) = (one.clone(), one.clone());
+    let first = tokio::spawn(async move { first.ping().timeout(Duration::from_secs(60)).await });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(budget.available(), 86, "paid while it waits");
+    let hanging = tokio::spawn(async move { hanging.ping().await });
+    let error = first.await.unwrap().unwrap_err();
+    hanging.abort();
+    assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+    assert_eq!(budget.available(), 100, "no permit for the second attempt");
+}
+
+#[tokio::test(start_paused = true)]
+async fn policy_sees_whether_an_operation_is_idempotent() {
+    /// Retries what is idempotent.
+    #[derive(Debug)]
+    struct Idempotent;
+    impl RetryPolicy for Idempotent {
+        fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
+            if failed.is_idempotent() {
+                Decision::after(Duration::ZERO)
+            } else {
+                Decision::Stop
+            }
+        }
+    }
+    let canned = Canned::new((0..100).map(|_| Step::status(503)));
+    let service = canned.service().retry(Idempotent.limit_attempts(2));
+    let table = service.dynamic_table("Things").unwrap();
+    let row = DynamicEntity::new("p", "r");
+    let etag = || azure_table::ETag::new("W/\"1\"");
+    let attempts = |error: azure_table::Error| error.attempts();
+    assert_eq!(attempts(table.get(("p", "r")).await.unwrap_err()), 2);
+    assert_eq!(attempts(table.insert(&row).await.unwrap_err()), 1);
+    assert_eq!(attempts(table.insert_or_replace(&row).await.unwrap_err()), 2);
+    assert_eq!(attempts(table.replace(&row).await.unwrap_err()), 2);
+    assert_eq!(attempts(table.replace(&row).if_match(etag()).await.unwrap_err()), 1);
+    assert_eq!(attempts(table.delete(("p", "r")).await.unwrap_err()), 2);
+    assert_eq!(
+        attempts(table.delete(("p", "r")).if_match(etag()).await.unwrap_err()),
+        1
+    );
+    assert_eq!(attempts(table.create_table().await.unwrap_err()), 1);
+    assert_eq!(attempts(table.delete_table().await.unwrap_err()), 2);
+    let mut batch = table.batch();
+    batch.insert_or_replace(&row).unwrap();
+    batch.insert_or_merge(&DynamicEntity::new("p", "s")).unwrap();
+    assert_eq!(attempts(batch.commit().await.unwrap_err()), 2);
+    let mut batch = table.batch();
+    batch.insert_or_replace(&row).unwrap();
+    batch.insert(&DynamicEntity::new("p", "s")).unwrap();
+    assert_eq!(attempts(batch.commit().await.unwrap_err()), 1);
 }
 
 #[tokio::test(start_paused = true)]

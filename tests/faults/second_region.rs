@@ -118,3 +118,23 @@ async fn what_became_of_a_lost_write_is_asked_of_the_primary() {
         assert_eq!(hosts(&canned), ["primary", "primary"], "{mode:?}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn attempts_of_statistics_name_the_secondary() {
+    let canned = Canned::new(
+        [500, 500, 500]
+            .map(Step::status)
+            .into_iter()
+            .chain([Step::Fail(Reached::NothingSent)]),
+    );
+    let context = OperationContext::new();
+    let service = canned.service();
+    let error = service.statistics().context(&context).await.unwrap_err();
+    assert_eq!(hosts(&canned), ["secondary"; 4]);
+    let attempts = context.attempts();
+    assert!(
+        attempts.iter().all(|attempt| attempt.location() == Location::Secondary),
+        "{attempts:?}"
+    );
+    assert!(error.to_string().contains("contoso-secondary"), "{error}");
+}

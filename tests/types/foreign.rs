@@ -40,6 +40,28 @@ fn sample() -> (DateTime, Foreign) {
     (time, entity)
 }
 
+/// Clocks count nanoseconds, the service 100 of them.
+#[tokio::test]
+async fn truncated_times_are_read_as_they_were_written() {
+    let (_, entity) = sample();
+    let nanos = std::time::Duration::from_nanos(99);
+    let entity = Foreign {
+        at: Descending(DateTime::truncate(entity.chrono + nanos)),
+        chrono: DateTime::truncate(entity.chrono + nanos),
+        jiff: DateTime::truncate(entity.jiff + nanos),
+        time: DateTime::truncate(entity.time + nanos),
+        maybe: Some(DateTime::truncate(entity.jiff + nanos)),
+        ..entity
+    };
+    let table = fresh_table::<Foreign>().await;
+    table.insert(&entity).await.unwrap();
+    assert_eq!(table.get((entity.group, entity.at)).await.unwrap(), Some(entity));
+    assert_eq!(
+        DateTime::truncate(chrono::DateTime::<Utc>::MAX_UTC),
+        chrono::DateTime::<Utc>::MAX_UTC
+    );
+}
+
 #[tokio::test]
 async fn foreign_types_survive_and_are_found() {
     let (time, entity) = sample();

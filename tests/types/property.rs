@@ -280,4 +280,17 @@ async fn a_system_time_is_rounded_down_to_100_ns() {
     };
     table.insert(&entity).await.unwrap();
     assert_eq!(table.get(&entity).await.unwrap().unwrap().system, whole);
+    assert_eq!(DateTime::truncate(entity.system), whole);
+    assert_eq!(DateTime::truncate(whole), whole);
+}
+
+#[tokio::test]
+async fn a_truncated_time_is_read_as_it_was_written() {
+    let table = fresh_table::<Everything>().await;
+    let entity = Everything {
+        system: DateTime::truncate(SystemTime::now()),
+        ..three()[0].clone()
+    };
+    table.insert(&entity).await.unwrap();
+    assert_eq!(table.get(&entity).await.unwrap(), Some(entity));
 }

@@ -53,6 +53,22 @@ async fn a_refused_entity_is_named() {
 }
 
 #[tokio::test]
+async fn bidirectional_control_of_the_service_is_escaped() {
+    let body = r#"{"odata.error":{"code":"A\u202eB","message":{"lang":"en-US","value":"It \u2066is\u2069 so."}}}"#;
+    let server = Server::answering(ResponseTemplate::new(400).set_body_string(body)).await;
+    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let key = ("p\u{200f}", "r");
+    let error = table.insert(&DynamicEntity::new(key.0, key.1)).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        r#"insert in table Things: entity ("p\u{200f}", "r"): the service answered 400 A\u{202e}B: It \u{2066}is\u{2069} so."#
+    );
+    let story = error.diagnostics().to_string();
+    assert!(story.contains(r"400 A\u{202e}B after"), "{story}");
+    assert_eq!(error.code(), Some("A\u{202e}B"), "as a value it is as it came");
+}
+
+#[tokio::test]
 async fn a_wrong_key_is_shown_as_what_the_live_service_says() {
     let refusal = r#"{"odata.error":{"code":"AuthenticationFailed","message":{"lang":"en-US","value":"Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.\nRequestId:a\nTime:b"}}}"#;
     let answer = ResponseTemplate::new(403)

@@ -1,9 +1,15 @@
 //! What a caller may wish besides the operation: ids, headers, limits; and what is shown of a call.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table::{DynamicEntity, ErrorKind, HttpTransport, OperationContext, TableServiceClient};
+use azure_table::{
+    BoxFuture, CallOptions, DynamicEntity, Emulator, ErrorKind, HttpTransport, NoRetry, OperationContext, TableEntity,
+    TableServiceClient, Transport, TransportError,
+};
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
+use bytes::Bytes;
+use http::{Request, Response};
 
 fn no_content() -> Step {
     Step::answer(204, &[("etag", "W/\"1\""), ("x-ms-request-id", "r-1")], "")
@@ -313,4 +319,108 @@ fn certificates_that_are_not_pem_are_refused() {
             assert!(error.to_string().contains("-----BEGIN CERTIFICATE-----"), "{error}");
         }
     }
+}
+
+#[derive(Debug, TableEntity)]
+struct Row {
+    #[table(partition_key)]
+    partition: String,
+    #[table(row_key)]
+    row: String,
+    value: i64,
+}
+
+/// An emulator that keeps the values of one header of each request.
+#[derive(Clone, Debug, Default)]
+struct Tenants {
+    service: Emulator,
+    seen: Arc<Mutex<Vec<Vec<String>>>>,
+}
+
+impl Transport for Tenants {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        let values = request.headers().get_all("x-tenant").into_iter();
+        let values = values.map(|value| value.to_str().unwrap().to_owned()).collect();
+        self.seen.lock().unwrap().push(values);
+        self.service.send(request)
+    }
+}
+
+/// A header of the client is no header of the operation: bulks and writes by query merge the options more than once.
+#[tokio::test]
+async fn later_header_replaces_an_earlier_one_of_its_name() {
+    let tenants = Tenants::default();
+    let service = TableServiceClient::on(tenants.clone()).with(&CallOptions::new().header("x-tenant", "client"));
+    let of_client = service.table::<Row>("Things").unwrap();
+    let of_table = of_client.with(&CallOptions::new().header("X-Tenant", "table"));
+    of_client.create_table().await.unwrap();
+    let row = |row_key: &str| Row {
+        partition: "p".into(),
+        row: row_key.into(),
+        value: 0,
+    };
+    let rows = || (0..3).map(|n| row(&n.to_string()));
+    let sent = || std::mem::take(&mut *tenants.seen.lock().unwrap());
+    let all = |tenant: &str, sent: Vec<Vec<String>>| {
+        assert!(!sent.is_empty());
+        assert!(sent.iter().all(|values| values == &[tenant]), "{tenant}: {sent:?}");
+    };
+    sent();
+    for (table, tenant) in [(&of_client, "client"), (&of_table, "table")] {
+        table.insert_or_replace(&row("a")).await.unwrap();
+        table.get(("p", "a")).await.unwrap().unwrap();
+        all(tenant, sent());
+        table
+            .insert_or_replace(&row("a"))
+            .header("x-TENANT", "call")
+            .await
+            .unwrap();
+        table.query().header("x-TENANT", "call").all().await.unwrap();
+        all("call", sent());
+
+        let report = table.bulk().insert_or_replace(rows()).await.unwrap();
+        assert_eq!(report.applied(), 3);
+        let patched = table.patch_where(Row::VALUE.ge(0), [Row::VALUE.set(1)]).await.unwrap();
+        assert_eq!(patched.applied(), 4);
+        table.modify(("p", "a"), |row| row.value = 2).await.unwrap();
+        all(tenant, sent());
+        let deleted = table.delete_where(Row::VALUE.ge(0)).header("x-tenant", "call");
+        assert_eq!(deleted.await.unwrap().applied(), 4);
+        all("call", sent());
+    }
+}
+
+#[tokio::test]
+async fn error_tells_wait_clock_and_harmless_headers() {
+    let ahead = std::time::SystemTime::now() + Duration::from_secs(120);
+    let headers = [
+        ("date", &*httpdate::fmt_http_date(ahead)),
+        ("retry-after", "100000"),
+        ("server", "Windows-Azure-Table/1.0"),
+        ("x-ms-version", "2019-02-02"),
+        (
+            "location",
+            "https://contoso.table.core.windows.net/Things(PartitionKey='SECRET')",
+        ),
+        ("x-ms-continuation-nextpartitionkey", "SECRET"),
+    ];
+    let canned = Canned::new([
+        Step::answer(503, &headers, ""),
+        Step::Fail(azure_table::Reached::NothingSent),
+    ]);
+    let table = canned.service().retry(NoRetry).dynamic_table("Things").unwrap();
+    let error = table.get(("p", "r")).await.unwrap_err();
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(100_000)));
+    assert_eq!(error.header("Server"), Some("Windows-Azure-Table/1.0"));
+    assert_eq!(error.header("x-ms-version"), Some("2019-02-02"));
+    assert_eq!((error.header("location"), error.header("x-other")), (None, None));
+    let skew = error.clock_skew_seconds().unwrap();
+    assert!((118..=120).contains(&skew), "{skew}");
+    assert!(!format!("{error} {error:?}").contains("SECRET"));
+
+    let unanswered = table.get(("p", "r")).await.unwrap_err();
+    assert_eq!(
+        (unanswered.retry_after(), unanswered.clock_skew_seconds()),
+        (None, None)
+    );
 }

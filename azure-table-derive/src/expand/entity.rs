@@ -44,12 +44,16 @@ fn table_entity(entity: &Entity<'_>) -> TokenStream {
         quote!(#key.field::<#ty>(&self.#member)?;)
     });
     let write_properties = write_properties(base, &properties);
-    let condition = base.field(&Role::Etag).map(|field| {
-        let member = field.ident;
-        let condition = Place::of_type(field).item(&field.original.ty, &quote!(#private::EtagField), "condition");
+    let etag = base.field(&Role::Etag).map(|field| {
+        let (member, etag) = (field.ident, local("etag"));
+        let item = |name| Place::of_type(field).item(&field.original.ty, &quote!(#private::EtagField), name);
+        let (condition, set) = (item("condition"), item("set"));
         quote! {
             fn condition(&self) -> #private::Condition {
                 #condition(&self.#member)
+            }
+            fn set_etag(&mut self, #etag: &#private::ETag) {
+                #set(&mut self.#member, #etag)
             }
         }
     });
@@ -78,7 +82,7 @@ fn table_entity(entity: &Entity<'_>) -> TokenStream {
                 #write_properties
                 ::core::result::Result::Ok(())
             }
-            #condition
+            #etag
         }
     }
 }

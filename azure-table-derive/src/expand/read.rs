@@ -174,7 +174,10 @@ impl Reading<'_, '_> {
                     }
                     (_, Some(or_default)) => quote!(#found #or_default),
                     (Form::Plain | Form::WriteId, None) => quote!(#private::required::<#ty>(#found, #prefix, #name)?),
-                    (Form::With(_), None) => quote!(#private::missing::<#ty>(#found, #prefix, #name)?),
+                    (Form::With(_), None) => {
+                        let found = quote!(#found.or_else(|| #private::WhenAbsent::<#ty>::NEW.value()));
+                        quote!(#private::missing::<#ty>(#found, #prefix, #name)?)
+                    }
                     (Form::Json, None) => {
                         quote!(#private::missing::<#ty>(#found.or_else(|| #private::json_absent::<#ty>()), #prefix, #name)?)
                     }

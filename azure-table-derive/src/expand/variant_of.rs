@@ -7,9 +7,9 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Generics, PathSegment, Type, TypePath};
 
-use crate::ast::{Variants, borrows};
+use crate::ast::{Mark, Variant, Variants, borrows};
 use crate::bound::{mentions, parameters};
-use crate::expand::Generated;
+use crate::expand::{Generated, variant_generics};
 use crate::place::{Paths, Place, local};
 
 /// The impls. What borrows is not read, and so not sorted out.
@@ -30,13 +30,17 @@ pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
 
     let Paths { krate, .. } = variants.paths();
     let ident = &variants.input.ident;
-    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    // The forms of keys are those of entities.
+    let bounded = matches!(variants.mark, Mark::KeyForm).then(|| variant_generics(variants, &TokenStream::new()));
+    let (impl_generics, ty_generics, where_clause) = bounded.as_ref().unwrap_or(generics).split_for_impl();
     let entity = local("entity");
     let impls = alone.map(|(_, (variant, ty))| {
         let (variant_ident, name) = (variant.ident, variant.name());
+        let mark = mark(variants, variant);
         let rest = (variants.variants.len() > 1).then(|| quote!(#entity => ::core::result::Result::Err(#entity),));
         let body = quote! {{
             const VARIANT: &'static str = #name;
+            #mark
             fn of(#entity: #ident #ty_generics) -> ::core::result::Result<Self, #ident #ty_generics> {
                 match #entity {
                     #ident::#variant_ident(#entity) => ::core::result::Result::Ok(#entity),
@@ -53,6 +57,40 @@ pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
         }
     });
     impls.collect()
+}
+
+/// What tells the rows of a variant; nothing tells those of the one for all other rows.
+fn mark(variants: &Variants<'_>, variant: &Variant<'_>) -> Option<TokenStream> {
+    let Paths { krate, private } = variants.paths();
+    if variant.attrs.other.is_some() {
+        return None;
+    }
+    let form = |ty: &Type| quote!(&<#ty as #krate::TableEntity>::SCHEMA.key);
+    let mark = match &variants.mark {
+        Mark::Tag(property) => {
+            let tag = &variant.tag;
+            quote!(Tag { property: #property, tag: #tag })
+        }
+        Mark::RowKeyPrefix => {
+            let prefix = variant.attrs.row_key_prefix.as_ref()?.value.value();
+            quote!(RowKeyPrefix(#prefix))
+        }
+        Mark::KeyForm => {
+            let earlier = variants
+                .named()
+                .take_while(|(earlier, _)| earlier.ident != variant.ident);
+            let earlier = earlier.map(|(earlier, ty)| {
+                let (name, form) = (earlier.name(), form(ty));
+                quote!((#name, #form))
+            });
+            let form = form(variant.ty?);
+            quote!(KeyForm { form: #form, earlier: &[#(#earlier),*] })
+        }
+    };
+    Some(quote! {
+        const MARK: ::core::option::Option<#private::VariantMark> =
+            ::core::option::Option::Some(#private::VariantMark::#mark);
+    })
 }
 
 /// Whether two types are never the same, as far as their names tell: whatever the parameters are.

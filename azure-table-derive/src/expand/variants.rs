@@ -37,6 +37,7 @@ fn table_entity(variants: &Variants<'_>) -> TokenStream {
     let name = ident.unraw().to_string();
     let generics = generics(variants, &TokenStream::new());
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    let held = variants.named().map(|(_, ty)| ty);
     let first = variants.named().map(|(_, ty)| ty).next();
     let (key, properties, entity) = (local("key"), local("properties"), local("entity"));
     let is_entity = quote!(#krate::TableEntity);
@@ -57,6 +58,11 @@ fn table_entity(variants: &Variants<'_>) -> TokenStream {
     let conditions = arms(&|_, ty| {
         let condition = method(ty, "condition");
         quote!(#condition(#entity))
+    });
+    let etag = local("etag");
+    let etags = arms(&|_, ty| {
+        let set_etag = method(ty, "set_etag");
+        quote!(#set_etag(#entity, #etag))
     });
     let keys = arms(&|variant, ty| match &variant.attrs.row_key_prefix {
         Some(prefix) => {
@@ -108,6 +114,7 @@ fn table_entity(variants: &Variants<'_>) -> TokenStream {
                 properties: &[],
                 groups: &[],
             };
+            const VARIANTS: &'static [&'static #private::EntitySchema] = &[#(<#held as #is_entity>::SCHEMA),*];
             fn key_shape(&self) -> &'static #private::KeyShape {
                 match self { #key_shapes }
             }
@@ -119,6 +126,9 @@ fn table_entity(variants: &Variants<'_>) -> TokenStream {
             }
             fn condition(&self) -> #private::Condition {
                 match self { #conditions }
+            }
+            fn set_etag(&mut self, #etag: &#private::ETag) {
+                match self { #etags }
             }
         }
     }

@@ -127,6 +127,12 @@ fn etag_and_timestamp_come_from_the_row() {
             <Option<ETag> as ::azure_table::__private::EtagField>::condition(&self.etag)
         }",
     );
+    has(
+        &code,
+        "fn set_etag(&mut self, __etag: &::azure_table::__private::ETag) {
+            <Option<ETag> as ::azure_table::__private::EtagField>::set(&mut self.etag, __etag)
+        }",
+    );
     has(&code, "::azure_table::__private::MetadataLevel::Minimal;");
     has(
         &code,

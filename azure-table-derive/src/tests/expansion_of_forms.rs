@@ -61,7 +61,10 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
             import(&format!("{private}::Named::<_, A>::new(from_wire).call_from_wire(__property)"))
         ),
     );
-    has(&code, &format!("a: {private}::missing::<A>(__f2, \"\", \"a\")?,"));
+    has(
+        &code,
+        &format!("a: {private}::missing::<A>(__f2.or_else(|| {private}::WhenAbsent::<A>::NEW.value()), \"\", \"a\")?,"),
+    );
     has(
         &code,
         &format!("b: __f3.unwrap_or_else(|| <B as {private}::OfDefault>::of_default()),"),

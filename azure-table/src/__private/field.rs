@@ -27,6 +27,9 @@ pub trait EtagField {
 
     /// What a write demands of an entity whose ETag is kept in a field.
     fn condition(&self) -> Condition;
+
+    /// Sets the ETag.
+    fn set(&mut self, etag: &ETag);
 }
 
 impl EtagField for Option<ETag> {
@@ -36,6 +39,10 @@ impl EtagField for Option<ETag> {
 
     fn condition(&self) -> Condition {
         self.clone().map_or(Condition::Unread, Condition::Matches)
+    }
+
+    fn set(&mut self, etag: &ETag) {
+        *self = Some(etag.clone());
     }
 }
 

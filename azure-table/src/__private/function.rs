@@ -3,7 +3,7 @@
 //! A call of the function would be checked by its types alone, and the compiler could say only which it found. So the
 //! function is wrapped, and the call is a method of the wrapper. Where the function fits, it is the method of [`Named`] or
 //! [`Lent`]; where it does not, the search for the method goes on to [`Refused`], to which they dereference. That one has
-//! a bound that nothing meets, and the bound says what to write.
+//! a bound that nothing meets, and the bound says what to write. On the way it passes what fits the inside of an `Option`.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -18,6 +18,12 @@ use crate::model::row::{Row, RowProperty};
 /// A function for a field or an entity of type `T`.
 #[derive(Debug)]
 pub struct Named<F, T> {
+    function: OfOption<F, T>,
+}
+
+/// A function that does not fit `T`, but may fit what an `Option` holds.
+#[derive(Debug)]
+pub struct OfOption<F, T> {
     function: F,
     refused: Refused<F, T>,
 }
@@ -35,14 +41,22 @@ impl<F, T> Refused<F, T> {
 impl<F, T> Named<F, T> {
     /// The function.
     pub const fn new(function: F) -> Self {
+        let refused = Refused::NEW;
         Self {
-            function,
-            refused: Refused::NEW,
+            function: OfOption { function, refused },
         }
     }
 }
 
 impl<F, T> Deref for Named<F, T> {
+    type Target = OfOption<F, T>;
+
+    fn deref(&self) -> &OfOption<F, T> {
+        &self.function
+    }
+}
+
+impl<F, T> Deref for OfOption<F, T> {
     type Target = Refused<F, T>;
 
     fn deref(&self) -> &Refused<F, T> {
@@ -53,7 +67,7 @@ impl<F, T> Deref for Named<F, T> {
 impl<F: Fn() -> T, T> Named<F, T> {
     /// The value of a field whose property is not there.
     pub fn call_default(&self) -> T {
-        (self.function)()
+        (self.function.function)()
     }
 }
 
@@ -62,7 +76,7 @@ impl<F: Fn(DynamicEntity) -> Result<T>, T> Named<F, T> {
     pub fn call_upgrade(&self, row: &Row<'_>, read: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T> {
         match read(row) {
             Ok(read) => Ok(read),
-            Err(first) => (self.function)(DynamicEntity::read(row)?)
+            Err(first) => (self.function.function)(DynamicEntity::read(row)?)
                 .map_err(|e| Error::invalid_response(format!("{first}; as an older row: {e}"))),
         }
     }
@@ -71,20 +85,27 @@ impl<F: Fn(DynamicEntity) -> Result<T>, T> Named<F, T> {
 impl<F: Fn(WireValue<'_>) -> std::result::Result<T, ValueError>, T> Named<F, T> {
     /// Reads a property by `from_wire`.
     pub fn call_from_wire(&self, property: &RowProperty<'_>) -> Result<T> {
-        property.convert(&self.function)
+        property.convert(&self.function.function)
+    }
+}
+
+impl<F: Fn(WireValue<'_>) -> std::result::Result<T, ValueError>, T> OfOption<F, Option<T>> {
+    /// Reads a property that is there by `from_wire` of what the `Option` holds.
+    pub fn call_from_wire(&self, property: &RowProperty<'_>) -> Result<Option<T>> {
+        property.convert(&self.function).map(Some)
     }
 }
 
 impl<T> Named<EdmType, T> {
     /// `EDM_TYPE`, which is no function and yet of a module.
     pub const fn edm_type(self) -> EdmType {
-        self.function
+        self.function.function
     }
 }
 
 /// `to_edm`, and the field that it is called with. As a plain call would allow, the function may also take a reference to
-/// what the field dereferences to, `&str` for a `String`, or to the slice of an array: each of these is a step of the
-/// search, and `N` the next.
+/// what the field dereferences to, `&str` for a `String`, or to the slice of an array. Where none of these fits an `Option`,
+/// the same is asked of what it holds. Each is a step of the search, and `N` the next.
 #[derive(Debug)]
 pub struct Lent<'v, F, T, N> {
     function: F,
@@ -94,15 +115,18 @@ pub struct Lent<'v, F, T, N> {
 
 type Whole<'v, F, T> = Lent<'v, F, T, Target<'v, F, T>>;
 type Target<'v, F, T> = Lent<'v, F, T, Slice<'v, F, T>>;
-type Slice<'v, F, T> = Lent<'v, F, T, Refused<F, T>>;
+type Slice<'v, F, T> = Lent<'v, F, T, Held<'v, F, T>>;
+type Held<'v, F, T> = Lent<'v, F, T, HeldTarget<'v, F, T>>;
+type HeldTarget<'v, F, T> = Lent<'v, F, T, HeldSlice<'v, F, T>>;
+type HeldSlice<'v, F, T> = Lent<'v, F, T, Refused<F, T>>;
 
 /// The function, and the field.
 pub const fn lend<F: Copy, T>(function: F, value: &T) -> Whole<'_, F, T> {
-    let next = Lent {
-        function,
-        value,
-        next: Refused::NEW,
-    };
+    let next = Refused::NEW;
+    let next = Lent { function, value, next };
+    let next = Lent { function, value, next };
+    let next = Lent { function, value, next };
+    let next = Lent { function, value, next };
     let next = Lent { function, value, next };
     Lent { function, value, next }
 }
@@ -136,6 +160,27 @@ impl<'v, F: Fn(&'v [T]) -> G, T, G, const N: usize> Slice<'v, F, [T; N]> {
     }
 }
 
+impl<'v, F: Fn(&'v T) -> G, T, G> Held<'v, F, Option<T>> {
+    /// What the function gives.
+    pub fn call_to_edm(&self) -> Option<G> {
+        self.value.as_ref().map(&self.function)
+    }
+}
+
+impl<'v, F: Fn(&'v T::Target) -> G, T: Deref, G> HeldTarget<'v, F, Option<T>> {
+    /// What the function gives.
+    pub fn call_to_edm(&self) -> Option<G> {
+        self.value.as_ref().map(|value| (self.function)(value))
+    }
+}
+
+impl<'v, F: Fn(&'v [T]) -> G, T, G, const N: usize> HeldSlice<'v, F, Option<[T; N]>> {
+    /// What the function gives.
+    pub fn call_to_edm(&self) -> Option<G> {
+        self.value.as_ref().map(|value| (self.function)(value))
+    }
+}
+
 /// What `to_edm` gives.
 #[diagnostic::on_unimplemented(
     message = "`to_edm` of the module in #[table(with = \"…\")] gives `{Self}`, which is no value of a property",
@@ -150,6 +195,48 @@ pub trait Converted {
 impl Converted for std::result::Result<Option<Edm<'_>>, ValueError> {
     fn write(self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()> {
         properties.converted(name, self)
+    }
+}
+
+/// `None` is the absence of the property.
+impl<T: Converted> Converted for Option<T> {
+    fn write(self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()> {
+        self.map_or(Ok(()), |value| value.write(properties, name))
+    }
+}
+
+/// What an absent property is to a field of type `T`, which need not be a property type: `None` to an `Option`.
+#[derive(Debug)]
+pub struct WhenAbsent<T>(Required<T>);
+
+/// A type that has no value for an absent property.
+#[derive(Debug)]
+pub struct Required<T>(PhantomData<fn() -> T>);
+
+impl<T> WhenAbsent<T> {
+    /// The one value.
+    pub const NEW: Self = Self(Required(PhantomData));
+}
+
+impl<T> Deref for WhenAbsent<T> {
+    type Target = Required<T>;
+
+    fn deref(&self) -> &Required<T> {
+        &self.0
+    }
+}
+
+impl<T> WhenAbsent<Option<T>> {
+    /// The value of the field.
+    pub const fn value(&self) -> Option<Option<T>> {
+        Some(None)
+    }
+}
+
+impl<T> Required<T> {
+    /// No value.
+    pub const fn value(&self) -> Option<T> {
+        None
     }
 }
 

@@ -8,6 +8,7 @@ use crate::client::ops::commit_batch::CommitBatch;
 use crate::model::entity::WritesEntity;
 use crate::model::entity_key::IntoKey;
 use crate::model::name::TableName;
+use crate::model::variant_mark::AsVariant;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::batch::{ChangeSet, MAX_BATCH_OPERATIONS, Rejected};
 use crate::protocol::operation::{OperationKind, TableOperation};
@@ -52,12 +53,17 @@ impl<E> TableBatch<E> {
         }
     }
 
+    /// The entity as it is written: by a handle to the rows of a variant with its mark.
+    fn written<'e, T>(&self, entity: &'e T) -> AsVariant<'e, T> {
+        AsVariant::new(entity, self.pipeline.settings.variant)
+    }
+
     /// Adds an insert; the batch fails if the entity exists.
     ///
     /// # Errors
     /// [`Rejected`] — the operation breaks a rule of batches, or cannot be sent at all.
     pub fn insert(&mut self, entity: &impl WritesEntity<E>) -> Result<&mut Self, Rejected> {
-        self.add(TableOperation::insert(entity))
+        self.add(TableOperation::insert(&self.written(entity)))
     }
 
     /// Adds an insert whose [result](crate::TableResult::entity) has the entity as it was stored.
@@ -65,7 +71,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// As [`insert`](Self::insert).
     pub fn insert_echo(&mut self, entity: &impl WritesEntity<E>) -> Result<&mut Self, Rejected> {
-        self.add(TableOperation::insert_echo(entity))
+        self.add(TableOperation::insert_echo(&self.written(entity)))
     }
 
     /// Adds a replace; the batch fails if the entity does not exist, or has another version than `entity` holds.
@@ -73,7 +79,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// As [`insert`](Self::insert).
     pub fn replace(&mut self, entity: &impl WritesEntity<E>) -> Result<&mut Self, Rejected> {
-        self.add(TableOperation::replace(entity))
+        self.add(TableOperation::replace(&self.written(entity)))
     }
 
     /// Adds a merge; the batch fails if the entity does not exist, or has another version than `entity` holds.
@@ -81,7 +87,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// As [`insert`](Self::insert).
     pub fn merge(&mut self, entity: &impl WritesEntity<E>) -> Result<&mut Self, Rejected> {
-        self.add(TableOperation::merge(entity))
+        self.add(TableOperation::merge(&self.written(entity)))
     }
 
     /// Adds an insert that replaces the stored entity if there is one.
@@ -89,7 +95,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// As [`insert`](Self::insert).
     pub fn insert_or_replace(&mut self, entity: &impl WritesEntity<E>) -> Result<&mut Self, Rejected> {
-        self.add(TableOperation::insert_or_replace(entity))
+        self.add(TableOperation::insert_or_replace(&self.written(entity)))
     }
 
     /// Adds an insert that merges into the stored entity if there is one.
@@ -97,7 +103,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// As [`insert`](Self::insert).
     pub fn insert_or_merge(&mut self, entity: &impl WritesEntity<E>) -> Result<&mut Self, Rejected> {
-        self.add(TableOperation::insert_or_merge(entity))
+        self.add(TableOperation::insert_or_merge(&self.written(entity)))
     }
 
     /// Adds a delete; the batch fails if the entity does not exist, or has another version than `key` holds.
@@ -117,7 +123,8 @@ impl<E> TableBatch<E> {
         self.add(TableOperation::retrieve(key))
     }
 
-    /// Adds any operation, of any entity type.
+    /// Adds any operation, of any entity type. It is sent as it was encoded: a tag that it lacks is not added by the handle of a
+    /// [`variant`](crate::TableClient::variant).
     ///
     /// # Errors
     /// As [`insert`](Self::insert).

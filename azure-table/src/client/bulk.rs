@@ -15,6 +15,7 @@ pub(crate) mod outcome;
 mod pace;
 pub(crate) mod partition_write;
 pub(crate) mod patch_where;
+mod plan;
 pub(crate) mod position;
 mod queue;
 pub(crate) mod report;

@@ -12,8 +12,10 @@ use crate::client::query::plan::QueryPlan;
 use crate::client::query::prefetch::Prefetch;
 use crate::client::query::stream::EntityStream;
 use crate::client::shape::Shape;
+use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::filter::access::{Access, AccessPath};
 use crate::filter::expression::Expression;
+use crate::filter::nested::Variant;
 use crate::filter::select::Columns;
 use crate::filter::typed::{Filter, FilterOf};
 use crate::model::entity::{MetadataLevel, Projection, ReadEntity, TableEntity};
@@ -42,6 +44,7 @@ mod part_pages;
 pub(crate) mod plan;
 pub(crate) mod prefetch;
 pub(crate) mod scan;
+pub(crate) mod scan_position;
 pub(crate) mod selects;
 pub(crate) mod several;
 pub(crate) mod stream;
@@ -86,27 +89,38 @@ pub struct TableQuery<E, P = E> {
     /// The widest access that this call may have though the client denies it.
     allowed: Option<AccessPath>,
     on_bad_row: Option<Arc<OnBadRow>>,
+    /// What this query wishes itself, besides what its client wishes.
     options: CallOptions,
+    total: TotalTimeout,
     shape: Shape<P>,
 }
 
 call_options!(TableQuery[E: TableEntity, P], options);
+total_timeout!(
+    TableQuery[E: TableEntity, P],
+    total,
+    "When it is over, the next page is an error of kind `Timeout`; what came before stays good, continuations included."
+);
 
 impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName) -> Self {
+        let settings = &pipeline.settings;
         Self {
             pipeline: Arc::clone(pipeline),
             table: table.clone(),
             keys: None,
-            filter: None,
+            filter: settings
+                .variant
+                .map(|variant| Variant::<E, E>::by_mark(variant.mark).only()),
             page_size: None,
             limit: None,
             from: None,
             prefetch: None,
             allowed: None,
             on_bad_row: None,
-            options: pipeline.settings.defaults.clone(),
-            shape: Shape::of_type(),
+            options: CallOptions::new(),
+            total: TotalTimeout::default(),
+            shape: Shape::of_type().of_variant(settings.variant),
         }
     }
 
@@ -261,6 +275,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     }
 
     fn shaped<Q>(self, shape: Shape<Q>) -> TableQuery<E, Q> {
+        let shape = shape.of_variant(self.pipeline.settings.variant);
         TableQuery {
             pipeline: self.pipeline,
             table: self.table,
@@ -273,8 +288,14 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             allowed: self.allowed,
             on_bad_row: self.on_bad_row,
             options: self.options,
+            total: self.total,
             shape,
         }
+    }
+
+    /// The options of its calls: those of the client, and its own.
+    fn call_options(&self) -> CallOptions {
+        self.pipeline.settings.defaults.clone().with(&self.options)
     }
 
     /// The pages as they come, empty ones too; the first is asked for when the stream is first polled.
@@ -284,9 +305,10 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     fn pages_with(mut self, prefetch: Prefetch) -> PageStream<P> {
         let asked = self.asked(prefetch);
+        let options = self.call_options();
         self.shape.on_bad_row = self.on_bad_row;
         match asked {
-            Ok(asked) => PageStream::new(self.pipeline, self.options, asked, self.from, self.shape),
+            Ok(asked) => PageStream::new(self.pipeline, options, asked, self.from, self.shape),
             Err(e) => {
                 let request = QueryRequest::entities(self.table.as_str());
                 PageStream::refused(self.pipeline, request, e, self.shape)
@@ -330,6 +352,7 @@ impl<E, P> Clone for TableQuery<E, P> {
             allowed: self.allowed,
             on_bad_row: self.on_bad_row.clone(),
             options: self.options.clone(),
+            total: self.total,
             shape: self.shape.clone(),
         }
     }

@@ -117,7 +117,7 @@ impl TableServiceClient {
         Self::from_parsed(development, Arc::new(transport))
     }
 
-    fn from_parsed(parsed: ConnectionString, transport: Arc<dyn Transport>) -> Self {
+    pub(super) fn from_parsed(parsed: ConnectionString, transport: Arc<dyn Transport>) -> Self {
         let credential: Arc<dyn Credential> = match parsed.identity.clone() {
             Identity::Key(key) => Arc::new(key),
             Identity::Sas(token) => Arc::new(token),
@@ -168,6 +168,10 @@ impl TableServiceClient {
     }
 
     /// The table of this name, whose rows are entities of type `E`. Nothing is sent.
+    ///
+    /// For a table with rows of several kinds `E` is the enum of them, and the rows of one variant are its
+    /// [`variant`](TableClient::variant). With the variant itself as `E` the handle knows nothing of the enum: it reads and deletes any
+    /// row that fits, its queries select rows of all kinds, and its writes lack the tag.
     ///
     /// # Errors
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the name is not one of a table: see [`TableName`].

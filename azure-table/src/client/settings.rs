@@ -232,6 +232,15 @@ fn in_force(pipeline: &Pipeline, of: (&'static str, String)) -> Settings {
             either(settings.creates_missing_tables, "made by the first write", "not made"),
         ),
         (
+            "rows",
+            or(
+                settings
+                    .variant
+                    .map(|variant| format!("of the variant {}", variant.name)),
+                "all",
+            ),
+        ),
+        (
             "time of signatures",
             either(
                 settings.corrects_clock,

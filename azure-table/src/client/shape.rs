@@ -11,6 +11,7 @@ use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::model::row::{Row, RowProperty};
+use crate::model::variant_mark::MarkedVariant;
 use crate::model::versioned::Versioned;
 use crate::protocol::query::TABLE_NAME;
 
@@ -22,6 +23,8 @@ pub(crate) struct Shape<P> {
     reader: Reader<P>,
     /// Rows that do not fit are left out, and told of.
     pub(crate) on_bad_row: Option<Arc<OnBadRow>>,
+    /// The variant that alone is read.
+    variant: Option<&'static MarkedVariant>,
 }
 
 type Read<P> = dyn Fn(&Row<'_>) -> Result<P> + Send + Sync;
@@ -48,7 +51,17 @@ impl<P> Shape<P> {
             metadata: P::METADATA,
             reader: Reader::Typed(P::read),
             on_bad_row: None,
+            variant: None,
         }
+    }
+
+    /// The shape of the same rows as far as they are of a variant.
+    pub(crate) fn of_variant(mut self, variant: Option<&'static MarkedVariant>) -> Self {
+        if let (Some(select), Some(variant)) = (&mut self.select, &variant) {
+            add_names(select, variant.names());
+        }
+        self.variant = variant;
+        self
     }
 
     /// The shape of a type with what a [`Versioned`] adds to it.
@@ -87,6 +100,7 @@ impl<P> Shape<P> {
             metadata: MetadataLevel::None,
             reader,
             on_bad_row: None,
+            variant: None,
         }
     }
 
@@ -97,39 +111,36 @@ impl<P> Shape<P> {
             metadata: MetadataLevel::Minimal,
             reader: Reader::Valued(Arc::new(resolve)),
             on_bad_row: None,
+            variant: None,
         }
     }
 
     /// The shape of the same rows, or of why they are none.
-    pub(crate) fn lenient(self) -> Shape<Result<P, BadRow>>
+    pub(crate) fn lenient(mut self) -> Shape<Result<P, BadRow>>
     where
         P: 'static,
     {
-        let (select, metadata) = (self.select.clone(), MetadataLevel::Minimal);
+        let (select, metadata, variant) = (self.select.clone(), MetadataLevel::Minimal, self.variant.take());
         let read = move |row: &Row<'_>| Ok(self.read(row).map_err(|e| BadRow::of(row, e)));
         Shape {
             select,
             metadata,
             reader: Reader::Valued(Arc::new(read)),
             on_bad_row: None,
+            variant,
         }
     }
 
     /// The shape of the same rows, each with its key.
-    pub(crate) fn keyed(self) -> Shape<(Key<P>, P)>
+    pub(crate) fn keyed(mut self) -> Shape<(Key<P>, P)>
     where
         P: 'static,
     {
         let mut select = self.select.clone();
         if let Some(names) = &mut select {
-            for key in ["PartitionKey", "RowKey"] {
-                if names.split(',').all(|name| name != key) {
-                    names.push(',');
-                    names.push_str(key);
-                }
-            }
+            add_names(names, &["PartitionKey", "RowKey"]);
         }
-        let metadata = self.metadata;
+        let (metadata, variant) = (self.metadata, self.variant.take());
         let read = move |row: &Row<'_>| {
             let key = Key::checked(row.partition_key()?.to_owned(), row.row_key()?.to_owned());
             Ok((key, self.read(row)?))
@@ -139,14 +150,17 @@ impl<P> Shape<P> {
             metadata,
             reader: Reader::Valued(Arc::new(read)),
             on_bad_row: None,
+            variant,
         }
     }
 
     /// Reads a row; `None` if it does not fit and is to be left out.
     pub(crate) fn read_or_skip(&self, row: &Row<'_>) -> Result<Option<P>> {
-        let read = match &self.reader {
-            Reader::Picking(pick) => pick(row),
-            _ => self.read(row).map(Some),
+        let read = match self.variant {
+            None => self.pick(row),
+            // The filter may say less than the mark, as of keys by their form.
+            Some(variant) if variant.check(row).is_err() => Ok(None),
+            Some(variant) => variant.read(row, |row| self.pick(row)),
         };
         match (read, &self.on_bad_row) {
             (Err(e), Some(seen)) => {
@@ -158,10 +172,37 @@ impl<P> Shape<P> {
     }
 
     pub(crate) fn read(&self, row: &Row<'_>) -> Result<P> {
+        let Some(variant) = self.variant else {
+            return self.read_any(row);
+        };
+        variant.check(row)?;
+        variant.read(row, |row| self.read_any(row))
+    }
+
+    /// Reads a row of any variant; `None` if it is not wanted.
+    fn pick(&self, row: &Row<'_>) -> Result<Option<P>> {
+        match &self.reader {
+            Reader::Picking(pick) => pick(row),
+            Reader::Typed(_) | Reader::Valued(_) => self.read_any(row).map(Some),
+        }
+    }
+
+    /// Reads a row of any variant.
+    fn read_any(&self, row: &Row<'_>) -> Result<P> {
         match &self.reader {
             Reader::Typed(read) => read(row),
             Reader::Valued(read) => read(row),
             Reader::Picking(pick) => pick(row)?.ok_or_else(|| Error::invalid_response("the row was not asked for")),
+        }
+    }
+}
+
+/// Adds names to a `$select`.
+fn add_names(select: &mut String, names: &[&str]) {
+    for name in names {
+        if select.split(',').all(|selected| selected != *name) {
+            select.push(',');
+            select.push_str(name);
         }
     }
 }
@@ -182,6 +223,7 @@ impl Shape<String> {
             metadata: MetadataLevel::None,
             reader: Reader::Picking(Arc::new(pick)),
             on_bad_row: None,
+            variant: None,
         }
     }
 }
@@ -194,6 +236,7 @@ impl<E: 'static> Shape<Key<E>> {
             metadata: MetadataLevel::None,
             reader: Reader::Typed(|row| Key::from_text(row.partition_key()?, row.row_key()?)),
             on_bad_row: None,
+            variant: None,
         }
     }
 }
@@ -206,6 +249,7 @@ impl Shape<()> {
             metadata: MetadataLevel::None,
             reader: Reader::Typed(|_| Ok(())),
             on_bad_row: None,
+            variant: None,
         }
     }
 }
@@ -222,6 +266,7 @@ impl<P> Clone for Shape<P> {
             metadata: self.metadata,
             reader,
             on_bad_row: self.on_bad_row.clone(),
+            variant: self.variant,
         }
     }
 }

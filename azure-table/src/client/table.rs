@@ -1,6 +1,6 @@
 //! The client of one table: a typed handle and the constructors of the operations on its entities.
 //!
-//! Those on the table itself are `table/lifecycle.rs`, those on its access policies `table/policies.rs`.
+//! Handles of other types are `table/typed.rs`; operations on the table itself are `table/lifecycle.rs`, those on its access policies `table/policies.rs`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -19,6 +19,7 @@ use crate::model::entity::{ReadEntity, TableEntity, WritesEntity};
 use crate::model::entity_key::IntoKey;
 use crate::model::error::Result;
 use crate::model::name::TableName;
+use crate::model::variant_mark::AsVariant;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::operation::TableOperation;
@@ -27,6 +28,7 @@ mod changes;
 mod lifecycle;
 mod policies;
 mod selected;
+mod typed;
 
 /// One table whose rows are entities of type `E`. A clone is cheap.
 ///
@@ -47,6 +49,16 @@ mod selected;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// # Cancel safety
+/// Dropping the future of a call stops it, as `tokio::select!` and `timeout` do. No further attempt, page or batch is sent, and its
+/// place among [`max_in_flight`](TableServiceClient::max_in_flight) is free. A future that was never polled sent nothing.
+///
+/// The service may still apply the write whose request was in flight, once; read before you write again. What takes several
+/// requests stops between two of them: rows that a [`bulk`](Self::bulk) or [`delete_where`](Self::delete_where) has written stay
+/// written, and a table that [`recreate_table`](Self::recreate_table) has deleted stays deleted. The `try_next` of a stream, the
+/// `next` of a bulk's outcomes and the methods of a [`Writer`](crate::Writer) except `close` can be dropped and called again: no row
+/// and no outcome is lost, and a `send` that was dropped took nothing.
 ///
 /// # Errors
 /// All operations: `InvalidInput` — a key, name, value or size that the service would refuse; nothing is sent.
@@ -78,19 +90,13 @@ impl<E> TableClient<E> {
         TableServiceClient::from_connection_string(connection_string)?.table(table)
     }
 
-    /// The same table with another entity type.
-    ///
-    /// A variant of an enum that is told by a tag is read and deleted so, but written as the enum: by itself it has no tag.
-    pub fn typed<U>(&self) -> TableClient<U> {
-        TableClient {
-            pipeline: Arc::clone(&self.pipeline),
-            table: self.table.clone(),
-            entity: PhantomData,
-        }
-    }
-
     pub(crate) fn pipeline(&self) -> &Arc<Pipeline> {
         &self.pipeline
+    }
+
+    /// The entity as it is written: by a handle to the rows of a variant with its mark.
+    pub(crate) fn written<'e, T>(&self, entity: &'e T) -> AsVariant<'e, T> {
+        AsVariant::new(entity, self.pipeline.settings.variant)
     }
 
     /// The same table with these wishes for all its calls, where they are some: see [`CallOptions`].
@@ -109,15 +115,23 @@ impl<E> TableClient<E> {
         &self.table
     }
 
-    /// Makes a new entity and gives its ETag.
+    /// Inserts a new entity. Returns its ETag.
+    ///
+    /// If a response is lost, the client reads the entity back and compares its content. Two callers that insert the same
+    /// content under the same key may then both see success. Give an entity that stands for a lock, a lease or a processed
+    /// message a field marked with `write_id`: the client then knows its own write from an equal one.
     ///
     /// # Errors
-    /// `AlreadyExists` — its key is taken.
+    /// `AlreadyExists`: an entity has this key.
     ///
     /// Source: REST "Insert Entity".
     #[doc(alias = "AddEntity")]
     pub fn insert(&self, entity: &impl WritesEntity<E>) -> WriteEntity {
-        WriteEntity::new(&self.pipeline, &self.table, TableOperation::insert(entity))
+        WriteEntity::new(
+            &self.pipeline,
+            &self.table,
+            TableOperation::insert(&self.written(entity)),
+        )
     }
 
     /// Makes a new entity and gives it as it was stored, with its ETag and Timestamp: [`insert`](Self::insert) has the entity
@@ -144,7 +158,11 @@ impl<E> TableClient<E> {
     where
         E: ReadEntity,
     {
-        InsertEntityEcho::new(&self.pipeline, &self.table, TableOperation::insert_echo(entity))
+        InsertEntityEcho::new(
+            &self.pipeline,
+            &self.table,
+            TableOperation::insert_echo(&self.written(entity)),
+        )
     }
 
     /// Makes the entity or puts it in the place of the stored one, and gives its ETag.
@@ -152,7 +170,11 @@ impl<E> TableClient<E> {
     /// Source: REST "Insert Or Replace Entity".
     #[doc(alias = "upsert")]
     pub fn insert_or_replace(&self, entity: &impl WritesEntity<E>) -> WriteEntity {
-        WriteEntity::new(&self.pipeline, &self.table, TableOperation::insert_or_replace(entity))
+        WriteEntity::new(
+            &self.pipeline,
+            &self.table,
+            TableOperation::insert_or_replace(&self.written(entity)),
+        )
     }
 
     /// Makes the entity or writes its properties into the stored one, and gives its ETag. Stored properties that
@@ -161,7 +183,11 @@ impl<E> TableClient<E> {
     /// Source: REST "Insert Or Merge Entity".
     #[doc(alias = "upsert")]
     pub fn insert_or_merge(&self, entity: &impl WritesEntity<E>) -> WriteEntity {
-        WriteEntity::new(&self.pipeline, &self.table, TableOperation::insert_or_merge(entity))
+        WriteEntity::new(
+            &self.pipeline,
+            &self.table,
+            TableOperation::insert_or_merge(&self.written(entity)),
+        )
     }
 
     /// Puts the entity in the place of the stored one and gives its new ETag. A [`Versioned`](crate::Versioned) entity,
@@ -173,7 +199,11 @@ impl<E> TableClient<E> {
     /// Source: REST "Update Entity".
     #[doc(alias = "UpdateEntity")]
     pub fn replace(&self, entity: &impl WritesEntity<E>) -> UpdateEntity {
-        UpdateEntity::new(&self.pipeline, &self.table, TableOperation::replace(entity))
+        UpdateEntity::new(
+            &self.pipeline,
+            &self.table,
+            TableOperation::replace(&self.written(entity)),
+        )
     }
 
     /// Writes the entity's properties into the stored one and gives its new ETag; conditions as in
@@ -184,7 +214,11 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Merge Entity".
     pub fn merge(&self, entity: &impl WritesEntity<E>) -> UpdateEntity {
-        UpdateEntity::new(&self.pipeline, &self.table, TableOperation::merge(entity))
+        UpdateEntity::new(
+            &self.pipeline,
+            &self.table,
+            TableOperation::merge(&self.written(entity)),
+        )
     }
 
     /// Writes the named columns of a stored entity and gives its new ETag; all other properties stay as they are. No
@@ -272,7 +306,7 @@ impl<E> TableClient<E> {
 
 impl<E> Clone for TableClient<E> {
     fn clone(&self) -> Self {
-        self.typed()
+        Self::new(&self.pipeline, self.table.clone())
     }
 }
 

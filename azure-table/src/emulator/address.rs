@@ -3,7 +3,7 @@
 //! Owns both forms of base address (account in the path, as emulators have it, and account in the host name), what a host
 //! tells of the service behind it, and the reading of `table(PartitionKey='…',RowKey='…')`. The way there is `codec/url.rs`.
 //!
-//! Not confirmed: the answer to an unknown `comp`, or to one without its `restype`; code and form of the refusal of a path with a
+//! Not confirmed: the answer to an unknown `comp`, or to one without its `restype`; the length of a URL that is refused; code and form of the refusal of a path with a
 //! percent sign that encodes nothing (the live service's server answers in HTML).
 //!
 //! Source: REST "Addressing Table service resources"; "Use the Azurite emulator", both kinds of URL.
@@ -17,6 +17,12 @@ use crate::emulator::row::RowId;
 use crate::filter::parse::quoted;
 use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
 use crate::protocol::profile::Profile;
+
+/// The longest URL that is taken, in bytes. HTTP.sys, which is before the live service (its `Server` header says so), counts the
+/// bytes of a URL in UTF-16 in 16 bits. Whether the service is set to a lower limit is not documented.
+///
+/// Source: Win32 "HTTP_COOKED_URL structure (http.h)".
+pub(crate) const MAX_URL: usize = 32_767;
 
 /// Behind an account's name: its copy in the second region, which can only be read.
 const SECONDARY: &str = "-secondary";
@@ -195,6 +201,19 @@ impl Site {
             _ => Err(Refusal::number_of_keys(&self.account, name)),
         }
     }
+}
+
+/// The length of a URL, in bytes.
+pub(crate) fn length(uri: &Uri) -> usize {
+    let scheme = uri.scheme_str().map_or(0, |scheme| scheme.len() + "://".len());
+    let authority = uri.authority().map_or(0, |authority| authority.as_str().len());
+    let path_and_query = uri.path_and_query().map_or(0, |below| below.as_str().len());
+    scheme + authority + path_and_query
+}
+
+/// Why a URL of this length is refused.
+pub(crate) fn too_long(length: usize) -> String {
+    format!("the URL has {length} characters, the limit is {MAX_URL}")
 }
 
 /// Whether two digits follow every percent sign. The live service never sees another path: its server refuses it, as it refuses one

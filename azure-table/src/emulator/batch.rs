@@ -15,7 +15,8 @@ use std::collections::HashSet;
 use memchr::memmem;
 
 use crate::codec::multipart::{self, Message};
-use crate::emulator::address::Resource;
+use crate::emulator::Emulator;
+use crate::emulator::address::{MAX_URL, Resource, too_long};
 use crate::emulator::answer::{Answer, Content, Trace};
 use crate::emulator::call::{Call, Caller, Request, Verb};
 use crate::emulator::cosmos;
@@ -23,7 +24,7 @@ use crate::emulator::entities;
 use crate::emulator::load::{Demand, Work};
 use crate::emulator::query;
 use crate::emulator::refusal::{Refusal, Result};
-use crate::emulator::store::{Change, Store};
+use crate::emulator::store::Change;
 use crate::model::guid::Guid;
 use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 use crate::protocol::profile::Profile;
@@ -43,7 +44,12 @@ fn line_end(profile: Profile) -> &'static str {
 }
 
 /// `POST /$batch`.
-pub(crate) fn run(store: &mut Store, caller: Caller<'_>, request: &Request<'_>, trace: &Trace) -> Result<Answer> {
+pub(crate) async fn run(
+    emulator: &Emulator,
+    caller: Caller<'_>,
+    request: &Request<'_>,
+    trace: &Trace,
+) -> Result<Answer> {
     if caller.site.profile == Profile::Cosmos {
         cosmos::check_batch(request.body)?;
     }
@@ -58,14 +64,14 @@ pub(crate) fn run(store: &mut Store, caller: Caller<'_>, request: &Request<'_>, 
     match parts.as_slice() {
         [] => return Err(Refusal::INVALID_INPUT),
         [only] if !is_change_set(only) => {
-            let answer = lone_query(store, caller, only, trace)?;
+            let answer = lone_query(emulator, caller, only, trace).await?;
             rows = answer.rows;
             note = answer.note.clone().of_batch(1);
             out.extend_from_slice(http_part(&outer, trace.profile).as_bytes());
             answer.write_part(&mut out, None, trace.profile);
         }
         [first, further @ ..] if is_change_set(first) => {
-            let (answers, count) = change_set(store, caller, first, trace)?;
+            let (answers, count) = change_set(emulator, caller, first, trace)?;
             let refused = answers.iter().find(|(answer, _)| answer.refused.is_some());
             let refused = refused.map(|(answer, _)| answer.note.clone());
             note = refused.unwrap_or_default().of_batch(count);
@@ -134,7 +140,7 @@ fn part(piece: &str) -> Result<Message<'_>> {
 
 fn demand_of(caller: Caller<'_>, part: &Message<'_>) -> Result<Demand> {
     let message = multipart::http_message(part.body).map_err(|_| Refusal::INVALID_INPUT)?;
-    let request = request(&message).ok_or(Refusal::INVALID_INPUT)?;
+    let request = request(&message)?;
     Demand::of_call(&Call::parse(caller, &request)?)
 }
 
@@ -182,20 +188,19 @@ fn parts<'a>(body: &'a [u8], content_type: &str) -> Result<Vec<Message<'a>>> {
     parts.filter(is_good).ok_or(Refusal::INVALID_INPUT)
 }
 
-/// The request line and headers of a part.
-fn request<'a>(message: &'a Message<'a>) -> Option<Request<'a>> {
-    if !message.has_headers() {
-        return None;
+/// The request line and headers of a part. Its URL may be as long as that of a request of its own, though no server sees it.
+fn request<'a>(message: &'a Message<'a>) -> Result<Request<'a>> {
+    let (method, uri) = request_line(message).ok_or(Refusal::INVALID_INPUT)?;
+    if uri.len() > MAX_URL {
+        return Err(Refusal::INVALID_INPUT.because(too_long(uri.len())));
     }
-    let (method, rest) = message.start_line.split_once(' ')?;
-    let (uri, _version) = rest.rsplit_once(" HTTP/")?;
     // Absolute addresses and bare paths are both taken (recorded).
     let path = match uri.split_once("://") {
-        Some((_, rest)) => &rest[rest.find('/')?..],
+        Some((_, rest)) => &rest[rest.find('/').ok_or(Refusal::INVALID_INPUT)?..],
         None => uri,
     };
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
-    Some(Request {
+    Ok(Request {
         method,
         path,
         query,
@@ -204,9 +209,15 @@ fn request<'a>(message: &'a Message<'a>) -> Option<Request<'a>> {
     })
 }
 
+fn request_line<'a>(message: &'a Message<'_>) -> Option<(&'a str, &'a str)> {
+    let (method, rest) = message.start_line.split_once(' ').filter(|_| message.has_headers())?;
+    let (uri, _version) = rest.rsplit_once(" HTTP/")?;
+    Some((method, uri))
+}
+
 /// The changes of a change set, made: an answer for each, or a single one that says which failed; and how many they are.
 fn change_set(
-    store: &mut Store,
+    emulator: &Emulator,
     caller: Caller<'_>,
     part: &Message<'_>,
     trace: &Trace,
@@ -218,10 +229,7 @@ fn change_set(
         .iter()
         .map(|part| multipart::http_message(part.body).map_err(|_| Refusal::INVALID_INPUT))
         .collect::<Result<_>>()?;
-    let requests: Vec<Request<'_>> = messages
-        .iter()
-        .map(|message| request(message).ok_or(Refusal::INVALID_INPUT))
-        .collect::<Result<_>>()?;
+    let requests: Vec<Request<'_>> = messages.iter().map(request).collect::<Result<_>>()?;
     // SDKs write it before or behind the request line.
     let content_id = |index: usize| {
         let id = messages
@@ -230,7 +238,7 @@ fn change_set(
         let id = id.or_else(|| parts.get(index).and_then(|part| Message::header(part, "content-id")));
         id.map(str::to_owned)
     };
-    let answers = match apply(store, caller, &requests) {
+    let answers = match apply(emulator, caller, &requests) {
         Ok(answers) => answers
             .into_iter()
             .enumerate()
@@ -252,7 +260,7 @@ fn change_set(
 }
 
 fn apply(
-    store: &mut Store,
+    emulator: &Emulator,
     caller: Caller<'_>,
     requests: &[Request<'_>],
 ) -> std::result::Result<Vec<Answer>, (usize, Refusal)> {
@@ -284,9 +292,10 @@ fn apply(
     let Some(table) = first_table else {
         return Ok(Vec::new());
     };
+    let mut store = emulator.store_mut();
     let applied = store.apply(caller.site, table, changes, caller.now)?;
     let answers = calls.iter().zip(applied).enumerate().map(|(index, (call, applied))| {
-        entities::written(store, call, table, applied).map_err(|refusal| (index, refusal))
+        entities::written(&store, call, table, applied).map_err(|refusal| (index, refusal))
     });
     answers.collect()
 }
@@ -301,14 +310,13 @@ fn read_change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
 }
 
 /// The query that is the only part of a batch.
-fn lone_query(store: &Store, caller: Caller<'_>, part: &Message<'_>, trace: &Trace) -> Result<Answer> {
+async fn lone_query(emulator: &Emulator, caller: Caller<'_>, part: &Message<'_>, trace: &Trace) -> Result<Answer> {
     let message = multipart::http_message(part.body).map_err(|_| Refusal::INVALID_INPUT)?;
-    let request = request(&message).ok_or(Refusal::INVALID_INPUT)?;
-    let outcome = Call::parse(caller, &request).and_then(|call| match (call.verb, &call.resource) {
-        (Verb::Get, Resource::Entity(table, id)) => entities::get(store, &call, table, id),
-        (Verb::Get, Resource::Entities(table)) => query::page(store, &call, table),
-        _ => Err(Refusal::INVALID_INPUT),
-    });
+    let request = request(&message)?;
+    let outcome = match Call::parse(caller, &request) {
+        Ok(call) => read(emulator, &call).await,
+        Err(refusal) => Err(refusal),
+    };
     Ok(outcome.unwrap_or_else(|refusal| {
         // Here the index stands before the text of every refusal (recorded).
         let refusal = Refusal {
@@ -317,6 +325,14 @@ fn lone_query(store: &Store, caller: Caller<'_>, part: &Message<'_>, trace: &Tra
         };
         Answer::refusal(&refusal, request.error_form(), trace)
     }))
+}
+
+async fn read(emulator: &Emulator, call: &Call<'_>) -> Result<Answer> {
+    match (call.verb, &call.resource) {
+        (Verb::Get, Resource::Entity(table, id)) => entities::get(&emulator.store(), call, table, id),
+        (Verb::Get, Resource::Entities(table)) => query::page(emulator, call, table).await,
+        _ => Err(Refusal::INVALID_INPUT),
+    }
 }
 
 /// The text with its last boundary. One SDK ends a batch with a boundary that opens another part, which then is empty,

@@ -25,7 +25,7 @@ use crate::model::datetime::DateTime;
 use crate::protocol::profile::Profile;
 
 /// Where headers come from.
-pub(crate) trait Headers {
+pub(crate) trait Headers: Sync {
     /// A header's value; several of one name are joined with commas.
     fn header(&self, name: &str) -> Option<Cow<'_, str>>;
 }

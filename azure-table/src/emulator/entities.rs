@@ -6,6 +6,7 @@
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
 //! Entity", "Delete Entity", "Query Entities".
 
+use crate::emulator::Emulator;
 use crate::emulator::address::Resource;
 use crate::emulator::answer::Answer;
 use crate::emulator::body;
@@ -29,13 +30,14 @@ pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str, id: &RowId) -> Re
 }
 
 /// The only change of a request: made and answered.
-pub(crate) fn write(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
+pub(crate) fn write(emulator: &Emulator, call: &Call<'_>) -> Result<Answer> {
     let (table, change) = change(call)?;
+    let mut store = emulator.store_mut();
     let applied = store
         .apply(call.site(), table, vec![change], call.caller.now)
         .map_err(|(_, refusal)| refusal)?;
     match applied.into_iter().next() {
-        Some(applied) => written(store, call, table, applied),
+        Some(applied) => written(&store, call, table, applied),
         None => Ok(Answer::no_content()),
     }
 }

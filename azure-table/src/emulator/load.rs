@@ -52,7 +52,7 @@ pub(crate) async fn answer(emulator: &Emulator, stamp: &Stamp, request: Request<
         // What is refused is copied nowhere.
         Some(Err(busy)) => (Some(busy), stamp.latency(true) / 2),
     };
-    let (response, rows) = service::respond(emulator, request, busy.as_ref());
+    let (response, rows) = service::respond(emulator, request, busy.as_ref()).await;
     if let (Some(demand), 1..) = (&demand, rows) {
         until(stamp.read(demand, rows, Instant::now())).await;
     }

@@ -16,6 +16,7 @@ use crate::emulator::Emulator;
 use crate::emulator::refusal::Refusal;
 use crate::model::clock::Instant;
 use crate::model::datetime::DateTime;
+use crate::model::shown::is_bidirectional_control;
 
 /// How many characters of a target a line has.
 const MOST_OF_TARGET: usize = 500;
@@ -116,6 +117,14 @@ impl Note {
             code: Some(refusal.code),
             why: refusal.why.clone(),
             operations: None,
+        }
+    }
+
+    /// Why there is no answer of the service.
+    pub(crate) fn because(why: String) -> Self {
+        Self {
+            why: Some(why.into()),
+            ..Self::default()
         }
     }
 
@@ -236,7 +245,7 @@ fn shown(text: &str) -> String {
 fn on_one_line(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
+        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || is_bidirectional_control(c) {
             shown.extend(c.escape_default());
         } else {
             shown.push(c);
@@ -258,6 +267,15 @@ mod tests {
             "/acct/Blogs()?$filter=A eq '1\\n2'&$top=5&timeout=30&NextRowKey=1!4!cjE-"
         );
         assert_eq!(target(&"http://h/a/%FF?%24top=%FF".parse().unwrap()), "/a/%FF?$top=%FF");
+    }
+
+    #[test]
+    fn bidirectional_controls_are_escaped() {
+        let uri = "http://h/a/T()?$filter=A%20eq%20%27%E2%80%8E%E2%80%8F%D8%9C%E2%80%AE%E2%81%A6%27";
+        assert_eq!(
+            target(&uri.parse().unwrap()),
+            r"/a/T()?$filter=A eq '\u{200e}\u{200f}\u{61c}\u{202e}\u{2066}'"
+        );
     }
 
     #[test]

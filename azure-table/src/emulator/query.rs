@@ -1,75 +1,183 @@
 //! Query Entities: one page of a table.
 //!
-//! A page ends at `$top`, at 1000 rows, at the emulator's page size or where [`PageEnds`](crate::PageEnds) says. If a row is left in the range of keys that the
-//! filter allows, a token says where to go on: the next page may well be empty, as it may be live.
+//! A page ends at `$top`, at 1000 rows, at the emulator's page size or where [`PageEnds`](crate::PageEnds) says. If a row is left in
+//! the range of keys that the filter allows, a token says where to go on: the next page may well be empty, as it may be live.
+//!
+//! A page is read in turns, and others go first in between. It shows the state of the table in which it began: of the writes
+//! since, also of a batch, it shows none. Live that holds for each partition of a page ("Windows Azure Table", 2009: snapshot
+//! isolation within one query and partition). If the table is deleted or restored meanwhile, the page begins anew.
 //! Not imitated: pages that end after five seconds or at a partition of the service, unless it is said.
 //!
 //! Source: REST "Query Entities", "Query timeout and pagination".
 
+use std::sync::Arc;
+
+use crate::emulator::Emulator;
 use crate::emulator::answer::Answer;
 use crate::emulator::call::Call;
+use crate::emulator::condition::Condition;
 use crate::emulator::entities::shape;
-use crate::emulator::options::Options;
+use crate::emulator::grant;
+use crate::emulator::json::Shape;
+use crate::emulator::options::{Level, Options};
+use crate::emulator::page_ends::PageEnds;
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::row::{Row, RowId};
-use crate::emulator::store::Store;
-use crate::emulator::token;
-use crate::filter::evaluate::matches;
+use crate::emulator::store::{Changed, Reader, Rows};
+use crate::emulator::token::{self, Next};
+use crate::emulator::turn::Turn;
 use crate::filter::key_range::KeyRange;
 use crate::model::ordinal;
 use crate::protocol::profile::Profile;
 
 /// `GET /table()`.
-pub(crate) fn page(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer> {
+pub(crate) async fn page(emulator: &Emulator, call: &Call<'_>, table: &str) -> Result<Answer> {
     let level = call.level()?;
-    let filter = call.filter()?;
-    let range = KeyRange::of(&filter);
+    let condition = Condition::new(call.filter()?);
+    let range = condition.range();
     // What a shared access signature does not open is left out in silence (seen live).
     let granted = &call.caller.grant.rows;
     let (partition_key, row_key) = range.start();
     let first = RowId::new(partition_key, row_key).max(granted.start());
     let profile = call.site().profile;
     let start = position(&call.options, profile)?.map_or(first.clone(), |from| from.max(first));
-    let limit = call.caller.page_size(call.options.top);
-    let stored = store.table(call.site(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
-
-    let shape = shape(call, table, level);
-    let ends = call.caller.settings.page_ends;
-    let mut rows: Vec<(&RowId, &Row)> = Vec::new();
-    let mut looked_at: usize = 0;
-    let mut last: Option<&RowId> = None;
-    // A comma stands before every row but the first.
-    let mut is_long = false;
-    let mut bytes = shape.page(&[]).len() - 1;
-    let mut next = Vec::new();
-    let reachable = |id: &RowId| !range.is_past(&id.partition_key, &id.row_key) && !granted.is_past(id);
-    for (id, row) in stored.rows.range(start..).take_while(|(id, _)| reachable(id)) {
-        if ends.at_partitions && last.is_some_and(|last| last.partition_key != id.partition_key) {
-            next = token::of_row(&id.partition_key, None, profile);
-            break;
-        }
-        let is_taken = filter
-            .as_ref()
-            .is_none_or(|filter| matches(filter, &|name: &str| row.value(id, name)));
-        if let (Some(most), true) = (ends.bytes, is_taken) {
-            bytes += shape.length(id, row) + 1;
-            is_long = bytes > most && !rows.is_empty();
-        }
-        if is_long || rows.len() == limit || ends.examined.is_some_and(|most| looked_at == most) {
-            next = token::of_row(&id.partition_key, Some(&id.row_key), profile);
-            break;
-        }
-        looked_at += 1;
-        last = Some(id);
-        if is_taken {
-            rows.push((id, row));
+    let query = Query {
+        condition: &condition,
+        range,
+        granted,
+        limit: call.caller.page_size(call.options.top),
+        ends: call.caller.settings.page_ends,
+        profile,
+        shape: shape(call, table, level),
+    };
+    'state: loop {
+        let mut page = Page::begin(&query, start.clone());
+        let mut reader: Option<Arc<Reader>> = None;
+        loop {
+            {
+                let store = emulator.store();
+                let table = store.table(call.site(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
+                if reader.as_ref().is_some_and(|reader| !table.rows.knows(reader)) {
+                    continue 'state;
+                }
+                if let Some(next) = page.take_turn(&table.rows, reader.as_deref()) {
+                    return Ok(page.into_answer(next, level));
+                }
+                reader.get_or_insert_with(|| table.rows.register());
+            }
+            tokio::task::yield_now().await;
         }
     }
-    Ok(Answer {
-        more: next,
-        rows: looked_at as u64,
-        ..Answer::json(200, shape.page(&rows), level)
-    })
+}
+
+/// What a page is asked for.
+struct Query<'q> {
+    condition: &'q Condition,
+    range: KeyRange<'q>,
+    granted: &'q grant::Rows,
+    limit: usize,
+    ends: PageEnds,
+    profile: Profile,
+    shape: Shape<'q>,
+}
+
+impl Query<'_> {
+    fn reaches(&self, id: &RowId) -> bool {
+        !self.range.is_past(&id.partition_key, &id.row_key) && !self.granted.is_past(id)
+    }
+}
+
+/// A page as far as it was read.
+struct Page<'q> {
+    query: &'q Query<'q>,
+    /// The first row that was not looked at.
+    from: RowId,
+    body: Vec<u8>,
+    rows: usize,
+    looked_at: usize,
+    /// The partition of the row that was looked at last, where it matters.
+    partition: Option<Box<str>>,
+    /// The length of the body, where it matters.
+    bytes: usize,
+}
+
+impl<'q> Page<'q> {
+    fn begin(query: &'q Query<'q>, from: RowId) -> Self {
+        let body = query.shape.page();
+        let mut empty = body.clone();
+        query.shape.end(&mut empty);
+        Self {
+            query,
+            from,
+            body,
+            rows: 0,
+            looked_at: 0,
+            partition: None,
+            // A comma stands before every row but the first.
+            bytes: empty.len() - 1,
+        }
+    }
+
+    /// Reads on until the page or the turn is over; returns what comes behind the page.
+    fn take_turn(&mut self, stored: &Rows, reader: Option<&Reader>) -> Option<Next> {
+        let nothing = Changed::new();
+        let changed = reader.map(Reader::changed);
+        let mut taken = Vec::new();
+        let mut turn = Turn::new();
+        let mut next = Some(Next::new());
+        let start = self.from.clone();
+        for (id, row) in stored.before(changed.as_deref().unwrap_or(&nothing), &start) {
+            if !self.query.reaches(id) {
+                break;
+            }
+            if !turn.take(self.query.condition.comparisons(), row.members.annotated().len()) {
+                self.from = id.clone();
+                next = None;
+                break;
+            }
+            if let Some(position) = self.look_at(id, row, &mut taken) {
+                next = Some(position);
+                break;
+            }
+        }
+        self.query.shape.rows(&mut self.body, &taken);
+        next
+    }
+
+    /// Takes the row where it is asked for; returns the position of the next page if this one ends before it.
+    fn look_at<'r>(&mut self, id: &'r RowId, row: &'r Row, taken: &mut Vec<(&'r RowId, &'r Row)>) -> Option<Next> {
+        let Query { ends, profile, .. } = *self.query;
+        if ends.at_partitions && self.partition.as_ref() != Some(&id.partition_key) {
+            if self.partition.is_some() {
+                return Some(token::of_row(&id.partition_key, None, profile));
+            }
+            self.partition = Some(id.partition_key.clone());
+        }
+        let is_taken = self.query.condition.accepts(id, row);
+        let mut is_long = false;
+        if let (Some(most), true) = (ends.bytes, is_taken) {
+            self.bytes += self.query.shape.length(id, row) + 1;
+            is_long = self.bytes > most && self.rows > 0;
+        }
+        if is_long || self.rows == self.query.limit || ends.examined.is_some_and(|most| self.looked_at == most) {
+            return Some(token::of_row(&id.partition_key, Some(&id.row_key), profile));
+        }
+        self.looked_at += 1;
+        if is_taken {
+            self.rows += 1;
+            taken.push((id, row));
+        }
+        None
+    }
+
+    fn into_answer(mut self, next: Next, level: Level) -> Answer {
+        self.query.shape.end(&mut self.body);
+        Answer {
+            more: next,
+            rows: self.looked_at as u64,
+            ..Answer::json(200, self.body, level)
+        }
+    }
 }
 
 /// The partition in which a page begins, at the earliest.

@@ -59,7 +59,7 @@ impl Emulator {
         let site = Site::development().under(&self.settings);
         let now = self.settings.clock.now();
         if self.store().table(&site, table).is_none() {
-            self.store()
+            self.store_mut()
                 .create_table(&site, table, now)
                 .map_err(|refusal| refused(table, &refusal.message))?;
         }
@@ -80,7 +80,7 @@ impl Emulator {
                 action: Action::Replace(written.0, None),
             };
             // One lock for each, so that an iterator may ask the emulator itself.
-            self.store()
+            self.store_mut()
                 .apply(&site, table, vec![change], now)
                 .map_err(|(_, refusal)| refused(table, &refusal.message))?;
         }

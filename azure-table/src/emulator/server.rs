@@ -23,6 +23,7 @@ use crate::emulator::Emulator;
 use crate::emulator::server::connection::{Connection, Tls};
 use crate::model::clock;
 use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
+use crate::protocol::signature::DEVELOPMENT_KEY;
 
 #[cfg(feature = "emulator-https")]
 pub use crate::emulator::server::certificate::ServerCertificate;
@@ -126,6 +127,23 @@ impl EmulatorServer {
         ))
     }
 
+    /// Returns whether other machines reach the account `devstoreaccount1` with the key that all emulators have: the address is no
+    /// loopback address, and the account has no [other key](Emulator::with_account). A program that lets its user choose the
+    /// address warns of it.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> std::io::Result<()> {
+    /// use azure_table::{Emulator, EmulatorServer};
+    /// let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await?;
+    /// assert!(!server.is_open_to_network());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn is_open_to_network(&self) -> bool {
+        is_open(self.address.ip(), &self.emulator)
+    }
+
     /// Answers requests until `shutdown` is ready. Those that have come whole by then are answered, for at most 10 s; then all
     /// connections are closed.
     pub async fn serve_until(self, shutdown: impl Future<Output = ()>) {
@@ -174,6 +192,13 @@ impl EmulatorServer {
             task,
         }
     }
+}
+
+/// Whether the public key opens the development account to other machines.
+fn is_open(address: IpAddr, emulator: &Emulator) -> bool {
+    let account = emulator.settings.accounts.get(DEVELOPMENT_ACCOUNT);
+    let has_public_key = account.is_some_and(|account| account.key_text == DEVELOPMENT_KEY);
+    has_public_key && !address.to_canonical().is_loopback()
 }
 
 /// An address that stands for all of the machine's can be listened on, but not everywhere connected to.
@@ -226,5 +251,34 @@ impl fmt::Debug for RunningEmulator {
 impl Drop for RunningEmulator {
     fn drop(&mut self) {
         self.task.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn development_account_is_open_by_its_public_key_beyond_the_machine() {
+        let public = Emulator::new();
+        let own = Emulator::new()
+            .with_account(DEVELOPMENT_ACCOUNT, "AAECAwQFBgc=")
+            .unwrap();
+        let public_again = own.clone().with_account(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).unwrap();
+        for (address, is_beyond) in [
+            ("127.0.0.1", false),
+            ("127.1.2.3", false),
+            ("::1", false),
+            ("::ffff:127.0.0.1", false),
+            ("0.0.0.0", true),
+            ("::", true),
+            ("192.168.0.1", true),
+            ("::ffff:192.168.0.1", true),
+        ] {
+            let address = address.parse().unwrap();
+            assert_eq!(is_open(address, &public), is_beyond, "{address}");
+            assert_eq!(is_open(address, &public_again), is_beyond, "{address}");
+            assert!(!is_open(address, &own), "{address}");
+        }
     }
 }

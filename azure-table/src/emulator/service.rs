@@ -9,14 +9,15 @@
 use bytes::Bytes;
 use http::header::HeaderValue;
 use http::request::Parts;
-use http::{HeaderMap, Method, Response};
+use http::{HeaderMap, Method, Response, StatusCode};
 
 use crate::codec::json::write::MAX_BODY_BYTES;
-use crate::emulator::address::{Resource, Site};
+use crate::emulator::address::{self, MAX_URL, Resource, Site, too_long};
 use crate::emulator::answer::{Answer, Trace};
 use crate::emulator::call::{Call, Caller, ErrorForm, Request, Verb};
 use crate::emulator::grant::Grant;
 use crate::emulator::load::{Busy, Demand};
+use crate::emulator::observer::Note;
 #[cfg(feature = "emulator-http")]
 use crate::emulator::options::Level;
 use crate::emulator::refusal::{Refusal, Result};
@@ -87,13 +88,13 @@ const ECHOES_CLIENT_REQUEST_ID: &str = "2019-02-02";
 const MAX_CLIENT_REQUEST_ID: usize = 1_024;
 
 /// Answers a request at once. Never fails: what is wrong is said in the answer.
-pub(crate) fn answer(emulator: &Emulator, request: http::Request<Bytes>) -> Response<Bytes> {
-    respond(emulator, request, None).0
+pub(crate) async fn answer(emulator: &Emulator, request: http::Request<Bytes>) -> Response<Bytes> {
+    respond(emulator, request, None).await.0
 }
 
 /// Answers a request that has its turn, or, if it is let in, that there is no room for it. With the answer comes how many rows
 /// a query looked at.
-pub(crate) fn respond(
+pub(crate) async fn respond(
     emulator: &Emulator,
     request: http::Request<Bytes>,
     busy: Option<&Busy>,
@@ -102,16 +103,19 @@ pub(crate) fn respond(
     let (head, body) = request.into_parts();
     let mut trace = Trace::of(&head.headers, head.uri.query(), settings.clock.now());
     trace.profile = settings.profile;
+    let length = address::length(&head.uri);
+    if length > MAX_URL {
+        return (unread(length), 0);
+    }
     let request = read(&head, &body);
-    let mut store = emulator.store();
     if !settings.secondary_lag.is_zero() {
-        store.catch_up(trace.time - settings.secondary_lag);
+        emulator.store_mut().catch_up(trace.time - settings.secondary_lag);
     }
     let (site, outcome) = match Site::of(&head.uri) {
         Ok(site) => {
             let site = site.under(settings);
             trace.profile = site.profile;
-            let outcome = operate(&mut store, (&site, settings), &head, &request, &trace, busy);
+            let outcome = operate(emulator, &site, &head, &request, &trace, busy).await;
             (Some(site), outcome)
         }
         Err(refusal) => (None, Err(refusal)),
@@ -121,7 +125,7 @@ pub(crate) fn respond(
     let mut response = answer.into_response(&trace);
     let storage = site.filter(|site| site.profile == Profile::Storage && head.method != Method::OPTIONS);
     if let Some(site) = storage {
-        let rules = store.properties(&site).cors.unwrap_or_default();
+        let rules = emulator.store().properties(&site).cors.unwrap_or_default();
         cors::add_headers(&rules, request.method, &head.headers, &mut response);
     }
     (response, rows)
@@ -131,7 +135,8 @@ pub(crate) fn respond(
 pub(crate) fn demand(emulator: &Emulator, head: &Parts, body: &[u8]) -> Option<Demand> {
     let settings = &*emulator.settings;
     let trace = Trace::of(&head.headers, head.uri.query(), settings.clock.now());
-    let site = Site::of(&head.uri).ok()?.under(settings);
+    let uri = Some(&head.uri).filter(|uri| address::length(uri) <= MAX_URL)?;
+    let site = Site::of(uri).ok()?.under(settings);
     let request = read(head, body);
     let grant = enter(&emulator.store(), (&site, settings), head, &request, &trace).ok()?;
     let caller = Caller {
@@ -154,6 +159,14 @@ fn read<'a>(head: &'a Parts, body: &'a [u8]) -> Request<'a> {
     }
 }
 
+/// The answer to a request whose URL is too long. It is not the service's: the server before it gives it.
+fn unread(length: usize) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::new());
+    *response.status_mut() = StatusCode::URI_TOO_LONG;
+    response.extensions_mut().insert(Note::because(too_long(length)));
+    response
+}
+
 /// The answer to a request whose body is not even read.
 #[cfg(feature = "emulator-http")]
 pub(crate) fn refuse(emulator: &Emulator, headers: &HeaderMap, refusal: &Refusal) -> Response<Bytes> {
@@ -161,19 +174,20 @@ pub(crate) fn refuse(emulator: &Emulator, headers: &HeaderMap, refusal: &Refusal
     Answer::refusal(refusal, ErrorForm::Json(Level::Minimal, None), &trace).into_response(&trace)
 }
 
-fn operate(
-    store: &mut Store,
-    (site, settings): (&Site, &Settings),
+async fn operate(
+    emulator: &Emulator,
+    site: &Site,
     head: &Parts,
     request: &Request<'_>,
     trace: &Trace,
     busy: Option<&Busy>,
 ) -> Result<Answer> {
     if site.profile == Profile::Storage && head.method == Method::OPTIONS {
-        let rules = store.properties(site).cors.unwrap_or_default();
+        let rules = emulator.store().properties(site).cors.unwrap_or_default();
         return cors::preflight(&rules, &head.headers);
     }
-    let grant = enter(store, (site, settings), head, request, trace)?;
+    let settings = &*emulator.settings;
+    let grant = enter(&emulator.store(), (site, settings), head, request, trace)?;
     let caller = Caller {
         site,
         grant: &grant,
@@ -189,9 +203,9 @@ fn operate(
         if request.method != "POST" {
             return Err(Refusal::METHOD_NOT_ALLOWED);
         }
-        return batch::run(store, caller, request, trace);
+        return batch::run(emulator, caller, request, trace).await;
     }
-    execute(store, &Call::parse(caller, request)?)
+    execute(emulator, &Call::parse(caller, request)?).await
 }
 
 /// What the front end looks at before it asks a server.
@@ -218,19 +232,20 @@ fn enter(
     Ok(grant)
 }
 
-fn execute(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
+/// The store is locked for what is done in it alone, and by nobody across an `await`.
+async fn execute(emulator: &Emulator, call: &Call<'_>) -> Result<Answer> {
     match (&call.resource, call.verb) {
-        (Resource::Tables, Verb::Get) => tables::list(store, call),
-        (Resource::Tables, Verb::Post) => tables::create(store, call),
-        (Resource::Table(table), Verb::Get) => tables::get(store, call, table),
-        (Resource::Table(table), Verb::Delete) => tables::delete(store, call, table),
-        (Resource::Policies(table), Verb::Get) => policies::get(store, call, table),
-        (Resource::Policies(table), Verb::Put) => policies::set(store, call, table),
-        (Resource::Entities(table), Verb::Get) => query::page(store, call, table),
-        (Resource::Entity(table, id), Verb::Get) => entities::get(store, call, table, id),
-        (Resource::Entities(_) | Resource::Entity(..), _) => entities::write(store, call),
-        (Resource::Properties, Verb::Get) => Ok(properties::get(store, call)),
-        (Resource::Properties, Verb::Put) => properties::set(store, call),
+        (Resource::Tables, Verb::Get) => tables::list(emulator, call).await,
+        (Resource::Tables, Verb::Post) => tables::create(&mut emulator.store_mut(), call),
+        (Resource::Table(table), Verb::Get) => tables::get(&emulator.store(), call, table),
+        (Resource::Table(table), Verb::Delete) => tables::delete(&mut emulator.store_mut(), call, table),
+        (Resource::Policies(table), Verb::Get) => policies::get(&emulator.store(), call, table),
+        (Resource::Policies(table), Verb::Put) => policies::set(&mut emulator.store_mut(), call, table),
+        (Resource::Entities(table), Verb::Get) => query::page(emulator, call, table).await,
+        (Resource::Entity(table, id), Verb::Get) => entities::get(&emulator.store(), call, table, id),
+        (Resource::Entities(_) | Resource::Entity(..), _) => entities::write(emulator, call),
+        (Resource::Properties, Verb::Get) => Ok(properties::get(&emulator.store(), call)),
+        (Resource::Properties, Verb::Put) => properties::set(&mut emulator.store_mut(), call),
         (Resource::Statistics, Verb::Get) => properties::statistics(call),
         (Resource::DelegationKey, Verb::Post) => delegation::give(call),
         (Resource::Service, _) => Err(Refusal::NOT_IMPLEMENTED),

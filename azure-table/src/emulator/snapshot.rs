@@ -84,7 +84,8 @@ impl EmulatorSnapshot {
     }
 
     /// Writes a file, in the place of one that is there. It is written beside its place and put there as a whole: whatever happens,
-    /// there is the old file or the new one. Who may read the old one may read the new one.
+    /// there is the old file or the new one. Who may read the old one may read the new one. When it returns, the file and its name
+    /// are on the disk, as far as the file system can tell (on Windows the name may follow).
     ///
     /// # Errors
     /// It cannot be written.
@@ -100,7 +101,8 @@ impl EmulatorSnapshot {
             // It may not even be there.
             let _ = fs::remove_file(&beside);
             at(&place, &e)
-        })
+        })?;
+        keep_name(folder_of(&place)).map_err(|e| at(&place, &e))
     }
 
     fn write_new(&self, path: &Path, permissions: Option<Permissions>) -> io::Result<()> {
@@ -136,6 +138,30 @@ impl EmulatorSnapshot {
 fn beside(place: &Path) -> PathBuf {
     let name = place.file_name().unwrap_or_default().to_string_lossy();
     place.with_file_name(format!(".{name}.{}", Guid::random()))
+}
+
+/// The folder of a file; the present one for a bare name.
+fn folder_of(file: &Path) -> &Path {
+    match file.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Waits until the names in a folder are on the disk: a rename is not, when the power fails, until its folder is.
+#[cfg(unix)]
+fn keep_name(folder: &Path) -> io::Result<()> {
+    match fs::File::open(folder) {
+        Ok(folder) => folder.sync_all().or_else(unsupported),
+        // One in which files may be made and not be listed.
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        Err(e) => Err(e),
+    }
+}
+
+#[cfg(not(unix))]
+fn keep_name(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 /// Not every file system can be told to wait for the disk.
@@ -209,7 +235,27 @@ impl Emulator {
         }
         let accounts = snapshot.accounts.iter();
         let accounts = accounts.map(|(name, account)| (name.clone(), account.clone()));
-        self.store().replace_all(accounts.collect(), snapshot.last_write);
+        self.store_mut().replace_all(accounts.collect(), snapshot.last_write);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folder_of_a_bare_name_is_the_present_one() {
+        for (file, folder) in [("tables.json", "."), ("a/tables.json", "a"), ("/tables.json", "/")] {
+            assert_eq!(folder_of(Path::new(file)), Path::new(folder));
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn folder_is_synchronized() {
+        keep_name(&std::env::temp_dir()).unwrap();
+        let missing = std::env::temp_dir().join(Guid::random().to_string());
+        assert_eq!(keep_name(&missing).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -1,13 +1,14 @@
 //! What the emulator remembers: accounts, their settings, their tables, their rows in order.
 //!
 //! Owns the changes of rows, their conditions and their atomicity, the uniqueness of Timestamps, and the names of tables that
-//! are on their way out. The copy in the second region is `store/secondary.rs`. Knows nothing of HTTP or JSON. One lock around
-//! it (in `emulator.rs`) makes every request atomic.
+//! are on their way out. The copy in the second region is `store/secondary.rs`, the rows of a table and who reads them `store/rows.rs`.
+//! Knows nothing of HTTP or JSON. One lock around it (in `emulator.rs`) makes every write atomic.
 //! Not confirmed: the properties that a new account has (here all is off).
 //!
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
 //! Entity", "Delete Entity", "Delete Table", "Performing entity group transactions".
 
+mod rows;
 mod secondary;
 
 use std::collections::{BTreeMap, HashMap};
@@ -22,6 +23,8 @@ use crate::protocol::access_policy::StoredAccessPolicy;
 use crate::protocol::profile::Profile;
 use crate::protocol::service_properties::ServiceProperties;
 use crate::protocol::service_properties::analytics::{Logging, Metrics};
+
+pub(crate) use crate::emulator::store::rows::{Changed, Reader, Rows};
 
 /// All accounts, in both regions.
 #[derive(Debug)]
@@ -53,7 +56,7 @@ pub(crate) struct Table {
     pub(crate) name: String,
     pub(crate) created: DateTime,
     pub(crate) policies: Vec<StoredAccessPolicy>,
-    pub(crate) rows: BTreeMap<RowId, Row>,
+    pub(crate) rows: Rows,
 }
 
 /// One thing of an account that is different now. Tables are named by the form that counts.
@@ -98,7 +101,7 @@ impl Account {
             }
             Effect::Row(key, id, row) => {
                 if let Some(table) = self.tables.get_mut(&key) {
-                    set(&mut table.rows, id, row);
+                    table.rows.set(id, row);
                 }
             }
         }
@@ -210,7 +213,7 @@ impl Store {
             name: name.to_owned(),
             created: now,
             policies: Vec::new(),
-            rows: BTreeMap::new(),
+            rows: Rows::default(),
         };
         self.put(site, Effect::Table(key, Some(table)), now);
         Ok(())
@@ -282,7 +285,7 @@ impl Store {
                 Err(refusal) => {
                     // Backwards, should a row ever occur twice.
                     for (Applied { id, .. }, before) in applied.into_iter().zip(undo).rev() {
-                        set(rows, id, before);
+                        rows.set(id, before);
                     }
                     return Err((index, refusal));
                 }
@@ -291,7 +294,7 @@ impl Store {
                 id: id.clone(),
                 etag: after.as_ref().map(|row| row.etag(site.profile)),
             });
-            undo.push(set(rows, id, after));
+            undo.push(rows.set(id, after));
         }
         if let Some(secondary) = secondary {
             for Applied { id, .. } in &applied {
@@ -308,14 +311,6 @@ fn tick(last: &mut DateTime, now: DateTime) -> DateTime {
     let next = DateTime::from_ticks(last.ticks() + 1).unwrap_or(DateTime::MAX);
     *last = now.max(next);
     *last
-}
-
-/// Puts a row in place, or takes it away, and gives what was there.
-fn set(rows: &mut BTreeMap<RowId, Row>, id: RowId, row: Option<Row>) -> Option<Row> {
-    match row {
-        Some(row) => rows.insert(id, row),
-        None => rows.remove(&id),
-    }
 }
 
 /// The properties after an action; `None` where the row is gone then.

@@ -5,46 +5,64 @@
 //!
 //! Source: REST "Query Tables", "Create Table", "Delete Table".
 
-use std::borrow::Cow;
-
 use crate::codec::url;
+use crate::emulator::Emulator;
 use crate::emulator::answer::Answer;
 use crate::emulator::body;
 use crate::emulator::call::Call;
+use crate::emulator::condition::Condition;
 use crate::emulator::json::{name, text_member};
 use crate::emulator::options::{Level, Prefer};
 use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::row::etag;
-use crate::emulator::store::{Store, Table, Tables};
+use crate::emulator::store::Store;
 use crate::emulator::token;
-use crate::filter::evaluate::matches;
-use crate::model::edm::Edm;
+use crate::emulator::turn::Turn;
+use crate::model::datetime::DateTime;
 use crate::model::name::TableName;
 use crate::protocol::profile::Profile;
 
 /// `GET /Tables`.
-pub(crate) fn list(store: &Store, call: &Call<'_>) -> Result<Answer> {
+pub(crate) async fn list(emulator: &Emulator, call: &Call<'_>) -> Result<Answer> {
     let level = call.level()?;
-    let filter = call.filter()?;
+    let condition = Condition::new(call.filter()?);
     let profile = call.site().profile;
     let earlier = call.options.next_table_name.as_deref();
     let start = earlier.map(|earlier| token::table_name(earlier, profile)).transpose()?;
     let start = start.unwrap_or_default();
     let limit = call.caller.page_size(call.options.top);
-    let none = Tables::new();
-    let tables = store.account(call.site()).map_or(&none, |account| &account.tables);
+    // A copy, so that the filter is evaluated while others use the store. Without one, a table behind the page is enough.
+    let most = if condition.comparisons() == 0 {
+        limit.saturating_add(1)
+    } else {
+        usize::MAX
+    };
+    let tables: Vec<Listed> = {
+        let store = emulator.store();
+        let tables = store.account(call.site()).map(|account| account.tables.range(start..));
+        let listed = tables.into_iter().flatten().map(|(position, table)| Listed {
+            position: position.clone(),
+            name: table.name.clone(),
+            created: table.created,
+        });
+        listed.take(most).collect()
+    };
 
-    let mut found: Vec<&Table> = Vec::new();
+    let mut found: Vec<Listed> = Vec::new();
     let mut next = Vec::new();
-    for (position, table) in tables.range(start..) {
-        let property = |name: &str| (name == "TableName").then(|| Edm::String(Cow::Borrowed(&*table.name)));
-        if filter.as_ref().is_some_and(|filter| !matches(filter, &property)) {
+    let mut turn = Turn::new();
+    for table in tables {
+        if !turn.take(condition.comparisons(), table.name.len()) {
+            tokio::task::yield_now().await;
+            turn = Turn::new();
+        }
+        if !condition.accepts_table(&table.name) {
             continue;
         }
         if found.len() == limit {
             next = match profile {
-                Profile::Storage => token::of_table(position, table.created),
-                Profile::Cosmos => token::of_table_in_cosmos(position, earlier, limit),
+                Profile::Storage => token::of_table(&table.position, table.created),
+                Profile::Cosmos => token::of_table_in_cosmos(&table.position, earlier, limit),
             };
             break;
         }
@@ -81,6 +99,14 @@ pub(crate) fn list(store: &Store, call: &Call<'_>) -> Result<Answer> {
         more: next,
         ..Answer::json(200, out, level)
     })
+}
+
+/// A table as a list needs it.
+struct Listed {
+    /// The form of its name by which tables are in order.
+    position: String,
+    name: String,
+    created: DateTime,
 }
 
 /// `GET /Tables('name')`.

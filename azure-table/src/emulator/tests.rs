@@ -11,6 +11,7 @@ mod operations;
 mod pages;
 mod regions;
 mod sas;
+mod scans;
 mod settings;
 mod signatures;
 mod times;

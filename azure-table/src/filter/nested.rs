@@ -14,6 +14,7 @@ use crate::model::edm::EdmValue;
 use crate::model::key::after_prefix;
 use crate::model::key_shape::{KeyPiece, KeyShape};
 use crate::model::operand::Operand;
+use crate::model::variant_mark::VariantMark;
 
 /// A flattened field of `E` with the properties of the group `G`.
 ///
@@ -132,6 +133,14 @@ impl<E, V> Variant<E, V> {
             _ => "",
         };
         Self::by_row_key_prefix(prefix)
+    }
+
+    pub(crate) const fn by_mark(mark: VariantMark) -> Self {
+        match mark {
+            VariantMark::Tag { property, tag } => Self::by_tag(property, tag),
+            VariantMark::RowKeyPrefix(prefix) => Self::by_row_key_prefix(prefix),
+            VariantMark::KeyForm { form, .. } => Self::by_key_form(form),
+        }
     }
 
     /// All rows of the variant.

@@ -25,6 +25,9 @@ const UNIX_EPOCH: i64 = 621_355_968_000_000_000;
 
 /// A point in time in UTC, in steps of 100 ns: what the service stores, exactly.
 ///
+/// Other types of time count nanoseconds. Fields of them are rounded down when they are written, without an error:
+/// [`truncate`](Self::truncate) rounds a value beforehand.
+///
 /// Holds the years 1 to 9999; the service takes 1601-01-01T00:00:00Z and later ([`DateTime::MIN_STORED`]), which is
 /// checked when a value is written. Its text is RFC 3339 with at most seven fraction digits, trailing zeros left out.
 ///
@@ -129,6 +132,27 @@ impl DateTime {
         Duration::new(ticks / per_second, (ticks % per_second) as u32 * 100)
     }
 
+    /// Returns a point in time of another type, rounded down to the 100 ns that the service stores.
+    ///
+    /// Most clocks count nanoseconds. What is read back equals what was written if it was rounded before:
+    /// ```
+    /// use std::time::{Duration, SystemTime};
+    /// use azure_table::DateTime;
+    /// let exact = SystemTime::UNIX_EPOCH + Duration::from_nanos(1_234);
+    /// assert_eq!(DateTime::truncate(exact), SystemTime::UNIX_EPOCH + Duration::from_nanos(1_200));
+    /// ```
+    ///
+    /// Takes `SystemTime`, and with the feature of that name the types of chrono, jiff and time (`DateTime::truncate(Utc::now())`);
+    /// an `OffsetDateTime` becomes UTC. A time outside of the years 1 to 9999 is returned as it is: a write of it is an error.
+    pub fn truncate<T>(time: T) -> T
+    where
+        T: Copy + TryFrom<Self>,
+        Self: TryFrom<T>,
+    {
+        let stored = Self::try_from(time).ok();
+        stored.and_then(|stored| T::try_from(stored).ok()).unwrap_or(time)
+    }
+
     /// Nanoseconds since 1970-01-01.
     pub const fn unix_nanos(self) -> i128 {
         (self.0 - UNIX_EPOCH) as i128 * 100
@@ -192,7 +216,7 @@ impl SubAssign<Duration> for DateTime {
 impl TryFrom<SystemTime> for DateTime {
     type Error = ValueError;
 
-    /// Rounds down to 100 ns.
+    /// Rounds down to 100 ns; see [`DateTime::truncate`].
     ///
     /// # Errors
     /// Before the year 1 or after the year 9999.
@@ -240,7 +264,7 @@ impl fmt::Debug for DateTime {
 impl FromStr for DateTime {
     type Err = ValueError;
 
-    /// Reads RFC 3339; an offset is turned into UTC, digits beyond 100 ns are cut.
+    /// Reads RFC 3339. An offset is turned into UTC; digits beyond 100 ns are cut, without an error.
     fn from_str(text: &str) -> Result<Self, ValueError> {
         match text::read(text) {
             Some(ticks) => Ok(Self(ticks)),

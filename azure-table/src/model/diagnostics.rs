@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use crate::model::location::Location;
+use crate::model::shown::OneLine;
 
 /// Of longer stories the oldest attempts are left out.
 const MOST_ATTEMPTS: usize = 128;
@@ -113,11 +114,11 @@ impl fmt::Display for Attempt {
         write!(f, "{} attempt {} ", self.operation, self.number)?;
         match (self.status, &self.failure) {
             (Some(status), _) => write!(f, "{status}")?,
-            (None, Some(failure)) => f.write_str(failure)?,
+            (None, Some(failure)) => write!(f, "{}", OneLine(failure))?,
             (None, None) => f.write_str("no answer")?,
         }
         if let Some(code) = &self.code {
-            write!(f, " {code}")?;
+            write!(f, " {}", OneLine(code))?;
         }
         write!(f, " after {:?}", self.elapsed)
     }

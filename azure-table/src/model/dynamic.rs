@@ -174,6 +174,10 @@ impl TableEntity for DynamicEntity {
     fn condition(&self) -> Condition {
         self.etag.clone().map_or(Condition::Exists, Condition::Matches)
     }
+
+    fn set_etag(&mut self, etag: &ETag) {
+        self.etag = Some(etag.clone());
+    }
 }
 
 impl ReadEntity for DynamicEntity {

@@ -4,7 +4,7 @@
 //! see their examples. Groups of properties inside of an entity are `group.rs`.
 
 use crate::model::error::Result;
-use crate::model::etag::Condition;
+use crate::model::etag::{Condition, ETag};
 use crate::model::key_shape::{KeyShape, KeyWriter};
 use crate::model::property_writer::PropertyWriter;
 use crate::model::row::Row;
@@ -48,6 +48,9 @@ pub trait TableEntity {
     /// The stored form.
     const SCHEMA: &'static EntitySchema;
 
+    /// The stored forms of the variants of an enum of entities; empty for any other type.
+    const VARIANTS: &'static [&'static EntitySchema] = &[];
+
     /// How this value's key fields make its keys: as the schema says, except in an enum, whose variants differ.
     fn key_shape(&self) -> &'static KeyShape {
         &Self::SCHEMA.key
@@ -69,6 +72,11 @@ pub trait TableEntity {
     /// exists.
     fn condition(&self) -> Condition {
         Condition::Exists
+    }
+
+    /// Sets the field that holds the entity's ETag, after a write of this value. Does nothing if the entity has no such field.
+    fn set_etag(&mut self, etag: &ETag) {
+        let _ = etag;
     }
 }
 
@@ -132,7 +140,8 @@ pub trait Projection<E>: ReadEntity {}
     message = "`{Self}` is not written to a table of `{E}`",
     label = "expected `{E}` or `Versioned<{E}>`",
     note = "a struct becomes an entity by #[derive(TableEntity)]",
-    note = "`TableClient::typed` gives the same table with another entity type"
+    note = "`TableClient::typed` gives the same table with another entity type, `TableClient::variant` the rows of one variant of \
+            an enum"
 )]
 pub trait WritesEntity<E>: TableEntity {}
 

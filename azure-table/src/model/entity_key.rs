@@ -149,7 +149,7 @@ impl<E> fmt::Debug for Key<E> {
     message = "`{Self}` is not the key of `{E}`",
     label = "not a key of `{E}`",
     note = "give a tuple of its key fields, a reference to an entity, or `Key::from_text(..)?`",
-    note = "an enum of entities has no key tuple, since its variants' keys differ: use the last, or `typed::<Variant>()`"
+    note = "an enum of entities has no key tuple, since its variants' keys differ: use the last, or `variant::<V>()`"
 )]
 pub trait IntoKey<E> {
     /// The two keys.
@@ -211,7 +211,7 @@ impl<E: TableEntity<KeyFields = ()>> IntoKey<E> for () {
     message = "a key with the fields `{Self}` is not given as `{G}`",
     label = "expected the tuple of the key's fields, those of the PartitionKey first",
     note = "an enum of entities has no key tuple, since its variants' keys differ: use a reference to an entity, \
-            `Key::from_text(..)?`, or `typed::<Variant>()`"
+            `Key::from_text(..)?`, or `variant::<V>()`"
 )]
 pub trait KeyGivenAs<G> {
     #[doc(hidden)]

@@ -1,17 +1,21 @@
 //! The one error type of the crate.
 //!
-//! Owns: [`Error`], [`ErrorKind`] and how they read; [`ValueError`] is `error/value_error.rs`. Does not own: when an error
+//! Owns: [`Error`], [`ErrorKind`] and how they read; [`ValueError`] is `error/value_error.rs`, the response's headers are
+//! `error/response_headers.rs`. Does not own: when an error
 //! is raised (each operation's file says so) and how an error answer is parsed (`protocol/answer.rs`).
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::model::diagnostics::Diagnostics;
+pub(crate) use crate::model::error::response_headers::ResponseHeaders;
 pub use crate::model::error::value_error::ValueError;
 use crate::model::shown::{OneLine, Shown};
 
+mod response_headers;
 mod value_error;
 
 /// The result of every operation of this crate.
@@ -108,6 +112,8 @@ struct Inner {
     batch_index: Option<usize>,
     attempts: u32,
     may_have_applied: bool,
+    retry_after: Option<Duration>,
+    headers: ResponseHeaders,
     diagnostics: Diagnostics,
     source: Option<Source>,
 }
@@ -129,6 +135,8 @@ impl Error {
                 batch_index: None,
                 attempts: 0,
                 may_have_applied: false,
+                retry_after: None,
+                headers: ResponseHeaders::default(),
                 diagnostics: Diagnostics::default(),
                 source: None,
             }),
@@ -225,6 +233,16 @@ impl Error {
         self
     }
 
+    pub(crate) fn with_retry_after(mut self, retry_after: Option<Duration>) -> Self {
+        self.inner.retry_after = retry_after;
+        self
+    }
+
+    pub(crate) fn with_headers(mut self, headers: ResponseHeaders) -> Self {
+        self.inner.headers = headers;
+        self
+    }
+
     pub(crate) fn with_diagnostics(mut self, diagnostics: Diagnostics) -> Self {
         self.inner.diagnostics = diagnostics;
         self
@@ -294,6 +312,29 @@ impl Error {
     /// How many times the request was sent, or tried to be sent. 0 when it was refused before.
     pub fn attempts(&self) -> u32 {
         self.inner.attempts
+    }
+
+    /// The least wait that the last response asked for, by `Retry-After` or `x-ms-retry-after-ms`: the service expects no
+    /// repetition before. `None` if it asked for none.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.inner.retry_after
+    }
+
+    /// A header of the rejecting response, in any case of letters. `None` if it has no header of this name, or one that may
+    /// hold a key or a secret. Kept are `Date`, `Server`, `Via`, `Content-Type`, `Retry-After`, `x-ms-version`, `x-ms-error-code`,
+    /// `x-ms-request-id`, `x-ms-client-request-id`, `x-ms-retry-after-ms`, `x-ms-substatus`, `x-ms-activity-id` and
+    /// `x-ms-request-charge`.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.inner.headers.get(name)
+    }
+
+    /// The difference between the service's clock and this machine's, in seconds, by the `Date` of the rejecting
+    /// response. Positive if the service is ahead. `None` without a response, or if it has no `Date`.
+    ///
+    /// The service rejects requests whose time differs by more than 15 minutes.
+    /// Source: REST "Authorize with Shared Key".
+    pub fn clock_skew_seconds(&self) -> Option<i64> {
+        self.inner.headers.clock_skew_seconds
     }
 
     /// What the call did: each attempt, and the reads that found out whether a lost write was applied. Empty if nothing was

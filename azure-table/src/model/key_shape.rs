@@ -269,26 +269,19 @@ impl<'a> KeyParts<'a> {
         Ok(parts)
     }
 
-    /// Cuts one key. Each field ends where the literal after it first occurs, as [`KeyWriter::field`] made sure; the last
-    /// takes the rest.
-    fn cut(&mut self, pieces: &[KeyPiece], mut text: &'a str) -> Option<()> {
+    /// Cuts one key.
+    fn cut(&mut self, pieces: &[KeyPiece], text: &'a str) -> Option<()> {
+        let mut rest = text;
         let mut pieces = pieces.iter().peekable();
         while let Some(piece) = pieces.next() {
-            match piece {
-                KeyPiece::Literal(literal) => text = text.strip_prefix(literal)?,
-                KeyPiece::Field(_) | KeyPiece::Padded(..) => {
-                    let end = match pieces.peek() {
-                        Some(KeyPiece::Literal(literal)) => text.find(literal)?,
-                        _ => text.len(),
-                    };
-                    let (part, rest) = text.split_at(end);
-                    *self.parts.get_mut(self.count)? = part;
-                    self.count += 1;
-                    text = rest;
-                }
+            let (part, behind) = rest.split_at(end_of(piece, pieces.peek().copied(), rest)?);
+            if !matches!(piece, KeyPiece::Literal(_)) {
+                *self.parts.get_mut(self.count)? = part;
+                self.count += 1;
             }
+            rest = behind;
         }
-        text.is_empty().then_some(())
+        rest.is_empty().then_some(())
     }
 
     /// The value of the `index`th key field.
@@ -318,6 +311,31 @@ impl<'a> KeyParts<'a> {
     fn piece(&self, index: usize) -> Option<&'static KeyPiece> {
         let pieces = self.shape.partition_key.iter().chain(self.shape.row_key);
         pieces.filter(|piece| !matches!(piece, KeyPiece::Literal(_))).nth(index)
+    }
+}
+
+/// The end of a piece in the text of a key. A field ends where the literal behind it first occurs, as [`KeyWriter::field`] made
+/// sure; the last takes the rest.
+fn end_of(piece: &KeyPiece, next: Option<&KeyPiece>, text: &str) -> Option<usize> {
+    match (piece, next) {
+        (KeyPiece::Literal(literal), _) => text.starts_with(literal).then_some(literal.len()),
+        (_, Some(KeyPiece::Literal(literal))) => text.find(literal),
+        _ => Some(text.len()),
+    }
+}
+
+impl KeyShape {
+    /// Returns `true` if a RowKey of this shape has a piece that ends at `at`.
+    pub(crate) fn row_key_is_cut_at(&self, row_key: &str, at: usize) -> bool {
+        let mut end = 0;
+        let mut pieces = self.row_key.iter().peekable();
+        while end < at
+            && let Some(piece) = pieces.next()
+            && let Some(length) = end_of(piece, pieces.peek().copied(), &row_key[end..])
+        {
+            end += length;
+        }
+        end == at
     }
 }
 

@@ -22,7 +22,7 @@ use crate::model::key::escaped::{Escaped, EscapedPercent};
 /// | `Cow<str>`, `Box<str>`, `Arc<str>` in a key | `&str`, `String`, `&String` |
 /// | `Escaped<String>`, `EscapedPercent<String>` | `&str` |
 /// | `Vec<u8>`, and with it every column of bytes but `[u8; N]`; `Base64Url<Vec<u8>>` | `&[u8]`, `[u8; N]`, `&[u8; N]`, `Bytes` |
-/// | [`DateTime`](crate::DateTime), `Descending<DateTime>` | `SystemTime`, and with their features the times of chrono, jiff and time; beyond the years 1 to 9999 the nearest end |
+/// | [`DateTime`](crate::DateTime), `Descending<DateTime>` | `SystemTime`, and with their features the times of chrono, jiff and time, rounded down to 100 ns; beyond the years 1 to 9999 the nearest end |
 /// | [`Guid`](crate::Guid) | with the feature `uuid`: `Uuid`, and the other way round |
 ///
 /// Numbers are given in the type of the field, so that a literal has it too: `Blog::RATING.ge(3)`.

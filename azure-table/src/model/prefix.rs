@@ -89,7 +89,7 @@ impl<E: TableEntity> Key<E> {
 #[diagnostic::on_unimplemented(
     message = "`{G}` is not the beginning of a key with the fields `{Self}`",
     label = "expected a tuple of its leading fields",
-    note = "an enum of entities has no key tuple, since its variants' keys differ: use `typed::<Variant>()`"
+    note = "an enum of entities has no key tuple, since its variants' keys differ: use `variant::<V>()`"
 )]
 pub trait PrefixGivenAs<G> {
     #[doc(hidden)]

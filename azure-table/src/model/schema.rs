@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::model::edm::EdmType;
 use crate::model::entity::TableEntity;
-use crate::model::key_shape::{KeyShape, form};
+use crate::model::key_shape::{KeyPiece, KeyShape, form};
 
 /// The stored form of an entity type.
 ///
@@ -66,6 +66,22 @@ impl EntitySchema {
     #[must_use]
     pub const fn with_properties(self, properties: &'static [PropertySchema]) -> Self {
         Self { properties, ..self }
+    }
+
+    /// Whether both are of one type, as far as data tells: its name, its keys and its properties.
+    pub(crate) const fn is_same(&self, other: &Self) -> bool {
+        let (own, others) = (self.properties, other.properties);
+        let mut same = text_is(self.name, other.name)
+            && pieces_are(self.key.partition_key, other.key.partition_key)
+            && pieces_are(self.key.row_key, other.key.row_key)
+            && own.len() == others.len()
+            && self.groups.len() == other.groups.len();
+        let mut at = 0;
+        while same && at < own.len() {
+            same = text_is(own[at].name, others[at].name);
+            at += 1;
+        }
+        same
     }
 
     /// Every stored property with its whole name, those of flattened fields included.
@@ -226,6 +242,31 @@ pub fn assert_reads<E: TableEntity>(old: &str) {
             faults.join("\n- ")
         );
     }
+}
+
+const fn text_is(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut same = one.len() == other.len();
+    let mut at = 0;
+    while same && at < one.len() {
+        same = one[at] == other[at];
+        at += 1;
+    }
+    same
+}
+
+const fn pieces_are(one: &[KeyPiece], other: &[KeyPiece]) -> bool {
+    let mut same = one.len() == other.len();
+    let mut at = 0;
+    while same && at < one.len() {
+        same = match (&one[at], &other[at]) {
+            (KeyPiece::Literal(a), KeyPiece::Literal(b)) | (KeyPiece::Field(a), KeyPiece::Field(b)) => text_is(a, b),
+            (KeyPiece::Padded(a, width), KeyPiece::Padded(b, other)) => text_is(a, b) && *width == *other,
+            _ => false,
+        };
+        at += 1;
+    }
+    same
 }
 
 #[cfg(test)]

@@ -19,7 +19,15 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// A text with every line break and control character as a space, several as one; cut after 1,000 characters.
+/// Whether a character changes the order in which the characters around it are displayed, so that a line reads as another one.
+///
+/// Source: Unicode Standard Annex 9, section 2 "Directional Formatting Characters".
+pub(crate) fn is_bidirectional_control(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A text with every line break and control character as a space, several as one, and bidirectional controls escaped; cut after
+/// 1,000 characters.
 pub(crate) struct OneLine<'a>(pub(crate) &'a str);
 
 impl fmt::Display for OneLine<'_> {
@@ -35,7 +43,11 @@ impl fmt::Display for OneLine<'_> {
             if n > 0 {
                 f.write_str(" ")?;
             }
-            f.write_str(part)?;
+            for piece in part.split_inclusive(is_bidirectional_control) {
+                let control = piece.chars().next_back().filter(|c| is_bidirectional_control(*c));
+                f.write_str(piece.trim_end_matches(is_bidirectional_control))?;
+                control.map_or(Ok(()), |control| write!(f, "{}", control.escape_unicode()))?;
+            }
         }
         f.write_str(if rest.is_empty() { "" } else { "…" })
     }
@@ -54,5 +66,19 @@ mod tests {
             OneLine(&"é".repeat(1_001)).to_string(),
             format!("{}…", "é".repeat(1_000))
         );
+    }
+
+    #[test]
+    fn bidirectional_controls_are_escaped() {
+        let controls =
+            "\u{61c}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}";
+        for control in controls.chars() {
+            let text = format!("a{control}b");
+            let escaped = format!("a\\u{{{:x}}}b", u32::from(control));
+            assert_eq!(OneLine(&text).to_string(), escaped);
+            assert_eq!(Shown(&text).to_string(), format!("\"{escaped}\""));
+        }
+        // What only joins letters, or is a letter from right to left, is shown.
+        assert_eq!(OneLine("a\u{200d}\u{5d0}").to_string(), "a\u{200d}\u{5d0}");
     }
 }

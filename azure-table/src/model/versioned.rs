@@ -102,6 +102,12 @@ impl<E: TableEntity> TableEntity for Versioned<E> {
     fn condition(&self) -> Condition {
         Condition::Matches(self.etag.clone())
     }
+
+    /// Sets the ETag, and the field that holds it in the entity if there is one.
+    fn set_etag(&mut self, etag: &ETag) {
+        self.etag = etag.clone();
+        self.entity.set_etag(etag);
+    }
 }
 
 impl<E: TableEntity> WritesEntity<E> for Versioned<E> {}

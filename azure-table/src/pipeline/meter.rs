@@ -1,4 +1,6 @@
-//! What the calls of a client cost.
+//! The cost of a client's calls, as far as the client sees it.
+//!
+//! Owns the counts. What the service bills for them is not known here.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::pipeline::observer::{Event, Observer};
 
-/// Counts what the calls of a client cost, by operation. An [`Observer`]; clones share the counts.
+/// Counts requests, entities and bytes of a client's calls, by operation. An [`Observer`]; clones share the counts.
+///
+/// On Storage the counts are an estimate of the bill. The service bills requests and decides by their outcome whether they are
+/// billable, so refused ones may be free. Sources disagree on batches: as one request by the text of 2010, while bills of today
+/// have a meter of their own for them ("Batch Write Operations") and no page says what it counts. [`Cost::requests`] counts a
+/// batch once, [`Cost::entities`] by its operations. On Cosmos DB [`Cost::request_charge`] is what the service itself says.
 ///
 /// ```
 /// use azure_table::{CostMeter, DynamicEntity, Emulator, TableServiceClient};
@@ -18,23 +25,29 @@ use crate::pipeline::observer::{Event, Observer};
 /// blogs.create_table().await?;
 /// blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
 /// assert_eq!((meter.total().requests, meter.of("insert").entities), (2, 1));
+/// let mut batch = blogs.batch();
+/// batch.insert(&DynamicEntity::new("Channel9", "2"))?.insert(&DynamicEntity::new("Channel9", "3"))?;
+/// batch.commit().await?;
+/// assert_eq!((meter.total().requests, meter.total().entities), (3, 3));
 /// # Ok(())
 /// # }
 /// ```
+///
+/// Source: "Understanding Windows Azure Storage Billing – Bandwidth, Transactions, and Capacity" (Microsoft, 2010).
 #[derive(Clone, Default)]
 pub struct CostMeter {
     costs: Arc<Mutex<BTreeMap<String, Cost>>>,
 }
 
-/// What was spent.
+/// The cost of calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Cost {
-    /// Attempts: each is a transaction on the bill of Storage.
+    /// Attempts, a batch as one. An estimate of the transactions on the bill of Storage: see [`CostMeter`].
     pub requests: u64,
     /// Attempts that the service refused for having too much to do (429, 503).
     pub refused: u64,
-    /// Entities that were written, in calls that did not fail, or read.
+    /// Entities that were written, in calls that did not fail, or read; of a batch each.
     pub entities: u64,
     /// Bytes of the requests' bodies.
     pub bytes_sent: u64,

@@ -45,11 +45,13 @@ pub enum Event<'a> {
     Sending(Sending<'a>),
     /// An attempt ended, with an answer or without.
     Received(&'a Attempt),
-    /// There will be another attempt.
+    /// An attempt failed, and the client retries after a wait.
     Retrying {
         /// The operation.
         operation: &'a str,
-        /// After this long.
+        /// The number of the failed attempt; 1 is the first.
+        attempt: u32,
+        /// The wait before the next attempt.
         wait: Duration,
     },
     /// A read found out whether a write was applied whose answer was lost.

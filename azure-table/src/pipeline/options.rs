@@ -56,15 +56,22 @@ pub(crate) struct Wishes {
     pub(crate) pinned: Option<Location>,
     /// Whether operations on one entity are sent as batches.
     pub(crate) via_batch: bool,
+    /// Whether a write depends on what the call reads.
+    pub(crate) is_for_write: bool,
 }
 
-/// The caller's headers. `Debug` shows their names alone: what is in one may be a secret.
+/// The caller's headers: one value for each name. `Debug` shows their names alone: what is in one may be a secret.
 #[derive(Clone, Default)]
 pub(crate) struct Headers(Vec<(String, String)>);
 
 impl Headers {
-    pub(crate) fn add(&mut self, name: String, value: String) {
-        self.0.push((name, value));
+    /// Sets a header. A later value replaces an earlier one.
+    pub(crate) fn set(&mut self, name: String, value: String) {
+        let is_same = |(known, _): &&mut (String, String)| known.eq_ignore_ascii_case(&name);
+        match self.0.iter_mut().find(is_same) {
+            Some(header) => *header = (name, value),
+            None => self.0.push((name, value)),
+        }
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
@@ -88,6 +95,7 @@ static NONE: Wishes = Wishes {
     location_mode: None,
     pinned: None,
     via_batch: false,
+    is_for_write: false,
 };
 
 impl CallOptions {
@@ -105,6 +113,13 @@ impl CallOptions {
         options
     }
 
+    /// The same for a read that a write depends on: the primary answers it, whatever the location mode. The secondary lags
+    /// behind, and a write that is decided on its rows undoes what was written since.
+    pub(crate) fn for_write(mut self) -> Self {
+        self.set(|wishes| wishes.is_for_write = true);
+        self
+    }
+
     pub(crate) fn get(&self) -> &Wishes {
         self.wishes.as_deref().unwrap_or(&NONE)
     }
@@ -113,8 +128,9 @@ impl CallOptions {
         set(self.wishes.get_or_insert_with(|| Box::new(NONE.clone())));
     }
 
-    /// The longest time for a call, all attempts and the waits between them included; of a query for each page. The service is
-    /// told of it, so that it does not work on for nobody. No limit by default.
+    /// Limits the time of a call: all its attempts and the waits between them. Of a stream it bounds each page, of a bulk each
+    /// batch; `total_timeout` of their builders bounds the whole, as [`TableQuery::total_timeout`](crate::TableQuery::total_timeout)
+    /// does. The client sends it along, so that the service stops working when the caller stops waiting. No limit by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.set(|wishes| wishes.timeout = Some(timeout));
         self
@@ -135,7 +151,7 @@ impl CallOptions {
         self
     }
 
-    /// Which copy of the data reads ask.
+    /// Sets the location that reads are sent to. Reads that a write depends on are sent to the primary in any mode.
     pub fn location_mode(mut self, mode: LocationMode) -> Self {
         self.set(|wishes| wishes.location_mode = Some(mode));
         self
@@ -148,10 +164,11 @@ impl CallOptions {
         self
     }
 
-    /// One more header on each attempt. Those that the client sets itself, and those that would change what an operation does,
-    /// cannot be named; the call fails then before it is sent. The value is never shown.
+    /// Sets an additional header of each attempt. A later value replaces an earlier one of the same name: that of a call
+    /// replaces the table's, that of a table the client's. Headers that the client sets itself, and those that would change
+    /// what an operation does, fail the call before it is sent. The value never shows in `Debug`, errors or traces.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.set(|wishes| wishes.headers.add(name.into(), value.into()));
+        self.set(|wishes| wishes.headers.set(name.into(), value.into()));
         self
     }
 
@@ -191,12 +208,14 @@ impl CallOptions {
         self
     }
 
-    /// These wishes, and those of `other` in their place where it has some; headers of both.
+    /// Returns these options, overridden by those that `other` has. Headers are merged by name.
     pub fn with(mut self, other: &Self) -> Self {
         let Some(other) = &other.wishes else { return self };
         let other = Wishes::clone(other);
         self.set(|wishes| {
-            wishes.headers.0.extend(other.headers.0);
+            for (name, value) in other.headers.0 {
+                wishes.headers.set(name, value);
+            }
             wishes.timeout = other.timeout.or(wishes.timeout);
             wishes.attempt_timeout = other.attempt_timeout.or(wishes.attempt_timeout);
             wishes.client_request_id = other.client_request_id.or(wishes.client_request_id.take());
@@ -205,6 +224,7 @@ impl CallOptions {
             wishes.location_mode = other.location_mode.or(wishes.location_mode);
             wishes.pinned = other.pinned.or(wishes.pinned);
             wishes.via_batch |= other.via_batch;
+            wishes.is_for_write |= other.is_for_write;
         });
         self
     }
@@ -304,7 +324,7 @@ macro_rules! call_options {
                 name: impl ::std::convert::Into<::std::string::String>,
                 value: impl ::std::convert::Into<::std::string::String>,
             ) -> Self {
-                self.$($options).+.set(|wishes| wishes.headers.add(name.into(), value.into()));
+                self.$($options).+.set(|wishes| wishes.headers.set(name.into(), value.into()));
                 self
             }
 

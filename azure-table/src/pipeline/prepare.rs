@@ -44,7 +44,8 @@ impl Pipeline {
     /// Sends an operation on one entity as a batch.
     fn enclose(&self, call: &mut Call, options: &CallOptions) -> Result<()> {
         enclosed::enclose(call, &self.endpoint)?;
-        let asks_copy = options.get().location_mode == Some(LocationMode::SecondaryOnly);
+        let options = options.get();
+        let asks_copy = options.location_mode == Some(LocationMode::SecondaryOnly) && !options.is_for_write;
         if call.is_enclosed && call.effect == Effect::Read && asks_copy && self.endpoint.secondary().is_some() {
             let why = "`.via_batch()` asks the primary, and the location mode allows the second region alone";
             return Err(Error::invalid_input(why));

@@ -12,16 +12,16 @@ use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::error::Result;
 use crate::pipeline::deadline::Deadline;
-use crate::pipeline::location::LocationMode;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::{Answer, Pipeline};
 use crate::pipeline::skew::{seconds_between, shifted};
+use crate::pipeline::story::CallStory;
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::answer;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::get;
 use crate::protocol::query;
-use crate::protocol::read_back::{self, Verdict};
+use crate::protocol::read_back::{self, MOST_CLOCK_ERROR, Verdict};
 use crate::protocol::request::Call;
 use crate::protocol::row_write::RowWrite;
 
@@ -39,13 +39,20 @@ impl Pipeline {
         first_sent: SystemTime,
         deadline: &Deadline,
         options: &CallOptions,
-        told: &mut Diagnostics,
+        story: &mut CallStory,
     ) -> Verdict {
+        let told = &mut story.diagnostics;
         match self.stored(table, writes, deadline, options, told).await {
             Ok(Some((rows, offset))) => {
+                story.saw_clock(Some(offset));
+                let offset = story.least_skew_seconds.unwrap_or(offset);
                 let first_sent = shifted(first_sent, offset - DRIFT);
-                match DateTime::try_from(first_sent) {
-                    Ok(first_sent) => read_back::judge(writes, &rows, first_sent),
+                let verdict =
+                    DateTime::try_from(first_sent).map(|first_sent| read_back::judge(writes, &rows, first_sent));
+                match verdict {
+                    // By a date that is wrong itself, the row of this very write looks old.
+                    Ok(Verdict::NotApplied) if is_beyond_clocks(offset) => Verdict::Unknown,
+                    Ok(verdict) => verdict,
                     Err(_) => Verdict::Unknown,
                 }
             }
@@ -63,9 +70,7 @@ impl Pipeline {
         options: &CallOptions,
         told: &mut Diagnostics,
     ) -> Result<Option<(Vec<DynamicEntity>, i64)>> {
-        let mut options = options.clone();
-        // A copy that lags behind would show the rows as they were before.
-        options.set(|wishes| (wishes.location_mode, wishes.pinned) = (Some(LocationMode::PrimaryOnly), None));
+        let mut options = options.clone().for_write();
         if let ([write], true) = (writes, options.get().via_batch) {
             options.set(|wishes| wishes.timeout = deadline.remaining());
             return self.stored_row(table, write, &options, told).await;
@@ -129,4 +134,9 @@ impl Pipeline {
     fn boxed(&self, call: Call, options: CallOptions) -> BoxFuture<'_, Result<Answer>> {
         Box::pin(self.run(call, options))
     }
+}
+
+/// Whether a clock that is so many seconds ahead differs by more than the service tolerates of a request.
+fn is_beyond_clocks(offset: i64) -> bool {
+    offset.unsigned_abs() > MOST_CLOCK_ERROR.as_secs()
 }

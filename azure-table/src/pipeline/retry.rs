@@ -10,10 +10,12 @@ use std::time::Duration;
 
 use http::HeaderMap;
 
+use crate::model::clock;
 use crate::model::location::Location;
 use crate::pipeline::retry::budget::{RetryBudget, WithBudget};
 use crate::pipeline::retry::limit::{LimitAttempts, LimitElapsed};
 use crate::pipeline::transport::Reached;
+use crate::protocol::answer;
 use crate::protocol::request::Effect;
 
 pub(crate) mod budget;
@@ -66,7 +68,8 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
         let _ = attempt;
     }
 
-    /// Hears that what it decided last does not come about: for the wait, or for the attempt, there is no time.
+    /// Notes that the attempt decided last is never sent: the call has no time for it, gets no permit or no credential, or is
+    /// dropped.
     fn withdrawn(&self) {}
 
     /// The same with at most so many attempts, the first included.
@@ -121,6 +124,7 @@ impl Decision {
 pub struct FailedAttempt<'a> {
     pub(crate) operation: &'a str,
     pub(crate) effect: Effect,
+    pub(crate) is_idempotent: bool,
     pub(crate) attempt: u32,
     pub(crate) elapsed: Duration,
     pub(crate) remaining: Option<Duration>,
@@ -153,6 +157,7 @@ impl<'a> FailedAttempt<'a> {
         Self {
             operation: "get",
             effect: Effect::Read,
+            is_idempotent: true,
             attempt: 1,
             elapsed: Duration::ZERO,
             remaining: None,
@@ -177,6 +182,15 @@ impl<'a> FailedAttempt<'a> {
     /// Whether the call writes.
     pub fn is_write(&self) -> bool {
         self.effect == Effect::Write
+    }
+
+    /// Returns `true` if the request sent twice has the same effect as sent once: reads, upserts, replaces, merges and
+    /// deletes without an ETag, and the deletion of a table. A repeated delete may find nothing.
+    ///
+    /// Inserts and writes under an ETag are not idempotent: their repetition fails. A batch is if all of its operations are.
+    /// Source: RFC 9110, section 9.2.2.
+    pub fn is_idempotent(&self) -> bool {
+        self.is_idempotent
     }
 
     /// Which attempt it was: 1 is the first.
@@ -268,13 +282,23 @@ impl RetryPolicy for NoRetry {
     }
 }
 
-/// The least wait that an answer asks for, in either of its headers.
+/// The least wait that a response asks for, in either of its headers. `Retry-After` may be a number of seconds or a date.
+///
+/// Source: RFC 9110, section 10.2.3.
 pub(crate) fn wait_asked_for(headers: &HeaderMap) -> Option<Duration> {
-    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
+    let text = |name: &str| Some(headers.get(name)?.to_str().ok()?.trim());
+    let number = |name: &str| text(name)?.parse::<u64>().ok();
     let millis = number("x-ms-retry-after-ms")
         .or_else(|| number("retry-after-ms"))
         .map(Duration::from_millis);
-    millis.max(number("retry-after").map(Duration::from_secs))
+    let seconds = number("retry-after").map(Duration::from_secs);
+    let until_date = || {
+        let date = httpdate::parse_http_date(text("retry-after")?).ok()?;
+        // By the clock that the date is of. One that is over asks for no wait.
+        let now = answer::date(headers).unwrap_or_else(clock::now);
+        Some(date.duration_since(now).unwrap_or_default())
+    };
+    millis.max(seconds.or_else(until_date))
 }
 
 #[cfg(test)]
@@ -289,6 +313,29 @@ mod tests {
         assert_eq!(wait_asked_for(&headers), Some(Duration::from_millis(250)));
         headers.insert("retry-after", "2".parse().unwrap());
         assert_eq!(wait_asked_for(&headers), Some(Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn service_may_ask_for_a_date() {
+        let asked = |date: Option<&str>, retry_after: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("retry-after", retry_after.parse().unwrap());
+            if let Some(date) = date {
+                headers.insert("date", date.parse().unwrap());
+            }
+            wait_asked_for(&headers)
+        };
+        let date = Some("Fri, 21 Nov 2036 10:00:00 GMT");
+        assert_eq!(
+            asked(date, "Fri, 21 Nov 2036 10:00:07 GMT"),
+            Some(Duration::from_secs(7)),
+            "by the service's clock"
+        );
+        assert_eq!(asked(date, "Fri, 21 Nov 2036 09:59:00 GMT"), Some(Duration::ZERO));
+        let ahead = clock::now() + Duration::from_secs(30);
+        let by_own_clock = asked(None, &httpdate::fmt_http_date(ahead)).unwrap();
+        assert!((28..=30).contains(&by_own_clock.as_secs()), "{by_own_clock:?}");
+        assert_eq!(asked(date, "soon"), None);
     }
 
     #[test]

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use http::Response;
+use http::{Method, Response};
 
 use crate::model::clock::{self, Instant};
-use crate::model::error::{Error, Result};
+use crate::model::error::{Error, ResponseHeaders, Result};
 use crate::model::location::Location;
 use crate::pipeline::auth::Credential;
 use crate::pipeline::deadline::Deadline;
@@ -23,7 +23,7 @@ use crate::pipeline::retry::{Decision, FailedAttempt, Failure, RetryPolicy};
 use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::skew::ServiceClock;
 use crate::pipeline::story::CallStory;
-use crate::pipeline::told::{asked_wait, refusal_of};
+use crate::pipeline::told::{self, asked_wait, refusal_of};
 #[cfg(feature = "tracing")]
 use crate::pipeline::trace;
 use crate::pipeline::transport::Transport;
@@ -150,16 +150,24 @@ impl Pipeline {
         let mut renewals = 0;
         // The attempts that the policy hears of: one more after a renewed proof or at the other location is none of its own.
         let mut tried = 1;
+        let mut unsent = UnsentRetry::of(&*policy);
         loop {
             story.attempts += 1;
             story.location = location;
-            let sending = || self.sending(call, story, location);
+            let sending = || {
+                unsent.clear();
+                self.sending(call, story, location);
+            };
             let sent = self.send(&call.request, location, &deadline, attempt_timeout, sending);
             #[cfg(feature = "tracing")]
             let span = trace::attempt(story.attempts);
             #[cfg(feature = "tracing")]
             let sent = tracing::Instrument::instrument(sent, span.clone());
             let sent = sent.await;
+            #[cfg(feature = "tracing")]
+            if let Err(e) = &sent {
+                trace::unanswered(&span, e);
+            }
             let ended = sent.inspect_err(|_| story.attempts -= 1)?;
             let first_sent = *first_sent.get_or_insert(ended.begun);
             story.advice = ended
@@ -177,9 +185,21 @@ impl Pipeline {
                 .as_ref()
                 .ok()
                 .and_then(|response| refusal_of(call, response));
+            story.headers = match (&ended.outcome, &refusal) {
+                (Ok(response), Some(_)) => told::headers(response),
+                _ => ResponseHeaders::default(),
+            };
+            story.saw_clock(story.headers.clock_skew_seconds);
             self.received(call, options, story, &ended, location, refusal.as_ref());
+            // The span ends with the attempt: the wait before the next one is no part of it.
             #[cfg(feature = "tracing")]
-            trace::received(&span, story.diagnostics.attempts().last());
+            trace::received(
+                span,
+                call,
+                &ended,
+                refusal.as_ref(),
+                story.diagnostics.attempts().last(),
+            );
             if refusal.is_none() && ended.outcome.is_ok() {
                 policy.succeeded(tried);
                 return ended.outcome.map(|response| (response, None)).map_err(|(_, e)| e);
@@ -211,6 +231,7 @@ impl Pipeline {
             let failed = FailedAttempt {
                 operation: call.operation,
                 effect: call.effect,
+                is_idempotent: call.is_idempotent(),
                 attempt: tried,
                 elapsed: begun.elapsed(),
                 remaining: deadline.remaining(),
@@ -245,17 +266,22 @@ impl Pipeline {
             // Who tried again gives up only after a last look.
             let is_last_look = wait.is_none() && is_ambiguous && tried > 1;
             if let Some(wait) = wait {
-                tried += 1;
+                unsent.set();
                 self.tell(&Event::Retrying {
                     operation: call.operation,
+                    attempt: tried,
                     wait,
                 });
+                #[cfg(feature = "tracing")]
+                trace::retrying(wait, story.diagnostics.attempts().last());
+                tried += 1;
                 clock::sleep(wait).await;
             }
             // Before the write is sent again, and after the refusal of a repetition: what became of the one before?
             if (wait.is_some() && is_ambiguous) || is_last_look || may_be_of_own_doing {
                 match self.found_out(call, options, story, first_sent, &deadline).await {
                     Verdict::Applied(rows) => {
+                        unsent.clear();
                         policy.succeeded(tried);
                         return Ok((Response::new(Bytes::new()), Some(rows)));
                     }
@@ -269,13 +295,13 @@ impl Pipeline {
         }
     }
 
-    /// Where the call may go. What writes, and what is made for one place, goes nowhere else.
+    /// The locations that the call may be sent to. Only a GET may leave the primary, and only if no write depends on it.
     fn mode(&self, call: &Call, options: &CallOptions) -> LocationMode {
         if call.location == Location::Secondary {
-            // Its address is the secondary's already.
-            return LocationMode::PrimaryOnly;
+            return LocationMode::SecondaryOnly;
         }
-        if call.effect == Effect::Write || call.is_enclosed || self.endpoint.secondary().is_none() {
+        let is_get = *call.request.method() == Method::GET;
+        if !is_get || options.get().is_for_write || self.endpoint.secondary().is_none() {
             return LocationMode::PrimaryOnly;
         }
         match options.get().pinned {
@@ -295,17 +321,8 @@ impl Pipeline {
         let Some(table) = call.table.as_deref().filter(|_| !call.rows.is_empty()) else {
             return Verdict::Unknown;
         };
-        let told = &mut story.diagnostics;
-        let verdict = self
-            .resolve(
-                table,
-                &call.rows.iter().collect::<Vec<_>>(),
-                first_sent,
-                deadline,
-                options,
-                told,
-            )
-            .await;
+        let rows = call.rows.iter().collect::<Vec<_>>();
+        let verdict = self.resolve(table, &rows, first_sent, deadline, options, story).await;
         self.tell(&Event::ReadBack {
             operation: story.operation,
             applied: match verdict {
@@ -315,6 +332,35 @@ impl Pipeline {
             },
         });
         verdict
+    }
+}
+
+/// A retry that a policy decided and that is not sent yet. Withdrawn if the call ends before.
+struct UnsentRetry<'a> {
+    policy: &'a dyn RetryPolicy,
+    is_decided: bool,
+}
+
+impl<'a> UnsentRetry<'a> {
+    fn of(policy: &'a dyn RetryPolicy) -> Self {
+        let is_decided = false;
+        Self { policy, is_decided }
+    }
+
+    fn set(&mut self) {
+        self.is_decided = true;
+    }
+
+    fn clear(&mut self) {
+        self.is_decided = false;
+    }
+}
+
+impl Drop for UnsentRetry<'_> {
+    fn drop(&mut self) {
+        if self.is_decided {
+            self.policy.withdrawn();
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use crate::filter::access::AccessPath;
+use crate::model::variant_mark::MarkedVariant;
 use crate::pipeline::options::CallOptions;
 
 /// The time of one attempt: the service works for at most 30 s, the answer travels in the rest.
@@ -36,6 +37,8 @@ pub(crate) struct ClientSettings {
     pub(crate) denied: Option<AccessPath>,
     /// Whether a write makes the table that it finds missing.
     pub(crate) creates_missing_tables: bool,
+    /// The variant of an enum of entities whose rows alone the table's handle reads and writes.
+    pub(crate) variant: Option<&'static MarkedVariant>,
 }
 
 /// A limit of attempts at once.
@@ -55,6 +58,7 @@ impl Default for ClientSettings {
             is_read_only: false,
             denied: None,
             creates_missing_tables: false,
+            variant: None,
         }
     }
 }

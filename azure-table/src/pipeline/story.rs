@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::Response;
 
 use crate::model::diagnostics::{Attempt, Diagnostics};
-use crate::model::error::{Error, ErrorKind};
+use crate::model::error::{Error, ErrorKind, ResponseHeaders};
 use crate::model::location::Location;
 use crate::protocol::answer;
 use crate::protocol::request::{Call, Effect};
@@ -22,11 +22,16 @@ pub(crate) struct CallStory {
     pub(crate) attempts: u32,
     /// How long the last answer asked to wait.
     pub(crate) asked_wait: Option<Duration>,
+    /// The headers of the last answer, if it rejects.
+    pub(crate) headers: ResponseHeaders,
     pub(crate) client_request_id: Arc<str>,
     /// What the credential says of the refusal that the answer is.
     pub(crate) advice: Option<String>,
     /// Whether what is said of an operation of the batch is said of the call.
     is_enclosed: bool,
+    /// The least difference that a response of the call has shown between the service's clock and this machine's, in seconds.
+    /// A single `Date` may be wrong, and one that lies ahead makes a new row look old.
+    pub(crate) least_skew_seconds: Option<i64>,
     /// Whether some attempt of a write may have been applied, and nothing was found out.
     pub(crate) in_doubt: bool,
     /// Where the answer came from.
@@ -54,13 +59,20 @@ impl CallStory {
             effect: call.effect,
             attempts: 0,
             asked_wait: None,
+            headers: ResponseHeaders::default(),
             client_request_id: Arc::from(client_request_id),
             advice: None,
             is_enclosed: call.is_enclosed,
+            least_skew_seconds: None,
             in_doubt: false,
             location: call.location,
             diagnostics: Diagnostics::default(),
         }
+    }
+
+    /// Notes the difference of clocks that a response shows.
+    pub(crate) fn saw_clock(&mut self, skew_seconds: Option<i64>) {
+        self.least_skew_seconds = [self.least_skew_seconds, skew_seconds].into_iter().flatten().min();
     }
 
     /// The attempt that ended, which is the next in the story.
@@ -117,6 +129,8 @@ impl CallStory {
             .in_operation(self.operation, self.table.as_deref())
             .after_attempts(self.attempts)
             .with_client_request_id(Some(self.client_request_id.to_string()))
+            .with_retry_after(self.asked_wait)
+            .with_headers(self.headers.clone())
             .with_diagnostics(self.diagnostics.clone())
             .maybe_applied(maybe)
     }

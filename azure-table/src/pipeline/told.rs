@@ -7,13 +7,15 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Response;
 
-use crate::model::error::{ErrorKind, Result};
+use crate::model::clock;
+use crate::model::error::{ErrorKind, ResponseHeaders, Result};
 use crate::model::location::Location;
 use crate::pipeline::attempt::Ended;
 use crate::pipeline::observer::{Completed, Event, Sending};
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::wait_asked_for;
 use crate::pipeline::run::{Ending, Pipeline};
+use crate::pipeline::skew::seconds_between;
 use crate::pipeline::story::{CallStory, Told};
 use crate::protocol::answer;
 use crate::protocol::batch_answer;
@@ -123,6 +125,15 @@ pub(super) fn refusal_of(call: &Call, response: &Response<Bytes>) -> Option<(u16
     } else {
         None
     }
+}
+
+/// The headers of a response that rejects, as an error keeps them.
+pub(super) fn headers(response: &Response<Bytes>) -> ResponseHeaders {
+    let service = answer::date(response.headers());
+    ResponseHeaders::of(
+        response.headers(),
+        service.map(|service| seconds_between(clock::now(), service)),
+    )
 }
 
 /// How long an answer asks to wait: the whole, or the part that refuses.

@@ -1,16 +1,21 @@
 //! Spans of calls and attempts, in the terms of OpenTelemetry. Feature `tracing`; without it nothing of this is compiled.
 //!
-//! Owns the names of spans and fields. One span is a call, named `{operation} {table}`; inside of it one for each attempt. A refusal
-//! that is an answer in itself, such as a `get`'s 404, is no error.
+//! Owns the names of spans and fields. One span is a call, named `{operation} {table}`; inside of it one for each attempt, without
+//! the wait before the next one. A retry is an event of level WARN. A rejection that is an answer in itself, such as a `get`'s 404, is
+//! no error.
 //! Keys, filters and values are in none.
 //!
 //! Source: OpenTelemetry semantic conventions 1.44, database client spans. There are none for Azure Tables: `azure.table` as the
 //! system's name is ours, `azure.cosmosdb` is registered.
 
-use tracing::field::{Empty, display};
-use tracing::{Span, info_span};
+use std::time::Duration;
+
+use tracing::field::{Empty, Value, display};
+use tracing::{Span, info_span, warn};
 
 use crate::model::diagnostics::Attempt;
+use crate::model::error::Error;
+use crate::pipeline::attempt::Ended;
 use crate::pipeline::observer::Completed;
 use crate::pipeline::story::CallStory;
 use crate::protocol::endpoint::Endpoint;
@@ -75,14 +80,23 @@ pub(crate) fn attempt(number: u32) -> Span {
     info_span!(
         target: "azure_table",
         "attempt",
+        "otel.kind" = "client",
+        "otel.status_code" = Empty,
+        "error.type" = Empty,
         "http.request.resend_count" = (number > 1).then(|| number - 1),
         "http.response.status_code" = Empty,
         "azure.service.request.id" = Empty,
     )
 }
 
-/// Tells the attempt's span how it ended.
-pub(crate) fn received(span: &Span, attempt: Option<&Attempt>) {
+/// Records how an attempt ended in its span, and closes it. A rejection that is an answer in itself is no error.
+pub(crate) fn received(
+    span: Span,
+    call: &Call,
+    ended: &Ended,
+    refusal: Option<&(u16, Option<String>)>,
+    attempt: Option<&Attempt>,
+) {
     let Some(attempt) = attempt else { return };
     if let Some(status) = attempt.status() {
         span.record("http.response.status_code", status);
@@ -90,6 +104,34 @@ pub(crate) fn received(span: &Span, attempt: Option<&Attempt>) {
     if let Some(id) = attempt.request_id() {
         span.record("azure.service.request.id", id);
     }
+    match (&ended.outcome, refusal) {
+        (Err((_, e)), _) => unanswered(&span, e),
+        (Ok(_), Some((status, _))) if call.expected == Some(*status) => {}
+        (Ok(_), Some((_, Some(code)))) => fail(&span, code.as_str()),
+        (Ok(_), Some((status, None))) => fail(&span, display(status)),
+        (Ok(_), None) => {}
+    }
+}
+
+/// Records that an attempt failed without a response, or before it was sent.
+pub(crate) fn unanswered(span: &Span, error: &Error) {
+    fail(span, display(format_args!("{:?}", error.kind())));
+}
+
+fn fail(span: &Span, reason: impl Value) {
+    span.record("otel.status_code", "ERROR");
+    span.record("error.type", reason);
+}
+
+/// The event of a retry, in the span of its call.
+pub(crate) fn retrying(wait: Duration, failed: Option<&Attempt>) {
+    let Some(failed) = failed else { return };
+    warn!(
+        target: "azure_table",
+        attempt = failed.number(),
+        wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+        "retrying after {wait:?}: {failed}",
+    );
 }
 
 /// Tells the call's span how it ended.
@@ -108,11 +150,10 @@ pub(crate) fn completed(span: &Span, call: &Completed<'_>, story: &CallStory) {
         }
     }
     if let Some(kind) = call.error {
-        span.record("otel.status_code", "ERROR");
         match (call.code, call.status) {
-            (Some(code), _) => span.record("error.type", code),
-            (None, Some(status)) => span.record("error.type", display(status)),
-            (None, None) => span.record("error.type", display(format_args!("{kind:?}"))),
-        };
+            (Some(code), _) => fail(span, code),
+            (None, Some(status)) => fail(span, display(status)),
+            (None, None) => fail(span, display(format_args!("{kind:?}"))),
+        }
     }
 }

@@ -26,6 +26,8 @@ pub(crate) struct More {
     pub(crate) condition: Condition,
     /// Whether the answer to an insert is to have the entity.
     pub(crate) is_echoed: bool,
+    /// Whether only the write id can show that it was applied.
+    pub(crate) needs_write_id: bool,
 }
 
 impl Default for More {
@@ -34,6 +36,7 @@ impl Default for More {
             write_id: None,
             condition: Condition::Exists,
             is_echoed: false,
+            needs_write_id: false,
         }
     }
 }
@@ -47,6 +50,7 @@ impl Encoded {
                 write_id: written.write_id.map(|id| *id),
                 condition,
                 is_echoed: false,
+                needs_write_id: false,
             })
         });
         // A body has at most 4 MiB.
@@ -74,6 +78,10 @@ impl Encoded {
 
     pub(crate) fn condition(&self) -> &Condition {
         self.more.as_ref().map_or(&Condition::Exists, |more| &more.condition)
+    }
+
+    pub(crate) fn needs_write_id(&self) -> bool {
+        self.more.as_ref().is_some_and(|more| more.needs_write_id)
     }
 
     pub(crate) fn is_echoed(&self) -> bool {

@@ -137,9 +137,12 @@ impl Endpoint {
         }
     }
 
-    /// An address in the primary, moved to the second region.
+    /// The same address in the secondary.
     pub(crate) fn in_secondary(&self, uri: &Uri) -> Result<Uri> {
         let address = uri.to_string();
+        if self.secondary().is_some_and(|base| address.starts_with(base)) {
+            return Ok(uri.clone());
+        }
         let below = address.strip_prefix(&self.base).unwrap_or_default();
         self.secondary_uri(below.trim_start_matches('/'))
     }
@@ -180,7 +183,7 @@ fn in_words(account: &str) -> String {
 }
 
 /// The parts of an absolute URL: the whole, the authority, and the path without a slash at its end.
-fn parts(url: &str) -> Result<(Uri, Authority, String)> {
+pub(super) fn parts(url: &str) -> Result<(Uri, Authority, String)> {
     let refuse = |why: &str| Error::invalid_input(format!("table endpoint: {why}"));
     if url.contains('?') {
         return Err(refuse("it must not have a query"));

@@ -60,6 +60,12 @@ impl TableOperation {
         Self::insert(entity).with(|more| more.is_echoed = true)
     }
 
+    /// The same operation, of which only the entity's write id can show that it was applied: other callers may insert the
+    /// same content, and each relies on its own insert.
+    pub(crate) fn known_by_write_id(self) -> Self {
+        self.with(|more| more.needs_write_id = true)
+    }
+
     /// Puts `entity` in the place of the stored one; demands the version it holds, if it holds one.
     pub fn replace<E: TableEntity + ?Sized>(entity: &E) -> Self {
         Self::with_body(OperationKind::Replace, entity)
@@ -319,8 +325,9 @@ impl TableOperation {
         let condition = encoded.map(Encoded::condition);
         WriteFacts {
             is_echoed: encoded.is_some_and(Encoded::is_echoed),
-            is_of_one_version: self.kind.is_conditional()
-                && matches!(condition, Some(Condition::Matches(etag)) if etag.as_str() != "*"),
+            needs_write_id: encoded.is_some_and(Encoded::needs_write_id)
+                || (self.kind.is_conditional()
+                    && matches!(condition, Some(Condition::Matches(etag)) if etag.as_str() != "*")),
         }
     }
 

@@ -3,8 +3,8 @@
 //! Owns the read that shows the rows, and the [`Verdict`]. When to ask is
 //! `pipeline/resolve.rs`.
 //! A row is ours if it has what we wrote and was not last written before we first sent, by the service's clock; with a write id, if
-//! it has that. Of a write under an ETag only the id counts: two writers that count the same counter write the same content, and
-//! only one of them has counted. A row that was last written before we first sent and is not as we wrote it, shows that nothing of
+//! it has that. Of a write under an ETag, and of an insert inside `modify`, only the id counts: two writers that
+//! count the same counter write the same content, and only one of them has counted. A row that was last written before we first sent and is not as we wrote it, shows that nothing of
 //! ours was applied, and so does one that is as we wrote it and older than clocks may differ. All else says nothing: a row that is missing may
 //! have been removed since, a newer one may have covered ours.
 
@@ -27,7 +27,7 @@ use crate::protocol::row_write::RowWrite;
 /// The service refuses who is further off its clock, so what is known of its time is no further off.
 ///
 /// Source: REST "Authorize with Shared Key": a request is refused 15 minutes after its time.
-const MOST_CLOCK_ERROR: Duration = Duration::from_secs(15 * 60);
+pub(crate) const MOST_CLOCK_ERROR: Duration = Duration::from_secs(15 * 60);
 
 /// What the stored rows say of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,7 +135,7 @@ fn of_row(write: &RowWrite<'_>, stored: &[DynamicEntity], first_sent: DateTime) 
         // A little older, and as we wrote it: of before, or the time in the answer is not that of the rows. Who can tell?
         (true, true) => Evidence::Nothing,
         (true, false) => Evidence::Untouched,
-        (false, true) if write.write_id.is_none() && !write.facts.is_of_one_version => ours(),
+        (false, true) if write.write_id.is_none() && !write.facts.needs_write_id => ours(),
         (false, _) => Evidence::Nothing,
     }
 }

@@ -9,6 +9,7 @@ use crate::model::error::{Error, Result};
 use crate::model::location::Location;
 use crate::protocol::batch;
 use crate::protocol::endpoint::Endpoint;
+use crate::protocol::operation_kind::OperationKind;
 use crate::protocol::row_write::RowWrites;
 
 /// The version of the protocol: the one that the official SDKs pin for account keys.
@@ -115,6 +116,20 @@ impl Call {
     /// Whether it is a batch.
     pub(crate) fn is_batch(&self) -> bool {
         self.operation == batch::OPERATION
+    }
+
+    /// Whether the request sent twice has the same effect as sent once.
+    ///
+    /// Source: RFC 9110, section 9.2.2.
+    pub(crate) fn is_idempotent(&self) -> bool {
+        match self.effect {
+            Effect::Read => true,
+            Effect::Write if self.rows.is_empty() => *self.request.method() != Method::POST,
+            Effect::Write => self
+                .rows
+                .iter()
+                .all(|row| row.kind != OperationKind::Insert && !row.facts.needs_write_id),
+        }
     }
 
     /// Whether its answer has answers inside.

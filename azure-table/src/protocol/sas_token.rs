@@ -20,32 +20,35 @@ use crate::protocol::signature::is_same_secret;
 pub struct SasToken(Zeroizing<Box<str>>);
 
 impl SasToken {
-    /// A signature as somebody else made it: a query string, a leading `?` or none. Of a URL with a signature it is what
-    /// follows the `?`.
+    /// A signature as somebody else made it: a query string, a leading `?` or none. For a whole URL with a signature there is
+    /// [`TableServiceClient::from_sas_url`](crate::TableServiceClient::from_sas_url); of it, this is what follows the `?`.
     ///
     /// # Errors
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — it is a whole URL, has no `sig`, is for another service, or has
     /// characters that no URL can have. The text is not shown.
     pub fn new(text: impl AsRef<str>) -> Result<Self> {
-        let text = text.as_ref().trim().trim_start_matches('?');
+        Self::read(text.as_ref()).map_err(refused)
+    }
+
+    /// The same with the reason alone of a text that is none.
+    pub(super) fn read(text: &str) -> std::result::Result<Self, &'static str> {
+        let text = text.trim().trim_start_matches('?');
         if text.contains('?') {
-            return Err(refused("it is a whole URL: give what follows its `?`"));
+            return Err("it is a whole URL: use `from_sas_url` of the clients, or give what follows its `?`");
         }
         // What is no part of a URL would fail each request.
         if !text.is_ascii() || text.contains('#') || PathAndQuery::try_from(format!("/?{text}")).is_err() {
-            return Err(refused(
-                "it has characters that no URL can have, or is too long for one",
-            ));
+            return Err("it has characters that no URL can have, or is too long for one");
         }
         let value = |name| {
             text.split('&')
                 .find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
         };
         if value("sig").is_none_or(str::is_empty) {
-            return Err(refused("it has no `sig`"));
+            return Err("it has no `sig`: copy all of it, the signature may stand at its end");
         }
         if value("sr").is_some() || value("ss").is_some_and(|services| !services.contains('t')) {
-            return Err(refused("it is for another service, not for tables"));
+            return Err("it is for another service, not for tables");
         }
         Ok(Self(Zeroizing::new(with_encoded_signature(text).into())))
     }

@@ -13,6 +13,8 @@ use crate::codec::json::read;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::error::{Error, Result};
 use crate::model::etag::ETag;
+use crate::model::row::Row;
+use crate::model::variant_mark::MarkedVariant;
 use crate::protocol::answer;
 use crate::protocol::operation::OperationKind;
 use crate::protocol::read_back::WrittenRow;
@@ -71,6 +73,8 @@ pub struct TableResult {
     etag: Option<ETag>,
     /// As JSON, at minimal metadata.
     entity: Option<Bytes>,
+    /// The variant that the entity is read as.
+    variant: Option<&'static MarkedVariant>,
 }
 
 impl TableResult {
@@ -86,6 +90,7 @@ impl TableResult {
             status,
             etag,
             entity,
+            variant: None,
         })
     }
 
@@ -96,6 +101,7 @@ impl TableResult {
             status: StatusCode::NOT_FOUND.as_u16(),
             etag: None,
             entity: None,
+            variant: None,
         }
     }
 
@@ -111,7 +117,13 @@ impl TableResult {
             status: status.as_u16(),
             etag: row.etag.map(ETag::new),
             entity: row.entity,
+            variant: None,
         }
+    }
+
+    /// The same, by a handle to the rows of a variant.
+    pub(crate) fn of_variant(self, variant: Option<&'static MarkedVariant>) -> Self {
+        Self { variant, ..self }
     }
 
     /// What the operation was.
@@ -142,7 +154,14 @@ impl TableResult {
     pub fn entity<E: ReadEntity>(&self) -> Result<Option<E>> {
         let Some(body) = &self.entity else { return Ok(None) };
         let etag = self.etag.as_ref().map(ETag::as_str);
-        read::entity(body, MetadataLevel::Minimal, etag, E::read)
+        let read = |row: &Row<'_>| match self.variant {
+            None => E::read(row),
+            Some(variant) => {
+                variant.check(row)?;
+                variant.read(row, E::read)
+            }
+        };
+        read::entity(body, MetadataLevel::Minimal, etag, read)
             .map(Some)
             .map_err(|e| e.in_operation(self.kind.name(), None))
     }

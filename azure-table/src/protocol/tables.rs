@@ -14,22 +14,42 @@ use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::{Call, PREFER, odata, set_json};
 
-/// What a create-if-not-exists found.
+/// The outcome of a create-if-not-exists: the table exists now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Creation {
-    /// The table was made by this call.
+    /// This call created the table.
     Created,
-    /// It was there before.
+    /// The table existed before.
     Existed,
+    /// The response to an earlier attempt of this call was lost, and a later attempt found the table. Either that attempt
+    /// created it, or it existed before.
+    InDoubt,
 }
 
-/// What a delete-if-exists found.
+/// The outcome of a delete-if-exists: the table or entity is absent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Deletion {
-    /// The table was removed by this call.
+    /// This call deleted it.
     Deleted,
-    /// There was none.
+    /// It did not exist.
     WasMissing,
+    /// The response to an earlier attempt of this call was lost, and a later attempt found nothing. Either that attempt
+    /// deleted it, or it did not exist before.
+    InDoubt,
+}
+
+impl Creation {
+    /// The outcome of finding the table; `is_in_doubt` if an earlier attempt may have created it.
+    fn found(is_in_doubt: bool) -> Self {
+        if is_in_doubt { Self::InDoubt } else { Self::Existed }
+    }
+}
+
+impl Deletion {
+    /// The outcome of finding nothing; `is_in_doubt` if an earlier attempt may have deleted it.
+    pub(crate) fn found_nothing(is_in_doubt: bool) -> Self {
+        if is_in_doubt { Self::InDoubt } else { Self::WasMissing }
+    }
 }
 
 pub(crate) const CREATE: &str = "create table";
@@ -59,10 +79,10 @@ pub(crate) fn created(response: Response<Bytes>) -> Result<()> {
 }
 
 /// Created or there before. A table that is being deleted is neither.
-pub(crate) fn created_or_existed(response: Response<Bytes>) -> Result<Creation> {
+pub(crate) fn created_or_existed(response: Response<Bytes>, is_in_doubt: bool) -> Result<Creation> {
     match created(response) {
         Ok(()) => Ok(Creation::Created),
-        Err(e) if e.code() == Some("TableAlreadyExists") => Ok(Creation::Existed),
+        Err(e) if e.code() == Some("TableAlreadyExists") => Ok(Creation::found(is_in_doubt)),
         Err(e) => Err(e),
     }
 }
@@ -89,10 +109,10 @@ pub(crate) fn deleted(response: Response<Bytes>) -> Result<()> {
 }
 
 /// Deleted, or not there. Any other 404 is an error: it is not the service's.
-pub(crate) fn deleted_or_missing(response: Response<Bytes>) -> Result<Deletion> {
+pub(crate) fn deleted_or_missing(response: Response<Bytes>, is_in_doubt: bool) -> Result<Deletion> {
     match deleted(response) {
         Ok(()) => Ok(Deletion::Deleted),
-        Err(e) if is_missing(&e) => Ok(Deletion::WasMissing),
+        Err(e) if is_missing(&e) => Ok(Deletion::found_nothing(is_in_doubt)),
         Err(e) => Err(e),
     }
 }

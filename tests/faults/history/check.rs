@@ -64,11 +64,23 @@ impl Call {
 
 /// Whether the calls can be put in order, from no rows to `last`; else what is wrong.
 pub(crate) fn check(mut calls: Vec<Call>, last: State) -> Result<(), String> {
-    let relied_on = calls.iter().filter(|call| call.outcome == Outcome::Done);
-    let relied_on = relied_on
-        .flat_map(|call| &call.guards)
-        .filter_map(|(_, version)| *version);
-    let seen: BTreeSet<u32> = relied_on.chain(last.into_iter().flatten()).collect();
+    // A call that was seen was done, and what it relied on was seen as well.
+    let mut seen: BTreeSet<u32> = last.into_iter().flatten().collect();
+    loop {
+        let before = seen.len();
+        for call in &mut calls {
+            if call.outcome == Outcome::Unknown && call.was_seen(&seen) {
+                // It may have taken effect after it ended.
+                (call.ended, call.outcome) = (u64::MAX, Outcome::Done);
+            }
+            if call.outcome == Outcome::Done {
+                seen.extend(call.guards.iter().filter_map(|(_, version)| *version));
+            }
+        }
+        if seen.len() == before {
+            break;
+        }
+    }
     if let Some(call) = calls
         .iter()
         .find(|call| call.outcome == Outcome::Refused && call.was_seen(&seen))
@@ -77,9 +89,6 @@ pub(crate) fn check(mut calls: Vec<Call>, last: State) -> Result<(), String> {
     }
     for call in calls.iter_mut().filter(|call| call.outcome == Outcome::Unknown) {
         call.ended = u64::MAX;
-        if call.was_seen(&seen) {
-            call.outcome = Outcome::Done;
-        }
     }
     // What was written and never seen was not written: it could only be written over by a call that saw it.
     calls.retain(|call| call.outcome != Outcome::Unknown || call.sets.iter().any(|(_, version)| version.is_none()));
@@ -200,6 +209,12 @@ mod tests {
         assert!(check(stale, last(Some(2))).is_err(), "a stale read");
         let late = vec![insert(), update((2, 3), 2, Unknown), call((4, 5), Some(1), None, Done)];
         assert!(check(late, last(Some(2))).is_ok(), "it may take effect later");
+        let over = |span, guard, id| call(span, Some(guard), Some(Some(id)), Unknown);
+        let chain = vec![insert(), over((2, 3), 1, 2), over((4, 5), 2, 3)];
+        assert!(
+            check(chain, last(Some(3))).is_ok(),
+            "one in doubt was seen by another in doubt"
+        );
         let delete = |span, outcome| call(span, Some(1), Some(None), outcome);
         assert!(check(vec![insert(), delete((2, 3), Unknown)], last(None)).is_ok());
         assert!(check(vec![insert(), delete((2, 3), Unknown)], last(Some(1))).is_ok());

@@ -1,19 +1,22 @@
 //! Sixteen clients at once on a few rows, with faults: what they were told is a history that a table could have.
 //!
-//! They read, count under ETags, insert, delete and commit batches. Rows are deleted only after their insert was acknowledged,
-//! by the version that was told: whatever the client repeats of such a history, it is applied once. A seed gives one
-//! history, step by step: one thread, a paused clock. `AZURE_TABLE_HISTORY_SEEDS` says how many there are.
+//! They read, count under ETags, insert, delete, modify and commit batches, and count without ids in rows beside. Half of them
+//! read from a secondary that lags, which no write may rely on. Rows are deleted only after their insert was acknowledged, by
+//! the version that was told: whatever the client repeats of such a history, it is applied once. A seed gives one history, step
+//! by step: one thread, a paused clock. `AZURE_TABLE_HISTORY_SEEDS` is the number of histories.
 
 mod check;
+mod client;
+mod tally;
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table::testing::{Answer, Fault, FaultRule, Faults};
-use azure_table::{ETag, Emulator, EmulatorClock, Error, ErrorKind, TableClient, TableServiceClient, Transport};
+use azure_table::{Emulator, EmulatorClock, LocationMode, TableServiceClient, Transport};
 
-use self::check::{Call, Outcome, ROWS, State, Version, check};
+use self::check::{ROWS, State, check};
+use self::client::{Client, FIRST_SLOT, Notes};
 use super::matrix::model::{Cell, PARTITION};
 use super::matrix::scenario::BlindResend;
 
@@ -24,191 +27,8 @@ const REGRESSIONS: [u64; 0] = [];
 const CLIENTS: usize = 16;
 /// Between rounds all is quiet, and the service's clock goes on, so that old rows can be told from new ones.
 const ROUNDS: usize = 3;
-const CALLS: usize = 6;
-/// The rows before it are counters, those from it on come and go.
-const FIRST_SLOT: usize = 3;
-
-/// What all clients write down.
-#[derive(Default)]
-struct Notes {
-    clock: u64,
-    ids: u32,
-    calls: Vec<Call>,
-    /// The versions of the slots whose insert was acknowledged and which nobody has deleted yet.
-    inserted: Vec<(usize, u32, ETag)>,
-    /// The ETag of each row and id: a write that is applied twice has two.
-    etags: BTreeMap<(usize, u32), ETag>,
-    twice: Vec<u32>,
-    /// Of each counter: increments that were acknowledged, and such whose outcome is unknown.
-    counted: [(i64, i64); FIRST_SLOT],
-}
-
-impl Notes {
-    fn tick(&mut self) -> u64 {
-        self.clock += 1;
-        self.clock
-    }
-
-    fn saw(&mut self, row: usize, id: u32, etag: &ETag) {
-        if self
-            .etags
-            .insert((row, id), etag.clone())
-            .is_some_and(|before| before != *etag)
-        {
-            self.twice.push(id);
-        }
-    }
-}
-
-struct Client {
-    table: TableClient<Cell>,
-    notes: Arc<Mutex<Notes>>,
-}
-
-/// A row as it was read.
-struct Seen {
-    row: usize,
-    count: i64,
-    id: u32,
-    etag: ETag,
-}
-
-fn outcome_of<T>(result: &Result<T, Error>) -> Option<Outcome> {
-    match result {
-        Ok(_) => Some(Outcome::Done),
-        Err(e) if e.may_have_applied() => Some(Outcome::Unknown),
-        Err(e) => match e.kind() {
-            ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::ConditionNotMet => Some(Outcome::Refused),
-            // It was not applied, and says nothing of the rows.
-            _ => None,
-        },
-    }
-}
-
-fn cell(row: usize, count: i64, id: u32) -> Cell {
-    Cell::new(&row.to_string(), count, Some(i64::from(id)))
-}
-
-impl Client {
-    fn begin(&self) -> (u64, u32) {
-        let mut notes = self.notes.lock().unwrap();
-        notes.ids += 1;
-        (notes.tick(), notes.ids)
-    }
-
-    fn note<T>(
-        &self,
-        begun: u64,
-        result: &Result<T, Error>,
-        guards: Vec<(usize, Version)>,
-        sets: Vec<(usize, Version)>,
-    ) -> Option<Outcome> {
-        let outcome = outcome_of(result)?;
-        let mut notes = self.notes.lock().unwrap();
-        let ended = notes.tick();
-        notes.calls.push(Call {
-            begun,
-            ended,
-            guards,
-            sets,
-            outcome,
-        });
-        Some(outcome)
-    }
-
-    async fn read(&self, row: usize) -> Option<Seen> {
-        let (begun, _) = self.begin();
-        let result = self.table.get((PARTITION, row.to_string())).versioned().await;
-        let seen = result.as_ref().ok()?.as_ref().map(|read| Seen {
-            row,
-            count: read.entity.a,
-            id: u32::try_from(read.entity.b.unwrap()).unwrap(),
-            etag: read.etag.clone(),
-        });
-        self.note(
-            begun,
-            &result,
-            vec![(row, seen.as_ref().map(|seen| seen.id))],
-            Vec::new(),
-        );
-        if let Some(seen) = &seen {
-            self.notes.lock().unwrap().saw(seen.row, seen.id, &seen.etag);
-        }
-        seen
-    }
-
-    /// Counts one up, under the version that was read.
-    async fn increment(&self, seen: &[Seen]) {
-        let (begun, id) = self.begin();
-        let guards = seen.iter().map(|seen| (seen.row, Some(seen.id))).collect();
-        let sets = seen.iter().map(|seen| (seen.row, Some(id))).collect();
-        let next = |seen: &Seen| cell(seen.row, seen.count + 1, id);
-        let outcome = if let [seen] = seen {
-            let result = self.table.replace(&next(seen)).if_match(seen.etag.clone()).await;
-            if let Ok(etag) = &result {
-                self.notes.lock().unwrap().saw(seen.row, id, etag);
-            }
-            self.note(begun, &result, guards, sets)
-        } else {
-            let mut batch = self.table.batch();
-            for seen in seen {
-                let replace = azure_table::TableOperation::replace(&next(seen)).if_match(seen.etag.clone());
-                batch.add(replace).unwrap();
-            }
-            self.note(begun, &batch.commit().await, guards, sets)
-        };
-        let mut notes = self.notes.lock().unwrap();
-        for seen in seen {
-            let (acknowledged, unknown) = &mut notes.counted[seen.row];
-            *acknowledged += i64::from(outcome == Some(Outcome::Done));
-            *unknown += i64::from(outcome == Some(Outcome::Unknown));
-        }
-    }
-
-    async fn insert(&self, row: usize) {
-        let (begun, id) = self.begin();
-        let result = self.table.insert(&cell(row, 0, id)).await;
-        self.note(begun, &result, vec![(row, None)], vec![(row, Some(id))]);
-        if let Ok(etag) = result {
-            let mut notes = self.notes.lock().unwrap();
-            notes.saw(row, id, &etag);
-            notes.inserted.push((row, id, etag));
-        }
-    }
-
-    async fn delete(&self) {
-        let inserted = self.notes.lock().unwrap().inserted.pop();
-        let Some((row, id, etag)) = inserted else {
-            return;
-        };
-        let (begun, _) = self.begin();
-        let result = self.table.delete((PARTITION, row.to_string())).if_match(etag).await;
-        self.note(begun, &result, vec![(row, Some(id))], vec![(row, None)]);
-    }
-
-    async fn work(self) {
-        for _ in 0..CALLS {
-            tokio::time::sleep(Duration::from_millis(fastrand::u64(..400))).await;
-            let (counter, slot) = (fastrand::usize(..FIRST_SLOT), fastrand::usize(FIRST_SLOT..ROWS));
-            match fastrand::u8(..10) {
-                0..5 => {
-                    if let Some(seen) = self.read(counter).await {
-                        self.increment(&[seen]).await;
-                    }
-                }
-                5 => {
-                    let other = (counter + 1) % FIRST_SLOT;
-                    if let (Some(one), Some(other)) = (self.read(counter).await, self.read(other).await) {
-                        self.increment(&[one, other]).await;
-                    }
-                }
-                6..8 => self.insert(slot).await,
-                8 => self.delete().await,
-                _ => drop(self.read(slot).await),
-            }
-        }
-    }
-}
+/// The lag of the secondary: one round.
+const LAG: Duration = Duration::from_secs(4);
 
 fn add_rules(faults: &Faults) {
     let millis = Duration::from_millis;
@@ -242,17 +62,15 @@ fn history<T: Transport>(seed: u64, over: fn(Faults) -> T) -> Told {
         .unwrap();
     fastrand::seed(seed);
     let clock = EmulatorClock::system();
-    let emulator = Emulator::new().with_clock(clock.clone());
+    let emulator = Emulator::new().with_clock(clock.clone()).with_secondary_lag(LAG);
     let truth = TableServiceClient::on(emulator.clone());
     let rows = truth.table::<Cell>("Things").unwrap();
     let faults = Faults::with_seed(emulator, seed);
     add_rules(&faults);
     let notes = Arc::new(Mutex::new(Notes::default()));
-    let table = truth
-        .over(over(faults))
-        .timeout(Duration::from_secs(30))
-        .table("Things")
-        .unwrap();
+    let service = truth.over(over(faults)).timeout(Duration::from_secs(30));
+    let tables = [LocationMode::PrimaryOnly, LocationMode::SecondaryThenPrimary]
+        .map(|mode| service.location_mode(mode).table("Things").unwrap());
     let last = runtime.block_on(async {
         rows.create_table().await.unwrap();
         let undisturbed = Client {
@@ -264,24 +82,25 @@ fn history<T: Transport>(seed: u64, over: fn(Faults) -> T) -> Told {
         }
         // Counters stay.
         notes.lock().unwrap().inserted.clear();
-        for _ in 0..ROUNDS {
+        tally::begin(&rows).await;
+        for round in 0..ROUNDS {
             clock.advance(Duration::from_secs(5));
-            let clients = (0..CLIENTS).map(|_| {
+            let clients = (0..CLIENTS).map(|number| {
                 let client = Client {
-                    table: table.clone(),
+                    table: tables[number % 2].clone(),
                     notes: Arc::clone(&notes),
                 };
-                tokio::spawn(client.work())
+                tokio::spawn(client.work(round))
             });
             for client in clients.collect::<Vec<_>>() {
                 client.await.unwrap();
             }
         }
-        rows.query().versioned().all().await.unwrap()
+        rows.query().partition(PARTITION).versioned().all().await.unwrap()
     });
     let notes = std::mem::take(&mut *notes.lock().unwrap());
     let mut state: State = [None; ROWS];
-    let mut wrong = Vec::new();
+    let mut wrong = runtime.block_on(notes.tally.check(&rows));
     for row in &last {
         let index: usize = row.entity.row.parse().unwrap();
         let id = u32::try_from(row.entity.b.unwrap()).unwrap();

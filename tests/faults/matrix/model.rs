@@ -1,11 +1,30 @@
-//! What a table should hold: a plain map, which knows nothing of requests.
+//! The contents that a table should have: a plain map, which knows nothing of requests.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use azure_table::{ETag, Error, ErrorKind, TableClient, TableEntity, TableServiceClient};
+use azure_table::{ETag, Error, ErrorKind, StoredAccessPolicy, TableClient, TableEntity, TableServiceClient};
 
-/// All rows are in one partition, so that a batch can take any of them.
+/// The partition of most rows: a batch can take any of them.
 pub(crate) const PARTITION: &str = "p";
+/// The partition of the rows from `6` on: a second one for what spans partitions.
+pub(crate) const OTHER_PARTITION: &str = "q";
+/// The rows that are written; a state has some of them.
+pub(crate) const ROWS: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
+/// Those of the first partition.
+pub(crate) const ROWS_OF_BATCH: [&str; 6] = ["0", "1", "2", "3", "4", "5"];
+
+/// The partition of a row.
+pub(crate) fn partition_of(row: &str) -> &'static str {
+    match row {
+        "6" | "7" => OTHER_PARTITION,
+        _ => PARTITION,
+    }
+}
+
+/// The key of a row.
+pub(crate) fn key(row: &str) -> (&'static str, String) {
+    (partition_of(row), row.to_owned())
+}
 
 /// The entity of the matrix: with `b` a replace differs from a merge.
 #[derive(TableEntity, Clone, Debug, PartialEq)]
@@ -20,7 +39,7 @@ pub(crate) struct Cell {
 
 impl Cell {
     pub(crate) fn new(row: &str, a: i64, b: Option<i64>) -> Self {
-        let (partition, row) = (PARTITION.to_owned(), row.to_owned());
+        let (partition, row) = (partition_of(row).to_owned(), row.to_owned());
         Self { partition, row, a, b }
     }
 }
@@ -34,13 +53,30 @@ pub(crate) struct Stored {
     pub(crate) etag: Option<ETag>,
 }
 
-/// Rows and access policies of the table `Things`, and all tables.
+/// The part of a service that an operation reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// The rows of the table `Things`.
+    Rows,
+    /// The names of the tables.
+    Tables,
+    /// The tables, and their rows but those of `Things`.
+    Contents,
+    /// The access policies of the table `Things`.
+    Policies,
+    /// The service's properties.
+    Properties,
+}
+
+/// All that the operations read and write.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct State {
     pub(crate) rows: BTreeMap<String, Stored>,
-    pub(crate) tables: BTreeSet<String>,
-    /// The ids of the table's stored access policies.
-    pub(crate) policies: Vec<String>,
+    /// Each table with the keys of its rows, where they are the subject.
+    pub(crate) tables: BTreeMap<String, Vec<String>>,
+    pub(crate) policies: Vec<StoredAccessPolicy>,
+    /// The days for which hourly metrics are kept.
+    pub(crate) retention_days: Option<u32>,
 }
 
 /// What a write demands of the stored row.
@@ -64,31 +100,42 @@ pub(crate) enum Write {
 }
 
 impl State {
-    /// Reads the rows, by a client without faults.
-    pub(crate) async fn read_rows(&mut self, table: &TableClient<Cell>) -> Result<(), Error> {
-        let rows = table.query().versioned().all().await?.into_iter().map(|row| {
-            let stored = Stored {
-                a: row.entity.a,
-                b: row.entity.b,
-                etag: Some(row.etag),
-            };
-            (row.entity.row, stored)
-        });
-        self.rows = rows.collect();
+    /// Reads the subject again, by a client without faults.
+    pub(crate) async fn read(&mut self, subject: Subject, service: &TableServiceClient) -> Result<(), Error> {
+        let things = service.table::<Cell>("Things")?;
+        match subject {
+            Subject::Rows => self.rows = rows(&things).await?,
+            Subject::Policies => self.policies = things.access_policies().await?,
+            Subject::Properties => {
+                let metrics = service.properties().await?.hour_metrics;
+                self.retention_days = metrics.and_then(|metrics| metrics.retention_days);
+            }
+            Subject::Tables | Subject::Contents => {
+                self.tables.clear();
+                for name in service.list_tables().await? {
+                    let keys = match subject {
+                        Subject::Contents if name != "Things" => {
+                            rows(&service.table(&name)?).await?.into_keys().collect()
+                        }
+                        _ => Vec::new(),
+                    };
+                    self.tables.insert(name, keys);
+                }
+            }
+        }
         Ok(())
     }
 
-    /// Reads the names of the tables.
-    pub(crate) async fn read_tables(&mut self, service: &TableServiceClient) -> Result<(), Error> {
-        self.tables = service.list_tables().await?.into_iter().collect();
-        Ok(())
-    }
-
-    /// Reads the ids of the access policies.
-    pub(crate) async fn read_policies(&mut self, table: &TableClient<Cell>) -> Result<(), Error> {
-        let policies = table.access_policies().await?;
-        self.policies = policies.into_iter().map(|policy| policy.id).collect();
-        Ok(())
+    /// This state with the rows of the second partition that another one has.
+    pub(crate) fn with_other_partition_of(&self, other: &Self) -> Self {
+        let is_other = |row: &str| partition_of(row) == OTHER_PARTITION;
+        let first = self.rows.iter().filter(|(row, _)| !is_other(row));
+        let second = other.rows.iter().filter(|(row, _)| is_other(row));
+        let rows = first.chain(second).map(|(row, stored)| (row.clone(), stored.clone()));
+        Self {
+            rows: rows.collect(),
+            ..Self::default()
+        }
     }
 
     fn met(&self, row: &str, demand: &Demand) -> Result<&Stored, ErrorKind> {
@@ -99,7 +146,13 @@ impl State {
         }
     }
 
-    fn put(&mut self, row: &str, a: i64, b: Option<i64>) {
+    /// A row that was written, with its ETag.
+    pub(crate) fn put(&mut self, cell: &Cell, etag: ETag) {
+        let (a, b, etag) = (cell.a, cell.b, Some(etag));
+        self.rows.insert(cell.row.clone(), Stored { a, b, etag });
+    }
+
+    fn set(&mut self, row: &str, a: i64, b: Option<i64>) {
         self.rows.insert(row.to_owned(), Stored { a, b, etag: None });
     }
 
@@ -107,18 +160,18 @@ impl State {
     pub(crate) fn write(&mut self, write: &Write) -> Result<(), ErrorKind> {
         match write {
             Write::Insert(cell) if self.rows.contains_key(&cell.row) => return Err(ErrorKind::AlreadyExists),
-            Write::Insert(cell) | Write::InsertOrReplace(cell) => self.put(&cell.row, cell.a, cell.b),
+            Write::Insert(cell) | Write::InsertOrReplace(cell) => self.set(&cell.row, cell.a, cell.b),
             Write::Replace(cell, demand) => {
                 self.met(&cell.row, demand)?;
-                self.put(&cell.row, cell.a, cell.b);
+                self.set(&cell.row, cell.a, cell.b);
             }
             Write::Merge(cell, demand) => {
                 let b = cell.b.or(self.met(&cell.row, demand)?.b);
-                self.put(&cell.row, cell.a, b);
+                self.set(&cell.row, cell.a, b);
             }
             Write::InsertOrMerge(cell) => {
                 let b = cell.b.or(self.rows.get(&cell.row).and_then(|stored| stored.b));
-                self.put(&cell.row, cell.a, b);
+                self.set(&cell.row, cell.a, b);
             }
             Write::Delete(row, demand) => {
                 self.met(row, demand)?;
@@ -126,7 +179,7 @@ impl State {
             }
             Write::Patch(row, a, demand) => {
                 let b = self.met(row, demand)?.b;
-                self.put(row, *a, b);
+                self.set(row, *a, b);
             }
         }
         Ok(())
@@ -134,7 +187,7 @@ impl State {
 
     /// Whether `found` is this state, which came of `before`: a row that was written has another version than before.
     pub(crate) fn is(&self, found: &Self, before: &Self) -> bool {
-        (&self.tables, &self.policies) == (&found.tables, &found.policies)
+        (&self.tables, &self.policies, self.retention_days) == (&found.tables, &found.policies, found.retention_days)
             && self.rows.len() == found.rows.len()
             && self.rows.iter().all(|(row, expected)| {
                 found.rows.get(row).is_some_and(|found| {
@@ -146,6 +199,18 @@ impl State {
                 })
             })
     }
+}
+
+async fn rows(table: &TableClient<Cell>) -> Result<BTreeMap<String, Stored>, Error> {
+    let rows = table.query().versioned().all().await?.into_iter().map(|row| {
+        let stored = Stored {
+            a: row.entity.a,
+            b: row.entity.b,
+            etag: Some(row.etag),
+        };
+        (row.entity.row, stored)
+    });
+    Ok(rows.collect())
 }
 
 impl Write {

@@ -1,430 +1,386 @@
-//! Every operation of the client: chosen for a state, run, and what the model says of it.
+//! One operation of the client: its entry in the matrix, one choice of its values, and the client's word on it.
 
+use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table::testing::RequestKind;
 use azure_table::{
-    CallOptions, Creation, Deletion, ETag, Error, ErrorKind, OperationContext, StoredAccessPolicy, TableClient,
-    TableOperation, TableServiceClient, Versioned,
+    CallOptions, Creation, Deletion, ETag, Error, ErrorKind, TableClient, TableServiceClient, Versioned,
 };
+use futures::future::LocalBoxFuture;
 
-use super::judge::MOST_ATTEMPTS;
-use super::model::{Cell, Demand, PARTITION, State, Write};
+use super::model::{Cell, State, Subject, Write};
 
-/// The rows and tables that are written; a state has some of them.
-pub(crate) const ROWS: [&str; 6] = ["0", "1", "2", "3", "4", "5"];
-pub(crate) const TABLES: [&str; 4] = ["Alpha", "Beta", "Gamma", "Delta"];
-/// The kinds of writes of one row.
-const WRITES: [Kind; 7] = [
-    Kind::Insert,
-    Kind::Replace,
-    Kind::Merge,
-    Kind::InsertOrReplace,
-    Kind::InsertOrMerge,
-    Kind::Delete,
-    Kind::Patch,
-];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Insert,
-    Replace,
-    Merge,
-    InsertOrReplace,
-    InsertOrMerge,
-    Delete,
-    Patch,
-    InsertIfAbsent,
-    DeleteIfExists,
-    Exists,
-    Get,
-    Query,
-    Batch,
-    Modify,
-    /// Any write or a get, through a batch of its own.
-    WriteViaBatch,
-    GetViaBatch,
-    InsertEcho,
-    CreateTable,
-    CreateTableIfNotExists,
-    DeleteTable,
-    DeleteTableIfExists,
-    ListTables,
-    SetAccessPolicies,
-    AccessPolicies,
+/// One operation of the matrix.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry {
+    pub(crate) name: &'static str,
+    /// The methods that it calls, each as `Type::method`.
+    pub(crate) methods: &'static [&'static str],
+    /// Whether it sends batches.
+    pub(crate) is_batch: bool,
+    pub(crate) subject: Subject,
+    /// Calls at most, the reads that find out about a lost write included if they look the same.
+    pub(crate) calls: u32,
+    /// Whether each of its calls has the time of a call; else all have it together.
+    pub(crate) times_each: bool,
+    /// Whether its requests are of a table, so that the table's options hold.
+    pub(crate) has_table: bool,
+    /// Whether its own builder takes options.
+    pub(crate) has_call: bool,
+    /// Whether it ends at the first failure while others are in flight.
+    pub(crate) is_concurrent: bool,
+    /// Whether the client needs a token of Entra ID.
+    pub(crate) by_token: bool,
+    /// The time of the whole, if it is told one besides that of its calls.
+    pub(crate) within: Option<Duration>,
+    /// Whether it waits for a service that throttles.
+    pub(crate) is_paced: bool,
+    /// Whether it mostly needs a row or a table that is missing.
+    pub(crate) inserts: bool,
+    pub(crate) choose: fn(&Given<'_>) -> Chosen,
 }
 
-impl Kind {
-    pub(crate) const ALL: [Self; 24] = [
-        Self::Insert,
-        Self::Replace,
-        Self::Merge,
-        Self::InsertOrReplace,
-        Self::InsertOrMerge,
-        Self::Delete,
-        Self::Patch,
-        Self::InsertIfAbsent,
-        Self::DeleteIfExists,
-        Self::Exists,
-        Self::Get,
-        Self::Query,
-        Self::Batch,
-        Self::Modify,
-        Self::WriteViaBatch,
-        Self::GetViaBatch,
-        Self::InsertEcho,
-        Self::CreateTable,
-        Self::CreateTableIfNotExists,
-        Self::DeleteTable,
-        Self::DeleteTableIfExists,
-        Self::ListTables,
-        Self::SetAccessPolicies,
-        Self::AccessPolicies,
-    ];
-
-    /// What its requests are.
-    pub(crate) fn request(self) -> RequestKind {
-        match self {
-            Self::Insert | Self::InsertIfAbsent | Self::InsertEcho => RequestKind::Insert,
-            Self::Replace | Self::Modify => RequestKind::Replace,
-            Self::Merge | Self::Patch => RequestKind::Merge,
-            Self::InsertOrReplace => RequestKind::InsertOrReplace,
-            Self::InsertOrMerge => RequestKind::InsertOrMerge,
-            Self::Delete | Self::DeleteIfExists => RequestKind::Delete,
-            Self::Get | Self::Exists => RequestKind::Get,
-            Self::Query => RequestKind::Query,
-            Self::Batch | Self::WriteViaBatch | Self::GetViaBatch => RequestKind::Batch,
-            Self::CreateTable | Self::CreateTableIfNotExists => RequestKind::CreateTable,
-            Self::DeleteTable | Self::DeleteTableIfExists => RequestKind::DeleteTable,
-            Self::ListTables => RequestKind::ListTables,
-            Self::SetAccessPolicies | Self::AccessPolicies => RequestKind::Other,
+impl Entry {
+    /// An operation of one call on rows.
+    pub(crate) const fn new(
+        name: &'static str,
+        methods: &'static [&'static str],
+        choose: fn(&Given<'_>) -> Chosen,
+    ) -> Self {
+        Self {
+            name,
+            methods,
+            is_batch: false,
+            subject: Subject::Rows,
+            calls: 1,
+            times_each: false,
+            has_table: true,
+            has_call: true,
+            is_concurrent: false,
+            by_token: false,
+            within: None,
+            is_paced: false,
+            inserts: false,
+            choose,
         }
     }
 
-    /// The most calls that it is: pages of two, and one that may be empty; two reads and two writes; a write, and a read that
-    /// looks the same after each of its attempts.
-    pub(crate) fn pages(self) -> u32 {
-        match self {
-            Self::Query | Self::Modify => 4,
-            Self::ListTables => 3 + 1,
-            Self::WriteViaBatch => 1 + MOST_ATTEMPTS,
-            _ => 1,
-        }
+    pub(crate) const fn on(mut self, subject: Subject) -> Self {
+        self.subject = subject;
+        self
     }
 
-    /// How often it has the time of a call: each page has.
-    pub(crate) fn times(self) -> u32 {
-        match self {
-            Self::Modify | Self::WriteViaBatch => 1,
-            _ => self.pages(),
-        }
+    /// Of the whole service.
+    pub(crate) const fn of_service(mut self) -> Self {
+        self.has_table = false;
+        self
     }
 
-    pub(crate) fn is_of_tables(self) -> bool {
-        use Kind::{CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, ListTables};
-        matches!(
-            self,
-            CreateTable | CreateTableIfNotExists | DeleteTable | DeleteTableIfExists | ListTables
-        )
+    /// Of up to this many calls in one time.
+    pub(crate) const fn calls(mut self, calls: u32) -> Self {
+        self.calls = calls;
+        self
     }
 
-    pub(crate) fn is_of_policies(self) -> bool {
-        matches!(self, Self::SetAccessPolicies | Self::AccessPolicies)
+    /// Of up to this many pages, each with its own time.
+    pub(crate) const fn pages(mut self, pages: u32) -> Self {
+        (self.calls, self.times_each) = (pages, true);
+        self
     }
 
-    /// Whether it mostly needs what is not there yet.
-    pub(crate) fn makes(self) -> bool {
-        matches!(
-            self,
-            Self::Insert | Self::InsertIfAbsent | Self::InsertEcho | Self::CreateTable | Self::CreateTableIfNotExists
-        )
+    pub(crate) const fn batches(mut self) -> Self {
+        self.is_batch = true;
+        self
+    }
+
+    pub(crate) const fn concurrent(mut self) -> Self {
+        self.is_concurrent = true;
+        self
+    }
+
+    pub(crate) const fn by_token(mut self) -> Self {
+        self.by_token = true;
+        self
+    }
+
+    pub(crate) const fn without_options(mut self) -> Self {
+        self.has_call = false;
+        self
+    }
+
+    /// Many writes, at a pace that the service takes.
+    pub(crate) const fn bulk(mut self) -> Self {
+        (self.is_batch, self.is_paced) = (true, true);
+        self
+    }
+
+    /// Pages of two rows, and for each a batch that may be cut.
+    pub(crate) const fn writes_pages(self) -> Self {
+        self.batches().pages(5 * 4)
+    }
+
+    /// Within this time, whatever its calls have.
+    pub(crate) const fn within(mut self, time: Duration) -> Self {
+        self.within = Some(time);
+        self
+    }
+
+    pub(crate) const fn paced(mut self) -> Self {
+        self.is_paced = true;
+        self
+    }
+
+    pub(crate) const fn inserts(mut self) -> Self {
+        self.inserts = true;
+        self
     }
 }
 
-/// How an operation on one row is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    Direct,
-    ViaBatch,
-    /// An insert that gives the row back.
-    Echo,
+/// The state that an operation is chosen for.
+pub(crate) struct Given<'a> {
+    pub(crate) state: &'a State,
+    /// A value that no row has yet.
+    pub(crate) value: i64,
+    pub(crate) inserts: bool,
 }
 
-/// One operation with all its values.
-#[derive(Clone, Debug)]
-pub(crate) enum Operation {
-    Write(Write, Way),
-    Batch(Vec<Write>),
-    /// Gives `a` this value, in a row that is made if there is none.
-    Modify(String, i64),
-    InsertIfAbsent(Cell),
-    DeleteIfExists(String),
-    Exists(String),
-    Get(String, Way),
-    Query,
-    CreateTable(String),
-    CreateTableIfNotExists(String),
-    DeleteTable(String),
-    DeleteTableIfExists(String),
-    ListTables,
-    SetAccessPolicies(Vec<String>),
-    AccessPolicies,
+/// The client that an operation is sent by.
+#[derive(Clone)]
+pub(crate) struct On {
+    pub(crate) service: TableServiceClient,
+    /// The table `Things`.
+    pub(crate) table: TableClient<Cell>,
+    /// The options of tables and of calls.
+    pub(crate) of_table: CallOptions,
+    pub(crate) call: CallOptions,
 }
 
-/// What the client said.
+impl On {
+    pub(crate) fn named(&self, table: &str) -> TableClient<Cell> {
+        self.service.table(table).unwrap().with(&self.of_table)
+    }
+}
+
+/// An operation with all its values.
+pub(crate) struct Chosen {
+    pub(crate) promise: Promise,
+    pub(crate) run: Run,
+}
+
+pub(crate) type Run = Box<dyn FnOnce(On) -> LocalBoxFuture<'static, Said>>;
+
+/// The meaning of a success.
 #[derive(Debug)]
-pub(crate) enum Outcome {
-    Written(Vec<Option<ETag>>),
-    Policies(Vec<String>),
-    IsThere(bool),
-    Row(Option<(Cell, ETag)>),
-    Rows(Vec<(Cell, ETag)>),
+pub(crate) enum Promise {
+    /// This change as a whole.
+    Change(Change),
+    /// This was read.
+    Read(Read),
+    /// Each of these writes, in order, has an outcome of its own.
+    Each(Vec<Write>),
+    /// The rows of a query are as wanted; a row that is not named stays.
+    Selected(Vec<(String, Wanted)>),
+    /// Steps that lead to the last of these states; a failure leaves any of them.
+    Steps(Vec<State>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Change {
+    /// The state after it, or what the service must say against it.
+    pub(crate) after: Result<State, ErrorKind>,
+    /// The writes of rows whose ETags are returned.
+    pub(crate) writes: Vec<Write>,
+    /// Whether applying it twice in a row leaves what applying it once leaves, and succeeds both times.
+    pub(crate) is_repeatable: bool,
+    /// Whether the row or table existed, where the operation says so.
+    pub(crate) existed: bool,
+}
+
+/// What a read shows of a state.
+pub(crate) struct Read {
+    pub(crate) view: Box<dyn Fn(&State) -> View>,
+    /// The location of the data.
+    pub(crate) copy: Copy,
+    pub(crate) parts: Parts,
+}
+
+pub(crate) type View = Vec<String>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Copy {
+    /// The primary alone: it is part of a write, or a POST.
+    Primary,
+    /// As the location mode says.
+    Any,
+    /// The secondary alone.
+    Secondary,
+}
+
+/// The parts of a read that may come from different copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Parts {
+    One,
+    /// The rows of each partition.
+    Partitions,
+    /// Each element of the view.
+    Elements,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Wanted {
+    Unchanged,
+    Gone,
+    Is(i64, Option<i64>),
+}
+
+/// The client's word.
+#[derive(Debug)]
+pub(crate) enum Said {
     Done,
+    /// Done, with the ETag of each write.
+    Written(Vec<Option<ETag>>),
     Created(Creation),
     Deleted(Deletion),
-    Tables(Vec<String>),
-    Failed(Error),
+    Seen(View),
+    Each(Vec<Claim>),
+    Selected(Report),
+    Failed(Arc<Error>),
 }
 
-/// One of `all`, mostly one that is there or is not, as the operation wants it.
-fn pick(all: &[&str], is_there: impl Fn(&str) -> bool, wanted: bool) -> String {
-    let any = *fastrand::choice(all).unwrap();
-    let fitting = all.iter().filter(|name| is_there(name) == wanted);
-    let fitting = fitting.collect::<Vec<_>>();
-    match fastrand::choice(&fitting) {
-        Some(fitting) if fastrand::u8(..) < 200 => (**fitting).to_owned(),
-        _ => any.to_owned(),
+/// The outcome of one of many writes.
+#[derive(Debug)]
+pub(crate) enum Claim {
+    Applied(Option<ETag>),
+    Rejected(ErrorKind),
+    /// With the error of another in its batch.
+    RejectedWithOthers,
+    InDoubt,
+    NotTried,
+}
+
+/// The report of writes over a query.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) applied: usize,
+    pub(crate) unchanged: usize,
+    pub(crate) gone: usize,
+    pub(crate) failures: Vec<(String, ErrorKind)>,
+    pub(crate) in_doubt: Vec<String>,
+    /// Why it ended before its end.
+    pub(crate) ended: Option<Error>,
+}
+
+impl std::fmt::Debug for Read {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Read({:?}, {:?})", self.copy, self.parts)
     }
 }
 
-fn demand(state: &State, row: &str) -> Demand {
-    const STALE: &str = "W/\"datetime'2020-01-01T00%3A00%3A00.0000000Z'\"";
-    let stored = state.rows.get(row).and_then(|stored| stored.etag.clone());
-    match (fastrand::u8(..8), stored) {
-        (0..3, Some(etag)) => Demand::Version(etag),
-        (3, _) => Demand::Version(ETag::new(STALE)),
-        _ => Demand::Exists,
+impl Said {
+    pub(crate) fn of<T>(result: Result<T, Error>, said: impl FnOnce(T) -> Self) -> Self {
+        result.map_or_else(|e| Self::Failed(Arc::new(e)), said)
+    }
+
+    pub(crate) fn etag(result: Result<ETag, Error>) -> Self {
+        Self::of(result, |etag| Self::Written(vec![Some(etag)]))
+    }
+
+    pub(crate) fn done<T>(result: Result<T, Error>) -> Self {
+        Self::of(result, |_| Self::Done)
     }
 }
 
-fn write(kind: Kind, state: &State, row: String, value: i64) -> Write {
-    let b = fastrand::bool().then_some(value);
-    let cell = Cell::new(&row, value, b);
-    match kind {
-        Kind::Insert => Write::Insert(cell),
-        Kind::Replace => Write::Replace(cell, demand(state, &row)),
-        Kind::Merge => Write::Merge(cell, demand(state, &row)),
-        Kind::InsertOrReplace => Write::InsertOrReplace(cell),
-        Kind::InsertOrMerge => Write::InsertOrMerge(cell),
-        Kind::Delete => Write::Delete(row.clone(), demand(state, &row)),
-        _ => Write::Patch(row.clone(), value, demand(state, &row)),
+impl Chosen {
+    pub(crate) fn new<F>(promise: Promise, call: impl FnOnce(On) -> F + 'static) -> Self
+    where
+        F: Future<Output = Said> + 'static,
+    {
+        Self {
+            promise,
+            run: Box::new(move |on| Box::pin(call(on))),
+        }
     }
-}
 
-/// Two to four writes of different rows, at least one that may not be repeated.
-fn batch(state: &State, value: i64) -> Vec<Write> {
-    let mut rows = ROWS.map(str::to_owned);
-    fastrand::shuffle(&mut rows);
-    let writes = rows.into_iter().take(fastrand::usize(2..=4)).enumerate();
-    let writes = writes.map(|(index, row)| {
-        let kind = match state.rows.contains_key(&row) {
-            false if index > 0 && fastrand::bool() => Kind::InsertOrMerge,
-            false => Kind::Insert,
-            true if index == 0 => Kind::Delete,
-            true => *fastrand::choice(&[Kind::Replace, Kind::Merge, Kind::Patch, Kind::InsertOrReplace]).unwrap(),
+    /// One write of a row.
+    pub(crate) fn write<F>(given: &Given<'_>, write: Write, call: impl FnOnce(On) -> F + 'static) -> Self
+    where
+        F: Future<Output = Said> + 'static,
+    {
+        Self::writes(given, vec![write], call)
+    }
+
+    /// Writes of rows, all together.
+    pub(crate) fn writes<F>(given: &Given<'_>, writes: Vec<Write>, call: impl FnOnce(On) -> F + 'static) -> Self
+    where
+        F: Future<Output = Said> + 'static,
+    {
+        let mut after = given.state.clone();
+        let change = Change {
+            after: writes.iter().try_for_each(|write| after.write(write)).map(|()| after),
+            is_repeatable: matches!(&writes[..], [write] if write.is_repeatable()),
+            writes,
+            existed: false,
         };
-        write(kind, state, row, value)
-    });
-    writes.collect()
-}
-
-impl Operation {
-    /// An operation of this kind for a table in this state; `value` occurs nowhere else.
-    pub(crate) fn choose(kind: Kind, state: &State, value: i64) -> Self {
-        let row = || pick(&ROWS, |row| state.rows.contains_key(row), !kind.makes());
-        let table = || pick(&TABLES, |table| state.tables.contains(table), !kind.makes());
-        match kind {
-            Kind::InsertIfAbsent => Self::InsertIfAbsent(Cell::new(&row(), value, Some(value))),
-            Kind::DeleteIfExists => Self::DeleteIfExists(row()),
-            Kind::Exists => Self::Exists(row()),
-            Kind::Get => Self::Get(row(), Way::Direct),
-            Kind::GetViaBatch => Self::Get(row(), Way::ViaBatch),
-            Kind::InsertEcho => Self::Write(write(Kind::Insert, state, row(), value), Way::Echo),
-            Kind::WriteViaBatch => {
-                let kind = *fastrand::choice(&WRITES).unwrap();
-                let row = pick(&ROWS, |row| state.rows.contains_key(row), !kind.makes());
-                Self::Write(write(kind, state, row, value), Way::ViaBatch)
-            }
-            Kind::Query => Self::Query,
-            Kind::Batch => Self::Batch(batch(state, value)),
-            Kind::Modify => Self::Modify(row(), value),
-            Kind::CreateTable => Self::CreateTable(table()),
-            Kind::CreateTableIfNotExists => Self::CreateTableIfNotExists(table()),
-            Kind::DeleteTable => Self::DeleteTable(table()),
-            Kind::DeleteTableIfExists => Self::DeleteTableIfExists(table()),
-            Kind::ListTables => Self::ListTables,
-            Kind::AccessPolicies => Self::AccessPolicies,
-            Kind::SetAccessPolicies => {
-                Self::SetAccessPolicies((0..fastrand::i64(1..=5)).map(|id| format!("{value}-{id}")).collect())
-            }
-            _ => Self::Write(write(kind, state, row(), value), Way::Direct),
-        }
+        Self::new(Promise::Change(change), call)
     }
 
-    /// The state after it, or what the service must say against it.
-    pub(crate) fn expected(&self, before: &State) -> Result<State, ErrorKind> {
-        let mut after = before.clone();
-        match self {
-            Self::Write(write, _) => after.write(write)?,
-            Self::Batch(writes) => writes.iter().try_for_each(|write| after.write(write))?,
-            Self::Modify(row, a) => after.write(&Write::InsertOrMerge(Cell::new(row, *a, None)))?,
-            Self::InsertIfAbsent(cell) if before.rows.contains_key(&cell.row) => {}
-            Self::InsertIfAbsent(cell) => after.write(&Write::Insert(cell.clone()))?,
-            Self::DeleteIfExists(row) => {
-                after.rows.remove(row);
-            }
-            Self::CreateTable(table) if before.tables.contains(table) => return Err(ErrorKind::AlreadyExists),
-            Self::DeleteTable(table) if !before.tables.contains(table) => return Err(ErrorKind::NotFound),
-            Self::CreateTable(table) | Self::CreateTableIfNotExists(table) => {
-                after.tables.insert(table.clone());
-            }
-            Self::DeleteTable(table) | Self::DeleteTableIfExists(table) => {
-                after.tables.remove(table);
-            }
-            Self::SetAccessPolicies(ids) => after.policies.clone_from(ids),
-            Self::Exists(_) | Self::Get(..) | Self::Query | Self::ListTables | Self::AccessPolicies => {}
+    /// The same, of another copy than the location mode says.
+    pub(crate) fn of(mut self, copy: Copy) -> Self {
+        if let Promise::Read(read) = &mut self.promise {
+            read.copy = copy;
         }
-        Ok(after)
+        self
     }
 
-    pub(crate) fn is_read(&self) -> bool {
-        matches!(
-            self,
-            Self::Exists(_) | Self::Get(..) | Self::Query | Self::ListTables | Self::AccessPolicies
-        )
-    }
-
-    pub(crate) async fn run(
-        &self,
-        service: &TableServiceClient,
-        table: &TableClient<Cell>,
-        timeout: Duration,
-        context: &OperationContext,
-    ) -> Outcome {
-        macro_rules! call {
-            ($call:expr, $outcome:expr) => {
-                match $call.timeout(timeout).context(context).await {
-                    Ok(output) => $outcome(output),
-                    Err(error) => Outcome::Failed(error),
-                }
-            };
-        }
-        let named = |name: &str| service.dynamic_table(name).unwrap();
-        let written = |etag| Outcome::Written(vec![Some(etag)]);
-        let via_batch = table.with(&CallOptions::new().via_batch());
-        let table = match self {
-            Self::Write(_, Way::ViaBatch) | Self::Get(_, Way::ViaBatch) => &via_batch,
-            _ => table,
+    /// A change of something else than rows. What it says of before is `existed`.
+    pub(crate) fn change<F>(
+        after: Result<State, ErrorKind>,
+        existed: bool,
+        is_repeatable: bool,
+        call: impl FnOnce(On) -> F + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Said> + 'static,
+    {
+        let change = Change {
+            after,
+            writes: Vec::new(),
+            is_repeatable,
+            existed,
         };
-        match self {
-            Self::Write(Write::Insert(cell), Way::Echo) => {
-                call!(table.insert_echo(cell), |stored: Versioned<Cell>| {
-                    assert_eq!(stored.entity, *cell);
-                    written(stored.etag)
-                })
-            }
-            Self::Write(write, _) => match write {
-                Write::Insert(cell) => call!(table.insert(cell), written),
-                Write::InsertOrReplace(cell) => call!(table.insert_or_replace(cell), written),
-                Write::InsertOrMerge(cell) => call!(table.insert_or_merge(cell), written),
-                Write::Replace(cell, Demand::Exists) => call!(table.replace(cell), written),
-                Write::Replace(cell, Demand::Version(etag)) => {
-                    call!(table.replace(cell).if_match(etag.clone()), written)
-                }
-                Write::Merge(cell, Demand::Exists) => call!(table.merge(cell), written),
-                Write::Merge(cell, Demand::Version(etag)) => {
-                    call!(table.merge(cell).if_match(etag.clone()), written)
-                }
-                Write::Patch(row, a, demand) => {
-                    let patch = table.patch((PARTITION, row), [Cell::A.set(*a)]);
-                    match demand {
-                        Demand::Exists => call!(patch, written),
-                        Demand::Version(etag) => call!(patch.if_match(etag.clone()), written),
-                    }
-                }
-                Write::Delete(row, demand) => {
-                    let delete = table.delete((PARTITION, row));
-                    match demand {
-                        Demand::Exists => call!(delete, |()| Outcome::Written(vec![None])),
-                        Demand::Version(etag) => {
-                            call!(delete.if_match(etag.clone()), |()| Outcome::Written(vec![None]))
-                        }
-                    }
-                }
-            },
-            Self::Batch(writes) => {
-                let mut batch = table.batch();
-                for write in writes {
-                    batch.add(value(write)).unwrap();
-                }
-                call!(batch.commit(), |results: Vec<azure_table::TableResult>| {
-                    Outcome::Written(results.into_iter().map(|result| result.etag().cloned()).collect())
-                })
-            }
-            Self::Modify(row, a) => {
-                let modify = table.modify((PARTITION, row), |cell| cell.a = *a);
-                let modify = modify.or_insert(|| Cell::new(row, 0, None));
-                call!(modify, |stored: Versioned<Cell>| written(stored.etag))
-            }
-            Self::InsertIfAbsent(cell) => call!(table.insert_if_absent(cell), |etag: Option<ETag>| match etag {
-                Some(etag) => written(etag),
-                None => Outcome::Created(Creation::Existed),
-            }),
-            Self::DeleteIfExists(row) => call!(table.delete_if_exists((PARTITION, row)), Outcome::Deleted),
-            Self::Exists(row) => call!(table.exists((PARTITION, row)), Outcome::IsThere),
-            Self::Get(row, _) => call!(table.get((PARTITION, row)).versioned(), |read: Option<_>| {
-                Outcome::Row(read.map(pair))
-            }),
-            Self::Query => match table.query().versioned().timeout(timeout).context(context).all().await {
-                Ok(rows) => Outcome::Rows(rows.into_iter().map(pair).collect()),
-                Err(error) => Outcome::Failed(error),
-            },
-            Self::CreateTable(name) => call!(named(name).create_table(), |()| Outcome::Done),
-            Self::CreateTableIfNotExists(name) => call!(named(name).create_table_if_not_exists(), Outcome::Created),
-            Self::DeleteTable(name) => call!(named(name).delete_table(), |()| Outcome::Done),
-            Self::DeleteTableIfExists(name) => call!(named(name).delete_table_if_exists(), Outcome::Deleted),
-            Self::ListTables => call!(service.list_tables(), Outcome::Tables),
-            Self::SetAccessPolicies(ids) => {
-                let policies: Vec<_> = ids.iter().map(|id| StoredAccessPolicy::new(id.as_str())).collect();
-                call!(table.set_access_policies(policies), |_| Outcome::Done)
-            }
-            Self::AccessPolicies => call!(table.access_policies(), |policies: Vec<StoredAccessPolicy>| {
-                Outcome::Policies(policies.into_iter().map(|policy| policy.id).collect())
-            }),
-        }
+        Self::new(Promise::Change(change), call)
+    }
+
+    pub(crate) fn read<F>(
+        copy: Copy,
+        parts: Parts,
+        view: impl Fn(&State) -> View + 'static,
+        call: impl FnOnce(On) -> F + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<View, Error>> + 'static,
+    {
+        let view = Box::new(view);
+        Self::new(Promise::Read(Read { view, copy, parts }), |on| {
+            let read = call(on);
+            async move { Said::of(read.await, Said::Seen) }
+        })
     }
 }
 
-fn pair(read: Versioned<Cell>) -> (Cell, ETag) {
-    (read.entity, read.etag)
+/// A row as a view has it.
+pub(crate) fn shown(read: &Versioned<Cell>) -> String {
+    let Cell { row, a, b, .. } = &read.entity;
+    text(row, *a, *b, &read.etag)
 }
 
-/// A write as a value.
-fn value(write: &Write) -> TableOperation {
-    let (operation, demand) = match write {
-        Write::Insert(cell) => return TableOperation::insert(cell),
-        Write::InsertOrReplace(cell) => return TableOperation::insert_or_replace(cell),
-        Write::InsertOrMerge(cell) => return TableOperation::insert_or_merge(cell),
-        Write::Replace(cell, demand) => (TableOperation::replace(cell), demand),
-        Write::Merge(cell, demand) => (TableOperation::merge(cell), demand),
-        Write::Delete(row, demand) => (TableOperation::delete::<Cell>((PARTITION, row)), demand),
-        Write::Patch(row, a, demand) => (
-            TableOperation::patch::<Cell>((PARTITION, row), [Cell::A.set(*a)]),
-            demand,
-        ),
-    };
-    match demand {
-        Demand::Exists => operation,
-        Demand::Version(etag) => operation.if_match(etag.clone()),
-    }
+/// The same of a row that is stored.
+pub(crate) fn stored(state: &State, row: &str) -> Option<String> {
+    let stored = state.rows.get(row)?;
+    Some(text(row, stored.a, stored.b, stored.etag.as_ref()?))
+}
+
+fn text(row: &str, a: i64, b: Option<i64>, etag: &ETag) -> String {
+    format!("{row}: {a} {b:?} {etag}")
 }

@@ -1,15 +1,20 @@
-//! What goes wrong in the matrix, and the transports around the emulator.
+//! The faults of the matrix, and the transports around the emulator.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use azure_table::testing::{Answer, Fault, FaultRule, Faults, RequestKind};
+use azure_table::testing::{Answer, Fault, FaultRule, Faults};
 use azure_table::{BoxFuture, DateTime, Emulator, EmulatorClock, Transport, TransportError};
 use bytes::Bytes;
 use http::{Method, Request, Response};
 
-use super::operation::Kind;
+use super::operation::Entry;
+
+/// The lag of the secondary: two to three cases.
+pub(crate) const LAG: Duration = Duration::from_secs(9);
+/// By how much clocks are wrong.
+const SKEW: Duration = Duration::from_secs(3_600);
 
 /// One or more faults.
 #[derive(Clone, Debug)]
@@ -26,16 +31,19 @@ pub(crate) enum Mode {
     Random,
 }
 
+pub(crate) const MODES: [Mode; 3] = [Mode::Once, Mode::Always, Mode::Random];
+
 impl Scenario {
     pub(crate) fn all(emulator: &Emulator, applied: &Arc<AtomicU64>) -> Vec<Self> {
         let seconds = Duration::from_secs;
+        // The secondary does not catch up because of a wrong clock.
         let skewed = |clock: EmulatorClock| {
-            let service = emulator.clone().with_clock(clock);
+            let service = emulator.clone().with_clock(clock).with_secondary_lag(SKEW + LAG);
             Fault::Instead(Arc::new(Ledger::new(&service, applied)))
         };
         let ahead = EmulatorClock::system();
-        ahead.advance(seconds(3_600));
-        let behind = EmulatorClock::fixed(DateTime::now() - seconds(3_600));
+        ahead.advance(SKEW);
+        let behind = EmulatorClock::fixed(DateTime::now() - SKEW);
         let internal = Answer::internal_error;
         let single = [
             ("no connection", Fault::NoConnection),
@@ -61,8 +69,8 @@ impl Scenario {
             ("500", internal().into()),
             ("500 after applying", Fault::AnswerAfterApplying(internal())),
             ("503 after applying", Fault::AnswerAfterApplying(Answer::new(503))),
-            ("date ahead", Fault::DateAhead(seconds(3_600))),
-            ("date behind", Fault::DateBehind(seconds(3_600))),
+            ("date ahead", Fault::DateAhead(SKEW)),
+            ("date behind", Fault::DateBehind(SKEW)),
             ("clock ahead", skewed(ahead)),
             ("clock behind", skewed(behind)),
             (
@@ -84,8 +92,8 @@ impl Scenario {
     }
 
     /// Faults of a batch's parts can happen to batches only.
-    pub(crate) fn concerns(&self, kind: Kind) -> bool {
-        kind.request() == RequestKind::Batch || !matches!(self.faults[..], [Fault::FailBatchPart(_)])
+    pub(crate) fn concerns(&self, entry: &Entry) -> bool {
+        entry.is_batch || !matches!(self.faults[..], [Fault::FailBatchPart(_)])
     }
 
     pub(crate) fn over(&self, ledger: Ledger, mode: Mode, seed: u64) -> Faults {
@@ -131,7 +139,11 @@ impl Transport for Ledger {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
         Box::pin(async move {
             let reads_in_batch = request.body().windows(11).any(|text| text == b"\r\n\r\nGET htt");
-            let is_write = request.method() != Method::GET && !reads_in_batch;
+            let is_key = request
+                .uri()
+                .query()
+                .is_some_and(|query| query.contains("userdelegationkey"));
+            let is_write = request.method() != Method::GET && !reads_in_batch && !is_key;
             let answer = self.service.send(request).await?;
             let failed_inside = || {
                 let body = String::from_utf8_lossy(answer.body());

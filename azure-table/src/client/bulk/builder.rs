@@ -5,6 +5,12 @@
 macro_rules! row_writes {
     ($name:ident [$($parameter:ident),+], $error:ty, where $($bounds:tt)+) => {
         $crate::pipeline::options::call_options!($name[$($parameter),+], rows.options);
+        $crate::client::total_timeout::total_timeout!(
+            $name[$($parameter),+],
+            rows.total,
+            "When it is over, the whole is [`Interrupted`](crate::Interrupted) by an error of kind `Timeout`, with its report: rows \
+             in flight are in doubt, those that wait are not tried. A limit of the query holds where this is not set."
+        );
 
         impl<$($parameter),+> $name<$($parameter),+> {
             /// How many batches are on their way at once: 4 by default, at least one. Those of one partition follow one

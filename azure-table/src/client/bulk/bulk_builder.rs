@@ -14,8 +14,10 @@ use crate::client::bulk::outcome::{BulkOutcome, BulkReport};
 use crate::client::bulk::source::{Items, Sure};
 use crate::client::ops::operation::ended;
 use crate::client::table::TableClient;
+use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::model::entity_key::IntoKey;
 use crate::model::error::{Error, Result};
+use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::pipeline::options::{CallOptions, call_options};
 use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 use crate::protocol::operation::TableOperation;
@@ -61,6 +63,12 @@ pub struct Bulk<E> {
 }
 
 call_options!(Bulk[E], options);
+total_timeout!(
+    Bulk[E],
+    settings.total,
+    "When it is over, the bulk is [`Interrupted`] by an error of kind `Timeout`, with its report: operations in flight are in doubt, \
+     those that wait are not tried."
+);
 
 impl<E> TableClient<E> {
     /// Writes any number of entities, not atomically: see [`Bulk`].
@@ -78,6 +86,7 @@ impl<E> TableClient<E> {
                 takes_out: true,
                 max_rate: None,
                 linger: None,
+                total: TotalTimeout::default(),
             },
         }
     }
@@ -150,9 +159,9 @@ impl<E> Bulk<E> {
         self,
         entities: impl IntoIterator<Item = T>,
     ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
-        self.begin(Items::new(entities, |entity: T| {
-            TableOperation::insert(entity.written())
-        }))
+        let variant = self.variant();
+        let make = move |entity: T| TableOperation::insert(&AsVariant::new(entity.written(), variant));
+        self.begin(Items::new(entities, make))
     }
 
     /// Makes entities or puts them in the place of stored ones.
@@ -160,7 +169,8 @@ impl<E> Bulk<E> {
         self,
         entities: impl IntoIterator<Item = T>,
     ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
-        let make = |entity: T| TableOperation::insert_or_replace(entity.written());
+        let variant = self.variant();
+        let make = move |entity: T| TableOperation::insert_or_replace(&AsVariant::new(entity.written(), variant));
         self.begin(Items::new(entities, make))
     }
 
@@ -169,7 +179,8 @@ impl<E> Bulk<E> {
         self,
         entities: impl IntoIterator<Item = T>,
     ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
-        let make = |entity: T| TableOperation::insert_or_merge(entity.written());
+        let variant = self.variant();
+        let make = move |entity: T| TableOperation::insert_or_merge(&AsVariant::new(entity.written(), variant));
         self.begin(Items::new(entities, make))
     }
 
@@ -178,9 +189,9 @@ impl<E> Bulk<E> {
         self,
         entities: impl IntoIterator<Item = T>,
     ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
-        self.begin(Items::new(entities, |entity: T| {
-            TableOperation::replace(entity.written())
-        }))
+        let variant = self.variant();
+        let make = move |entity: T| TableOperation::replace(&AsVariant::new(entity.written(), variant));
+        self.begin(Items::new(entities, make))
     }
 
     /// Writes the properties of entities into stored ones; one that is not there, or has another version than was read, is rejected.
@@ -188,9 +199,9 @@ impl<E> Bulk<E> {
         self,
         entities: impl IntoIterator<Item = T>,
     ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
-        self.begin(Items::new(entities, |entity: T| {
-            TableOperation::merge(entity.written())
-        }))
+        let variant = self.variant();
+        let make = move |entity: T| TableOperation::merge(&AsVariant::new(entity.written(), variant));
+        self.begin(Items::new(entities, make))
     }
 
     /// Removes entities; one that is not there is rejected (`NotFound`), or applied where an answer was lost before.
@@ -226,6 +237,11 @@ impl<E> Bulk<E> {
         self.begin(operations)
     }
 
+    /// The variant whose rows alone the handle writes.
+    pub(crate) fn variant(&self) -> Option<&'static MarkedVariant> {
+        self.table.pipeline().settings.variant
+    }
+
     fn begin<S, X>(self, source: S) -> BulkWrite<S, X>
     where
         S: Stream<Item = Result<TableOperation, X>>,
@@ -256,11 +272,12 @@ impl<E> fmt::Debug for Bulk<E> {
 
 /// Many writes that can be awaited, for the report; or read as [`outcomes`](Self::outcomes). Made by a [`Bulk`].
 ///
-/// Dropped, it sends no more, and its report is lost: `timeout(time, write)` does that. Who wants to stop it and know what was
-/// done keeps it: awaits `&mut write` (it is `Unpin`), or [`next`](BulkOutcomes::next) of its outcomes, as long as it may go on, and
-/// then has the report of [`finish`](BulkOutcomes::finish). Left over are then what was sent and has no answer, in doubt
-/// ([`Unknown`](crate::LeftReason::Unknown)), and what was read and never sent, as it waited for its turn or for the batch
-/// before it ([`NotTried`](crate::LeftReason::NotTried)).
+/// [`total_timeout`](Bulk::total_timeout) ends it by time, with its report. Dropped, it sends no more, and its report is lost: tokio's
+/// `timeout(time, write)` does that. To stop it at another moment and know what was done, keep it: await `&mut write` (it is
+/// `Unpin`), or [`next`](BulkOutcomes::next) of its outcomes, as long as it may go on, then take the report of
+/// [`finish`](BulkOutcomes::finish). Operations that were sent and have no response are left over in doubt
+/// ([`Unknown`](crate::LeftReason::Unknown)). Those that were read and never sent, because they waited for their turn or for the
+/// batch before, are left over as [`NotTried`](crate::LeftReason::NotTried).
 ///
 /// ```
 /// # use azure_table::{Emulator, LeftReason, ServiceModel, TableEntity, TableServiceClient};

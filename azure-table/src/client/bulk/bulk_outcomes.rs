@@ -56,7 +56,7 @@ where
     pub fn finish(self) -> Result<BulkReport, Interrupted<BulkReport, X>> {
         match self.0.run {
             Some(mut run) => {
-                run.abandon();
+                run.give_up();
                 BulkWrite::ended(run)
             }
             None => Err(Interrupted::new(ended().into(), BulkReport::default())),

@@ -18,6 +18,7 @@ use crate::client::bulk::pace::{LeavesThrottled, Pace};
 use crate::client::bulk::partition_write::{Outcome, PartitionWrite, Written};
 use crate::client::bulk::queue::{Queue, Queued, Short};
 use crate::client::bulk::running::{Batch, Running};
+use crate::client::total_timeout::TotalTimeout;
 use crate::model::clock;
 use crate::model::error::{Error, ErrorKind};
 use crate::model::name::TableName;
@@ -39,6 +40,7 @@ pub(crate) struct BulkSettings {
     pub(crate) max_rate: Option<f64>,
     /// How long an operation waits for others; without it batches that are not full leave when nothing else is on its way.
     pub(crate) linger: Option<Duration>,
+    pub(crate) total: TotalTimeout,
 }
 
 /// The most bytes of bodies that wait: 16 of the largest batches.
@@ -62,6 +64,8 @@ pub(crate) struct BulkRun<S, X> {
     ready: VecDeque<BulkOutcome>,
     /// Until the first that waits has waited long enough.
     timer: Option<BoxFuture<'static, ()>>,
+    /// Until the time of the whole is over.
+    end: Option<BoxFuture<'static, ()>>,
     /// Whether batches leave that are not full, until nothing waits.
     pub(crate) flushes: bool,
     /// What concerns no single operation.
@@ -81,7 +85,7 @@ where
         source: S,
     ) -> Self {
         let pace = Pace::new(settings.max_rate);
-        // On top of what all calls of the client wish.
+        // The only place where those of the client are added.
         let mut options = pipeline.settings.defaults.clone().with(&options);
         let inner = options.get().retry.as_ref().unwrap_or(&pipeline.retry);
         let policy = LeavesThrottled {
@@ -103,6 +107,7 @@ where
             running: FuturesUnordered::new(),
             ready: VecDeque::new(),
             timer: None,
+            end: None,
             flushes: false,
             stopped: None,
             report: BulkReport::default(),
@@ -119,8 +124,17 @@ where
                 }
                 return Poll::Ready(Some(outcome));
             }
-            self.fill(cx);
+            let is_out_of_time = self.settings.total.poll_is_over(&mut self.end, cx);
+            match is_out_of_time {
+                // What a writer has taken is told of, too.
+                true => self.read(cx),
+                false => self.fill(cx),
+            }
             let has_ended = self.finish(cx);
+            if is_out_of_time && self.has_more_to_do() {
+                self.stop_for_time();
+                self.abandon(self.settings.total.error());
+            }
             if self.stopped.is_some() && self.running.is_empty() {
                 self.leave_waiting();
             }
@@ -133,6 +147,10 @@ where
                 false => Poll::Pending,
             };
         }
+    }
+
+    fn has_more_to_do(&self) -> bool {
+        self.source.is_some() || !self.running.is_empty() || self.queue.len() > 0
     }
 
     /// How many operations have no outcome yet, those of the source aside.
@@ -151,7 +169,7 @@ where
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.ready.is_empty() && self.running.is_empty() && self.queue.len() == 0 && self.source.is_none()
+        self.ready.is_empty() && !self.has_more_to_do()
     }
 
     /// What was done, and why it ended before its end. What was not taken of outcomes is taken in.
@@ -170,12 +188,18 @@ where
         (self.report, self.source_error.or(stopped))
     }
 
-    /// Ends it: what is on its way is in doubt, what waits was not tried.
-    pub(crate) fn abandon(&mut self) {
+    /// Ends it because its owner gives up.
+    pub(crate) fn give_up(&mut self) {
+        self.abandon(Error::new(
+            ErrorKind::Timeout,
+            "the bulk was given up while this was on its way",
+        ));
+    }
+
+    /// Ends it: what is in flight is in doubt because of this, what waits was not tried.
+    fn abandon(&mut self, error: Error) {
         self.source = None;
-        let error = Arc::new(
-            Error::new(ErrorKind::Timeout, "the bulk was given up while this was on its way").maybe_applied(true),
-        );
+        let error = Arc::new(error.maybe_applied(true));
         for running in std::mem::take(&mut self.running) {
             if let Some((batch, written)) = running.given_up(&error) {
                 self.take_in(batch, written);
@@ -286,6 +310,7 @@ where
             let write = PartitionWrite::new(&self.pipeline, &self.table, &self.options, operations)
                 .with(self.settings.batch_bytes, self.settings.takes_out)
                 .of_distinct_rows()
+                .within(self.settings.total)
                 .at(&self.pace);
             self.running.push(Running::new(places, write));
         }
@@ -300,7 +325,10 @@ where
             let stopped = written.stopped.take();
             self.take_in(batch, written);
             if let Some(error) = stopped {
-                self.stop(error);
+                match self.settings.total.ended(&error) {
+                    true => self.stop_for_time(),
+                    false => self.stop(error),
+                }
             }
         }
         any
@@ -339,6 +367,11 @@ where
             let error = Error::new(e.kind(), why).in_operation("bulk", Some(self.table.as_str()));
             self.stop(Arc::new(error));
         }
+    }
+
+    fn stop_for_time(&mut self) {
+        let error = self.settings.total.error();
+        self.stop(Arc::new(error.in_operation("bulk", Some(self.table.as_str()))));
     }
 
     /// Reads and sends no more; what is on its way goes on. What waits is told when that has ended: it may be of the same rows.

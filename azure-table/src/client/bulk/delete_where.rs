@@ -1,7 +1,8 @@
 //! Delete all rows that a query selects.
 
 use crate::client::bulk::builder::row_writes;
-use crate::client::bulk::row_writes::{Plan, RowWrites, WritesRows};
+use crate::client::bulk::plan::{Plan, WritesRows};
+use crate::client::bulk::row_writes::RowWrites;
 use crate::client::bulk::selected_row::RowVersion;
 use crate::client::query::TableQuery;
 use crate::client::table::TableClient;
@@ -10,7 +11,7 @@ use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::protocol::operation::TableOperation;
 
-/// Deletes rows. See [`TableClient::delete_where`]. Wishes of calls, such as `timeout`, hold for each page and each batch.
+/// Deletes rows. See [`TableClient::delete_where`]. Options of calls, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct DeleteWhere<E> {
     rows: RowWrites<E, Delete, RowVersion<E>>,

@@ -259,7 +259,8 @@ impl Rate {
     }
 }
 
-/// A policy whose calls are not tried again while the service has too much to do: the bulk does that, at its pace.
+/// The retry policy of a bulk's writes. A throttled write is not retried by its call: the bulk sends it again, at its pace. Reads
+/// within the call, which read back what became of a lost write, are retried as by the policy beneath.
 #[derive(Debug)]
 pub(crate) struct LeavesThrottled {
     pub(crate) inner: Arc<dyn RetryPolicy>,
@@ -268,8 +269,8 @@ pub(crate) struct LeavesThrottled {
 
 impl RetryPolicy for LeavesThrottled {
     fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
-        // After a loss it is to be found out what became of the write, which is a matter of this call.
-        if !failed.is_throttled() || failed.attempt() > 1 {
+        // After a lost attempt the call itself reads back what became of the write.
+        if !failed.is_write() || !failed.is_throttled() || failed.attempt() > 1 {
             return self.inner.decide(failed);
         }
         self.pace.rates().asked_wait = failed.asked_wait();

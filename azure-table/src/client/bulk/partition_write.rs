@@ -10,6 +10,7 @@ use crate::client::bulk::known::Known;
 use crate::client::bulk::pace::{Pace, is_throttled};
 use crate::client::ops::commit_batch::CommitBatch;
 use crate::client::ops::execute::ExecuteOperation;
+use crate::client::total_timeout::TotalTimeout;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::etag::ETag;
 use crate::model::name::TableName;
@@ -48,7 +49,10 @@ pub(crate) type Operations = Arc<Vec<TableOperation>>;
 pub(crate) struct PartitionWrite {
     pipeline: Arc<Pipeline>,
     table: TableName,
+    /// Those of the client among them.
     options: CallOptions,
+    /// The time that is left for it and others.
+    total: TotalTimeout,
     operations: Operations,
     known: Known,
     /// What is still to be sent, each in one batch if it fits; the next one last.
@@ -86,6 +90,7 @@ impl PartitionWrite {
             pipeline: Arc::clone(pipeline),
             table: table.clone(),
             options: options.clone(),
+            total: TotalTimeout::default(),
             operations: Arc::new(operations),
             known: Known::new(outcomes),
             waiting: vec![sendable],
@@ -100,6 +105,12 @@ impl PartitionWrite {
     /// At this pace: what is throttled is sent again.
     pub(crate) fn at(mut self, pace: &Pace) -> Self {
         self.pace = Some(pace.clone());
+        self
+    }
+
+    /// In no more time than this.
+    pub(crate) fn within(mut self, total: TotalTimeout) -> Self {
+        self.total = total;
         self
     }
 
@@ -218,7 +229,7 @@ impl PartitionWrite {
                 .map(|result| vec![result]),
             _ => {
                 let commit = CommitBatch::new(&self.pipeline, change_set);
-                commit.with(&self.options).await
+                commit.of_options(self.call_options()).await
             }
         };
         self.known.answered();
@@ -238,15 +249,23 @@ impl PartitionWrite {
 
     /// One operation needs no batch, unless nobody takes its address: its keys fit into a body, as they would have beside others.
     async fn send_alone(&self, operation: &TableOperation) -> Result<TableResult> {
-        let execute =
-            |options: &CallOptions| ExecuteOperation::new(&self.pipeline, &self.table, operation.copy()).with(options);
-        match execute(&self.options).await {
+        let execute = || {
+            let execute = ExecuteOperation::new(&self.pipeline, &self.table, operation.copy());
+            execute.of_options(self.call_options())
+        };
+        match execute().await {
             // Without a code it did not come to the service; nor did an attempt before it, or it would be in doubt.
             Err(e) if matches!(e.status(), Some(400 | 414 | 431)) && e.code().is_none() && !e.may_have_applied() => {
-                execute(&self.options.clone().via_batch()).await
+                execute().via_batch().await
             }
             result => result,
         }
+    }
+
+    fn call_options(&self) -> CallOptions {
+        let mut options = self.options.clone();
+        self.total.bound(&mut options);
+        options
     }
 
     /// What an error says of the operations that were sent together. Gives it back if it concerns others as well.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::client::bulk::builder::row_writes;
-use crate::client::bulk::row_writes::{Plan, RowWrites, WritesRows};
+use crate::client::bulk::plan::{Plan, WritesRows};
+use crate::client::bulk::row_writes::RowWrites;
 use crate::client::bulk::selected_row::RowVersion;
 use crate::client::query::TableQuery;
 use crate::client::table::TableClient;
@@ -15,7 +16,7 @@ use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::protocol::operation::TableOperation;
 
-/// Writes columns of rows. See [`TableClient::patch_where`]. Wishes of calls, such as `timeout`, hold for each page and each batch.
+/// Writes columns of rows. See [`TableClient::patch_where`]. Options of calls, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct PatchWhere<E> {
     rows: RowWrites<E, Patch, RowVersion<E>>,

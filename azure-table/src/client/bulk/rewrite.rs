@@ -15,6 +15,7 @@ use crate::model::key_shape::{KeyShape, KeyWriter};
 use crate::model::property_writer::PropertyWriter;
 use crate::model::schema::EntitySchema;
 use crate::model::shown::Shown;
+use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::protocol::operation::TableOperation;
 use crate::protocol::read_back::is_same;
 
@@ -75,16 +76,16 @@ pub(crate) fn rewrite<E: TableEntity>(
     entity: &E,
     version: &RowVersion<E>,
     stored: &DynamicEntity,
-    before: &Form,
-    now: &Form,
+    (before, now): (&Form, &Form),
+    variant: Option<&'static MarkedVariant>,
 ) -> TableOperation {
     let goes = |name: &str| !now.has(name) && (before.has(name) || E::SCHEMA.has_older_name(name));
     let operation = if stored.properties.keys().any(|name| goes(name)) {
         let unknown = stored.properties.iter();
         let unknown = unknown.filter(|(name, _)| !now.has(name) && !goes(name)).collect();
-        TableOperation::replace(&WithUnknown { entity, unknown })
+        TableOperation::replace(&AsVariant::new(&WithUnknown { entity, unknown }, variant))
     } else {
-        TableOperation::merge(entity)
+        TableOperation::merge(&AsVariant::new(entity, variant))
     };
     operation.if_match(version.etag.clone())
 }

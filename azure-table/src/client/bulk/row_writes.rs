@@ -14,16 +14,18 @@ use std::task::{Context, Poll, ready};
 use futures_core::Stream as _;
 
 use crate::client::bulk::interrupted::Interrupted;
+use crate::client::bulk::known::Known;
 use crate::client::bulk::partition_write::{Outcome, PartitionWrite, Written};
+use crate::client::bulk::plan::{Plan, WritesRows};
 use crate::client::bulk::position::WritePosition;
 use crate::client::bulk::report::WriteReport;
 use crate::client::ops::operation::ended;
 use crate::client::query::TableQuery;
-use crate::client::query::bad_row::BadRow;
 use crate::client::query::page::Page;
 use crate::client::query::selects::Walk;
 use crate::client::table::TableClient;
-use crate::model::entity::{ReadEntity, TableEntity};
+use crate::client::total_timeout::TotalTimeout;
+use crate::model::entity::TableEntity;
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::pipeline::options::CallOptions;
@@ -38,43 +40,12 @@ const CONCURRENCY: usize = 4;
 /// How many rows may fail, by default: they are held in memory, and more of them mean that something else is wrong.
 const MOST_FAILURES: usize = 1_000;
 
-/// What is done to each row that a query selects.
-pub(crate) trait WritesRows<E> {
-    const OPERATION: &'static str;
-    /// Whether to write a row twice is the same as to write it once.
-    const IS_REPEATABLE: bool;
-    type Row: ReadEntity;
-    type Error: From<Error>;
-
-    /// What is wrong before anything is read.
-    fn check(&self) -> Result<()> {
-        Ok(())
-    }
-
-    fn key(row: &Self::Row) -> &Key<E>;
-
-    /// What becomes of a row.
-    ///
-    /// # Errors
-    /// What ends it all.
-    fn plan(&mut self, row: Self::Row) -> Result<Plan, Self::Error>;
-}
-
-/// What becomes of a row.
-pub(crate) enum Plan {
-    Write(TableOperation),
-    Keep,
-    /// It does not read as an entity.
-    Bad(BadRow),
-    /// It cannot be written.
-    Refuse(Error),
-}
-
 /// Writes that have not begun, go on, or have ended.
 pub(crate) struct RowWrites<E, W, Row> {
     table: TableClient<E>,
     pub(crate) writes: W,
     pub(crate) options: CallOptions,
+    pub(crate) total: TotalTimeout,
     pub(crate) concurrency: usize,
     pub(crate) most_failures: usize,
     pub(crate) position: Option<WritePosition>,
@@ -98,7 +69,7 @@ struct Run<E, Row> {
     /// The position behind the page that is written, and the greatest key of that page.
     next: Option<(Option<Continuation>, Option<Key<E>>)>,
     waiting: VecDeque<RowBatch<E>>,
-    running: Vec<(RowBatch<E>, BoxFuture<'static, Written>)>,
+    running: Vec<RunningBatch<E>>,
     stopped: Option<Arc<Error>>,
     report: WriteReport<E>,
 }
@@ -107,6 +78,13 @@ struct Run<E, Row> {
 struct RowBatch<E> {
     keys: Vec<Key<E>>,
     operations: Vec<TableOperation>,
+}
+
+/// A batch in flight.
+struct RunningBatch<E> {
+    batch: RowBatch<E>,
+    known: Known,
+    write: BoxFuture<'static, Written>,
 }
 
 impl<E> RowBatch<E> {
@@ -121,6 +99,7 @@ impl<E, W, Row> RowWrites<E, W, Row> {
             table: table.clone(),
             writes,
             options: CallOptions::new(),
+            total: TotalTimeout::default(),
             concurrency: CONCURRENCY,
             most_failures: MOST_FAILURES,
             position: None,
@@ -179,7 +158,7 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
             Some(position) => (position.from.clone(), position.keys()?),
             None => Default::default(),
         };
-        let walk = query.walk(&self.table, from, &self.options)?;
+        let walk = query.walk(&self.table, from, &self.options, self.total)?;
         if let Some(position) = &self.position {
             position.check(W::OPERATION, walk.identity)?;
         }
@@ -195,11 +174,15 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
 
     fn step(&mut self, run: &mut Run<E, W::Row>, cx: &mut Context<'_>) -> Poll<Result<(), W::Error>> {
         loop {
-            if run.stopped.is_none() {
+            let is_out_of_time = run.walk.total.is_over();
+            if run.stopped.is_none() && !is_out_of_time {
                 self.start(run);
             }
             if self.finish(run, cx) {
                 continue;
+            }
+            if is_out_of_time {
+                self.give_up(run);
             }
             if !run.running.is_empty() {
                 return Poll::Pending;
@@ -300,7 +283,7 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
         while run.running.len() < self.concurrency {
             let is_busy = |batch: &RowBatch<E>| {
                 let mut running = run.running.iter();
-                running.any(|(other, _)| other.partition_key() == batch.partition_key())
+                running.any(|running| running.batch.partition_key() == batch.partition_key())
             };
             let Some(mut batch) = run
                 .waiting
@@ -312,34 +295,66 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
             };
             let operations = mem::take(&mut batch.operations);
             let write = PartitionWrite::new(self.table.pipeline(), self.table.name(), &run.walk.options, operations);
-            run.running.push((batch, Box::pin(write.run())));
+            let write = write.within(run.walk.total);
+            run.running.push(RunningBatch {
+                batch,
+                known: write.known(),
+                write: Box::pin(write.run()),
+            });
         }
     }
 
     /// Takes in the batches that have ended. Whether there were any.
     fn finish(&mut self, run: &mut Run<E, W::Row>, cx: &mut Context<'_>) -> bool {
         let mut ended = Vec::new();
-        run.running.retain_mut(|(batch, write)| match write.as_mut().poll(cx) {
+        run.running.retain_mut(|running| match running.write.as_mut().poll(cx) {
             Poll::Pending => true,
             Poll::Ready(written) => {
-                ended.push((mem::take(&mut batch.keys), written));
+                ended.push((mem::take(&mut running.batch.keys), written));
                 false
             }
         });
         let any = !ended.is_empty();
-        for (keys, written) in ended {
-            for (key, outcome) in keys.into_iter().zip(written.outcomes) {
-                match outcome {
-                    Outcome::Applied(kind, _) => run.report.tell_applied(key, kind == OperationKind::Delete),
-                    Outcome::Failed(e) | Outcome::Gone(e) => run.report.tell_failed(key, e, W::IS_REPEATABLE),
-                    Outcome::NotTried => {}
-                }
-            }
-            run.stopped = run.stopped.take().or(written.stopped);
+        for (keys, Written { outcomes, stopped }) in ended {
+            Self::take_in(run, keys, outcomes);
+            let stopped = stopped.map(|error| match run.walk.total.ended(&error) {
+                true => self.out_of_time(run),
+                false => error,
+            });
+            run.stopped = run.stopped.take().or(stopped);
             self.stop_if_too_many(run);
             self.told(&run.report);
         }
         any
+    }
+
+    fn take_in(run: &mut Run<E, W::Row>, keys: Vec<Key<E>>, outcomes: Vec<Outcome>) {
+        for (key, outcome) in keys.into_iter().zip(outcomes) {
+            match outcome {
+                Outcome::Applied(kind, _) => run.report.tell_applied(key, kind == OperationKind::Delete),
+                Outcome::Failed(e) | Outcome::Gone(e) => run.report.tell_failed(key, e, W::IS_REPEATABLE),
+                Outcome::NotTried => {}
+            }
+        }
+    }
+
+    /// Ends it because its time is over: what is in flight is in doubt, what waits was not tried.
+    fn give_up(&mut self, run: &mut Run<E, W::Row>) {
+        if run.running.is_empty() && run.waiting.is_empty() {
+            return;
+        }
+        let error = Arc::new(run.walk.total.error().maybe_applied(true));
+        for RunningBatch { batch, known, write } in mem::take(&mut run.running) {
+            drop(write);
+            Self::take_in(run, batch.keys, known.given_up(&error));
+        }
+        run.stopped = run.stopped.take().or_else(|| Some(self.out_of_time(run)));
+        self.told(&run.report);
+    }
+
+    fn out_of_time(&self, run: &Run<E, W::Row>) -> Arc<Error> {
+        let error = run.walk.total.error();
+        Arc::new(error.in_operation(W::OPERATION, Some(self.table.name().as_str())))
     }
 
     fn stop_if_too_many(&self, run: &mut Run<E, W::Row>) {

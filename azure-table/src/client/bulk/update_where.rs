@@ -3,8 +3,9 @@
 use std::marker::PhantomData;
 
 use crate::client::bulk::builder::row_writes;
+use crate::client::bulk::plan::{Plan, WritesRows};
 use crate::client::bulk::rewrite::{Form, rewrite};
-use crate::client::bulk::row_writes::{Plan, RowWrites, WritesRows};
+use crate::client::bulk::row_writes::RowWrites;
 use crate::client::bulk::selected_row::{ReadRow, WholeRow};
 use crate::client::ops::modify_entity::{Change, ModifyOutcome};
 use crate::client::query::TableQuery;
@@ -12,8 +13,9 @@ use crate::client::table::TableClient;
 use crate::model::entity::{ReadEntity, TableEntity};
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
+use crate::model::variant_mark::MarkedVariant;
 
-/// Changes rows. See [`TableClient::update_where`]. Wishes of calls, such as `timeout`, hold for each page and each batch.
+/// Changes rows. See [`TableClient::update_where`]. Options of calls, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct UpdateWhere<E, F, R> {
     rows: RowWrites<E, Update<F, R>, WholeRow<E>>,
@@ -26,6 +28,7 @@ row_writes!(
 
 struct Update<F, R> {
     change: F,
+    variant: Option<&'static MarkedVariant>,
     outcome: PhantomData<fn() -> R>,
 }
 
@@ -33,6 +36,7 @@ impl<E, F, R> UpdateWhere<E, F, R> {
     pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>, change: F) -> Self {
         let update = Update {
             change,
+            variant: table.pipeline().settings.variant,
             outcome: PhantomData,
         };
         Self {
@@ -76,7 +80,10 @@ where
             return Err(Error::invalid_input(why).at_entity(partition_key, row_key).into());
         }
         Ok(match Form::of(&entity, &row.version) {
-            Ok(now) => Plan::Write(rewrite(&entity, &row.version, &stored, &before, &now)),
+            Ok(now) => {
+                let forms = (&before, &now);
+                Plan::Write(rewrite(&entity, &row.version, &stored, forms, self.variant))
+            }
             Err(e) => Plan::Refuse(e),
         })
     }

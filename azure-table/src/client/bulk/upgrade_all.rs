@@ -1,17 +1,19 @@
 //! Write rows of older forms in the form of their struct.
 
 use crate::client::bulk::builder::row_writes;
+use crate::client::bulk::plan::{Plan, WritesRows};
 use crate::client::bulk::rewrite::{Form, has_older_names, rewrite};
-use crate::client::bulk::row_writes::{Plan, RowWrites, WritesRows};
+use crate::client::bulk::row_writes::RowWrites;
 use crate::client::bulk::selected_row::{ReadRow, WholeRow};
 use crate::client::query::TableQuery;
 use crate::client::table::TableClient;
 use crate::model::entity::{ReadEntity, TableEntity};
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
+use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::protocol::operation::TableOperation;
 
-/// Writes rows of older forms anew. See [`TableClient::upgrade_all`]. Wishes of calls, such as `timeout`, hold for each page and each batch.
+/// Writes rows of older forms anew. See [`TableClient::upgrade_all`]. Options of calls, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct UpgradeAll<E> {
     rows: RowWrites<E, Upgrade, WholeRow<E>>,
@@ -20,11 +22,15 @@ row_writes!(UpgradeAll[E], Error, where E: TableEntity + ReadEntity);
 
 struct Upgrade {
     drops_unknown: bool,
+    variant: Option<&'static MarkedVariant>,
 }
 
 impl<E> UpgradeAll<E> {
     pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>) -> Self {
-        let upgrade = Upgrade { drops_unknown: false };
+        let upgrade = Upgrade {
+            drops_unknown: false,
+            variant: table.pipeline().settings.variant,
+        };
         Self {
             rows: RowWrites::new(table, query, upgrade),
         }
@@ -65,8 +71,8 @@ impl<E: TableEntity + ReadEntity> WritesRows<E> for Upgrade {
             return Ok(Plan::Keep);
         }
         Ok(Plan::Write(match self.drops_unknown {
-            true => TableOperation::replace(&entity).if_match(row.version.etag),
-            false => rewrite(&entity, &row.version, &stored, &now, &now),
+            true => TableOperation::replace(&AsVariant::new(&entity, self.variant)).if_match(row.version.etag),
+            false => rewrite(&entity, &row.version, &stored, (&now, &now), self.variant),
         }))
     }
 }

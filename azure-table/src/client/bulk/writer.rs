@@ -16,8 +16,10 @@ use crate::client::bulk::bulk_run::BulkRun;
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::bulk::outcome::{BulkOutcome, BulkReport};
 use crate::client::table::TableClient;
+use crate::client::total_timeout::total_timeout;
 use crate::model::entity::WritesEntity;
 use crate::model::error::{Error, Result};
+use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::protocol::operation::TableOperation;
 
 /// How long an operation waits for others, by default.
@@ -74,8 +76,17 @@ const LINGER: Duration = Duration::from_millis(200);
 pub struct Writer<E> {
     run: BulkRun<Inbox, Error>,
     inbox: Arc<Mutex<Waiting>>,
+    /// The variant whose rows alone it writes.
+    variant: Option<&'static MarkedVariant>,
     entity: PhantomData<fn() -> E>,
 }
+
+total_timeout!(
+    Writer[E],
+    run.settings.total,
+    "When it is over, the writer takes no more, and [`close`](Self::close) is [`Interrupted`] by an error of kind `Timeout`, with its \
+     report: operations in flight are in doubt, those that wait are not tried."
+);
 
 /// What was taken and is not read yet.
 #[derive(Default)]
@@ -110,12 +121,13 @@ impl<E> TableClient<E> {
 impl<E> Bulk<E> {
     /// A [`Writer`] with these sizes, rates and limits.
     pub fn writer(self) -> Writer<E> {
-        let inbox = Arc::<Mutex<Waiting>>::default();
+        let (inbox, variant) = (Arc::<Mutex<Waiting>>::default(), self.variant());
         let mut run = self.run(Inbox(Arc::clone(&inbox)));
         run.settings.linger = Some(LINGER);
         Writer {
             run,
             inbox,
+            variant,
             entity: PhantomData,
         }
     }
@@ -163,7 +175,8 @@ impl<E> Writer<E> {
     /// # Errors
     /// As `send`.
     pub async fn insert(&mut self, entity: &impl WritesEntity<E>) -> Result<()> {
-        self.send(TableOperation::insert(entity)).await
+        let entity = AsVariant::new(entity, self.variant);
+        self.send(TableOperation::insert(&entity)).await
     }
 
     /// [`send`](Self::send) of an insert-or-replace.
@@ -171,7 +184,8 @@ impl<E> Writer<E> {
     /// # Errors
     /// As `send`.
     pub async fn insert_or_replace(&mut self, entity: &impl WritesEntity<E>) -> Result<()> {
-        self.send(TableOperation::insert_or_replace(entity)).await
+        let entity = AsVariant::new(entity, self.variant);
+        self.send(TableOperation::insert_or_replace(&entity)).await
     }
 
     /// [`send`](Self::send) of an insert-or-merge.
@@ -179,7 +193,8 @@ impl<E> Writer<E> {
     /// # Errors
     /// As `send`.
     pub async fn insert_or_merge(&mut self, entity: &impl WritesEntity<E>) -> Result<()> {
-        self.send(TableOperation::insert_or_merge(entity)).await
+        let entity = AsVariant::new(entity, self.variant);
+        self.send(TableOperation::insert_or_merge(&entity)).await
     }
 
     /// Sends what is pending, full batches or not, and waits until all have their outcome.

@@ -65,12 +65,12 @@ async fn change_list(steps: Steps, Changed { table, change }: Changed) -> Result
         Change::Set(list) => list,
         change => {
             let call = policies::get(steps.endpoint(), table);
-            let present = steps.call(call, policies::policies).await?;
+            let present = steps.call(call, |response, _| policies::policies(response)).await?;
             changed(present, change).map_err(|e| e.in_operation(policies::SET, Some(table)))?
         }
     };
     let call = set(steps.endpoint(), table, &list);
-    steps.call(call, policies::were_set).await?;
+    steps.call(call, |response, _| policies::were_set(response)).await?;
     Ok(list)
 }
 

@@ -7,6 +7,8 @@ use http::Response;
 
 use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::model::error::{Error, Result};
+use crate::model::variant_mark::MarkedVariant;
+use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::batch::{self, ChangeSet};
 use crate::protocol::batch_answer;
@@ -28,6 +30,8 @@ struct CommitSpec {
     /// Until the call is made of it.
     change_set: Option<ChangeSet>,
     sent: Option<Arc<SentBatch>>,
+    /// The variant that entities in the answer are read as.
+    variant: Option<&'static MarkedVariant>,
 }
 
 impl CommitBatch {
@@ -36,9 +40,17 @@ impl CommitBatch {
             table: change_set.table().to_owned(),
             change_set: Some(change_set),
             sent: None,
+            variant: pipeline.settings.variant,
         };
         Self {
             operation: Operation::new(pipeline, spec),
+        }
+    }
+
+    /// With these options alone: the client's are among them.
+    pub(crate) fn of_options(self, options: CallOptions) -> Self {
+        Self {
+            operation: self.operation.of_options(options),
         }
     }
 }
@@ -62,14 +74,14 @@ impl Spec for CommitSpec {
         let asked = self.sent.iter().flat_map(|sent| sent.asked());
         Ok(asked
             .zip(rows)
-            .map(|(asked, row)| TableResult::applied(asked.kind, Some(row)))
+            .map(|(asked, row)| TableResult::applied(asked.kind, Some(row)).of_variant(self.variant))
             .collect())
     }
 
-    fn answer(&mut self, response: Response<Bytes>) -> Result<Vec<TableResult>> {
-        match &self.sent {
-            Some(sent) => batch_answer::answer(sent, response),
-            None => Err(Error::invalid_response("an answer to nothing that was sent")),
-        }
+    fn answer(&mut self, response: Response<Bytes>, _: bool) -> Result<Vec<TableResult>> {
+        let nothing_sent = || Error::invalid_response("an answer to nothing that was sent");
+        let results = batch_answer::answer(self.sent.as_ref().ok_or_else(nothing_sent)?, response)?;
+        let results = results.into_iter().map(|result| result.of_variant(self.variant));
+        Ok(results.collect())
     }
 }

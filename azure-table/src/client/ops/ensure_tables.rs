@@ -80,7 +80,7 @@ async fn names(steps: &Steps, prefix: &str) -> Result<Vec<String>> {
     loop {
         let call = request.call(steps.endpoint(), from.as_ref());
         let (next, page) = steps
-            .call(call, |response| {
+            .call(call, |response, _| {
                 let next = Continuation::of(response.headers())?;
                 Ok((
                     next,

@@ -8,10 +8,11 @@ use http::Response;
 use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
-use crate::pipeline::options::via_batch;
+use crate::model::variant_mark::MarkedVariant;
+use crate::pipeline::options::{CallOptions, via_batch};
 use crate::pipeline::run::Pipeline;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::operation::{OperationKind, TableOperation};
+use crate::protocol::operation::TableOperation;
 use crate::protocol::read_back::WrittenRow;
 use crate::protocol::request::Call;
 use crate::protocol::table_result::{self, Asked, TableResult};
@@ -27,7 +28,17 @@ via_batch!(ExecuteOperation, operation.options);
 impl ExecuteOperation {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
         Self {
-            operation: Operation::new(pipeline, WriteSpec::new(table, operation, Ok)),
+            operation: Operation::new(
+                pipeline,
+                WriteSpec::new(table, operation, Ok).of_variant(pipeline.settings.variant),
+            ),
+        }
+    }
+
+    /// With these options alone: the client's are among them.
+    pub(crate) fn of_options(self, options: CallOptions) -> Self {
+        Self {
+            operation: self.operation.of_options(options),
         }
     }
 }
@@ -39,8 +50,10 @@ pub(crate) struct WriteSpec<T> {
     /// Taken when the request is made.
     operation: Option<TableOperation>,
     output: fn(TableResult) -> Result<T>,
-    /// What a refusal is; some are answers in themselves.
-    refused: fn(Error) -> Result<T>,
+    /// The output of a rejection, for those that are answers in themselves; and whether an earlier attempt is in doubt.
+    rejected: fn(Error, bool) -> Result<T>,
+    /// The variant that an entity in the answer is read as.
+    variant: Option<&'static MarkedVariant>,
 }
 
 impl<T> WriteSpec<T> {
@@ -50,13 +63,20 @@ impl<T> WriteSpec<T> {
             asked: operation.asked(),
             operation: Some(operation),
             output,
-            refused: Err,
+            rejected: |e, _| Err(e),
+            variant: None,
         }
     }
 
-    /// With refusals that are answers in themselves.
-    pub(crate) fn or(mut self, refused: fn(Error) -> Result<T>) -> Self {
-        self.refused = refused;
+    /// By a handle to the rows of a variant.
+    pub(crate) fn of_variant(mut self, variant: Option<&'static MarkedVariant>) -> Self {
+        self.variant = variant;
+        self
+    }
+
+    /// With rejections that are answers in themselves.
+    pub(crate) fn or(mut self, rejected: fn(Error, bool) -> Result<T>) -> Self {
+        self.rejected = rejected;
         self
     }
 
@@ -82,22 +102,15 @@ impl<T> Spec for WriteSpec<T> {
         operation.call(endpoint, self.table.as_str())
     }
 
-    fn answer(&mut self, response: Response<Bytes>) -> Result<T> {
+    fn answer(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<T> {
         match table_result::answer(self.asked, response) {
-            Ok(result) => (self.output)(result),
-            Err(e) => (self.refused)(e),
-        }
-    }
-
-    fn in_doubt(&mut self) {
-        // That there is one is no answer if it may be one's own.
-        if self.asked.kind == OperationKind::Insert {
-            self.refused = Err;
+            Ok(result) => (self.output)(result.of_variant(self.variant)),
+            Err(e) => (self.rejected)(e, is_in_doubt),
         }
     }
 
     fn applied(&mut self, mut rows: Vec<WrittenRow>) -> Result<T> {
-        (self.output)(TableResult::applied(self.asked.kind, rows.pop()))
+        (self.output)(TableResult::applied(self.asked.kind, rows.pop()).of_variant(self.variant))
     }
 }
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::Response;
 
 use crate::client::ops::operation::{Operation, Spec, operation};
-use crate::model::entity::MetadataLevel;
+use crate::client::shape::Shape;
 use crate::model::error::Result;
 use crate::model::name::TableName;
 use crate::pipeline::options::via_batch;
@@ -27,6 +27,8 @@ struct ExistsSpec {
     table: TableName,
     /// PartitionKey and RowKey.
     key: Result<(String, String)>,
+    /// The keys alone: the least that an answer can have.
+    shape: Shape<()>,
 }
 
 impl EntityExists {
@@ -34,6 +36,7 @@ impl EntityExists {
         let spec = ExistsSpec {
             table: table.clone(),
             key,
+            shape: Shape::of_nothing().of_variant(pipeline.settings.variant),
         };
         Self {
             operation: Operation::new(pipeline, spec),
@@ -50,19 +53,17 @@ impl Spec for ExistsSpec {
 
     fn call(&mut self, endpoint: &Endpoint) -> Result<Call> {
         let (partition_key, row_key) = std::mem::replace(&mut self.key, Ok(Default::default()))?;
-        // The keys alone: the least that an answer can have.
-        let select = Some("PartitionKey");
         get::call(
             endpoint,
             self.table.as_str(),
             (&partition_key, &row_key),
-            select,
-            MetadataLevel::None,
+            self.shape.select.as_deref(),
+            self.shape.metadata,
         )
     }
 
-    fn answer(&mut self, response: Response<Bytes>) -> Result<bool> {
-        let there = get::answer(response, MetadataLevel::None, |_| Ok(()))?;
+    fn answer(&mut self, response: Response<Bytes>, _: bool) -> Result<bool> {
+        let there = get::answer(response, self.shape.metadata, |row| self.shape.read(row))?;
         Ok(there.is_some())
     }
 }

@@ -7,6 +7,7 @@ use http::Response;
 
 use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::client::shape::Shape;
+use crate::client::total_timeout::TotalTimeout;
 use crate::filter::select::Columns;
 use crate::model::entity::{Projection, ReadEntity};
 use crate::model::entity_key::Key;
@@ -40,7 +41,7 @@ impl<E, P: ReadEntity> GetEntity<E, P> {
         let spec = GetSpec {
             table: table.clone(),
             key: Some(key),
-            shape: Shape::of_type(),
+            shape: Shape::of_type().of_variant(pipeline.settings.variant),
         };
         Self {
             operation: Operation::new(pipeline, spec),
@@ -79,7 +80,14 @@ impl<E, P> GetEntity<E, P> {
         self
     }
 
+    /// With no more time than is left of the whole.
+    pub(crate) fn within(mut self, total: &TotalTimeout) -> Self {
+        total.bound(&mut self.operation.options);
+        self
+    }
+
     fn shaped<Q>(self, shape: Shape<Q>) -> GetEntity<E, Q> {
+        let shape = shape.of_variant(self.operation.pipeline.settings.variant);
         let operation = self.operation.map_spec(|spec| GetSpec {
             table: spec.table,
             key: spec.key,
@@ -114,7 +122,7 @@ impl<E, P> Spec for GetSpec<E, P> {
         usize::from(entity.is_some())
     }
 
-    fn answer(&mut self, response: Response<Bytes>) -> Result<Option<P>> {
+    fn answer(&mut self, response: Response<Bytes>, _: bool) -> Result<Option<P>> {
         get::answer(response, self.shape.metadata, |row| self.shape.read(row))
     }
 }

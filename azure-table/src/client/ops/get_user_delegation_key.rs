@@ -43,7 +43,7 @@ impl Spec for GetSpec {
         user_delegation_key::get(endpoint, &info)
     }
 
-    fn answer(&mut self, response: Response<Bytes>) -> Result<UserDelegationKey> {
+    fn answer(&mut self, response: Response<Bytes>, _: bool) -> Result<UserDelegationKey> {
         user_delegation_key::got(response)
     }
 }

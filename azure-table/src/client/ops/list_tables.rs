@@ -11,6 +11,7 @@ use crate::client::query::page_stream::PageStream;
 use crate::client::query::prefetch::Prefetch;
 use crate::client::query::stream::EntityStream;
 use crate::client::shape::Shape;
+use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::model::error::Result;
 use crate::pipeline::options::{CallOptions, call_options};
 use crate::pipeline::run::Pipeline;
@@ -23,6 +24,7 @@ use crate::protocol::query::QueryRequest;
 pub struct ListTables {
     pipeline: Arc<Pipeline>,
     options: CallOptions,
+    total: TotalTimeout,
     /// What all tables of the client are called by, left out of the names.
     namespace: Arc<str>,
     prefix: String,
@@ -33,6 +35,11 @@ pub struct ListTables {
     awaited: Awaited,
 }
 call_options!(ListTables, options);
+total_timeout!(
+    ListTables,
+    total,
+    "When it is over, the next page is an error of kind `Timeout`; what came before stays good, continuations included."
+);
 
 enum Awaited {
     No,
@@ -46,6 +53,7 @@ impl ListTables {
         Self {
             pipeline: Arc::clone(pipeline),
             options: pipeline.settings.defaults.clone(),
+            total: TotalTimeout::default(),
             namespace: Arc::clone(namespace),
             prefix: String::new(),
             page_size: None,
@@ -86,7 +94,7 @@ impl ListTables {
         self
     }
 
-    /// The pages as they come, empty ones too. A timeout is one of each page.
+    /// The pages as they come, empty ones too.
     pub fn pages(mut self) -> PageStream<String> {
         self.begin(Prefetch::AfterFirst)
     }
@@ -123,6 +131,7 @@ impl ListTables {
                     limit: self.limit,
                     prefetch,
                     in_task: false,
+                    total: self.total,
                 };
                 PageStream::new(pipeline, options, asked, self.from.take(), shape)
             }

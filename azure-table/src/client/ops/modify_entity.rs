@@ -23,6 +23,7 @@ use crate::model::shown::Shown;
 use crate::model::versioned::Versioned;
 use crate::pipeline::options::{CallOptions, call_options, via_batch};
 use crate::pipeline::transport::BoxFuture;
+use crate::protocol::operation::TableOperation;
 
 const OPERATION: &str = "modify";
 
@@ -123,15 +124,19 @@ impl<E, F, R> ModifyEntity<E, F, R> {
             missing: None,
             most_conflicts: MOST_CONFLICTS,
             conflicts: 0,
-            options: CallOptions::new(),
+            options: table.pipeline().settings.defaults.clone().for_write(),
             begun: None,
             state: State::Idle,
             outcome: PhantomData,
         }
     }
 
-    /// Makes the entity first if there is none; the closure then changes it, and it is inserted. Asked each time that there is
-    /// none; its key must be the one that was asked for.
+    /// Builds the entity if none has the key. The closure of `modify` then changes it, and the client inserts it. Called each
+    /// time that the entity is absent; the new entity must have the requested key.
+    ///
+    /// If the response to the insert is lost, only a field marked with `write_id` shows that the stored entity is this
+    /// call's. Without one the call fails with `AlreadyExists` and
+    /// [`may_have_applied`](crate::Error::may_have_applied): two callers that count from zero insert the same entity.
     pub fn or_insert<M: FnMut() -> E>(self, missing: M) -> ModifyEntity<E, F, R, M> {
         ModifyEntity {
             table: self.table,
@@ -192,7 +197,10 @@ where
                     .absent("there is no such entity, and the closure keeps it so")
                     .into()),
                 Change::Save => {
-                    let insert = self.table.insert(&entity).with(&self.options());
+                    // Another first visitor inserts the same content: only the write id tells the two apart.
+                    let insert = TableOperation::insert(&self.table.written(&entity)).known_by_write_id();
+                    let insert = WriteEntity::new(self.table.pipeline(), self.table.name(), insert);
+                    let insert = insert.with(&self.options());
                     self.state = State::Inserting(Box::new(entity), insert);
                     Ok(None)
                 }
@@ -303,7 +311,7 @@ where
                 },
                 State::Replacing(mut entity, mut replace) => match Pin::new(&mut replace).poll(cx) {
                     Poll::Ready(Ok(etag)) => {
-                        entity.etag = etag;
+                        entity.set_etag(&etag);
                         return Ok(Poll::Ready(*entity));
                     }
                     Poll::Ready(Err(e)) if e.kind() == ErrorKind::ConditionNotMet && !e.may_have_applied() => {
@@ -339,7 +347,8 @@ where
 }
 
 /// The answer to an insert does not say when it was written.
-fn inserted<E>(entity: E, etag: ETag) -> Versioned<E> {
+fn inserted<E: TableEntity>(mut entity: E, etag: ETag) -> Versioned<E> {
+    entity.set_etag(&etag);
     let timestamp = crate::model::datetime::DateTime::now();
     Versioned {
         entity,

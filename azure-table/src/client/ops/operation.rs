@@ -35,11 +35,8 @@ pub(crate) trait Spec {
     /// The request. Asked for once, on the first poll: whatever is wrong is reported there, before anything is sent.
     fn call(&mut self, endpoint: &Endpoint) -> Result<Call>;
 
-    /// The output of an answer of any status.
-    fn answer(&mut self, response: Response<Bytes>) -> Result<Self::Output>;
-
-    /// Hears that an attempt before may have been applied, before it is asked for the output.
-    fn in_doubt(&mut self) {}
+    /// The output of an answer of any status; `is_in_doubt` if an earlier attempt of the call may have been applied.
+    fn answer(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<Self::Output>;
 
     /// How many entities were read.
     fn entities(_: &Self::Output) -> usize {
@@ -60,7 +57,7 @@ pub(crate) struct Operation<S> {
     pub(crate) options: CallOptions,
     /// Whether it goes on while nobody polls it.
     pub(crate) in_task: bool,
-    pipeline: Arc<Pipeline>,
+    pub(crate) pipeline: Arc<Pipeline>,
     state: State,
 }
 
@@ -79,6 +76,12 @@ impl<S: Spec> Operation<S> {
             pipeline: Arc::clone(pipeline),
             state: State::Idle,
         }
+    }
+
+    /// With these options alone: the client's are among them.
+    pub(crate) fn of_options(mut self, options: CallOptions) -> Self {
+        self.options = options;
+        self
     }
 
     /// The same call with another reading of its answer.
@@ -112,12 +115,9 @@ impl<S: Spec> Operation<S> {
                         call,
                         applied,
                     })) => {
-                        if call.in_doubt {
-                            self.spec.in_doubt();
-                        }
                         let output = match applied {
                             Some(rows) => self.spec.applied(rows),
-                            None => self.spec.answer(response),
+                            None => self.spec.answer(response, call.in_doubt),
                         };
                         return Poll::Ready(
                             output
@@ -188,7 +188,7 @@ async fn run_and_make_table(pipeline: &Pipeline, call: Call, options: CallOption
     };
     let create = tables::create_if_not_exists(&pipeline.endpoint, table)?;
     let Answer { response, call, .. } = pipeline.run(create, options.since(begun)).await?;
-    tables::created_or_existed(response).map_err(|e| call.tell(e))?;
+    tables::created_or_existed(response, call.in_doubt).map_err(|e| call.tell(e))?;
     pipeline.run(again, options.since(begun)).await
 }
 

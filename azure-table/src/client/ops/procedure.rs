@@ -7,6 +7,7 @@ use std::fmt;
 use std::mem;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use crate::client::ops::operation::{ended, start};
 use crate::model::clock::Instant;
@@ -22,6 +23,7 @@ pub(crate) struct Procedure<S, T> {
     name: &'static str,
     /// What is wanted, until it begins.
     pub(crate) wanted: Option<S>,
+    /// The options of this call alone: those of the client apply where it has none.
     pub(crate) options: CallOptions,
     pipeline: Arc<Pipeline>,
     steps: fn(Steps, S) -> BoxFuture<'static, Result<T>>,
@@ -35,27 +37,64 @@ pub(crate) trait Begins {
 }
 
 /// What the steps of a procedure are made with.
-#[derive(Clone)]
 pub(crate) struct Steps {
     pipeline: Arc<Pipeline>,
     options: CallOptions,
-    /// When the first of them began: all have one time.
+    /// When the first of them began.
     begun: Instant,
+    /// The time of all steps.
+    total: Option<Duration>,
+    /// The time of each step.
+    each: Option<Duration>,
+    /// The timeout of this call alone.
+    own_timeout: Option<Duration>,
 }
 
 impl Steps {
+    /// Steps whose total time is the timeout in effect.
+    fn new(pipeline: &Arc<Pipeline>, own: &CallOptions) -> Self {
+        let options = effective(pipeline, own);
+        Self {
+            own_timeout: own.get().timeout,
+            pipeline: Arc::clone(pipeline),
+            total: options.get().timeout,
+            each: None,
+            options,
+            begun: Instant::now(),
+        }
+    }
+
     pub(crate) fn endpoint(&self) -> &Endpoint {
         &self.pipeline.endpoint
     }
 
-    /// One call, and what its answer says.
+    /// The timeout that was set on this call, not on the client or the table.
+    pub(crate) fn own_timeout(&self) -> Option<Duration> {
+        self.own_timeout
+    }
+
+    /// The same steps, with a deadline that is an argument of the operation and bounds all of them. The timeout in effect
+    /// bounds each step.
+    pub(crate) fn until(mut self, deadline: Duration) -> Self {
+        (self.total, self.each) = (Some(deadline), self.options.get().timeout);
+        self
+    }
+
+    fn time_of_step(&self) -> Option<Duration> {
+        let left = self.total.map(|total| total.saturating_sub(self.begun.elapsed()));
+        [left, self.each].into_iter().flatten().min()
+    }
+
+    /// One call and its output; `answer` is given the response, and whether an earlier attempt is in doubt.
     pub(crate) async fn call<T>(
         &self,
         call: Result<Call>,
-        answer: impl FnOnce(http::Response<bytes::Bytes>) -> Result<T>,
+        answer: impl FnOnce(http::Response<bytes::Bytes>, bool) -> Result<T>,
     ) -> Result<T> {
-        let Answer { response, call, .. } = start(&self.pipeline, call?, self.options.since(self.begun)).await?;
-        answer(response).map_err(|e| call.tell(e))
+        let mut options = self.options.clone();
+        options.set(|wishes| wishes.timeout = self.time_of_step());
+        let Answer { response, call, .. } = start(&self.pipeline, call?, options).await?;
+        answer(response, call.in_doubt).map_err(|e| call.tell(e))
     }
 }
 
@@ -69,7 +108,7 @@ impl<S, T> Procedure<S, T> {
         Self {
             name,
             wanted: Some(wanted),
-            options: pipeline.settings.defaults.clone(),
+            options: CallOptions::new(),
             pipeline: Arc::clone(pipeline),
             steps,
             running: None,
@@ -85,11 +124,7 @@ impl<S, T> Procedure<S, T> {
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<T>> {
         if let Some(wanted) = self.wanted.take() {
-            let steps = Steps {
-                pipeline: Arc::clone(&self.pipeline),
-                options: mem::take(&mut self.options),
-                begun: Instant::now(),
-            };
+            let steps = Steps::new(&self.pipeline, &mem::take(&mut self.options));
             self.running = Some((self.steps)(steps, wanted));
         }
         let Some(running) = &mut self.running else {
@@ -108,9 +143,14 @@ impl<S: Begins, T> Procedure<S, T> {
     pub(crate) fn request(self) -> Result<String> {
         let first = |wanted: S| wanted.first(&self.pipeline.endpoint);
         let call = self.wanted.ok_or_else(ended).and_then(first);
-        call.and_then(|call| self.pipeline.show(call, &self.options))
+        call.and_then(|call| self.pipeline.show(call, &effective(&self.pipeline, &self.options)))
             .map_err(|e| e.in_operation(self.name, None))
     }
+}
+
+/// The options of all calls of a procedure. All procedures end in a write.
+fn effective(pipeline: &Pipeline, options: &CallOptions) -> CallOptions {
+    pipeline.settings.defaults.clone().with(options).for_write()
 }
 
 impl<S, T> fmt::Debug for Procedure<S, T> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
 use crate::model::clock::{self, Instant};
-use crate::model::error::{ErrorKind, Result};
+use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::name::TableName;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::endpoint::Endpoint;
@@ -16,6 +16,11 @@ use crate::protocol::tables;
 ///
 /// Source: REST "Delete Table".
 const PAUSE: Duration = Duration::from_secs(5);
+
+const OPERATION: &str = "recreate table";
+
+/// The least time for another try.
+const LAST_TRY: Duration = Duration::from_secs(1);
 
 /// How far a [`RecreateTable`] got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +66,7 @@ impl RecreateTable {
             progress: Box::new(|_| {}),
         };
         Self {
-            procedure: Procedure::new("recreate table", pipeline, wanted, |steps, wanted| {
+            procedure: Procedure::new(OPERATION, pipeline, wanted, |steps, wanted| {
                 Box::pin(recreate(steps, wanted))
             }),
         }
@@ -74,12 +79,25 @@ impl RecreateTable {
     }
 }
 
+/// Rejects a timeout that would end the call between the delete and the creation.
+fn check_timeout(steps: &Steps, deadline: Duration) -> Result<()> {
+    match steps.own_timeout() {
+        Some(timeout) if timeout < deadline => Err(Error::invalid_input(format!(
+            "the call's timeout of {timeout:?} is below the deadline of {deadline:?}: \
+             leave the timeout out, or lower the deadline"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
     let Recreated {
         table,
         deadline,
         progress,
     } = wanted;
+    check_timeout(&steps, deadline).map_err(|e| e.in_operation(OPERATION, Some(table.as_str())))?;
+    let steps = steps.until(deadline);
     let begun = Instant::now();
     let call = tables::delete_if_exists(steps.endpoint(), table.as_str());
     match steps.call(call, tables::deleted_or_missing).await {
@@ -92,7 +110,7 @@ async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
     let mut may_be_made = false;
     loop {
         let call = tables::create(steps.endpoint(), table.as_str());
-        match steps.call(call, tables::created).await {
+        match steps.call(call, |response, _| tables::created(response)).await {
             Ok(()) => {
                 progress(RecreateProgress::Created);
                 return Ok(());
@@ -104,12 +122,15 @@ async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
             Err(e) if e.kind() == ErrorKind::Conflict => {
                 may_be_made |= e.may_have_applied();
                 let elapsed = begun.elapsed();
-                let pause = PAUSE.min(deadline.saturating_sub(elapsed));
-                if pause.is_zero() {
-                    let why =
-                        format!("it was still being deleted after {deadline:?}: make it later, or use another name");
+                let left = deadline.saturating_sub(elapsed);
+                if left < LAST_TRY {
+                    let why = format!(
+                        "it was still being deleted at the deadline of {deadline:?}: create it later, or use another name"
+                    );
                     return Err(e.with_message(why));
                 }
+                // Each try needs time, the last one too.
+                let pause = PAUSE.min(left / 2);
                 progress(RecreateProgress::BeingDeleted { elapsed, pause });
                 clock::sleep(pause).await;
             }

@@ -33,7 +33,7 @@ impl<G, T> Spec for ServiceSpec<G, T> {
         (self.call)(endpoint, &self.given)
     }
 
-    fn answer(&mut self, response: Response<Bytes>) -> Result<T> {
+    fn answer(&mut self, response: Response<Bytes>, _: bool) -> Result<T> {
         (self.answer)(response)
     }
 }

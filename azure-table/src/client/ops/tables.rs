@@ -20,7 +20,7 @@ struct TableSpec<T> {
     table: TableName,
     operation: &'static str,
     call: fn(&Endpoint, &str) -> Result<Call>,
-    answer: fn(Response<Bytes>) -> Result<T>,
+    answer: fn(Response<Bytes>, bool) -> Result<T>,
 }
 
 impl<T> Spec for TableSpec<T> {
@@ -34,14 +34,14 @@ impl<T> Spec for TableSpec<T> {
         (self.call)(endpoint, self.table.as_str())
     }
 
-    fn answer(&mut self, response: Response<Bytes>) -> Result<T> {
-        (self.answer)(response)
+    fn answer(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<T> {
+        (self.answer)(response, is_in_doubt)
     }
 }
 
 /// A builder of one call on a table: its output, its name in messages, what it sends and how the answer is read.
 macro_rules! table_operation {
-    ($(#[$doc:meta])+ $name:ident -> $output:ty, $operation:expr, $call:path, $answer:path) => {
+    ($(#[$doc:meta])+ $name:ident -> $output:ty, $operation:expr, $call:path, $answer:expr) => {
         $(#[$doc])+
         #[must_use = "nothing is sent until it is awaited"]
         pub struct $name {
@@ -67,7 +67,7 @@ macro_rules! table_operation {
 
 table_operation! {
     /// Makes a table. See [`TableClient::create_table`](crate::TableClient::create_table).
-    CreateTable -> (), tables::CREATE, tables::create, tables::created
+    CreateTable -> (), tables::CREATE, tables::create, |response, _| tables::created(response)
 }
 
 table_operation! {
@@ -78,7 +78,7 @@ table_operation! {
 
 table_operation! {
     /// Removes a table. See [`TableClient::delete_table`](crate::TableClient::delete_table).
-    DeleteTable -> (), tables::DELETE, tables::delete, tables::deleted
+    DeleteTable -> (), tables::DELETE, tables::delete, |response, _| tables::deleted(response)
 }
 
 table_operation! {
@@ -89,11 +89,11 @@ table_operation! {
 
 table_operation! {
     /// Looks whether there is a table. See [`TableClient::table_exists`](crate::TableClient::table_exists).
-    TableExists -> bool, tables::GET, tables::get, tables::is_there
+    TableExists -> bool, tables::GET, tables::get, |response, _| tables::is_there(response)
 }
 
 table_operation! {
     /// Reads the stored access policies of a table. See
     /// [`TableClient::access_policies`](crate::TableClient::access_policies).
-    GetAccessPolicies -> Vec<StoredAccessPolicy>, policies::GET, policies::get, policies::policies
+    GetAccessPolicies -> Vec<StoredAccessPolicy>, policies::GET, policies::get, |response, _| policies::policies(response)
 }

@@ -56,7 +56,10 @@ impl<E: ReadEntity> InsertEntityEcho<E> {
             entity.ok_or_else(|| Error::invalid_response("the answer does not have the entity").with_status(status))
         };
         Self {
-            operation: Operation::new(pipeline, WriteSpec::new(table, operation, echo)),
+            operation: Operation::new(
+                pipeline,
+                WriteSpec::new(table, operation, echo).of_variant(pipeline.settings.variant),
+            ),
         }
     }
 }
@@ -90,8 +93,9 @@ via_batch!(InsertEntityIfAbsent, operation.options);
 
 impl InsertEntityIfAbsent {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
-        let spec = WriteSpec::new(table, operation, |result| etag(result).map(Some)).or(|e| {
-            if e.code() == Some("EntityAlreadyExists") {
+        let spec = WriteSpec::new(table, operation, |result| etag(result).map(Some)).or(|e, is_in_doubt| {
+            // An entity that may be this call's own is no answer.
+            if e.code() == Some("EntityAlreadyExists") && !is_in_doubt {
                 Ok(None)
             } else {
                 Err(e)

@@ -4,6 +4,7 @@ use crate::client::query::TableQuery;
 use crate::client::query::page_stream::PageStream;
 use crate::client::query::plan;
 use crate::client::query::prefetch::Prefetch;
+use crate::client::total_timeout::TotalTimeout;
 use crate::filter::access::Access;
 use crate::filter::expression::Expression;
 use crate::filter::typed::Filter;
@@ -23,6 +24,8 @@ pub(crate) struct Asked {
     pub(crate) prefetch: Prefetch,
     /// Whether pages come while nobody polls: a reader of several streams may be long at one of them.
     pub(crate) in_task: bool,
+    /// The time of all pages together.
+    pub(crate) total: TotalTimeout,
 }
 
 /// Filters from this length on may be longer than a URL, encoded.
@@ -98,6 +101,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             limit: self.limit,
             prefetch: self.prefetch.map_or(Ok(prefetch), Prefetch::of)?,
             in_task: false,
+            total: self.total,
         })
     }
 
@@ -114,7 +118,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             .as_ref()
             .is_some_and(|filter| filter.to_string().len() > LONG_FILTER);
         let asked = self.asked_for(filter, Prefetch::Never)?;
-        let shown = PageStream::new(self.pipeline, self.options, asked, self.from, self.shape).request();
+        let options = self.call_options();
+        let shown = PageStream::new(self.pipeline, options, asked, self.from, self.shape).request();
         match shown {
             Err(e) if is_long => Ok(Err(e)),
             shown => shown.map(Ok),

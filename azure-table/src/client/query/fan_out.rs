@@ -11,6 +11,7 @@ use crate::client::query::plan::QueryPlan;
 use crate::client::query::several::Order;
 use crate::client::query::stream::EntityStream;
 use crate::client::shape::Shape;
+use crate::client::total_timeout::total_timeout;
 use crate::filter::access::{Access, AccessPath};
 use crate::filter::expression::Expression;
 use crate::filter::part::{MAX_PARTS, TooMany, parts};
@@ -70,6 +71,11 @@ pub struct FanOut<E, P = E> {
 }
 
 call_options!(FanOut[E: TableEntity, P], query.options);
+total_timeout!(
+    FanOut[E: TableEntity, P],
+    query.total,
+    "When it is over, the stream ends with an error of kind `Timeout`."
+);
 
 impl<E: TableEntity, P> TableQuery<E, P> {
     /// Asks for each partition or key of a set by itself, several at once: see [`FanOut`].
@@ -152,9 +158,11 @@ impl<E: TableEntity, P> FanOut<E, P> {
             .map_err(|e| e.in_operation(query::OPERATION, Some(self.query.table.as_str())));
         let (concurrency, order) = (self.concurrency, self.order);
         let query = self.query;
+        let options = query.call_options();
         let mut shape = query.shape;
         shape.on_bad_row = query.on_bad_row;
-        let pages = PartPages::new(query.pipeline, query.options, shape, parts, (concurrency, order));
+        let how = (concurrency, order);
+        let pages = PartPages::new(query.pipeline, options, shape, parts, query.total, how);
         EntityStream::of_parts(pages, limit)
     }
 

@@ -19,7 +19,7 @@ pub(crate) mod families;
 /// |---|---|
 /// | `Option<A>` | the only row of the variant `A`; a second one is an error |
 /// | `Vec<A>` | all rows of the variant `A`, in the order in which they come: that of their keys |
-/// | [`Families<A, B>`](crate::Families) | the rows of `A`, each with those of `B` whose RowKeys begin with its own |
+/// | [`Families<A, B>`](crate::Families) | the rows of `A`, each with those of `B` whose RowKeys go on from its own |
 /// | a tuple of one to eight of these | for each row the first slot that takes its kind |
 ///
 /// Of a [`versioned`](TableQuery::versioned) query the variants are `Versioned<A>`. A row that no slot takes is passed over.

@@ -13,11 +13,13 @@ use futures_core::stream::FusedStream;
 use crate::client::ops::get_entity::GetEntity;
 use crate::client::query::several::{Order, Several, Source};
 use crate::client::table::TableClient;
+use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::model::entity::ReadEntity;
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::model::versioned::Versioned;
 use crate::pipeline::options::{CallOptions, call_options, via_batch};
+use crate::protocol::get;
 
 /// How many reads are on their way at once, by default.
 pub(crate) const CONCURRENCY: usize = 16;
@@ -32,6 +34,7 @@ pub struct GetMany<E, P = E> {
     table: TableClient<E>,
     get: fn(&TableClient<E>, Key<E>) -> GetEntity<E, P>,
     options: CallOptions,
+    total: TotalTimeout,
     reads: Several<Result<Key<E>>, Read<E, P>>,
 }
 
@@ -70,6 +73,11 @@ impl<E, P> Source for Read<E, P> {
 }
 
 call_options!(GetMany[E, P], options);
+total_timeout!(
+    GetMany[E, P],
+    total,
+    "When it is over, the item of each key that was not read is an error of kind `Timeout`; no further request is sent."
+);
 via_batch!(GetMany[E, P], options);
 
 impl<E: ReadEntity> GetMany<E> {
@@ -78,6 +86,7 @@ impl<E: ReadEntity> GetMany<E> {
             table: table.clone(),
             get: |table, key| table.get(key),
             options: CallOptions::new(),
+            total: TotalTimeout::default(),
             reads: Several::new(keys, CONCURRENCY, Order::AsGiven),
         }
     }
@@ -89,6 +98,7 @@ impl<E: ReadEntity> GetMany<E> {
             table: self.table,
             get: |table, key| table.get(key).versioned(),
             options: self.options,
+            total: self.total,
             reads: Several::new(self.reads.into_waiting(), concurrency, order),
         }
     }
@@ -133,11 +143,20 @@ impl<E, P> GetMany<E, P> {
     }
 
     fn poll_one(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outcome<E, P>>> {
-        let (table, options) = (&self.table, &self.options);
-        self.reads.poll(cx, |key| match key {
-            Ok(key) => Read::Reading(key.clone(), (self.get)(table, key).with(options).in_task()),
+        self.total.begin();
+        let (table, options, total) = (&self.table, &self.options, self.total);
+        let read = ready!(self.reads.poll(cx, |key| match key.map(|key| (key, total.check())) {
+            Ok((key, Ok(()))) => {
+                let get = (self.get)(table, key.clone()).with(options).within(&total);
+                Read::Reading(key, get.in_task())
+            }
+            Ok((key, Err(e))) => {
+                let e = e.in_operation(get::OPERATION, Some(table.name().as_str()));
+                Read::Refused(e.at_entity(key.partition_key(), key.row_key()))
+            }
             Err(e) => Read::Refused(e),
-        })
+        }));
+        Poll::Ready(read.map(|read| read.map_err(|e| total.name(e))))
     }
 }
 

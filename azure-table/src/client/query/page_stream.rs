@@ -22,6 +22,7 @@ use crate::client::query::plan::too_much;
 use crate::client::query::prefetch::{Prefetch, departure};
 use crate::client::shape::Shape;
 use crate::client::task::Running;
+use crate::client::total_timeout::TotalTimeout;
 use crate::model::error::{Error, Result};
 use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
@@ -100,6 +101,7 @@ impl<P> PageStream<P> {
             limit: None,
             prefetch: Prefetch::Never,
             in_task: false,
+            total: TotalTimeout::default(),
         };
         let mut stream = Self::new(pipeline, CallOptions::new(), asked, None, shape);
         stream.state = State::Refused(error);
@@ -141,6 +143,7 @@ impl<P> PageStream<P> {
     }
 
     pub(crate) fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Page<P>>>> {
+        self.asked.total.begin();
         loop {
             if let Some(arrived) = &mut self.arrived {
                 if let Some(pause) = &mut arrived.pause {
@@ -173,18 +176,20 @@ impl<P> PageStream<P> {
             self.state = State::Done;
             match answered.and_then(|answer| self.arrive(answer)) {
                 Ok(arrived) => self.arrived = Some(Box::new(arrived)),
-                Err(e) => return Poll::Ready(Some(Err(e))),
+                Err(e) => return Poll::Ready(Some(Err(self.asked.total.name(e)))),
             }
         }
     }
 
     /// The call for the page at this position.
     fn call(&self, from: Option<Continuation>) -> Result<BoxFuture<'static, Result<Answer>>> {
-        let request = &self.asked.request;
-        let call = request
-            .call(&self.pipeline.endpoint, from.as_ref())
+        let Asked { request, total, .. } = &*self.asked;
+        let call = total
+            .check()
+            .and_then(|()| request.call(&self.pipeline.endpoint, from.as_ref()))
             .map_err(|e| e.in_operation(request.operation(), request.table()))?;
         let mut options = self.options.clone();
+        total.bound(&mut options);
         if let Some(location) = from.and_then(|from| from.location) {
             options.set(|wishes| wishes.pinned = Some(location));
         }

@@ -9,6 +9,7 @@ use crate::client::query::page::Page;
 use crate::client::query::page_stream::PageStream;
 use crate::client::query::several::{Order, Several, Source};
 use crate::client::shape::Shape;
+use crate::client::total_timeout::TotalTimeout;
 use crate::model::error::{Error, Result};
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
@@ -28,6 +29,8 @@ pub(crate) struct PartPages<P> {
     options: CallOptions,
     shape: Shape<P>,
     refused: Option<Error>,
+    /// One for all parts.
+    total: TotalTimeout,
     several: Several<Part, Chain<P>>,
 }
 
@@ -55,6 +58,7 @@ impl<P> PartPages<P> {
         options: CallOptions,
         shape: Shape<P>,
         parts: Result<VecDeque<Part>>,
+        total: TotalTimeout,
         (concurrency, order): (usize, Order),
     ) -> Self {
         let (parts, refused) = match parts {
@@ -66,6 +70,7 @@ impl<P> PartPages<P> {
             options,
             shape,
             refused,
+            total,
             several: Several::new(parts, concurrency, order),
         }
     }
@@ -74,16 +79,14 @@ impl<P> PartPages<P> {
         if let Some(refused) = self.refused.take() {
             return Poll::Ready(Some((0, Err(refused))));
         }
-        let (pipeline, options, shape) = (&self.pipeline, &self.options, &self.shape);
-        let page = ready!(self.several.poll(cx, |part| Chain {
-            index: part.index,
-            pages: PageStream::new(
-                Arc::clone(pipeline),
-                options.clone(),
-                part.asked,
-                part.from,
-                shape.clone(),
-            ),
+        self.total.begin();
+        let (pipeline, options, shape, total) = (&self.pipeline, &self.options, &self.shape, self.total);
+        let page = ready!(self.several.poll(cx, |part| {
+            let asked = Asked { total, ..part.asked };
+            Chain {
+                index: part.index,
+                pages: PageStream::new(Arc::clone(pipeline), options.clone(), asked, part.from, shape.clone()),
+            }
         }));
         if matches!(page, Some((_, Err(_)))) {
             self.several.clear();

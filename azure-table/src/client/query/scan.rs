@@ -11,22 +11,19 @@ use std::vec;
 
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
-use serde::{Deserialize, Serialize};
 
 use crate::client::query::TableQuery;
 use crate::client::query::get_many::CONCURRENCY;
 use crate::client::query::page::Page;
 use crate::client::query::part_pages::{Part, PartPages};
 use crate::client::query::prefetch::Prefetch;
+use crate::client::query::scan_position::{Read, ScanPosition, ranges};
 use crate::client::query::several::Order;
 use crate::client::shape::Shape;
-use crate::filter::expression::{Comparison, Expression};
+use crate::client::total_timeout::total_timeout;
 use crate::filter::key_range::KeyRange;
-use crate::model::edm::EdmValue;
 use crate::model::entity::TableEntity;
 use crate::model::error::{Error, Result};
-use crate::model::key_shape::check_key;
-use crate::model::ordinal;
 use crate::pipeline::options::call_options;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::query;
@@ -69,32 +66,6 @@ pub struct Scan<E, P = E> {
 
 type Hear = dyn FnMut(&ScanProgress, &ScanPosition) + Send;
 
-/// How far a scan got: of each range what was read, its last page included. Serializable; taken up by [`Scan::resume`] on the
-/// same query.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ScanPosition {
-    /// Of which query.
-    query: u64,
-    ranges: Vec<RangePosition>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct RangePosition {
-    /// The least PartitionKey; `None` is the table's.
-    from: Option<String>,
-    /// The first PartitionKey behind the range; `None` is the table's end.
-    to: Option<String>,
-    read: Read,
-}
-
-/// What was read of a range.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Read {
-    Nothing,
-    UpTo(Continuation),
-    All,
-}
-
 /// How far a scan got, in numbers; since it began, or since it was resumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -110,6 +81,11 @@ pub struct ScanProgress {
 }
 
 call_options!(Scan[E: TableEntity, P], query.options);
+total_timeout!(
+    Scan[E: TableEntity, P],
+    query.total,
+    "When it is over, the stream ends with an error of kind `Timeout`; its position stays good."
+);
 
 impl<E: TableEntity, P> TableQuery<E, P> {
     /// Reads the whole table in ranges of PartitionKeys, several at once: see [`Scan`]. Conditions and shape are the query's.
@@ -164,11 +140,12 @@ impl<E: TableEntity, P> Scan<E, P> {
             Err(e) => (self.from.clone().unwrap_or_default(), Err(e)),
         };
         let query = self.query;
+        let options = query.call_options();
         let mut shape = query.shape;
         shape.on_bad_row = query.on_bad_row;
         let how = (self.concurrency, Order::AsTheyCome);
         ScanStream {
-            pages: PartPages::new(query.pipeline, query.options, shape, parts, how),
+            pages: PartPages::new(query.pipeline, options, shape, parts, query.total, how),
             progress: ScanProgress {
                 ranges: position.ranges.len(),
                 ranges_done: position.ranges.iter().filter(|range| range.read == Read::All).count(),
@@ -244,37 +221,6 @@ impl<E: TableEntity, P> Scan<E, P> {
             parts.push_back(Part { index, asked, from });
         }
         Ok((position, parts))
-    }
-}
-
-/// The ranges between the ends.
-fn ranges(ends: &[String]) -> Result<Vec<RangePosition>> {
-    for end in ends {
-        check_key("the end of a range", end)?;
-    }
-    let mut ends: Vec<Option<String>> = ends.iter().cloned().map(Some).collect();
-    ends.sort_by(|a, b| ordinal::compare(a.as_deref().unwrap_or_default(), b.as_deref().unwrap_or_default()));
-    ends.dedup();
-    let starts = [None].into_iter().chain(ends.clone());
-    let ends = ends.into_iter().chain([None]);
-    let range = |(from, to)| RangePosition {
-        from,
-        to,
-        read: Read::Nothing,
-    };
-    Ok(starts.zip(ends).map(range).collect())
-}
-
-impl RangePosition {
-    fn condition(&self) -> Option<Expression> {
-        let compare =
-            |operator, end: &String| Expression::comparison("PartitionKey", operator, EdmValue::from(end.as_str()));
-        let from = self.from.as_ref().map(|end| compare(Comparison::Ge, end));
-        let to = self.to.as_ref().map(|end| compare(Comparison::Lt, end));
-        match (from, to) {
-            (Some(from), Some(to)) => Some(from.and(to)),
-            (from, to) => from.or(to),
-        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::client::query::page_stream::PageStream;
 use crate::client::query::prefetch::Prefetch;
 use crate::client::shape::Shape;
 use crate::client::table::TableClient;
+use crate::client::total_timeout::TotalTimeout;
 use crate::filter::typed::Filter;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{ReadEntity, TableEntity};
@@ -50,8 +51,10 @@ pub(crate) struct Walk<P> {
     pub(crate) from: Option<Continuation>,
     /// What tells the query from others.
     pub(crate) identity: u64,
-    /// The wishes of the query, for its writes too.
+    /// The options of its writes: those of the table, and those of the query.
     pub(crate) options: CallOptions,
+    /// The time of all pages and writes.
+    pub(crate) total: TotalTimeout,
 }
 
 impl<E: TableEntity> TableQuery<E, ()> {
@@ -64,6 +67,7 @@ impl<E: TableEntity> TableQuery<E, ()> {
         table: &TableClient<E>,
         from: Option<Continuation>,
         options: &CallOptions,
+        total: TotalTimeout,
     ) -> Result<Walk<P>> {
         let (own, other) = (table.name().as_str(), self.table.as_str());
         if !own.eq_ignore_ascii_case(other) || table.pipeline().endpoint != self.pipeline.endpoint {
@@ -74,10 +78,14 @@ impl<E: TableEntity> TableQuery<E, ()> {
             .in_operation("query", Some(own)));
         }
         self = self.with(options);
+        self.options = self.options.for_write();
+        self.total = total.or(self.total);
+        self.total.begin();
         if from.is_some() {
             self.from = from;
         }
-        let (on_bad_row, from, options) = (self.on_bad_row.take(), self.from.clone(), self.options.clone());
+        let (on_bad_row, from, total) = (self.on_bad_row.take(), self.from.clone(), self.total);
+        let options = table.pipeline().settings.defaults.clone().with(&self.options);
         // The next page is read when the writes of this one have ended: ETags do not grow old.
         let pages = self.shaped(Shape::<P>::of_type()).pages_with(Prefetch::Never);
         Ok(Walk {
@@ -85,6 +93,7 @@ impl<E: TableEntity> TableQuery<E, ()> {
             from,
             identity: pages.identity(),
             options,
+            total,
             pages,
         })
     }

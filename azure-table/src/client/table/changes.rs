@@ -10,6 +10,7 @@ use crate::model::entity::{ReadEntity, TableEntity, WritesEntity};
 use crate::model::entity_key::{IntoKey, Key};
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::versioned::Versioned;
+use crate::pipeline::options::CallOptions;
 use crate::protocol::operation::TableOperation;
 
 impl<E> TableClient<E> {
@@ -47,9 +48,9 @@ impl<E> TableClient<E> {
         GetMany::new(self, keys.into_iter().map(IntoKey::into_key).collect())
     }
 
-    /// Removes an entity if there is one, and tells which; conditions as in [`delete`](Self::delete).
+    /// Deletes the entity if it exists. Returns which of the two happened; conditions as in [`delete`](Self::delete).
     ///
-    /// After an answer was lost, `WasMissing` may be of this call's own doing: what is gone does not say who removed it.
+    /// [`Deletion::InDoubt`](crate::Deletion::InDoubt): a response was lost, and a later attempt found no entity.
     ///
     /// # Errors
     /// `ConditionNotMet` — it has another version.
@@ -63,12 +64,16 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Insert Entity".
     pub fn insert_if_absent(&self, entity: &impl WritesEntity<E>) -> InsertEntityIfAbsent {
-        InsertEntityIfAbsent::new(self.pipeline(), self.name(), TableOperation::insert(entity))
+        InsertEntityIfAbsent::new(
+            self.pipeline(),
+            self.name(),
+            TableOperation::insert(&self.written(entity)),
+        )
     }
 
     /// Reads the entity, changes it by the closure and writes it back if it is still the version that was read; if someone
-    /// else was faster, all of it again, so the closure may run several times. Gives the entity as it is stored then, with its new
-    /// ETag; a field marked with `etag` or `timestamp` keeps what was read.
+    /// else was faster, all of it again, so the closure may run several times. Returns the entity as it is stored then, with its new
+    /// ETag, which a field marked with `etag` holds too. A field marked with `timestamp` or `write_id` keeps what was read.
     ///
     /// The closure may return nothing, which saves the entity; a [`Change`](crate::Change); or a `Result` of either, whose error ends
     /// the call with nothing written.
@@ -129,7 +134,7 @@ impl<E> TableClient<E> {
         E: TableEntity + ReadEntity + WritesEntity<E>,
     {
         let key = Key::of(&entity.entity)?;
-        let read = self.get(&key).versioned().await?;
+        let read = self.get(&key).versioned().with(&CallOptions::new().for_write()).await?;
         *entity = read.ok_or_else(|| self.gone("refresh", &key))?;
         Ok(())
     }
@@ -144,8 +149,10 @@ impl<E> TableClient<E> {
     {
         let key = Key::of(&entity.entity)?;
         let version = self.get(&key).resolve(|row| Ok((row.etag(), row.timestamp()?)));
+        let version = version.with(&CallOptions::new().for_write());
         if let (Some(etag), Some(timestamp)) = version.await?.ok_or_else(|| self.gone("refresh_etag", &key))? {
-            (entity.etag, entity.timestamp) = (etag, timestamp);
+            entity.set_etag(&etag);
+            entity.timestamp = timestamp;
         }
         Ok(())
     }

@@ -20,7 +20,8 @@ impl<E> TableClient<E> {
         CreateTable::new(&self.pipeline, &self.table)
     }
 
-    /// Makes the table unless there is one, and tells which.
+    /// Creates the table unless it exists. Returns which of the two happened; [`Creation::InDoubt`](crate::Creation::InDoubt)
+    /// if a response was lost and a later attempt found the table.
     ///
     /// # Errors
     /// `Conflict` — it is being deleted, which takes at least 40 s.
@@ -40,7 +41,8 @@ impl<E> TableClient<E> {
         DeleteTable::new(&self.pipeline, &self.table)
     }
 
-    /// Removes the table if there is one, and tells which.
+    /// Deletes the table if it exists. Returns which of the two happened; [`Deletion::InDoubt`](crate::Deletion::InDoubt) if
+    /// a response was lost and a later attempt found no table.
     ///
     /// Source: REST "Delete Table".
     pub fn delete_table_if_exists(&self) -> DeleteTableIfExists {
@@ -54,14 +56,20 @@ impl<E> TableClient<E> {
         TableExists::new(&self.pipeline, &self.table)
     }
 
-    /// Removes the table with all its rows and makes it anew, which the service refuses for at least 40 s: it is tried every
-    /// 5 s until `deadline`, from the first call on. [`on_progress`](RecreateTable::on_progress) hears of it.
+    /// Deletes the table with all its rows and creates it again. The service rejects the creation for at least 40 s, so the
+    /// client repeats it every 5 s until `deadline`, counted from the first request. See
+    /// [`on_progress`](RecreateTable::on_progress).
     ///
-    /// Who cannot wait takes a new name instead: a generation behind the name, `Orders7`, kept where the configuration is,
-    /// say, and the old table deleted afterwards.
+    /// The deadline bounds the whole operation. The timeout of the client or of the table bounds each of its requests; a
+    /// timeout of this call must not be below the deadline.
+    ///
+    /// Use a new name instead if waiting is not possible: for example a generation behind the name, `Orders7`, kept in the
+    /// configuration, and delete the old table afterwards.
     ///
     /// # Errors
-    /// `Conflict` — it was still being deleted at the deadline; the table is gone then.
+    /// - `InvalidInput`: this call's timeout is below the deadline. Nothing was deleted.
+    /// - `Conflict`: the service was still deleting the table at the deadline. The table is gone.
+    /// - `Timeout`: the deadline was over while a request was in flight.
     ///
     /// Source: REST "Delete Table".
     pub fn recreate_table(&self, deadline: Duration) -> RecreateTable {

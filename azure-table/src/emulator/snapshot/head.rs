@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::emulator::address::key_of;
 use crate::emulator::snapshot::text::Fault;
-use crate::emulator::store::{Account, Table};
+use crate::emulator::store::{Account, Rows, Table};
 use crate::model::datetime::DateTime;
 use crate::model::name::TableName;
 use crate::protocol::access_policy::StoredAccessPolicy;
@@ -216,7 +216,7 @@ impl TableLine {
         let table = Table {
             created: json.created.unwrap_or_else(now),
             policies,
-            rows: BTreeMap::new(),
+            rows: Rows::default(),
             name: json.table,
         };
         Ok((key_of(&table.name, profile), profile, table))

@@ -70,7 +70,7 @@ pub(super) fn write(snapshot: &EmulatorSnapshot, out: &mut dyn Write) -> io::Res
         json(out, &AccountLine::of(name, account))?;
         for (key, table) in &account.tables {
             json(out, &TableLine::of(key, table, snapshot.profile))?;
-            for (id, row) in &table.rows {
+            for (id, row) in table.rows.iter() {
                 out.write_all(&entity::write(id, row))?;
                 out.write_all(b"\n")?;
             }
@@ -171,7 +171,7 @@ impl Reading {
             let fault = Fault::of_line("it stands there twice".to_owned());
             return Err(fault.of_entity(&id.partition_key, &id.row_key));
         }
-        table.rows.insert(id, row);
+        table.rows.set(id, Some(row));
         Ok(())
     }
 

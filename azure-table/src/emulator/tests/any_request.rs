@@ -1,5 +1,6 @@
 //! Whatever is asked, the answer is an answer.
 
+use futures::FutureExt as _;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -126,8 +127,8 @@ proptest! {
         sign(&mut request, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY);
         let emulator = Emulator::new();
         let site = crate::emulator::address::Site::of(&BASE.parse().unwrap()).unwrap();
-        emulator.store().create_table(&site, "Blogs", emulator.clock().now()).unwrap();
-        let answer = service::answer(&emulator, request);
+        emulator.store_mut().create_table(&site, "Blogs", emulator.clock().now()).unwrap();
+        let answer = service::answer(&emulator, request).now_or_never().unwrap();
         prop_assert!(answer.status().as_u16() < 500 || answer.status() == 501);
         // Nothing but what a key may not do at all, and a question that no rule answers.
         let is_signed = method != "OPTIONS" && !path.contains("comp=") && host != HOSTS[1];

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::DynamicEntity;
 use crate::model::edm::{Edm, EdmType, EdmValue, Token, WireValue, base64_text, double_text};
+use crate::model::error::ValueError;
 use crate::model::etag::ETag;
 
 const ANNOTATION: &str = "@odata.type";
@@ -56,6 +57,7 @@ impl<'de> Deserialize<'de> for DynamicEntity {
 enum Member {
     Boolean(bool),
     Integer(i64),
+    Large(u64),
     Decimal(f64),
     Text(String),
     Null(()),
@@ -108,17 +110,29 @@ impl<'de> Visitor<'de> for EntityVisitor {
 }
 
 /// The value of a member; `None` for null.
-fn value(member: Member, annotation: Option<EdmType>) -> Result<Option<EdmValue>, crate::ValueError> {
+fn value(member: Member, annotation: Option<EdmType>) -> Result<Option<EdmValue>, ValueError> {
     let token = match &member {
         Member::Null(()) => return Ok(None),
         Member::Boolean(value) => Token::Boolean(*value),
-        Member::Integer(value) => Token::Number(value.to_string().into()),
+        Member::Integer(value) => integer((*value).into(), annotation)?,
+        Member::Large(value) => integer((*value).into(), annotation)?,
         Member::Decimal(value) => Token::Number(double_text(*value).into()),
         Member::Text(text) => Token::Text(text.as_str().into()),
     };
     WireValue { annotation, token }
         .to_edm()
         .map(|value| Some(value.into_owned()))
+}
+
+/// An integer. Without an annotation one beyond Edm.Int32 is an Edm.Double, which does not hold every one of them.
+fn integer(value: i128, annotation: Option<EdmType>) -> Result<Token<'static>, ValueError> {
+    let is_double = annotation == Some(EdmType::Double) || (annotation.is_none() && i32::try_from(value).is_err());
+    if is_double && value as f64 as i128 != value {
+        return Err(ValueError::new(format!(
+            "no Edm.Double is {value} exactly: write it as text, with the type Edm.Int64 beside it"
+        )));
+    }
+    Ok(Token::Number(value.to_string().into()))
 }
 
 #[cfg(test)]
@@ -150,6 +164,27 @@ mod tests {
             "{json}"
         );
         assert_eq!(serde_json::from_str::<DynamicEntity>(&json).unwrap(), entity);
+    }
+
+    #[test]
+    fn an_integer_that_no_type_holds_exactly_is_an_error() {
+        let read = |digits: &str| {
+            let json = format!(r#"{{"PartitionKey":"p","RowKey":"r","N":{digits}}}"#);
+            serde_json::from_str::<DynamicEntity>(&json)
+        };
+        for exact in [9_007_199_254_740_992_i64, -9_007_199_254_740_992, 1 << 62, i64::MIN] {
+            let entity = read(&exact.to_string()).unwrap();
+            assert_eq!(entity.get("N"), Some(&EdmValue::Double(exact as f64)));
+        }
+        for inexact in [
+            "9007199254740993",
+            "-9007199254740993",
+            "9223372036854775807",
+            "18446744073709551615",
+        ] {
+            let error = read(inexact).unwrap_err().to_string();
+            assert!(error.contains("property `N`") && error.contains(inexact), "{error}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::model::error::ValueError;
 impl TryFrom<chrono::DateTime<Utc>> for DateTime {
     type Error = ValueError;
 
-    /// Rounds down to 100 ns.
+    /// Rounds down to 100 ns; see [`DateTime::truncate`]. A leap second becomes the last 100 ns before it.
     ///
     /// # Errors
     /// Before the year 1 or after the year 9999.

@@ -7,7 +7,7 @@ use crate::model::error::ValueError;
 impl TryFrom<jiff::Timestamp> for DateTime {
     type Error = ValueError;
 
-    /// Rounds down to 100 ns.
+    /// Rounds down to 100 ns; see [`DateTime::truncate`].
     ///
     /// # Errors
     /// Before the year 1.

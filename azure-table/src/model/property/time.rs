@@ -9,7 +9,7 @@ use crate::model::error::ValueError;
 impl TryFrom<OffsetDateTime> for DateTime {
     type Error = ValueError;
 
-    /// The same time in UTC, rounded down to 100 ns.
+    /// The same time in UTC, rounded down to 100 ns; see [`DateTime::truncate`].
     ///
     /// # Errors
     /// Before the year 1 or after the year 9999, in UTC.

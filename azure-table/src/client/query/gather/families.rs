@@ -1,21 +1,24 @@
-//! Parents with their children, as the prefixes of their RowKeys tell them.
+//! Parents with their children, by the fields of their RowKeys.
 
 use std::ops::{Deref, DerefMut};
 use std::{slice, vec};
 
 use crate::client::query::gather::Gather;
+use crate::model::entity::TableEntity;
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
+use crate::model::key_shape::KeyPiece;
 use crate::model::variant::VariantOf;
 
 /// Rows of `A` with their children of `B`, in the order of the keys: a slot of [`Gather`], and a slice of `(A, Vec<B>)`.
 ///
-/// A child belongs to the parent of the same partition whose RowKey its own begins with; of several such parents to the one
-/// with the longest. Rows of other kinds may come between. A child without parent is an
-/// [`InvalidResponse`](crate::ErrorKind::InvalidResponse), and so is one whose parent is not selected by the query.
+/// A child belongs to the parent of the same partition whose RowKey is its own up to the end of a field: `{order}` is the parent of
+/// `{order}-{line}`. Of several such parents it belongs to the one with the longest key. Where the child's RowKey is a single
+/// field, a text such as `11-1`, the parent's key ends before or behind a character that is neither letter nor digit: `11`, not
+/// `1`.
 ///
-/// Keys of parents should have one length, or end with a character of their own: of the orders `1` and `10` the line `10-2`
-/// goes to the second, but without that order to the first.
+/// Rows of other kinds may come between. A child without a parent is an
+/// [`InvalidResponse`](crate::ErrorKind::InvalidResponse), and so is one whose parent is not selected by the query.
 ///
 /// For an example see [`TableQuery::gather`](crate::TableQuery::gather).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +33,8 @@ impl<A, B> Families<A, B> {
     }
 }
 
-impl<E, A: VariantOf<E>, B: VariantOf<E>> Gather<E> for Families<A, B> {
-    /// Parents and children. Who belongs to whom is told at the end, since Cosmos DB promises no order.
+impl<E, A: VariantOf<E>, B: VariantOf<E> + TableEntity> Gather<E> for Families<A, B> {
+    /// Parents and children. They are joined at the end, since Cosmos DB promises no order.
     type State = (Vec<(Key<E>, A)>, Vec<(Key<E>, B)>);
 
     fn take((parents, children): &mut Self::State, key: Key<E>, entity: E) -> Result<Option<(Key<E>, E)>> {
@@ -55,8 +58,8 @@ impl<E, A: VariantOf<E>, B: VariantOf<E>> Gather<E> for Families<A, B> {
         children.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut parents = parents.into_iter().peekable();
         let mut families: Vec<(A, Vec<B>)> = Vec::with_capacity(parents.len());
-        // The parents that this child's key begins with, and where they stand: a key that does not begin with one is past
-        // all that do.
+        // The parents whose text this child's key begins with, and their places. Behind a key that does not begin with one, no
+        // other does.
         let mut open: Vec<(Key<E>, usize)> = Vec::new();
         for (key, child) in children {
             while let Some((parent_key, parent)) = parents.next_if(|(parent_key, _)| *parent_key < key) {
@@ -65,10 +68,12 @@ impl<E, A: VariantOf<E>, B: VariantOf<E>> Gather<E> for Families<A, B> {
                 families.push((parent, Vec::new()));
             }
             close(&mut open, &key);
-            let family = open.last().and_then(|(_, at)| families.get_mut(*at));
+            let mut longest_first = open.iter().rev();
+            let parent = longest_first.find(|(of, _)| ends_at_field(&child, key.row_key(), of.row_key().len()));
+            let family = parent.and_then(|(_, at)| families.get_mut(*at));
             let Some((_, family)) = family else {
                 let (parent, child) = (A::VARIANT, B::VARIANT);
-                let message = format!("a `{child}` without its `{parent}`: its RowKey begins with that of none");
+                let message = format!("a `{child}` without its `{parent}`: its RowKey belongs to none that was read");
                 return Err(Error::invalid_response(message).at_entity(key.partition_key(), key.row_key()));
             };
             family.push(child);
@@ -78,7 +83,22 @@ impl<E, A: VariantOf<E>, B: VariantOf<E>> Gather<E> for Families<A, B> {
     }
 }
 
-/// Leaves the parents whose families end before `key`.
+/// Returns `true` if a field of the child's RowKey ends at `at`. In a RowKey of one field a word does.
+fn ends_at_field(child: &impl TableEntity, row_key: &str, at: usize) -> bool {
+    let shape = child.key_shape();
+    if at == 0 || shape.row_key_is_cut_at(row_key, at) {
+        return true;
+    }
+    let fields = shape
+        .row_key
+        .iter()
+        .filter(|piece| !matches!(piece, KeyPiece::Literal(_)));
+    let (parent, rest) = row_key.split_at(at);
+    let is_in_word = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
+    fields.count() < 2 && !(is_in_word(parent.chars().next_back()) && is_in_word(rest.chars().next()))
+}
+
+/// Closes the parents whose families end before `key`.
 fn close<E>(open: &mut Vec<(Key<E>, usize)>, key: &Key<E>) {
     let is_parent = |of: &Key<E>| of.partition_key() == key.partition_key() && key.row_key().starts_with(of.row_key());
     while open.pop_if(|(of, _)| !is_parent(of)).is_some() {}
@@ -134,6 +154,9 @@ impl<'a, A, B> IntoIterator for &'a mut Families<A, B> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::key_shape::{KeyShape, KeyWriter};
+    use crate::model::property_writer::PropertyWriter;
+    use crate::model::schema::EntitySchema;
 
     /// A parent has a key without `-`.
     type Row = (&'static str, &'static str);
@@ -164,6 +187,21 @@ mod tests {
         }
     }
 
+    impl TableEntity for Child {
+        type PartitionFields = (String,);
+        type KeyFields = (String, String);
+        const SCHEMA: &'static EntitySchema = &EntitySchema::new("Child", KeyShape::SIMPLE);
+
+        fn write_key(&self, key: &mut KeyWriter) -> Result<()> {
+            key.field("a")?;
+            key.field(self.0)
+        }
+
+        fn write_properties(&self, _: &mut PropertyWriter<'_>) -> Result<()> {
+            Ok(())
+        }
+    }
+
     fn gather(rows: &[Row]) -> Result<Vec<(Parent, Vec<Child>)>> {
         let mut state = Default::default();
         for (partition, row) in rows {
@@ -186,12 +224,12 @@ mod tests {
             ("a", "1ä"),
             ("a", "1-"),
             ("a", "1ä-1"),
-            ("a", "1öö-1"),
+            ("a", "1÷-1"),
         ];
         assert_eq!(
             gather(&rows).unwrap(),
             [
-                told("1", &["1-", "1öö-1"]),
+                told("1", &["1-", "1÷-1"]),
                 told("1ä", &["1ä-1", "1ä-2"]),
                 told("1", &["1-1"])
             ]

@@ -1,0 +1,67 @@
+//! What a scan has read of each of its ranges.
+
+use serde::{Deserialize, Serialize};
+
+use crate::filter::expression::{Comparison, Expression};
+use crate::model::edm::EdmValue;
+use crate::model::error::Result;
+use crate::model::key_shape::check_key;
+use crate::model::ordinal;
+use crate::protocol::continuation::Continuation;
+
+/// How far a scan got: of each range what was read, its last page included. Serializable; taken up by
+/// [`Scan::resume`](crate::Scan::resume) on the same query.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScanPosition {
+    /// Of which query.
+    pub(super) query: u64,
+    pub(super) ranges: Vec<RangePosition>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct RangePosition {
+    /// The least PartitionKey; `None` is the table's.
+    from: Option<String>,
+    /// The first PartitionKey behind the range; `None` is the table's end.
+    to: Option<String>,
+    pub(super) read: Read,
+}
+
+/// What was read of a range.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Read {
+    Nothing,
+    UpTo(Continuation),
+    All,
+}
+
+/// The ranges between the ends.
+pub(super) fn ranges(ends: &[String]) -> Result<Vec<RangePosition>> {
+    for end in ends {
+        check_key("the end of a range", end)?;
+    }
+    let mut ends: Vec<Option<String>> = ends.iter().cloned().map(Some).collect();
+    ends.sort_by(|a, b| ordinal::compare(a.as_deref().unwrap_or_default(), b.as_deref().unwrap_or_default()));
+    ends.dedup();
+    let starts = [None].into_iter().chain(ends.clone());
+    let ends = ends.into_iter().chain([None]);
+    let range = |(from, to)| RangePosition {
+        from,
+        to,
+        read: Read::Nothing,
+    };
+    Ok(starts.zip(ends).map(range).collect())
+}
+
+impl RangePosition {
+    pub(super) fn condition(&self) -> Option<Expression> {
+        let compare =
+            |operator, end: &String| Expression::comparison("PartitionKey", operator, EdmValue::from(end.as_str()));
+        let from = self.from.as_ref().map(|end| compare(Comparison::Ge, end));
+        let to = self.to.as_ref().map(|end| compare(Comparison::Lt, end));
+        match (from, to) {
+            (Some(from), Some(to)) => Some(from.and(to)),
+            (from, to) => from.or(to),
+        }
+    }
+}

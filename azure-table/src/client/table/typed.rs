@@ -1,0 +1,131 @@
+//! Handles to the same table with another entity type: any, or one variant of an enum of entities.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use crate::client::table::TableClient;
+use crate::model::entity::TableEntity;
+use crate::model::schema::EntitySchema;
+use crate::model::variant::VariantOf;
+use crate::model::variant_mark::MarkedVariant;
+use crate::pipeline::run::Pipeline;
+
+impl<E> TableClient<E> {
+    /// Returns a handle to the same table with another entity type.
+    ///
+    /// It reads and writes rows as a `U` alone writes them. For the rows of one variant of an enum of entities that is not enough,
+    /// as the enum writes what tells its variants apart. From the enum's own table a variant does not compile: use
+    /// [`variant`](Self::variant).
+    pub fn typed<U: TableEntity>(&self) -> TableClient<U>
+    where
+        E: TableEntity,
+    {
+        const {
+            assert!(
+                !is_among(U::SCHEMA, E::VARIANTS),
+                "`typed` writes no tag, and this type is a variant of the table's enum: write `table.variant::<V>()` in place of \
+                 `table.typed::<V>()`"
+            );
+        }
+        match self.pipeline.settings.variant {
+            // The mark is that of the type, and no other type has it.
+            Some(_) if !U::SCHEMA.is_same(E::SCHEMA) => self.of_variant(None),
+            _ => TableClient::new(&self.pipeline, self.table.clone()),
+        }
+    }
+
+    /// Returns a handle to the rows of one variant of the enum of entities `E`. It reads and writes `V` as the enum does.
+    ///
+    /// * Writes have what tells the variant: the tag is added. A RowKey without the variant's prefix, or with the form of an
+    ///   earlier variant, is an error.
+    /// * Queries, and writes over queries, select the rows of the variant. All others are left out.
+    /// * A read by key of a row of another variant is an error that names its tag or keys.
+    ///
+    /// [`delete`](Self::delete) and [`patch`](Self::patch) see the key alone: they take whatever row has it. A
+    /// [`TableOperation`](crate::TableOperation) is sent as it was encoded.
+    ///
+    /// ```
+    /// use azure_table::{Emulator, TableEntity, TableServiceClient};
+    ///
+    /// #[derive(TableEntity)]
+    /// struct Deposit {
+    ///     #[table(partition_key)]
+    ///     account: String,
+    ///     #[table(row_key)]
+    ///     at: u32,
+    ///     cents: i64,
+    /// }
+    ///
+    /// #[derive(TableEntity)]
+    /// struct Fee {
+    ///     #[table(partition_key)]
+    ///     account: String,
+    ///     #[table(row_key)]
+    ///     at: u32,
+    ///     cents: i64,
+    ///     reason: String,
+    /// }
+    ///
+    /// #[derive(TableEntity)]
+    /// #[table(tag = "Kind")]
+    /// enum Booking {
+    ///     Deposit(Deposit),
+    ///     Fee(Fee),
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// let bookings = TableServiceClient::on(Emulator::new()).table::<Booking>("Bookings")?;
+    /// # bookings.create_table().await?;
+    /// # bookings.insert(&Booking::Deposit(Deposit { account: "a".into(), at: 1, cents: 5 })).await?;
+    /// let fees = bookings.variant::<Fee>();
+    /// fees.insert(&Fee { account: "a".into(), at: 7, cents: 5, reason: "late".into() }).await?;   // Kind = 'Fee'
+    /// fees.modify(("a", 7), |fee| fee.cents = 3).await?;
+    /// let late = fees.query().partition("a").filter(Fee::REASON.eq("late")).all().await?;          // Vec<Fee>
+    /// assert_eq!(late.len(), 1);
+    ///
+    /// let error = fees.get(("a", 1)).await.err().expect("it is a deposit");
+    /// assert!(error.to_string().contains("its `Kind` is \"Deposit\", not \"Fee\""));
+    /// assert!(matches!(&bookings.query().all().await?[..], [Booking::Deposit(_), Booking::Fee(_)]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn variant<V>(&self) -> TableClient<V>
+    where
+        V: TableEntity + VariantOf<E>,
+    {
+        self.of_variant(Some(Handle::<E, V>::VARIANT))
+    }
+
+    fn of_variant<U>(&self, variant: Option<&'static MarkedVariant>) -> TableClient<U> {
+        let mut pipeline = Pipeline::clone(&self.pipeline);
+        pipeline.settings.variant = variant;
+        TableClient::new(&Arc::new(pipeline), self.table.clone())
+    }
+}
+
+/// The handle to the rows of `V`, as data.
+struct Handle<E, V>(PhantomData<fn() -> (E, V)>);
+
+impl<E, V: VariantOf<E>> Handle<E, V> {
+    const VARIANT: &'static MarkedVariant = &Self::MARKED;
+
+    const MARKED: MarkedVariant = match V::MARK {
+        Some(mark) => MarkedVariant { name: V::VARIANT, mark },
+        None => panic!(
+            "nothing tells the rows of this variant from all others: read them through the enum, or as rows of any kind by \
+             `table.typed::<DynamicEntity>()`; an impl of `VariantOf` by hand says by `MARK` what tells them"
+        ),
+    };
+}
+
+const fn is_among(schema: &EntitySchema, schemas: &[&EntitySchema]) -> bool {
+    let mut at = 0;
+    while at < schemas.len() {
+        if schema.is_same(schemas[at]) {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}

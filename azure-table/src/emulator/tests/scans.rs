@@ -1,0 +1,221 @@
+//! Queries that look at many rows: they let other clients go first, and a page still shows one state of its table.
+
+use std::pin::pin;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use futures::poll;
+
+use super::*;
+use crate::model::dynamic::DynamicEntity;
+
+const ROWS: usize = 6_000;
+
+/// A table in which the query below takes long.
+fn many_rows() -> Emulator {
+    let emulator = Emulator::new();
+    let rows = (0..ROWS).map(|n| {
+        let mut row = DynamicEntity::new("p", format!("{n:04}"));
+        row.insert("Rating", 7);
+        row
+    });
+    emulator.seed("Blogs", rows).unwrap();
+    emulator
+}
+
+/// As many comparisons as the address of a query has room for; no row passes.
+fn long_query() -> String {
+    let comparisons: Vec<String> = (0..1_200).map(|n| format!("Rating%20eq%20{}", 1_000 + n)).collect();
+    format!("Blogs()?$filter={}", comparisons.join("%20or%20"))
+}
+
+/// Writes and reads a row. Reads alone would share the store's lock with a scan that keeps it.
+async fn write_and_read_one(emulator: &Emulator) {
+    write(emulator, "PUT", "0700", 7).await;
+    let response = send(emulator, "GET", "Blogs(PartitionKey='p',RowKey='0700')", &[], "").await;
+    assert_eq!(response.status(), 200);
+}
+
+/// The time of a write and a read of one row at half of all moments while they go on: the median, weighted by how long each took. So
+/// a pair that waits for all of a scan counts for all of that time, and not as one among the many before and after it.
+async fn point_time(emulator: &Emulator, mut goes_on: impl FnMut(usize) -> bool) -> Duration {
+    let mut times = Vec::new();
+    while goes_on(times.len()) {
+        let begun = Instant::now();
+        // Whoever has the thread may go on.
+        tokio::task::yield_now().await;
+        write_and_read_one(emulator).await;
+        times.push(begun.elapsed());
+    }
+    times.sort_unstable();
+    let half = times.iter().sum::<Duration>() / 2;
+    let mut sum = Duration::ZERO;
+    let median = times.iter().find(|time| {
+        sum += **time;
+        sum >= half
+    });
+    *median.unwrap()
+}
+
+/// The time of such a pair beside a long scan, less that of one alone; of several scans the least, so that other programs on
+/// the machine do not matter.
+async fn delay_by_a_scan() -> Duration {
+    let emulator = many_rows();
+    let mut least = Duration::MAX;
+    for _ in 0..5 {
+        let begun = Instant::now();
+        let alone = point_time(&emulator, |_| begun.elapsed() < Duration::from_millis(200)).await;
+        let scanning = emulator.clone();
+        let scan = tokio::spawn(async move {
+            let begun = Instant::now();
+            let response = send(&scanning, "GET", &long_query(), &[], "").await;
+            assert_eq!((response.status().as_u16(), body(&response)), (200, r#"{"value":[]}"#));
+            begun.elapsed()
+        });
+        let beside = point_time(&emulator, |pairs| pairs == 0 || !scan.is_finished()).await;
+        let took = scan.await.unwrap();
+        assert!(took > Duration::from_millis(20), "it is no long scan: {took:?}");
+        println!("a scan of {took:?}: a write and a read take {beside:?}, without it {alone:?}");
+        least = least.min(beside.saturating_sub(alone));
+        if least < Duration::from_millis(5) {
+            break;
+        }
+    }
+    least
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_scan_delays_a_point_read_and_write_on_another_thread_by_less_than_5_ms() {
+    let delay = delay_by_a_scan().await;
+    assert!(delay < Duration::from_millis(5), "{delay:?}");
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn long_scan_delays_a_point_read_and_write_on_its_own_thread_by_less_than_5_ms() {
+    let delay = delay_by_a_scan().await;
+    assert!(delay < Duration::from_millis(5), "{delay:?}");
+}
+
+/// A query that takes several turns: rows with a rating of 1.
+const RATED: &str = "Blogs()?$select=RowKey&$filter=Rating%20eq%201";
+
+async fn write(emulator: &Emulator, method: &str, row_key: &str, rating: i32) {
+    let path = format!("Blogs(PartitionKey='p',RowKey='{row_key}')");
+    let written = send(
+        emulator,
+        method,
+        &path,
+        &[("if-match", "*")],
+        &format!(r#"{{"Rating":{rating}}}"#),
+    )
+    .await;
+    assert_eq!(written.status(), 204, "{}", body(&written));
+}
+
+async fn insert(emulator: &Emulator, row_key: &str, rating: i32) {
+    let row = format!(r#"{{"PartitionKey":"p","RowKey":"{row_key}","Rating":{rating}}}"#);
+    let inserted = send(emulator, "POST", "Blogs", &[], &row).await;
+    assert_eq!(inserted.status(), 201, "{}", body(&inserted));
+}
+
+fn row_keys(page: &Response<Bytes>) -> Vec<String> {
+    let page: serde_json::Value = serde_json::from_slice(page.body()).unwrap();
+    let rows = page["value"].as_array().unwrap().iter();
+    rows.map(|row| row["RowKey"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn page_shows_the_table_as_it_was_when_the_page_began() {
+    let emulator = many_rows();
+    for row_key in ["0000", "3000", "4000", "5999"] {
+        write(&emulator, "PUT", row_key, 1).await;
+    }
+    let mut page = pin!(send(&emulator, "GET", RATED, &[], ""));
+    assert!(poll!(&mut page).is_pending(), "it takes one turn");
+    // Some of what was read, and of what was not.
+    for (row_key, rating) in [("0000", 7), ("0001", 1), ("3000", 7), ("3000", 8), ("5998", 1)] {
+        write(&emulator, "PUT", row_key, rating).await;
+    }
+    assert!(poll!(&mut page).is_pending(), "it takes two turns");
+    write(&emulator, "DELETE", "4000", 0).await;
+    insert(&emulator, "4000", 7).await;
+    write(&emulator, "DELETE", "5999", 0).await;
+    insert(&emulator, "0000a", 1).await;
+    insert(&emulator, "5000a", 1).await;
+    insert(&emulator, "9999", 1).await;
+    assert_eq!(row_keys(&page.await), ["0000", "3000", "4000", "5999"]);
+    let after = send(&emulator, "GET", RATED, &[], "").await;
+    assert_eq!(row_keys(&after), ["0000a", "0001", "5000a", "5998", "9999"]);
+}
+
+#[tokio::test]
+async fn page_begins_anew_where_its_table_is_another() {
+    let emulator = many_rows();
+    let before = emulator.snapshot();
+    let mut page = pin!(send(&emulator, "GET", RATED, &[], ""));
+    let mut in_vain = pin!(send(&emulator, "GET", RATED, &[], ""));
+    assert!(poll!(&mut page).is_pending() && poll!(&mut in_vain).is_pending());
+    assert_eq!(
+        send(&emulator, "DELETE", "Tables('Blogs')", &[], "").await.status(),
+        204
+    );
+    let Poll::Ready(in_vain) = poll!(&mut in_vain) else {
+        panic!("there is nothing to read");
+    };
+    assert_eq!(
+        error(&in_vain),
+        refused(404, "TableNotFound", "The table specified does not exist.")
+    );
+    assert_eq!(
+        send(&emulator, "POST", "Tables", &[], r#"{"TableName":"Blogs"}"#)
+            .await
+            .status(),
+        201
+    );
+    // Before the rows that the page has come to.
+    insert(&emulator, "0000a", 1).await;
+    assert_eq!(row_keys(&page.await), ["0000a"]);
+
+    emulator.restore(&before).unwrap();
+    let mut page = pin!(send(&emulator, "GET", RATED, &[], ""));
+    assert!(poll!(&mut page).is_pending());
+    emulator.restore(&before).unwrap();
+    // Before the rows that the page has come to.
+    insert(&emulator, "0000a", 1).await;
+    assert_eq!(row_keys(&page.await), ["0000a"]);
+}
+
+fn query_of(length: usize) -> String {
+    let address = format!("{BASE}/Blogs()?$filter=Rating%20eq%20");
+    format!(
+        "Blogs()?$filter=Rating%20eq%20{}1",
+        "0".repeat(length - address.len() - 1)
+    )
+}
+
+#[tokio::test]
+async fn url_of_more_than_32767_characters_is_refused() {
+    let emulator = with_table().await;
+    let longest = send(&emulator, "GET", &query_of(32_767), &[], "").await;
+    assert_eq!(longest.status(), 200);
+    let too_long = send(&emulator, "GET", &query_of(32_768), &[], "").await;
+    assert_eq!((too_long.status().as_u16(), body(&too_long)), (414, ""));
+}
+
+#[tokio::test]
+async fn url_of_more_than_32767_characters_is_refused_in_a_batch() {
+    let emulator = with_table().await;
+    for (length, expected) in [(32_767, 202), (32_768, 400), (180_000, 400)] {
+        let part = format!(
+            "--b\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nGET {BASE}/{} HTTP/1.1\r\n\
+             Accept: application/json;odata=nometadata\r\n\r\n\r\n--b--\r\n",
+            query_of(length)
+        );
+        let content_type = [("content-type", "multipart/mixed; boundary=b")];
+        let response = send(&emulator, "POST", "$batch", &content_type, &part).await;
+        assert_eq!(response.status().as_u16(), expected, "{length}: {}", body(&response));
+        if expected == 400 {
+            assert_eq!(error(&response).1, "InvalidInput");
+        }
+    }
+}

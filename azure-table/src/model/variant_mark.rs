@@ -1,0 +1,217 @@
+//! What tells the rows of one variant of an enum of entities from those of the others.
+//!
+//! Owns [`VariantMark`], what a handle to the rows of a variant does with it ([`MarkedVariant`]), and the entity with its mark
+//! ([`AsVariant`]). The enum's own reading and writing is code of the derive, which calls the same functions.
+
+use std::borrow::Cow;
+
+use crate::model::edm::WireValue;
+use crate::model::entity::TableEntity;
+use crate::model::entity_key::key_texts;
+use crate::model::error::{Error, Result};
+use crate::model::etag::Condition;
+use crate::model::key_shape::{KeyPiece, KeyShape, KeyWriter};
+use crate::model::property_writer::PropertyWriter;
+use crate::model::row::{Row, RowProperty};
+use crate::model::schema::EntitySchema;
+use crate::model::shown::Shown;
+
+/// What tells the rows of a variant of an enum of entities from those of its other variants. See
+/// [`VariantOf`](crate::VariantOf).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VariantMark {
+    /// The text of a property, which the enum writes beside the entity's own.
+    Tag {
+        /// The name of the property.
+        property: &'static str,
+        /// Its text.
+        tag: &'static str,
+    },
+    /// The text that the RowKeys begin with.
+    RowKeyPrefix(&'static str),
+    /// The form of the keys.
+    KeyForm {
+        /// The form.
+        form: &'static KeyShape,
+        /// The variants before this one and their forms: a row whose keys fit one of these is of that variant.
+        earlier: &'static [(&'static str, &'static KeyShape)],
+    },
+}
+
+/// A variant whose rows alone a handle reads and writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MarkedVariant {
+    /// The name of the variant.
+    pub(crate) name: &'static str,
+    pub(crate) mark: VariantMark,
+}
+
+impl MarkedVariant {
+    /// The names to select besides those that are wanted, so that a row can be told.
+    pub(crate) fn names(&self) -> &[&'static str] {
+        match &self.mark {
+            VariantMark::Tag { property, .. } => std::slice::from_ref(property),
+            VariantMark::RowKeyPrefix(_) => &["RowKey"],
+            VariantMark::KeyForm { .. } => &["PartitionKey", "RowKey"],
+        }
+    }
+
+    /// Checks that a row is of the variant.
+    pub(crate) fn check(&self, row: &Row<'_>) -> Result<()> {
+        let why = match self.mark {
+            VariantMark::Tag { property, tag } => match row.property(property) {
+                found if is_tag(found, tag) => return Ok(()),
+                found => format!("{}, not {tag:?}", tag_found(property, found)),
+            },
+            VariantMark::RowKeyPrefix(prefix) => match row.row_key()? {
+                row_key if row_key.starts_with(prefix) => return Ok(()),
+                row_key => format!("its RowKey {} does not begin with {prefix:?}", Shown(row_key)),
+            },
+            VariantMark::KeyForm { form, earlier } => match earlier.iter().find(|(_, form)| has_form(row, form)) {
+                Some((earlier, _)) => format!("its keys have the form of the variant `{earlier}`"),
+                None => return row.key_parts(form).map(drop),
+            },
+        };
+        Err(Error::invalid_response(format!(
+            "the row is not of the variant `{}`: {why}",
+            self.name
+        )))
+    }
+
+    /// Reads a row of the variant; to its entity the tag is no property of its own.
+    pub(crate) fn read<T>(&self, row: &Row<'_>, read: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T> {
+        match self.mark {
+            VariantMark::Tag { property, .. } => read(&untagged(row, property)),
+            VariantMark::RowKeyPrefix(_) | VariantMark::KeyForm { .. } => read(row),
+        }
+    }
+}
+
+/// An entity as the enum writes it, of which it is a variant; without one, as it is.
+#[derive(Debug)]
+pub(crate) struct AsVariant<'a, T: ?Sized> {
+    entity: &'a T,
+    variant: Option<&'static MarkedVariant>,
+}
+
+impl<'a, T: ?Sized> AsVariant<'a, T> {
+    pub(crate) fn new(entity: &'a T, variant: Option<&'static MarkedVariant>) -> Self {
+        Self { entity, variant }
+    }
+}
+
+impl<T: TableEntity + ?Sized> TableEntity for AsVariant<'_, T> {
+    type PartitionFields = T::PartitionFields;
+    type KeyFields = T::KeyFields;
+    const SCHEMA: &'static EntitySchema = T::SCHEMA;
+
+    fn key_shape(&self) -> &'static KeyShape {
+        self.entity.key_shape()
+    }
+
+    fn write_key(&self, key: &mut KeyWriter) -> Result<()> {
+        match self.variant.map(|variant| (variant.mark, variant.name)) {
+            Some((VariantMark::RowKeyPrefix(prefix), name)) => write_prefixed_key(self.entity, key, prefix, name),
+            Some((VariantMark::KeyForm { earlier, .. }, _)) => write_key_of_form(self.entity, key, earlier),
+            Some((VariantMark::Tag { .. }, _)) | None => self.entity.write_key(key),
+        }
+    }
+
+    fn write_properties(&self, properties: &mut PropertyWriter<'_>) -> Result<()> {
+        if let Some(VariantMark::Tag { property, tag }) = self.variant.map(|variant| variant.mark) {
+            properties.tag(property, tag)?;
+        }
+        self.entity.write_properties(properties)
+    }
+
+    fn condition(&self) -> Condition {
+        self.entity.condition()
+    }
+}
+
+/// Whether the keys of a row have this form.
+pub fn has_form(row: &Row<'_>, shape: &KeyShape) -> bool {
+    row.key_parts(shape).is_ok()
+}
+
+/// Whether a property is this text.
+pub fn is_tag(property: Option<&RowProperty<'_>>, tag: &str) -> bool {
+    property.is_some_and(|property| property.value().as_str().is_ok_and(|text| text == tag))
+}
+
+/// The tag of a row, for an error.
+pub(crate) fn tag_found(name: &str, property: Option<&RowProperty<'_>>) -> String {
+    match property.map(RowProperty::value) {
+        None => format!("it has no property `{name}`"),
+        Some(value) => match value.as_str() {
+            Ok(text) => format!("its `{name}` is {}", Shown(text)),
+            Err(_) => format!("its `{name}` is no text"),
+        },
+    }
+}
+
+/// The row without its tag, as the entity of the variant wrote it.
+pub fn untagged<'r>(row: &'r Row<'_>, tag: &str) -> Row<'r> {
+    let borrowed = |text: &'r Option<Cow<'_, str>>| text.as_deref().map(Cow::Borrowed);
+    let properties = row.properties.iter().filter(|property| property.name != tag);
+    Row {
+        partition_key: borrowed(&row.partition_key),
+        row_key: borrowed(&row.row_key),
+        timestamp: borrowed(&row.timestamp),
+        etag: borrowed(&row.etag),
+        properties: properties
+            .map(|property| {
+                let WireValue { annotation, token } = property.value();
+                RowProperty {
+                    name: Cow::Borrowed(&property.name),
+                    annotation,
+                    token,
+                }
+            })
+            .collect(),
+    }
+}
+
+/// Writes the key of a variant whose rows are known by what their RowKeys begin with.
+pub fn write_prefixed_key<V: TableEntity + ?Sized>(
+    entity: &V,
+    key: &mut KeyWriter,
+    prefix: &str,
+    variant: &str,
+) -> Result<()> {
+    let template = entity.key_shape().row_key;
+    // With such a template the key need not be looked at.
+    if !matches!(template, [KeyPiece::Literal(text), ..] if text.starts_with(prefix)) {
+        let texts = key_texts(entity)?;
+        let row_key = texts.row_key();
+        if !row_key.starts_with(prefix) {
+            return Err(Error::invalid_input(format!(
+                "RowKey {row_key:?}: that of the variant `{variant}` begins with {prefix:?}"
+            )));
+        }
+    }
+    entity.write_key(key)
+}
+
+/// Writes the key of a variant whose rows are known by the form of their keys, which is asked of the `earlier` ones first.
+pub fn write_key_of_form<V: TableEntity + ?Sized>(
+    entity: &V,
+    key: &mut KeyWriter,
+    earlier: &[(&str, &'static KeyShape)],
+) -> Result<()> {
+    if !earlier.is_empty() {
+        let texts = key_texts(entity)?;
+        let (partition_key, row_key) = texts.pair();
+        let row = Row {
+            partition_key: Some(Cow::Borrowed(partition_key)),
+            row_key: Some(Cow::Borrowed(row_key)),
+            ..Row::default()
+        };
+        if let Some((variant, _)) = earlier.iter().find(|(_, shape)| has_form(&row, shape)) {
+            return Err(Error::invalid_input(format!(
+                "RowKey {row_key:?}: it has the form of the variant `{variant}`, and would be read as that"
+            )));
+        }
+    }
+    entity.write_key(key)
+}

@@ -1,0 +1,227 @@
+//! Clients from a whole URL with its shared access signature, as the portal and the other SDKs hand it out.
+
+use std::time::Duration;
+
+use azure_table::{
+    AccountKey, AccountPermissions, AccountResources, AccountSas, DateTime, DynamicEntity, Emulator, EmulatorServer,
+    ErrorKind, SasToken, TableClient, TableName, TablePermissions, TableSas, TableServiceClient,
+};
+
+const TOKEN: &str = "sv=2019-02-02&ss=t&srt=sco&sp=rl&se=2030-01-01T00%3A00%3A00Z&sig=SECRET%2F%2B%3D";
+
+#[test]
+fn sas_url_of_a_service_names_the_account_in_every_form() {
+    for (address, endpoint, account) in [
+        (
+            "https://contoso.table.core.windows.net/",
+            "https://contoso.table.core.windows.net",
+            "contoso",
+        ),
+        (
+            "https://contoso.table.core.windows.net",
+            "https://contoso.table.core.windows.net",
+            "contoso",
+        ),
+        (
+            " https://CONTOSO.table.core.windows.net/",
+            "https://contoso.table.core.windows.net",
+            "contoso",
+        ),
+        (
+            "https://contoso.z13.table.storage.azure.net/",
+            "https://contoso.z13.table.storage.azure.net",
+            "contoso",
+        ),
+        (
+            "http://127.0.0.1:10002/devstoreaccount1",
+            "http://127.0.0.1:10002/devstoreaccount1",
+            "devstoreaccount1",
+        ),
+        (
+            "http://[::1]:10002/devstoreaccount1/",
+            "http://[::1]:10002/devstoreaccount1",
+            "devstoreaccount1",
+        ),
+        ("http://azurite:10002/acct", "http://azurite:10002/acct", "acct"),
+        (
+            "http://host.docker.internal:10002/acct",
+            "http://host.docker.internal:10002/acct",
+            "acct",
+        ),
+        (
+            "http://acct.table.localhost:10002/",
+            "http://acct.table.localhost:10002",
+            "acct",
+        ),
+    ] {
+        let service = TableServiceClient::from_sas_url(&format!("{address}?{TOKEN} ")).unwrap();
+        assert_eq!((service.endpoint(), service.account()), (endpoint, Some(account)));
+        let token = service.to_connection_string().unwrap();
+        assert!(token.contains(&format!("SharedAccessSignature={TOKEN};")), "{address}");
+    }
+    let own = TableServiceClient::from_sas_url(&format!("https://tables.contoso.com/?{TOKEN}")).unwrap();
+    assert_eq!((own.endpoint(), own.account()), ("https://tables.contoso.com", None));
+}
+
+#[test]
+fn sas_url_of_a_table_names_account_and_table() {
+    for (address, endpoint) in [
+        (
+            "https://contoso.table.core.windows.net/Blogs",
+            "https://contoso.table.core.windows.net",
+        ),
+        (
+            "https://contoso.table.core.windows.net/Blogs/",
+            "https://contoso.table.core.windows.net",
+        ),
+        (
+            "https://contoso.table.core.windows.net//Blogs",
+            "https://contoso.table.core.windows.net",
+        ),
+        (
+            "http://127.0.0.1:10002/devstoreaccount1/Blogs",
+            "http://127.0.0.1:10002/devstoreaccount1",
+        ),
+        (
+            "http://host.docker.internal:10002/acct/Blogs",
+            "http://host.docker.internal:10002/acct",
+        ),
+        ("https://tables.contoso.com/Blogs", "https://tables.contoso.com"),
+    ] {
+        for named in ["", "tn=Blogs&", "tn=blogs&", "tn=BLOGS&"] {
+            let table = TableClient::<DynamicEntity>::from_sas_url(&format!("{address}?{named}{TOKEN}")).unwrap();
+            assert_eq!(table.name().as_str(), "Blogs");
+            let shown = format!("{table:?}");
+            assert!(
+                shown.contains(&format!("endpoint: {endpoint:?}")) && !shown.contains("SECRET"),
+                "{shown}"
+            );
+            let shown = table.settings().to_string();
+            assert!(
+                shown.contains("SasToken(hidden)") && !shown.contains("SECRET"),
+                "{shown}"
+            );
+        }
+    }
+}
+
+#[test]
+fn sas_url_that_lacks_something_says_what_and_never_shows_the_signature() {
+    let service = |url: &str| TableServiceClient::from_sas_url(url).unwrap_err();
+    let table = |url: &str| TableClient::<DynamicEntity>::from_sas_url(url).unwrap_err();
+    let cloud = "https://contoso.table.core.windows.net";
+    let local = "http://127.0.0.1:10002";
+    let no_query = "it has no query: give the whole URL, with the signature behind its `?`";
+    let no_sig = "it has no `sig`";
+    let no_table = "its path names no table: put the name before the `?`, or use `TableServiceClient::from_sas_url`";
+    let too_far = "its path goes on behind the table's name";
+    for (error, why) in [
+        (service(cloud), no_query),
+        (service(&format!("{cloud}/sig=SECRET")), no_query),
+        (service(TOKEN), no_query),
+        (service(&format!("{cloud}/?")), no_sig),
+        (service(&format!("{cloud}/?sv=2019-02-02&sp=r&SECRET")), no_sig),
+        (
+            service(&format!("{cloud}/?{TOKEN}#x")),
+            "characters that no URL can have",
+        ),
+        (service(&format!("{cloud}/?x?{TOKEN}")), "it has a second `?`"),
+        (service(&format!("?{TOKEN}")), "it is not an absolute URL"),
+        (
+            service(&format!("contoso.table.core.windows.net/?{TOKEN}")),
+            "it is not an absolute URL",
+        ),
+        (service(&format!("https://u:SECRET@h/?{TOKEN}")), "user name"),
+        (service(&format!("ftp://h/?{TOKEN}")), "http or https"),
+        (
+            service(&format!("{cloud}/Blogs?{TOKEN}")),
+            "its path names a table: use `TableClient::from_sas_url`",
+        ),
+        (
+            service(&format!("{local}/devstoreaccount1/Blogs?{TOKEN}")),
+            "its path names a table: use `TableClient",
+        ),
+        (service(&format!("{cloud}/Blogs/x?{TOKEN}")), "its path names a table"),
+        (
+            service(&format!("{local}/?{TOKEN}")),
+            "its path names no account, as that of an emulator does",
+        ),
+        (
+            service(&format!("https://contoso.blob.core.windows.net/?{TOKEN}")),
+            "it is the address of another service: that of tables has `.table.` in the place of `.blob.`",
+        ),
+        (
+            service(&format!("{cloud}/?sv=1&sr=b&sig=SECRET")),
+            "for another service",
+        ),
+        (
+            service(&format!("{cloud}/?sv=1&ss=bq&sig=SECRET")),
+            "for another service",
+        ),
+        (table(cloud), no_query),
+        (table(&format!("{cloud}/Blogs?sv=2019-02-02")), no_sig),
+        (table(&format!("{cloud}/?{TOKEN}")), no_table),
+        (table(&format!("{cloud}?tn=Blogs&{TOKEN}")), no_table),
+        (table(&format!("{local}/devstoreaccount1?{TOKEN}")), no_table),
+        (table(&format!("{local}/?{TOKEN}")), no_table),
+        (table(&format!("{cloud}/a/Blogs?{TOKEN}")), too_far),
+        (table(&format!("{local}/devstoreaccount1/Blogs/x?{TOKEN}")), too_far),
+        (
+            table(&format!("{cloud}/Blogs(PartitionKey='SECRET',RowKey='r')?{TOKEN}")),
+            "its path ends in what is no name of a table",
+        ),
+        (
+            table(&format!("{cloud}/sig%3DSECRET?{TOKEN}")),
+            "its path ends in what is no name of a table",
+        ),
+        (
+            table(&format!("{cloud}/Blogs?tn=Orders&{TOKEN}")),
+            "its path names the table \"Blogs\", its signature is for \"Orders\" (`tn`)",
+        ),
+    ] {
+        let text = format!("{error} {error:?}");
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(text.contains(why), "{why} is not in: {text}");
+        assert!(
+            error.to_string().starts_with("URL with a shared access signature: "),
+            "{text}"
+        );
+        assert!(!text.contains("SECRET"), "{text}");
+    }
+}
+
+/// As an account's owner makes them, and somebody else uses them.
+#[tokio::test]
+async fn clients_from_sas_urls_work_on_the_emulator() {
+    let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
+    let owner = TableServiceClient::from_connection_string(&server.connection_string()).unwrap();
+    let running = server.spawn();
+    let key: &AccountKey = owner.account_key().unwrap();
+    let expiry = DateTime::now() + Duration::from_secs(3_600);
+    owner.dynamic_table("Blogs").unwrap().create_table().await.unwrap();
+
+    let all = AccountSas::new(AccountPermissions::LIST, AccountResources::TABLES, expiry)
+        .sign(key)
+        .unwrap();
+    let service = TableServiceClient::from_sas_url(&format!("{}/?{}", owner.endpoint(), all.expose())).unwrap();
+    assert_eq!(service.list_tables().await.unwrap(), ["Blogs"]);
+
+    let name = TableName::new("blogs").unwrap();
+    let of_table = TableSas::new(&name).permissions(TablePermissions::READ | TablePermissions::ADD);
+    let token = of_table.expiry(expiry).sign(key).unwrap();
+    let url = format!("{}/Blogs?{}", owner.endpoint(), token.expose());
+    let blogs = TableClient::<DynamicEntity>::from_sas_url(&url).unwrap();
+    blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap();
+    assert!(blogs.get(("p", "r")).await.unwrap().is_some());
+    let error = blogs.delete(("p", "r")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Forbidden, "{error}");
+    running.stop().await;
+}
+
+#[test]
+fn token_may_begin_with_its_question_mark() {
+    let token = SasToken::new(format!("?{TOKEN}")).unwrap();
+    assert_eq!(token, SasToken::new(TOKEN).unwrap());
+    let service = TableServiceClient::new("https://contoso.table.core.windows.net", token).unwrap();
+    assert!(!service.to_connection_string().unwrap().contains('?'));
+}

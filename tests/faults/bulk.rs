@@ -1,0 +1,45 @@
+//! Bulks and writes over a query under faults.
+
+use std::time::Duration;
+
+use azure_table::testing::{Answer, Fault, FaultRule, Faults, RequestKind};
+use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+
+fn row(row: &str, value: i32) -> DynamicEntity {
+    let mut entity = DynamicEntity::new("p", row);
+    entity.insert("V", value);
+    entity
+}
+
+/// The client reads back what became of a lost write. That read has the retries of any read.
+#[tokio::test(start_paused = true)]
+async fn throttled_read_back_of_a_bulk_does_not_send_the_write_over_a_newer_one() {
+    let busy = || Answer::new(503).code("ServerBusy").message("Busy.");
+    for rows in [&["1"][..], &["1", "2"]] {
+        let emulator = Emulator::new();
+        let truth = TableServiceClient::on(emulator.clone())
+            .dynamic_table("Things")
+            .unwrap();
+        truth.create_table().await.unwrap();
+        let faults = Faults::new(emulator);
+        faults.add(FaultRule::new(Fault::LoseAnswer).on_writes().at_most(1));
+        faults.add(FaultRule::new(busy()).on(RequestKind::Query).at_most(1));
+        let second = faults.add(FaultRule::new(Fault::DelayRequest(Duration::from_secs(10))).on_writes());
+        let table = TableServiceClient::on(faults).dynamic_table("Things").unwrap();
+
+        let written = rows.iter().map(|name| row(name, 1));
+        let newer = async {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            for name in rows {
+                truth.insert_or_replace(&row(name, 2)).await.unwrap();
+            }
+        };
+        let (report, ()) = tokio::join!(table.bulk().insert_or_replace(written), newer);
+        assert_eq!(report.unwrap().applied(), rows.len() as u64);
+        for name in rows {
+            let stored = truth.get(("p", *name)).await.unwrap().unwrap();
+            assert_eq!(stored.get("V"), Some(&2.into()), "the older write came again");
+        }
+        assert_eq!(second.hits(), 0);
+    }
+}

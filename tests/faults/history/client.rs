@@ -1,0 +1,281 @@
+//! One of many clients: its calls, and what all of them write down.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use azure_table::{CallOptions, ETag, Error, ErrorKind, LocationMode, TableClient};
+
+use super::check::{Call, Outcome, ROWS, Version};
+use super::tally::{self, Tally};
+use crate::matrix::model::{Cell, PARTITION};
+
+const CALLS: usize = 6;
+/// The rows before it are counters, those from it on come and go.
+pub(super) const FIRST_SLOT: usize = 3;
+
+/// What all clients write down.
+#[derive(Default)]
+pub(super) struct Notes {
+    clock: u64,
+    ids: u32,
+    pub(super) calls: Vec<Call>,
+    /// The versions of the slots whose insert was acknowledged and which nobody has deleted yet.
+    pub(super) inserted: Vec<(usize, u32, ETag)>,
+    /// The ETag of each row and id: a write that is applied twice has two.
+    pub(super) etags: BTreeMap<(usize, u32), ETag>,
+    pub(super) twice: Vec<u32>,
+    /// Of each counter: increments that were acknowledged, and such whose outcome is unknown.
+    pub(super) counted: [(i64, i64); FIRST_SLOT],
+    /// What is counted without ids.
+    pub(super) tally: Tally,
+}
+
+impl Notes {
+    fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock
+    }
+
+    fn saw(&mut self, row: usize, id: u32, etag: &ETag) {
+        if self
+            .etags
+            .insert((row, id), etag.clone())
+            .is_some_and(|before| before != *etag)
+        {
+            self.twice.push(id);
+        }
+    }
+}
+
+pub(super) struct Client {
+    pub(super) table: TableClient<Cell>,
+    pub(super) notes: Arc<Mutex<Notes>>,
+}
+
+/// A row as it was read.
+struct Seen {
+    row: usize,
+    count: i64,
+    id: u32,
+    etag: ETag,
+}
+
+pub(super) fn outcome_of<T>(result: &Result<T, Error>) -> Option<Outcome> {
+    match result {
+        Ok(_) => Some(Outcome::Done),
+        Err(e) if e.may_have_applied() => Some(Outcome::Unknown),
+        Err(e) => match e.kind() {
+            ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::ConditionNotMet => Some(Outcome::Refused),
+            // It was not applied, and says nothing of the rows.
+            _ => None,
+        },
+    }
+}
+
+fn cell(row: usize, count: i64, id: u32) -> Cell {
+    Cell::new(&row.to_string(), count, Some(i64::from(id)))
+}
+
+impl Client {
+    fn begin(&self) -> (u64, u32) {
+        let mut notes = self.notes.lock().unwrap();
+        notes.ids += 1;
+        (notes.tick(), notes.ids)
+    }
+
+    fn note<T>(
+        &self,
+        begun: u64,
+        result: &Result<T, Error>,
+        guards: Vec<(usize, Version)>,
+        sets: Vec<(usize, Version)>,
+    ) -> Option<Outcome> {
+        let outcome = outcome_of(result)?;
+        self.keep(begun, outcome, guards, sets);
+        Some(outcome)
+    }
+
+    fn keep(&self, begun: u64, outcome: Outcome, guards: Vec<(usize, Version)>, sets: Vec<(usize, Version)>) {
+        let mut notes = self.notes.lock().unwrap();
+        let ended = notes.tick();
+        notes.calls.push(Call {
+            begun,
+            ended,
+            guards,
+            sets,
+            outcome,
+        });
+    }
+
+    async fn read(&self, row: usize) -> Option<Seen> {
+        let (begun, _) = self.begin();
+        let primary = CallOptions::new().location_mode(LocationMode::PrimaryOnly);
+        let get = self.table.get((PARTITION, row.to_string())).versioned();
+        let result = get.with(&primary).await;
+        let seen = result.as_ref().ok()?.as_ref().map(|read| Seen {
+            row,
+            count: read.entity.a,
+            id: u32::try_from(read.entity.b.unwrap()).unwrap(),
+            etag: read.etag.clone(),
+        });
+        self.note(
+            begun,
+            &result,
+            vec![(row, seen.as_ref().map(|seen| seen.id))],
+            Vec::new(),
+        );
+        if let Some(seen) = &seen {
+            self.notes.lock().unwrap().saw(seen.row, seen.id, &seen.etag);
+        }
+        seen
+    }
+
+    /// Counts one up, under the version that was read.
+    async fn increment(&self, seen: &[Seen]) {
+        let (begun, id) = self.begin();
+        let guards = seen.iter().map(|seen| (seen.row, Some(seen.id))).collect();
+        let sets = seen.iter().map(|seen| (seen.row, Some(id))).collect();
+        let next = |seen: &Seen| cell(seen.row, seen.count + 1, id);
+        let outcome = if let [seen] = seen {
+            let result = self.update(seen, &next(seen)).await;
+            if let Ok(etag) = &result {
+                self.notes.lock().unwrap().saw(seen.row, id, etag);
+            }
+            self.note(begun, &result, guards, sets)
+        } else {
+            let mut batch = self.table.batch();
+            for seen in seen {
+                let replace = azure_table::TableOperation::replace(&next(seen)).if_match(seen.etag.clone());
+                batch.add(replace).unwrap();
+            }
+            self.note(begun, &batch.commit().await, guards, sets)
+        };
+        for seen in seen {
+            self.count(seen.row, outcome);
+        }
+    }
+
+    /// Writes a version that follows the one that was read, by any of the verbs.
+    async fn update(&self, seen: &Seen, next: &Cell) -> Result<ETag, Error> {
+        let etag = seen.etag.clone();
+        match fastrand::u8(..4) {
+            0 => self.table.merge(next).if_match(etag).await,
+            1 => {
+                let columns = [Cell::A.set(next.a), Cell::B.set(next.b.unwrap())];
+                self.table.patch((PARTITION, &next.row), columns).if_match(etag).await
+            }
+            2 => self.table.replace(next).if_match(etag).via_batch().await,
+            _ => self.table.replace(next).if_match(etag).await,
+        }
+    }
+
+    fn count(&self, row: usize, outcome: Option<Outcome>) {
+        let (acknowledged, unknown) = &mut self.notes.lock().unwrap().counted[row];
+        *acknowledged += i64::from(outcome == Some(Outcome::Done));
+        *unknown += i64::from(outcome == Some(Outcome::Unknown));
+    }
+
+    /// Counts one up, or inserts the row where it may be missing, by `modify`.
+    async fn modify(&self, row: usize) {
+        let (begun, id) = self.begin();
+        // The id that the closure saw last; no id is 0.
+        let (seen, has_seen) = (AtomicU32::new(0), AtomicU32::new(0));
+        let modify = self.table.modify((PARTITION, row.to_string()), |cell: &mut Cell| {
+            has_seen.store(1, Ordering::Relaxed);
+            seen.store(cell.b.map_or(0, |id| u32::try_from(id).unwrap()), Ordering::Relaxed);
+            (cell.a, cell.b) = (cell.a + 1, Some(i64::from(id)));
+        });
+        let result = modify.or_insert(|| Cell::new(&row.to_string(), 0, None)).await;
+        if has_seen.into_inner() == 0 {
+            return;
+        }
+        let guard = Some(seen.into_inner()).filter(|id| *id > 0);
+        let outcome = match &result {
+            Ok(stored) => {
+                let mut notes = self.notes.lock().unwrap();
+                notes.saw(row, id, &stored.etag);
+                if row >= FIRST_SLOT {
+                    notes.inserted.push((row, id, stored.etag.clone()));
+                }
+                Outcome::Done
+            }
+            Err(e) if e.may_have_applied() => Outcome::Unknown,
+            // It gave up, after others were faster.
+            Err(_) => return,
+        };
+        self.keep(begun, outcome, vec![(row, guard)], vec![(row, Some(id))]);
+        if row < FIRST_SLOT {
+            self.count(row, Some(outcome));
+        }
+    }
+
+    async fn insert_if_absent(&self, row: usize) {
+        let (begun, id) = self.begin();
+        let result = self.table.insert_if_absent(&cell(row, 0, id)).await;
+        let outcome = match &result {
+            Ok(None) => Some(Outcome::Refused),
+            result => outcome_of(result),
+        };
+        if let Some(outcome) = outcome {
+            self.keep(begun, outcome, vec![(row, None)], vec![(row, Some(id))]);
+        }
+        if let Ok(Some(etag)) = result {
+            let mut notes = self.notes.lock().unwrap();
+            notes.saw(row, id, &etag);
+            notes.inserted.push((row, id, etag));
+        }
+    }
+
+    pub(super) async fn insert(&self, row: usize) {
+        let (begun, id) = self.begin();
+        let result = self.table.insert(&cell(row, 0, id)).await;
+        self.note(begun, &result, vec![(row, None)], vec![(row, Some(id))]);
+        if let Ok(etag) = result {
+            let mut notes = self.notes.lock().unwrap();
+            notes.saw(row, id, &etag);
+            notes.inserted.push((row, id, etag));
+        }
+    }
+
+    async fn delete(&self) {
+        let inserted = self.notes.lock().unwrap().inserted.pop();
+        let Some((row, id, etag)) = inserted else {
+            return;
+        };
+        let (begun, _) = self.begin();
+        let result = self.table.delete((PARTITION, row.to_string())).if_match(etag).await;
+        self.note(begun, &result, vec![(row, Some(id))], vec![(row, None)]);
+    }
+
+    pub(super) async fn work(self, round: usize) {
+        for _ in 0..CALLS {
+            tokio::time::sleep(Duration::from_millis(fastrand::u64(..400))).await;
+            let (counter, slot) = (fastrand::usize(..FIRST_SLOT), fastrand::usize(FIRST_SLOT..ROWS));
+            match fastrand::u8(..16) {
+                0..4 => {
+                    if let Some(seen) = self.read(counter).await {
+                        self.increment(&[seen]).await;
+                    }
+                }
+                4 => {
+                    let other = (counter + 1) % FIRST_SLOT;
+                    if let (Some(one), Some(other)) = (self.read(counter).await, self.read(other).await) {
+                        self.increment(&[one, other]).await;
+                    }
+                }
+                5..7 => self.insert(slot).await,
+                7 => self.insert_if_absent(slot).await,
+                8 => self.delete().await,
+                9 => drop(self.read(slot).await),
+                10 => self.modify(counter).await,
+                11 => self.modify(slot).await,
+                12 => tally::visit(&self.table, &self.notes, round).await,
+                13 => tally::update(&self.table, &self.notes).await,
+                14 => tally::patch(&self.table, &self.notes).await,
+                _ => tally::bulk(&self.table, &self.notes, self.begin().1).await,
+            }
+        }
+    }
+}

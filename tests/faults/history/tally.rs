@@ -1,0 +1,146 @@
+//! What many clients count without ids: acknowledged ones are there, denied ones are not, and those in doubt may be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+use azure_table::{BulkOutcome, Interrupted, LeftReason, TableClient, WriteReport};
+
+use super::client::Notes;
+use crate::matrix::model::Cell;
+
+const VISITS: &str = "visits";
+const UPDATED: &str = "updated";
+const BULK: &str = "bulk";
+/// The rows that `update_where` counts up.
+const UPDATED_ROWS: [&str; 3] = ["0", "1", "2"];
+
+#[derive(Default)]
+pub(super) struct Tally {
+    /// Of each round: the counts that visitors were told, and visits in doubt.
+    visits: BTreeMap<usize, (Vec<i64>, i64)>,
+    /// Rows that were counted up, and such in doubt.
+    updated: (i64, i64),
+    /// Of each row of a bulk: whether it was applied, unless that is in doubt.
+    bulk: BTreeMap<String, Option<bool>>,
+    /// Values that were patched into rows, or are in doubt.
+    patched: BTreeSet<i64>,
+}
+
+fn row(partition: &str, row: &str) -> Cell {
+    Cell {
+        partition: partition.to_owned(),
+        row: row.to_owned(),
+        a: 0,
+        b: None,
+    }
+}
+
+/// The rows that are there from the beginning.
+pub(super) async fn begin(table: &TableClient<Cell>) {
+    for name in UPDATED_ROWS {
+        table.insert(&row(UPDATED, name)).await.unwrap();
+    }
+}
+
+/// Counts a visit; the first one inserts the row, with the same content whoever it is.
+pub(super) async fn visit(table: &TableClient<Cell>, notes: &Mutex<Notes>, round: usize) {
+    let name = round.to_string();
+    let visit = table.modify((VISITS, &name), |cell: &mut Cell| cell.a += 1);
+    let visited = visit.or_insert(|| row(VISITS, &name)).await;
+    let mut notes = notes.lock().unwrap();
+    let (told, in_doubt) = notes.tally.visits.entry(round).or_default();
+    match visited {
+        Ok(stored) => told.push(stored.a),
+        Err(e) => *in_doubt += i64::from(e.may_have_applied()),
+    }
+}
+
+/// Counts all rows of a partition up.
+pub(super) async fn update(table: &TableClient<Cell>, notes: &Mutex<Notes>) {
+    let rows = table.query().partition(UPDATED);
+    let report = report(table.update_where(rows, |cell| cell.a += 1).await);
+    let mut notes = notes.lock().unwrap();
+    notes.tally.updated.0 += i64::try_from(report.applied()).unwrap();
+    notes.tally.updated.1 += i64::try_from(report.in_doubt().len()).unwrap();
+}
+
+/// Leaves the counts of the rows as they are.
+pub(super) async fn patch(table: &TableClient<Cell>, notes: &Mutex<Notes>) {
+    let value = fastrand::i64(1..1_000);
+    let rows = table.query().partition(UPDATED);
+    let report = report(table.patch_where(rows, [Cell::B.set(value)]).await);
+    if report.applied() > 0 || !report.in_doubt().is_empty() {
+        notes.lock().unwrap().tally.patched.insert(value);
+    }
+}
+
+fn report(ended: Result<WriteReport<Cell>, Interrupted<WriteReport<Cell>>>) -> WriteReport<Cell> {
+    ended.unwrap_or_else(|interrupted| interrupted.into_parts().1)
+}
+
+/// Inserts rows of its own.
+pub(super) async fn bulk(table: &TableClient<Cell>, notes: &Mutex<Notes>, id: u32) {
+    let names: Vec<String> = (0..5).map(|n| format!("{id}-{n}")).collect();
+    let rows: Vec<Cell> = names.iter().map(|name| row(BULK, name)).collect();
+    let mut outcomes = table.bulk().batch_size(2).insert(rows).outcomes();
+    let mut applied: BTreeMap<String, Option<bool>> = names.iter().map(|name| (name.clone(), Some(false))).collect();
+    while let Some(outcome) = outcomes.next().await {
+        let (index, outcome) = match outcome {
+            BulkOutcome::Applied(applied) => (applied.index(), Some(true)),
+            BulkOutcome::Left(left) => (
+                left.index(),
+                match left.why() {
+                    LeftReason::Unknown(_) => None,
+                    _ => Some(false),
+                },
+            ),
+            _ => unreachable!(),
+        };
+        applied.insert(names[index as usize].clone(), outcome);
+    }
+    notes.lock().unwrap().tally.bulk.extend(applied);
+}
+
+impl Tally {
+    /// What the rows in the end say against it.
+    pub(super) async fn check(&self, table: &TableClient<Cell>) -> Vec<String> {
+        let mut wrong = Vec::new();
+        for (round, (told, in_doubt)) in &self.visits {
+            let stored = table
+                .get((VISITS, round.to_string()))
+                .await
+                .unwrap()
+                .map_or(0, |row| row.a);
+            let acknowledged = i64::try_from(told.len()).unwrap();
+            if BTreeSet::from_iter(told).len() != told.len() {
+                wrong.push(format!("two visitors were told the same count: {told:?}"));
+            }
+            if !(acknowledged..=acknowledged + in_doubt).contains(&stored) {
+                wrong.push(format!("{stored} visits, of {acknowledged} and {in_doubt} in doubt"));
+            }
+        }
+        let updated = table.query().partition(UPDATED).all().await.unwrap();
+        let (applied, in_doubt) = self.updated;
+        let sum: i64 = updated.iter().map(|row| row.a).sum();
+        if !(applied..=applied + in_doubt).contains(&sum) {
+            wrong.push(format!("{sum} updates, of {applied} and {in_doubt} in doubt"));
+        }
+        if updated
+            .iter()
+            .any(|row| row.b.is_some_and(|b| !self.patched.contains(&b)))
+        {
+            wrong.push("a value was patched that was denied".to_owned());
+        }
+        let stored = table.query().partition(BULK).all().await.unwrap();
+        let stored: BTreeSet<_> = stored.into_iter().map(|row| row.row).collect();
+        let is_false =
+            |(name, applied): &(&String, &Option<bool>)| applied.is_some_and(|it| it != stored.contains(*name));
+        wrong.extend(
+            self.bulk
+                .iter()
+                .filter(is_false)
+                .map(|row| format!("bulk: {row:?} is not so")),
+        );
+        wrong
+    }
+}

@@ -1,0 +1,166 @@
+//! The promises of many writes, row by row.
+
+use std::collections::BTreeMap;
+
+use azure_table::ErrorKind;
+
+use super::judge::{Broken, Case, is_verdict};
+use super::model::{State, Write};
+use super::operation::{Claim, Report, Said, Wanted};
+
+/// Writes with an outcome each: applied ones are stored as written unless written over, others are not, and those in doubt
+/// are or are not.
+pub(crate) fn judge_each(case: &Case<'_>, writes: &[Write]) -> Result<(), Broken> {
+    let Said::Each(claims) = case.said else {
+        return Err(Broken::SuccessIsNotTrue);
+    };
+    if claims.len() != writes.len() {
+        return Err(Broken::SuccessIsNotTrue);
+    }
+    let mut rows = BTreeMap::<&str, Vec<(&Write, &Claim)>>::new();
+    for (write, claim) in writes.iter().zip(claims) {
+        rows.entry(write.row()).or_default().push((write, claim));
+    }
+    for (row, writes) in &rows {
+        judge_row(case, row, writes)?;
+    }
+    let is_named = |row: &&String| rows.contains_key(row.as_str());
+    let others = |state: &State| {
+        let rows = state.rows.iter().filter(|(row, _)| !is_named(row));
+        rows.map(|(row, stored)| (row.clone(), stored.clone()))
+            .collect::<Vec<_>>()
+    };
+    (others(case.before) == others(case.after))
+        .then_some(())
+        .ok_or(Broken::Torn)
+}
+
+/// The writes of one row, which keep their order.
+fn judge_row(case: &Case<'_>, row: &str, writes: &[(&Write, &Claim)]) -> Result<(), Broken> {
+    let only = |state: &State| State {
+        rows: state
+            .rows
+            .iter()
+            .filter(|(name, _)| *name == row)
+            .map(|(name, stored)| (name.clone(), stored.clone()))
+            .collect(),
+        ..State::default()
+    };
+    let (before, after) = (only(case.before), only(case.after));
+    let mut possible = vec![before.clone()];
+    let mut etag = None;
+    for (write, claim) in writes {
+        let written = |state: &State| {
+            let mut state = state.clone();
+            state.write(write).map(|()| state)
+        };
+        match claim {
+            Claim::Applied(own) => {
+                let is_gone_already = matches!(write, Write::Delete(..)) && case.own() > 1;
+                possible = possible
+                    .iter()
+                    .filter_map(|state| match written(state) {
+                        Ok(written) => Some(written),
+                        Err(ErrorKind::NotFound) if is_gone_already => Some(state.clone()),
+                        Err(_) => None,
+                    })
+                    .collect();
+                if possible.is_empty() {
+                    return Err(Broken::SuccessIsNotTrue);
+                }
+                etag = own.as_ref();
+            }
+            Claim::Rejected(kind) => {
+                let is_true = |state: &State| match written(state) {
+                    Ok(_) => !is_verdict(*kind),
+                    Err(verdict) => !is_verdict(*kind) || verdict == *kind,
+                };
+                if !possible.iter().any(is_true) {
+                    return Err(Broken::FalseConflict);
+                }
+            }
+            Claim::InDoubt => {
+                let written: Vec<State> = possible.iter().filter_map(|state| written(state).ok()).collect();
+                possible.extend(written);
+                etag = None;
+            }
+            Claim::RejectedWithOthers | Claim::NotTried => {}
+        }
+    }
+    if !possible.iter().any(|state| state.is(&after, &before)) {
+        let is_denied = writes
+            .iter()
+            .all(|(_, claim)| !matches!(claim, Claim::Applied(_) | Claim::InDoubt));
+        return Err(if is_denied {
+            Broken::DenialIsNotTrue
+        } else {
+            Broken::SuccessIsNotTrue
+        });
+    }
+    let stored = after.rows.get(row).and_then(|stored| stored.etag.as_ref());
+    let is_version = etag.is_none_or(|etag| stored == Some(etag));
+    is_version.then_some(()).ok_or(Broken::WrongVersion)
+}
+
+/// Writes over a query: each row is as before or as wanted, and the report counts them.
+pub(crate) fn judge_selected(case: &Case<'_>, wanted: &[(String, Wanted)]) -> Result<(), Broken> {
+    let Said::Selected(report) = case.said else {
+        return Err(Broken::SuccessIsNotTrue);
+    };
+    let (before, after) = (&case.before.rows, &case.after.rows);
+    let is_wanted = |row: &String| wanted.iter().any(|(name, _)| name == row);
+    if after.keys().any(|row| !before.contains_key(row)) {
+        return Err(Broken::Torn);
+    }
+    if before
+        .iter()
+        .any(|(row, stored)| !is_wanted(row) && after.get(row) != Some(stored))
+    {
+        return Err(Broken::Torn);
+    }
+    let mut changed = 0;
+    for (row, wanted) in wanted {
+        let (was, is) = (&before[row], after.get(row));
+        let is_done = match (wanted, is) {
+            (Wanted::Unchanged, _) => false,
+            (Wanted::Gone, is) => is.is_none(),
+            (Wanted::Is(a, b), Some(is)) => (is.a, is.b) == (*a, *b) && is.etag != was.etag,
+            (Wanted::Is(..), None) => false,
+        };
+        if !is_done && is != Some(was) {
+            return Err(Broken::Torn);
+        }
+        let is_in_doubt = report.in_doubt.contains(row);
+        let failed = report.failures.iter().find(|(name, _)| name == row);
+        if is_done && failed.is_some() {
+            return Err(Broken::DenialIsNotTrue);
+        }
+        if failed.is_some_and(|(_, kind)| is_verdict(*kind)) {
+            return Err(Broken::FalseConflict);
+        }
+        let is_left = !is_done && !is_in_doubt && failed.is_none() && *wanted != Wanted::Unchanged;
+        if is_left && report.ended.is_none() {
+            return Err(Broken::SuccessIsNotTrue);
+        }
+        changed += usize::from(is_done);
+    }
+    judge_counts(report, wanted, changed)
+}
+
+fn judge_counts(report: &Report, wanted: &[(String, Wanted)], changed: usize) -> Result<(), Broken> {
+    let is_delete = wanted.iter().all(|(_, wanted)| *wanted == Wanted::Gone);
+    // A delete whose answer was lost finds nothing.
+    let of_own = if is_delete { report.gone } else { 0 };
+    if report.gone > of_own {
+        return Err(Broken::FalseConflict);
+    }
+    if report.applied > changed {
+        return Err(Broken::SuccessIsNotTrue);
+    }
+    if changed > report.applied + report.in_doubt.len() + of_own {
+        return Err(Broken::DenialIsNotTrue);
+    }
+    let told = report.applied + report.unchanged + report.gone + report.failures.len() + report.in_doubt.len();
+    let is_whole = told == wanted.len() || (report.ended.is_some() && told < wanted.len());
+    is_whole.then_some(()).ok_or(Broken::SuccessIsNotTrue)
+}

@@ -1,0 +1,262 @@
+//! Bulk writes and the writer: an outcome for each operation.
+
+use std::time::Duration;
+
+use azure_table::{Bulk, BulkOutcome, BulkReport, Error, Interrupted, LeftReason, TableOperation};
+use futures::stream;
+
+use super::super::model::{Cell, Demand, Write, key};
+use super::super::operation::{Chosen, Claim, Entry, Given, On, Promise, Said};
+use super::{KINDS, Kind, operation};
+
+type Ended = Result<BulkReport, Interrupted<BulkReport>>;
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::new("bulk insert", &["Bulk::insert"], |given| {
+        of_cells(given, Write::Insert, |on, cells| async move {
+            bulk(&on).insert(cells).await
+        })
+    })
+    .inserts()
+    .bulk(),
+    Entry::new("bulk insert or replace", &["Bulk::insert_or_replace"], |given| {
+        of_cells(given, Write::InsertOrReplace, |on, cells| async move {
+            bulk(&on).insert_or_replace(cells).await
+        })
+    })
+    .bulk(),
+    Entry::new("bulk insert or merge", &["Bulk::insert_or_merge"], |given| {
+        of_cells(given, Write::InsertOrMerge, |on, cells| async move {
+            bulk(&on).insert_or_merge(cells).await
+        })
+    })
+    .bulk(),
+    Entry::new("bulk replace", &["Bulk::replace"], |given| {
+        let write = |cell| Write::Replace(cell, Demand::Exists);
+        of_cells(given, write, |on, cells| async move { bulk(&on).replace(cells).await })
+    })
+    .bulk(),
+    Entry::new("bulk merge", &["Bulk::merge"], |given| {
+        let write = |cell| Write::Merge(cell, Demand::Exists);
+        of_cells(given, write, |on, cells| async move { bulk(&on).merge(cells).await })
+    })
+    .bulk(),
+    Entry::new("bulk delete", &["Bulk::delete"], |given| {
+        let write = |cell: Cell| Write::Delete(cell.row, Demand::Exists);
+        of_cells(given, write, |on, cells| async move {
+            bulk(&on).delete(cells.iter().map(|cell| key(&cell.row))).await
+        })
+    })
+    .bulk(),
+    Entry::new("bulk of any writes", &["Bulk::write"], |given| {
+        of_any(given, |on, writes| async move {
+            let count = writes.len();
+            said(count, bulk(&on).write(operations(writes)).await)
+        })
+    })
+    .bulk(),
+    Entry::new("bulk of whole batches", &["Bulk::write"], |given| {
+        of_any(given, |on, writes| async move {
+            let count = writes.len();
+            without_verdicts(said(count, bulk(&on).whole_batches().write(operations(writes)).await))
+        })
+    })
+    .bulk(),
+    Entry::new("bulk of a stream", &["Bulk::write_stream"], |given| {
+        of_any(given, |on, writes| async move {
+            let count = writes.len();
+            said(count, bulk(&on).write_stream(stream::iter(operations(writes))).await)
+        })
+    })
+    .bulk(),
+    Entry::new("bulk of a stream that may fail", &["Bulk::write_try_stream"], |given| {
+        of_any(given, |on, writes| async move {
+            let count = writes.len();
+            let source = stream::iter(operations(writes).into_iter().map(Ok::<_, Error>));
+            said(count, bulk(&on).write_try_stream(source).await)
+        })
+    })
+    .bulk(),
+    Entry::new(
+        "bulk outcomes",
+        &["BulkWrite::outcomes", "BulkOutcomes::next"],
+        |given| {
+            of_any(given, |on, writes| async move {
+                let mut claims: Vec<Claim> = writes.iter().map(|_| Claim::NotTried).collect();
+                let mut outcomes = bulk(&on).write(operations(writes)).outcomes();
+                while let Some(outcome) = outcomes.next().await {
+                    let (index, claim) = match outcome {
+                        BulkOutcome::Applied(applied) => (applied.index(), Claim::Applied(applied.etag().cloned())),
+                        BulkOutcome::Left(left) => (left.index(), left_over(left.why())),
+                        _ => unreachable!(),
+                    };
+                    claims[index as usize] = claim;
+                }
+                drop(outcomes.finish());
+                Said::Each(claims)
+            })
+        },
+    )
+    .bulk(),
+    Entry::new(
+        "writer",
+        &["Writer::send", "Writer::flush", "Writer::drive", "Writer::close"],
+        |given| {
+            of_any(given, |on, writes| async move {
+                let mut writer = bulk(&on).writer();
+                let (count, mut taken) = (writes.len(), 0);
+                for operation in operations(writes) {
+                    if writer.send(operation).await.is_err() {
+                        break;
+                    }
+                    taken += 1;
+                    match fastrand::u8(..4) {
+                        0 => drop(writer.flush().await),
+                        1 => drop(tokio::time::timeout(Duration::from_millis(500), writer.drive()).await),
+                        _ => {}
+                    }
+                }
+                said_of(count, taken, writer.close().await)
+            })
+        },
+    )
+    .bulk(),
+    Entry::new(
+        "writer of entities",
+        &["Writer::insert", "Writer::insert_or_replace", "Writer::insert_or_merge"],
+        |given| {
+            let cells = cells(given);
+            let write = |(n, cell): (usize, &Cell)| match n % 3 {
+                0 => Write::Insert(cell.clone()),
+                1 => Write::InsertOrReplace(cell.clone()),
+                _ => Write::InsertOrMerge(cell.clone()),
+            };
+            let writes = cells.iter().enumerate().map(write).collect();
+            Chosen::new(Promise::Each(writes), |on| async move {
+                let mut writer = on.table.with(&on.call).writer();
+                let mut taken = 0;
+                for (n, cell) in cells.iter().enumerate() {
+                    let sent = match n % 3 {
+                        0 => writer.insert(cell).await,
+                        1 => writer.insert_or_replace(cell).await,
+                        _ => writer.insert_or_merge(cell).await,
+                    };
+                    if sent.is_err() {
+                        break;
+                    }
+                    taken += 1;
+                }
+                said_of(cells.len(), taken, writer.close().await)
+            })
+        },
+    )
+    .bulk(),
+];
+
+/// A bulk of small batches, some of them in flight together.
+fn bulk(on: &On) -> Bulk<Cell> {
+    on.table.bulk().batch_size(3).with(&on.call)
+}
+
+fn operations(writes: Vec<Write>) -> Vec<TableOperation> {
+    writes.iter().map(operation).collect()
+}
+
+/// Four to six entities; a row may come twice.
+fn cells(given: &Given<'_>) -> Vec<Cell> {
+    let cell = |n| Cell::new(&given.row(), given.value * 10 + n, fastrand::bool().then_some(n));
+    (0..fastrand::i64(4..=6)).map(cell).collect()
+}
+
+fn of_cells<F>(
+    given: &Given<'_>,
+    write: impl Fn(Cell) -> Write,
+    call: impl FnOnce(On, Vec<Cell>) -> F + 'static,
+) -> Chosen
+where
+    F: Future<Output = Ended> + 'static,
+{
+    let cells = cells(given);
+    let writes = cells.iter().cloned().map(write).collect();
+    Chosen::new(Promise::Each(writes), |on| {
+        let count = cells.len();
+        let ended = call(on, cells);
+        async move { said(count, ended.await) }
+    })
+}
+
+fn of_any<F>(given: &Given<'_>, call: impl FnOnce(On, Vec<Write>) -> F + 'static) -> Chosen
+where
+    F: Future<Output = Said> + 'static,
+{
+    let write = |n| {
+        let kind = *fastrand::choice(&KINDS).unwrap();
+        let given = Given {
+            inserts: kind == Kind::Insert,
+            value: given.value * 10 + n,
+            ..*given
+        };
+        given.write(kind)
+    };
+    let writes: Vec<Write> = (0..fastrand::i64(4..=6)).map(write).collect();
+    Chosen::new(Promise::Each(writes.clone()), |on| call(on, writes))
+}
+
+fn said(count: usize, ended: Ended) -> Said {
+    said_of(count, count, ended)
+}
+
+/// The outcomes of `count` writes, of which the first were `taken`: all that were read and are not left were applied.
+fn said_of(count: usize, taken: usize, ended: Ended) -> Said {
+    let report = ended.unwrap_or_else(|interrupted| interrupted.into_parts().1);
+    let read = report.applied() + report.rejected() + report.unknown() + report.not_tried();
+    let read = usize::try_from(read).unwrap();
+    assert!(read <= taken, "{report}");
+    let mut claims: Vec<Claim> = (0..count)
+        .map(|index| match index < read {
+            true => Claim::Applied(None),
+            false => Claim::NotTried,
+        })
+        .collect();
+    for left in report.leftovers() {
+        claims[left.index() as usize] = left_over(left.why());
+    }
+    let applied = claims.iter().filter(|claim| matches!(claim, Claim::Applied(_))).count();
+    assert_eq!(applied as u64, report.applied(), "{report}");
+    Said::Each(claims)
+}
+
+/// Of whole batches all operations have the error of one.
+fn without_verdicts(said: Said) -> Said {
+    let Said::Each(claims) = said else { return said };
+    let claims = claims.into_iter().map(|claim| match claim {
+        Claim::Rejected(_) => Claim::RejectedWithOthers,
+        other => other,
+    });
+    Said::Each(claims.collect())
+}
+
+/// The outcome of a bulk of one write.
+pub(super) fn said_of_one(ended: Ended) -> Said {
+    let (report, error) = match ended {
+        Ok(report) => (report, None),
+        Err(interrupted) => {
+            let (error, report) = interrupted.into_parts();
+            (report, Some(error))
+        }
+    };
+    match (report.leftovers().first().map(|left| left.why()), error) {
+        (Some(LeftReason::Rejected(e) | LeftReason::Unknown(e)), _) => Said::Failed(e.clone()),
+        (_, Some(e)) => Said::Failed(e.into()),
+        _ => Said::Done,
+    }
+}
+
+fn left_over(why: &LeftReason) -> Claim {
+    match why {
+        LeftReason::Rejected(e) => Claim::Rejected(e.kind()),
+        LeftReason::Unknown(_) => Claim::InDoubt,
+        LeftReason::NotTried => Claim::NotTried,
+        _ => unreachable!(),
+    }
+}

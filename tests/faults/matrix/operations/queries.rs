@@ -1,0 +1,171 @@
+//! Queries: their rows, their pages, and what is made of them.
+
+use azure_table::{Key, Result, TableQuery, VariantOf, Versioned};
+use futures::TryStreamExt;
+
+use super::super::model::{Cell, OTHER_PARTITION, PARTITION, State};
+use super::super::operation::{Chosen, Copy, Entry, On, Parts, View, shown, stored};
+
+/// Pages of two rows, and one that may be empty.
+const PAGES: u32 = 5;
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::new("query", &["TableQuery::all"], |_| {
+        rows(Parts::One, |on| async move { Ok(texts(&query(&on).all().await?)) })
+    })
+    .pages(PAGES),
+    Entry::new(
+        "query row by row",
+        &["TableQuery::stream", "EntityStream::try_next"],
+        |_| {
+            rows(Parts::One, |on| async move {
+                let (mut stream, mut view) = (query(&on).prefetch(0).stream(), View::new());
+                while let Some(row) = stream.try_next().await? {
+                    view.push(shown(&row));
+                }
+                Ok(view)
+            })
+        },
+    )
+    .pages(PAGES),
+    Entry::new(
+        "query page by page",
+        &["TableQuery::pages", "PageStream::try_next"],
+        |_| {
+            rows(Parts::One, |on| async move {
+                let (mut pages, mut view) = (query(&on).pages(), View::new());
+                while let Some(page) = pages.try_next().await? {
+                    view.extend(texts(page.items()));
+                }
+                Ok(view)
+            })
+        },
+    )
+    .pages(PAGES),
+    Entry::new("first of a query", &["TableQuery::first"], |_| {
+        let view = |state: &State| Vec::from_iter(all(state).into_iter().next());
+        Chosen::read(Copy::Any, Parts::One, view, |on| async move {
+            Ok(Vec::from_iter(query(&on).first().await?.as_ref().map(shown)))
+        })
+    })
+    .pages(PAGES),
+    Entry::new("count", &["TableQuery::count"], |_| {
+        count(Parts::One, |on| async move { query(&on).count().await })
+    })
+    .pages(PAGES),
+    Entry::new("keys", &[], |_| {
+        let view = |state: &State| state.rows.keys().cloned().collect();
+        Chosen::read(Copy::Any, Parts::One, view, |on| async move {
+            let keys: Vec<Key<Cell>> = on.table.query().keys().with(&on.call).all().await?;
+            Ok(keys.iter().map(|key| key.row_key().to_owned()).collect())
+        })
+    })
+    .pages(PAGES),
+    Entry::new("gather", &["TableQuery::gather"], |_| {
+        rows(Parts::One, |on| async move {
+            let found: Vec<Versioned<Found>> = query(&on).gather().await?;
+            let found = found.into_iter().map(|found| found.map(|Found(cell)| cell));
+            Ok(texts(&found.collect::<Vec<_>>()))
+        })
+    })
+    .pages(PAGES),
+    Entry::new("fan-out", &["FanOut::all"], |_| {
+        rows(
+            Parts::Partitions,
+            |on| async move { Ok(texts(&fan_out(&on).all().await?)) },
+        )
+    })
+    .pages(PAGES)
+    .concurrent(),
+    Entry::new("fan-out row by row", &["FanOut::stream"], |_| {
+        rows(Parts::Partitions, |on| async move {
+            let rows: Vec<Versioned<Cell>> = fan_out(&on).unordered().stream().try_collect().await?;
+            Ok(sorted(texts(&rows)))
+        })
+    })
+    .pages(PAGES)
+    .concurrent(),
+    Entry::new("first of a fan-out", &["FanOut::first"], |_| {
+        let view = |state: &State| Vec::from_iter(all(state).into_iter().next());
+        Chosen::read(Copy::Any, Parts::Partitions, view, |on| async move {
+            Ok(Vec::from_iter(fan_out(&on).first().await?.as_ref().map(shown)))
+        })
+    })
+    .pages(PAGES)
+    .concurrent(),
+    Entry::new("count of a fan-out", &["FanOut::count"], |_| {
+        count(Parts::Partitions, |on| async move { fan_out(&on).count().await })
+    })
+    .pages(PAGES)
+    .concurrent(),
+    Entry::new("scan", &["Scan::stream", "ScanStream::try_next"], |_| {
+        rows(Parts::Partitions, |on| async move {
+            let (mut rows, mut view) = (query(&on).scan().ranges([OTHER_PARTITION]).stream(), View::new());
+            while let Some(row) = rows.try_next().await? {
+                view.push(shown(&row));
+            }
+            Ok(sorted(view))
+        })
+    })
+    .pages(PAGES)
+    .concurrent(),
+    Entry::new("count of a scan", &["Scan::count"], |_| {
+        count(Parts::Partitions, |on| async move {
+            query(&on).scan().ranges([OTHER_PARTITION]).count().await
+        })
+    })
+    .pages(PAGES)
+    .concurrent(),
+];
+
+/// A kind of rows: all of them.
+struct Found(Cell);
+
+impl VariantOf<Cell> for Found {
+    const VARIANT: &'static str = "Found";
+
+    fn of(entity: Cell) -> Result<Self, Cell> {
+        Ok(Self(entity))
+    }
+}
+
+fn query(on: &On) -> TableQuery<Cell, Versioned<Cell>> {
+    on.table.query().versioned().with(&on.call)
+}
+
+fn fan_out(on: &On) -> azure_table::FanOut<Cell, Versioned<Cell>> {
+    query(on).fan_out().partitions([PARTITION, OTHER_PARTITION])
+}
+
+fn texts(rows: &[Versioned<Cell>]) -> View {
+    rows.iter().map(shown).collect()
+}
+
+fn sorted(mut view: View) -> View {
+    view.sort();
+    view
+}
+
+fn all(state: &State) -> View {
+    state.rows.keys().filter_map(|row| stored(state, row)).collect()
+}
+
+/// A read of all rows.
+fn rows<F>(parts: Parts, call: impl FnOnce(On) -> F + 'static) -> Chosen
+where
+    F: Future<Output = Result<View>> + 'static,
+{
+    Chosen::read(Copy::Any, parts, all, call)
+}
+
+/// A read of their number.
+fn count<F>(parts: Parts, call: impl FnOnce(On) -> F + 'static) -> Chosen
+where
+    F: Future<Output = Result<usize>> + 'static,
+{
+    let view = |state: &State| vec![state.rows.len().to_string()];
+    Chosen::read(Copy::Any, parts, view, |on| {
+        let count = call(on);
+        async move { Ok(vec![count.await?.to_string()]) }
+    })
+}

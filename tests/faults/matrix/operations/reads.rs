@@ -1,0 +1,146 @@
+//! Reads of single rows, and of rows by their keys.
+
+use azure_table::{Key, TableOperation, Versioned};
+
+use super::super::model::{Cell, ROWS, State, key};
+use super::super::operation::{Chosen, Copy, Entry, Given, On, Parts, View, shown, stored};
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::new("get", &["TableClient::get"], |given| {
+        one(given, Copy::Any, |on, row| async move {
+            let read = on.table.get(key(&row)).versioned().with(&on.call).await?;
+            Ok(read.as_ref().map(shown))
+        })
+    }),
+    Entry::new("get via batch", &[], |given| {
+        one(given, Copy::Primary, |on, row| async move {
+            let get = on.table.get(key(&row)).versioned().via_batch();
+            Ok(get.with(&on.call).await?.as_ref().map(shown))
+        })
+    })
+    .batches(),
+    Entry::new("execute a retrieve", &["TableClient::execute"], |given| {
+        one(given, Copy::Any, |on, row| async move {
+            let retrieve = TableOperation::retrieve::<Cell>(key(&row));
+            let result = on.table.execute(retrieve).with(&on.call).await?;
+            Ok(result.entity::<Versioned<Cell>>()?.as_ref().map(shown))
+        })
+    }),
+    Entry::new("batch with a retrieve", &["TableBatch::commit"], |given| {
+        one(given, Copy::Primary, |on, row| async move {
+            let mut batch = on.table.batch();
+            batch.retrieve(key(&row)).unwrap();
+            let results = batch.commit().with(&on.call).await?;
+            Ok(results[0].entity::<Versioned<Cell>>()?.as_ref().map(shown))
+        })
+    })
+    .batches(),
+    Entry::new("exists", &["TableClient::exists"], |given| {
+        let row = given.row();
+        let shown = row.clone();
+        let view = move |state: &State| vec![state.rows.contains_key(&shown).to_string()];
+        Chosen::read(Copy::Any, Parts::One, view, |on| async move {
+            let exists = on.table.exists(key(&row)).with(&on.call).await?;
+            Ok(vec![exists.to_string()])
+        })
+    }),
+    Entry::new("refresh", &["TableClient::refresh"], |given| {
+        one(given, Copy::Primary, |on, row| async move {
+            let mut held = held(&row);
+            match on.table.refresh(&mut held).await {
+                Ok(()) => Ok(Some(shown(&held))),
+                // The client says so itself.
+                Err(e) if e.kind() == azure_table::ErrorKind::NotFound && e.status().is_none() => Ok(None),
+                Err(e) => Err(e),
+            }
+        })
+    })
+    .without_options(),
+    Entry::new("refresh etag", &["TableClient::refresh_etag"], |given| {
+        let row = given.row();
+        let of = row.clone();
+        let view = move |state: &State| {
+            let stored = state.rows.get(&of).and_then(|stored| stored.etag.as_ref());
+            vec![format!("{stored:?}")]
+        };
+        Chosen::read(Copy::Primary, Parts::One, view, |on| async move {
+            let mut held = held(&row);
+            let etag = match on.table.refresh_etag(&mut held).await {
+                Ok(()) => Some(&held.etag),
+                Err(e) if e.kind() == azure_table::ErrorKind::NotFound && e.status().is_none() => None,
+                Err(e) => return Err(e),
+            };
+            Ok(vec![format!("{etag:?}")])
+        })
+    })
+    .without_options(),
+    Entry::new("get many", &["TableClient::get_many", "GetMany::all"], |given| {
+        many(given, |on, rows| async move {
+            let many = on.table.get_many(rows.iter().map(|row| key(row))).versioned();
+            let read = many.concurrency(2).with(&on.call).all().await?;
+            Ok(read.iter().map(|(key, read)| either(key, read.as_ref())).collect())
+        })
+    })
+    .pages(8)
+    .concurrent(),
+    Entry::new("get many as they come", &["GetMany::try_next"], |given| {
+        many(given, |on, rows| async move {
+            let many = on.table.get_many(rows.iter().map(|row| key(row))).versioned();
+            let mut many = many.unordered().via_batch().with(&on.call);
+            let mut view = View::new();
+            while let Some((key, read)) = many.try_next().await? {
+                view.push(either(&key, read.as_ref()));
+            }
+            view.sort();
+            Ok(view)
+        })
+        .of(Copy::Primary)
+    })
+    .pages(8)
+    .concurrent()
+    .batches(),
+];
+
+/// A row that is held, of an older version.
+fn held(row: &str) -> Versioned<Cell> {
+    Versioned {
+        entity: Cell::new(row, -1, None),
+        etag: azure_table::ETag::new("W/\"held\""),
+        timestamp: azure_table::DateTime::now(),
+    }
+}
+
+/// A read of one row.
+fn one<F>(given: &Given<'_>, copy: Copy, call: impl FnOnce(On, String) -> F + 'static) -> Chosen
+where
+    F: Future<Output = azure_table::Result<Option<String>>> + 'static,
+{
+    let row = given.row();
+    let of = row.clone();
+    let view = move |state: &State| Vec::from_iter(stored(state, &of));
+    Chosen::read(copy, Parts::One, view, |on| {
+        let read = call(on, row);
+        async move { Ok(Vec::from_iter(read.await?)) }
+    })
+}
+
+/// Reads of several rows, in their order.
+fn many<F>(_: &Given<'_>, call: impl FnOnce(On, Vec<String>) -> F + 'static) -> Chosen
+where
+    F: Future<Output = azure_table::Result<View>> + 'static,
+{
+    let mut rows = ROWS.map(str::to_owned).to_vec();
+    fastrand::shuffle(&mut rows);
+    rows.truncate(4);
+    rows.sort();
+    let of = rows.clone();
+    let view = move |state: &State| {
+        let one = |row: &String| stored(state, row).unwrap_or_else(|| format!("{row}: missing"));
+        of.iter().map(one).collect()
+    };
+    Chosen::read(Copy::Any, Parts::Elements, view, |on| call(on, rows))
+}
+
+fn either(key: &Key<Cell>, read: Option<&Versioned<Cell>>) -> String {
+    read.map_or_else(|| format!("{}: missing", key.row_key()), shown)
+}

@@ -1,0 +1,125 @@
+//! Writes over all rows of a query.
+
+use azure_table::{Change, Interrupted, WriteReport};
+
+use super::super::model::{Cell, OTHER_PARTITION, PARTITION, partition_of};
+use super::super::operation::{Chosen, Entry, Given, On, Promise, Report, Said, Wanted};
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::new("delete where", &["TableClient::delete_where"], |given| {
+        let partition = *fastrand::choice(&[PARTITION, OTHER_PARTITION]).unwrap();
+        let wanted = wanted(given, |row, _, _| {
+            (partition_of(row) == partition).then_some(Wanted::Gone)
+        });
+        selected(wanted, move |on| async move {
+            let rows = on.table.query().partition(partition);
+            said(on.table.delete_where(rows).with(&on.call).await)
+        })
+    })
+    .writes_pages(),
+    Entry::new("patch where", &["TableClient::patch_where"], |given| {
+        let value = given.value;
+        let wanted = wanted(given, |_, a, b| (a < value - 4).then_some(Wanted::Is(value, b)));
+        selected(wanted, move |on| async move {
+            let patch = on.table.patch_where(Cell::A.lt(value - 4), [Cell::A.set(value)]);
+            said(patch.with(&on.call).await)
+        })
+    })
+    .writes_pages(),
+    Entry::new("update where", &["TableClient::update_where"], |given| {
+        // Counts, so that a second change of a row shows; rows with an odd sum are kept.
+        let wanted = wanted(given, |_, a, b| match a % 2 {
+            0 => Some(Wanted::Is(a + 1_001, b)),
+            _ => Some(Wanted::Unchanged),
+        });
+        selected(wanted, |on| async move {
+            let change = |cell: &mut Cell| match cell.a % 2 {
+                0 => {
+                    cell.a += 1_001;
+                    Change::Save
+                }
+                _ => Change::Keep,
+            };
+            said(on.table.update_where(on.table.query(), change).with(&on.call).await)
+        })
+    })
+    .writes_pages(),
+    Entry::new("upgrade all", &["TableClient::upgrade_all"], |given| {
+        upgraded(
+            given,
+            |_| true,
+            |on| async move { said(on.table.typed::<Newer>().upgrade_all().with(&on.call).await) },
+        )
+    })
+    .writes_pages(),
+    Entry::new("upgrade where", &["TableClient::upgrade_where"], |given| {
+        let of = |row: &str| partition_of(row) == PARTITION;
+        upgraded(given, of, |on| async move {
+            let table = on.table.typed::<Newer>();
+            let rows = table.query().partition(PARTITION);
+            said(table.upgrade_where(rows).with(&on.call).await)
+        })
+    })
+    .writes_pages(),
+];
+
+/// The entity that has `b` in any case.
+#[derive(azure_table::TableEntity, Clone, Debug)]
+struct Newer {
+    #[table(partition_key)]
+    partition: String,
+    #[table(row_key)]
+    row: String,
+    a: i64,
+    #[table(default)]
+    b: i64,
+}
+
+fn upgraded<F>(given: &Given<'_>, of: impl Fn(&str) -> bool, call: impl FnOnce(On) -> F + 'static) -> Chosen
+where
+    F: Future<Output = Said> + 'static,
+{
+    let wanted = wanted(given, |row, a, b| match (of(row), b) {
+        (false, _) => None,
+        (true, Some(_)) => Some(Wanted::Unchanged),
+        (true, None) => Some(Wanted::Is(a, Some(0))),
+    });
+    selected(wanted, call)
+}
+
+/// The rows that are selected, and what is to become of each.
+fn wanted(given: &Given<'_>, of: impl Fn(&str, i64, Option<i64>) -> Option<Wanted>) -> Vec<(String, Wanted)> {
+    let rows = given.state.rows.iter();
+    let rows = rows.filter_map(|(row, stored)| Some((row.clone(), of(row, stored.a, stored.b)?)));
+    rows.collect()
+}
+
+fn selected<F>(wanted: Vec<(String, Wanted)>, call: impl FnOnce(On) -> F + 'static) -> Chosen
+where
+    F: Future<Output = Said> + 'static,
+{
+    Chosen::new(Promise::Selected(wanted), call)
+}
+
+fn said<E>(ended: Result<WriteReport<E>, Interrupted<WriteReport<E>>>) -> Said {
+    let (report, ended) = match ended {
+        Ok(report) => (report, None),
+        Err(interrupted) => {
+            let (error, report) = interrupted.into_parts();
+            (report, Some(error))
+        }
+    };
+    let row = |row: &azure_table::RowError<E>| row.key().row_key().to_owned();
+    Said::Selected(Report {
+        applied: report.applied(),
+        unchanged: report.unchanged(),
+        gone: report.gone(),
+        failures: report
+            .failures()
+            .iter()
+            .map(|failed| (row(failed), failed.error().kind()))
+            .collect(),
+        in_doubt: report.in_doubt().iter().map(row).collect(),
+        ended,
+    })
+}

@@ -1,0 +1,84 @@
+//! Operations on the service.
+
+use std::time::Duration;
+
+use azure_table::{DateTime, Metrics, ServiceProperties};
+
+use super::super::model::{State, Subject};
+use super::super::operation::{Chosen, Copy, Entry, Parts, Said, View};
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::new("ping", &["TableServiceClient::ping"], |_| {
+        Chosen::read(Copy::Any, Parts::One, nothing, |on| async move {
+            on.service.ping().with(&on.call).await?;
+            Ok(View::new())
+        })
+    })
+    .of_service(),
+    Entry::new("service properties", &["TableServiceClient::properties"], |_| {
+        let view = |state: &State| vec![format!("{:?}", state.retention_days)];
+        Chosen::read(Copy::Any, Parts::One, view, |on| async move {
+            let metrics = on.service.properties().with(&on.call).await?.hour_metrics;
+            Ok(vec![format!(
+                "{:?}",
+                metrics.and_then(|metrics| metrics.retention_days)
+            )])
+        })
+    })
+    .on(Subject::Properties)
+    .of_service(),
+    Entry::new(
+        "set service properties",
+        &["TableServiceClient::set_properties"],
+        |given| {
+            let days = retention(given.value);
+            let after = State {
+                retention_days: Some(days),
+                ..given.state.clone()
+            };
+            Chosen::change(Ok(after), false, true, move |on| async move {
+                Said::done(on.service.set_properties(properties(days)).with(&on.call).await)
+            })
+        },
+    )
+    .on(Subject::Properties)
+    .of_service(),
+    Entry::new("service statistics", &["TableServiceClient::statistics"], |_| {
+        Chosen::read(Copy::Secondary, Parts::One, nothing, |on| async move {
+            let statistics = on.service.statistics().with(&on.call).await?;
+            assert!(statistics.last_sync_time.is_some());
+            Ok(View::new())
+        })
+    })
+    .of_service(),
+    Entry::new(
+        "user delegation key",
+        &["TableServiceClient::user_delegation_key"],
+        |_| {
+            Chosen::read(Copy::Primary, Parts::One, nothing, |on| async move {
+                let expiry = DateTime::now() + Duration::from_secs(3_600);
+                on.service.user_delegation_key(expiry).with(&on.call).await?;
+                Ok(View::new())
+            })
+        },
+    )
+    .of_service()
+    .by_token(),
+];
+
+fn nothing(_: &State) -> View {
+    View::new()
+}
+
+/// Another number of days than before.
+pub(crate) fn retention(value: i64) -> u32 {
+    u32::try_from(value % 300).unwrap() + 1
+}
+
+pub(crate) fn properties(days: u32) -> ServiceProperties {
+    ServiceProperties::default().hour_metrics(Metrics {
+        enabled: true,
+        retention_days: Some(days),
+        ..Metrics::default()
+    })
+}

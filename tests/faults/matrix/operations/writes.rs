@@ -1,0 +1,191 @@
+//! Writes of rows, one or a transaction, with an outcome for the whole.
+
+use azure_table::{Change, ErrorKind};
+
+use super::super::judge::MOST_ATTEMPTS;
+use super::super::model::{Cell, Demand, ROWS_OF_BATCH, State, Write, key};
+use super::super::operation::{Chosen, Entry, Given, On, Said};
+use super::{KINDS, Kind, operation, pick, write};
+
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::new("insert", &["TableClient::insert"], |given| single(given, Kind::Insert)).inserts(),
+    Entry::new("replace", &["TableClient::replace"], |given| {
+        single(given, Kind::Replace)
+    }),
+    Entry::new("merge", &["TableClient::merge"], |given| single(given, Kind::Merge)),
+    Entry::new("insert or replace", &["TableClient::insert_or_replace"], |given| {
+        single(given, Kind::InsertOrReplace)
+    }),
+    Entry::new("insert or merge", &["TableClient::insert_or_merge"], |given| {
+        single(given, Kind::InsertOrMerge)
+    }),
+    Entry::new("delete", &["TableClient::delete"], |given| single(given, Kind::Delete)),
+    Entry::new("patch", &["TableClient::patch"], |given| single(given, Kind::Patch)),
+    Entry::new("write via batch", &[], |given| {
+        let kind = *fastrand::choice(&KINDS).unwrap();
+        let given = Given {
+            inserts: kind == Kind::Insert,
+            ..*given
+        };
+        let write = given.write(kind);
+        Chosen::write(&given, write.clone(), |mut on| {
+            on.call = on.call.via_batch();
+            send(on, write)
+        })
+    })
+    .calls(1 + MOST_ATTEMPTS)
+    .batches(),
+    Entry::new("execute", &["TableClient::execute"], |given| {
+        let write = given.write(*fastrand::choice(&KINDS).unwrap());
+        let operation = operation(&write);
+        Chosen::write(given, write, |on| async move {
+            let result = on.table.execute(operation).with(&on.call).await;
+            Said::of(result, |result| Said::Written(vec![result.etag().cloned()]))
+        })
+    }),
+    Entry::new("insert echo", &["TableClient::insert_echo"], |given| {
+        let write = given.write(Kind::Insert);
+        Chosen::write(given, write.clone(), |on| async move {
+            let Write::Insert(cell) = write else { unreachable!() };
+            Said::of(on.table.insert_echo(&cell).with(&on.call).await, |stored| {
+                assert_eq!(stored.entity, cell);
+                Said::Written(vec![Some(stored.etag)])
+            })
+        })
+    })
+    .inserts(),
+    Entry::new("insert if absent", &["TableClient::insert_if_absent"], |given| {
+        let (row, value) = (given.row(), given.value);
+        let cell = Cell::new(&row, value, None);
+        let existed = given.state.rows.contains_key(&row);
+        let call = |on: On| async move {
+            Said::of(
+                on.table.insert_if_absent(&cell).with(&on.call).await,
+                |etag| match etag {
+                    Some(etag) => Said::Written(vec![Some(etag)]),
+                    None => Said::Created(azure_table::Creation::Existed),
+                },
+            )
+        };
+        match existed {
+            true => Chosen::change(Ok(given.state.clone()), true, false, call),
+            false => Chosen::write(given, Write::Insert(Cell::new(&row, value, None)), call),
+        }
+    })
+    .inserts(),
+    Entry::new("delete if exists", &["TableClient::delete_if_exists"], |given| {
+        let row = given.row();
+        let mut after = given.state.clone();
+        let existed = after.rows.remove(&row).is_some();
+        Chosen::change(Ok(after), existed, false, move |on| async move {
+            let deleted = on.table.delete_if_exists(key(&row)).with(&on.call).await;
+            Said::of(deleted, Said::Deleted)
+        })
+    }),
+    Entry::new("modify", &["TableClient::modify"], |given| {
+        let (row, a) = (given.row(), given.value);
+        Chosen::write(
+            given,
+            Write::Patch(row.clone(), a, Demand::Exists),
+            move |on| async move {
+                let modify = on.table.modify(key(&row), |cell| cell.a = a).with(&on.call);
+                Said::of(modify.await, |stored| Said::Written(vec![Some(stored.etag)]))
+            },
+        )
+    })
+    .calls(4),
+    Entry::new("modify or insert", &["TableClient::modify"], |given| {
+        let (row, a) = (pick(&ROWS_OF_BATCH, |_| true, true), given.value);
+        let made = Write::InsertOrMerge(Cell::new(&row, a, None));
+        Chosen::write(given, made, move |on| async move {
+            let modify = on.table.modify(key(&row), |cell| cell.a = a);
+            let modify = modify.or_insert(|| Cell::new(&row, 0, None)).with(&on.call);
+            Said::of(modify.await, |stored| Said::Written(vec![Some(stored.etag)]))
+        })
+    })
+    .calls(4),
+    Entry::new("modify that keeps", &["TableClient::modify"], |given| {
+        let row = given.row();
+        let after = match given.state.rows.contains_key(&row) {
+            true => Ok(given.state.clone()),
+            false => Err(ErrorKind::NotFound),
+        };
+        let stored = super::super::operation::stored(given.state, &row);
+        Chosen::change(after, false, true, move |on| async move {
+            let modify = on.table.modify(key(&row), |_| Change::Keep).with(&on.call);
+            Said::of(modify.await, |read| match stored {
+                Some(stored) if stored == super::super::operation::shown(&read) => Said::Done,
+                _ => Said::Seen(vec!["a stale row".to_owned()]),
+            })
+        })
+    }),
+    Entry::new("batch", &["TableBatch::commit"], |given| {
+        let writes = batch(given.state, given.value);
+        Chosen::writes(given, writes.clone(), |on| commit(on, writes))
+    })
+    .batches(),
+];
+
+fn single(given: &Given<'_>, kind: Kind) -> Chosen {
+    let write = given.write(kind);
+    Chosen::write(given, write.clone(), |on| send(on, write))
+}
+
+/// Sends a write by the method of its kind.
+async fn send(on: On, write: Write) -> Said {
+    let On { table, call, .. } = on;
+    let unconditional = |demand: &Demand| match demand {
+        Demand::Exists => None,
+        Demand::Version(etag) => Some(etag.clone()),
+    };
+    let update = |update: azure_table::UpdateEntity, demand| match unconditional(demand) {
+        Some(etag) => update.if_match(etag),
+        None => update,
+    };
+    match &write {
+        Write::Insert(cell) => Said::etag(table.insert(cell).with(&call).await),
+        Write::InsertOrReplace(cell) => Said::etag(table.insert_or_replace(cell).with(&call).await),
+        Write::InsertOrMerge(cell) => Said::etag(table.insert_or_merge(cell).with(&call).await),
+        Write::Replace(cell, demand) => Said::etag(update(table.replace(cell), demand).with(&call).await),
+        Write::Merge(cell, demand) => Said::etag(update(table.merge(cell), demand).with(&call).await),
+        Write::Patch(row, a, demand) => {
+            let patch = table.patch(key(row), [Cell::A.set(*a)]);
+            Said::etag(update(patch, demand).with(&call).await)
+        }
+        Write::Delete(row, demand) => {
+            let delete = table.delete(key(row)).with(&call);
+            let delete = match unconditional(demand) {
+                Some(etag) => delete.if_match(etag),
+                None => delete,
+            };
+            Said::of(delete.await, |()| Said::Written(vec![None]))
+        }
+    }
+}
+
+/// Two to four writes of different rows of one partition, at least one that may not be repeated.
+fn batch(state: &State, value: i64) -> Vec<Write> {
+    let mut rows = ROWS_OF_BATCH.map(str::to_owned);
+    fastrand::shuffle(&mut rows);
+    let writes = rows.into_iter().take(fastrand::usize(2..=4)).enumerate();
+    let writes = writes.map(|(index, row)| {
+        let kind = match state.rows.contains_key(&row) {
+            false if index > 0 && fastrand::bool() => Kind::InsertOrMerge,
+            false => Kind::Insert,
+            true if index == 0 => Kind::Delete,
+            true => *fastrand::choice(&[Kind::Replace, Kind::Merge, Kind::Patch, Kind::InsertOrReplace]).unwrap(),
+        };
+        write(kind, state, row, value)
+    });
+    writes.collect()
+}
+
+async fn commit(on: On, writes: Vec<Write>) -> Said {
+    let mut batch = on.table.batch();
+    for write in &writes {
+        batch.add(operation(write)).unwrap();
+    }
+    Said::of(batch.commit().with(&on.call).await, |results| {
+        Said::Written(results.iter().map(|result| result.etag().cloned()).collect())
+    })
+}

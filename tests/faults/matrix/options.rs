@@ -1,0 +1,181 @@
+//! The options of a case: the same ones wished by the client, the table and the call, of which the nearest holds.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use azure_table::testing::Faults;
+use azure_table::{
+    BoxFuture, CallOptions, ExponentialRetry, LocationMode, NoRetry, OperationContext, Transport, TransportError,
+};
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response};
+
+use super::judge::{Broken, MOST_ATTEMPTS, MOST_ATTEMPTS_WITHOUT_RETRIES};
+use super::operation::Entry;
+
+/// The time of a call.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
+/// The time that a nearer option overrides.
+const OVERRIDDEN: Duration = Duration::from_secs(300);
+const LEVELS: [&str; 3] = ["client", "table", "call"];
+
+#[derive(Debug)]
+pub(crate) struct Options {
+    /// Those of the client, the table and the call.
+    levels: [CallOptions; 3],
+    /// The id that the call was given.
+    id: Option<String>,
+    /// The levels whose options hold.
+    holds: [bool; 3],
+    /// Attempts of one call at most.
+    pub(crate) most_attempts: u32,
+}
+
+impl Options {
+    /// Options with one effective value each, and others that are overridden.
+    pub(crate) fn choose(entry: &Entry, location: LocationMode, seed: u64, context: &OperationContext) -> Self {
+        let holds = [true, entry.has_table, true];
+        let mut levels = LEVELS.map(|level| {
+            let options = CallOptions::new().header(format!("x-of-{level}"), level);
+            options.header("x-nearest", level)
+        });
+        let mut set = |holds: [bool; 3],
+                       nearest: &dyn Fn(CallOptions) -> CallOptions,
+                       other: &dyn Fn(CallOptions) -> CallOptions| {
+            let possible: Vec<usize> = (0..3).filter(|level| holds[*level]).collect();
+            let chosen = *fastrand::choice(&possible).unwrap();
+            for level in 0..=chosen {
+                let options = std::mem::take(&mut levels[level]);
+                levels[level] = match level == chosen {
+                    true => nearest(options),
+                    false if fastrand::bool() => other(options),
+                    false => options,
+                };
+            }
+        };
+        // A time of the call itself would be one of the whole.
+        let may_be_timed = [true, entry.has_table, entry.within.is_none()];
+        set(may_be_timed, &|options| options.timeout(TIMEOUT), &|options| {
+            options.timeout(OVERRIDDEN)
+        });
+        let other = match location {
+            LocationMode::PrimaryOnly => LocationMode::SecondaryThenPrimary,
+            _ => LocationMode::PrimaryOnly,
+        };
+        set(holds, &|options| options.location_mode(location), &|options| {
+            options.location_mode(other)
+        });
+        let retries = fastrand::u8(..8) > 0;
+        match retries {
+            true => set(
+                holds,
+                &|options| options.retry(ExponentialRetry::default()),
+                &|options| options.retry(NoRetry),
+            ),
+            false => set(holds, &|options| options.retry(NoRetry), &|options| {
+                options.retry(ExponentialRetry::default())
+            }),
+        }
+        let id = fastrand::bool().then(|| format!("case-{seed}"));
+        if let Some(id) = &id {
+            set(holds, &|options| options.client_request_id(id), &|options| {
+                options.client_request_id("overridden")
+            });
+        }
+        set(holds, &|options| options.context(context), &|options| {
+            options.context(&OperationContext::new())
+        });
+        Self {
+            levels,
+            id,
+            holds,
+            most_attempts: match retries {
+                true => MOST_ATTEMPTS,
+                false => MOST_ATTEMPTS_WITHOUT_RETRIES,
+            },
+        }
+    }
+
+    pub(crate) fn of_client(&self) -> &CallOptions {
+        &self.levels[0]
+    }
+
+    pub(crate) fn of_table(&self) -> &CallOptions {
+        &self.levels[1]
+    }
+
+    pub(crate) fn of_call(&self) -> &CallOptions {
+        &self.levels[2]
+    }
+
+    /// Whether a request has what the options say, each once.
+    pub(crate) fn judge(&self, sent: &Sent) -> Result<(), Broken> {
+        let has = |name: &str, wanted: &[&str]| {
+            let values = sent.headers.get_all(name).iter();
+            match values.eq(wanted.iter()) {
+                true => Ok(()),
+                false => Err(Broken::WrongHeaders),
+            }
+        };
+        for (level, holds) in LEVELS.iter().zip(self.holds) {
+            let values = if holds { std::slice::from_ref(level) } else { &[] };
+            has(&format!("x-of-{level}"), values)?;
+        }
+        has("x-nearest", &["call"])?;
+        let ids = sent.headers.get_all("x-ms-client-request-id").iter();
+        let is_own = |id: &str| self.id.as_ref().is_none_or(|wanted| wanted == id);
+        match ids.collect::<Vec<_>>()[..] {
+            [id] if id.to_str().is_ok_and(is_own) => Ok(()),
+            _ => Err(Broken::WrongHeaders),
+        }
+    }
+}
+
+/// A request as the client sent it.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    pub(crate) method: Method,
+    pub(crate) is_secondary: bool,
+    pub(crate) headers: HeaderMap,
+}
+
+impl Sent {
+    pub(crate) fn id(&self) -> &str {
+        let id = self.headers.get("x-ms-client-request-id");
+        id.and_then(|id| id.to_str().ok()).unwrap_or_default()
+    }
+}
+
+/// Stands right behind the client and keeps what it sends.
+#[derive(Clone, Debug)]
+pub(crate) struct Inspector {
+    behind: Arc<dyn Transport>,
+    sent: Arc<Mutex<Vec<Sent>>>,
+}
+
+impl Inspector {
+    pub(crate) fn new(behind: Arc<dyn Transport>) -> Self {
+        Self {
+            behind,
+            sent: Arc::default(),
+        }
+    }
+
+    pub(crate) fn sent(&self) -> Vec<Sent> {
+        self.sent.lock().unwrap().clone()
+    }
+}
+
+impl Transport for Inspector {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        self.sent.lock().unwrap().push(Sent {
+            method: request.method().clone(),
+            is_secondary: request.uri().to_string().contains("-secondary"),
+            headers: request.headers().clone(),
+        });
+        self.behind.send(request)
+    }
+}
+
+/// The transport between the client and the faults.
+pub(crate) type Between = fn(Faults) -> Arc<dyn Transport>;

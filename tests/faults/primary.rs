@@ -1,0 +1,247 @@
+//! Reads that are part of a write ask the primary, whatever the client, the table or the call says.
+
+use std::time::Duration;
+
+use azure_table::testing::{Answer, Exchange, FaultRule, Faults, RequestKind, Spy};
+use azure_table::{
+    CallOptions, Change, Creation, DynamicEntity, Emulator, EmulatorClock, LocationMode, StoredAccessPolicy,
+    TableClient, TableEntity, TableServiceClient, Versioned,
+};
+use azure_table_tests::canned::{Canned, Step};
+
+const MODES: [LocationMode; 3] = [
+    LocationMode::SecondaryThenPrimary,
+    LocationMode::SecondaryOnly,
+    LocationMode::PrimaryThenSecondary,
+];
+
+#[derive(Clone, Debug, PartialEq, TableEntity)]
+struct Counter {
+    #[table(partition_key)]
+    name: String,
+    #[table(row_key)]
+    of: String,
+    #[table(alias = "OldValue")]
+    value: i64,
+}
+
+fn counter(of: &str, value: i64) -> Counter {
+    Counter {
+        name: "visits".into(),
+        of: of.into(),
+        value,
+    }
+}
+
+/// An account whose copy lags behind by a minute and has the rows `a` and `b`, both with the value 1.
+struct Account {
+    clock: EmulatorClock,
+    spy: Spy,
+    faults: Faults,
+    truth: TableClient<Counter>,
+}
+
+impl Account {
+    async fn new() -> Self {
+        let clock = EmulatorClock::system();
+        let emulator = Emulator::new()
+            .with_clock(clock.clone())
+            .with_secondary_lag(Duration::from_secs(60));
+        let truth = TableServiceClient::on(emulator.clone())
+            .table::<Counter>("Counters")
+            .unwrap();
+        truth.create_table().await.unwrap();
+        for of in ["a", "b"] {
+            truth.insert(&counter(of, 1)).await.unwrap();
+        }
+        clock.advance(Duration::from_secs(61));
+        let spy = Spy::new(emulator);
+        let faults = Faults::new(spy.clone());
+        Self {
+            clock,
+            spy,
+            faults,
+            truth,
+        }
+    }
+
+    /// A client that prefers the copy. Its first read of the primary fails if the mode begins there.
+    fn service(&self, mode: LocationMode) -> TableServiceClient {
+        self.spy.clear();
+        self.faults.clear();
+        if mode == LocationMode::PrimaryThenSecondary {
+            self.faults
+                .add(FaultRule::new(Answer::internal_error()).on_reads().first(1));
+        }
+        TableServiceClient::on(self.faults.clone()).location_mode(mode)
+    }
+
+    fn counters(&self, mode: LocationMode) -> TableClient<Counter> {
+        self.service(mode).table("Counters").unwrap()
+    }
+
+    /// The values now, by the primary.
+    async fn values(&self) -> Vec<i64> {
+        let rows = self.truth.query().all().await.unwrap();
+        rows.into_iter().map(|row| row.value).collect()
+    }
+
+    /// Asserts that something was sent, and nothing to the copy.
+    fn asked_primary_alone(&self, what: &str) {
+        let sent = self.spy.exchanges();
+        assert!(!sent.is_empty(), "{what}");
+        assert!(!sent.iter().any(Exchange::is_secondary), "{what}: {sent:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn revoked_policy_stays_revoked() {
+    let ids = |policies: Vec<StoredAccessPolicy>| policies.into_iter().map(|policy| policy.id).collect::<Vec<_>>();
+    for mode in MODES {
+        let account = Account::new().await;
+        for id in ["a", "b", "c"] {
+            let policy = StoredAccessPolicy::new(id);
+            account.truth.add_access_policy(policy).await.unwrap();
+        }
+        account.clock.advance(Duration::from_secs(61));
+        account.truth.revoke_access_policy("a").await.unwrap();
+
+        let counters = account.counters(mode);
+        counters.revoke_access_policy("b").await.unwrap();
+        account.asked_primary_alone("revoke");
+        assert_eq!(ids(account.truth.access_policies().await.unwrap()), ["c"], "{mode:?}");
+        counters.add_access_policy(StoredAccessPolicy::new("d")).await.unwrap();
+        counters
+            .replace_access_policy(StoredAccessPolicy::new("c"))
+            .await
+            .unwrap();
+        assert_eq!(
+            ids(account.truth.access_policies().await.unwrap()),
+            ["c", "d"],
+            "{mode:?}"
+        );
+        account.asked_primary_alone("add, replace");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn writes_over_a_query_read_the_primary() {
+    for mode in MODES {
+        let account = Account::new().await;
+        account.truth.insert(&counter("c", 1)).await.unwrap();
+
+        let report = account
+            .counters(mode)
+            .update_where(Counter::VALUE.eq(1), |row| row.value = 2)
+            .await
+            .unwrap();
+        assert_eq!(
+            (report.applied(), account.values().await),
+            (3, vec![2, 2, 2]),
+            "{mode:?}"
+        );
+        account.asked_primary_alone("update_where");
+
+        let patched = account
+            .counters(mode)
+            .patch_where(Counter::VALUE.eq(2), [Counter::VALUE.set(3)]);
+        assert_eq!(
+            (patched.await.unwrap().applied(), account.values().await),
+            (3, vec![3, 3, 3])
+        );
+        account.asked_primary_alone("patch_where");
+
+        let rows = account.truth.typed::<DynamicEntity>();
+        for of in ["a", "b", "c"] {
+            let mut old = DynamicEntity::new("visits", of);
+            old.insert("OldValue", 4_i64);
+            rows.replace(&old).await.unwrap();
+        }
+        let upgraded = account.counters(mode).upgrade_all().await.unwrap();
+        assert_eq!(
+            (upgraded.applied(), account.values().await),
+            (3, vec![4, 4, 4]),
+            "{mode:?}"
+        );
+        account.asked_primary_alone("upgrade_all");
+
+        let deleted = account.counters(mode).delete_where(Counter::VALUE.eq(4)).await.unwrap();
+        assert_eq!((deleted.applied(), account.values().await), (3, vec![]), "{mode:?}");
+        account.asked_primary_alone("delete_where");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn modify_reads_the_primary() {
+    for mode in MODES {
+        for via_batch in [false, true] {
+            let account = Account::new().await;
+            account.truth.replace(&counter("a", 5)).await.unwrap();
+            let options = if via_batch {
+                CallOptions::new().via_batch()
+            } else {
+                CallOptions::new()
+            };
+            let counters = account.counters(mode).with(&options);
+            let added = counters.modify(("visits", "a"), |row| row.value += 1).await.unwrap();
+            assert_eq!((added.value, account.values().await), (6, vec![6, 1]), "{mode:?}");
+            let kept = counters.modify(("visits", "a"), |_| Change::Keep).await.unwrap();
+            assert_eq!(kept.value, 6, "{mode:?}");
+            account.asked_primary_alone("modify");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn refreshed_version_is_the_primarys() {
+    for mode in MODES {
+        let account = Account::new().await;
+        let mut held: Versioned<Counter> = account.truth.get(("visits", "a")).versioned().await.unwrap().unwrap();
+        let etag = account.truth.replace(&counter("a", 5)).await.unwrap();
+
+        account.counters(mode).refresh_etag(&mut held).await.unwrap();
+        assert_eq!((held.value, &held.etag), (1, &etag), "{mode:?}");
+        account.asked_primary_alone("refresh_etag");
+        account.counters(mode).refresh(&mut held).await.unwrap();
+        assert_eq!((held.value, &held.etag), (5, &etag), "{mode:?}");
+        account.asked_primary_alone("refresh");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn ensured_tables_are_looked_for_in_the_primary() {
+    for mode in MODES {
+        let account = Account::new().await;
+        account.truth.delete_table().await.unwrap();
+        let ensured = account.service(mode).ensure_tables(["Counters"]).await.unwrap();
+        assert_eq!(ensured, [("Counters".to_owned(), Creation::Created)], "{mode:?}");
+        account.asked_primary_alone("ensure_tables");
+    }
+}
+
+/// A POST never leaves the primary: one transient answer would become the copy's final refusal.
+#[tokio::test(start_paused = true)]
+async fn batch_that_reads_stays_on_the_primary() {
+    for mode in MODES {
+        let canned = Canned::new([Step::status(500), Step::status(400)]);
+        let table = canned.service().location_mode(mode).dynamic_table("Things").unwrap();
+        let mut batch = table.batch();
+        batch.retrieve(("p", "r")).unwrap();
+        batch.commit().await.unwrap_err();
+        let hosts: Vec<_> = canned
+            .sent()
+            .iter()
+            .map(|sent| sent.uri().host().unwrap().to_owned())
+            .collect();
+        assert_eq!(hosts, ["contoso.table.core.windows.net"; 2], "{mode:?}");
+    }
+}
+
+/// Reads that are no part of a write still go where the mode says.
+#[tokio::test(start_paused = true)]
+async fn reads_of_their_own_still_ask_the_copy() {
+    let account = Account::new().await;
+    let counters = account.counters(LocationMode::SecondaryOnly);
+    counters.get(("visits", "a")).await.unwrap().unwrap();
+    assert!(account.spy.of(RequestKind::Get).iter().all(Exchange::is_secondary));
+}

@@ -1,0 +1,236 @@
+//! Operations of several calls: one time for all of them, and no outcome that another caller's write explains as well.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use azure_table::testing::{Answer, Fault, FaultRule, Faults, RequestKind};
+use azure_table::{
+    BoxFuture, CallOptions, Creation, Deletion, DynamicEntity, Emulator, ErrorKind, Guid, Reached, RecreateProgress,
+    TableClient, TableEntity, TableServiceClient, Transport, TransportError,
+};
+use bytes::Bytes;
+use http::{Method, Request, Response};
+
+/// The precision of tokio's timers.
+const TICK: Duration = Duration::from_millis(1);
+
+#[derive(Clone, Debug, PartialEq, TableEntity)]
+struct Counter {
+    #[table(partition_key)]
+    name: String,
+    #[table(row_key)]
+    of: String,
+    value: i64,
+}
+
+fn first_visit() -> Counter {
+    Counter {
+        name: "visits".into(),
+        of: "home".into(),
+        value: 0,
+    }
+}
+
+async fn counters(emulator: &Emulator) -> TableClient<Counter> {
+    let counters = TableServiceClient::on(emulator.clone())
+        .table::<Counter>("Counters")
+        .unwrap();
+    counters.create_table().await.unwrap();
+    counters
+}
+
+#[tokio::test(start_paused = true)]
+async fn modify_ends_with_the_timeout_wherever_it_is_set() {
+    let emulator = Emulator::new();
+    let truth = counters(&emulator).await;
+    truth.insert(&first_visit()).await.unwrap();
+    let faults = Faults::new(emulator);
+    let changed = Answer::new(412).code("UpdateConditionNotSatisfied");
+    faults.add(FaultRule::new(changed).on(RequestKind::Replace));
+    let service = TableServiceClient::on(faults);
+    let second = Duration::from_secs(1);
+    let of_client = service.timeout(second).table::<Counter>("Counters").unwrap();
+    let of_table = service
+        .table::<Counter>("Counters")
+        .unwrap()
+        .with(&CallOptions::new().timeout(second));
+    let unlimited = service.table::<Counter>("Counters").unwrap();
+    for (name, counters, options) in [
+        ("client", of_client, CallOptions::new()),
+        ("table", of_table, CallOptions::new()),
+        ("call", unlimited, CallOptions::new().timeout(second)),
+    ] {
+        let begun = tokio::time::Instant::now();
+        let modify = counters.modify(("visits", "home"), |row| row.value += 1);
+        let error = modify.with(&options).await.unwrap_err();
+        // A wait that ends with the time leaves none for the read.
+        assert!(
+            matches!(error.kind(), ErrorKind::ConditionNotMet | ErrorKind::Timeout),
+            "{name}: {error}"
+        );
+        assert!(error.to_string().contains("call's time"), "{name}: {error}");
+        assert!(begun.elapsed() <= second + TICK, "{name}: {:?}", begun.elapsed());
+    }
+}
+
+/// Inserts another visitor's row when the first insert is sent, and loses that one on its way.
+#[derive(Clone, Debug)]
+struct OtherVisitor<E> {
+    service: Emulator,
+    truth: TableClient<E>,
+    row: E,
+    came: Arc<AtomicBool>,
+}
+
+impl<E: TableEntity + Clone + std::fmt::Debug + Send + Sync + 'static> Transport for OtherVisitor<E> {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        Box::pin(async move {
+            if request.method() == Method::POST && !self.came.swap(true, Ordering::Relaxed) {
+                let insert = azure_table::TableOperation::insert(&self.row);
+                self.truth.execute(insert).await.unwrap();
+                return Err(TransportError::new(Reached::MaybeSent, "lost"));
+            }
+            self.service.send(request).await
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn lost_first_insert_of_modify_is_not_taken_for_another_visitors() {
+    let emulator = Emulator::new();
+    let truth = counters(&emulator).await;
+    let transport = OtherVisitor {
+        service: emulator.clone(),
+        truth: truth.clone(),
+        row: Counter {
+            value: 1,
+            ..first_visit()
+        },
+        came: Arc::default(),
+    };
+    let counters = TableServiceClient::on(transport).table::<Counter>("Counters").unwrap();
+    let modify = counters.modify(("visits", "home"), |row| row.value += 1);
+    let error = modify.or_insert(first_visit).await.unwrap_err();
+    assert!(error.may_have_applied(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+    assert_eq!(truth.get(("visits", "home")).await.unwrap().unwrap().value, 1);
+}
+
+#[derive(Clone, Debug, PartialEq, TableEntity)]
+struct Marked {
+    #[table(partition_key)]
+    name: String,
+    #[table(row_key)]
+    of: String,
+    value: i64,
+    #[table(write_id)]
+    write: Option<Guid>,
+}
+
+#[tokio::test(start_paused = true)]
+async fn lost_first_insert_with_a_write_id_counts_both_visitors() {
+    let emulator = Emulator::new();
+    let truth = counters(&emulator).await.typed::<Marked>();
+    let visitor = |value| Marked {
+        name: "visits".into(),
+        of: "home".into(),
+        value,
+        write: None,
+    };
+    let transport = OtherVisitor {
+        service: emulator.clone(),
+        truth: truth.clone(),
+        row: visitor(1),
+        came: Arc::default(),
+    };
+    let counters = TableServiceClient::on(transport).table::<Marked>("Counters").unwrap();
+    let modify = counters.modify(("visits", "home"), |row| row.value += 1);
+    let outcome = modify.or_insert(move || visitor(0)).await;
+    let stored = truth.get(("visits", "home")).await.unwrap().unwrap().value;
+    match outcome {
+        Ok(counted) => assert_eq!((counted.value, stored), (2, 2)),
+        Err(error) => assert!(error.may_have_applied() && stored == 1, "{error}"),
+    }
+}
+
+/// A table that takes this long to be deleted.
+async fn slow_to_delete(seconds: u64) -> (Emulator, TableClient<Counter>) {
+    let emulator = Emulator::new().with_deletion_time(Duration::from_secs(seconds));
+    let truth = counters(&emulator).await;
+    truth.insert(&first_visit()).await.unwrap();
+    (emulator, truth)
+}
+
+/// Moves the emulator's clock by each pause.
+fn advance(emulator: &Emulator) -> impl Fn(RecreateProgress) + Send + 'static {
+    let clock = emulator.clock().clone();
+    move |progress| {
+        if let RecreateProgress::BeingDeleted { pause, .. } = progress {
+            clock.advance(pause);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn client_timeout_bounds_each_step_of_recreate_table_alone() {
+    let (emulator, truth) = slow_to_delete(45).await;
+    let service = TableServiceClient::on(emulator.clone()).timeout(Duration::from_secs(10));
+    let table = service.table::<Counter>("Counters").unwrap();
+    let begun = tokio::time::Instant::now();
+    let recreate = table.recreate_table(Duration::from_secs(120));
+    recreate.on_progress(advance(&emulator)).await.unwrap();
+    assert!(begun.elapsed() >= Duration::from_secs(45), "{:?}", begun.elapsed());
+    assert!(truth.query().all().await.unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn recreate_table_refuses_a_timeout_below_its_deadline_before_the_delete() {
+    let (_, truth) = slow_to_delete(45).await;
+    let recreate = truth.recreate_table(Duration::from_secs(120));
+    let error = recreate.timeout(Duration::from_secs(10)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(
+        error.to_string(),
+        "recreate table Counters: the call's timeout of 10s is below the deadline of 120s: \
+         leave the timeout out, or lower the deadline"
+    );
+    assert_eq!(truth.query().all().await.unwrap().len(), 1, "nothing was deleted");
+}
+
+#[tokio::test(start_paused = true)]
+async fn recreate_table_ends_at_its_deadline() {
+    let (emulator, _) = slow_to_delete(600).await;
+    let faults = Faults::new(emulator);
+    faults.add(FaultRule::new(Fault::HangRequest).on(RequestKind::CreateTable).nth(3));
+    let table = TableServiceClient::on(faults).table::<Counter>("Counters").unwrap();
+    let begun = tokio::time::Instant::now();
+    let error = table.recreate_table(Duration::from_secs(60)).await.unwrap_err();
+    assert!((59..=60).contains(&begun.elapsed().as_secs()), "{error}");
+}
+
+/// After a lost answer nobody can tell whose table it is, or who deleted it.
+#[tokio::test(start_paused = true)]
+async fn own_lost_creation_and_deletion_are_in_doubt() {
+    let emulator = Emulator::new();
+    let faults = Faults::new(emulator);
+    let service = TableServiceClient::on(faults.clone());
+    let table = service.dynamic_table("Things").unwrap();
+    let lose = |kind| faults.add(FaultRule::new(Fault::LoseAnswer).on(kind).first(1));
+
+    lose(RequestKind::CreateTable);
+    assert_eq!(table.create_table_if_not_exists().await.unwrap(), Creation::InDoubt);
+    assert_eq!(table.create_table_if_not_exists().await.unwrap(), Creation::Existed);
+    table.insert(&DynamicEntity::new("p", "r")).await.unwrap();
+    lose(RequestKind::Delete);
+    assert_eq!(table.delete_if_exists(("p", "r")).await.unwrap(), Deletion::InDoubt);
+    assert_eq!(table.delete_if_exists(("p", "r")).await.unwrap(), Deletion::WasMissing);
+    lose(RequestKind::DeleteTable);
+    assert_eq!(table.delete_table_if_exists().await.unwrap(), Deletion::InDoubt);
+    assert_eq!(table.delete_table_if_exists().await.unwrap(), Deletion::WasMissing);
+
+    faults.clear();
+    lose(RequestKind::CreateTable);
+    let ensured = service.ensure_tables(["Others"]).await.unwrap();
+    assert_eq!(ensured, [("Others".to_owned(), Creation::InDoubt)]);
+}

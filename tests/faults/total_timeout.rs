@@ -1,0 +1,348 @@
+//! The time of a stream or a bulk as a whole, on pages and batches that each keep to their own.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use azure_table::testing::{Answer, Fault, FaultRule, Faults, RequestKind};
+use azure_table::{
+    DynamicEntity, Emulator, Error, ErrorKind, LeftReason, TableClient, TableEntity, TableOperation, TableServiceClient,
+};
+use futures::StreamExt;
+use tokio::time::Instant;
+
+const TOTAL: Duration = Duration::from_secs(10);
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+struct Thing {
+    #[table(partition_key)]
+    shelf: String,
+    #[table(row_key)]
+    id: u32,
+    count: i32,
+}
+
+fn thing(shelf: &str, id: u32) -> Thing {
+    Thing {
+        shelf: shelf.into(),
+        id,
+        count: 1,
+    }
+}
+
+struct Fixture {
+    faults: Faults,
+    table: TableClient<Thing>,
+    truth: TableClient<Thing>,
+}
+
+/// A table with pages of two rows, ten rows in each of the shelves `a` and `b`.
+async fn fixture() -> Fixture {
+    let emulator = Emulator::new().with_page_size(2);
+    let truth = TableServiceClient::on(emulator.clone())
+        .table::<Thing>("Things")
+        .unwrap();
+    truth.create_table().await.unwrap();
+    for shelf in ["a", "b"] {
+        for id in 0..10 {
+            truth.insert(&thing(shelf, id)).await.unwrap();
+        }
+    }
+    let faults = Faults::new(emulator);
+    let table = TableServiceClient::on(faults.clone()).table("Things").unwrap();
+    Fixture { faults, table, truth }
+}
+
+fn slow(time: u64) -> Fault {
+    Fault::DelayAnswer(Duration::from_secs(time))
+}
+
+#[track_caller]
+fn assert_over(error: &Error, begun: Instant) {
+    assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+    assert!(error.to_string().contains("`total_timeout` of 10s"), "{error}");
+    assert_eq!(begun.elapsed().as_millis(), TOTAL.as_millis());
+}
+
+/// Five pages of 3 s each are within a `timeout` of 4 s.
+#[tokio::test(start_paused = true)]
+async fn a_stream_ends_when_its_total_time_is_over() {
+    let Fixture { faults, table, .. } = fixture().await;
+    faults.add(FaultRule::new(slow(3)).on_reads());
+    let query = || table.query().partition("a").timeout(Duration::from_secs(4));
+    assert_eq!(query().all().await.unwrap().len(), 10);
+    for prefetch in [0, 1] {
+        let query = || query().prefetch(prefetch).total_timeout(TOTAL);
+        let begun = Instant::now();
+        assert_over(&query().all().await.unwrap_err(), begun);
+        let begun = Instant::now();
+        assert_over(&query().count().await.unwrap_err(), begun);
+
+        let begun = Instant::now();
+        let mut pages = query().pages();
+        let mut last = None;
+        let error = loop {
+            match pages.try_next().await {
+                Ok(page) => last = page.unwrap().continuation().cloned(),
+                Err(error) => break error,
+            }
+        };
+        assert_over(&error, begun);
+        assert_eq!(error.attempts(), 1, "the request in flight is part of the error");
+        assert!(pages.try_next().await.unwrap().is_none());
+        // Three pages of two rows came, and the others are read from there.
+        let rest = table
+            .query()
+            .partition("a")
+            .resume_from(last.unwrap())
+            .all()
+            .await
+            .unwrap();
+        assert_eq!(rest.len(), 4);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_stream_begins_with_its_first_poll_and_runs_while_its_reader_is_busy() {
+    let Fixture { faults, table, .. } = fixture().await;
+    let mut rows = table.query().partition("a").prefetch(0).total_timeout(TOTAL).stream();
+    tokio::time::sleep(TOTAL).await;
+    let begun = Instant::now();
+    assert!(rows.try_next().await.unwrap().is_some());
+    let requests = faults.requests();
+    tokio::time::sleep(TOTAL).await;
+    assert!(rows.try_next().await.unwrap().is_some(), "it came with the first page");
+    assert_over(&rows.try_next().await.unwrap_err(), begun);
+    assert_eq!(faults.requests(), requests);
+    assert!(rows.try_next().await.unwrap().is_none());
+}
+
+/// Neither a failing service nor its throttling makes it longer.
+#[tokio::test(start_paused = true)]
+async fn retries_of_pages_are_within_the_total_time() {
+    let Fixture { faults, table, .. } = fixture().await;
+    faults.add(FaultRule::new(Fault::HangAnswer).on(RequestKind::Query).nth(3));
+    let begun = Instant::now();
+    let query = table.query().partition("a").attempt_timeout(Duration::from_secs(60));
+    assert_over(&query.total_timeout(TOTAL).all().await.unwrap_err(), begun);
+}
+
+#[tokio::test(start_paused = true)]
+async fn tables_are_listed_within_the_total_time() {
+    let emulator = Emulator::new();
+    let faults = Faults::new(emulator.clone());
+    let service = TableServiceClient::on(faults.clone());
+    for name in ["One", "Two", "Three", "Four", "Five"] {
+        service.dynamic_table(name).unwrap().create_table().await.unwrap();
+    }
+    faults.add(FaultRule::new(slow(3)).on_reads());
+    let begun = Instant::now();
+    let list = service.list_tables().page_size(1).total_timeout(TOTAL);
+    assert_over(&list.await.unwrap_err(), begun);
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_parts_of_a_fan_out_and_a_scan_have_one_total_time() {
+    let Fixture { faults, table, .. } = fixture().await;
+    faults.add(FaultRule::new(slow(3)).on_reads());
+    for concurrency in [1, 2] {
+        let begun = Instant::now();
+        let parts = table.query().fan_out().partitions(["a", "b"]).concurrency(concurrency);
+        assert_over(&parts.total_timeout(TOTAL).all().await.unwrap_err(), begun);
+
+        let begun = Instant::now();
+        let scan = || table.query().scan().ranges(["b"]).concurrency(concurrency);
+        let mut rows = scan().total_timeout(TOTAL).stream();
+        let mut seen = 0;
+        let error = loop {
+            match rows.try_next().await {
+                Ok(row) => seen += usize::from(row.is_some()),
+                Err(error) => break error,
+            }
+        };
+        assert_over(&error, begun);
+        assert_eq!(seen, concurrency * 6);
+        let mut rest = scan().resume(rows.position().clone()).stream();
+        while rest.try_next().await.unwrap().is_some() {
+            seen += 1;
+        }
+        assert_eq!(seen, 20);
+    }
+}
+
+/// Each key has its item, and those after the end cost no request.
+#[tokio::test(start_paused = true)]
+async fn keys_that_are_not_read_in_time_are_errors() {
+    let Fixture { faults, table, .. } = fixture().await;
+    faults.add(FaultRule::new(slow(3)).on_reads());
+    let begun = Instant::now();
+    let many = table.get_many((0..10).map(|id| ("a", id))).concurrency(2);
+    let items: Vec<_> = many.total_timeout(TOTAL).collect().await;
+    assert_eq!(begun.elapsed(), TOTAL);
+    assert_eq!((items.len(), faults.requests()), (10, 8));
+    for (id, item) in items.iter().enumerate() {
+        match item {
+            Ok((_, row)) => assert_eq!(row.as_ref(), Some(&thing("a", id as u32))),
+            Err(error) => {
+                assert!(id >= 6);
+                assert_over(error, begun);
+                assert_eq!(error.entity(), Some(("a", &*format!("{id:010}"))));
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bulk_ends_when_its_total_time_is_over() {
+    let Fixture { faults, table, truth } = fixture().await;
+    faults.add(FaultRule::new(slow(3)).on_writes());
+    let begun = Instant::now();
+    let many = (0..20).map(|id| thing("new", id));
+    let bulk = table
+        .bulk()
+        .batch_size(2)
+        .concurrency(1)
+        .timeout(Duration::from_secs(4));
+    let interrupted = bulk.total_timeout(TOTAL).insert(many).await.unwrap_err();
+    assert_over(interrupted.error(), begun);
+    assert_eq!(
+        (interrupted.error().operation(), interrupted.error().table()),
+        (Some("bulk"), Some("Things"))
+    );
+    let report = interrupted.report();
+    assert_eq!((report.applied(), report.unknown(), report.rejected()), (6, 2, 0));
+    for left in report.leftovers() {
+        match left.why() {
+            LeftReason::Unknown(error) => assert!(error.may_have_applied() && matches!(left.index(), 6 | 7)),
+            why => assert!(matches!(why, LeftReason::NotTried) && left.index() > 7, "{left}"),
+        }
+    }
+    let requests = faults.requests();
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(faults.requests(), requests, "nothing is sent afterwards");
+    assert_eq!(truth.query().partition("new").count().await.unwrap(), 8);
+}
+
+/// A source that gives nothing, a throttled partition and a wait before a retry hold it no longer.
+#[tokio::test(start_paused = true)]
+async fn no_wait_of_a_bulk_is_longer_than_its_total_time() {
+    let Fixture { faults, table, .. } = fixture().await;
+    let begun = Instant::now();
+    let silent = futures::stream::iter([TableOperation::insert(&thing("new", 1))]).chain(futures::stream::pending());
+    let interrupted = table
+        .bulk()
+        .total_timeout(TOTAL)
+        .write_stream(silent)
+        .await
+        .unwrap_err();
+    assert_over(interrupted.error(), begun);
+    assert_eq!(
+        (interrupted.report().applied(), interrupted.report().leftovers().len()),
+        (1, 0)
+    );
+
+    let begun = Instant::now();
+    let busy = faults.add(FaultRule::new(Answer::new(503).code("ServerBusy").message("Busy.")).on_writes());
+    let bulk = table.bulk().total_timeout(TOTAL).insert([thing("new", 2)]);
+    let interrupted = bulk.await.unwrap_err();
+    assert_over(interrupted.error(), begun);
+    assert_eq!(
+        (interrupted.report().not_tried(), interrupted.report().unknown()),
+        (1, 0)
+    );
+    busy.disable();
+
+    // All is written in time.
+    let bulk = table.bulk().total_timeout(TOTAL).insert([thing("new", 2)]);
+    assert_eq!(bulk.await.unwrap().applied(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_writer_takes_no_more_when_its_total_time_is_over() {
+    let Fixture { faults, table, .. } = fixture().await;
+    faults.add(FaultRule::new(slow(6)).on_writes());
+    let begun = Instant::now();
+    let mut writer = table
+        .bulk()
+        .batch_size(1)
+        .partition_concurrency(1)
+        .writer()
+        .total_timeout(TOTAL);
+    for id in 0..4 {
+        writer.insert(&thing("new", id)).await.unwrap();
+    }
+    assert_over(&writer.flush().await.unwrap_err(), begun);
+    assert_over(&writer.insert(&thing("new", 9)).await.unwrap_err(), begun);
+    let interrupted = writer.close().await.unwrap_err();
+    assert_over(interrupted.error(), begun);
+    let report = interrupted.report();
+    assert_eq!((report.applied(), report.unknown(), report.not_tried()), (1, 1, 2));
+}
+
+/// The limit is the builder's, or the query's.
+#[tokio::test(start_paused = true)]
+async fn writes_over_a_query_end_when_their_total_time_is_over() {
+    let Fixture { faults, table, truth } = fixture().await;
+    faults.add(FaultRule::new(slow(3)).on_writes());
+    let query = || table.query().partition("a");
+    for is_of_query in [false, true] {
+        let begun = Instant::now();
+        let interrupted = match is_of_query {
+            true => {
+                table
+                    .update_where(query().total_timeout(TOTAL), |thing| thing.count += 1)
+                    .await
+            }
+            false => {
+                table
+                    .update_where(query(), |thing| thing.count += 1)
+                    .total_timeout(TOTAL)
+                    .await
+            }
+        };
+        let interrupted = interrupted.unwrap_err();
+        assert_over(interrupted.error(), begun);
+        assert_eq!(interrupted.error().operation(), Some("update where"));
+        let report = interrupted.report();
+        assert_eq!(
+            (report.applied(), report.in_doubt().len(), report.failures().len()),
+            (6, 2, 0)
+        );
+        // The rows in doubt were written, and are not written again.
+        let rest = table
+            .update_where(query(), |thing| thing.count += 1)
+            .resume_from(interrupted.position());
+        assert_eq!(rest.await.unwrap().applied(), 2);
+    }
+    let rows = truth.query().partition("a").all().await.unwrap();
+    assert!(rows.iter().all(|row| row.count == 3), "{rows:?}");
+
+    let begun = Instant::now();
+    let interrupted = table.delete_where(query()).total_timeout(TOTAL).await.unwrap_err();
+    assert_over(interrupted.error(), begun);
+    assert_eq!(
+        (interrupted.report().applied(), interrupted.report().in_doubt().len()),
+        (6, 2)
+    );
+    faults.clear();
+    faults.add(FaultRule::new(slow(6)).on_reads());
+    let begun = Instant::now();
+    let interrupted = table.upgrade_all().total_timeout(TOTAL).await.unwrap_err();
+    assert_over(interrupted.error(), begun);
+}
+
+/// The last outcomes of a report are heard of.
+#[tokio::test(start_paused = true)]
+async fn batches_of_several_partitions_end_together() {
+    let Fixture { faults, table, .. } = fixture().await;
+    faults.add(FaultRule::new(slow(30)).on_writes());
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hear = Arc::clone(&heard);
+    let truth: TableClient<DynamicEntity> = table.typed();
+    let begun = Instant::now();
+    let writes = truth.delete_where(truth.query().page_size(1_000)).total_timeout(TOTAL);
+    let writes = writes.on_progress(move |report| hear.lock().unwrap().push(report.in_doubt().len()));
+    let interrupted = writes.await.unwrap_err();
+    assert_over(interrupted.error(), begun);
+    assert_eq!(interrupted.report().in_doubt().len(), 2);
+    assert_eq!(heard.lock().unwrap().last(), Some(&2));
+}
