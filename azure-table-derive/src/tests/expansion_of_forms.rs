@@ -237,6 +237,10 @@ fn what_one_variant_alone_holds_is_told_by_its_type() {
         &code,
         "impl ::azure_table::VariantOf<E> for X {
             const VARIANT: &'static str = \"One\";
+            const MARK: ::core::option::Option<::azure_table::__private::VariantMark> =
+                ::core::option::Option::Some(
+                    ::azure_table::__private::VariantMark::Tag { property: \"Kind\", tag: \"One\" }
+                );
             fn of(__entity: E) -> ::core::result::Result<Self, E> {
                 match __entity {
                     E::One(__entity) => ::core::result::Result::Ok(__entity),
@@ -249,11 +253,15 @@ fn what_one_variant_alone_holds_is_told_by_its_type() {
 
     // What a parameter may make of two types is as little known as of one that is a parameter.
     let code = expansion("enum E<T, U> where T: Copy { One(X<T>), Two(X<u8>), Three(Y<U>), Four(u::Z), Five(U::Out) }");
-    let of = |ty: &str| code.contains(&flat(&format!("VariantOf<E<T, U>> for {ty} where T: Copy {{")));
+    let of = |ty: &str| code.contains(&flat(&format!("VariantOf<E<T, U>> for {ty} where T: Copy")));
     assert!(!of("X<T>") && !of("X<u8>") && !of("Y<U>") && !of("U::Out"), "{code}");
     assert!(!of("u::Z"), "{code}");
     let code = expansion("enum E<T, U> where T: Copy { One(X<T>), Two(Y<U>), Three(u::Z) }");
-    let of = |ty: &str| code.contains(&flat(&format!("VariantOf<E<T, U>> for {ty} where T: Copy {{")));
+    let of = |ty: &str| code.contains(&flat(&format!("VariantOf<E<T, U>> for {ty} where T: Copy")));
     assert!(of("X<T>") && of("Y<U>") && of("u::Z"), "{code}");
+    has(
+        &code,
+        "earlier: &[(\"One\", &<X<T> as ::azure_table::TableEntity>::SCHEMA.key)]",
+    );
     assert!(!expansion("enum E<'a> { One(X<'a>), Two(Y) }").contains("VariantOf"));
 }
