@@ -44,9 +44,9 @@ impl Options {
                        other: &dyn Fn(CallOptions) -> CallOptions| {
             let possible: Vec<usize> = (0..3).filter(|level| holds[*level]).collect();
             let chosen = *fastrand::choice(&possible).unwrap();
-            for level in 0..=chosen {
-                let options = std::mem::take(&mut levels[level]);
-                levels[level] = match level == chosen {
+            for (level, wished) in levels.iter_mut().enumerate().take(chosen + 1) {
+                let options = std::mem::take(wished);
+                *wished = match level == chosen {
                     true => nearest(options),
                     false if fastrand::bool() => other(options),
                     false => options,
