@@ -122,6 +122,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     })
     .on(Subject::Tables)
     .of_service()
+    .inserts()
     .calls(4 + 3),
     Entry::new("recreate table", &["TableClient::recreate_table"], |given| {
         let name = table(given);
