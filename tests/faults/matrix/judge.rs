@@ -8,7 +8,7 @@ use http::Method;
 
 use super::many::{judge_each, judge_selected};
 use super::model::State;
-use super::operation::{Change, Claim, Copy, Entry, Parts, Promise, Read, Said, View};
+use super::operation::{Change, Claim, Entry, Origin, Parts, Promise, Read, Said, View};
 use super::options::{Options, Sent, TIMEOUT};
 
 /// Attempts of one call at most: four, and two more with another credential.
@@ -183,8 +183,8 @@ impl Case<'_> {
 
     fn judge_read(&self, read: &Read) -> Result<(), Broken> {
         let primary = std::slice::from_ref(self.before);
-        let states: Vec<&State> = match (read.copy, self.location) {
-            (Copy::Any, mode) if mode != LocationMode::PrimaryOnly => primary.iter().chain(self.secondary).collect(),
+        let states: Vec<&State> = match (read.origin, self.location) {
+            (Origin::Any, mode) if mode != LocationMode::PrimaryOnly => primary.iter().chain(self.secondary).collect(),
             _ => primary.iter().collect(),
         };
         let is_true = match self.said {
@@ -200,17 +200,17 @@ impl Case<'_> {
 
     /// Requests carry all options once, the story has all of them, and only plain reads leave the primary.
     fn judge_requests(&self) -> Result<(), Broken> {
-        let copy = match self.promise {
-            Promise::Read(read) => read.copy,
-            _ => Copy::Primary,
+        let origin = match self.promise {
+            Promise::Read(read) => read.origin,
+            _ => Origin::Primary,
         };
         for sent in self.sent {
             self.options.judge(sent)?;
             let may_be_there = match sent.is_secondary {
-                true => sent.method == Method::GET && copy != Copy::Primary,
-                false => copy != Copy::Secondary,
+                true => sent.method == Method::GET && origin != Origin::Primary,
+                false => origin != Origin::Secondary,
             };
-            let is_of_mode = copy != Copy::Any || !sent.is_secondary || self.location != LocationMode::PrimaryOnly;
+            let is_of_mode = origin != Origin::Any || !sent.is_secondary || self.location != LocationMode::PrimaryOnly;
             if !may_be_there || !is_of_mode {
                 return Err(Broken::WrongLocation);
             }
@@ -231,7 +231,9 @@ impl Case<'_> {
         self.judge_story(entry)?;
         // A secondary that finds nothing is followed by the primary, at each attempt.
         let at_both = match self.promise {
-            Promise::Read(Read { copy: Copy::Any, .. }) if self.location != LocationMode::PrimaryOnly => 2,
+            Promise::Read(Read {
+                origin: Origin::Any, ..
+            }) if self.location != LocationMode::PrimaryOnly => 2,
             _ => 1,
         };
         let most = self.options.most_attempts * at_both;

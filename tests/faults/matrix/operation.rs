@@ -201,14 +201,14 @@ pub(crate) struct Change {
 pub(crate) struct Read {
     pub(crate) view: Box<dyn Fn(&State) -> View>,
     /// The location of the data.
-    pub(crate) copy: Copy,
+    pub(crate) origin: Origin,
     pub(crate) parts: Parts,
 }
 
 pub(crate) type View = Vec<String>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Copy {
+pub(crate) enum Origin {
     /// The primary alone: it is part of a write, or a POST.
     Primary,
     /// As the location mode says.
@@ -273,7 +273,7 @@ pub(crate) struct Report {
 
 impl std::fmt::Debug for Read {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Read({:?}, {:?})", self.copy, self.parts)
+        write!(f, "Read({:?}, {:?})", self.origin, self.parts)
     }
 }
 
@@ -326,9 +326,9 @@ impl Chosen {
     }
 
     /// The same, of another copy than the location mode says.
-    pub(crate) fn of(mut self, copy: Copy) -> Self {
+    pub(crate) fn of(mut self, origin: Origin) -> Self {
         if let Promise::Read(read) = &mut self.promise {
-            read.copy = copy;
+            read.origin = origin;
         }
         self
     }
@@ -353,7 +353,7 @@ impl Chosen {
     }
 
     pub(crate) fn read<F>(
-        copy: Copy,
+        origin: Origin,
         parts: Parts,
         view: impl Fn(&State) -> View + 'static,
         call: impl FnOnce(On) -> F + 'static,
@@ -362,7 +362,7 @@ impl Chosen {
         F: Future<Output = Result<View, Error>> + 'static,
     {
         let view = Box::new(view);
-        Self::new(Promise::Read(Read { view, copy, parts }), |on| {
+        Self::new(Promise::Read(Read { view, origin, parts }), |on| {
             let read = call(on);
             async move { Said::of(read.await, Said::Seen) }
         })

@@ -13,7 +13,7 @@ use http::HeaderValue;
 
 use super::judge::Case;
 use super::model::{Cell, ROWS, State, Subject, key};
-use super::operation::{Copy, Entry, Given, On, Promise};
+use super::operation::{Entry, Given, On, Origin, Promise};
 use super::operations::{policy, properties, retention};
 use super::options::{Between, Inspector, Options};
 use super::report::Report;
@@ -181,7 +181,7 @@ impl<'a> Unit<'a> {
         self.clock.advance(STEP);
         let value = self.value();
         let chosen = self.choose(value);
-        let is_of_copy = matches!(&chosen.promise, Promise::Read(read) if read.copy == Copy::Any);
+        let is_of_copy = matches!(&chosen.promise, Promise::Read(read) if read.origin == Origin::Any);
         let secondary = match is_of_copy && location != LocationMode::PrimaryOnly {
             true => Some(self.secondary().await),
             false => None,

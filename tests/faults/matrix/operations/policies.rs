@@ -3,12 +3,12 @@
 use azure_table::{ErrorKind, StoredAccessPolicy, TablePermissions};
 
 use super::super::model::{State, Subject};
-use super::super::operation::{Chosen, Copy, Entry, Given, On, Parts, Said};
+use super::super::operation::{Chosen, Entry, Given, On, Origin, Parts, Said};
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("access policies", &["TableClient::access_policies"], |_| {
         let view = |state: &State| state.policies.iter().map(|policy| format!("{policy:?}")).collect();
-        Chosen::read(Copy::Any, Parts::One, view, |on| async move {
+        Chosen::read(Origin::Any, Parts::One, view, |on| async move {
             let policies = on.table.access_policies().with(&on.call).await?;
             Ok(policies.iter().map(|policy| format!("{policy:?}")).collect())
         })

@@ -4,7 +4,7 @@ use azure_table::{Key, Result, TableQuery, VariantOf, Versioned};
 use futures::TryStreamExt;
 
 use super::super::model::{Cell, OTHER_PARTITION, PARTITION, State};
-use super::super::operation::{Chosen, Copy, Entry, On, Parts, View, shown, stored};
+use super::super::operation::{Chosen, Entry, On, Origin, Parts, View, shown, stored};
 
 /// Pages of two rows, and one that may be empty.
 const PAGES: u32 = 5;
@@ -44,7 +44,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     .pages(PAGES),
     Entry::new("first of a query", &["TableQuery::first"], |_| {
         let view = |state: &State| Vec::from_iter(all(state).into_iter().next());
-        Chosen::read(Copy::Any, Parts::One, view, |on| async move {
+        Chosen::read(Origin::Any, Parts::One, view, |on| async move {
             Ok(Vec::from_iter(query(&on).first().await?.as_ref().map(shown)))
         })
     })
@@ -55,7 +55,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     .pages(PAGES),
     Entry::new("keys", &[], |_| {
         let view = |state: &State| state.rows.keys().cloned().collect();
-        Chosen::read(Copy::Any, Parts::One, view, |on| async move {
+        Chosen::read(Origin::Any, Parts::One, view, |on| async move {
             let keys: Vec<Key<Cell>> = on.table.query().keys().with(&on.call).all().await?;
             Ok(keys.iter().map(|key| key.row_key().to_owned()).collect())
         })
@@ -87,7 +87,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     .concurrent(),
     Entry::new("first of a fan-out", &["FanOut::first"], |_| {
         let view = |state: &State| Vec::from_iter(all(state).into_iter().next());
-        Chosen::read(Copy::Any, Parts::Partitions, view, |on| async move {
+        Chosen::read(Origin::Any, Parts::Partitions, view, |on| async move {
             Ok(Vec::from_iter(fan_out(&on).first().await?.as_ref().map(shown)))
         })
     })
@@ -155,7 +155,7 @@ fn rows<F>(parts: Parts, call: impl FnOnce(On) -> F + 'static) -> Chosen
 where
     F: Future<Output = Result<View>> + 'static,
 {
-    Chosen::read(Copy::Any, parts, all, call)
+    Chosen::read(Origin::Any, parts, all, call)
 }
 
 /// A read of their number.
@@ -164,7 +164,7 @@ where
     F: Future<Output = Result<usize>> + 'static,
 {
     let view = |state: &State| vec![state.rows.len().to_string()];
-    Chosen::read(Copy::Any, parts, view, |on| {
+    Chosen::read(Origin::Any, parts, view, |on| {
         let count = call(on);
         async move { Ok(vec![count.await?.to_string()]) }
     })

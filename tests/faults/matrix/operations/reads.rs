@@ -3,31 +3,31 @@
 use azure_table::{Key, TableOperation, Versioned};
 
 use super::super::model::{Cell, ROWS, State, key};
-use super::super::operation::{Chosen, Copy, Entry, Given, On, Parts, View, shown, stored};
+use super::super::operation::{Chosen, Entry, Given, On, Origin, Parts, View, shown, stored};
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("get", &["TableClient::get"], |given| {
-        one(given, Copy::Any, |on, row| async move {
+        one(given, Origin::Any, |on, row| async move {
             let read = on.table.get(key(&row)).versioned().with(&on.call).await?;
             Ok(read.as_ref().map(shown))
         })
     }),
     Entry::new("get via batch", &[], |given| {
-        one(given, Copy::Primary, |on, row| async move {
+        one(given, Origin::Primary, |on, row| async move {
             let get = on.table.get(key(&row)).versioned().via_batch();
             Ok(get.with(&on.call).await?.as_ref().map(shown))
         })
     })
     .batches(),
     Entry::new("execute a retrieve", &["TableClient::execute"], |given| {
-        one(given, Copy::Any, |on, row| async move {
+        one(given, Origin::Any, |on, row| async move {
             let retrieve = TableOperation::retrieve::<Cell>(key(&row));
             let result = on.table.execute(retrieve).with(&on.call).await?;
             Ok(result.entity::<Versioned<Cell>>()?.as_ref().map(shown))
         })
     }),
     Entry::new("batch with a retrieve", &["TableBatch::commit"], |given| {
-        one(given, Copy::Primary, |on, row| async move {
+        one(given, Origin::Primary, |on, row| async move {
             let mut batch = on.table.batch();
             batch.retrieve(key(&row)).unwrap();
             let results = batch.commit().with(&on.call).await?;
@@ -39,13 +39,13 @@ pub(super) const ENTRIES: &[Entry] = &[
         let row = given.row();
         let shown = row.clone();
         let view = move |state: &State| vec![state.rows.contains_key(&shown).to_string()];
-        Chosen::read(Copy::Any, Parts::One, view, |on| async move {
+        Chosen::read(Origin::Any, Parts::One, view, |on| async move {
             let exists = on.table.exists(key(&row)).with(&on.call).await?;
             Ok(vec![exists.to_string()])
         })
     }),
     Entry::new("refresh", &["TableClient::refresh"], |given| {
-        one(given, Copy::Primary, |on, row| async move {
+        one(given, Origin::Primary, |on, row| async move {
             let mut held = held(&row);
             match on.table.refresh(&mut held).await {
                 Ok(()) => Ok(Some(shown(&held))),
@@ -63,7 +63,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             let stored = state.rows.get(&of).and_then(|stored| stored.etag.as_ref());
             vec![format!("{stored:?}")]
         };
-        Chosen::read(Copy::Primary, Parts::One, view, |on| async move {
+        Chosen::read(Origin::Primary, Parts::One, view, |on| async move {
             let mut held = held(&row);
             let etag = match on.table.refresh_etag(&mut held).await {
                 Ok(()) => Some(&held.etag),
@@ -94,7 +94,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             view.sort();
             Ok(view)
         })
-        .of(Copy::Primary)
+        .of(Origin::Primary)
     })
     .pages(8)
     .concurrent()
@@ -111,14 +111,14 @@ fn held(row: &str) -> Versioned<Cell> {
 }
 
 /// A read of one row.
-fn one<F>(given: &Given<'_>, copy: Copy, call: impl FnOnce(On, String) -> F + 'static) -> Chosen
+fn one<F>(given: &Given<'_>, origin: Origin, call: impl FnOnce(On, String) -> F + 'static) -> Chosen
 where
     F: Future<Output = azure_table::Result<Option<String>>> + 'static,
 {
     let row = given.row();
     let of = row.clone();
     let view = move |state: &State| Vec::from_iter(stored(state, &of));
-    Chosen::read(copy, Parts::One, view, |on| {
+    Chosen::read(origin, Parts::One, view, |on| {
         let read = call(on, row);
         async move { Ok(Vec::from_iter(read.await?)) }
     })
@@ -138,7 +138,7 @@ where
         let one = |row: &String| stored(state, row).unwrap_or_else(|| format!("{row}: missing"));
         of.iter().map(one).collect()
     };
-    Chosen::read(Copy::Any, Parts::Elements, view, |on| call(on, rows))
+    Chosen::read(Origin::Any, Parts::Elements, view, |on| call(on, rows))
 }
 
 fn either(key: &Key<Cell>, read: Option<&Versioned<Cell>>) -> String {

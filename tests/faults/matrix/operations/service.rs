@@ -5,11 +5,11 @@ use std::time::Duration;
 use azure_table::{DateTime, Metrics, ServiceProperties};
 
 use super::super::model::{State, Subject};
-use super::super::operation::{Chosen, Copy, Entry, Parts, Said, View};
+use super::super::operation::{Chosen, Entry, Origin, Parts, Said, View};
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("ping", &["TableServiceClient::ping"], |_| {
-        Chosen::read(Copy::Any, Parts::One, nothing, |on| async move {
+        Chosen::read(Origin::Any, Parts::One, nothing, |on| async move {
             on.service.ping().with(&on.call).await?;
             Ok(View::new())
         })
@@ -17,7 +17,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     .of_service(),
     Entry::new("service properties", &["TableServiceClient::properties"], |_| {
         let view = |state: &State| vec![format!("{:?}", state.retention_days)];
-        Chosen::read(Copy::Any, Parts::One, view, |on| async move {
+        Chosen::read(Origin::Any, Parts::One, view, |on| async move {
             let metrics = on.service.properties().with(&on.call).await?.hour_metrics;
             Ok(vec![format!(
                 "{:?}",
@@ -44,7 +44,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     .on(Subject::Properties)
     .of_service(),
     Entry::new("service statistics", &["TableServiceClient::statistics"], |_| {
-        Chosen::read(Copy::Secondary, Parts::One, nothing, |on| async move {
+        Chosen::read(Origin::Secondary, Parts::One, nothing, |on| async move {
             let statistics = on.service.statistics().with(&on.call).await?;
             assert!(statistics.last_sync_time.is_some());
             Ok(View::new())
@@ -55,7 +55,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         "user delegation key",
         &["TableServiceClient::user_delegation_key"],
         |_| {
-            Chosen::read(Copy::Primary, Parts::One, nothing, |on| async move {
+            Chosen::read(Origin::Primary, Parts::One, nothing, |on| async move {
                 let expiry = DateTime::now() + Duration::from_secs(3_600);
                 on.service.user_delegation_key(expiry).with(&on.call).await?;
                 Ok(View::new())

@@ -5,7 +5,7 @@ use std::time::Duration;
 use azure_table::{Creation, ErrorKind};
 
 use super::super::model::{Cell, ROWS, State, Subject};
-use super::super::operation::{Chosen, Copy, Entry, Given, Parts, Promise, Said, View};
+use super::super::operation::{Chosen, Entry, Given, Origin, Parts, Promise, Said, View};
 use super::bulk;
 
 /// The tables that are written; a state has some of them.
@@ -68,14 +68,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         let name = table(given);
         let of = name.clone();
         let view = move |state: &State| vec![state.tables.contains_key(&of).to_string()];
-        Chosen::read(Copy::Any, Parts::One, view, |on| async move {
+        Chosen::read(Origin::Any, Parts::One, view, |on| async move {
             let exists = on.named(&name).table_exists().with(&on.call).await?;
             Ok(vec![exists.to_string()])
         })
     })
     .on(Subject::Tables),
     Entry::new("list tables", &["TableServiceClient::list_tables"], |_| {
-        Chosen::read(Copy::Any, Parts::One, names, |on| async move {
+        Chosen::read(Origin::Any, Parts::One, names, |on| async move {
             on.service.list_tables().with(&on.call).await
         })
     })
@@ -83,7 +83,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     .of_service()
     .pages(4),
     Entry::new("list tables one by one", &["ListTables::stream"], |_| {
-        Chosen::read(Copy::Any, Parts::One, names, |on| async move {
+        Chosen::read(Origin::Any, Parts::One, names, |on| async move {
             let (mut stream, mut view) = (on.service.list_tables().with(&on.call).stream(), View::new());
             while let Some(name) = stream.try_next().await? {
                 view.push(name);
@@ -95,7 +95,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     .of_service()
     .pages(4),
     Entry::new("list tables page by page", &["ListTables::pages"], |_| {
-        Chosen::read(Copy::Any, Parts::One, names, |on| async move {
+        Chosen::read(Origin::Any, Parts::One, names, |on| async move {
             let (mut pages, mut view) = (on.service.list_tables().with(&on.call).pages(), View::new());
             while let Some(page) = pages.try_next().await? {
                 view.extend(page.into_items());
@@ -122,6 +122,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     })
     .on(Subject::Tables)
     .of_service()
+    .inserts()
     .calls(4 + 3),
     Entry::new("recreate table", &["TableClient::recreate_table"], |given| {
         let name = table(given);
