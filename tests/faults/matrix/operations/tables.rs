@@ -107,7 +107,9 @@ pub(super) const ENTRIES: &[Entry] = &[
     .of_service()
     .pages(4),
     Entry::new("ensure tables", &["TableServiceClient::ensure_tables"], |given| {
-        let names: Vec<String> = (0..3).map(|_| table(given)).collect();
+        let mut names: Vec<String> = (0..3).map(|_| table(given)).collect();
+        names.sort();
+        names.dedup();
         let mut states = vec![given.state.clone()];
         for name in &names {
             let mut next = states[states.len() - 1].clone();
