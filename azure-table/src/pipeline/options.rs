@@ -183,8 +183,7 @@ impl CallOptions {
     /// of a call is the same, its errors and what is found out about a lost write included. Queries and all other calls are
     /// sent as they are.
     ///
-    /// Reads ask the primary; [`LocationMode::SecondaryOnly`] is an error before anything is sent. Not confirmed: reads so of
-    /// Cosmos DB.
+    /// Such reads are POST requests and ask the primary in any location mode. Not confirmed: such reads of Cosmos DB.
     ///
     /// ```
     /// use azure_table::{CallOptions, DynamicEntity, Emulator, TableServiceClient};

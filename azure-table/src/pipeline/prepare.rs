@@ -8,11 +8,10 @@ use http::{HeaderMap, Request};
 
 use crate::model::error::{Error, Result};
 use crate::model::guid::Guid;
-use crate::pipeline::location::LocationMode;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::enclosed;
-use crate::protocol::request::{Call, Effect, TOKEN_VERSION, header_value};
+use crate::protocol::request::{Call, TOKEN_VERSION, header_value};
 
 const X_MS_VERSION: HeaderName = HeaderName::from_static("x-ms-version");
 const X_MS_CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
@@ -26,7 +25,7 @@ impl Pipeline {
     /// Completes the request of a call, the proof of who asks aside; gives the id of the call.
     pub(crate) fn prepare(&self, call: &mut Call, options: &CallOptions) -> Result<String> {
         if options.get().via_batch {
-            self.enclose(call, options)?;
+            enclosed::enclose(call, &self.endpoint)?;
         }
         let id = match &options.get().client_request_id {
             Some(id) => checked(id)?.to_owned(),
@@ -39,18 +38,6 @@ impl Pipeline {
         headers.insert(USER_AGENT, header_value("application id", &self.settings.user_agent)?);
         options.add_headers(headers)?;
         Ok(id)
-    }
-
-    /// Sends an operation on one entity as a batch.
-    fn enclose(&self, call: &mut Call, options: &CallOptions) -> Result<()> {
-        enclosed::enclose(call, &self.endpoint)?;
-        let options = options.get();
-        let asks_copy = options.location_mode == Some(LocationMode::SecondaryOnly) && !options.is_for_write;
-        if call.is_enclosed && call.effect == Effect::Read && asks_copy && self.endpoint.secondary().is_some() {
-            let why = "`.via_batch()` asks the primary, and the location mode allows the second region alone";
-            return Err(Error::invalid_input(why));
-        }
-        Ok(())
     }
 
     /// Whether who asks does so by tokens. A credential says it by its version.

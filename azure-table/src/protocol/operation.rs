@@ -323,11 +323,12 @@ impl TableOperation {
     pub(crate) fn facts(&self) -> WriteFacts {
         let encoded = self.encoded.as_ref().ok();
         let condition = encoded.map(Encoded::condition);
+        let is_of_one_version =
+            self.kind.is_conditional() && matches!(condition, Some(Condition::Matches(etag)) if etag.as_str() != "*");
         WriteFacts {
             is_echoed: encoded.is_some_and(Encoded::is_echoed),
-            needs_write_id: encoded.is_some_and(Encoded::needs_write_id)
-                || (self.kind.is_conditional()
-                    && matches!(condition, Some(Condition::Matches(etag)) if etag.as_str() != "*")),
+            is_of_one_version,
+            needs_write_id: is_of_one_version || encoded.is_some_and(Encoded::needs_write_id),
         }
     }
 

@@ -128,7 +128,7 @@ impl Call {
             Effect::Write => self
                 .rows
                 .iter()
-                .all(|row| row.kind != OperationKind::Insert && !row.facts.needs_write_id),
+                .all(|row| row.kind != OperationKind::Insert && !row.facts.is_of_one_version),
         }
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct RowWrite<'a> {
 pub(crate) struct WriteFacts {
     /// Whether its answer was to have the entity.
     pub(crate) is_echoed: bool,
+    /// Whether it is for one version of the row: a condition on an ETag.
+    pub(crate) is_of_one_version: bool,
     /// Whether only its write id can show that it was applied: others may write the same content.
     pub(crate) needs_write_id: bool,
 }

@@ -270,7 +270,10 @@ where
     fn lost(&mut self, error: Error) -> Result<State<E>> {
         self.conflicts += 1;
         if self.conflicts > self.most_conflicts {
-            let why = format!("someone else was faster {} times", self.conflicts);
+            let why = format!(
+                "{} conflicting writes, the limit is {}: raise `conflicts(..)`, or have fewer writers of one entity",
+                self.conflicts, self.most_conflicts
+            );
             return Err(error.with_message(why));
         }
         let most = FIRST_WAIT
@@ -278,11 +281,8 @@ where
             .min(MOST_WAIT);
         let wait = most.mul_f64(fastrand::f64());
         if self.options().get().timeout.is_some_and(|left| left <= wait) {
-            let why = format!(
-                "someone else was faster {} times, and the call's time is over",
-                self.conflicts
-            );
-            return Err(error.with_message(why));
+            let why = format!("the call's time is over after {} conflicting writes", self.conflicts);
+            return Err(self.told(Error::new(ErrorKind::Timeout, why).with_source(error)));
         }
         Ok(State::Waiting(Box::pin(clock::sleep(wait))))
     }

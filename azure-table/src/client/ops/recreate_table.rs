@@ -99,11 +99,18 @@ async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
     check_timeout(&steps, deadline).map_err(|e| e.in_operation(OPERATION, Some(table.as_str())))?;
     let steps = steps.until(deadline);
     let begun = Instant::now();
-    let call = tables::delete_if_exists(steps.endpoint(), table.as_str());
-    match steps.call(call, tables::deleted_or_missing).await {
-        // Someone ordered it before.
-        Err(e) if e.kind() == ErrorKind::Conflict => {}
-        deleted => drop(deleted?),
+    let pause_after = |error: &Error| pause(error, deadline.saturating_sub(begun.elapsed()));
+    loop {
+        let call = tables::delete_if_exists(steps.endpoint(), table.as_str());
+        match steps.call(call, tables::deleted_or_missing).await {
+            Ok(_) => break,
+            // Someone ordered it before.
+            Err(e) if e.kind() == ErrorKind::Conflict => break,
+            Err(e) => match pause_after(&e) {
+                Some(pause) => clock::sleep(pause).await,
+                None => return Err(e),
+            },
+        }
     }
     progress(RecreateProgress::Deleted);
     // An attempt whose answer was lost may have made the table, which the next one then finds.
@@ -119,22 +126,40 @@ async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
                 progress(RecreateProgress::Created);
                 return Ok(());
             }
-            Err(e) if e.kind() == ErrorKind::Conflict => {
+            Err(e) => {
                 may_be_made |= e.may_have_applied();
-                let elapsed = begun.elapsed();
-                let left = deadline.saturating_sub(elapsed);
-                if left < LAST_TRY {
-                    let why = format!(
-                        "it was still being deleted at the deadline of {deadline:?}: create it later, or use another name"
-                    );
-                    return Err(e.with_message(why));
+                let is_being_deleted = e.kind() == ErrorKind::Conflict;
+                match pause_after(&e) {
+                    Some(pause) => {
+                        if is_being_deleted {
+                            let elapsed = begun.elapsed();
+                            progress(RecreateProgress::BeingDeleted { elapsed, pause });
+                        }
+                        clock::sleep(pause).await;
+                    }
+                    None if is_being_deleted => {
+                        let why = format!(
+                            "it was still being deleted at the deadline of {deadline:?}: create it later, or use another name"
+                        );
+                        return Err(e.with_message(why));
+                    }
+                    None => return Err(e),
                 }
-                // Each try needs time, the last one too.
-                let pause = PAUSE.min(left / 2);
-                progress(RecreateProgress::BeingDeleted { elapsed, pause });
-                clock::sleep(pause).await;
             }
-            Err(e) => return Err(e),
         }
     }
+}
+
+/// The wait before the next try; `None` if the error does not pass by itself, or no time is left.
+fn pause(error: &Error, left: Duration) -> Option<Duration> {
+    let may_pass = matches!(
+        error.kind(),
+        ErrorKind::Conflict
+            | ErrorKind::Connection
+            | ErrorKind::ServerFault
+            | ErrorKind::Throttled
+            | ErrorKind::Timeout
+    );
+    // Each try needs time, the last one too.
+    (may_pass && left >= LAST_TRY).then(|| PAUSE.min(left / 2))
 }

@@ -110,10 +110,13 @@ impl<E> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// `NotFound` — there is none, and no [`or_insert`](ModifyEntity::or_insert). `ConditionNotMet` — someone else was faster more
-    /// often than [`conflicts`](ModifyEntity::conflicts) or the call's time allows; or, if
-    /// [`may_have_applied`](crate::Error::may_have_applied), the answer was lost and no `write_id` shows whose change it is.
-    /// `InvalidInput` — the closure changed the key, or `or_insert` made another. What the closure returns.
+    /// - `NotFound`: no entity has this key, and there is no [`or_insert`](ModifyEntity::or_insert).
+    /// - `ConditionNotMet`: more conflicting writes than [`conflicts`](ModifyEntity::conflicts) allows; or, if
+    ///   [`may_have_applied`](crate::Error::may_have_applied), a response was lost and no `write_id` shows whose change is stored.
+    /// - `AlreadyExists`, with `may_have_applied`: the response to the insert of `or_insert` was lost.
+    /// - `Timeout`: the timeout in effect, which bounds all reads, writes and waits, is over. Its source is the last conflict.
+    /// - `InvalidInput`: the closure changed the key, or `or_insert` returned an entity with another key.
+    /// - The error that the closure returns.
     ///
     /// Source: REST "Update Entity".
     pub fn modify<F, R>(&self, key: impl IntoKey<E>, change: F) -> ModifyEntity<E, F, R>

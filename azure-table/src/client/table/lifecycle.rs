@@ -57,8 +57,10 @@ impl<E> TableClient<E> {
     }
 
     /// Deletes the table with all its rows and creates it again. The service rejects the creation for at least 40 s, so the
-    /// client repeats it every 5 s until `deadline`, counted from the first request. See
-    /// [`on_progress`](RecreateTable::on_progress).
+    /// client repeats it every 5 s until `deadline`, counted from the first request; failures that may pass by themselves are
+    /// repeated, too. See [`on_progress`](RecreateTable::on_progress).
+    ///
+    /// With a deadline below about 45 s, Azure Storage deletes the table and does not create it.
     ///
     /// The deadline bounds the whole operation. The timeout of the client or of the table bounds each of its requests; a
     /// timeout of this call must not be below the deadline.
@@ -69,7 +71,7 @@ impl<E> TableClient<E> {
     /// # Errors
     /// - `InvalidInput`: this call's timeout is below the deadline. Nothing was deleted.
     /// - `Conflict`: the service was still deleting the table at the deadline. The table is gone.
-    /// - `Timeout`: the deadline was over while a request was in flight.
+    /// - `Timeout`, or the kind of the last failure: the deadline was over. The table may be gone.
     ///
     /// Source: REST "Delete Table".
     pub fn recreate_table(&self, deadline: Duration) -> RecreateTable {

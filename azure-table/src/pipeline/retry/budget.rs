@@ -98,7 +98,11 @@ impl<P> WithBudget<P> {
 impl<P: RetryPolicy> RetryPolicy for WithBudget<P> {
     fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
         match self.policy.decide(failed) {
-            Decision::Retry { .. } if !self.budget.take(cost(failed)) => Decision::Stop,
+            Decision::Retry { .. } if !self.budget.take(cost(failed)) => {
+                // A policy beneath may have paid for it, too.
+                self.policy.withdrawn();
+                Decision::Stop
+            }
             decision => decision,
         }
     }
@@ -133,6 +137,7 @@ impl RetryPolicy for OfCall {
         let decision = self.policy.decide(failed);
         if let Decision::Retry { .. } = decision {
             if !self.budget.take(cost(failed)) {
+                self.policy.withdrawn();
                 return Decision::Stop;
             }
             self.last.store(cost(failed), Ordering::Relaxed);
@@ -185,6 +190,19 @@ mod tests {
             policy.for_call().unwrap().succeeded(1);
         }
         assert_eq!(budget.available(), 100, "never more than it was made with");
+    }
+
+    #[test]
+    fn budget_beneath_an_empty_one_gets_its_tokens_back() {
+        let (tenant, shared) = (RetryBudget::new(100), RetryBudget::new(0));
+        let policy = LinearRetry::new(Duration::ZERO, 100)
+            .budget(tenant.clone())
+            .budget(shared);
+        for _ in 0..3 {
+            let call = policy.for_call().unwrap();
+            assert_eq!(call.decide(&FailedAttempt::answered(500, None)), Decision::Stop);
+        }
+        assert_eq!(tenant.available(), 100);
     }
 
     #[test]
