@@ -144,9 +144,7 @@ async fn a_source_that_fails_is_the_error() {
     let service = TableServiceClient::new(ENDPOINT, sas).unwrap().over(canned);
     let error = service.ping().await.unwrap_err();
     assert!(
-        error
-            .to_string()
-            .starts_with("ping: shared access signature: it has no `sig`"),
+        error.to_string().starts_with("ping: shared access signature: no `sig`"),
         "{error}"
     );
 }
