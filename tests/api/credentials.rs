@@ -237,7 +237,12 @@ async fn a_source_that_never_answers_ends_with_the_attempts_time() {
         .await
         .unwrap_err();
     assert_eq!((error.kind(), begun.elapsed().as_secs()), (ErrorKind::Timeout, 7));
-    assert!(error.to_string().contains("its source does not answer"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("no credential within 7s: the token source did not respond"),
+        "{error}"
+    );
 }
 
 /// Cosmos DB has another word for it.

@@ -254,6 +254,10 @@ async fn reads_so_ask_the_primary() {
         .location_mode(LocationMode::SecondaryOnly);
     let error = copy_alone.await.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
+    assert!(
+        error.to_string().contains("the location mode is `SecondaryOnly`"),
+        "{error}"
+    );
     let read = table
         .get(("p", "r"))
         .via_batch()

@@ -45,9 +45,10 @@ impl Pipeline {
     fn enclose(&self, call: &mut Call, options: &CallOptions) -> Result<()> {
         enclosed::enclose(call, &self.endpoint)?;
         let options = options.get();
-        let asks_copy = options.location_mode == Some(LocationMode::SecondaryOnly) && !options.is_for_write;
-        if call.is_enclosed && call.effect == Effect::Read && asks_copy && self.endpoint.secondary().is_some() {
-            let why = "`.via_batch()` asks the primary, and the location mode allows the second region alone";
+        let asks_secondary = options.location_mode == Some(LocationMode::SecondaryOnly) && !options.is_for_write;
+        if call.is_enclosed && call.effect == Effect::Read && asks_secondary && self.endpoint.secondary().is_some() {
+            let why =
+                "`via_batch` sends reads to the primary, and the location mode is `SecondaryOnly`: drop one of the two";
             return Err(Error::invalid_input(why));
         }
         Ok(())
