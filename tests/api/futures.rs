@@ -151,7 +151,7 @@ async fn a_finished_builder_says_so() {
     let mut get = table.get(("g", 1));
     (&mut get).await.unwrap();
     let error = (&mut get).await.unwrap_err();
-    assert!(error.to_string().contains("has ended before"), "{error}");
+    assert!(error.to_string().contains("has already completed"), "{error}");
     let mut list = service.list_tables();
     (&mut list).await.unwrap();
     assert!((&mut list).await.is_err());

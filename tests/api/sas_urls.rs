@@ -111,10 +111,10 @@ fn sas_url_that_lacks_something_says_what_and_never_shows_the_signature() {
     let table = |url: &str| TableClient::<DynamicEntity>::from_sas_url(url).unwrap_err();
     let cloud = "https://contoso.table.core.windows.net";
     let local = "http://127.0.0.1:10002";
-    let no_query = "it has no query: give the whole URL, with the signature behind its `?`";
-    let no_sig = "it has no `sig`";
-    let no_table = "its path names no table: put the name before the `?`, or use `TableServiceClient::from_sas_url`";
-    let too_far = "its path goes on behind the table's name";
+    let no_query = "no query: use the whole URL, with the signature after its `?`";
+    let no_sig = "no `sig`: copy the whole signature, which may be the last parameter";
+    let no_table = "the path names no table: put the name before the `?`, or use `TableServiceClient::from_sas_url`";
+    let too_far = "the path continues after the table's name: remove the rest";
     for (error, why) in [
         (service(cloud), no_query),
         (service(&format!("{cloud}/sig=SECRET")), no_query),
@@ -125,7 +125,10 @@ fn sas_url_that_lacks_something_says_what_and_never_shows_the_signature() {
             service(&format!("{cloud}/?{TOKEN}#x")),
             "characters that no URL can have",
         ),
-        (service(&format!("{cloud}/?x?{TOKEN}")), "it has a second `?`"),
+        (
+            service(&format!("{cloud}/?x?{TOKEN}")),
+            "a second `?`: use the URL unchanged",
+        ),
         (service(&format!("?{TOKEN}")), "it is not an absolute URL"),
         (
             service(&format!("contoso.table.core.windows.net/?{TOKEN}")),
@@ -135,20 +138,20 @@ fn sas_url_that_lacks_something_says_what_and_never_shows_the_signature() {
         (service(&format!("ftp://h/?{TOKEN}")), "http or https"),
         (
             service(&format!("{cloud}/Blogs?{TOKEN}")),
-            "its path names a table: use `TableClient::from_sas_url`",
+            "the path names a table: use `TableClient::from_sas_url`",
         ),
         (
             service(&format!("{local}/devstoreaccount1/Blogs?{TOKEN}")),
-            "its path names a table: use `TableClient",
+            "the path names a table: use `TableClient",
         ),
-        (service(&format!("{cloud}/Blogs/x?{TOKEN}")), "its path names a table"),
+        (service(&format!("{cloud}/Blogs/x?{TOKEN}")), "the path names a table"),
         (
             service(&format!("{local}/?{TOKEN}")),
-            "its path names no account, as that of an emulator does",
+            "the path names no account: an emulator's URL has it before the `?`",
         ),
         (
             service(&format!("https://contoso.blob.core.windows.net/?{TOKEN}")),
-            "it is the address of another service: that of tables has `.table.` in the place of `.blob.`",
+            "the address is that of another service: replace `.blob.` by `.table.`",
         ),
         (
             service(&format!("{cloud}/?sv=1&sr=b&sig=SECRET")),
@@ -168,15 +171,19 @@ fn sas_url_that_lacks_something_says_what_and_never_shows_the_signature() {
         (table(&format!("{local}/devstoreaccount1/Blogs/x?{TOKEN}")), too_far),
         (
             table(&format!("{cloud}/Blogs(PartitionKey='SECRET',RowKey='r')?{TOKEN}")),
-            "its path ends in what is no name of a table",
+            "the last path segment is not a table name: 3 to 63 letters and digits, beginning with a letter",
         ),
         (
             table(&format!("{cloud}/sig%3DSECRET?{TOKEN}")),
-            "its path ends in what is no name of a table",
+            "the last path segment is not a table name: 3 to 63 letters and digits, beginning with a letter",
         ),
         (
             table(&format!("{cloud}/Blogs?tn=Orders&{TOKEN}")),
-            "its path names the table \"Blogs\", its signature is for \"Orders\" (`tn`)",
+            "the path names the table \"Blogs\", the signature is for \"Orders\" (`tn`)",
+        ),
+        (
+            table(&format!("{cloud}/Blogs?tn=Orders%26sig%3DSECRET&{TOKEN}")),
+            "the path names the table \"Blogs\", the signature is for another one (`tn`)",
         ),
     ] {
         let text = format!("{error} {error:?}");
@@ -188,6 +195,64 @@ fn sas_url_that_lacks_something_says_what_and_never_shows_the_signature() {
         );
         assert!(!text.contains("SECRET"), "{text}");
     }
+}
+
+#[test]
+fn table_url_of_a_custom_domain_is_not_a_service_url() {
+    let service = |url: &str| TableServiceClient::from_sas_url(url);
+    for address in [
+        "https://tables.contoso.com/Blogs",
+        "https://tables.contoso.com:443/Blogs/",
+        "http://tables.contoso.com:80/Blogs",
+        "https://tables.contoso.com/contoso/Blogs",
+    ] {
+        let error = service(&format!("{address}?{TOKEN}")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{address}");
+        let text = error.to_string();
+        assert!(
+            text.contains("the path names a table") && text.contains("use `TableClient::from_sas_url`"),
+            "{text}"
+        );
+        assert!(!text.contains("SECRET"), "{text}");
+    }
+    let table = TableClient::<DynamicEntity>::from_sas_url(&format!("https://tables.contoso.com/x/Blogs?{TOKEN}"));
+    let error = table.unwrap_err().to_string();
+    assert!(error.contains("the path continues after the table's name"), "{error}");
+}
+
+#[test]
+fn sas_url_of_the_secondary_is_rejected_with_the_primary_address() {
+    for (secondary, primary) in [
+        (
+            "https://contoso-secondary.table.core.windows.net",
+            "https://contoso.table.core.windows.net",
+        ),
+        (
+            "https://contoso-secondary.z13.table.storage.azure.net",
+            "https://contoso.z13.table.storage.azure.net",
+        ),
+        (
+            "http://127.0.0.1:10002/devstoreaccount1-secondary",
+            "http://127.0.0.1:10002/devstoreaccount1",
+        ),
+    ] {
+        let service = TableServiceClient::from_sas_url(&format!("{secondary}/?{TOKEN}"));
+        let table = TableClient::<DynamicEntity>::from_sas_url(&format!("{secondary}/Blogs?{TOKEN}"));
+        for (error, address) in [
+            (service.unwrap_err(), format!("`{primary}`")),
+            (table.unwrap_err(), format!("`{primary}/Blogs`")),
+        ] {
+            let text = format!("{error} {error:?}");
+            assert_eq!(error.kind(), ErrorKind::InvalidInput, "{text}");
+            assert!(text.contains("secondary") && text.contains(&address), "{text}");
+            assert!(!text.contains("SECRET"), "{text}");
+        }
+    }
+    let odd = TableServiceClient::from_sas_url(&format!("http://127.0.0.1:10002/SECRET-secondary?{TOKEN}"));
+    assert!(!odd.unwrap_err().to_string().contains("SECRET"));
+    // Names of Cosmos DB accounts have hyphens.
+    let cosmos = TableServiceClient::from_sas_url(&format!("https://a-secondary.table.cosmos.azure.com/?{TOKEN}"));
+    assert_eq!(cosmos.unwrap().endpoint(), "https://a-secondary.table.cosmos.azure.com");
 }
 
 /// As an account's owner makes them, and somebody else uses them.

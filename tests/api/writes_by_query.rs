@@ -816,6 +816,12 @@ async fn a_closure_may_borrow_and_the_builder_be_spawned() {
     assert!(spawned.await.unwrap().is_ok());
     let mut ended = table.blogs.upgrade_all();
     let _ = (&mut ended).await.unwrap();
-    assert!((&mut ended).await.unwrap_err().to_string().contains("has ended before"));
+    assert!(
+        (&mut ended)
+            .await
+            .unwrap_err()
+            .to_string()
+            .contains("has already completed")
+    );
     assert_eq!(size_of::<Interrupted<WriteReport<Blog>>>(), size_of::<usize>());
 }

@@ -1,10 +1,10 @@
-//! What users are given as text: connection strings, shared access signatures, and positions in a query.
+//! Texts that users have from elsewhere: connection strings, shared access signatures and URLs with them, and positions in a query.
 
 use azure_table::{ErrorKind, SasToken};
 use azure_table_tests::canned::{Canned, Step};
 use azure_table_tests::untrusted::credentials::{
-    CONNECTION_STRINGS, PARAMETERS, POSITIONS, SETTINGS, SIGNATURES, check_connection_string, check_position,
-    check_signature,
+    CONNECTION_STRINGS, PARAMETERS, POSITIONS, SAS_URLS, SETTINGS, SIGNATURES, URL_PARTS, check_connection_string,
+    check_position, check_sas_url, check_signature,
 };
 use azure_table_tests::untrusted::{on_runtime, things};
 use proptest::prelude::*;
@@ -20,6 +20,11 @@ proptest! {
     #[test]
     fn a_signature_is_usable_or_refused_without_showing_it(text in text(SIGNATURES, PARAMETERS)) {
         check_signature(&text);
+    }
+
+    #[test]
+    fn sas_url_creates_a_client_or_is_rejected_without_showing_the_signature(text in text(SAS_URLS, URL_PARTS)) {
+        check_sas_url(&text);
     }
 
     /// Whatever a position says, the next request says it back, or the listing ends with an error: never early without one.

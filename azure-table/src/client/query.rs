@@ -89,7 +89,7 @@ pub struct TableQuery<E, P = E> {
     /// The widest access that this call may have though the client denies it.
     allowed: Option<AccessPath>,
     on_bad_row: Option<Arc<OnBadRow>>,
-    /// What this query wishes itself, besides what its client wishes.
+    /// The query's own options; the client's are merged when it starts.
     options: CallOptions,
     total: TotalTimeout,
     shape: Shape<P>,

@@ -1,4 +1,4 @@
-//! Clients from a whole URL with its shared access signature.
+//! Clients from a URL with its shared access signature.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::protocol::endpoint::Endpoint;
 use crate::protocol::sas_token::SasToken;
 use crate::protocol::sas_url;
 
-/// From a URL that holds its own credential.
+/// Creation from a URL with its credential.
 impl TableServiceClient {
     /// Creates a client from the URL of an account with its shared access signature, such as
     /// `https://contoso.table.core.windows.net/?sv=…&sig=…`. The portal shows it as "Table service SAS URL". An emulator's URL has
@@ -39,8 +39,8 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature, names a table or another service, or is none of an
-    /// account. The error says what is missing and never shows the signature. [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature, names a table, a secondary or another service, or no
+    /// account. On a custom domain every path names a table. The error never shows the signature. [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS
     /// without the feature `rustls` or `native-tls`.
     ///
     /// Source: REST "Delegating access with a shared access signature".
@@ -52,7 +52,7 @@ impl TableServiceClient {
     }
 }
 
-/// From a URL that holds its own credential.
+/// Creation from a URL with its credential.
 impl<E> TableClient<E> {
     /// Creates a client from the URL of a table with its shared access signature, such as
     /// `https://contoso.table.core.windows.net/Blogs?sv=…&tn=blogs&sig=…`. The path names the table; the signature is for that table
@@ -81,8 +81,8 @@ impl<E> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature, its path names no table or goes beyond it, or the
-    /// signature is for another table. The error says what is missing and never shows the signature.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature, its path names no table or continues after it, the
+    /// signature is for another table, or the address is that of a secondary. The error never shows the signature.
     /// [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`.
     ///
     /// Source: REST "Delegating access with a shared access signature".

@@ -99,7 +99,9 @@ impl<E> TableClient<E> {
         AsVariant::new(entity, self.pipeline.settings.variant)
     }
 
-    /// The same table with these wishes for all its calls, where they are some: see [`CallOptions`].
+    /// Returns a handle to the same table that applies `options` to every call.
+    ///
+    /// Options that are set override those of this handle; headers are merged by name. See [`CallOptions`].
     #[must_use]
     pub fn with(&self, options: &CallOptions) -> Self {
         let mut pipeline = Pipeline::clone(&self.pipeline);

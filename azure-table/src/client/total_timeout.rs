@@ -1,6 +1,6 @@
-//! The time of a stream or a bulk as a whole.
+//! The time limit of a whole stream or bulk operation.
 //!
-//! Owns [`TotalTimeout`] and its setter. The time of one call is `pipeline/deadline.rs`.
+//! Owns [`TotalTimeout`] and its setter. The limit of one call is `pipeline/deadline.rs`.
 
 use std::task::Context;
 use std::time::Duration;
@@ -11,11 +11,12 @@ use crate::pipeline::deadline::Deadline;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::transport::BoxFuture;
 
-/// The limit of all pages, batches, attempts and waits together, from the first poll on. Copies of one that has begun end with it.
+/// The limit of all pages, batches, attempts and waits together, from the first poll on. Copies share the deadline once it has
+/// started.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TotalTimeout {
     limit: Option<Duration>,
-    /// Since the first poll.
+    /// Set at the first poll.
     end: Option<Deadline>,
 }
 
@@ -27,17 +28,17 @@ impl TotalTimeout {
         }
     }
 
-    /// This limit, or `other` where it is none.
+    /// Returns this limit, or `other` if none is set.
     pub(crate) fn or(self, other: Self) -> Self {
         if self.limit.is_some() { self } else { other }
     }
 
-    /// Starts the clock at the first poll; later ones change nothing.
+    /// Starts the deadline at the first poll. Later polls have no effect.
     pub(crate) fn begin(&mut self) {
         self.end.get_or_insert_with(|| Deadline::new(self.limit));
     }
 
-    /// The time that is left; `None` without a limit.
+    /// Returns the remaining time, or `None` without a limit.
     pub(crate) fn remaining(&self) -> Option<Duration> {
         self.end?.remaining()
     }
@@ -46,8 +47,7 @@ impl TotalTimeout {
         self.remaining().is_some_and(|left| left.is_zero())
     }
 
-    /// Returns `true` if the time is over, and begins unless it has. Its task is woken at the end by `timer`, for what has no timer of
-    /// its own.
+    /// Starts the deadline if it has not started, and returns `true` if it has passed. `timer` wakes the task at the deadline.
     pub(crate) fn poll_is_over(&mut self, timer: &mut Option<BoxFuture<'static, ()>>, cx: &mut Context<'_>) -> bool {
         self.begin();
         let Some(left) = self.remaining().filter(|left| !left.is_zero()) else {
@@ -62,7 +62,7 @@ impl TotalTimeout {
         is_over
     }
 
-    /// Gives a call no more time than is left.
+    /// Limits a call's `timeout` to the remaining time.
     pub(crate) fn bound(&self, options: &mut CallOptions) {
         if let Some(left) = self.remaining() {
             options.set(|wishes| wishes.timeout = Some(wishes.timeout.map_or(left, |timeout| timeout.min(left))));
@@ -70,7 +70,7 @@ impl TotalTimeout {
     }
 
     /// # Errors
-    /// `Timeout`: the time is over.
+    /// `Timeout`: the deadline has passed.
     pub(crate) fn check(&self) -> Result<()> {
         if self.is_over() { Err(self.error()) } else { Ok(()) }
     }
@@ -79,12 +79,12 @@ impl TotalTimeout {
         Error::new(ErrorKind::Timeout, self.message())
     }
 
-    /// Returns `true` if this error of a call is of its end.
+    /// Returns `true` if the total timeout caused `error`.
     pub(crate) fn ended(&self, error: &Error) -> bool {
         error.kind() == ErrorKind::Timeout && self.is_over()
     }
 
-    /// Names the limit in the error of a call that it ended.
+    /// Replaces the message of an error that the total timeout caused by one that names the limit.
     pub(crate) fn name(&self, error: Error) -> Error {
         if self.ended(&error) {
             return error.with_message(self.message());
@@ -94,18 +94,18 @@ impl TotalTimeout {
 
     fn message(&self) -> String {
         format!(
-            "it took longer than its `total_timeout` of {:?}",
+            "not finished within the `total_timeout` of {:?}: raise it, or continue with the rest in another call",
             self.limit.unwrap_or_default()
         )
     }
 }
 
-/// Gives a builder the setter of its [`TotalTimeout`], which it has at `$total`; `$end` says what comes of it in the end.
+/// Adds the setter of the [`TotalTimeout`] at `$total` to a builder. `$end` documents the result at the deadline.
 macro_rules! total_timeout {
     ($name:ident $([$($parameter:ident $(: $bound:path)?),+])?, $($total:ident).+, $end:literal) => {
         impl$(<$($parameter $(: $bound)?),+>)? $name $(<$($parameter),+>)? {
-            /// Limits the time of the whole, from the first poll on: all calls, attempts and waits, and what its caller does in
-            /// between. A [`timeout`](crate::CallOptions::timeout) bounds each of its calls. No limit by default.
+            /// Limits the total time, from the first poll on: all calls, attempts and waits, and the caller's own work in between.
+            /// A [`timeout`](crate::CallOptions::timeout) limits each of its calls. No limit by default.
             ///
             #[doc = $end]
             pub fn total_timeout(mut self, limit: ::std::time::Duration) -> Self {

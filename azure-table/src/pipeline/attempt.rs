@@ -1,4 +1,4 @@
-//! One attempt of a call: a place among those on their way, the proof of who asks, the way there and back.
+//! One attempt of a call: acquire a permit, authorize, send, read the response.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -36,7 +36,8 @@ pub(crate) struct Ended {
 impl Pipeline {
     /// Sends a request once.
     ///
-    /// An error is one from before anything was sent: no proof to be had, no time left.
+    /// # Errors
+    /// Nothing was sent: no credential, or no time left.
     pub(super) async fn send(
         &self,
         request: &Request<Bytes>,
@@ -52,7 +53,7 @@ impl Pipeline {
         if limit.is_zero() {
             return Err(Error::new(
                 ErrorKind::Timeout,
-                "the call's time was over before this was sent",
+                "the `timeout` of the call ended before the request was sent",
             ));
         }
         // Both parts share their bytes with the original: no body is copied.
@@ -64,7 +65,7 @@ impl Pipeline {
             ask_for_time(&mut unsigned, limit)?;
         }
         let authorized = clock::within(limit, self.authorize(&unsigned)).await.ok_or_else(|| {
-            let why = format!("no proof of who asks within {limit:?}: its source does not answer");
+            let why = format!("no credential within {limit:?}: the token source did not respond");
             Error::new(ErrorKind::Timeout, why)
         })?;
         let Authorized {

@@ -1,30 +1,40 @@
-//! Which copy of the data reads ask.
+//! The locations that reads are sent to.
 
 use crate::model::location::Location;
 
-/// Which copy of the data reads ask, for accounts whose second region can be read (RA-GRS, RA-GZRS). Writes always go to the
-/// primary. The copy lags behind: [`statistics`](crate::TableServiceClient::statistics) tells how far, and what is not found
-/// there is asked of the primary, where the mode has both.
+/// The location that reads are sent to, for accounts with a readable secondary (RA-GRS, RA-GZRS).
 ///
-/// A query stays where its first page came from: continuations of one region mean nothing in the other.
+/// Two rules hold in every mode:
+///
+/// - Only a GET may leave the primary. Writes, batches that read and user delegation keys are sent to the primary.
+/// - A read that a write depends on asks the primary: in `modify`, `refresh`, `refresh_etag`, `delete_where`, `patch_where`,
+///   `update_where`, `upgrade_where`, `upgrade_all`, `ensure_tables` and the changes of access policies, and when the client reads
+///   back a lost write.
+///
+/// The secondary lags behind the primary; [`statistics`](crate::TableServiceClient::statistics) returns the last synchronization
+/// time. If the secondary does not find an entity, a mode with both locations reads it from the primary. All pages of a query come
+/// from the location of its first page: a continuation of one location is not valid in the other.
+///
+/// See [the guide on retries](crate::guide::retries).
 ///
 /// Source: "Use geo-redundancy to design highly available applications".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LocationMode {
-    /// Never the copy.
+    /// Reads go to the primary only.
     #[default]
     PrimaryOnly,
-    /// The primary first; after a failure the copy and the primary in turn.
+    /// Reads go to the primary first. After a failure they alternate between secondary and primary.
     PrimaryThenSecondary,
-    /// Only the copy: what is not found there is not there.
+    /// Reads go to the secondary only, except where a write depends on them.
     SecondaryOnly,
-    /// The copy first; after a failure, or if it finds nothing, the primary and the copy in turn.
+    /// Reads go to the secondary first. After a failure, or if the secondary finds nothing, they alternate between primary and
+    /// secondary.
     SecondaryThenPrimary,
 }
 
 impl LocationMode {
-    /// Where the first attempt goes.
+    /// Returns the location of the first attempt.
     pub(crate) fn first(self) -> Location {
         match self {
             Self::PrimaryOnly | Self::PrimaryThenSecondary => Location::Primary,
@@ -32,7 +42,7 @@ impl LocationMode {
         }
     }
 
-    /// Where the one after an attempt goes.
+    /// Returns the location of the attempt after one at `location`.
     pub(crate) fn after(self, location: Location) -> Location {
         match (self, location) {
             (Self::PrimaryOnly, _) => Location::Primary,
@@ -50,7 +60,7 @@ impl LocationMode {
         }
     }
 
-    /// The mode that stays there.
+    /// Returns the mode that reads from `location` only.
     pub(crate) fn only(location: Location) -> Self {
         match location {
             Location::Primary => Self::PrimaryOnly,

@@ -1,6 +1,6 @@
-//! What one call may wish besides what it does.
+//! The options of a call.
 //!
-//! Owns [`CallOptions`], and the setters that every builder of calls has for them.
+//! Owns [`CallOptions`], and its setters on every builder of a call.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,8 +18,10 @@ use crate::pipeline::context::OperationContext;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::retry::RetryPolicy;
 
-/// Wishes of a call, as a value: given to a client or a table they hold for all their calls, given to a call for that one. Checked
-/// when the request is made.
+/// Options of a call.
+///
+/// Set on a client or a table they apply to all its calls, set on a call to that call only. They are validated when the request is
+/// created.
 ///
 /// ```
 /// use azure_table::{CallOptions, Emulator, NoRetry, TableServiceClient};
@@ -31,7 +33,7 @@ use crate::pipeline::retry::RetryPolicy;
 /// # Ok::<(), azure_table::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-#[must_use = "it has to be given to a client, a table or a call"]
+#[must_use = "options have no effect until they are set on a client, a table or a call"]
 pub struct CallOptions {
     /// Most calls have none: builders and streams that hold one stay small.
     wishes: Option<Box<Wishes>>,
@@ -99,7 +101,7 @@ static NONE: Wishes = Wishes {
 };
 
 impl CallOptions {
-    /// No wishes.
+    /// Creates options with none set.
     pub fn new() -> Self {
         Self::default()
     }
@@ -281,7 +283,9 @@ const REFUSED: [(HeaderName, &str); 2] = [
 macro_rules! call_options {
     ($name:ident $([$($parameter:ident $(: $bound:path)?),+])?, $($options:ident).+) => {
         impl$(<$($parameter $(: $bound)?),+>)? $name $(<$($parameter),+>)? {
-            /// With these wishes, where they are some: see [`CallOptions`](crate::CallOptions).
+            /// Overrides the options of this call with those set in `options`.
+            ///
+            /// Headers are merged by name. See [`CallOptions`](crate::CallOptions).
             pub fn with(mut self, options: &$crate::pipeline::options::CallOptions) -> Self {
                 self.$($options).+ = ::std::mem::take(&mut self.$($options).+).with(options);
                 self

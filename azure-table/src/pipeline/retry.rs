@@ -1,8 +1,8 @@
-//! Whether and when to try again.
+//! Retry policies.
 //!
-//! Owns [`RetryPolicy`], what it is told of a failed attempt and what it answers. The policies of this crate are in the
-//! folder: `exponential.rs`, `linear.rs`, decorators in `limit.rs`, the shared `budget.rs`. What a repetition does to a write,
-//! and how it is found out whether the first one was applied, is `resolve.rs`, not a policy's business.
+//! Owns [`RetryPolicy`], its input [`FailedAttempt`] and its result [`Decision`]. The policies of this crate are in the folder:
+//! `exponential.rs`, `linear.rs`, decorators in `limit.rs`, the shared `budget.rs`. Reading back a write that is in doubt is
+//! `resolve.rs`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,18 +23,20 @@ pub(crate) mod exponential;
 pub(crate) mod limit;
 pub(crate) mod linear;
 
-/// Decides after a failed attempt whether there is another one, and when.
+/// Decides whether a failed attempt is retried, and when.
 ///
-/// Asked after every attempt that failed: no answer, or a status of 400 and more, refusals like 404 included; of a batch the
-/// status of the operation that failed. What it need not care for: the client never waits less than the service asks for
-/// and never longer than 90 s for the asking (it gives up instead, unless the policy would wait as long),
-/// never beyond the call's time, and before it sends a write again it finds out by a read whether the one before was applied.
+/// The client calls [`decide`](Self::decide) after every failed attempt: no complete response, or a status of 400 and above, 404
+/// included. For a batch it is the status of the failed operation. In every policy the client itself keeps these rules:
+///
+/// - No wait is shorter than the service asks for (`Retry-After`), and none exceeds the remaining time of the call.
+/// - If the service asks for more than 90 s, the call fails, unless the policy's own wait is as long.
+/// - Before a write in doubt is sent again, the client reads it back to see if it was applied.
 ///
 /// ```
 /// use azure_table::{Decision, FailedAttempt, RetryPolicy, TableServiceClient};
 /// use std::time::Duration;
 ///
-/// /// Waits a second, while the service is busy, and gives up on all else.
+/// /// Retries after a second while the service throttles. Does not retry any other failure.
 /// #[derive(Debug)]
 /// struct Patient;
 ///
@@ -53,26 +55,29 @@ pub(crate) mod linear;
 /// # Ok::<(), azure_table::Error>(())
 /// ```
 pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
-    /// What comes after this failure.
+    /// Returns the decision after a failed attempt.
     fn decide(&self, failed: &FailedAttempt<'_>) -> Decision;
 
-    /// The policy for one call, asked when the call begins: for policies that keep state of a call. By default `self` decides
-    /// for all calls.
+    /// Returns a policy for one call, or `None` if `self` decides for all calls.
+    ///
+    /// Called when a call starts. Implement it for a policy that keeps state per call. Returns `None` by default.
     fn for_call(&self) -> Option<Arc<dyn RetryPolicy>> {
         None
     }
 
-    /// Hears that a call got an answer, at this attempt, 1 for the first: no failure, or a refusal that may not pass by itself and
-    /// for which the policy gave up, such as 404.
+    /// Called when a call receives a response that is not retried. `attempt` starts at 1.
+    ///
+    /// The response is a success or a failure that is not transient, such as 404. Also called when the client reads back a lost write
+    /// that was applied. Does nothing by default.
     fn succeeded(&self, attempt: u32) {
         let _ = attempt;
     }
 
-    /// Notes that the attempt decided last is never sent: the call has no time for it, gets no permit or no credential, or is
-    /// dropped.
+    /// Called when the retry decided last is never sent: no time is left, the client gets no permit or no credential, or the call is
+    /// dropped. Does nothing by default.
     fn withdrawn(&self) {}
 
-    /// The same with at most so many attempts, the first included.
+    /// Returns this policy, limited to `attempts` attempts, the first included.
     fn limit_attempts(self, attempts: u32) -> LimitAttempts<Self>
     where
         Self: Sized,
@@ -80,7 +85,7 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
         LimitAttempts::new(self, attempts)
     }
 
-    /// The same for at most so long: no attempt begins later than this after the call began.
+    /// Returns this policy, limited in time: no attempt starts later than `elapsed` after the start of the call.
     fn limit_elapsed(self, elapsed: Duration) -> LimitElapsed<Self>
     where
         Self: Sized,
@@ -88,7 +93,7 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
         LimitElapsed::new(self, elapsed)
     }
 
-    /// The same as long as the budget has tokens.
+    /// Returns this policy with a budget: no retry if the budget has no token left.
     fn budget(self, budget: RetryBudget) -> WithBudget<Self>
     where
         Self: Sized,
@@ -97,23 +102,23 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// What a [`RetryPolicy`] decides.
+/// The decision of a [`RetryPolicy`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Decision {
-    /// The call ends with this failure.
+    /// The call fails with this failure.
     Stop,
     /// Another attempt.
     Retry {
-        /// After this long, or longer if the service asks for that.
+        /// The time before the attempt. Longer if the service asks for more.
         wait: Duration,
-        /// Where; `None` leaves it to the call's location mode. Writes always go to the primary.
+        /// The location of the attempt, or `None` for that of the call's location mode. Writes always go to the primary.
         location: Option<Location>,
     },
 }
 
 impl Decision {
-    /// Another attempt after this long.
+    /// Returns a decision to retry after `wait`.
     pub const fn after(wait: Duration) -> Self {
         Self::Retry { wait, location: None }
     }

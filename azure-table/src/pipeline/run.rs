@@ -262,7 +262,7 @@ impl Pipeline {
                     None
                 }
             };
-            // Who tried again gives up only after a last look.
+            // A retried write is read back once more before the call fails.
             let is_last_look = wait.is_none() && is_ambiguous && tried > 1;
             if let Some(wait) = wait {
                 unsent.set();
@@ -276,7 +276,7 @@ impl Pipeline {
                 tried += 1;
                 clock::sleep(wait).await;
             }
-            // Before the write is sent again, and after the refusal of a repetition: what became of the one before?
+            // Read back before the write is sent again, and after the service rejected the repetition.
             if (wait.is_some() && is_ambiguous) || is_last_look || may_be_of_own_doing {
                 match self.found_out(call, options, story, first_sent, &deadline).await {
                     Verdict::Applied(rows) => {

@@ -317,7 +317,7 @@ mod tests {
             ),
             (
                 "AccountName=a;SharedAccessSignature=sv=1&SECRET",
-                "SharedAccessSignature: shared access signature: it has no",
+                "SharedAccessSignature: shared access signature: no `sig`",
             ),
             ("AccountName=a;TableEndpoint=nothing;AccountKey=SECRET", "TableEndpoint"),
         ] {

@@ -151,6 +151,15 @@ impl Endpoint {
         self.secondary.as_deref()
     }
 
+    /// Returns the address of the primary if this endpoint is a secondary, else `None`.
+    pub(crate) fn primary_of_secondary(&self) -> Option<String> {
+        self.secondary().filter(|secondary| *secondary == self.base)?;
+        Some(match self.base.strip_suffix(SECONDARY) {
+            Some(primary) => primary.to_owned(),
+            None => self.base.replacen(&format!("{SECONDARY}."), ".", 1),
+        })
+    }
+
     /// The account's name; a custom domain may not show it.
     pub(crate) fn account(&self) -> Option<&str> {
         self.account.as_deref()
@@ -171,11 +180,15 @@ impl Endpoint {
     }
 }
 
-/// An account that an address shows, as an error says it: by its name only where that can be one, and so is no key, which
-/// is longer and has capital letters.
-fn in_words(account: &str) -> String {
+/// Returns `true` if an error may show this account. A key cannot pass: it is longer and has capital letters.
+pub(super) fn is_showable(account: &str) -> bool {
     let is_name = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-    if account.len() <= MAX_ACCOUNT && account.bytes().all(is_name) {
+    account.len() <= MAX_ACCOUNT && account.bytes().all(is_name)
+}
+
+/// The account of an address in an error: its name only if it may be shown.
+fn in_words(account: &str) -> String {
+    if is_showable(account) {
         format!("the account {account:?}")
     } else {
         "some account".to_owned()

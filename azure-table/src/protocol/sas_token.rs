@@ -1,6 +1,6 @@
 //! Shared access signatures as credentials.
 //!
-//! Owns [`SasToken`], the text of a signature. What makes one is `sas_builder.rs`, what is signed `sas.rs`.
+//! Owns [`SasToken`], the text of a signature. The builders are `sas_builder.rs`, the text to sign is `sas.rs`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,81 +15,82 @@ use crate::model::error::{Error, Result};
 use crate::protocol::sas::{SasParameters, time};
 use crate::protocol::signature::is_same_secret;
 
-/// A shared access signature: whoever has its text may do what it says. Never shown, and overwritten when it is dropped.
+/// A shared access signature: its text grants access to anyone who has it. Never shown in `Debug`, and overwritten on drop.
 #[derive(Clone)]
 pub struct SasToken(Zeroizing<Box<str>>);
 
 impl SasToken {
-    /// A signature as somebody else made it: a query string, a leading `?` or none. For a whole URL with a signature there is
-    /// [`TableServiceClient::from_sas_url`](crate::TableServiceClient::from_sas_url); of it, this is what follows the `?`.
+    /// Creates a credential from the text of a signature: a query string, with or without a leading `?`.
+    ///
+    /// For a whole URL with its signature, see [`TableServiceClient::from_sas_url`](crate::TableServiceClient::from_sas_url).
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — it is a whole URL, has no `sig`, is for another service, or has
-    /// characters that no URL can have. The text is not shown.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the text is a whole URL, has no `sig`, is for another service, or has
+    /// characters that no URL can have. The error never shows the text.
     pub fn new(text: impl AsRef<str>) -> Result<Self> {
         Self::read(text.as_ref()).map_err(refused)
     }
 
-    /// The same with the reason alone of a text that is none.
+    /// Parses the text of a signature. Returns the reason alone if it is not one.
     pub(super) fn read(text: &str) -> std::result::Result<Self, &'static str> {
         let text = text.trim().trim_start_matches('?');
         if text.contains('?') {
-            return Err("it is a whole URL: use `from_sas_url` of the clients, or give what follows its `?`");
+            return Err("a whole URL: use `from_sas_url` of the clients, or pass only the part after its `?`");
         }
-        // What is no part of a URL would fail each request.
+        // A text that cannot be part of a URL would fail each request.
         if !text.is_ascii() || text.contains('#') || PathAndQuery::try_from(format!("/?{text}")).is_err() {
-            return Err("it has characters that no URL can have, or is too long for one");
+            return Err("characters that no URL can have, or too many for one: copy the signature unchanged");
         }
         let value = |name| {
             text.split('&')
                 .find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
         };
         if value("sig").is_none_or(str::is_empty) {
-            return Err("it has no `sig`: copy all of it, the signature may stand at its end");
+            return Err("no `sig`: copy the whole signature, which may be the last parameter");
         }
         if value("sr").is_some() || value("ss").is_some_and(|services| !services.contains('t')) {
-            return Err("it is for another service, not for tables");
+            return Err("it is for another service: create one for the Table service (`ss=t`)");
         }
         Ok(Self(Zeroizing::new(with_encoded_signature(text).into())))
     }
 
-    /// The parameters with the signature over them.
+    /// Creates a signature from its parameters and the signature over them.
     pub(crate) fn signed(parameters: &SasParameters, signature: &Zeroizing<String>) -> Self {
         let mut said = String::new();
         for (name, value) in parameters.pairs() {
             // Writing to a String cannot fail.
             let _ = write!(said, "{name}={}&", url::encode(value));
         }
-        // A text that grows or shrinks leaves a copy behind, which nobody overwrites: it is made with room for all that the
-        // encoding may add, and copied once.
+        // A text that is reallocated leaves a copy behind that is never overwritten. The capacity covers the longest encoding,
+        // and the text is copied once.
         let most = said.len() + "sig=".len() + 3 * signature.len();
         let mut text = Zeroizing::new(String::with_capacity(most));
         let _ = write!(text, "{said}sig={}", url::encode(signature));
         Self(Zeroizing::new(Box::from(text.as_str())))
     }
 
-    /// What it says.
+    /// Returns the parameters of the signature.
     pub(crate) fn parameters(&self) -> SasParameters {
         SasParameters::parse(self.expose())
     }
 
-    /// When it ends; `None` if that is said by a stored access policy.
+    /// Returns the expiry time, or `None` if a stored access policy sets it.
     pub fn expiry(&self) -> Option<DateTime> {
         time(self.parameters().get("se"))
     }
 
-    /// Whether the service takes it over HTTPS only.
+    /// Returns `true` if the service accepts the signature over HTTPS only.
     pub(crate) fn is_https_only(&self) -> bool {
         self.0.split('&').any(|pair| pair == "spr=https")
     }
 
-    /// The text, to be handed on. Whoever has it may do what it says: keep it out of logs.
+    /// Returns the text of the signature. It grants access to anyone who has it: keep it out of logs.
     pub fn expose(&self) -> &str {
         &self.0
     }
 }
 
-/// Whether two are the same takes the same time wherever they differ.
+/// Compares in constant time.
 impl PartialEq for SasToken {
     fn eq(&self, other: &Self) -> bool {
         is_same_secret(&self.0, &other.0)
@@ -98,7 +99,7 @@ impl PartialEq for SasToken {
 
 impl Eq for SasToken {}
 
-/// In a query `+` means a space, which base64 never has: it is a signature that nobody encoded.
+/// Encodes each `+` of the signature. In a query `+` means a space, which base64 never has.
 fn with_encoded_signature(text: &str) -> Cow<'_, str> {
     if !text.contains('+') {
         return Cow::Borrowed(text);
@@ -116,7 +117,7 @@ impl fmt::Debug for SasToken {
     }
 }
 
-/// Why a signature is none.
+/// Returns the error of an invalid signature.
 pub(crate) fn refused(why: &str) -> Error {
     Error::invalid_input(format!("shared access signature: {why}"))
 }

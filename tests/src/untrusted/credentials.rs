@@ -1,20 +1,23 @@
-//! Texts that users have from elsewhere: connection strings, shared access signatures, and positions in a query.
+//! Texts that users have from elsewhere: connection strings, shared access signatures and URLs with them, and positions in a query.
 
-use azure_table::{Continuation, Error, ErrorKind, SasToken, TableServiceClient};
+use azure_table::{
+    Continuation, DynamicEntity, Error, ErrorKind, SasToken, TableClient, TableName, TableServiceClient,
+};
 
 use super::{Kind, answered, assert_presentable, on_runtime, things};
 use crate::canned::{Canned, Step};
 
-/// Connection strings, shared access signatures, and positions in a query.
+/// Connection strings, shared access signatures, URLs with them, and positions in a query.
 pub const KIND: Kind = Kind {
     name: "credentials",
     check: |text| {
         let text = String::from_utf8_lossy(text);
         check_connection_string(&text);
         check_signature(&text);
+        check_sas_url(&text);
         check_position(&text);
     },
-    samples: &[CONNECTION_STRINGS, SIGNATURES, POSITIONS],
+    samples: &[CONNECTION_STRINGS, SIGNATURES, SAS_URLS, POSITIONS],
     pieces: PARAMETERS,
 };
 
@@ -77,6 +80,42 @@ pub const PARAMETERS: &[&str] = &[
     "é",
     "\u{7f}",
     "https://",
+];
+
+/// URLs with their shared access signature.
+pub const SAS_URLS: &[&str] = &[
+    "https://contoso.table.core.windows.net/?sv=2019-02-02&ss=t&srt=sco&sp=rl&se=2030-01-01T00:00:00Z&sig=SECRETSECRET%2B%3D",
+    "http://contoso-secondary.table.core.windows.net/Blogs?sv=2019-02-02&tn=blogs&sp=r&sig=SECRETSECRET%3D",
+    "http://127.0.0.1:10002/devstoreaccount1/Blogs?sv=2019-02-02&tn=Blogs&si=policy&sig=SECRETSECRET/=",
+    "http://tables.contoso.com/Blogs?sv=2019-02-02&ss=t&sig=SECRETSECRET%3D",
+];
+/// Parts of URLs with their shared access signature.
+pub const URL_PARTS: &[&str] = &[
+    "https://",
+    "http://[::1]:1",
+    "-secondary",
+    ".table.",
+    ".blob.core.",
+    "contoso",
+    "Blogs",
+    "tn=Orders&",
+    "sig=SECRETSECRET%3D",
+    "SECRETSECRET%3D",
+    "SECRETSECRET=",
+    "?",
+    "&",
+    "/",
+    "//",
+    ":",
+    ".",
+    "@",
+    "#",
+    "%",
+    "%26",
+    "%ff",
+    " ",
+    "é",
+    "\u{7f}",
 ];
 
 /// Positions in a query, as they are kept.
@@ -143,6 +182,50 @@ pub fn check_signature(text: &str) {
                 assert!(canned.sent()[0].uri().query().unwrap().contains(exposed));
             }
         }
+    }
+}
+
+/// Checks that a URL with its signature creates a client of the account or the table, or is rejected without showing the signature.
+///
+/// # Panics
+/// It does neither.
+pub fn check_sas_url(text: &str) {
+    match TableServiceClient::from_sas_url(text) {
+        Err(error) => check_url_error(&error),
+        Ok(service) => {
+            let token = text.trim().split_once('?').unwrap().1;
+            let same = TableServiceClient::new(service.endpoint(), SasToken::new(token).unwrap()).unwrap();
+            assert_eq!(same.account(), service.account());
+            assert_eq!(
+                same.to_connection_string().unwrap(),
+                service.to_connection_string().unwrap()
+            );
+            check_hidden(&format!("{service:?} {}", service.settings()));
+        }
+    }
+    match TableClient::<DynamicEntity>::from_sas_url(text) {
+        Err(error) => check_url_error(&error),
+        Ok(table) => {
+            assert!(TableName::new(table.name().as_str()).is_ok());
+            check_hidden(&format!("{table:?} {}", table.settings()));
+        }
+    }
+}
+
+fn check_url_error(error: &Error) {
+    assert_presentable(error);
+    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    check_hidden(&format!(
+        "{error} {error:?} {:?}",
+        std::error::Error::source(error).map(ToString::to_string)
+    ));
+}
+
+/// Checks that no part of a signature is shown. A table may be named `SECRETSECRET`, but no name has the padding or the `=` of a
+/// signature.
+fn check_hidden(shown: &str) {
+    for part in ["sig=S", "SECRETSECRET=", "SECRETSECRET%", "SECRETSECRET/"] {
+        assert!(!shown.contains(part), "{shown}");
     }
 }
 

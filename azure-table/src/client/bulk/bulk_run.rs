@@ -114,7 +114,7 @@ where
         }
     }
 
-    /// The next outcome; `None` when all have theirs.
+    /// Returns the next outcome, or `None` once every operation has one.
     pub(crate) fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
         loop {
             if let Some(outcome) = self.ready.pop_front() {
@@ -126,7 +126,7 @@ where
             }
             let is_out_of_time = self.settings.total.poll_is_over(&mut self.end, cx);
             match is_out_of_time {
-                // What a writer has taken is told of, too.
+                // Operations that a writer has accepted get an outcome too.
                 true => self.read(cx),
                 false => self.fill(cx),
             }

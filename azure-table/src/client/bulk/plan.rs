@@ -1,4 +1,4 @@
-//! What a write over a query makes of each row.
+//! The write of each row that a query selects.
 
 use crate::client::query::bad_row::BadRow;
 use crate::model::entity::ReadEntity;
@@ -6,34 +6,34 @@ use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::protocol::operation::TableOperation;
 
-/// What is done to each row that a query selects.
+/// Plans the write of each row that a query selects.
 pub(crate) trait WritesRows<E> {
     const OPERATION: &'static str;
-    /// Whether to write a row twice is the same as to write it once.
+    /// `true` if the write is idempotent.
     const IS_REPEATABLE: bool;
     type Row: ReadEntity;
     type Error: From<Error>;
 
-    /// What is wrong before anything is read.
+    /// Validates the write before the first page.
     fn check(&self) -> Result<()> {
         Ok(())
     }
 
     fn key(row: &Self::Row) -> &Key<E>;
 
-    /// What becomes of a row.
+    /// Returns the plan for a row.
     ///
     /// # Errors
-    /// What ends it all.
+    /// Returns an error that stops the whole operation.
     fn plan(&mut self, row: Self::Row) -> Result<Plan, Self::Error>;
 }
 
-/// What becomes of a row.
+/// The plan for a row.
 pub(crate) enum Plan {
     Write(TableOperation),
     Keep,
-    /// It does not read as an entity.
+    /// The row cannot be read as an entity.
     Bad(BadRow),
-    /// It cannot be written.
+    /// The row cannot be written.
     Refuse(Error),
 }

@@ -160,9 +160,9 @@ impl<S: Spec> Operation<S> {
     }
 }
 
-/// For a builder that is polled after its end, as in a loop around `select!`: an error, where hanging would be silent.
+/// Returns the error of a call that is polled after it completed, as in a loop around `select!`. Pending would hang silently.
 pub(crate) fn ended() -> Error {
-    Error::invalid_input("the call has ended before: make a new one")
+    Error::invalid_input("the call has already completed: create a new one")
 }
 
 /// The call as a future that owns all it needs.
