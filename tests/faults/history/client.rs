@@ -21,8 +21,10 @@ pub(super) struct Notes {
     clock: u64,
     ids: u32,
     pub(super) calls: Vec<Call>,
-    /// The versions of the slots whose insert was acknowledged and which nobody has deleted yet.
+    /// The versions of the slots that were acknowledged and which nobody has deleted yet.
     pub(super) inserted: Vec<(usize, u32, ETag)>,
+    /// Of each `modify`: the write that inserted the row which it changes, itself if it inserts; as of its last try.
+    inserts: BTreeMap<u32, u32>,
     /// The ETag of each row and id: a write that is applied twice has two.
     pub(super) etags: BTreeMap<(usize, u32), ETag>,
     pub(super) twice: Vec<u32>,
@@ -46,6 +48,29 @@ impl Notes {
         {
             self.twice.push(id);
         }
+    }
+
+    /// Takes a version that may be deleted: one of a row whose insert has ended.
+    ///
+    /// While the insert goes on, its answer may be lost, and a `modify` may have written over its row. If that row is
+    /// deleted, the client reads nothing back and inserts it again: it is applied twice, which no client can rule out.
+    fn take_settled(&mut self) -> Option<(usize, u32, ETag)> {
+        let place = self.inserted.iter().rposition(|(row, id, _)| {
+            let insert = self.insert_of(*id);
+            self.calls.iter().any(|call| call.sets.contains(&(*row, Some(insert))))
+        })?;
+        Some(self.inserted.remove(place))
+    }
+
+    /// The write that inserted the row of a version.
+    fn insert_of(&self, id: u32) -> u32 {
+        self.inserts.get(&id).copied().unwrap_or(id)
+    }
+
+    /// `modify` changes this version of a row, or inserts one.
+    fn modifies(&mut self, id: u32, seen: Option<u32>) {
+        let insert = seen.map_or(id, |seen| self.insert_of(seen));
+        self.inserts.insert(id, insert);
     }
 }
 
@@ -184,7 +209,9 @@ impl Client {
         let (seen, has_seen) = (AtomicU32::new(0), AtomicU32::new(0));
         let modify = self.table.modify((PARTITION, row.to_string()), |cell: &mut Cell| {
             has_seen.store(1, Ordering::Relaxed);
-            seen.store(cell.b.map_or(0, |id| u32::try_from(id).unwrap()), Ordering::Relaxed);
+            let before = cell.b.map(|id| u32::try_from(id).unwrap());
+            seen.store(before.unwrap_or(0), Ordering::Relaxed);
+            self.notes.lock().unwrap().modifies(id, before);
             (cell.a, cell.b) = (cell.a + 1, Some(i64::from(id)));
         });
         let result = modify.or_insert(|| Cell::new(&row.to_string(), 0, None)).await;
@@ -240,8 +267,8 @@ impl Client {
     }
 
     async fn delete(&self) {
-        let inserted = self.notes.lock().unwrap().inserted.pop();
-        let Some((row, id, etag)) = inserted else {
+        let settled = self.notes.lock().unwrap().take_settled();
+        let Some((row, id, etag)) = settled else {
             return;
         };
         let (begun, _) = self.begin();

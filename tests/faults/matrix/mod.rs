@@ -107,12 +107,12 @@ fn every_operation_tells_the_truth_whatever_goes_wrong() {
     let begun = Instant::now();
     let report = run(seeds, &[], |faults| Arc::new(faults));
     println!("{report}");
-    println!(
+    azure_table_tests::report::print(&format!(
         "matrix: {} cases, {} faults, {} wrong",
         report.cases(),
         report.faults,
         report.broken.len()
-    );
+    ));
     println!("{:.1} s", begun.elapsed().as_secs_f64());
     assert!(report.broken.is_empty(), "{}", report.failures());
     let is_whole = seeds >= SEEDS && std::env::var_os("AZURE_TABLE_FAULT_OPERATION").is_none();
