@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use azure_table::testing::{Answer, Exchange, FaultRule, Faults, RequestKind, Spy};
 use azure_table::{
-    CallOptions, Change, Creation, DynamicEntity, Emulator, EmulatorClock, LocationMode, StoredAccessPolicy,
+    CallOptions, Change, Creation, DynamicEntity, Emulator, EmulatorClock, ErrorKind, LocationMode, StoredAccessPolicy,
     TableClient, TableEntity, TableServiceClient, Versioned,
 };
 use azure_table_tests::canned::{Canned, Step};
@@ -244,4 +244,34 @@ async fn reads_of_their_own_still_ask_the_copy() {
     let counters = account.counters(LocationMode::SecondaryOnly);
     counters.get(("visits", "a")).await.unwrap().unwrap();
     assert!(account.spy.of(RequestKind::Get).iter().all(Exchange::is_secondary));
+}
+
+/// A continuation of the copy is no position of the primary.
+#[tokio::test(start_paused = true)]
+async fn writes_over_a_query_reject_a_continuation_of_the_secondary() {
+    let account = Account::new().await;
+    let copy = account.counters(LocationMode::SecondaryOnly);
+    let page = copy.query().page_size(1).pages().try_next().await.unwrap().unwrap();
+    let from = page.continuation().unwrap().clone();
+    account.spy.clear();
+
+    let table = account.truth.clone();
+    let query = table.query().resume_from(from);
+    let errors = [
+        table.delete_where(query.clone()).await.unwrap_err(),
+        copy.delete_where(query.clone()).await.unwrap_err(),
+        table.update_where(query, |row| row.value = 2).await.unwrap_err(),
+    ];
+    for error in errors {
+        assert_eq!(error.error().kind(), ErrorKind::InvalidInput, "{error}");
+        let text = error.to_string();
+        assert!(text.contains("the continuation is one of the secondary"), "{text}");
+    }
+    assert_eq!(account.values().await, [1, 1]);
+
+    // One of the primary is a position of the write.
+    let primary = account.counters(LocationMode::PrimaryOnly);
+    let page = primary.query().page_size(1).pages().try_next().await.unwrap().unwrap();
+    let query = primary.query().resume_from(page.continuation().unwrap().clone());
+    assert_eq!(primary.delete_where(query).await.unwrap().applied(), 1);
 }

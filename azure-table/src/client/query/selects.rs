@@ -13,6 +13,7 @@ use crate::filter::typed::Filter;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{ReadEntity, TableEntity};
 use crate::model::error::{Error, Result};
+use crate::model::location::Location;
 use crate::pipeline::options::CallOptions;
 use crate::protocol::continuation::Continuation;
 
@@ -61,7 +62,7 @@ impl<E: TableEntity> TableQuery<E, ()> {
     /// The pages of the query from `from`, or where it says.
     ///
     /// # Errors
-    /// `InvalidInput` — it is of another table.
+    /// `InvalidInput`: it is of another table, or its continuation is one of the secondary.
     pub(crate) fn walk<P: ReadEntity>(
         mut self,
         table: &TableClient<E>,
@@ -83,6 +84,13 @@ impl<E: TableEntity> TableQuery<E, ()> {
         self.total.begin();
         if from.is_some() {
             self.from = from;
+        }
+        if self.from.as_ref().and_then(|from| from.location) == Some(Location::Secondary) {
+            return Err(Error::invalid_input(
+                "the continuation is one of the secondary location, and a write over a query reads the primary: begin without it, or \
+                 with one of a query that reads the primary alone",
+            )
+            .in_operation("query", Some(own)));
         }
         let (on_bad_row, from, total) = (self.on_bad_row.take(), self.from.clone(), self.total);
         let options = table.pipeline().settings.defaults.clone().with(&self.options);
