@@ -191,7 +191,6 @@ async fn a_row_of_another_variant_is_an_error_that_names_its_tag() {
         fees.get(("a", 1)).await.unwrap_err(),
         fees.get(("a", 1)).versioned().await.unwrap_err(),
         fees.get(("a", 1)).select((Fee::CENTS,)).await.unwrap_err(),
-        fees.exists(("a", 1)).await.unwrap_err(),
         fees.modify(("a", 1), |fee| fee.cents = 0).await.unwrap_err(),
         fees.get_many([("a", 1)]).all().await.unwrap_err(),
     ];
@@ -219,6 +218,14 @@ async fn a_row_of_another_variant_is_an_error_that_names_its_tag() {
     bookings.typed().insert(&untagged).await.unwrap();
     let text = fees.get(("a", 4)).await.unwrap_err().to_string();
     assert!(text.contains("it has no property `Kind`, not \"charge\""), "{text}");
+}
+
+#[tokio::test]
+async fn row_of_another_variant_does_not_exist_for_a_handle() {
+    let (bookings, fees) = bookings().await;
+    assert!(!fees.exists(("a", 1)).await.unwrap());
+    assert!(!fees.exists(("a", 1)).via_batch().await.unwrap());
+    assert!(bookings.variant::<Deposit>().exists(("a", 1)).await.unwrap());
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use crate::pipeline::options::CallOptions;
 use crate::protocol::operation::TableOperation;
 
 impl<E> TableClient<E> {
-    /// Whether there is an entity of this key.
+    /// Whether there is an entity of this key; by the handle of a [`variant`](Self::variant), one of the variant.
     ///
     /// Source: REST "Query Entities".
     pub fn exists(&self, key: impl IntoKey<E>) -> EntityExists {

@@ -39,7 +39,8 @@ impl<E> TableClient<E> {
     /// * Writes have what tells the variant: the tag is added. A RowKey without the variant's prefix, or with the form of an
     ///   earlier variant, is an error.
     /// * Queries, and writes over queries, select the rows of the variant. All others are left out.
-    /// * A read by key of a row of another variant is an error that names its tag or keys.
+    /// * A read by key of a row of another variant is an error that names its tag or keys. To [`exists`](Self::exists) there is no
+    ///   such row.
     ///
     /// [`delete`](Self::delete) and [`patch`](Self::patch) see the key alone: they take whatever row has it. A
     /// [`TableOperation`](crate::TableOperation) is sent as it was encoded.
