@@ -6,6 +6,8 @@ use azure_table::{
 
 use super::table;
 
+mod mixed;
+
 /// Told apart by a tag; the keys of both have one form.
 mod by_tag {
     use super::*;

@@ -68,20 +68,13 @@ impl EntitySchema {
         Self { properties, ..self }
     }
 
-    /// Whether both are of one type, as far as data tells: its name, its keys and its properties.
+    /// Whether both are of one type, as far as data tells: its name, its keys and its properties with their types.
     pub(crate) const fn is_same(&self, other: &Self) -> bool {
-        let (own, others) = (self.properties, other.properties);
-        let mut same = text_is(self.name, other.name)
+        text_is(self.name, other.name)
             && pieces_are(self.key.partition_key, other.key.partition_key)
             && pieces_are(self.key.row_key, other.key.row_key)
-            && own.len() == others.len()
-            && self.groups.len() == other.groups.len();
-        let mut at = 0;
-        while same && at < own.len() {
-            same = text_is(own[at].name, others[at].name);
-            at += 1;
-        }
-        same
+            && properties_are(self.properties, other.properties)
+            && groups_are(self.groups, other.groups)
     }
 
     /// Every stored property with its whole name, those of flattened fields included.
@@ -264,6 +257,29 @@ const fn pieces_are(one: &[KeyPiece], other: &[KeyPiece]) -> bool {
             (KeyPiece::Padded(a, width), KeyPiece::Padded(b, other)) => text_is(a, b) && *width == *other,
             _ => false,
         };
+        at += 1;
+    }
+    same
+}
+
+const fn properties_are(one: &[PropertySchema], other: &[PropertySchema]) -> bool {
+    let mut same = one.len() == other.len();
+    let mut at = 0;
+    while same && at < one.len() {
+        let (a, b) = (&one[at], &other[at]);
+        same = text_is(a.name, b.name) && a.edm_type as u8 == b.edm_type as u8 && a.is_chunked == b.is_chunked;
+        at += 1;
+    }
+    same
+}
+
+const fn groups_are(one: &[GroupSchema], other: &[GroupSchema]) -> bool {
+    let mut same = one.len() == other.len();
+    let mut at = 0;
+    while same && at < one.len() {
+        let (a, b) = (&one[at], &other[at]);
+        same =
+            text_is(a.prefix, b.prefix) && properties_are(a.properties, b.properties) && groups_are(a.groups, b.groups);
         at += 1;
     }
     same

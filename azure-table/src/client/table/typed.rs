@@ -24,7 +24,7 @@ impl<E> TableClient<E> {
             assert!(
                 !is_among(U::SCHEMA, E::VARIANTS),
                 "`typed` writes no tag, and this type is a variant of the table's enum: write `table.variant::<V>()` in place of \
-                 `table.typed::<V>()`"
+                 `table.typed::<V>()`; for rows without a tag write `service.table::<V>(name)`"
             );
         }
         match self.pipeline.settings.variant {
