@@ -19,6 +19,7 @@ use crate::model::shown::Shown;
 /// What tells the rows of a variant of an enum of entities from those of its other variants. See
 /// [`VariantOf`](crate::VariantOf).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum VariantMark {
     /// The text of a property, which the enum writes beside the entity's own.
     Tag {
