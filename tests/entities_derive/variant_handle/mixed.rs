@@ -1,10 +1,10 @@
 //! Handles and queries that do not belong together: the client rejects them before anything is sent.
 
 use azure_table::testing::Spy;
-use azure_table::{Emulator, ErrorKind, TableClient, TableEntity, TableServiceClient};
+use azure_table::{DynamicEntity, Emulator, Error, ErrorKind, TableClient, TableEntity, TableServiceClient};
 
 use super::super::stored;
-use super::{Booking, Deposit, Fee, bookings, fee, tag};
+use super::{Booking, Deposit, Fee, bookings, deposit, fee, tag};
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 struct Note {
@@ -69,6 +69,42 @@ async fn variant_that_is_an_enum_has_both_tags() {
     // A handle of another type is one of the whole table again.
     let again = bookings.variant::<Fee>().typed::<All>();
     assert_eq!(again.query().all().await.unwrap(), [All::Booking(Booking::Fee(fee(1)))]);
+}
+
+fn assert_of_another_handle(error: &Error) {
+    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    let text = error.to_string();
+    assert!(text.contains("make the query by the handle that writes"), "{text}");
+}
+
+#[tokio::test]
+async fn query_of_another_handle_writes_no_row_of_another_variant() {
+    let (bookings, fees) = bookings().await;
+    fees.insert(&fee(2)).await.unwrap();
+    let deposits = bookings.variant::<Deposit>();
+    let plain = bookings.typed::<DynamicEntity>().typed::<Deposit>();
+    let more = |deposit: &mut Deposit| deposit.cents += 1;
+
+    let errors = [
+        deposits.update_where(plain.query(), more).await.unwrap_err(),
+        plain.update_where(deposits.query(), more).await.unwrap_err(),
+        deposits.delete_where(plain.query()).await.unwrap_err(),
+        deposits
+            .patch_where(plain.query(), [Deposit::CENTS.set(0)])
+            .await
+            .unwrap_err(),
+        deposits.upgrade_where(plain.query()).await.unwrap_err(),
+    ];
+    for error in errors {
+        assert_of_another_handle(error.error());
+    }
+    let rows = [deposit(1), Booking::Fee(fee(2))];
+    assert_eq!(bookings.query().all().await.unwrap(), rows);
+
+    // Queries of another handle of the same variant are no others.
+    let same = bookings.variant::<Deposit>();
+    assert_eq!(deposits.update_where(same.query(), more).await.unwrap().applied(), 1);
+    assert_eq!(tag(&bookings, 1).await, Some("Deposit".into()));
 }
 
 /// Another type of a variant's name, keys and property names.
