@@ -108,6 +108,9 @@ impl<E> TableBatch<E> {
 
     /// Adds a delete; the batch fails if the entity does not exist, or has another version than `key` holds.
     ///
+    /// Writes by key see the key alone: they change whatever row has it, by the handle of a
+    /// [`variant`](crate::TableClient::variant) too.
+    ///
     /// # Errors
     /// As [`insert`](Self::insert).
     pub fn delete(&mut self, key: impl IntoKey<E>) -> Result<&mut Self, Rejected> {

@@ -12,7 +12,7 @@ use crate::model::versioned::Versioned;
 /// gives a handle to the rows of one variant. An enum that was written by hand needs an impl for
 /// each of its variants:
 /// ```
-/// use azure_table::VariantOf;
+/// use azure_table::{VariantMark, VariantOf};
 ///
 /// # struct Customer;
 /// # struct Order;
@@ -20,6 +20,7 @@ use crate::model::versioned::Versioned;
 ///
 /// impl VariantOf<Item> for Customer {
 ///     const VARIANT: &'static str = "Customer";
+///     const MARK: Option<VariantMark> = Some(VariantMark::Tag { property: "Kind", tag: "Customer" });
 ///
 ///     fn of(entity: Item) -> Result<Self, Item> {
 ///         match entity {

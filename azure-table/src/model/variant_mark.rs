@@ -19,6 +19,7 @@ use crate::model::shown::Shown;
 /// What tells the rows of a variant of an enum of entities from those of its other variants. See
 /// [`VariantOf`](crate::VariantOf).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum VariantMark {
     /// The text of a property, which the enum writes beside the entity's own.
     Tag {
@@ -43,10 +44,22 @@ pub enum VariantMark {
 pub(crate) struct MarkedVariant {
     /// The name of the variant.
     pub(crate) name: &'static str,
+    /// The name of its enum.
+    pub(crate) of: &'static str,
     pub(crate) mark: VariantMark,
 }
 
 impl MarkedVariant {
+    /// The error of a handle to the rows of `self` whose enum is `outer`, itself a variant: such rows have two marks, and a handle
+    /// writes one.
+    pub(crate) fn within(&self, outer: &Self) -> Error {
+        Error::invalid_input(format!(
+            "`{}` is a variant of the variant `{}` of `{}`, and a handle writes the mark of one variant alone: read and write \
+             whole values of the inner enum by the handle of `{}`",
+            self.name, outer.name, outer.of, outer.name
+        ))
+    }
+
     /// The names to select besides those that are wanted, so that a row can be told.
     pub(crate) fn names(&self) -> &[&'static str] {
         match &self.mark {

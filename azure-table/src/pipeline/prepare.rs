@@ -24,6 +24,7 @@ const MAX_CLIENT_REQUEST_ID: usize = 1_024;
 impl Pipeline {
     /// Completes the request of a call, the proof of who asks aside; gives the id of the call.
     pub(crate) fn prepare(&self, call: &mut Call, options: &CallOptions) -> Result<String> {
+        self.settings.check_variant()?;
         if options.get().via_batch {
             enclosed::enclose(call, &self.endpoint)?;
         }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use crate::filter::access::AccessPath;
+use crate::model::error::Result;
 use crate::model::variant_mark::MarkedVariant;
 use crate::pipeline::options::CallOptions;
 
@@ -39,6 +40,8 @@ pub(crate) struct ClientSettings {
     pub(crate) creates_missing_tables: bool,
     /// The variant of an enum of entities whose rows alone the table's handle reads and writes.
     pub(crate) variant: Option<&'static MarkedVariant>,
+    /// The variant that the enum of `variant` is itself: no call of such a handle is sent.
+    pub(crate) outer_variant: Option<&'static MarkedVariant>,
 }
 
 /// A limit of attempts at once.
@@ -59,6 +62,7 @@ impl Default for ClientSettings {
             denied: None,
             creates_missing_tables: false,
             variant: None,
+            outer_variant: None,
         }
     }
 }
@@ -67,6 +71,14 @@ impl ClientSettings {
     /// The time of an attempt of a call that says none.
     pub(crate) fn attempt_time(&self) -> Duration {
         self.defaults.get().attempt_timeout.unwrap_or(ATTEMPT_TIMEOUT)
+    }
+
+    /// Checks that the handle can write its rows.
+    pub(crate) fn check_variant(&self) -> Result<()> {
+        match (self.variant, self.outer_variant) {
+            (Some(variant), Some(outer)) => Err(variant.within(outer)),
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn with_application_id(mut self, id: &str) -> Self {

@@ -205,6 +205,7 @@ impl<E> Bulk<E> {
     }
 
     /// Removes entities; one that is not there is rejected (`NotFound`), or applied where an answer was lost before.
+    /// Writes by key see the key alone: they change whatever row has it, by the handle of a [`variant`](TableClient::variant) too.
     pub fn delete<K: IntoKey<E>>(
         self,
         keys: impl IntoIterator<Item = K>,

@@ -15,6 +15,7 @@ use crate::model::entity::{ReadEntity, TableEntity};
 use crate::model::error::{Error, Result};
 use crate::model::location::Location;
 use crate::pipeline::options::CallOptions;
+use crate::pipeline::run::Pipeline;
 use crate::protocol::continuation::Continuation;
 
 /// What selects rows of `E` to be written: a [`Filter`], or a [`TableQuery`] with its partition, prefix, limit, page size,
@@ -62,7 +63,7 @@ impl<E: TableEntity> TableQuery<E, ()> {
     /// The pages of the query from `from`, or where it says.
     ///
     /// # Errors
-    /// `InvalidInput`: it is of another table, or its continuation is one of the secondary.
+    /// `InvalidInput`: it is of another table, of other rows than the handle writes, or its continuation is one of the secondary.
     pub(crate) fn walk<P: ReadEntity>(
         mut self,
         table: &TableClient<E>,
@@ -75,6 +76,18 @@ impl<E: TableEntity> TableQuery<E, ()> {
             return Err(Error::invalid_input(format!(
                 "the query is of the table {other} of {}: make it by the client of the table that is written",
                 self.pipeline.endpoint.base()
+            ))
+            .in_operation("query", Some(own)));
+        }
+        if table.pipeline().settings.variant != self.pipeline.settings.variant {
+            let rows = |pipeline: &Pipeline| match pipeline.settings.variant {
+                Some(variant) => format!("rows of the variant `{}` of `{}`", variant.name, variant.of),
+                None => "rows of any kind".to_owned(),
+            };
+            return Err(Error::invalid_input(format!(
+                "the query selects {}, the handle writes {}: make the query by the handle that writes",
+                rows(&self.pipeline),
+                rows(table.pipeline())
             ))
             .in_operation("query", Some(own)));
         }

@@ -54,7 +54,8 @@ impl<E: TableEntity> TableClient<E> {
     /// # Errors
     /// [`Interrupted`](crate::Interrupted) with the error of a page, see [`TableQuery`](crate::TableQuery), or of a write: not one
     /// about a row, those are in the report, but `Unauthenticated`, `Forbidden`, `Connection`, `Timeout`, `Throttled`, `ServerFault`, and
-    /// `NotFound` of the table. `InvalidInput` — the query is of another table, or reads what the client denies. Any kind — more
+    /// `NotFound` of the table. `InvalidInput` — the query is of another table or of another [`variant`](Self::variant), goes on from a
+    /// continuation of the secondary location, or reads what the client denies. Any kind — more
     /// rows failed than [`failures`](DeleteWhere::failures) allows.
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".

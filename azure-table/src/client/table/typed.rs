@@ -29,7 +29,7 @@ impl<E> TableClient<E> {
         }
         match self.pipeline.settings.variant {
             // The mark is that of the type, and no other type has it.
-            Some(_) if !U::SCHEMA.is_same(E::SCHEMA) => self.of_variant(None),
+            Some(_) if !U::SCHEMA.is_same(E::SCHEMA) => self.of_variant(None, None),
             _ => TableClient::new(&self.pipeline, self.table.clone()),
         }
     }
@@ -42,8 +42,11 @@ impl<E> TableClient<E> {
     /// * A read by key of a row of another variant is an error that names its tag or keys. To [`exists`](Self::exists) there is no
     ///   such row.
     ///
-    /// [`delete`](Self::delete) and [`patch`](Self::patch) see the key alone: they take whatever row has it. A
-    /// [`TableOperation`](crate::TableOperation) is sent as it was encoded.
+    /// Writes by key see the key alone: they change whatever row has it. A [`TableOperation`](crate::TableOperation) is sent as it
+    /// was encoded.
+    ///
+    /// It does not compile for the type of the variant marked `other`, nor for a type that two variants hold: nothing tells such
+    /// rows from others.
     ///
     /// ```
     /// use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -91,16 +94,26 @@ impl<E> TableClient<E> {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    /// Each call of a handle to a variant of a variant, `table.variant::<Inner>().variant::<V>()`, is an `InvalidInput`: a handle
+    /// writes one mark. Write whole values of the inner enum.
     pub fn variant<V>(&self) -> TableClient<V>
     where
+        E: TableEntity,
         V: TableEntity + VariantOf<E>,
     {
-        self.of_variant(Some(Handle::<E, V>::VARIANT))
+        self.of_variant(Some(Handle::<E, V>::VARIANT), self.pipeline.settings.variant)
     }
 
-    fn of_variant<U>(&self, variant: Option<&'static MarkedVariant>) -> TableClient<U> {
+    fn of_variant<U>(
+        &self,
+        variant: Option<&'static MarkedVariant>,
+        outer: Option<&'static MarkedVariant>,
+    ) -> TableClient<U> {
         let mut pipeline = Pipeline::clone(&self.pipeline);
         pipeline.settings.variant = variant;
+        pipeline.settings.outer_variant = outer;
         TableClient::new(&Arc::new(pipeline), self.table.clone())
     }
 }
@@ -108,11 +121,15 @@ impl<E> TableClient<E> {
 /// The handle to the rows of `V`, as data.
 struct Handle<E, V>(PhantomData<fn() -> (E, V)>);
 
-impl<E, V: VariantOf<E>> Handle<E, V> {
+impl<E: TableEntity, V: VariantOf<E>> Handle<E, V> {
     const VARIANT: &'static MarkedVariant = &Self::MARKED;
 
     const MARKED: MarkedVariant = match V::MARK {
-        Some(mark) => MarkedVariant { name: V::VARIANT, mark },
+        Some(mark) => MarkedVariant {
+            name: V::VARIANT,
+            of: E::SCHEMA.name,
+            mark,
+        },
         None => panic!(
             "nothing tells the rows of this variant from all others: read them through the enum, or as rows of any kind by \
              `table.typed::<DynamicEntity>()`; an impl of `VariantOf` by hand says by `MARK` what tells them"
