@@ -12,6 +12,8 @@ use super::bulk;
 const TABLES: [&str; 4] = super::super::TABLES;
 /// The time in which a table is removed and created again.
 const DEADLINE: Duration = Duration::from_secs(60);
+/// Of failures that may pass, every 5 s until the deadline; the last pauses are shorter.
+const REPEATS: u32 = 60 / 5 + 4;
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("create table", &["TableClient::create_table"], |given| {
@@ -138,7 +140,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     })
     .on(Subject::Contents)
     .within(DEADLINE)
-    .calls(2),
+    .calls(2 + REPEATS),
     Entry::new(
         "insert that creates its table",
         &["TableClient::create_on_not_found"],
