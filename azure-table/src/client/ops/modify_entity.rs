@@ -33,6 +33,8 @@ const MOST_CONFLICTS: u32 = 50;
 /// The first wait is a random part of this, each further one of twice as much, up to the most.
 const FIRST_WAIT: Duration = Duration::from_millis(20);
 const MOST_WAIT: Duration = Duration::from_secs(1);
+/// By how much a timer may be late: a read behind a wait that ends with the call's time would have none left.
+const TICK: Duration = Duration::from_millis(1);
 
 /// What becomes of an entity that a closure of [`TableClient::modify`] has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -280,7 +282,7 @@ where
             .saturating_mul(1 << (self.conflicts - 1).min(16))
             .min(MOST_WAIT);
         let wait = most.mul_f64(fastrand::f64());
-        if self.options().get().timeout.is_some_and(|left| left <= wait) {
+        if self.options().get().timeout.is_some_and(|left| left <= wait + TICK) {
             let why = format!("the call's time is over after {} conflicting writes", self.conflicts);
             return Err(self.told(Error::new(ErrorKind::Timeout, why).with_source(error)));
         }
