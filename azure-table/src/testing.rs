@@ -36,7 +36,6 @@ pub use crate::testing::mask::{mask_guids, mask_times};
 pub use crate::testing::record::FaultRecord;
 pub use crate::testing::recorder::Recorder;
 pub use crate::testing::replay::Replay;
-pub use crate::testing::request_kind::RequestKind;
 pub use crate::testing::rule::FaultRule;
 pub use crate::testing::script::Script;
 pub use crate::testing::spy::Spy;

@@ -29,7 +29,8 @@ const MOST_RECORDS: usize = 1_024;
 ///
 /// ```
 /// use std::time::Duration;
-/// use azure_table::testing::{Fault, Faults, RequestKind};
+/// use azure_table::OperationKind;
+/// use azure_table::testing::{Fault, Faults};
 /// use azure_table::{DynamicEntity, Emulator, ErrorKind, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
@@ -44,8 +45,8 @@ const MOST_RECORDS: usize = 1_024;
 ///
 /// hang.disable();
 /// table.insert(&row).await?;
-/// let kinds: Vec<RequestKind> = faults.log().iter().map(|record| record.kind()).collect();
-/// assert_eq!(kinds, [RequestKind::CreateTable, RequestKind::Insert, RequestKind::Insert]);
+/// let kinds: Vec<OperationKind> = faults.log().iter().filter_map(|record| record.kind()).collect();
+/// assert_eq!(kinds, [OperationKind::CreateTable, OperationKind::Insert, OperationKind::Insert]);
 /// # Ok(())
 /// # }
 /// ```

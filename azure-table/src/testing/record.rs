@@ -1,14 +1,14 @@
 //! What was done to one request.
 
+use crate::model::operation_kind::OperationKind;
 use crate::testing::fault::Fault;
-use crate::testing::request_kind::RequestKind;
 
 /// One request as [`Faults`](crate::testing::Faults) saw it: what it was, and what was done to it. Neither address nor
 /// headers are kept, since signatures stand there.
 #[derive(Clone, Debug)]
 pub struct FaultRecord {
     pub(crate) number: u64,
-    pub(crate) kind: RequestKind,
+    pub(crate) kind: Option<OperationKind>,
     pub(crate) table: Option<String>,
     pub(crate) client_request_id: Option<String>,
     pub(crate) fault: Option<Fault>,
@@ -20,8 +20,8 @@ impl FaultRecord {
         self.number
     }
 
-    /// What it asked for.
-    pub fn kind(&self) -> RequestKind {
+    /// The operation, or `None` if the client has no such operation. A ping is a list of tables.
+    pub fn kind(&self) -> Option<OperationKind> {
         self.kind
     }
 
