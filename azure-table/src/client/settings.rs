@@ -8,11 +8,11 @@ use crate::client::table::TableClient;
 use crate::filter::access::AccessPath;
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
+use crate::pipeline::Pipeline;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::observer::Observer;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::RetryPolicy;
-use crate::pipeline::run::Pipeline;
 use crate::pipeline::settings::{Settings, WORKING_TIME};
 use crate::pipeline::transport::Transport;
 use crate::protocol::profile::Profile;
@@ -156,7 +156,7 @@ impl TableServiceClient {
     /// With someone more who hears what all calls do.
     #[must_use]
     pub fn observer(&self, observer: impl Observer) -> Self {
-        self.changed(|pipeline| pipeline.observers.push(Arc::new(observer)))
+        self.changed(|pipeline| pipeline.observers.add(observer))
     }
 
     /// Without a correction of the time that requests are signed with. By default, once the service refuses a request whose

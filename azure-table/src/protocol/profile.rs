@@ -38,6 +38,9 @@ pub(crate) struct Rules {
     /// `db.system.name` in telemetry. Cosmos DB's is registered with OpenTelemetry, the other is ours.
     #[cfg(any(feature = "tracing", feature = "otel"))]
     pub(crate) system: &'static str,
+    /// The name of each batch in telemetry, where OpenTelemetry has one registered.
+    #[cfg(feature = "tracing")]
+    pub(crate) batch_operation: Option<&'static str>,
     /// How a merge is sent: as `PATCH`, or tunnelled through `POST`.
     pub(crate) tunnels_merge: bool,
     /// Whether a PartitionKey or a RowKey may be empty.
@@ -90,6 +93,8 @@ const STORAGE: Rules = Rules {
     service: "Azure Table storage",
     #[cfg(any(feature = "tracing", feature = "otel"))]
     system: "azure.table",
+    #[cfg(feature = "tracing")]
+    batch_operation: None,
     tunnels_merge: false,
     takes_empty_keys: true,
     max_row_key_bytes: None,
@@ -116,6 +121,8 @@ const COSMOS: Rules = Rules {
     service: "Azure Cosmos DB for Table",
     #[cfg(any(feature = "tracing", feature = "otel"))]
     system: "azure.cosmosdb",
+    #[cfg(feature = "tracing")]
+    batch_operation: Some("execute_batch"),
     tunnels_merge: true,
     takes_empty_keys: false,
     max_row_key_bytes: Some(255),

@@ -8,8 +8,8 @@ use http::{HeaderMap, Request};
 
 use crate::model::error::{Error, Result};
 use crate::model::guid::Guid;
+use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::run::Pipeline;
 use crate::protocol::enclosed;
 use crate::protocol::request::{Call, TOKEN_VERSION, header_value};
 

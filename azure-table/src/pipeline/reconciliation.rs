@@ -1,7 +1,7 @@
-//! Whether a write whose answer was lost was applied.
+//! The reconciliation of a write in doubt: the client reads its rows back.
 //!
-//! Asks the service for the rows of the write and judges by them (`protocol/read_back.rs`). Before a write is sent again, so that
-//! it is not applied twice; and after a repetition was refused, since the refusal may be of what the one before did.
+//! Owns the reads. They happen before a write is sent again, so that it is not applied twice, and after a repetition was rejected,
+//! since the attempt before may have caused the rejection (`next_step.rs`). The rows are judged by `protocol/read_back.rs`.
 
 use std::time::SystemTime;
 
@@ -11,9 +11,11 @@ use crate::model::diagnostics::Diagnostics;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::error::Result;
+use crate::pipeline::Pipeline;
 use crate::pipeline::deadline::Deadline;
+use crate::pipeline::history::Answer;
+use crate::pipeline::notifications::Notifications;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::run::{Answer, Pipeline};
 use crate::pipeline::skew::{seconds_between, shifted};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::answer;
@@ -30,8 +32,29 @@ const MOST_PAGES: usize = 5;
 const DRIFT: i64 = 2;
 
 impl Pipeline {
-    /// What the stored rows say of a write that was first sent at `first_sent`, by this machine's clock.
-    pub(super) async fn resolve(
+    /// Reads back a write that was first sent at `first_sent`, by this machine's clock.
+    pub(super) async fn read_back(
+        &self,
+        call: &Call,
+        options: &CallOptions,
+        first_sent: SystemTime,
+        deadline: &Deadline,
+        notifications: &mut Notifications<'_>,
+    ) -> Verdict {
+        let Some(table) = call.table.as_deref().filter(|_| !call.rows.is_empty()) else {
+            return Verdict::Unknown;
+        };
+        let rows = call.rows.iter().collect::<Vec<_>>();
+        let diagnostics = &mut notifications.history.diagnostics;
+        let verdict = self
+            .judged(table, &rows, first_sent, deadline, options, diagnostics)
+            .await;
+        notifications.read_back(&verdict);
+        verdict
+    }
+
+    /// Returns the verdict of the stored rows.
+    async fn judged(
         &self,
         table: &str,
         writes: &[RowWrite<'_>],
