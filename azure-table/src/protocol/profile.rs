@@ -59,6 +59,11 @@ pub(crate) struct Rules {
     pub(crate) takes_timeout: bool,
     /// The operations besides those on tables and entities.
     pub(crate) features: &'static [Feature],
+    /// Pages are in the order of the keys.
+    pub(crate) is_ordered: bool,
+    /// The account has roles of its own, apart from those of Azure.
+    #[cfg(feature = "entra")]
+    pub(crate) has_own_roles: bool,
     /// The host of the scope that a token is asked for, by the ending of the endpoint's host; the first is of the public
     /// cloud.
     #[cfg_attr(not(feature = "entra"), expect(dead_code, reason = "there are no tokens without it"))]
@@ -109,6 +114,9 @@ const STORAGE: Rules = Rules {
         Feature::AccessPolicies,
         Feature::UserDelegation,
     ],
+    is_ordered: true,
+    #[cfg(feature = "entra")]
+    has_own_roles: false,
     // Source: the audiences that the official SDKs ask for, by cloud.
     token_audiences: &[
         ("", "https://storage.azure.com"),
@@ -132,6 +140,9 @@ const COSMOS: Rules = Rules {
     has_secondary: false,
     takes_timeout: false,
     features: &[],
+    is_ordered: false,
+    #[cfg(feature = "entra")]
+    has_own_roles: true,
     token_audiences: &[
         ("", "https://cosmos.azure.com"),
         (".azure.cn", "https://cosmos.azure.cn"),
