@@ -31,8 +31,8 @@ mod page_ends;
 mod policies;
 mod properties;
 mod query;
-mod refusal;
 mod row;
+mod rules;
 mod sas;
 mod seed;
 #[cfg(feature = "emulator-http")]
@@ -55,7 +55,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::emulator::load::Stamp;
-use crate::emulator::options::MAX_PAGE;
+use crate::emulator::rules::{COSMOS, MAX_PAGE};
 use crate::emulator::settings::{Account, Settings};
 use crate::emulator::store::Store;
 use crate::model::error::{Error, Result};
@@ -138,7 +138,7 @@ impl Emulator {
                 clock: EmulatorClock::system(),
                 deletion_time: Duration::ZERO,
                 secondary_lag: Duration::ZERO,
-                profile: Profile::Storage,
+                rules: None,
                 stamp: None,
                 observer: None,
             }),
@@ -170,7 +170,7 @@ impl Emulator {
     /// Source: "Azure Cosmos DB for Table: frequently asked questions"; recorded answers of live accounts.
     pub fn cosmos() -> Self {
         let mut cosmos = Self::new();
-        Arc::make_mut(&mut cosmos.settings).profile = Profile::Cosmos;
+        Arc::make_mut(&mut cosmos.settings).rules = Some(&COSMOS);
         cosmos
     }
 
@@ -363,7 +363,7 @@ impl Transport for Emulator {
 
     /// Cosmos DB where it was made by [`cosmos`](Self::cosmos); else the address tells, as to the emulator itself.
     fn profile(&self) -> Option<Profile> {
-        Some(self.settings.profile).filter(|profile| *profile != Profile::Storage)
+        self.settings.rules.map(|rules| rules.profile)
     }
 }
 
@@ -371,7 +371,7 @@ impl fmt::Debug for Emulator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let accounts: Vec<&String> = self.settings.accounts.keys().collect();
         f.debug_struct("Emulator")
-            .field("profile", &self.settings.profile)
+            .field("profile", &self.settings.rules().profile)
             .field("accounts", &accounts)
             .field("page_size", &self.settings.page_size)
             .field("page_ends", &self.settings.page_ends)

@@ -12,17 +12,11 @@ use http::Uri;
 
 use crate::codec::url;
 use crate::emulator::Settings;
-use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::row::RowId;
+use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::rules::{MAX_URL, Rules, STORAGE};
 use crate::filter::parse::quoted;
 use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
-use crate::protocol::profile::Profile;
-
-/// The longest URL that is taken, in bytes. HTTP.sys, which is before the live service (its `Server` header says so), counts the
-/// bytes of a URL in UTF-16 in 16 bits. Whether the service is set to a lower limit is not documented.
-///
-/// Source: Win32 "HTTP_COOKED_URL structure (http.h)".
-pub(crate) const MAX_URL: usize = 32_767;
 
 /// Behind an account's name: its copy in the second region, which can only be read.
 const SECONDARY: &str = "-secondary";
@@ -34,8 +28,8 @@ pub(crate) struct Site {
     pub(crate) is_secondary: bool,
     /// Whether it shows an older state than the first region does.
     pub(crate) is_behind: bool,
-    /// Which kind of service answers at that host.
-    pub(crate) profile: Profile,
+    /// The rules of the service at that host.
+    pub(crate) rules: &'static Rules,
     pub(crate) is_https: bool,
     /// Scheme, host and account prefix, without a slash at the end: what `Location` and metadata URLs begin with.
     pub(crate) base: String,
@@ -107,11 +101,7 @@ impl Site {
             account: account.to_owned(),
             is_secondary: account.len() < name.len(),
             is_behind: false,
-            profile: if is_cosmos(authority.host()) {
-                Profile::Cosmos
-            } else {
-                Profile::Storage
-            },
+            rules: Rules::at(authority.host()),
             is_https: scheme == "https",
             base: format!("{scheme}://{authority}{prefix}"),
             prefix,
@@ -124,7 +114,7 @@ impl Site {
             account: DEVELOPMENT_ACCOUNT.to_owned(),
             is_secondary: false,
             is_behind: false,
-            profile: Profile::Storage,
+            rules: &STORAGE,
             is_https: false,
             base: String::new(),
             prefix: String::new(),
@@ -139,23 +129,14 @@ impl Site {
 
     /// The same as an emulator with these settings has it.
     pub(crate) fn under(mut self, settings: &Settings) -> Self {
-        if settings.profile == Profile::Cosmos {
-            self.profile = Profile::Cosmos;
-        }
+        self.rules = settings.rules.unwrap_or(self.rules);
         self.is_behind = self.is_secondary && !settings.secondary_lag.is_zero();
         self
     }
 
-    /// The form of a table's name that counts. Storage compares names without case, Cosmos DB with it.
-    ///
-    /// Source: REST "Understanding the Table service data model"; "Azure Cosmos DB for Table: frequently asked questions".
-    pub(crate) fn key_of(&self, table: &str) -> String {
-        key_of(table, self.profile)
-    }
-
     /// Whether two names are those of one table.
     pub(crate) fn is_same_table(&self, one: &str, other: &str) -> bool {
-        self.key_of(one) == self.key_of(other)
+        self.rules.table_key(one) == self.rules.table_key(other)
     }
 
     /// The path below which a request may be signed too: that of the first region, where the account's name stands in the
@@ -221,19 +202,6 @@ pub(crate) fn too_long(length: usize) -> String {
 fn is_encoded(path: &str) -> bool {
     let mut parts = path.split('%').skip(1).map(str::as_bytes);
     parts.all(|part| part.len() >= 2 && part[..2].iter().all(u8::is_ascii_hexdigit))
-}
-
-/// See [`Site::key_of`].
-pub(crate) fn key_of(table: &str, profile: Profile) -> String {
-    match profile {
-        Profile::Storage => table.to_ascii_lowercase(),
-        Profile::Cosmos => table.to_owned(),
-    }
-}
-
-/// Source: the host names of Cosmos DB for Table, today's and the older one.
-fn is_cosmos(host: &str) -> bool {
-    host.contains(".table.cosmos.") || host.contains(".table.cosmosdb.")
 }
 
 /// The keys between the parentheses: `Name='value'`, or a value alone, whose name is empty then.

@@ -15,16 +15,15 @@ use http::{Response, StatusCode};
 
 use crate::codec::text::seven_digits;
 use crate::codec::xml;
-use crate::emulator::auth;
 use crate::emulator::call::ErrorForm;
 use crate::emulator::cosmos;
 use crate::emulator::json::{name, text_member};
 use crate::emulator::observer::Note;
 use crate::emulator::options::{Level, Prefer};
-use crate::emulator::refusal::{RaisedBy, Refusal};
+use crate::emulator::rules::refusal::{RaisedBy, Refusal};
+use crate::emulator::rules::{ErrorText, Rules, TENANT};
 use crate::model::datetime::DateTime;
 use crate::model::guid::Guid;
-use crate::protocol::profile::Profile;
 
 const SERVER_NAME: &str = "Windows-Azure-Table/1.0 Microsoft-HTTPAPI/2.0";
 const X_MS_VERSION: HeaderName = HeaderName::from_static("x-ms-version");
@@ -44,8 +43,8 @@ pub(crate) struct Trace {
     pub(crate) version: String,
     /// The caller's own id, where it is to be given back.
     pub(crate) client_request_id: Option<HeaderValue>,
-    /// Which service answers.
-    pub(crate) profile: Profile,
+    /// The rules of the service that answers.
+    pub(crate) rules: &'static Rules,
 }
 
 /// What a body is.
@@ -57,12 +56,11 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    fn media_type(&self, profile: Profile) -> &str {
-        match (self, profile) {
-            (Self::Json(level), Profile::Storage) => level.content_type(),
-            (Self::Json(level), Profile::Cosmos) => cosmos::content_type(*level),
-            (Self::Xml, _) => "application/xml",
-            (Self::Other(text), _) => text,
+    fn media_type(&self, rules: &Rules) -> &str {
+        match self {
+            Self::Json(level) => level.media_type(rules),
+            Self::Xml => "application/xml",
+            Self::Other(text) => text,
         }
     }
 }
@@ -135,7 +133,7 @@ impl Answer {
 
     /// A refusal, in the form that the request gives to errors.
     pub(crate) fn refusal(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Self {
-        if trace.profile == Profile::Cosmos {
+        if trace.rules.error_text == ErrorText::ActivityId {
             return cosmos::refusal(refusal, form, trace.id);
         }
         let time = seven_digits(trace.time);
@@ -178,9 +176,9 @@ impl Answer {
             put(DATE, &httpdate::fmt_http_date(time));
         }
         if !self.body.is_empty() {
-            put(CONTENT_TYPE, self.content.media_type(trace.profile));
+            put(CONTENT_TYPE, self.content.media_type(trace.rules));
         }
-        let is_storage = trace.profile == Profile::Storage;
+        let is_storage = trace.rules.has_storage_headers;
         let raised_by = self.refused.map(|(raised_by, _)| raised_by);
         let is_at_the_door = matches!(raised_by, Some(RaisedBy::FrontEnd | RaisedBy::Challenge));
         if let (Some((_, code)), true) = (self.refused, is_storage && (is_at_the_door || !self.is_odata)) {
@@ -204,11 +202,10 @@ impl Answer {
             }
         }
         if raised_by == Some(RaisedBy::Challenge) {
-            put(WWW_AUTHENTICATE, &auth::challenge(trace.profile));
+            put(WWW_AUTHENTICATE, &challenge(trace.rules));
         }
-        if self.status == 204 && !is_storage {
-            // Recorded of Cosmos DB since 2024.
-            put(CONTENT_TYPE, "application/json");
+        if let (204, Some(media_type)) = (self.status, trace.rules.empty_media_type) {
+            put(CONTENT_TYPE, media_type);
         }
         if let Some(prefer) = self.prefer {
             put(PREFERENCE_APPLIED, prefer.name());
@@ -234,7 +231,7 @@ impl Answer {
 
     /// Appends the answer as the HTTP message that a part of a batch holds. The order of its headers is the recorded one, which
     /// differs for what is there, what was changed and what was refused.
-    pub(crate) fn write_part(&self, out: &mut Vec<u8>, content_id: Option<&str>, profile: Profile) {
+    pub(crate) fn write_part(&self, out: &mut Vec<u8>, content_id: Option<&str>, rules: &Rules) {
         let reason = self.status().canonical_reason().unwrap_or_default();
         let mut head = format!("HTTP/1.1 {} {reason}\r\n", self.status);
         let mut line = |name: &str, value: Option<&str>| {
@@ -242,13 +239,13 @@ impl Answer {
                 head.push_str(part);
             }
         };
-        let is_storage = profile == Profile::Storage;
+        let is_storage = rules.has_storage_headers;
         let version = match self.status == 204 && self.location.is_none() {
             true => "1.0;",
             false => "3.0;",
         };
         // Without the space that Cosmos DB puts into it elsewhere (recorded).
-        let media_type = self.content.media_type(profile).replace("; ", ";");
+        let media_type = self.content.media_type(rules).replace("; ", ";");
         let media_type = Some(&*media_type).filter(|_| !self.body.is_empty());
         let prefer = self.prefer.map(Prefer::name);
         let (location, etag) = (self.location.as_deref(), self.etag.as_deref());
@@ -290,6 +287,14 @@ impl Answer {
     fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
+}
+
+/// Where to get a token, as the service writes it.
+fn challenge(rules: &Rules) -> String {
+    format!(
+        "Bearer authorization_uri=https://login.microsoftonline.com/{TENANT}/oauth2/authorize resource_id={}",
+        rules.token_audience
+    )
 }
 
 /// The JSON of an error.

@@ -17,12 +17,13 @@ use http::request::Parts;
 use crate::emulator::Settings;
 use crate::emulator::address::Site;
 use crate::emulator::grant::{Grant, Rights};
-use crate::emulator::refusal::{Refusal, Result};
+use crate::emulator::rules::TENANT;
+use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::rules::version::{CHALLENGES, TAKES_TOKENS};
 use crate::emulator::sas;
 use crate::emulator::store::Store;
 use crate::model::datetime::DateTime;
 use crate::model::shown::Shown;
-use crate::protocol::profile::Profile;
 use crate::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
 
 /// Why a signature is refused that can be read, of whatever kind.
@@ -30,26 +31,6 @@ pub(crate) const WRONG_SIGNATURE: &str = "the signature is not one by the accoun
 const UNKNOWN_TOKEN: &str = "a token that the emulator was not told";
 /// How old a request may be on arrival.
 const MAX_AGE: Duration = Duration::from_secs(15 * 60);
-/// From this version on who shows nothing is told where to get a token.
-const CHALLENGES: &str = "2020-12-06";
-/// The first version in which a token is taken.
-///
-/// Source: REST "Authorize with Microsoft Entra ID".
-const TAKES_TOKENS: &str = "2017-11-09";
-/// The tenant of all tokens, and their user's object id.
-pub(crate) const TENANT: &str = "00000000-0000-0000-0000-000000000000";
-
-/// Where to get a token, as the service writes it.
-pub(crate) fn challenge(profile: Profile) -> String {
-    let resource = match profile {
-        Profile::Storage => "https://storage.azure.com",
-        Profile::Cosmos => "https://cosmos.azure.com",
-    };
-    format!(
-        "Bearer authorization_uri=https://login.microsoftonline.com/{TENANT}/oauth2/authorize resource_id={resource}"
-    )
-}
-
 /// What a request to `site` may do by its signature or its token.
 pub(crate) fn check(
     site: &Site,

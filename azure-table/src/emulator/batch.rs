@@ -16,31 +16,21 @@ use memchr::memmem;
 
 use crate::codec::multipart::{self, Message};
 use crate::emulator::Emulator;
-use crate::emulator::address::{MAX_URL, Resource, too_long};
+use crate::emulator::address::{Resource, too_long};
 use crate::emulator::answer::{Answer, Content, Trace};
 use crate::emulator::call::{Call, Caller, Request, Verb};
-use crate::emulator::cosmos;
 use crate::emulator::entities;
 use crate::emulator::load::{Demand, Work};
 use crate::emulator::query;
-use crate::emulator::refusal::{Refusal, Result};
+use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::rules::{MAX_BATCH_OPERATIONS, MAX_URL, Rules};
 use crate::emulator::store::Change;
 use crate::model::guid::Guid;
-use crate::protocol::batch::MAX_BATCH_OPERATIONS;
-use crate::protocol::profile::Profile;
 
 /// What a part that holds an HTTP message begins with, from the boundary on.
-fn http_part(boundary: &str, profile: Profile) -> String {
-    let end = line_end(profile);
+fn http_part(boundary: &str, rules: &Rules) -> String {
+    let end = rules.batch_line_end;
     format!("--{boundary}{end}Content-Type: application/http{end}Content-Transfer-Encoding: binary{end}{end}")
-}
-
-/// Cosmos DB ends some lines in another way than the rest (recorded).
-fn line_end(profile: Profile) -> &'static str {
-    match profile {
-        Profile::Storage => "\r\n",
-        Profile::Cosmos => "\n",
-    }
 }
 
 /// `POST /$batch`.
@@ -50,8 +40,8 @@ pub(crate) async fn run(
     request: &Request<'_>,
     trace: &Trace,
 ) -> Result<Answer> {
-    if caller.site.profile == Profile::Cosmos {
-        cosmos::check_batch(request.body)?;
+    if request.body.len() > caller.site.rules.max_batch_bytes {
+        return Err(Refusal::BODY_TOO_LARGE);
     }
     let content_type = request.headers.header("content-type").unwrap_or_default();
     let body = closed(request.body, boundary(&content_type)?);
@@ -67,22 +57,22 @@ pub(crate) async fn run(
             let answer = lone_query(emulator, caller, only, trace).await?;
             rows = answer.rows;
             note = answer.note.clone().of_batch(1);
-            out.extend_from_slice(http_part(&outer, trace.profile).as_bytes());
-            answer.write_part(&mut out, None, trace.profile);
+            out.extend_from_slice(http_part(&outer, trace.rules).as_bytes());
+            answer.write_part(&mut out, None, trace.rules);
         }
         [first, further @ ..] if is_change_set(first) => {
             let (answers, count) = change_set(emulator, caller, first, trace)?;
             let refused = answers.iter().find(|(answer, _)| answer.refused.is_some());
             let refused = refused.map(|(answer, _)| answer.note.clone());
             note = refused.unwrap_or_default().of_batch(count);
-            write_change_set(&mut out, (&outer, &inner), &answers, trace.profile);
+            write_change_set(&mut out, (&outer, &inner), &answers, trace.rules);
             for _ in further {
                 // The first is executed, all others are refused (documented).
                 let refused = (
                     Answer::refusal(&Refusal::INVALID_INPUT, request.error_form(), trace),
                     None,
                 );
-                write_change_set(&mut out, (&outer, &inner), &[refused], trace.profile);
+                write_change_set(&mut out, (&outer, &inner), &[refused], trace.rules);
             }
         }
         _ => return Err(Refusal::INVALID_INPUT),
@@ -95,11 +85,11 @@ pub(crate) async fn run(
 }
 
 /// The answer to a batch whose only part refuses it: there is no room.
-pub(crate) fn refused(answer: Answer, profile: Profile) -> Answer {
+pub(crate) fn refused(answer: Answer, rules: &Rules) -> Answer {
     let (outer, inner) = boundaries();
     let mut out = Vec::new();
     let note = answer.note.clone();
-    write_change_set(&mut out, (&outer, &inner), &[(answer, None)], profile);
+    write_change_set(&mut out, (&outer, &inner), &[(answer, None)], rules);
     Answer {
         note,
         ..ended(out, &outer)
@@ -160,14 +150,14 @@ fn ended(mut out: Vec<u8>, boundary: &str) -> Answer {
 
 type AnswerPart = (Answer, Option<String>);
 
-fn write_change_set(out: &mut Vec<u8>, (boundary, inner): (&str, &str), answers: &[AnswerPart], profile: Profile) {
+fn write_change_set(out: &mut Vec<u8>, (boundary, inner): (&str, &str), answers: &[AnswerPart], rules: &Rules) {
     let head = format!("--{boundary}\r\nContent-Type: multipart/mixed; boundary={inner}\r\n\r\n");
     out.extend_from_slice(head.as_bytes());
     for (answer, content_id) in answers {
-        out.extend_from_slice(http_part(inner, profile).as_bytes());
-        answer.write_part(out, content_id.as_deref(), profile);
+        out.extend_from_slice(http_part(inner, rules).as_bytes());
+        answer.write_part(out, content_id.as_deref(), rules);
     }
-    out.extend_from_slice(format!("--{inner}--{}", line_end(profile)).as_bytes());
+    out.extend_from_slice(format!("--{inner}--{}", rules.batch_line_end).as_bytes());
 }
 
 fn is_change_set(part: &Message<'_>) -> bool {
@@ -243,15 +233,14 @@ fn change_set(
             .into_iter()
             .enumerate()
             .map(|(n, answer)| {
-                // Cosmos DB numbers what was changed itself where nothing was said (recorded).
-                let own = || (caller.site.profile == Profile::Cosmos).then(|| (n + 1).to_string());
+                let own = || caller.site.rules.numbers_changes.then(|| (n + 1).to_string());
                 (answer, content_id(n).or_else(own))
             })
             .collect(),
         Err((index, refusal)) => {
             let form = requests.get(index).ok_or(Refusal::INVALID_INPUT)?.error_form();
             vec![(
-                Answer::refusal(&refusal.at_index(index, caller.site.profile), form, trace),
+                Answer::refusal(&caller.site.rules.at_index(refusal, index), form, trace),
                 content_id(index),
             )]
         }

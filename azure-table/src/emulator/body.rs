@@ -11,46 +11,44 @@
 use std::borrow::Cow;
 
 use crate::codec::json::token::{JsonError, Reader};
-use crate::emulator::cosmos;
-use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::row::{Properties, RowId, is_key};
+use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::rules::{MAX_KEY_UNITS, MAX_PROPERTIES, MAX_PROPERTY_NAME, Rules};
 use crate::model::datetime::DateTime;
 use crate::model::edm::{Edm, EdmType, Token, WireValue};
-use crate::model::key::{MAX_KEY_UNITS, key_text_fault};
-use crate::model::name::{MAX_PROPERTY_NAME, property_name_fault};
+use crate::model::key::key_text_fault;
+use crate::model::name::property_name_fault;
 use crate::model::ordinal::utf16_len;
-use crate::model::property_writer::{MAX_BINARY_BYTES, MAX_PROPERTIES, MAX_STRING_UNITS};
-use crate::protocol::profile::Profile;
 
 /// The ending of a type annotation's name.
 const TYPE_ANNOTATION: &str = "@odata.type";
 
 /// The body of an insert: it holds the keys.
-pub(crate) fn insert(body: &[u8], profile: Profile) -> Result<(RowId, Properties)> {
+pub(crate) fn insert(body: &[u8], rules: &Rules) -> Result<(RowId, Properties)> {
     let Entity {
         partition_key,
         row_key,
         properties,
-    } = Entity::read(body, profile)?;
+    } = Entity::read(body, rules)?;
     let id = RowId::new(key(partition_key)?, key(row_key)?);
-    check_keys(&id, profile)?;
+    check_keys(&id, rules)?;
     Ok((id, properties))
 }
 
 /// The body of a replace or merge. Keys may be repeated in it and mean nothing, whatever their type: the address
 /// decides (recorded).
-pub(crate) fn update(body: &[u8], profile: Profile) -> Result<Properties> {
-    let mut properties = Entity::read(body, profile)?.properties;
+pub(crate) fn update(body: &[u8], rules: &Rules) -> Result<Properties> {
+    let mut properties = Entity::read(body, rules)?.properties;
     properties.retain(|(name, _)| !is_key(name));
     Ok(properties)
 }
 
 /// Refuses keys and properties that an insert of them would not get past, whatever else the row has.
-pub(crate) fn check(id: &RowId, properties: &Properties, profile: Profile) -> Result<()> {
-    check_keys(id, profile)?;
+pub(crate) fn check(id: &RowId, properties: &Properties, rules: &Rules) -> Result<()> {
+    check_keys(id, rules)?;
     properties.iter().try_for_each(|(name, value)| {
-        check_name(name, profile)?;
-        check_value(name, value, profile)
+        check_name(name, rules)?;
+        check_value(name, value, rules)
     })
 }
 
@@ -77,9 +75,12 @@ pub(crate) fn table_name(body: &[u8]) -> Result<String> {
 /// Refuses keys that the service does not store.
 ///
 /// Source: REST "Understanding the Table service data model", characters disallowed in key fields.
-pub(crate) fn check_keys(id: &RowId, profile: Profile) -> Result<()> {
-    if profile == Profile::Cosmos {
-        cosmos::check_keys(id)?;
+pub(crate) fn check_keys(id: &RowId, rules: &Rules) -> Result<()> {
+    if !rules.takes_empty_keys && (id.partition_key.is_empty() || id.row_key.is_empty()) {
+        return Err(Refusal::PROPERTIES_NEED_VALUE);
+    }
+    if id.row_key.len() > rules.max_row_key_bytes {
+        return Err(Refusal::INVALID_INPUT);
     }
     for (name, key) in [("PartitionKey", &id.partition_key), ("RowKey", &id.row_key)] {
         if key.len() > MAX_KEY_UNITS && utf16_len(key) > MAX_KEY_UNITS {
@@ -113,7 +114,7 @@ struct Entity<'a> {
 }
 
 impl<'a> Entity<'a> {
-    fn read(body: &'a [u8], profile: Profile) -> Result<Self> {
+    fn read(body: &'a [u8], rules: &Rules) -> Result<Self> {
         let mut entity = Self::default();
         for Member {
             name,
@@ -122,8 +123,7 @@ impl<'a> Entity<'a> {
         } in members(body)?
         {
             let value = WireValue { annotation, token };
-            if let (Token::Text(key), true, Profile::Cosmos) = (&value.token, is_key(&name), profile) {
-                // Their place is kept there.
+            if let (Token::Text(key), true) = (&value.token, rules.keeps_place_of_keys && is_key(&name)) {
                 entity
                     .properties
                     .push((name.as_ref().into(), Edm::String(key.to_string().into())));
@@ -134,14 +134,14 @@ impl<'a> Entity<'a> {
                 // The service sets it; what is sent counts for nothing (recorded).
                 "Timestamp" => {}
                 // A null is the same as leaving the property out, in every write (recorded).
-                _ if value.token == Token::Null => check_name(&name, profile)?,
+                _ if value.token == Token::Null => check_name(&name, rules)?,
                 _ => {
-                    check_name(&name, profile)?;
-                    if profile == Profile::Cosmos {
-                        cosmos::check_number(&value)?;
+                    check_name(&name, rules)?;
+                    if !rules.takes_large_integers && is_large_integer(&value) {
+                        return Err(Refusal::UNREADABLE_VALUE);
                     }
                     let value = value.to_edm().map_err(|_| Refusal::UNREADABLE_VALUE)?;
-                    check_value(&name, &value, profile)?;
+                    check_value(&name, &value, rules)?;
                     entity.properties.push((name.into(), value.into_owned()));
                 }
             }
@@ -202,9 +202,9 @@ fn members(body: &[u8]) -> Result<Vec<Member<'_>>> {
     Ok(members)
 }
 
-fn check_name(name: &str, profile: Profile) -> Result<()> {
-    if profile == Profile::Cosmos {
-        cosmos::check_name(name)?;
+fn check_name(name: &str, rules: &Rules) -> Result<()> {
+    if rules.reserved_properties.contains(&name) {
+        return Err(Refusal::PROPERTY_NAME_INVALID);
     }
     if name.len() > MAX_PROPERTY_NAME && utf16_len(name) > MAX_PROPERTY_NAME {
         return Err(Refusal::PROPERTY_NAME_TOO_LONG);
@@ -212,14 +212,20 @@ fn check_name(name: &str, profile: Profile) -> Result<()> {
     property_name_fault(name).map_or(Ok(()), |_| Err(Refusal::PROPERTY_NAME_INVALID))
 }
 
-fn check_value(name: &str, value: &Edm<'_>, profile: Profile) -> Result<()> {
+/// Whether this is a bare integer that no type holds.
+fn is_large_integer(value: &WireValue<'_>) -> bool {
+    match (&value.token, value.annotation) {
+        (Token::Number(digits), None) => !digits.contains(['.', 'e', 'E']) && digits.parse::<i64>().is_err(),
+        _ => false,
+    }
+}
+
+fn check_value(name: &str, value: &Edm<'_>, rules: &Rules) -> Result<()> {
     match value {
-        // Only the entity as a whole has a limit there (azure-sdk-for-net issue 20533).
-        Edm::String(_) | Edm::Binary(_) if profile == Profile::Cosmos => Ok(()),
-        Edm::String(text) if text.len() > MAX_STRING_UNITS && utf16_len(text) > MAX_STRING_UNITS => {
+        Edm::String(text) if text.len() > rules.max_string_units && utf16_len(text) > rules.max_string_units => {
             Err(Refusal::PROPERTY_VALUE_TOO_LARGE)
         }
-        Edm::Binary(bytes) if bytes.len() > MAX_BINARY_BYTES => Err(Refusal::PROPERTY_VALUE_TOO_LARGE),
+        Edm::Binary(bytes) if bytes.len() > rules.max_binary_bytes => Err(Refusal::PROPERTY_VALUE_TOO_LARGE),
         Edm::DateTime(time) if *time < DateTime::MIN_STORED => Err(Refusal::out_of_range(name, time)),
         _ => Ok(()),
     }
@@ -228,10 +234,11 @@ fn check_value(name: &str, value: &Edm<'_>, profile: Profile) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emulator::rules::STORAGE;
     use crate::model::edm::EdmValue;
 
     fn code(body: &str) -> (u16, &'static str, String) {
-        let refusal = insert(body.as_bytes(), Profile::Storage).unwrap_err();
+        let refusal = insert(body.as_bytes(), &STORAGE).unwrap_err();
         (refusal.status, refusal.code, refusal.message.into_owned())
     }
 
@@ -249,7 +256,7 @@ mod tests {
                 "PartitionKey@odata.type":"Edm.String""#,
             )
             .as_bytes(),
-            Profile::Storage,
+            &STORAGE,
         )
         .unwrap();
         assert_eq!(id, RowId::new("p", "r"));
@@ -371,20 +378,14 @@ mod tests {
             assert_eq!((found.0, found.1), (status, code_expected), "{body:.100}");
             assert!(found.2.starts_with(text), "{}", found.2);
         }
-        assert!(
-            insert(
-                with(&format!(r#""A":"{}""#, "é".repeat(32_768))).as_bytes(),
-                Profile::Storage
-            )
-            .is_ok()
-        );
+        assert!(insert(with(&format!(r#""A":"{}""#, "é".repeat(32_768))).as_bytes(), &STORAGE).is_ok());
     }
 
     #[test]
     fn an_update_takes_keys_of_any_type() {
         let body = r#"{"PartitionKey":1,"RowKey@odata.type":"Edm.Binary","RowKey":"AQ==","A":1}"#;
-        assert_eq!(update(body.as_bytes(), Profile::Storage).unwrap().len(), 1);
-        assert_eq!(update(b"{}", Profile::Storage).unwrap(), Properties::new());
+        assert_eq!(update(body.as_bytes(), &STORAGE).unwrap().len(), 1);
+        assert_eq!(update(b"{}", &STORAGE).unwrap(), Properties::new());
     }
 
     #[test]

@@ -14,15 +14,14 @@ use http::HeaderMap;
 use crate::codec::multipart::Message;
 use crate::emulator::Settings;
 use crate::emulator::address::{Resource, Site};
-use crate::emulator::cosmos;
 use crate::emulator::grant::Grant;
-use crate::emulator::options::{Level, MAX_PAGE, Options, Prefer, parameter};
-use crate::emulator::refusal::{Refusal, Result};
+use crate::emulator::options::{Level, Options, Prefer, parameter};
+use crate::emulator::rules::MAX_PAGE;
+use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::Condition;
 use crate::filter::expression::Expression;
 use crate::filter::parse::parse_to;
 use crate::model::datetime::DateTime;
-use crate::protocol::profile::Profile;
 
 /// Where headers come from.
 pub(crate) trait Headers: Sync {
@@ -62,11 +61,12 @@ impl Caller<'_> {
     /// The most items of a page, where `top` are asked for.
     pub(crate) fn page_size(&self, top: Option<usize>) -> usize {
         let page_size = self.settings.page_size;
-        match (top, self.site.profile) {
-            // Cosmos DB's pages may be as long as they are asked to be.
-            (Some(top), Profile::Cosmos) if page_size == MAX_PAGE => top,
-            (top, _) => top.unwrap_or(page_size).min(page_size),
-        }
+        let most = match self.site.rules.max_top {
+            // Its pages may be as long as they are asked to be.
+            None if page_size == MAX_PAGE => usize::MAX,
+            _ => page_size,
+        };
+        top.unwrap_or(page_size).min(most)
     }
 }
 
@@ -161,15 +161,17 @@ pub(crate) struct Call<'a> {
 impl<'a> Call<'a> {
     pub(crate) fn parse(caller: Caller<'a>, request: &'a Request<'a>) -> Result<Self> {
         let verb = Verb::of(request)?;
-        if caller.site.profile == Profile::Cosmos && !caller.site.is_of_emulators() {
-            cosmos::check_verb(request.method)?;
+        // Clients take an address of emulators for one of Storage.
+        let takes_merge = caller.site.rules.takes_merge || caller.site.is_of_emulators();
+        if !takes_merge && matches!(request.method, "MERGE" | "PATCH") {
+            return Err(Refusal::METHOD_NOT_ALLOWED);
         }
         let (restype, comp) = (request.parameter("restype"), request.parameter("comp"));
         let whole = caller.site.resource(request.path)?;
         let resource = whole.part(restype.as_deref(), comp.as_deref())?;
         let is_conditional = request.headers.header("if-match").is_some();
         caller.grant.check(caller.site, &resource, verb, is_conditional)?;
-        let options = Options::parse(request.query, caller.site.profile)?;
+        let options = Options::parse(request.query, caller.site.rules)?;
         let level = match (&options.format, request.headers.header("accept")) {
             // About the service itself it speaks XML, whatever is asked for.
             _ if comp.is_some() => None,
@@ -201,10 +203,8 @@ impl<'a> Call<'a> {
     pub(crate) fn filter(&self) -> Result<Option<Expression>> {
         let parsed = self.options.filter.as_deref().map(parse_to).transpose();
         parsed.map_err(|(error, at)| {
-            let refusal = match self.site().profile {
-                Profile::Storage => Refusal::from(error),
-                Profile::Cosmos => cosmos::invalid_filter(),
-            };
+            let refusal = self.site().rules.invalid_filter.clone();
+            let refusal = refusal.unwrap_or_else(|| Refusal::from(error));
             refusal.because(format!("$filter: not understood from byte {at} on"))
         })
     }

@@ -16,7 +16,7 @@ use http::{HeaderMap, Response};
 
 use crate::emulator::answer::Answer;
 use crate::emulator::call::Headers as _;
-use crate::emulator::refusal::{Refusal, Result};
+use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::protocol::service_properties::cors::CorsRule;
 
 /// All of a kind.

@@ -9,18 +9,13 @@
 //! Source: REST "Get User Delegation Key", "Create a user delegation SAS".
 
 use crate::emulator::answer::Answer;
-use crate::emulator::auth::TENANT;
 use crate::emulator::call::Call;
-use crate::emulator::refusal::{Refusal, Result};
+use crate::emulator::rules::TENANT;
+use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::model::datetime::DateTime;
 use crate::protocol::sas::{SasParameters, time};
 use crate::protocol::signature::SigningKey;
 use crate::protocol::user_delegation_key::{KeyInfo, MAX_LIFE, UserDelegationKey};
-
-/// The first version in which tables take such signatures.
-///
-/// Source: the announcement of 2026; "Versioning for Azure Storage".
-pub(crate) const FIRST_VERSION: &str = "2025-07-05";
 
 /// `POST /?restype=service&comp=userdelegationkey`.
 pub(crate) fn give(call: &Call<'_>) -> Result<Answer> {

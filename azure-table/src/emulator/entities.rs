@@ -13,19 +13,19 @@ use crate::emulator::body;
 use crate::emulator::call::{Call, Verb};
 use crate::emulator::json::{Shape, entity_address};
 use crate::emulator::options::{Level, Prefer};
-use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::row::RowId;
+use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::{Action, Applied, Change, Store};
 
 /// `GET /table(PartitionKey='…',RowKey='…')`.
 pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str, id: &RowId) -> Result<Answer> {
     let level = call.level()?;
-    body::check_keys(id, call.site().profile)?;
+    body::check_keys(id, call.site().rules)?;
     let stored = store.table(call.site(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
     let row = stored.rows.get(id).filter(|_| call.caller.grant.rows.contains(id));
     let row = row.ok_or(Refusal::RESOURCE_NOT_FOUND)?;
     let mut answer = Answer::json(200, shape(call, table, level).entity(id, row), level);
-    answer.etag = Some(row.etag(call.site().profile));
+    answer.etag = Some(row.etag(call.site().rules));
     Ok(answer)
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn write(emulator: &Emulator, call: &Call<'_>) -> Result<Answer> {
 pub(crate) fn change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
     let (table, id, action) = match (&call.resource, call.verb) {
         (Resource::Entities(table), Verb::Post) => {
-            let (id, properties) = body::insert(call.json()?, call.site().profile)?;
+            let (id, properties) = body::insert(call.json()?, call.site().rules)?;
             if call.prefer != Some(Prefer::NoContent) {
                 call.level()?;
             }
@@ -55,12 +55,12 @@ pub(crate) fn change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
         (Resource::Entity(table, id), Verb::Put) => (
             table,
             id.clone(),
-            Action::Replace(body::update(call.json()?, call.site().profile)?, call.condition()?),
+            Action::Replace(body::update(call.json()?, call.site().rules)?, call.condition()?),
         ),
         (Resource::Entity(table, id), Verb::Merge) => (
             table,
             id.clone(),
-            Action::Merge(body::update(call.json()?, call.site().profile)?, call.condition()?),
+            Action::Merge(body::update(call.json()?, call.site().rules)?, call.condition()?),
         ),
         (Resource::Entity(table, id), Verb::Delete) => (
             table,
@@ -69,7 +69,7 @@ pub(crate) fn change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
         ),
         _ => return Err(Refusal::METHOD_NOT_ALLOWED),
     };
-    body::check_keys(&id, call.site().profile)?;
+    body::check_keys(&id, call.site().rules)?;
     // Seen of an insert; a row that cannot be read is not there, one that cannot be written is.
     if !call.caller.grant.rows.contains(&id) {
         return Err(Refusal::AUTHORIZATION_FAILURE);

@@ -13,8 +13,8 @@
 
 use crate::emulator::address::{Resource, Site};
 use crate::emulator::call::Verb;
-use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::row::RowId;
+use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::model::ordinal;
 
 /// The rights of a request.

@@ -14,9 +14,9 @@ use crate::emulator::address::Site;
 use crate::emulator::members::{Member, Members};
 use crate::emulator::options::{Level, Select};
 use crate::emulator::row::{Row, RowId, TimeText, time_text};
+use crate::emulator::rules::MemberOrder;
 use crate::model::edm::{Edm, EdmType};
 use crate::model::name::SYSTEM_PROPERTIES;
-use crate::protocol::profile::Profile;
 
 /// About how many bytes a row has besides its keys and properties.
 const ROW: usize = 190;
@@ -52,12 +52,12 @@ impl Shape<'_> {
     pub(crate) fn entity(&self, id: &RowId, row: &Row) -> Vec<u8> {
         let mut out = Vec::with_capacity(512);
         out.push(b'{');
-        match self.site.profile {
-            Profile::Storage => {
+        match self.order() {
+            MemberOrder::MetadataFirst => {
                 self.metadata_url(&mut out, "", "/@Element");
                 self.members(&mut out, id, row);
             }
-            Profile::Cosmos => {
+            MemberOrder::MetadataLast => {
                 self.address_members(&mut out, id);
                 self.metadata_url(&mut out, &format!("/{}", self.table), "/@Element");
                 self.etag_and_properties(&mut out, id, row);
@@ -71,7 +71,7 @@ impl Shape<'_> {
     pub(crate) fn page(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(256);
         out.push(b'{');
-        if self.site.profile == Profile::Storage {
+        if self.order() == MemberOrder::MetadataFirst {
             self.metadata_url(&mut out, "", "");
         }
         name(&mut out, "value");
@@ -104,7 +104,7 @@ impl Shape<'_> {
     /// Appends the end of a page.
     pub(crate) fn end(&self, out: &mut Vec<u8>) {
         out.push(b']');
-        if self.site.profile == Profile::Cosmos {
+        if self.order() == MemberOrder::MetadataLast {
             self.metadata_url(out, "", "");
         }
         out.push(b'}');
@@ -115,6 +115,10 @@ impl Shape<'_> {
         let mut out = vec![b'{'];
         self.members(&mut out, id, row);
         out.len() + 1
+    }
+
+    fn order(&self) -> MemberOrder {
+        self.site.rules.member_order
     }
 
     fn metadata_url(&self, out: &mut Vec<u8>, below: &str, element: &str) {
@@ -139,30 +143,30 @@ impl Shape<'_> {
             let address = entity_address(self.table, id);
             text_member(out, "odata.type", &format!("{}.{}", self.site.account, self.table));
             text_member(out, "odata.id", &format!("{}/{address}", self.site.base));
-            if self.site.profile == Profile::Cosmos {
+            if self.order() == MemberOrder::MetadataLast {
                 text_member(out, "odata.editLink", &address);
             }
         }
     }
 
     fn etag_and_properties(&self, out: &mut Vec<u8>, id: &RowId, row: &Row) {
-        let profile = self.site.profile;
-        let time = time_text(row.timestamp, profile);
+        let order = self.order();
+        let time = time_text(row.timestamp, self.site.rules);
         if self.level > Level::None {
             begin(out, b"\"odata.etag\":");
             etag(out, &time);
         }
-        if self.level == Level::Full && profile == Profile::Storage {
+        if self.level == Level::Full && order == MemberOrder::MetadataFirst {
             text_member(out, "odata.editLink", &entity_address(self.table, id));
         }
-        match (self.select.and_then(Select::names), profile) {
-            (None, Profile::Storage) => {
+        match (self.select.and_then(Select::names), order) {
+            (None, MemberOrder::MetadataFirst) => {
                 for name in SYSTEM_PROPERTIES {
                     self.system_property(out, name, id, &time);
                 }
                 self.all(out, &row.members);
             }
-            (None, Profile::Cosmos) => {
+            (None, MemberOrder::MetadataLast) => {
                 // An insert keeps them where they were sent, every other write puts them first (both recorded).
                 if row.members.find("PartitionKey").is_none() {
                     self.system_property(out, "PartitionKey", id, &time);
@@ -213,8 +217,8 @@ impl Shape<'_> {
 
     /// All properties of a row.
     fn all(&self, out: &mut Vec<u8>, members: &Members) {
-        match (self.level, self.site.profile) {
-            (Level::Minimal | Level::Full, Profile::Storage) if !members.annotated().is_empty() => {
+        match (self.level, self.site.rules.has_full_times) {
+            (Level::Minimal | Level::Full, false) if !members.annotated().is_empty() => {
                 begin(out, members.annotated());
             }
             _ => members.iter().for_each(|member| self.property(out, &member)),
@@ -226,13 +230,13 @@ impl Shape<'_> {
             Level::None => member.bare,
             Level::Minimal | Level::Full => member.annotated,
         };
-        match (self.site.profile, member.edm_type()) {
+        match (self.site.rules.has_full_times, member.edm_type()) {
             // The one text in which the services differ.
-            (Profile::Cosmos, EdmType::DateTime) => {
+            (true, EdmType::DateTime) => {
                 if let Some(Edm::DateTime(time)) = member.value() {
                     let head = written.len() - time.ascii().1 - 1;
                     begin(out, &written[..head]);
-                    time_text(time, Profile::Cosmos).put(out);
+                    time_text(time, self.site.rules).put(out);
                     out.push(b'"');
                 }
             }
@@ -322,6 +326,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::emulator::rules::STORAGE;
     use crate::model::datetime::DateTime;
     use crate::model::edm::EdmValue;
 
@@ -420,7 +425,7 @@ mod tests {
     fn a_selection_is_sorted_and_what_is_missing_is_null() {
         let (id, row) = row();
         let query = "$select=sex,xyz,age,RowKey";
-        let options = crate::emulator::options::Options::parse(query, Profile::Storage).unwrap();
+        let options = crate::emulator::options::Options::parse(query, &STORAGE).unwrap();
         let site = site("core.windows.net");
         let body = page(&shape(&site, Level::Minimal, options.select.as_ref()), &[(&id, &row)]);
         assert_eq!(

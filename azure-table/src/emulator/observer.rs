@@ -13,7 +13,7 @@ use http::{Method, Request, Response, StatusCode, Uri};
 
 use crate::codec::url;
 use crate::emulator::Emulator;
-use crate::emulator::refusal::Refusal;
+use crate::emulator::rules::refusal::Refusal;
 use crate::model::clock::Instant;
 use crate::model::datetime::DateTime;
 use crate::model::shown::is_bidirectional_control;

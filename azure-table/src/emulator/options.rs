@@ -7,14 +7,9 @@
 //! Source: REST "Query Entities", "Query Tables", "Payload format for Table service operations".
 
 use crate::codec::url;
-use crate::emulator::refusal::{Refusal, Result};
+use crate::emulator::rules::Rules;
+use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::model::shown::Shown;
-use crate::protocol::profile::Profile;
-
-/// The most rows of a page.
-///
-/// Source: REST "Query timeout and pagination".
-pub(crate) const MAX_PAGE: usize = 1_000;
 
 /// The query string.
 #[derive(Debug, Default)]
@@ -29,7 +24,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(crate) fn parse(query: &str, profile: Profile) -> Result<Self> {
+    pub(crate) fn parse(query: &str, rules: &Rules) -> Result<Self> {
         let mut options = Self::default();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -38,7 +33,7 @@ impl Options {
                 // Empty text means none (Azurite issues 1573 and 1880, seen live).
                 "$filter" => options.filter = Some(value).filter(|text| !text.trim().is_empty()),
                 "$select" => options.select = Some(Select::new(value)),
-                "$top" => options.top = Some(top(&value, profile)?),
+                "$top" => options.top = Some(top(&value, rules)?),
                 "$format" => options.format = Some(value),
                 "NextPartitionKey" => options.next_partition_key = Some(value),
                 "NextRowKey" => options.next_row_key = Some(value),
@@ -73,15 +68,12 @@ fn decode(text: &str) -> Result<String> {
 
 /// Source: REST "Query timeout and pagination"; for Cosmos DB, which has no limit, "Azure Cosmos DB for Table: frequently
 /// asked questions".
-fn top(text: &str, profile: Profile) -> Result<usize> {
-    let most = match profile {
-        Profile::Storage => MAX_PAGE,
-        Profile::Cosmos => usize::MAX,
-    };
+fn top(text: &str, rules: &Rules) -> Result<usize> {
+    let most = rules.max_top.unwrap_or(usize::MAX);
     text.parse().ok().filter(|top| (1..=most).contains(top)).ok_or_else(|| {
-        let why = match profile {
-            Profile::Storage => format!("$top: {} is no number from 1 to {most}", Shown(text)),
-            Profile::Cosmos => format!("$top: {} is no number from 1 on", Shown(text)),
+        let why = match rules.max_top {
+            Some(most) => format!("$top: {} is no number from 1 to {most}", Shown(text)),
+            None => format!("$top: {} is no number from 1 on", Shown(text)),
         };
         Refusal::INVALID_INPUT.because(why)
     })
@@ -159,11 +151,13 @@ impl Level {
         }
     }
 
-    pub(crate) const fn content_type(self) -> &'static str {
+    /// The media type of an answer at this level.
+    pub(crate) fn media_type(self, rules: &Rules) -> &'static str {
+        let [none, minimal, full] = rules.media_types;
         match self {
-            Self::None => "application/json;odata=nometadata;streaming=true;charset=utf-8",
-            Self::Minimal => "application/json;odata=minimalmetadata;streaming=true;charset=utf-8",
-            Self::Full => "application/json;odata=fullmetadata;streaming=true;charset=utf-8",
+            Self::None => none,
+            Self::Minimal => minimal,
+            Self::Full => full,
         }
     }
 }
@@ -193,19 +187,20 @@ impl Prefer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emulator::rules::STORAGE;
 
     #[test]
     fn a_query_is_decoded_once() {
         let options = Options::parse(
             "%24filter=A+eq+%27x%2By%27&$select=b,%20a,b&%24top=5&timeout=30&NextRowKey=",
-            Profile::Storage,
+            &STORAGE,
         )
         .unwrap();
         assert_eq!(options.filter.as_deref(), Some("A eq 'x+y'"));
         assert_eq!(options.select.as_ref().unwrap().text, "b, a,b");
         assert_eq!(options.select.unwrap().names().unwrap(), ["a", "b"]);
         assert_eq!((options.top, options.next_row_key.as_deref()), (Some(5), Some("")));
-        let empty = Options::parse("$filter=&$select=", Profile::Storage).unwrap();
+        let empty = Options::parse("$filter=&$select=", &STORAGE).unwrap();
         assert!(empty.filter.is_none() && empty.select.unwrap().names().is_none());
     }
 
@@ -213,19 +208,16 @@ mod tests {
     fn what_the_service_does_not_have_is_refused() {
         for top in ["0", "1001", "-1", "x", ""] {
             assert_eq!(
-                Options::parse(&format!("$top={top}"), Profile::Storage).unwrap_err(),
+                Options::parse(&format!("$top={top}"), &STORAGE).unwrap_err(),
                 Refusal::INVALID_INPUT.because(format!("$top: \"{top}\" is no number from 1 to 1000")),
                 "{top}"
             );
         }
         for query in ["$orderby=A", "$skip=1", "%24expand=x"] {
-            assert_eq!(
-                Options::parse(query, Profile::Storage).unwrap_err(),
-                Refusal::NOT_IMPLEMENTED
-            );
+            assert_eq!(Options::parse(query, &STORAGE).unwrap_err(), Refusal::NOT_IMPLEMENTED);
         }
         assert_eq!(
-            Options::parse("$filter=%ff", Profile::Storage).unwrap_err(),
+            Options::parse("$filter=%ff", &STORAGE).unwrap_err(),
             Refusal::INVALID_INPUT.because("the query is no encoded UTF-8")
         );
     }

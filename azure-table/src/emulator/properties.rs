@@ -10,7 +10,7 @@
 
 use crate::emulator::answer::Answer;
 use crate::emulator::call::Call;
-use crate::emulator::refusal::{Refusal, Result};
+use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::Store;
 use crate::protocol::service_properties::ServiceProperties;
 use crate::protocol::service_statistics::{GeoReplicationStatus, ServiceStatistics};

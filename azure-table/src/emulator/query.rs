@@ -21,14 +21,14 @@ use crate::emulator::grant;
 use crate::emulator::json::Shape;
 use crate::emulator::options::{Level, Options};
 use crate::emulator::page_ends::PageEnds;
-use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::row::{Row, RowId};
+use crate::emulator::rules::Rules;
+use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::{Changed, Reader, Rows};
 use crate::emulator::token::{self, Next};
 use crate::emulator::turn::Turn;
 use crate::filter::key_range::KeyRange;
 use crate::model::ordinal;
-use crate::protocol::profile::Profile;
 
 /// `GET /table()`.
 pub(crate) async fn page(emulator: &Emulator, call: &Call<'_>, table: &str) -> Result<Answer> {
@@ -39,15 +39,15 @@ pub(crate) async fn page(emulator: &Emulator, call: &Call<'_>, table: &str) -> R
     let granted = &call.caller.grant.rows;
     let (partition_key, row_key) = range.start();
     let first = RowId::new(partition_key, row_key).max(granted.start());
-    let profile = call.site().profile;
-    let start = position(&call.options, profile)?.map_or(first.clone(), |from| from.max(first));
+    let rules = call.site().rules;
+    let start = position(&call.options, rules)?.map_or(first.clone(), |from| from.max(first));
     let query = Query {
         condition: &condition,
         range,
         granted,
         limit: call.caller.page_size(call.options.top),
         ends: call.caller.settings.page_ends,
-        profile,
+        rules,
         shape: shape(call, table, level),
     };
     'state: loop {
@@ -77,7 +77,7 @@ struct Query<'q> {
     granted: &'q grant::Rows,
     limit: usize,
     ends: PageEnds,
-    profile: Profile,
+    rules: &'q Rules,
     shape: Shape<'q>,
 }
 
@@ -146,10 +146,10 @@ impl<'q> Page<'q> {
 
     /// Takes the row where it is asked for; returns the position of the next page if this one ends before it.
     fn look_at<'r>(&mut self, id: &'r RowId, row: &'r Row, taken: &mut Vec<(&'r RowId, &'r Row)>) -> Option<Next> {
-        let Query { ends, profile, .. } = *self.query;
+        let Query { ends, rules, .. } = *self.query;
         if ends.at_partitions && self.partition.as_ref() != Some(&id.partition_key) {
             if self.partition.is_some() {
-                return Some(token::of_row(&id.partition_key, None, profile));
+                return Some(token::of_row(&id.partition_key, None, rules));
             }
             self.partition = Some(id.partition_key.clone());
         }
@@ -160,7 +160,7 @@ impl<'q> Page<'q> {
             is_long = self.bytes > most && self.rows > 0;
         }
         if is_long || self.rows == self.query.limit || ends.examined.is_some_and(|most| self.looked_at == most) {
-            return Some(token::of_row(&id.partition_key, Some(&id.row_key), profile));
+            return Some(token::of_row(&id.partition_key, Some(&id.row_key), rules));
         }
         self.looked_at += 1;
         if is_taken {
@@ -184,14 +184,14 @@ impl<'q> Page<'q> {
 pub(crate) fn first_partition(call: &Call<'_>) -> Result<Box<str>> {
     let filter = call.filter()?;
     let (first, _) = KeyRange::of(&filter).start();
-    match position(&call.options, call.site().profile)? {
+    match position(&call.options, call.site().rules)? {
         Some(from) if ordinal::compare(&from.partition_key, first).is_gt() => Ok(from.partition_key),
         _ => Ok(first.into()),
     }
 }
 
 /// The first row of the page, where one is said.
-fn position(options: &Options, profile: Profile) -> Result<Option<RowId>> {
+fn position(options: &Options, rules: &Rules) -> Result<Option<RowId>> {
     let (partition, row) = (&options.next_partition_key, &options.next_row_key);
-    token::row(partition.as_deref(), row.as_deref(), profile)
+    token::row(partition.as_deref(), row.as_deref(), rules)
 }

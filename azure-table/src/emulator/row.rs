@@ -7,15 +7,13 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use crate::emulator::cosmos;
 use crate::emulator::members::Members;
-use crate::emulator::refusal::{Refusal, Result};
+use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::rules::{MAX_PROPERTIES, Rules};
 use crate::model::datetime::DateTime;
 use crate::model::edm::{Edm, EdmValue};
 use crate::model::entity_size;
 use crate::model::ordinal;
-use crate::model::property_writer::{MAX_ENTITY_BYTES, MAX_PROPERTIES};
-use crate::protocol::profile::Profile;
 
 /// Where in a time's text its seconds end.
 const SECONDS: usize = 19;
@@ -69,8 +67,8 @@ impl Row {
     }
 
     /// The version: made of the Timestamp, which no two writes share.
-    pub(crate) fn etag(&self, profile: Profile) -> String {
-        etag(self.timestamp, profile)
+    pub(crate) fn etag(&self, rules: &Rules) -> String {
+        etag(self.timestamp, rules)
     }
 
     /// The properties, read, in their order.
@@ -91,8 +89,8 @@ impl Row {
 }
 
 /// A version made of its time.
-pub(crate) fn etag(time: DateTime, profile: Profile) -> String {
-    let time = time_text(time, profile);
+pub(crate) fn etag(time: DateTime, rules: &Rules) -> String {
+    let time = time_text(time, rules);
     // The colons of `2017-11-10T02:44:53.636692Z` are encoded.
     let text = String::from_utf8_lossy(time.bytes());
     [
@@ -120,18 +118,16 @@ impl TimeText {
     }
 }
 
-/// A time as answers have it: Storage leaves zeros at the end out, Cosmos DB writes seven digits (both recorded).
-pub(crate) fn time_text(time: DateTime, profile: Profile) -> TimeText {
+/// A time as answers have it.
+pub(crate) fn time_text(time: DateTime, rules: &Rules) -> TimeText {
     let (mut text, length) = time.ascii();
-    match profile {
-        Profile::Storage => TimeText(text, length),
-        Profile::Cosmos => {
-            text[length - 1..].fill(b'0');
-            text[SECONDS] = b'.';
-            text[27] = b'Z';
-            TimeText(text, 28)
-        }
+    if !rules.has_full_times {
+        return TimeText(text, length);
     }
+    text[length - 1..].fill(b'0');
+    text[SECONDS] = b'.';
+    text[27] = b'Z';
+    TimeText(text, 28)
 }
 
 /// Brings properties into the order that they have after any write but an insert.
@@ -158,11 +154,7 @@ pub(crate) fn is_key(name: &str) -> bool {
 /// Refuses an entity with too many properties, or too large a one.
 ///
 /// Source: REST "Understanding the Table service data model"; "How the size of an entity is calculated" (2011).
-pub(crate) fn check_limits(id: &RowId, properties: &Properties, profile: Profile) -> Result<()> {
-    let most = match profile {
-        Profile::Storage => MAX_ENTITY_BYTES,
-        Profile::Cosmos => cosmos::MAX_ENTITY_BYTES,
-    };
+pub(crate) fn check_limits(id: &RowId, properties: &Properties, rules: &Rules) -> Result<()> {
     let own = || properties.iter().filter(|(name, _)| !is_key(name));
     if own().count() > MAX_PROPERTIES {
         return Err(Refusal::TOO_MANY_PROPERTIES);
@@ -170,7 +162,7 @@ pub(crate) fn check_limits(id: &RowId, properties: &Properties, profile: Profile
     let size: usize = own()
         .map(|(name, value)| entity_size::of_property(ordinal::utf16_len(name), value))
         .sum();
-    if entity_size::of_keys(&id.partition_key, &id.row_key) + size > most {
+    if entity_size::of_keys(&id.partition_key, &id.row_key) + size > rules.max_entity_bytes {
         return Err(Refusal::ENTITY_TOO_LARGE);
     }
     Ok(())

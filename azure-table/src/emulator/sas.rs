@@ -24,8 +24,8 @@ use crate::emulator::address::Site;
 use crate::emulator::auth;
 use crate::emulator::delegation;
 use crate::emulator::grant::{Grant, Rights, Rows};
-use crate::emulator::refusal::{Refusal, Result};
-use crate::emulator::service::VERSIONS;
+use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::rules::version::{self, SHARED_ACCESS_SIGNATURES, USER_DELEGATION};
 use crate::emulator::store::Store;
 use crate::model::datetime::DateTime;
 use crate::protocol::access_policy::StoredAccessPolicy;
@@ -39,8 +39,6 @@ const NAMES: &[&str] = &[
     "sv", "tn", "sp", "st", "se", "sip", "spr", "si", "spk", "srk", "epk", "erk", "ss", "srt", "ses", "sig", "skoid",
     "sktid", "skt", "ske", "sks", "skv", "skdutid", "sduoid",
 ];
-/// The first version with the strings to sign of today.
-const FIRST_VERSION: &str = "2015-04-05";
 /// The letters of a table's permissions, in the order that is demanded.
 const TABLE_LETTERS: &str = "raud";
 /// The letters of an account's permissions for all services.
@@ -129,7 +127,7 @@ impl Kind {
     /// `None` where the parameters are none of a signature.
     fn of(sas: &SasParameters) -> Option<Self> {
         let value = |name| sas.get(name);
-        let is_known_version = value("sv") >= FIRST_VERSION && VERSIONS.contains(&value("sv"));
+        let is_known_version = value("sv") >= SHARED_ACCESS_SIGNATURES && version::is_known(value("sv"));
         // What is signed is cut by line ends: with one in a value, it would not be clear where each ends.
         let is_cut = NAMES.iter().any(|name| sas.get(name).contains(char::is_control));
         if !is_known_version || is_repeated(sas) || is_cut {
@@ -144,7 +142,7 @@ impl Kind {
                 let ends_within = !value("epk").is_empty() || value("erk").is_empty();
                 let kind = match key {
                     "" => Self::Table,
-                    _ if value("sv") < delegation::FIRST_VERSION => return None,
+                    _ if value("sv") < USER_DELEGATION => return None,
                     _ => Self::Delegated,
                 };
                 (starts_within && ends_within).then_some(kind)

@@ -71,7 +71,7 @@ impl Emulator {
             writer.finish()?;
             let id = RowId::new(partition_key, row_key);
             // The writer knows the limits of Table storage alone.
-            body::check(&id, &written.0, site.profile).map_err(|refusal| {
+            body::check(&id, &written.0, site.rules).map_err(|refusal| {
                 let entity = format!("entity ({}, {})", Shown(&id.partition_key), Shown(&id.row_key));
                 refused(table, &format!("{entity}: {}: {}", refusal.code, refusal.message))
             })?;

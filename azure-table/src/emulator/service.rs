@@ -11,8 +11,7 @@ use http::header::HeaderValue;
 use http::request::Parts;
 use http::{HeaderMap, Method, Response, StatusCode};
 
-use crate::codec::json::write::MAX_BODY_BYTES;
-use crate::emulator::address::{self, MAX_URL, Resource, Site, too_long};
+use crate::emulator::address::{self, Resource, Site, too_long};
 use crate::emulator::answer::{Answer, Trace};
 use crate::emulator::call::{Call, Caller, ErrorForm, Request, Verb};
 use crate::emulator::grant::Grant;
@@ -20,68 +19,17 @@ use crate::emulator::load::{Busy, Demand};
 use crate::emulator::observer::Note;
 #[cfg(feature = "emulator-http")]
 use crate::emulator::options::Level;
-use crate::emulator::refusal::{Refusal, Result};
+use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::rules::version::{self, ECHOES_CLIENT_REQUEST_ID};
+use crate::emulator::rules::{MAX_BODY_BYTES, MAX_URL, STORAGE};
 use crate::emulator::store::Store;
 use crate::emulator::{
-    Emulator, Settings, auth, batch, cors, cosmos, delegation, entities, policies, properties, query, sas, tables,
+    Emulator, Settings, auth, batch, cors, delegation, entities, policies, properties, query, sas, tables,
 };
 use crate::model::datetime::DateTime;
 use crate::model::guid::Guid;
-use crate::protocol::profile::Profile;
 use crate::protocol::request::X_MS_VERSION;
 
-/// The versions of the protocol that are taken: those of the storage services, from the first with JSON on, whether they changed
-/// something about tables or not. Unknown ones are refused, as seen.
-///
-/// Source: REST "Versioning for Azure Storage"; Azurite's list (3.35) up to 2025-11-05; the later ones are those of the storage
-/// SDKs of 2026.
-pub(crate) const VERSIONS: [&str; 43] = [
-    "2013-08-15",
-    "2014-02-14",
-    "2015-02-21",
-    "2015-04-05",
-    "2015-07-08",
-    "2015-12-11",
-    "2016-05-31",
-    "2017-04-17",
-    "2017-07-29",
-    "2017-11-09",
-    "2018-03-28",
-    "2018-11-09",
-    "2019-02-02",
-    "2019-07-07",
-    "2019-10-10",
-    "2019-12-12",
-    "2020-02-10",
-    "2020-04-08",
-    "2020-06-12",
-    "2020-08-04",
-    "2020-10-02",
-    "2020-12-06",
-    "2021-02-12",
-    "2021-04-10",
-    "2021-06-08",
-    "2021-08-06",
-    "2021-10-04",
-    "2021-12-02",
-    "2022-11-02",
-    "2023-01-03",
-    "2023-08-03",
-    "2023-11-03",
-    "2024-02-04",
-    "2024-05-04",
-    "2024-08-04",
-    "2024-11-04",
-    "2025-01-05",
-    "2025-05-05",
-    "2025-07-05",
-    "2025-11-05",
-    "2026-02-06",
-    "2026-04-06",
-    "2026-06-06",
-];
-/// From this version on a caller's own id is given back unasked.
-const ECHOES_CLIENT_REQUEST_ID: &str = "2019-02-02";
 /// The longest id that is given back.
 ///
 /// Source: REST "Delete Entity", header `x-ms-client-request-id`.
@@ -102,7 +50,7 @@ pub(crate) async fn respond(
     let settings = &*emulator.settings;
     let (head, body) = request.into_parts();
     let mut trace = Trace::of(&head.headers, head.uri.query(), settings.clock.now());
-    trace.profile = settings.profile;
+    trace.rules = settings.rules();
     let length = address::length(&head.uri);
     if length > MAX_URL {
         return (unread(length), 0);
@@ -114,7 +62,7 @@ pub(crate) async fn respond(
     let (site, outcome) = match Site::of(&head.uri) {
         Ok(site) => {
             let site = site.under(settings);
-            trace.profile = site.profile;
+            trace.rules = site.rules;
             let outcome = operate(emulator, &site, &head, &request, &trace, busy).await;
             (Some(site), outcome)
         }
@@ -123,8 +71,8 @@ pub(crate) async fn respond(
     let answer = outcome.unwrap_or_else(|refusal| Answer::refusal(&refusal, request.error_form(), &trace));
     let rows = answer.rows;
     let mut response = answer.into_response(&trace);
-    let storage = site.filter(|site| site.profile == Profile::Storage && head.method != Method::OPTIONS);
-    if let Some(site) = storage {
+    let asked = site.filter(|site| site.rules.has_cors && head.method != Method::OPTIONS);
+    if let Some(site) = asked {
         let rules = emulator.store().properties(&site).cors.unwrap_or_default();
         cors::add_headers(&rules, request.method, &head.headers, &mut response);
     }
@@ -182,7 +130,7 @@ async fn operate(
     trace: &Trace,
     busy: Option<&Busy>,
 ) -> Result<Answer> {
-    if site.profile == Profile::Storage && head.method == Method::OPTIONS {
+    if site.rules.has_cors && head.method == Method::OPTIONS {
         let rules = emulator.store().properties(site).cors.unwrap_or_default();
         return cors::preflight(&rules, &head.headers);
     }
@@ -216,11 +164,11 @@ fn enter(
     request: &Request<'_>,
     trace: &Trace,
 ) -> Result<Grant> {
-    match site.profile {
-        Profile::Storage => check_version(&trace.version)?,
-        // There the version means nothing, and the service says nothing about itself.
-        Profile::Cosmos if matches!(request.error_form(), ErrorForm::Xml) => return Err(cosmos::not_supported()),
-        Profile::Cosmos => {}
+    if site.rules.checks_version && !version::is_known(&trace.version) {
+        return Err(Refusal::INVALID_HEADER_VALUE);
+    }
+    if !site.rules.has_service_operations && matches!(request.error_form(), ErrorForm::Xml) {
+        return Err(Refusal::NOT_SUPPORTED);
     }
     let grant = auth::check(site, settings, head, &trace.version, (store, trace.time))?;
     if request.body.len() > MAX_BODY_BYTES {
@@ -262,15 +210,6 @@ async fn execute(emulator: &Emulator, call: &Call<'_>) -> Result<Answer> {
     }
 }
 
-fn check_version(version: &str) -> Result<()> {
-    // They are in the order of their dates, which is that of their text.
-    if VERSIONS.binary_search(&version).is_ok() {
-        Ok(())
-    } else {
-        Err(Refusal::INVALID_HEADER_VALUE)
-    }
-}
-
 /// The version that the query of a request with a shared access signature asks for: `api-version`, else `sv`.
 ///
 /// Source: REST "Versioning for Azure Storage".
@@ -302,7 +241,7 @@ impl Trace {
             time: now,
             version,
             client_request_id,
-            profile: Profile::Storage,
+            rules: &STORAGE,
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::emulator::clock::EmulatorClock;
 use crate::emulator::load::Stamp;
 use crate::emulator::observer::Observe;
 use crate::emulator::page_ends::PageEnds;
-use crate::protocol::profile::Profile;
+use crate::emulator::rules::{Rules, STORAGE};
 use crate::protocol::signature::SigningKey;
 
 /// What the `with_…` methods set.
@@ -23,8 +23,8 @@ pub(crate) struct Settings {
     /// For how long a deleted table's name is not free.
     pub(crate) deletion_time: Duration,
     pub(crate) secondary_lag: Duration,
-    /// Cosmos DB at any address, or at its own alone.
-    pub(crate) profile: Profile,
+    /// The rules at every address; `None` where the address tells.
+    pub(crate) rules: Option<&'static Rules>,
     /// What takes time and has limits, if anything does.
     pub(crate) stamp: Option<Arc<Stamp>>,
     /// Who is shown what was asked.
@@ -32,6 +32,11 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// The rules at an address that tells nothing.
+    pub(crate) fn rules(&self) -> &'static Rules {
+        self.rules.unwrap_or(&STORAGE)
+    }
+
     pub(crate) fn key(&self, account: &str) -> Option<&SigningKey> {
         self.accounts.get(account).map(|account| &account.key)
     }

@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::emulator::Emulator;
+use crate::emulator::rules::Rules;
 use crate::emulator::store::Account;
 use crate::model::datetime::DateTime;
 use crate::model::error::{Error, Result};
 use crate::model::guid::Guid;
-use crate::protocol::profile::Profile;
 
 /// All that an [`Emulator`] remembers: accounts with their properties, tables with their policies, rows with their types and
 /// Timestamps (which are the ETags too). Feature `emulator`.
@@ -63,7 +63,7 @@ use crate::protocol::profile::Profile;
 /// ```
 #[derive(Clone)]
 pub struct EmulatorSnapshot {
-    profile: Profile,
+    rules: &'static Rules,
     /// The time of the last version of a row: none is given twice.
     last_write: DateTime,
     accounts: BTreeMap<String, Account>,
@@ -215,7 +215,7 @@ impl Emulator {
         let (accounts, last_write) = store.all();
         let accounts = accounts.iter().map(|(name, account)| (name.clone(), account.clone()));
         EmulatorSnapshot {
-            profile: self.settings.profile,
+            rules: self.settings.rules(),
             last_write,
             accounts: accounts.collect(),
         }
@@ -227,10 +227,10 @@ impl Emulator {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the snapshot is of [Cosmos DB](Self::cosmos) and the emulator is not, or
     /// the other way round.
     pub fn restore(&self, snapshot: &EmulatorSnapshot) -> Result<()> {
-        if snapshot.profile != self.settings.profile {
+        let (theirs, own) = (snapshot.rules.profile, self.settings.rules().profile);
+        if theirs != own {
             return Err(Error::invalid_input(format!(
-                "the snapshot is of {}, the emulator is {}",
-                snapshot.profile, self.settings.profile
+                "the snapshot is of {theirs}, the emulator is {own}"
             )));
         }
         let accounts = snapshot.accounts.iter();

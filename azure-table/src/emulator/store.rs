@@ -15,12 +15,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use crate::emulator::address::Site;
-use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::row::{Properties, Row, RowId, check_limits, merged, sort};
+use crate::emulator::rules::Rules;
+use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::secondary::Secondary;
 use crate::model::datetime::DateTime;
 use crate::protocol::access_policy::StoredAccessPolicy;
-use crate::protocol::profile::Profile;
 use crate::protocol::service_properties::ServiceProperties;
 use crate::protocol::service_properties::analytics::{Logging, Metrics};
 
@@ -196,11 +196,11 @@ impl Store {
     }
 
     pub(crate) fn table(&self, site: &Site, name: &str) -> Option<&Table> {
-        self.account(site)?.tables.get(&site.key_of(name))
+        self.account(site)?.tables.get(&site.rules.table_key(name))
     }
 
     pub(crate) fn create_table(&mut self, site: &Site, name: &str, now: DateTime) -> Result<()> {
-        let key = site.key_of(name);
+        let key = site.rules.table_key(name);
         if let Some(account) = self.primary.get(&site.account) {
             if account.tables.contains_key(&key) {
                 return Err(Refusal::TABLE_ALREADY_EXISTS);
@@ -221,7 +221,7 @@ impl Store {
 
     /// Takes a table away. Its name is free again after `time_to_go`.
     pub(crate) fn delete_table(&mut self, site: &Site, name: &str, now: DateTime, time_to_go: Duration) -> Result<()> {
-        let key = site.key_of(name);
+        let key = site.rules.table_key(name);
         let account = self.primary.get_mut(&site.account);
         let account = account.filter(|account| account.tables.contains_key(&key));
         let leaving = &mut account.ok_or(Refusal::RESOURCE_NOT_FOUND)?.leaving;
@@ -242,7 +242,7 @@ impl Store {
         now: DateTime,
     ) -> Result<()> {
         self.table(site, name).ok_or(Refusal::TABLE_NOT_FOUND)?;
-        self.put(site, Effect::Policies(site.key_of(name), policies), now);
+        self.put(site, Effect::Policies(site.rules.table_key(name), policies), now);
         Ok(())
     }
 
@@ -271,7 +271,7 @@ impl Store {
             secondary,
             last_write,
         } = self;
-        let key = site.key_of(table);
+        let key = site.rules.table_key(table);
         let table = primary
             .get_mut(&site.account)
             .and_then(|account| account.tables.get_mut(&key));
@@ -280,7 +280,7 @@ impl Store {
         let mut undo: Vec<Option<Row>> = Vec::with_capacity(changes.len());
         for (index, Change { id, action }) in changes.into_iter().enumerate() {
             let before = rows.get(&id);
-            let after = match outcome(&id, action, before, site.profile) {
+            let after = match outcome(&id, action, before, site.rules) {
                 Ok(properties) => properties.map(|properties| Row::new(&properties, tick(last_write, now))),
                 Err(refusal) => {
                     // Backwards, should a row ever occur twice.
@@ -292,7 +292,7 @@ impl Store {
             };
             applied.push(Applied {
                 id: id.clone(),
-                etag: after.as_ref().map(|row| row.etag(site.profile)),
+                etag: after.as_ref().map(|row| row.etag(site.rules)),
             });
             undo.push(rows.set(id, after));
         }
@@ -314,40 +314,40 @@ fn tick(last: &mut DateTime, now: DateTime) -> DateTime {
 }
 
 /// The properties after an action; `None` where the row is gone then.
-fn outcome(id: &RowId, action: Action, before: Option<&Row>, profile: Profile) -> Result<Option<Properties>> {
+fn outcome(id: &RowId, action: Action, before: Option<&Row>, rules: &Rules) -> Result<Option<Properties>> {
     let mut properties = match action {
         Action::Insert(properties) => {
             if before.is_some() {
                 return Err(Refusal::ENTITY_ALREADY_EXISTS);
             }
             // The only write that keeps the order in which properties were sent (seen in 31 of 31 recorded reads).
-            check_limits(id, &properties, profile)?;
+            check_limits(id, &properties, rules)?;
             return Ok(Some(properties));
         }
-        Action::Delete(condition) => return condition.check(before, profile).map(|()| None),
+        Action::Delete(condition) => return condition.check(before, rules).map(|()| None),
         Action::Replace(properties, condition) => {
-            condition.map_or(Ok(()), |condition| condition.check(before, profile))?;
+            condition.map_or(Ok(()), |condition| condition.check(before, rules))?;
             properties
         }
         Action::Merge(changes, condition) => {
-            condition.map_or(Ok(()), |condition| condition.check(before, profile))?;
+            condition.map_or(Ok(()), |condition| condition.check(before, rules))?;
             let stored = before.into_iter().flat_map(Row::properties);
             let stored = stored.map(|(name, value)| (name.into(), value.into_owned()));
             merged(stored.collect(), changes)
         }
     };
-    if profile == Profile::Storage {
+    if rules.sorts_properties {
         sort(&mut properties);
     }
-    check_limits(id, &properties, profile)?;
+    check_limits(id, &properties, rules)?;
     Ok(Some(properties))
 }
 
 impl Condition {
-    fn check(&self, row: Option<&Row>, profile: Profile) -> Result<()> {
+    fn check(&self, row: Option<&Row>, rules: &Rules) -> Result<()> {
         match (self, row) {
             (_, None) => Err(Refusal::RESOURCE_NOT_FOUND),
-            (Self::Matches(etag), Some(row)) if *etag != row.etag(profile) => Err(Refusal::CONDITION_NOT_SATISFIED),
+            (Self::Matches(etag), Some(row)) if *etag != row.etag(rules) => Err(Refusal::CONDITION_NOT_SATISFIED),
             (Self::Exists | Self::Matches(_), Some(_)) => Ok(()),
         }
     }

@@ -13,22 +13,22 @@ use crate::emulator::call::Call;
 use crate::emulator::condition::Condition;
 use crate::emulator::json::{name, text_member};
 use crate::emulator::options::{Level, Prefer};
-use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::row::etag;
+use crate::emulator::rules::MemberOrder;
+use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::Store;
 use crate::emulator::token;
 use crate::emulator::turn::Turn;
 use crate::model::datetime::DateTime;
 use crate::model::name::TableName;
-use crate::protocol::profile::Profile;
 
 /// `GET /Tables`.
 pub(crate) async fn list(emulator: &Emulator, call: &Call<'_>) -> Result<Answer> {
     let level = call.level()?;
     let condition = Condition::new(call.filter()?);
-    let profile = call.site().profile;
+    let rules = call.site().rules;
     let earlier = call.options.next_table_name.as_deref();
-    let start = earlier.map(|earlier| token::table_name(earlier, profile)).transpose()?;
+    let start = earlier.map(|earlier| token::table_name(earlier, rules)).transpose()?;
     let start = start.unwrap_or_default();
     let limit = call.caller.page_size(call.options.top);
     // A copy, so that the filter is evaluated while others use the store. Without one, a table behind the page is enough.
@@ -60,24 +60,19 @@ pub(crate) async fn list(emulator: &Emulator, call: &Call<'_>) -> Result<Answer>
             continue;
         }
         if found.len() == limit {
-            next = match profile {
-                Profile::Storage => token::of_table(&table.position, table.created),
-                Profile::Cosmos => token::of_table_in_cosmos(&table.position, earlier, limit),
-            };
+            next = token::of_table(&table.position, table.created, (earlier, limit), rules);
             break;
         }
         found.push(table);
     }
 
-    // There a full page is never the last: an empty one follows (recorded).
-    if let (Some(last), true, Profile::Cosmos) = (found.last(), next.is_empty() && found.len() == limit, profile) {
-        next = token::of_table_in_cosmos(&format!("{}\0", last.name), earlier, limit);
+    let is_full = next.is_empty() && found.len() == limit;
+    if let (Some(last), true) = (found.last(), rules.has_empty_last_page && is_full) {
+        next = token::of_table(&format!("{}\0", last.name), last.created, (earlier, limit), rules);
     }
 
     let mut out = vec![b'{'];
-    // Cosmos DB writes it last, here and below (recorded).
-    let is_first = call.site().profile == Profile::Storage;
-    if is_first {
+    if rules.member_order == MemberOrder::MetadataFirst {
         metadata_url(&mut out, call, level, "");
     }
     name(&mut out, "value");
@@ -91,7 +86,7 @@ pub(crate) async fn list(emulator: &Emulator, call: &Call<'_>) -> Result<Answer>
         out.push(b'}');
     }
     out.push(b']');
-    if !is_first {
+    if rules.member_order == MemberOrder::MetadataLast {
         metadata_url(&mut out, call, level, "");
     }
     out.push(b'}');
@@ -128,10 +123,9 @@ pub(crate) fn create(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
     };
     store.create_table(call.site(), &table, call.caller.now)?;
     let location = format!("{}/{}", call.site().base, address(&table));
-    // Recorded of Cosmos DB alone.
-    let has_etag = call.site().profile == Profile::Cosmos;
+    let rules = call.site().rules;
     Ok(Answer {
-        etag: has_etag.then(|| etag(call.caller.now, Profile::Cosmos)),
+        etag: rules.has_table_etags.then(|| etag(call.caller.now, rules)),
         location: Some(location),
         prefer: call.prefer,
         ..answer
@@ -165,12 +159,15 @@ fn address(table: &str) -> String {
 
 fn element(call: &Call<'_>, level: Level, table: &str) -> Vec<u8> {
     let mut out = vec![b'{'];
-    if call.site().profile == Profile::Storage {
-        metadata_url(&mut out, call, level, "/@Element");
-        members(&mut out, call, level, table);
-    } else {
-        members(&mut out, call, level, table);
-        metadata_url(&mut out, call, level, "/@Element");
+    match call.site().rules.member_order {
+        MemberOrder::MetadataFirst => {
+            metadata_url(&mut out, call, level, "/@Element");
+            members(&mut out, call, level, table);
+        }
+        MemberOrder::MetadataLast => {
+            members(&mut out, call, level, table);
+            metadata_url(&mut out, call, level, "/@Element");
+        }
     }
     out.push(b'}');
     out

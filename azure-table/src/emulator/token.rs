@@ -9,10 +9,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::row::RowId;
+use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::rules::{Continuation, Rules};
 use crate::model::datetime::DateTime;
-use crate::protocol::profile::Profile;
 
 /// Headers with the position of the next page.
 pub(crate) type Next = Vec<(&'static str, String)>;
@@ -27,16 +27,16 @@ const AROUND_TABLE: [&str; 3] = ["-RID:~", "#RT:", "#TRC:"];
 const SEPARATOR: char = '\u{1}';
 
 /// The position of a row; `None` for the second half, where a page ends with a partition.
-pub(crate) fn of_row(partition_key: &str, row_key: Option<&str>, profile: Profile) -> Next {
-    match profile {
-        Profile::Storage => {
+pub(crate) fn of_row(partition_key: &str, row_key: Option<&str>, rules: &Rules) -> Next {
+    match rules.continuation {
+        Continuation::Keys => {
             let row = row_key.map(|row_key| (NEXT_ROW, of_key(row_key)));
             [(NEXT_PARTITION, of_key(partition_key))]
                 .into_iter()
                 .chain(row)
                 .collect()
         }
-        Profile::Cosmos => {
+        Continuation::Ranges => {
             let keys = format!("{partition_key}{SEPARATOR}{}", row_key.unwrap_or_default());
             let [before, behind] = AROUND_ROW;
             let token = format!("{before}{}{behind}", STANDARD.encode(keys));
@@ -46,15 +46,15 @@ pub(crate) fn of_row(partition_key: &str, row_key: Option<&str>, profile: Profil
 }
 
 /// The row at which a page begins. NextRowKey may be missing, but not empty (AzureStorageExplorer issue 5434, seen live).
-pub(crate) fn row(partition: Option<&str>, row: Option<&str>, profile: Profile) -> Result<Option<RowId>> {
-    match (partition, row, profile) {
+pub(crate) fn row(partition: Option<&str>, row: Option<&str>, rules: &Rules) -> Result<Option<RowId>> {
+    match (partition, row, rules.continuation) {
         (None, None, _) => Ok(None),
         (None, Some(_), _) => Err(Refusal::INVALID_INPUT),
-        (Some(partition), row, Profile::Storage) => {
+        (Some(partition), row, Continuation::Keys) => {
             let row = row.map_or(Ok(String::new()), key)?;
             Ok(Some(RowId::new(key(partition)?, row)))
         }
-        (Some(token), _, Profile::Cosmos) => {
+        (Some(token), _, Continuation::Ranges) => {
             let [before, behind] = AROUND_ROW;
             let text = token.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind));
             let keys = text.and_then(decoded).ok_or(Refusal::INVALID_INPUT)?;
@@ -75,34 +75,32 @@ pub(crate) fn key(token: &str) -> Result<String> {
     read(token).ok_or(Refusal::INVALID_INPUT)
 }
 
-/// The position of a table: its lower-case name and an id, which live is that of the table.
-pub(crate) fn of_table(name: &str, created: DateTime) -> Next {
-    vec![(
-        NEXT_TABLE,
-        of_key(&format!("{name}{SEPARATOR}{:016x}", created.ticks())),
-    )]
-}
-
-/// The same of Cosmos DB, behind a page of so many tables that `earlier` led to.
-pub(crate) fn of_table_in_cosmos(name: &str, earlier: Option<&str>, tables: usize) -> Next {
-    let [before, pages, all] = AROUND_TABLE;
-    let counts = earlier.and_then(|token| token.rsplit_once(pages)?.1.split_once(all));
-    let count = |text: Option<&str>| text.and_then(|text| text.parse::<usize>().ok()).unwrap_or_default();
-    let page = count(counts.map(|(page, _)| page)).saturating_add(1);
-    let tables = count(counts.map(|(_, all)| all)).saturating_add(tables);
-    let name = STANDARD.encode(name);
-    vec![(NEXT_TABLE, format!("{before}{name}{pages}{page}{all}{tables}"))]
+/// The position of a table, by the form of its name that counts, behind a page of `tables` tables that `earlier` led to.
+pub(crate) fn of_table(name: &str, created: DateTime, (earlier, tables): (Option<&str>, usize), rules: &Rules) -> Next {
+    let token = match rules.continuation {
+        // Live the second half is an id of the table.
+        Continuation::Keys => of_key(&format!("{name}{SEPARATOR}{:016x}", created.ticks())),
+        Continuation::Ranges => {
+            let [before, pages, all] = AROUND_TABLE;
+            let counts = earlier.and_then(|token| token.rsplit_once(pages)?.1.split_once(all));
+            let count = |text: Option<&str>| text.and_then(|text| text.parse::<usize>().ok()).unwrap_or_default();
+            let page = count(counts.map(|(page, _)| page)).saturating_add(1);
+            let tables = count(counts.map(|(_, all)| all)).saturating_add(tables);
+            format!("{before}{}{pages}{page}{all}{tables}", STANDARD.encode(name))
+        }
+    };
+    vec![(NEXT_TABLE, token)]
 }
 
 /// The form of a table's name in its token that counts.
-pub(crate) fn table_name(token: &str, profile: Profile) -> Result<String> {
-    match profile {
-        Profile::Storage => {
+pub(crate) fn table_name(token: &str, rules: &Rules) -> Result<String> {
+    match rules.continuation {
+        Continuation::Keys => {
             let mut name = key(token)?;
             name.truncate(name.find(SEPARATOR).unwrap_or(name.len()));
             Ok(name)
         }
-        Profile::Cosmos => {
+        Continuation::Ranges => {
             let [before, pages, _] = AROUND_TABLE;
             let text = token.strip_prefix(before).and_then(|rest| rest.split_once(pages));
             text.and_then(|(name, _)| decoded(name)).ok_or(Refusal::INVALID_INPUT)
@@ -127,6 +125,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::emulator::rules::{COSMOS, STORAGE};
 
     #[test]
     fn tokens_look_like_the_services() {
@@ -134,7 +133,7 @@ mod tests {
         assert_eq!(key("1!16!cGs4MDEwMTZlOA--").unwrap(), "pk801016e8");
         assert_eq!(of_key(""), "1!0!");
         assert_eq!(
-            table_name("1!40!dGFibGUzNTg2MTlkMgEwMWQzNTljZGFiMWI3OTg1", Profile::Storage).unwrap(),
+            table_name("1!40!dGFibGUzNTg2MTlkMgEwMWQzNTljZGFiMWI3OTg1", &STORAGE).unwrap(),
             "table358619d2"
         );
         for wrong in ["", "1!", "1!5!YQ--", "1!4!!!!!", "2!4!YQ--", "1!4!/w--", "x"] {
@@ -144,33 +143,30 @@ mod tests {
 
     #[test]
     fn cosmos_db_has_its_own() {
-        let own = of_row("p", Some("r"), Profile::Cosmos);
+        let own = of_row("p", Some("r"), &COSMOS);
         assert_eq!(own[0].1, r#"{"token":"cAFy","range":{"min":"","max":"FF"}}"#);
         assert_eq!(own[1].1, "NA");
         for wrong in ["", "x", "1!4!cA--", r#"{"token":"cA==","range":{"min":"","max":"FF"}}"#] {
-            assert_eq!(
-                row(Some(wrong), Some("NA"), Profile::Cosmos),
-                Err(Refusal::INVALID_INPUT)
-            );
+            assert_eq!(row(Some(wrong), Some("NA"), &COSMOS), Err(Refusal::INVALID_INPUT));
         }
-        let first = of_table_in_cosmos("zzza2", None, 2);
+        let first = of_table("zzza2", DateTime::MIN, (None, 2), &COSMOS);
         assert_eq!(first[0].1, "-RID:~enp6YTI=#RT:1#TRC:2");
-        let second = of_table_in_cosmos("zzzb", Some(&first[0].1), 2);
+        let second = of_table("zzzb", DateTime::MIN, (Some(&first[0].1), 2), &COSMOS);
         assert!(second[0].1.ends_with("#RT:2#TRC:4"), "{second:?}");
-        assert_eq!(table_name(&second[0].1, Profile::Cosmos).unwrap(), "zzzb");
+        assert_eq!(table_name(&second[0].1, &COSMOS).unwrap(), "zzzb");
     }
 
     proptest! {
         #[test]
         fn any_position_survives(partition in "[^\u{1}]*", below in any::<String>()) {
             prop_assert_eq!(key(&of_key(&below)).unwrap(), below.clone());
-            for profile in [Profile::Storage, Profile::Cosmos] {
-                let headers = of_row(&partition, Some(&below), profile);
-                let read = row(Some(&headers[0].1), Some(&headers[1].1), profile).unwrap();
+            for rules in [&STORAGE, &COSMOS] {
+                let headers = of_row(&partition, Some(&below), rules);
+                let read = row(Some(&headers[0].1), Some(&headers[1].1), rules).unwrap();
                 prop_assert_eq!(read, Some(RowId::new(partition.clone(), below.clone())));
             }
-            let half = of_row(&partition, None, Profile::Storage);
-            let read = row(Some(&half[0].1), None, Profile::Storage).unwrap();
+            let half = of_row(&partition, None, &STORAGE);
+            let read = row(Some(&half[0].1), None, &STORAGE).unwrap();
             prop_assert_eq!((half.len(), read), (1, Some(RowId::new(partition, ""))));
         }
     }

@@ -11,9 +11,8 @@ use std::time::Duration;
 use crate::emulator::answer::{Answer, Trace};
 use crate::emulator::batch;
 use crate::emulator::call::Request;
-use crate::emulator::cosmos;
-use crate::emulator::refusal::Refusal;
-use crate::protocol::profile::Profile;
+use crate::emulator::rules::Rules;
+use crate::emulator::rules::refusal::Refusal;
 
 /// What had no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,30 +40,29 @@ impl Busy {
         Self { limit, wait }
     }
 
-    fn refusal(self, profile: Profile) -> Refusal {
-        match (profile, self.limit) {
-            (Profile::Storage, Limit::Account) => Refusal::ACCOUNT_BUSY,
-            (Profile::Storage, Limit::Server) => Refusal::SERVER_BUSY,
-            (Profile::Cosmos, _) => cosmos::too_many_requests(),
+    fn refusal(self, rules: &Rules) -> &Refusal {
+        match self.limit {
+            Limit::Account => &rules.account_busy,
+            Limit::Server => &rules.server_busy,
         }
     }
 
     /// What a request is answered.
     pub(crate) fn answer(self, is_batch: bool, request: &Request<'_>, trace: &Trace) -> Answer {
-        let refusal = self.refusal(trace.profile);
+        let refusal = self.refusal(trace.rules);
         let form = request.error_form();
-        if trace.profile == Profile::Storage {
-            return Answer::refusal(&refusal, form, trace);
-        }
+        let Some(header) = trace.rules.retry_after else {
+            return Answer::refusal(refusal, form, trace);
+        };
         let wait = self.wait.as_millis().max(1).to_string();
         let refused = |refusal: &Refusal| Answer {
-            more: vec![(cosmos::RETRY_AFTER, wait)],
+            more: vec![(header, wait)],
             ..Answer::refusal(refusal, form, trace)
         };
         if is_batch {
-            batch::refused(refused(&refusal.at_index(0, trace.profile)), trace.profile)
+            batch::refused(refused(&trace.rules.at_index(refusal.clone(), 0)), trace.rules)
         } else {
-            refused(&refusal)
+            refused(refusal)
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::emulator::body;
 use crate::emulator::call::{Call, Caller, Request, Verb};
 use crate::emulator::load::ranges::PartitionKey;
 use crate::emulator::query;
-use crate::emulator::refusal::{Refusal, Result};
+use crate::emulator::rules::refusal::{Refusal, Result};
 
 /// Work on one partition.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Demand {
             (Resource::Entity(table, id), _) => (table, id.partition_key.clone(), Work::Write(1)),
             (Resource::Entities(table), Verb::Get) => (table, query::first_partition(call)?, Work::Read),
             (Resource::Entities(table), Verb::Post) => {
-                let (id, _) = body::insert(call.json()?, site.profile)?;
+                let (id, _) = body::insert(call.json()?, site.rules)?;
                 (table, id.partition_key, Work::Write(1))
             }
             _ => return Err(Refusal::METHOD_NOT_ALLOWED),
@@ -62,7 +62,7 @@ impl Demand {
         let region = if site.is_secondary { "-secondary" } else { "" };
         Ok(Self {
             account: format!("{}{region}", site.account),
-            table: site.key_of(table),
+            table: site.rules.table_key(table),
             partition: PartitionKey::new(partition),
             work,
         })

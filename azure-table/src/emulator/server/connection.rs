@@ -21,7 +21,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 use crate::codec::json::write::MAX_BODY_BYTES;
-use crate::emulator::refusal::Refusal;
+use crate::emulator::rules::refusal::Refusal;
 #[cfg(feature = "emulator-https")]
 use crate::emulator::server::certificate::ServerCertificate;
 use crate::emulator::{Emulator, service};

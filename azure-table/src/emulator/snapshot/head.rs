@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::emulator::address::key_of;
+use crate::emulator::rules::{Rules, ServiceName};
 use crate::emulator::snapshot::text::Fault;
 use crate::emulator::store::{Account, Rows, Table};
 use crate::model::datetime::DateTime;
 use crate::model::name::TableName;
 use crate::protocol::access_policy::StoredAccessPolicy;
-use crate::protocol::profile::Profile;
 use crate::protocol::sas_permissions::TablePermissions;
 use crate::protocol::service_properties::ServiceProperties;
 use crate::protocol::service_properties::analytics::{Logging, Metrics};
@@ -28,42 +27,13 @@ fn of_json<'a, T: Deserialize<'a>>(line: &'a str) -> Result<T> {
     serde_json::from_str(line).map_err(|e| Fault::of_json(line, &e))
 }
 
-/// What a name says of the service's kind; Storage where nothing is said.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Service {
-    #[default]
-    Storage,
-    Cosmos,
-}
-
-impl Service {
-    fn of(profile: Profile) -> Self {
-        match profile {
-            Profile::Storage => Self::Storage,
-            Profile::Cosmos => Self::Cosmos,
-        }
-    }
-
-    fn profile(self) -> Profile {
-        match self {
-            Self::Storage => Profile::Storage,
-            Self::Cosmos => Profile::Cosmos,
-        }
-    }
-
-    fn is_storage(&self) -> bool {
-        *self == Self::Storage
-    }
-}
-
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct FirstJson {
     #[serde(rename = "azure-table-snapshot")]
     version: u32,
-    #[serde(default, skip_serializing_if = "Service::is_storage")]
-    service: Service,
+    #[serde(default, skip_serializing_if = "ServiceName::is_default")]
+    service: ServiceName,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_write: Option<DateTime>,
 }
@@ -81,21 +51,21 @@ struct VersionJson {
 pub(super) struct FirstLine {
     json: FirstJson,
     #[serde(skip)]
-    pub(super) profile: Profile,
+    pub(super) rules: &'static Rules,
     #[serde(skip)]
     pub(super) last_write: DateTime,
 }
 
 impl FirstLine {
-    pub(super) fn of(profile: Profile, last_write: DateTime) -> Self {
+    pub(super) fn of(rules: &'static Rules, last_write: DateTime) -> Self {
         let json = FirstJson {
             version: VERSION,
-            service: Service::of(profile),
+            service: rules.name,
             last_write: Some(last_write).filter(|time| *time > DateTime::MIN),
         };
         Self {
             json,
-            profile,
+            rules,
             last_write,
         }
     }
@@ -112,7 +82,7 @@ impl FirstLine {
         }
         let json: FirstJson = of_json(line)?;
         Ok(Self {
-            profile: json.service.profile(),
+            rules: json.service.rules(),
             last_write: json.last_write.unwrap_or(DateTime::MIN),
             json,
         })
@@ -178,7 +148,7 @@ pub(super) struct TableLine {
     table: String,
     /// Said of Cosmos DB's tables in an emulator that is Cosmos DB at its addresses alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    service: Option<Service>,
+    service: Option<ServiceName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     created: Option<DateTime>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -186,11 +156,11 @@ pub(super) struct TableLine {
 }
 
 impl TableLine {
-    pub(super) fn of(key: &str, table: &Table, profile: Profile) -> Self {
-        let is_other = key_of(&table.name, profile) != key;
+    pub(super) fn of(key: &str, table: &Table, rules: &Rules) -> Self {
+        let is_other = rules.table_key(&table.name) != key;
         Self {
             table: table.name.clone(),
-            service: is_other.then_some(Service::Cosmos),
+            service: is_other.then_some(ServiceName::Cosmos),
             created: Some(table.created),
             policies: table.policies.iter().map(PolicyJson::of).collect(),
         }
@@ -199,13 +169,13 @@ impl TableLine {
     /// The table by the form of its name that counts, and by which rules its rows are read.
     pub(super) fn read(
         line: &str,
-        profile: Profile,
+        rules: &'static Rules,
         now: impl FnOnce() -> DateTime,
-    ) -> Result<(String, Profile, Table)> {
+    ) -> Result<(String, &'static Rules, Table)> {
         let json: Self = of_json(line)?;
         let wrong = |why: String| Fault::of_line(format!("table {:?}: {why}", json.table));
         TableName::new(&json.table).map_err(|e| Fault::of_line(e.to_string()))?;
-        let profile = json.service.map_or(profile, Service::profile);
+        let rules = json.service.map_or(rules, ServiceName::rules);
         let policies: Vec<StoredAccessPolicy> = json
             .policies
             .into_iter()
@@ -219,7 +189,7 @@ impl TableLine {
             rows: Rows::default(),
             name: json.table,
         };
-        Ok((key_of(&table.name, profile), profile, table))
+        Ok((rules.table_key(&table.name), rules, table))
     }
 }
 

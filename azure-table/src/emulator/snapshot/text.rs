@@ -7,13 +7,13 @@ use std::fmt;
 use std::io::{self, Write};
 
 use crate::emulator::row::RowId;
+use crate::emulator::rules::Rules;
 use crate::emulator::snapshot::head::{AccountLine, FirstLine, TableLine, VERSION};
 use crate::emulator::snapshot::{EmulatorSnapshot, entity};
 use crate::emulator::store::{Account, Table};
 use crate::model::datetime::DateTime;
 use crate::model::error::{Error, Result};
 use crate::model::shown::{OneLine, Shown};
-use crate::protocol::profile::Profile;
 
 /// What is wrong with a line, and at which byte of it, if that is known.
 #[derive(Debug)]
@@ -65,11 +65,11 @@ fn column(line: &str, byte: usize) -> usize {
 }
 
 pub(super) fn write(snapshot: &EmulatorSnapshot, out: &mut dyn Write) -> io::Result<()> {
-    json(out, &FirstLine::of(snapshot.profile, snapshot.last_write))?;
+    json(out, &FirstLine::of(snapshot.rules, snapshot.last_write))?;
     for (name, account) in &snapshot.accounts {
         json(out, &AccountLine::of(name, account))?;
         for (key, table) in &account.tables {
-            json(out, &TableLine::of(key, table, snapshot.profile))?;
+            json(out, &TableLine::of(key, table, snapshot.rules))?;
             for (id, row) in table.rows.iter() {
                 out.write_all(&entity::write(id, row))?;
                 out.write_all(b"\n")?;
@@ -99,7 +99,7 @@ pub(super) fn read(text: &str) -> Result<EmulatorSnapshot> {
     let (number, first) = lines.next().ok_or_else(no_snapshot)?;
     let first = FirstLine::read(first).map_err(|fault| fault.in_line(number, first))?;
     let mut reading = Reading {
-        profile: first.profile,
+        rules: first.rules,
         last_write: first.last_write,
         now: DateTime::now(),
         accounts: BTreeMap::new(),
@@ -111,7 +111,7 @@ pub(super) fn read(text: &str) -> Result<EmulatorSnapshot> {
     }
     reading.end_account();
     Ok(EmulatorSnapshot {
-        profile: reading.profile,
+        rules: reading.rules,
         last_write: reading.last_write,
         accounts: reading.accounts,
     })
@@ -119,13 +119,13 @@ pub(super) fn read(text: &str) -> Result<EmulatorSnapshot> {
 
 /// What was read so far: the account and the table that the next line belongs to are not yet put away.
 struct Reading {
-    profile: Profile,
+    rules: &'static Rules,
     last_write: DateTime,
     /// The time of what has none, later for each.
     now: DateTime,
     accounts: BTreeMap<String, Account>,
     account: Option<(String, Account)>,
-    table: Option<(String, Profile, Table)>,
+    table: Option<(String, &'static Rules, Table)>,
 }
 
 impl Reading {
@@ -144,18 +144,18 @@ impl Reading {
                 let Some((_, account)) = &self.account else {
                     return Err(Fault::of_line("a table, but no account before it".to_owned()));
                 };
-                let (key, profile, table) = TableLine::read(line, self.profile, || tick(&mut self.now))?;
+                let (key, rules, table) = TableLine::read(line, self.rules, || tick(&mut self.now))?;
                 if account.tables.contains_key(&key) {
                     return Err(twice("table", &table.name));
                 }
-                self.table = Some((key, profile, table));
+                self.table = Some((key, rules, table));
             }
             Kind::Entity => {
-                let (_, profile, _) = self
+                let (_, rules, _) = self
                     .table
                     .as_ref()
                     .ok_or_else(|| Fault::of_line("an entity, but no table of the account before it".to_owned()))?;
-                let (id, row) = entity::read(line, *profile, || tick(&mut self.now))?;
+                let (id, row) = entity::read(line, rules, || tick(&mut self.now))?;
                 self.last_write = self.last_write.max(row.timestamp);
                 self.put(id, row)?;
             }

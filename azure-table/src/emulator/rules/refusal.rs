@@ -1,17 +1,17 @@
-//! What the service refuses, in the service's own words.
+//! Refusals: the errors of the service, in its own words.
 //!
-//! Owns status, code and text of every refusal, and which part of the service raises it: that decides on headers and
-//! on the index in a batch. Does not own the JSON around them (`answer.rs`).
+//! Owns status, code and text of each, and the part of the service that raises it: that decides on headers and on the index in a
+//! batch. Does not own the body around them (`response/error.rs`).
+//! Not confirmed: the headers of the mismatches of shared access signatures besides that of the permission, the texts of a
+//! token that is not known and of a protocol that takes no token, and the answers to requests of browsers beyond their
+//! statuses.
 //!
-//! Source: REST "Table service error codes", "Common REST API error codes"; the texts are those of live answers where
-//! one was seen, else of these pages.
-
-mod access;
+//! Source: REST "Table service error codes", "Common REST API error codes", "SAS error codes", "Authorize with Microsoft Entra ID";
+//! the texts are those of live answers where one was seen, else of these pages.
 
 use std::borrow::Cow;
 
 use crate::filter::parse::ParseError;
-use crate::protocol::profile::Profile;
 
 pub(crate) type Result<T> = std::result::Result<T, Refusal>;
 
@@ -108,6 +108,13 @@ impl Refusal {
         "The requested method is not allowed on the specified resource.",
         Parsing,
     );
+    /// Recorded of the properties of Cosmos DB.
+    pub(crate) const NOT_SUPPORTED: Self = Self::new(
+        405,
+        "MethodNotAllowed",
+        "The requested operation is not supported.",
+        Parsing,
+    );
     pub(crate) const NOT_IMPLEMENTED: Self = Self::new(
         501,
         "NotImplemented",
@@ -149,6 +156,8 @@ impl Refusal {
 
     pub(crate) const INVALID_INPUT: Self =
         Self::new(400, "InvalidInput", "One of the request inputs is not valid.", Parsing);
+    /// Cosmos DB of a query that it cannot read.
+    pub(crate) const INVALID_URL: Self = Self::new(400, "InvalidInput", "Request url is invalid.", Parsing);
     /// A value that is not one of its type: seen for numbers out of range, assumed for all else in a body.
     pub(crate) const UNREADABLE_VALUE: Self = Self::new(
         400,
@@ -277,6 +286,16 @@ impl Refusal {
         "Operations per second is over the account limit.",
         Store,
     );
+    /// No room for the request. Cosmos DB counts request units; here a model counts entities.
+    ///
+    /// Source: azure-sdk-for-net issue 26960.
+    pub(crate) const TOO_MANY_REQUESTS: Self = Self::new(
+        429,
+        "TooManyRequests",
+        "Request rate is large. More Request Units may be needed, so no changes were made. Please retry this request \
+         later. Learn more: http://aka.ms/cosmosdb-error-429",
+        Store,
+    );
     pub(crate) const INVALID_QUERY_PARAMETER: Self = Self::new(
         400,
         "InvalidQueryParameterValue",
@@ -331,14 +350,6 @@ impl Refusal {
         );
         Self::with(400, "InvalidInput", message, Parsing)
     }
-
-    /// The same refusal of an operation of a batch.
-    pub(crate) fn at_index(mut self, index: usize, profile: Profile) -> Self {
-        if index > 0 || self.raised_by != Store || profile == Profile::Cosmos {
-            self.message = format!("{index}:{}", self.message).into();
-        }
-        self
-    }
 }
 
 impl From<ParseError> for Refusal {
@@ -348,5 +359,90 @@ impl From<ParseError> for Refusal {
             ParseError::Invalid => Self::INVALID_INPUT,
             ParseError::Literal { .. } => Self::with(400, "InvalidInput", error.to_string(), Parsing),
         }
+    }
+}
+
+/// Refusals of a credential: for its form, its place or its rights.
+impl Refusal {
+    pub(crate) const AUTHENTICATION_FAILED: Self = Self::new(
+        403,
+        "AuthenticationFailed",
+        "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly \
+         including the signature.",
+        FrontEnd,
+    );
+    /// Something that no shared access signature allows, or a row outside of one's range (both seen live).
+    pub(crate) const AUTHORIZATION_FAILURE: Self = Self::new(
+        403,
+        "AuthorizationFailure",
+        "This request is not authorized to perform this operation.",
+        Store,
+    );
+    /// Recorded, with the headers of the store's refusals. That the four below have the same headers is not confirmed;
+    /// their texts are those of REST "SAS error codes".
+    pub(crate) const PERMISSION_MISMATCH: Self = Self::new(
+        403,
+        "AuthorizationPermissionMismatch",
+        "This request is not authorized to perform this operation using this permission.",
+        Store,
+    );
+    pub(crate) const RESOURCE_TYPE_MISMATCH: Self = Self::new(
+        403,
+        "AuthorizationResourceTypeMismatch",
+        "This request is not authorized to perform this operation using this resource type.",
+        Store,
+    );
+    pub(crate) const SERVICE_MISMATCH: Self = Self::new(
+        403,
+        "AuthorizationServiceMismatch",
+        "This request is not authorized to perform this operation using this service.",
+        Store,
+    );
+    pub(crate) const PROTOCOL_MISMATCH: Self = Self::new(
+        403,
+        "AuthorizationProtocolMismatch",
+        "This request is not authorized to perform this operation using this protocol.",
+        Store,
+    );
+    /// The text is documented; that a write to a secondary gets it is not confirmed.
+    pub(crate) const WRITE_TO_SECONDARY: Self = Self::new(
+        403,
+        "InsufficientAccountPermissions",
+        "Write operations are not allowed.",
+        FrontEnd,
+    );
+    /// Recorded.
+    pub(crate) const NO_AUTHENTICATION: Self = Self::new(
+        401,
+        "NoAuthenticationInformation",
+        "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.",
+        Challenge,
+    );
+    /// The text is that of a missing token.
+    pub(crate) const INVALID_TOKEN: Self = Self::new(
+        401,
+        "InvalidAuthenticationInfo",
+        "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.",
+        Challenge,
+    );
+    /// The status is documented; code and text are Azurite's.
+    pub(crate) const NO_CORS_HEADER: Self = Self::new(
+        400,
+        "InvalidHeaderValue",
+        "A required CORS header is not present.",
+        Parsing,
+    );
+    /// The status is documented, the text was seen of blobs; the code is Azurite's.
+    pub(crate) const NO_CORS_RULE: Self = Self::new(
+        403,
+        "CorsPreflightFailure",
+        "CORS not enabled or no matching rule found for this request.",
+        Parsing,
+    );
+
+    pub(crate) fn source_ip_mismatch(address: std::net::IpAddr) -> Self {
+        let message =
+            format!("This request is not authorized to perform this operation using this source IP {address}.");
+        Self::with(403, "AuthorizationSourceIPMismatch", message, Store)
     }
 }
