@@ -8,50 +8,29 @@
 //! atomic batches, signatures, both regions, and what Cosmos DB does in another way. Each file names what it decided without having seen it live ("Not confirmed") and what
 //! it leaves out. Layers: `pipeline::transport`, `protocol`, `filter`, `codec` and `model`, never the client.
 
-mod address;
-mod answer;
-mod auth;
-mod batch;
-mod body;
-mod call;
+mod access;
 mod clock;
-mod condition;
-mod cors;
-mod cosmos;
-mod delegation;
-mod double;
-mod entities;
-mod grant;
-mod json;
-mod load;
-mod members;
-mod observer;
-mod options;
-mod page_ends;
-mod policies;
-mod properties;
-mod query;
-mod row;
-mod rules;
-mod sas;
-mod seed;
+mod dispatch;
 #[cfg(feature = "emulator-http")]
-mod server;
-mod service;
+mod http;
+mod load;
+mod operations;
+mod page_ends;
+mod request;
+mod response;
+mod rules;
 mod settings;
 mod snapshot;
 mod store;
-mod tables;
 #[cfg(test)]
 mod tests;
-mod token;
-mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
+use ::http::{Request, Response};
 use bytes::Bytes;
 
 use crate::emulator::load::Stamp;
@@ -68,13 +47,13 @@ use crate::protocol::signature::DEVELOPMENT_KEY;
 use crate::protocol::signature::SigningKey;
 
 pub use crate::emulator::clock::EmulatorClock;
-pub use crate::emulator::load::{RangeSplits, ServiceLoad, ServiceModel};
-pub use crate::emulator::observer::AnsweredRequest;
-pub use crate::emulator::page_ends::PageEnds;
 #[cfg(feature = "emulator-https")]
-pub use crate::emulator::server::ServerCertificate;
+pub use crate::emulator::http::ServerCertificate;
 #[cfg(feature = "emulator-http")]
-pub use crate::emulator::server::{EmulatorServer, RunningEmulator};
+pub use crate::emulator::http::{EmulatorServer, RunningEmulator};
+pub use crate::emulator::load::{RangeSplits, ServiceLoad, ServiceModel};
+pub use crate::emulator::page_ends::PageEnds;
+pub use crate::emulator::response::observer::AnsweredRequest;
 pub use crate::emulator::snapshot::EmulatorSnapshot;
 
 /// A Table service in memory. Feature `emulator`.
@@ -328,9 +307,9 @@ impl Emulator {
     }
 
     /// Answers a request: at once, or when its turn has come.
-    async fn process(&self, request: http::Request<Bytes>) -> http::Response<Bytes> {
+    async fn process(&self, request: Request<Bytes>) -> Response<Bytes> {
         match &self.settings.stamp {
-            None => service::answer(self, request).await,
+            None => dispatch::answer(self, request).await,
             // Boxed, so that the others need no room for it.
             Some(stamp) => Box::pin(load::answer(self, stamp, request)).await,
         }
@@ -354,10 +333,7 @@ impl Default for Emulator {
 }
 
 impl Transport for Emulator {
-    fn send(
-        &self,
-        request: http::Request<Bytes>,
-    ) -> BoxFuture<'_, std::result::Result<http::Response<Bytes>, TransportError>> {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, std::result::Result<Response<Bytes>, TransportError>> {
         Box::pin(async move { Ok(self.answer(request).await) })
     }
 

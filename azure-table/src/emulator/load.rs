@@ -26,7 +26,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Method, Request, Response};
 
-use crate::emulator::{Emulator, service};
+use crate::emulator::Emulator;
+use crate::emulator::dispatch;
 use crate::model::clock::{self, Instant};
 
 pub(crate) use crate::emulator::load::busy::Busy;
@@ -39,7 +40,7 @@ pub(crate) use crate::emulator::load::stamp::Stamp;
 pub(crate) async fn answer(emulator: &Emulator, stamp: &Stamp, request: Request<Bytes>) -> Response<Bytes> {
     let latency = stamp.latency(request.method() == Method::GET);
     let (head, body) = request.into_parts();
-    let demand = service::demand(emulator, &head, &body);
+    let demand = dispatch::demand(emulator, &head, &body);
     let request = Request::from_parts(head, body);
     pass(latency / 2).await;
     let admitted = demand.as_ref().map(|demand| stamp.admit(demand, Instant::now()));
@@ -52,7 +53,7 @@ pub(crate) async fn answer(emulator: &Emulator, stamp: &Stamp, request: Request<
         // What is refused is copied nowhere.
         Some(Err(busy)) => (Some(busy), stamp.latency(true) / 2),
     };
-    let (response, rows) = service::respond(emulator, request, busy.as_ref()).await;
+    let (response, rows) = dispatch::respond(emulator, request, busy.as_ref()).await;
     if let (Some(demand), 1..) = (&demand, rows) {
         until(stamp.read(demand, rows, Instant::now())).await;
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::emulator::clock::EmulatorClock;
 use crate::emulator::load::Stamp;
-use crate::emulator::observer::Observe;
 use crate::emulator::page_ends::PageEnds;
+use crate::emulator::response::observer::Observe;
 use crate::emulator::rules::{Rules, STORAGE};
 use crate::protocol::signature::SigningKey;
 

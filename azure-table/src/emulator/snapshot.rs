@@ -4,7 +4,7 @@
 //! `snapshot/entity.rs`, all else of an account `snapshot/head.rs`.
 
 mod entity;
-mod head;
+mod line;
 mod text;
 
 use std::collections::BTreeMap;

@@ -8,16 +8,19 @@
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
 //! Entity", "Delete Entity", "Delete Table", "Performing entity group transactions".
 
+pub(crate) mod json_text;
+pub(crate) mod members;
+pub(crate) mod row;
 mod rows;
 mod secondary;
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use crate::emulator::address::Site;
-use crate::emulator::row::{Properties, Row, RowId, check_limits, merged, sort};
+use crate::emulator::request::address::Site;
 use crate::emulator::rules::Rules;
 use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::store::row::{Properties, Row, RowId, check_limits, merged, sort};
 use crate::emulator::store::secondary::Secondary;
 use crate::model::datetime::DateTime;
 use crate::protocol::access_policy::StoredAccessPolicy;

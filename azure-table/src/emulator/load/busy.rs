@@ -8,9 +8,9 @@
 
 use std::time::Duration;
 
-use crate::emulator::answer::{Answer, Trace};
-use crate::emulator::batch;
-use crate::emulator::call::Request;
+use crate::emulator::operations::batch;
+use crate::emulator::operations::call::Request;
+use crate::emulator::response::answer::{Answer, Trace};
 use crate::emulator::rules::Rules;
 use crate::emulator::rules::refusal::Refusal;
 

@@ -2,12 +2,12 @@
 //!
 //! A query is at the place where it begins. How many rows it looks at is known when it is done, and counted then.
 
-use crate::emulator::address::Resource;
-use crate::emulator::batch;
-use crate::emulator::body;
-use crate::emulator::call::{Call, Caller, Request, Verb};
 use crate::emulator::load::ranges::PartitionKey;
-use crate::emulator::query;
+use crate::emulator::operations::batch;
+use crate::emulator::operations::call::{Call, Caller, Request, Verb};
+use crate::emulator::operations::query;
+use crate::emulator::request::address::Resource;
+use crate::emulator::request::body;
 use crate::emulator::rules::refusal::{Refusal, Result};
 
 /// Work on one partition.

@@ -7,11 +7,11 @@ use bytes::Bytes;
 
 use crate::codec::json::token::{JsonError, Reader};
 use crate::codec::json::write::Object;
-use crate::emulator::body;
-use crate::emulator::row::{Row, RowId, check_limits, is_key};
+use crate::emulator::request::body;
 use crate::emulator::rules::refusal::Refusal;
 use crate::emulator::rules::{MAX_PROPERTIES, Rules};
 use crate::emulator::snapshot::text::Fault;
+use crate::emulator::store::row::{Row, RowId, check_limits, is_key};
 use crate::model::datetime::DateTime;
 use crate::model::edm::{EdmType, Token, WireValue};
 use crate::model::name::property_name_fault;

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
 
-use crate::emulator::row::RowId;
 use crate::emulator::rules::Rules;
-use crate::emulator::snapshot::head::{AccountLine, FirstLine, TableLine, VERSION};
+use crate::emulator::snapshot::line::{AccountLine, FirstLine, TableLine, VERSION};
 use crate::emulator::snapshot::{EmulatorSnapshot, entity};
+use crate::emulator::store::row::RowId;
 use crate::emulator::store::{Account, Table};
 use crate::model::datetime::DateTime;
 use crate::model::error::{Error, Result};
@@ -163,7 +163,7 @@ impl Reading {
         Ok(())
     }
 
-    fn put(&mut self, id: RowId, row: crate::emulator::row::Row) -> std::result::Result<(), Fault> {
+    fn put(&mut self, id: RowId, row: crate::emulator::store::row::Row) -> std::result::Result<(), Fault> {
         let Some((_, _, table)) = &mut self.table else {
             return Ok(());
         };

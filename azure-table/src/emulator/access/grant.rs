@@ -11,10 +11,10 @@
 //! Source: REST "Create a service SAS", "Create an account SAS", both tables of permissions; "Authorize with Microsoft Entra
 //! ID", permissions for Table service operations.
 
-use crate::emulator::address::{Resource, Site};
-use crate::emulator::call::Verb;
-use crate::emulator::row::RowId;
+use crate::emulator::operations::call::Verb;
+use crate::emulator::request::address::{Resource, Site};
 use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::store::row::RowId;
 use crate::model::ordinal;
 
 /// The rights of a request.

@@ -21,10 +21,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 use crate::codec::json::write::MAX_BODY_BYTES;
-use crate::emulator::rules::refusal::Refusal;
+use crate::emulator::Emulator;
+use crate::emulator::dispatch;
 #[cfg(feature = "emulator-https")]
-use crate::emulator::server::certificate::ServerCertificate;
-use crate::emulator::{Emulator, service};
+use crate::emulator::http::certificate::ServerCertificate;
+use crate::emulator::rules::refusal::Refusal;
 use crate::model::clock;
 
 /// What a body may have beyond the service's limit and still be read to its end, so that the client gets the service's
@@ -119,7 +120,7 @@ async fn answer(
             // In each case the rest of it is not awaited.
             let mut response = match failed {
                 Some(Err(why)) if why.is::<LengthLimitError>() => {
-                    service::refuse(emulator, &head.headers, &Refusal::BODY_TOO_LARGE)
+                    dispatch::refuse(emulator, &head.headers, &Refusal::BODY_TOO_LARGE)
                 }
                 Some(_) => bare(StatusCode::BAD_REQUEST),
                 None => bare(StatusCode::REQUEST_TIMEOUT),

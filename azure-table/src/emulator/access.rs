@@ -8,6 +8,10 @@
 //!
 //! Source: REST "Authorize with Shared Key", "Authorize with Microsoft Entra ID"; a recorded challenge.
 
+pub(crate) mod delegation;
+pub(crate) mod grant;
+pub(crate) mod sas;
+
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -15,12 +19,11 @@ use http::HeaderMap;
 use http::request::Parts;
 
 use crate::emulator::Settings;
-use crate::emulator::address::Site;
-use crate::emulator::grant::{Grant, Rights};
+use crate::emulator::access::grant::{Grant, Rights};
+use crate::emulator::request::address::Site;
 use crate::emulator::rules::TENANT;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::version::{CHALLENGES, TAKES_TOKENS};
-use crate::emulator::sas;
 use crate::emulator::store::Store;
 use crate::model::datetime::DateTime;
 use crate::model::shown::Shown;

@@ -11,21 +11,29 @@ use http::header::HeaderValue;
 use http::request::Parts;
 use http::{HeaderMap, Method, Response, StatusCode};
 
-use crate::emulator::address::{self, Resource, Site, too_long};
-use crate::emulator::answer::{Answer, Trace};
-use crate::emulator::call::{Call, Caller, ErrorForm, Request, Verb};
-use crate::emulator::grant::Grant;
+use crate::emulator::access;
+use crate::emulator::access::delegation;
+use crate::emulator::access::grant::Grant;
+use crate::emulator::access::sas;
 use crate::emulator::load::{Busy, Demand};
-use crate::emulator::observer::Note;
+use crate::emulator::operations::batch;
+use crate::emulator::operations::call::{Call, Caller, ErrorForm, Request, Verb};
+use crate::emulator::operations::cors;
+use crate::emulator::operations::entities;
+use crate::emulator::operations::policies;
+use crate::emulator::operations::properties;
+use crate::emulator::operations::query;
+use crate::emulator::operations::tables;
+use crate::emulator::request::address::{self, Resource, Site, too_long};
 #[cfg(feature = "emulator-http")]
-use crate::emulator::options::Level;
+use crate::emulator::request::options::Level;
+use crate::emulator::response::answer::{Answer, Trace};
+use crate::emulator::response::observer::Note;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::version::{self, ECHOES_CLIENT_REQUEST_ID};
 use crate::emulator::rules::{MAX_BODY_BYTES, MAX_URL, STORAGE};
 use crate::emulator::store::Store;
-use crate::emulator::{
-    Emulator, Settings, auth, batch, cors, delegation, entities, policies, properties, query, sas, tables,
-};
+use crate::emulator::{Emulator, Settings};
 use crate::model::datetime::DateTime;
 use crate::model::guid::Guid;
 use crate::protocol::request::X_MS_VERSION;
@@ -170,7 +178,7 @@ fn enter(
     if !site.rules.has_service_operations && matches!(request.error_form(), ErrorForm::Xml) {
         return Err(Refusal::NOT_SUPPORTED);
     }
-    let grant = auth::check(site, settings, head, &trace.version, (store, trace.time))?;
+    let grant = access::check(site, settings, head, &trace.version, (store, trace.time))?;
     if request.body.len() > MAX_BODY_BYTES {
         return Err(Refusal::BODY_TOO_LARGE);
     }

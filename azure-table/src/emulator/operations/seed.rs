@@ -4,9 +4,9 @@
 //! would be after an upsert by a client.
 
 use crate::emulator::Emulator;
-use crate::emulator::address::Site;
-use crate::emulator::body;
-use crate::emulator::row::{Properties, RowId};
+use crate::emulator::request::address::Site;
+use crate::emulator::request::body;
+use crate::emulator::store::row::{Properties, RowId};
 use crate::emulator::store::{Action, Change};
 use crate::model::edm::Edm;
 use crate::model::entity::TableEntity;

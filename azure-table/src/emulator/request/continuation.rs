@@ -9,9 +9,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::emulator::row::RowId;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::{Continuation, Rules};
+use crate::emulator::store::row::RowId;
 use crate::model::datetime::DateTime;
 
 /// Headers with the position of the next page.

@@ -8,8 +8,8 @@
 //!
 //! Source: REST "Get User Delegation Key", "Create a user delegation SAS".
 
-use crate::emulator::answer::Answer;
-use crate::emulator::call::Call;
+use crate::emulator::operations::call::Call;
+use crate::emulator::response::answer::Answer;
 use crate::emulator::rules::TENANT;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::model::datetime::DateTime;

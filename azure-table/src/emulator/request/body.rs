@@ -11,9 +11,9 @@
 use std::borrow::Cow;
 
 use crate::codec::json::token::{JsonError, Reader};
-use crate::emulator::row::{Properties, RowId, is_key};
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::{MAX_KEY_UNITS, MAX_PROPERTIES, MAX_PROPERTY_NAME, Rules};
+use crate::emulator::store::row::{Properties, RowId, is_key};
 use crate::model::datetime::DateTime;
 use crate::model::edm::{Edm, EdmType, Token, WireValue};
 use crate::model::key::key_text_fault;

@@ -13,9 +13,9 @@ use http::HeaderMap;
 
 use crate::codec::multipart::Message;
 use crate::emulator::Settings;
-use crate::emulator::address::{Resource, Site};
-use crate::emulator::grant::Grant;
-use crate::emulator::options::{Level, Options, Prefer, parameter};
+use crate::emulator::access::grant::Grant;
+use crate::emulator::request::address::{Resource, Site};
+use crate::emulator::request::options::{Level, Options, Prefer, parameter};
 use crate::emulator::rules::MAX_PAGE;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::Condition;

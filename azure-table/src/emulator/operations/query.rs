@@ -13,20 +13,20 @@
 use std::sync::Arc;
 
 use crate::emulator::Emulator;
-use crate::emulator::answer::Answer;
-use crate::emulator::call::Call;
-use crate::emulator::condition::Condition;
-use crate::emulator::entities::shape;
-use crate::emulator::grant;
-use crate::emulator::json::Shape;
-use crate::emulator::options::{Level, Options};
+use crate::emulator::access::grant;
+use crate::emulator::operations::call::Call;
+use crate::emulator::operations::entities::shape;
+use crate::emulator::operations::scan::Condition;
+use crate::emulator::operations::turn::Turn;
 use crate::emulator::page_ends::PageEnds;
-use crate::emulator::row::{Row, RowId};
+use crate::emulator::request::continuation::{self, Next};
+use crate::emulator::request::options::{Level, Options};
+use crate::emulator::response::answer::Answer;
+use crate::emulator::response::payload::Shape;
 use crate::emulator::rules::Rules;
 use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::store::row::{Row, RowId};
 use crate::emulator::store::{Changed, Reader, Rows};
-use crate::emulator::token::{self, Next};
-use crate::emulator::turn::Turn;
 use crate::filter::key_range::KeyRange;
 use crate::model::ordinal;
 
@@ -149,7 +149,7 @@ impl<'q> Page<'q> {
         let Query { ends, rules, .. } = *self.query;
         if ends.at_partitions && self.partition.as_ref() != Some(&id.partition_key) {
             if self.partition.is_some() {
-                return Some(token::of_row(&id.partition_key, None, rules));
+                return Some(continuation::of_row(&id.partition_key, None, rules));
             }
             self.partition = Some(id.partition_key.clone());
         }
@@ -160,7 +160,7 @@ impl<'q> Page<'q> {
             is_long = self.bytes > most && self.rows > 0;
         }
         if is_long || self.rows == self.query.limit || ends.examined.is_some_and(|most| self.looked_at == most) {
-            return Some(token::of_row(&id.partition_key, Some(&id.row_key), rules));
+            return Some(continuation::of_row(&id.partition_key, Some(&id.row_key), rules));
         }
         self.looked_at += 1;
         if is_taken {
@@ -193,5 +193,5 @@ pub(crate) fn first_partition(call: &Call<'_>) -> Result<Box<str>> {
 /// The first row of the page, where one is said.
 fn position(options: &Options, rules: &Rules) -> Result<Option<RowId>> {
     let (partition, row) = (&options.next_partition_key, &options.next_row_key);
-    token::row(partition.as_deref(), row.as_deref(), rules)
+    continuation::row(partition.as_deref(), row.as_deref(), rules)
 }

@@ -8,8 +8,8 @@
 //!
 //! Source: REST "Set Table Service Properties", "Get Table Service Properties", "Get Table Service Stats"; recorded answers.
 
-use crate::emulator::answer::Answer;
-use crate::emulator::call::Call;
+use crate::emulator::operations::call::Call;
+use crate::emulator::response::answer::Answer;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::Store;
 use crate::protocol::service_properties::ServiceProperties;

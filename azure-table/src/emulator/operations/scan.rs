@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use crate::emulator::row::{Row, RowId};
+use crate::emulator::store::row::{Row, RowId};
 use crate::filter::evaluate::matches;
 use crate::filter::expression::Expression;
 use crate::filter::key_range::KeyRange;

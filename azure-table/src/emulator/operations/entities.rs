@@ -7,14 +7,14 @@
 //! Entity", "Delete Entity", "Query Entities".
 
 use crate::emulator::Emulator;
-use crate::emulator::address::Resource;
-use crate::emulator::answer::Answer;
-use crate::emulator::body;
-use crate::emulator::call::{Call, Verb};
-use crate::emulator::json::{Shape, entity_address};
-use crate::emulator::options::{Level, Prefer};
-use crate::emulator::row::RowId;
+use crate::emulator::operations::call::{Call, Verb};
+use crate::emulator::request::address::Resource;
+use crate::emulator::request::body;
+use crate::emulator::request::options::{Level, Prefer};
+use crate::emulator::response::answer::Answer;
+use crate::emulator::response::payload::{Shape, entity_address};
 use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::store::row::RowId;
 use crate::emulator::store::{Action, Applied, Change, Store};
 
 /// `GET /table(PartitionKey='…',RowKey='…')`.

@@ -7,9 +7,9 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use crate::emulator::members::Members;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::{MAX_PROPERTIES, Rules};
+use crate::emulator::store::members::Members;
 use crate::model::datetime::DateTime;
 use crate::model::edm::{Edm, EdmValue};
 use crate::model::entity_size;

@@ -5,8 +5,8 @@
 //!
 //! Source: REST "Get Table ACL", "Set Table ACL"; recorded answers.
 
-use crate::emulator::answer::Answer;
-use crate::emulator::call::Call;
+use crate::emulator::operations::call::Call;
+use crate::emulator::response::answer::Answer;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::Store;
 use crate::protocol::access_policy::StoredAccessPolicy;

@@ -7,18 +7,18 @@
 
 use crate::codec::url;
 use crate::emulator::Emulator;
-use crate::emulator::answer::Answer;
-use crate::emulator::body;
-use crate::emulator::call::Call;
-use crate::emulator::condition::Condition;
-use crate::emulator::json::{name, text_member};
-use crate::emulator::options::{Level, Prefer};
-use crate::emulator::row::etag;
+use crate::emulator::operations::call::Call;
+use crate::emulator::operations::scan::Condition;
+use crate::emulator::operations::turn::Turn;
+use crate::emulator::request::body;
+use crate::emulator::request::continuation;
+use crate::emulator::request::options::{Level, Prefer};
+use crate::emulator::response::answer::Answer;
+use crate::emulator::response::payload::{name, text_member};
 use crate::emulator::rules::MemberOrder;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::Store;
-use crate::emulator::token;
-use crate::emulator::turn::Turn;
+use crate::emulator::store::row::etag;
 use crate::model::datetime::DateTime;
 use crate::model::name::TableName;
 
@@ -28,7 +28,9 @@ pub(crate) async fn list(emulator: &Emulator, call: &Call<'_>) -> Result<Answer>
     let condition = Condition::new(call.filter()?);
     let rules = call.site().rules;
     let earlier = call.options.next_table_name.as_deref();
-    let start = earlier.map(|earlier| token::table_name(earlier, rules)).transpose()?;
+    let start = earlier
+        .map(|earlier| continuation::table_name(earlier, rules))
+        .transpose()?;
     let start = start.unwrap_or_default();
     let limit = call.caller.page_size(call.options.top);
     // A copy, so that the filter is evaluated while others use the store. Without one, a table behind the page is enough.
@@ -60,7 +62,7 @@ pub(crate) async fn list(emulator: &Emulator, call: &Call<'_>) -> Result<Answer>
             continue;
         }
         if found.len() == limit {
-            next = token::of_table(&table.position, table.created, (earlier, limit), rules);
+            next = continuation::of_table(&table.position, table.created, (earlier, limit), rules);
             break;
         }
         found.push(table);
@@ -68,7 +70,7 @@ pub(crate) async fn list(emulator: &Emulator, call: &Call<'_>) -> Result<Answer>
 
     let is_full = next.is_empty() && found.len() == limit;
     if let (Some(last), true) = (found.last(), rules.has_empty_last_page && is_full) {
-        next = token::of_table(&format!("{}\0", last.name), last.created, (earlier, limit), rules);
+        next = continuation::of_table(&format!("{}\0", last.name), last.created, (earlier, limit), rules);
     }
 
     let mut out = vec![b'{'];

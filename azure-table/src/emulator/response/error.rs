@@ -4,10 +4,10 @@
 //!
 //! Source: recorded answers.
 
-use crate::emulator::answer::{Answer, error_object};
-use crate::emulator::call::ErrorForm;
-use crate::emulator::observer::Note;
-use crate::emulator::options::Level;
+use crate::emulator::operations::call::ErrorForm;
+use crate::emulator::request::options::Level;
+use crate::emulator::response::answer::{Answer, error_object};
+use crate::emulator::response::observer::Note;
 use crate::emulator::rules::refusal::{RaisedBy, Refusal};
 use crate::model::guid::Guid;
 

@@ -10,11 +10,11 @@ use std::io::Write as _;
 
 use crate::codec::json::scan::plain_length;
 use crate::codec::url;
-use crate::emulator::address::Site;
-use crate::emulator::members::{Member, Members};
-use crate::emulator::options::{Level, Select};
-use crate::emulator::row::{Row, RowId, TimeText, time_text};
+use crate::emulator::request::address::Site;
+use crate::emulator::request::options::{Level, Select};
 use crate::emulator::rules::MemberOrder;
+use crate::emulator::store::members::{Member, Members};
+use crate::emulator::store::row::{Row, RowId, TimeText, time_text};
 use crate::model::edm::{Edm, EdmType};
 use crate::model::name::SYSTEM_PROPERTIES;
 
@@ -425,7 +425,7 @@ mod tests {
     fn a_selection_is_sorted_and_what_is_missing_is_null() {
         let (id, row) = row();
         let query = "$select=sex,xyz,age,RowKey";
-        let options = crate::emulator::options::Options::parse(query, &STORAGE).unwrap();
+        let options = crate::emulator::request::options::Options::parse(query, &STORAGE).unwrap();
         let site = site("core.windows.net");
         let body = page(&shape(&site, Level::Minimal, options.select.as_ref()), &[(&id, &row)]);
         assert_eq!(

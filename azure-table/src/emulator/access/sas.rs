@@ -20,10 +20,10 @@ use std::net::SocketAddr;
 
 use http::request::Parts;
 
-use crate::emulator::address::Site;
-use crate::emulator::auth;
-use crate::emulator::delegation;
-use crate::emulator::grant::{Grant, Rights, Rows};
+use crate::emulator::access;
+use crate::emulator::access::delegation;
+use crate::emulator::access::grant::{Grant, Rights, Rows};
+use crate::emulator::request::address::Site;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::version::{self, SHARED_ACCESS_SIGNATURES, USER_DELEGATION};
 use crate::emulator::store::Store;
@@ -64,7 +64,7 @@ pub(crate) fn check(
     (store, now): (&Store, DateTime),
 ) -> Result<Grant> {
     let failed = |why: &'static str| Refusal::AUTHENTICATION_FAILED.because(why);
-    let key = key.ok_or_else(|| Refusal::AUTHENTICATION_FAILED.because(auth::no_account(site)))?;
+    let key = key.ok_or_else(|| Refusal::AUTHENTICATION_FAILED.because(access::no_account(site)))?;
     let kind = Kind::of(sas).ok_or(failed("parameters that make no shared access signature"))?;
     let is_signed = match kind {
         Kind::Table => key.verify(&table_string_to_sign(sas, &site.account, sas.get("tn")), sas.get("sig")),
@@ -75,7 +75,7 @@ pub(crate) fn check(
         }
     };
     if !is_signed {
-        return Err(failed(auth::WRONG_SIGNATURE));
+        return Err(failed(access::WRONG_SIGNATURE));
     }
     let policy = match (kind, sas.get("si")) {
         (_, "") => Some(StoredAccessPolicy::new("")),
@@ -212,9 +212,9 @@ impl Allowed {
         let why = if let Some(early) = self.start.and_then(|start| start.duration_since(now).ok())
             && !early.is_zero()
         {
-            format!("the signature is good in {}", auth::in_words(early))
+            format!("the signature is good in {}", access::in_words(early))
         } else if let Ok(late) = now.duration_since(self.expiry) {
-            format!("the signature expired {} ago", auth::in_words(late))
+            format!("the signature expired {} ago", access::in_words(late))
         } else {
             return Ok(());
         };

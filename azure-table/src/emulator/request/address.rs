@@ -12,9 +12,9 @@ use http::Uri;
 
 use crate::codec::url;
 use crate::emulator::Settings;
-use crate::emulator::row::RowId;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::{MAX_URL, Rules, STORAGE};
+use crate::emulator::store::row::RowId;
 use crate::filter::parse::quoted;
 use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
 

@@ -16,12 +16,12 @@ use memchr::memmem;
 
 use crate::codec::multipart::{self, Message};
 use crate::emulator::Emulator;
-use crate::emulator::address::{Resource, too_long};
-use crate::emulator::answer::{Answer, Content, Trace};
-use crate::emulator::call::{Call, Caller, Request, Verb};
-use crate::emulator::entities;
 use crate::emulator::load::{Demand, Work};
-use crate::emulator::query;
+use crate::emulator::operations::call::{Call, Caller, Request, Verb};
+use crate::emulator::operations::entities;
+use crate::emulator::operations::query;
+use crate::emulator::request::address::{Resource, too_long};
+use crate::emulator::response::answer::{Answer, Content, Trace};
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::{MAX_BATCH_OPERATIONS, MAX_URL, Rules};
 use crate::emulator::store::Change;

@@ -10,9 +10,9 @@ use std::io::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::emulator::double;
-use crate::emulator::json;
-use crate::emulator::row::Properties;
+use crate::emulator::response::payload;
+use crate::emulator::store::json_text;
+use crate::emulator::store::row::Properties;
 use crate::model::edm::{Edm, EdmType, double_text};
 
 /// What stands around an annotation: `"` name `@odata.type":"` type `",`.
@@ -85,7 +85,7 @@ impl Members {
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<Member<'_>> {
-        let is_plain = json::is_plain(name);
+        let is_plain = payload::is_plain(name);
         let text = if is_plain {
             Cow::Borrowed(name.as_bytes())
         } else {
@@ -98,7 +98,7 @@ impl Members {
 
 fn quoted(name: &str) -> Vec<u8> {
     let mut text = Vec::new();
-    json::text(&mut text, name);
+    payload::text(&mut text, name);
     text
 }
 
@@ -144,7 +144,7 @@ fn write(index: &mut Vec<u8>, text: &mut Vec<u8>, name: &str, value: &Edm<'_>) {
         Edm::Binary(_) => 7,
     };
     let begin = text.len();
-    json::text(text, name);
+    payload::text(text, name);
     let name = begin + 1..text.len() - 1;
     index.push(kind);
     put_number(index, name.len());
@@ -168,12 +168,12 @@ fn write_value(text: &mut Vec<u8>, value: &Edm<'_>) {
     // Writing to a Vec cannot fail.
     let _ = match value {
         Edm::String(value) => {
-            json::text(text, value);
+            payload::text(text, value);
             Ok(())
         }
         Edm::Boolean(value) => write!(text, "{value}"),
         Edm::Int32(value) => write!(text, "{value}"),
-        Edm::Double(value) if value.is_finite() => write!(text, "{}", double::text(*value)),
+        Edm::Double(value) if value.is_finite() => write!(text, "{}", json_text::text(*value)),
         Edm::Double(value) => write!(text, "\"{}\"", double_text(*value)),
         Edm::Int64(value) => write!(text, "\"{value}\""),
         Edm::DateTime(value) => write!(text, "\"{value}\""),

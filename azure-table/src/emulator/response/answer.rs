@@ -15,11 +15,11 @@ use http::{Response, StatusCode};
 
 use crate::codec::text::seven_digits;
 use crate::codec::xml;
-use crate::emulator::call::ErrorForm;
-use crate::emulator::cosmos;
-use crate::emulator::json::{name, text_member};
-use crate::emulator::observer::Note;
-use crate::emulator::options::{Level, Prefer};
+use crate::emulator::operations::call::ErrorForm;
+use crate::emulator::request::options::{Level, Prefer};
+use crate::emulator::response::error;
+use crate::emulator::response::observer::Note;
+use crate::emulator::response::payload::{name, text_member};
 use crate::emulator::rules::refusal::{RaisedBy, Refusal};
 use crate::emulator::rules::{ErrorText, Rules, TENANT};
 use crate::model::datetime::DateTime;
@@ -134,7 +134,7 @@ impl Answer {
     /// A refusal, in the form that the request gives to errors.
     pub(crate) fn refusal(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Self {
         if trace.rules.error_text == ErrorText::ActivityId {
-            return cosmos::refusal(refusal, form, trace.id);
+            return error::refusal(refusal, form, trace.id);
         }
         let time = seven_digits(trace.time);
         let message = format!("{}\nRequestId:{}\nTime:{time}", refusal.message, trace.id);

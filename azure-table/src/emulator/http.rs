@@ -20,13 +20,13 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::emulator::Emulator;
-use crate::emulator::server::connection::{Connection, Tls};
+use crate::emulator::http::connection::{Connection, Tls};
 use crate::model::clock;
 use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
 use crate::protocol::signature::DEVELOPMENT_KEY;
 
 #[cfg(feature = "emulator-https")]
-pub use crate::emulator::server::certificate::ServerCertificate;
+pub use crate::emulator::http::certificate::ServerCertificate;
 
 /// The pause after a connection could not be accepted, when the process has no more files to open, say.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
