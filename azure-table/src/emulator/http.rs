@@ -118,7 +118,7 @@ impl EmulatorServer {
 
     /// The connection string of an account; `None` if there is no such account.
     pub fn connection_string_of(&self, account: &str) -> Option<String> {
-        let key = &self.emulator.settings.accounts.get(account)?.key_text;
+        let key = &self.emulator.settings().accounts.get(account)?.key_text;
         let scheme = self.tls.scheme();
         let address = reachable(self.address);
         Some(format!(
@@ -196,7 +196,7 @@ impl EmulatorServer {
 
 /// Whether the public key opens the development account to other machines.
 fn is_open(address: IpAddr, emulator: &Emulator) -> bool {
-    let account = emulator.settings.accounts.get(DEVELOPMENT_ACCOUNT);
+    let account = emulator.settings().accounts.get(DEVELOPMENT_ACCOUNT);
     let has_public_key = account.is_some_and(|account| account.key_text == DEVELOPMENT_KEY);
     has_public_key && !address.to_canonical().is_loopback()
 }

@@ -1,15 +1,13 @@
 //! Operations: what each does to the store, and its answer.
 //!
-//! Owns one file for each kind of resource. Which operation a request asks for is `dispatch.rs`, what its sender may do `access.rs`.
+//! One file for each kind of resource. Which operation a request asks for is `dispatch.rs`, what its sender may do `access.rs`.
 
 pub(crate) mod batch;
 pub(crate) mod call;
 pub(crate) mod cors;
+pub(crate) mod documents;
 pub(crate) mod entities;
-pub(crate) mod policies;
-pub(crate) mod properties;
 pub(crate) mod query;
-pub(crate) mod scan;
+mod scan;
 pub(crate) mod seed;
 pub(crate) mod tables;
-pub(crate) mod turn;

@@ -11,7 +11,7 @@
 //! Source: REST "Create a service SAS", "Create an account SAS", both tables of permissions; "Authorize with Microsoft Entra
 //! ID", permissions for Table service operations.
 
-use crate::emulator::operations::call::Verb;
+use crate::emulator::request::Verb;
 use crate::emulator::request::address::{Resource, Site};
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::row::RowId;

@@ -1,8 +1,10 @@
 //! Shared access signatures in the query of a request: whether one is good, and what it grants.
 //!
 //! Owns the three kinds, for a table (`tn`), for an account (`ss`) and for a table by a key of Entra ID (`skoid`), their times,
-//! addresses and protocols, and what a stored policy adds (`si`). The strings to sign are `protocol/sas.rs`, keys of Entra ID
-//! `delegation.rs`; which operation needs which right is `grant.rs`.
+//! addresses and protocols, and what a stored policy adds (`si`). The strings to sign are `protocol/sas.rs`; which operation needs
+//! which right is `access/grant.rs`.
+//! A key of Entra ID is an HMAC by the account's key of all that the key says. So nothing is stored, and a signature's own words
+//! (`skoid` and so on) are enough to make its key again. All tokens are those of one user, whose object id is the tenant's id: zeros.
 //! Offered are the versions from 2015-04-05 on, whose string to sign is that of today. A changed policy works at once; live it
 //! takes up to 30 seconds.
 //! Where a request comes from, the server says by an extension, a `SocketAddr`. In process there is none: a restriction
@@ -11,7 +13,7 @@
 //! `st` that cannot be read, or control characters, fail like a wrong signature; that the letters of an account's signature may have any order,
 //! as the portal (`rwdlacupiyx`) and the SDKs (`rwdxylacuptfi`) write them differently; addresses in IPv6; the code for a
 //! field that stands in the signature and in its policy (the status is documented); anything about signatures by a key of
-//! Entra ID beyond the documentation.
+//! Entra ID beyond the documentation; how a user-bound signature without its user's token fails (like a wrong signature).
 //!
 //! Source: REST "Create a service SAS", "Create an account SAS", "Create a user delegation SAS", "Set Table ACL"; "SAS error
 //! codes".
@@ -20,10 +22,10 @@ use std::net::SocketAddr;
 
 use http::request::Parts;
 
-use crate::emulator::access;
-use crate::emulator::access::delegation;
 use crate::emulator::access::grant::{Grant, Rights, Rows};
+use crate::emulator::access::shared_key::{WRONG_SIGNATURE, in_words, no_account};
 use crate::emulator::request::address::Site;
+use crate::emulator::rules::TENANT;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::version::{self, SHARED_ACCESS_SIGNATURES, USER_DELEGATION};
 use crate::emulator::store::Store;
@@ -64,18 +66,18 @@ pub(crate) fn check(
     (store, now): (&Store, DateTime),
 ) -> Result<Grant> {
     let failed = |why: &'static str| Refusal::AUTHENTICATION_FAILED.because(why);
-    let key = key.ok_or_else(|| Refusal::AUTHENTICATION_FAILED.because(access::no_account(site)))?;
+    let key = key.ok_or_else(|| Refusal::AUTHENTICATION_FAILED.because(no_account(site)))?;
     let kind = Kind::of(sas).ok_or(failed("parameters that make no shared access signature"))?;
     let is_signed = match kind {
         Kind::Table => key.verify(&table_string_to_sign(sas, &site.account, sas.get("tn")), sas.get("sig")),
         Kind::Account => key.verify(&account_string_to_sign(sas, &site.account), sas.get("sig")),
         Kind::Delegated => {
             let to_sign = user_delegation_string_to_sign(sas, &site.account, sas.get("tn"));
-            delegation::key_of(sas, key, now).is_some_and(|key| key.verify(&to_sign, sas.get("sig")))
+            delegation_key(sas, key, now).is_some_and(|key| key.verify(&to_sign, sas.get("sig")))
         }
     };
     if !is_signed {
-        return Err(failed(access::WRONG_SIGNATURE));
+        return Err(failed(WRONG_SIGNATURE));
     }
     let policy = match (kind, sas.get("si")) {
         (_, "") => Some(StoredAccessPolicy::new("")),
@@ -182,9 +184,32 @@ impl Kind {
     }
 }
 
+/// The key that a signature says it was made with; `None` where there is no such key now.
+fn delegation_key(sas: &SasParameters, account: &SigningKey, now: DateTime) -> Option<SigningKey> {
+    let (start, expiry) = (time(sas.get("skt"))?, time(sas.get("ske"))?);
+    if now < start || now >= expiry || (sas.get("sks"), sas.get("sktid")) != ("t", TENANT) {
+        return None;
+    }
+    let said = [
+        sas.get("skoid").to_owned(),
+        sas.get("sktid").to_owned(),
+        start.to_string(),
+        expiry.to_string(),
+        sas.get("sks").to_owned(),
+        sas.get("skv").to_owned(),
+        sas.get("skdutid").to_owned(),
+    ];
+    SigningKey::from_base64(&delegation_key_value(&said, account)).ok()
+}
+
+/// A key's value, made of all that is said of it.
+pub(crate) fn delegation_key_value(said: &[String; 7], account: &SigningKey) -> String {
+    account.sign(&format!("user delegation key\n{}", said.join("\n")))
+}
+
 /// A table's policy of this name.
 fn policy(store: &Store, site: &Site, table: &str, id: &str) -> Option<StoredAccessPolicy> {
-    let policies = &store.table(site, table)?.policies;
+    let policies = &store.table(site.replica(), table)?.policies;
     policies.iter().find(|policy| policy.id == id).cloned()
 }
 
@@ -212,9 +237,9 @@ impl Allowed {
         let why = if let Some(early) = self.start.and_then(|start| start.duration_since(now).ok())
             && !early.is_zero()
         {
-            format!("the signature is good in {}", access::in_words(early))
+            format!("the signature is good in {}", in_words(early))
         } else if let Ok(late) = now.duration_since(self.expiry) {
-            format!("the signature expired {} ago", access::in_words(late))
+            format!("the signature expired {} ago", in_words(late))
         } else {
             return Ok(());
         };

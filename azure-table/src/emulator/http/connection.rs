@@ -20,11 +20,10 @@ use hyper_util::server::graceful::Watcher;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-use crate::codec::json::write::MAX_BODY_BYTES;
 use crate::emulator::Emulator;
-use crate::emulator::dispatch;
 #[cfg(feature = "emulator-https")]
 use crate::emulator::http::certificate::ServerCertificate;
+use crate::emulator::rules::MAX_BODY_BYTES;
 use crate::emulator::rules::refusal::Refusal;
 use crate::model::clock;
 
@@ -120,7 +119,7 @@ async fn answer(
             // In each case the rest of it is not awaited.
             let mut response = match failed {
                 Some(Err(why)) if why.is::<LengthLimitError>() => {
-                    dispatch::refuse(emulator, &head.headers, &Refusal::BODY_TOO_LARGE)
+                    emulator.refuse(&head.headers, &Refusal::BODY_TOO_LARGE)
                 }
                 Some(_) => bare(StatusCode::BAD_REQUEST),
                 None => bare(StatusCode::REQUEST_TIMEOUT),

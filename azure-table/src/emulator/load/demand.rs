@@ -1,14 +1,9 @@
-//! What a request asks of the servers behind the front end: where, and how much.
-//!
-//! A query is at the place where it begins. How many rows it looks at is known when it is done, and counted then.
+//! What a request asks of the servers, and how it fares: the words that all of the load's files share.
 
-use crate::emulator::load::ranges::PartitionKey;
-use crate::emulator::operations::batch;
-use crate::emulator::operations::call::{Call, Caller, Request, Verb};
-use crate::emulator::operations::query;
-use crate::emulator::request::address::Resource;
-use crate::emulator::request::body;
-use crate::emulator::rules::refusal::{Refusal, Result};
+use std::cmp::Ordering;
+use std::time::Duration;
+
+use crate::model::ordinal;
 
 /// Work on one partition.
 #[derive(Debug)]
@@ -37,34 +32,110 @@ impl Work {
     }
 }
 
-impl Demand {
-    /// What a request asks for; an error where it does not get as far as that.
-    pub(crate) fn of(caller: Caller<'_>, request: &Request<'_>) -> Result<Self> {
-        if caller.site.resource(request.path)? == Resource::Batch {
-            return batch::demand(caller, request);
-        }
-        Self::of_call(&Call::parse(caller, request)?)
+/// A PartitionKey, in the service's order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct PartitionKey(Box<str>);
+
+impl PartitionKey {
+    pub(crate) fn new(text: impl Into<Box<str>>) -> Self {
+        Self(text.into())
+    }
+}
+
+impl Ord for PartitionKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        ordinal::compare(&self.0, &other.0)
+    }
+}
+
+impl PartialOrd for PartitionKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// What had no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    Account,
+    /// A partition, or the server of its range.
+    Server,
+}
+
+/// A refusal for want of room, and after what time there may be some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Busy {
+    pub(crate) limit: Limit,
+    pub(crate) wait: Duration,
+}
+
+impl Busy {
+    pub(crate) fn account(wait: Duration) -> Self {
+        let limit = Limit::Account;
+        Self { limit, wait }
     }
 
-    /// What an operation asks for by itself.
-    pub(crate) fn of_call(call: &Call<'_>) -> Result<Self> {
-        let site = call.site();
-        let (table, partition, work) = match (&call.resource, call.verb) {
-            (Resource::Entity(table, id), Verb::Get) => (table, id.partition_key.clone(), Work::Read),
-            (Resource::Entity(table, id), _) => (table, id.partition_key.clone(), Work::Write(1)),
-            (Resource::Entities(table), Verb::Get) => (table, query::first_partition(call)?, Work::Read),
-            (Resource::Entities(table), Verb::Post) => {
-                let (id, _) = body::insert(call.json()?, site.rules)?;
-                (table, id.partition_key, Work::Write(1))
-            }
-            _ => return Err(Refusal::METHOD_NOT_ALLOWED),
-        };
-        let region = if site.is_secondary { "-secondary" } else { "" };
-        Ok(Self {
-            account: format!("{}{region}", site.account),
-            table: site.rules.table_key(table),
-            partition: PartitionKey::new(partition),
-            work,
-        })
+    pub(crate) fn server(wait: Duration) -> Self {
+        let limit = Limit::Server;
+        Self { limit, wait }
+    }
+}
+
+/// What a service, or a partition of it, was asked for and did. Feature `emulator`.
+///
+/// Only reads and writes of entities count, and only where there is a [`ServiceModel`](crate::ServiceModel). A batch is one
+/// request of as many entities as it has operations; a query that is accepted counts the rows that it looked at, one that is
+/// refused a single one.
+///
+/// See [`Emulator::load`](crate::Emulator::load).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServiceLoad {
+    /// Requests that got their turn, whatever came of them.
+    pub accepted_requests: u64,
+    /// The entities in them.
+    pub accepted_entities: u64,
+    /// Requests that were answered 503 or 429, for want of room.
+    pub refused_requests: u64,
+    /// The entities in them.
+    pub refused_entities: u64,
+}
+
+impl ServiceLoad {
+    /// The refused share of all requests, from 0 to 1; 0 if there were none.
+    pub fn refused_share(&self) -> f64 {
+        let all = self.accepted_requests + self.refused_requests;
+        if all == 0 {
+            return 0.0;
+        }
+        self.refused_requests as f64 / all as f64
+    }
+
+    /// What came since an earlier count.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            accepted_requests: self.accepted_requests.saturating_sub(earlier.accepted_requests),
+            accepted_entities: self.accepted_entities.saturating_sub(earlier.accepted_entities),
+            refused_requests: self.refused_requests.saturating_sub(earlier.refused_requests),
+            refused_entities: self.refused_entities.saturating_sub(earlier.refused_entities),
+        }
+    }
+
+    pub(crate) fn accept(&mut self, entities: u64) {
+        self.accepted_requests += 1;
+        self.accepted_entities += entities;
+    }
+
+    pub(crate) fn refuse(&mut self, entities: u64) {
+        self.refused_requests += 1;
+        self.refused_entities += entities;
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.accepted_requests += other.accepted_requests;
+        self.accepted_entities += other.accepted_entities;
+        self.refused_requests += other.refused_requests;
+        self.refused_entities += other.refused_entities;
     }
 }

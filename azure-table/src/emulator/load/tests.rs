@@ -4,9 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use crate::emulator::load::demand::{Demand, Work};
+use crate::emulator::load::demand::{Demand, PartitionKey, Work};
 use crate::emulator::load::model::{RangeSplits, ServiceModel};
-use crate::emulator::load::ranges::PartitionKey;
 use crate::emulator::load::stamp::Stamp;
 use crate::model::clock::Instant;
 

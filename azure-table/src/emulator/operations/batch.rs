@@ -15,16 +15,16 @@ use std::collections::HashSet;
 use memchr::memmem;
 
 use crate::codec::multipart::{self, Message};
-use crate::emulator::Emulator;
-use crate::emulator::load::{Demand, Work};
-use crate::emulator::operations::call::{Call, Caller, Request, Verb};
+use crate::emulator::load::demand::{Demand, Work};
+use crate::emulator::operations::call::{Call, Caller};
 use crate::emulator::operations::entities;
 use crate::emulator::operations::query;
 use crate::emulator::request::address::{Resource, too_long};
+use crate::emulator::request::{Request, Verb};
 use crate::emulator::response::answer::{Answer, Content, Trace};
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::{MAX_BATCH_OPERATIONS, MAX_URL, Rules};
-use crate::emulator::store::Change;
+use crate::emulator::store::{Change, SharedStore};
 use crate::model::guid::Guid;
 
 /// What a part that holds an HTTP message begins with, from the boundary on.
@@ -35,7 +35,7 @@ fn http_part(boundary: &str, rules: &Rules) -> String {
 
 /// `POST /$batch`.
 pub(crate) async fn run(
-    emulator: &Emulator,
+    store: &SharedStore,
     caller: Caller<'_>,
     request: &Request<'_>,
     trace: &Trace,
@@ -54,14 +54,14 @@ pub(crate) async fn run(
     match parts.as_slice() {
         [] => return Err(Refusal::INVALID_INPUT),
         [only] if !is_change_set(only) => {
-            let answer = lone_query(emulator, caller, only, trace).await?;
+            let answer = lone_query(store, caller, only, trace).await?;
             rows = answer.rows;
             note = answer.note.clone().of_batch(1);
             out.extend_from_slice(http_part(&outer, trace.rules).as_bytes());
             answer.write_part(&mut out, None, trace.rules);
         }
         [first, further @ ..] if is_change_set(first) => {
-            let (answers, count) = change_set(emulator, caller, first, trace)?;
+            let (answers, count) = change_set(store, caller, first, trace)?;
             let refused = answers.iter().find(|(answer, _)| answer.refused.is_some());
             let refused = refused.map(|(answer, _)| answer.note.clone());
             note = refused.unwrap_or_default().of_batch(count);
@@ -131,7 +131,7 @@ fn part(piece: &str) -> Result<Message<'_>> {
 fn demand_of(caller: Caller<'_>, part: &Message<'_>) -> Result<Demand> {
     let message = multipart::http_message(part.body).map_err(|_| Refusal::INVALID_INPUT)?;
     let request = request(&message)?;
-    Demand::of_call(&Call::parse(caller, &request)?)
+    entities::demand(&Call::parse(caller, &request)?)
 }
 
 /// New ones for an answer and its change sets.
@@ -207,7 +207,7 @@ fn request_line<'a>(message: &'a Message<'_>) -> Option<(&'a str, &'a str)> {
 
 /// The changes of a change set, made: an answer for each, or a single one that says which failed; and how many they are.
 fn change_set(
-    emulator: &Emulator,
+    store: &SharedStore,
     caller: Caller<'_>,
     part: &Message<'_>,
     trace: &Trace,
@@ -228,7 +228,7 @@ fn change_set(
         let id = id.or_else(|| parts.get(index).and_then(|part| Message::header(part, "content-id")));
         id.map(str::to_owned)
     };
-    let answers = match apply(emulator, caller, &requests) {
+    let answers = match apply(store, caller, &requests) {
         Ok(answers) => answers
             .into_iter()
             .enumerate()
@@ -249,7 +249,7 @@ fn change_set(
 }
 
 fn apply(
-    emulator: &Emulator,
+    shared: &SharedStore,
     caller: Caller<'_>,
     requests: &[Request<'_>],
 ) -> std::result::Result<Vec<Answer>, (usize, Refusal)> {
@@ -281,8 +281,8 @@ fn apply(
     let Some(table) = first_table else {
         return Ok(Vec::new());
     };
-    let mut store = emulator.store_mut();
-    let applied = store.apply(caller.site, table, changes, caller.now)?;
+    let mut store = shared.write();
+    let applied = store.apply(caller.site.replica(), table, changes, caller.now)?;
     let answers = calls.iter().zip(applied).enumerate().map(|(index, (call, applied))| {
         entities::written(&store, call, table, applied).map_err(|refusal| (index, refusal))
     });
@@ -299,11 +299,11 @@ fn read_change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
 }
 
 /// The query that is the only part of a batch.
-async fn lone_query(emulator: &Emulator, caller: Caller<'_>, part: &Message<'_>, trace: &Trace) -> Result<Answer> {
+async fn lone_query(store: &SharedStore, caller: Caller<'_>, part: &Message<'_>, trace: &Trace) -> Result<Answer> {
     let message = multipart::http_message(part.body).map_err(|_| Refusal::INVALID_INPUT)?;
     let request = request(&message)?;
     let outcome = match Call::parse(caller, &request) {
-        Ok(call) => read(emulator, &call).await,
+        Ok(call) => read(store, &call).await,
         Err(refusal) => Err(refusal),
     };
     Ok(outcome.unwrap_or_else(|refusal| {
@@ -316,10 +316,10 @@ async fn lone_query(emulator: &Emulator, caller: Caller<'_>, part: &Message<'_>,
     }))
 }
 
-async fn read(emulator: &Emulator, call: &Call<'_>) -> Result<Answer> {
+async fn read(store: &SharedStore, call: &Call<'_>) -> Result<Answer> {
     match (call.verb, &call.resource) {
-        (Verb::Get, Resource::Entity(table, id)) => entities::get(&emulator.store(), call, table, id),
-        (Verb::Get, Resource::Entities(table)) => query::page(emulator, call, table).await,
+        (Verb::Get, Resource::Entity(table, id)) => entities::get(&store.read(), call, table, id),
+        (Verb::Get, Resource::Entities(table)) => query::page(store, call, table).await,
         _ => Err(Refusal::INVALID_INPUT),
     }
 }

@@ -1,50 +1,24 @@
-//! One operation as it was asked for, by a request of its own or inside of a batch.
+//! Calls: an operation as it was read, with the caller who may ask for it.
 //!
-//! Owns [`Caller`], the verb (tunnelled or not), the conditions and the wishes about the answer. What is addressed is `address.rs`,
-//! the options of the query string are `options.rs`.
+//! Owns [`Caller`], the order in which an operation is read, and its conditions. The message itself is `request.rs`.
 //! Not confirmed: the code for a delete without If-Match (the status is documented); what a missing `Accept` does to an
 //! operation without a body in its answer (nothing here); If-None-Match on a merge.
 //!
 //! Source: REST "Delete Entity", "Update Entity", "Merge Entity", "Payload format for Table service operations".
 
-use std::borrow::Cow;
-
-use http::HeaderMap;
-
-use crate::codec::multipart::Message;
-use crate::emulator::Settings;
 use crate::emulator::access::grant::Grant;
 use crate::emulator::request::address::{Resource, Site};
-use crate::emulator::request::options::{Level, Options, Prefer, parameter};
+use crate::emulator::request::options::{Level, Options, Prefer};
+use crate::emulator::request::{Request, Verb};
+use crate::emulator::response::payload::Shape;
 use crate::emulator::rules::MAX_PAGE;
 use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::settings::Settings;
 use crate::emulator::store::Condition;
+use crate::emulator::store::account::Replica;
 use crate::filter::expression::Expression;
 use crate::filter::parse::parse_to;
 use crate::model::datetime::DateTime;
-
-/// Where headers come from.
-pub(crate) trait Headers: Sync {
-    /// A header's value; several of one name are joined with commas.
-    fn header(&self, name: &str) -> Option<Cow<'_, str>>;
-}
-
-impl Headers for HeaderMap {
-    fn header(&self, name: &str) -> Option<Cow<'_, str>> {
-        let mut values = self
-            .get_all(name)
-            .iter()
-            .map(|value| String::from_utf8_lossy(value.as_bytes()));
-        let first = values.next()?;
-        Some(values.fold(first, |all, next| format!("{all}, {next}").into()))
-    }
-}
-
-impl Headers for Message<'_> {
-    fn header(&self, name: &str) -> Option<Cow<'_, str>> {
-        Message::header(self, name).map(Cow::Borrowed)
-    }
-}
 
 /// Who asks: of which account, with what rights, and when.
 #[derive(Clone, Copy)]
@@ -67,83 +41,6 @@ impl Caller<'_> {
             _ => page_size,
         };
         top.unwrap_or(page_size).min(most)
-    }
-}
-
-/// How an error is to be answered.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum ErrorForm {
-    Json(Level, Option<Prefer>),
-    Xml,
-}
-
-/// What the operations have in common, whatever they are sent in.
-pub(crate) struct Request<'a> {
-    pub(crate) method: &'a str,
-    pub(crate) path: &'a str,
-    pub(crate) query: &'a str,
-    pub(crate) headers: &'a dyn Headers,
-    pub(crate) body: &'a [u8],
-}
-
-impl Request<'_> {
-    /// How an error is to be answered: known even if nothing else of the request is.
-    pub(crate) fn error_form(&self) -> ErrorForm {
-        if self.parameter("comp").is_some() {
-            return ErrorForm::Xml;
-        }
-        let accept = self.headers.header("accept");
-        let level = accept
-            .and_then(|accept| Level::parse(&accept).ok())
-            .unwrap_or(Level::Minimal);
-        ErrorForm::Json(level, self.prefer())
-    }
-
-    /// What an insert is to answer with; said of anything else it means nothing.
-    fn prefer(&self) -> Option<Prefer> {
-        let inserts = self.method == "POST" && self.headers.header("x-http-method").is_none();
-        let prefer = self.headers.header("prefer").filter(|_| inserts)?;
-        Prefer::parse(&prefer)
-    }
-
-    fn parameter(&self, name: &str) -> Option<String> {
-        parameter(self.query, name)
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verb {
-    Get,
-    Post,
-    Put,
-    Merge,
-    Delete,
-}
-
-impl Verb {
-    fn of(request: &Request<'_>) -> Result<Self> {
-        let Some(tunnelled) = request.headers.header("x-http-method") else {
-            return Self::named(request.method).ok_or(Refusal::UNSUPPORTED_VERB);
-        };
-        if request.method != "POST" {
-            return Err(Refusal::X_METHOD_NOT_USING_POST);
-        }
-        if tunnelled.contains(',') {
-            return Err(Refusal::X_METHOD_INCORRECT_COUNT);
-        }
-        Self::named(&tunnelled).ok_or(Refusal::X_METHOD_INCORRECT_VALUE)
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "GET" => Self::Get,
-            "POST" => Self::Post,
-            "PUT" => Self::Put,
-            // The service's own verb and the one of HTTP mean the same.
-            "MERGE" | "PATCH" => Self::Merge,
-            "DELETE" => Self::Delete,
-            _ => return None,
-        })
     }
 }
 
@@ -192,6 +89,22 @@ impl<'a> Call<'a> {
 
     pub(crate) fn site(&self) -> &'a Site {
         self.caller.site
+    }
+
+    /// The account that is asked, in its region.
+    pub(crate) fn replica(&self) -> Replica<'a> {
+        self.caller.site.replica()
+    }
+
+    /// The form of an answer with entities. Writes have no selection.
+    pub(crate) fn shape<'s>(&'s self, table: &'s str, level: Level) -> Shape<'s> {
+        let select = self.options.select.as_ref().filter(|_| self.verb == Verb::Get);
+        Shape {
+            site: self.site(),
+            table,
+            level,
+            select,
+        }
     }
 
     /// The body of an operation that takes XML.
@@ -269,31 +182,5 @@ mod tests {
         for bad in ["", "x", "W/x", "\"", "W/\"a\", W/\"b\"", "w/\"x\"", "0x1"] {
             assert!(!is_well_formed(bad), "{bad}");
         }
-    }
-
-    #[test]
-    fn verbs_are_tunnelled_through_post_alone() {
-        let verb = |method: &str, tunnelled: &[&str]| {
-            let mut headers = HeaderMap::new();
-            for value in tunnelled {
-                headers.append("x-http-method", value.parse().unwrap());
-            }
-            Verb::of(&Request {
-                method,
-                path: "",
-                query: "",
-                headers: &headers,
-                body: b"",
-            })
-        };
-        assert_eq!(verb("PATCH", &[]), Ok(Verb::Merge));
-        assert_eq!(verb("POST", &["MERGE"]), Ok(Verb::Merge));
-        assert_eq!(verb("PUT", &["MERGE"]), Err(Refusal::X_METHOD_NOT_USING_POST));
-        assert_eq!(
-            verb("POST", &["MERGE", "MERGE"]),
-            Err(Refusal::X_METHOD_INCORRECT_COUNT)
-        );
-        assert_eq!(verb("POST", &["BREW"]), Err(Refusal::X_METHOD_INCORRECT_VALUE));
-        assert_eq!(verb("BREW", &[]), Err(Refusal::UNSUPPORTED_VERB));
     }
 }

@@ -6,35 +6,37 @@
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
 //! Entity", "Delete Entity", "Query Entities".
 
-use crate::emulator::Emulator;
-use crate::emulator::operations::call::{Call, Verb};
+use crate::emulator::load::demand::{Demand, PartitionKey, Work};
+use crate::emulator::operations::call::Call;
+use crate::emulator::operations::query;
+use crate::emulator::request::Verb;
 use crate::emulator::request::address::Resource;
 use crate::emulator::request::body;
-use crate::emulator::request::options::{Level, Prefer};
+use crate::emulator::request::options::Prefer;
 use crate::emulator::response::answer::Answer;
-use crate::emulator::response::payload::{Shape, entity_address};
+use crate::emulator::response::payload::entity_address;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::row::RowId;
-use crate::emulator::store::{Action, Applied, Change, Store};
+use crate::emulator::store::{Action, Applied, Change, SharedStore, Store};
 
 /// `GET /table(PartitionKey='…',RowKey='…')`.
 pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str, id: &RowId) -> Result<Answer> {
     let level = call.level()?;
     body::check_keys(id, call.site().rules)?;
-    let stored = store.table(call.site(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
+    let stored = store.table(call.replica(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
     let row = stored.rows.get(id).filter(|_| call.caller.grant.rows.contains(id));
     let row = row.ok_or(Refusal::RESOURCE_NOT_FOUND)?;
-    let mut answer = Answer::json(200, shape(call, table, level).entity(id, row), level);
+    let mut answer = Answer::json(200, call.shape(table, level).entity(id, row), level);
     answer.etag = Some(row.etag(call.site().rules));
     Ok(answer)
 }
 
 /// The only change of a request: made and answered.
-pub(crate) fn write(emulator: &Emulator, call: &Call<'_>) -> Result<Answer> {
+pub(crate) fn write(shared: &SharedStore, call: &Call<'_>) -> Result<Answer> {
     let (table, change) = change(call)?;
-    let mut store = emulator.store_mut();
+    let mut store = shared.write();
     let applied = store
-        .apply(call.site(), table, vec![change], call.caller.now)
+        .apply(call.replica(), table, vec![change], call.caller.now)
         .map_err(|(_, refusal)| refusal)?;
     match applied.into_iter().next() {
         Some(applied) => written(&store, call, table, applied),
@@ -91,10 +93,10 @@ pub(crate) fn written(store: &Store, call: &Call<'_>, table: &str, applied: Appl
     } else {
         let level = call.level()?;
         let stored = store
-            .table(call.site(), table)
+            .table(call.replica(), table)
             .and_then(|table| table.rows.get(&applied.id));
         let row = stored.ok_or(Refusal::RESOURCE_NOT_FOUND)?;
-        Answer::json(201, shape(call, table, level).entity(&applied.id, row), level)
+        Answer::json(201, call.shape(table, level).entity(&applied.id, row), level)
     };
     Ok(Answer {
         etag: applied.etag,
@@ -104,13 +106,25 @@ pub(crate) fn written(store: &Store, call: &Call<'_>, table: &str, applied: Appl
     })
 }
 
-/// How the call's answer looks. Writes have no selection.
-pub(crate) fn shape<'a>(call: &'a Call<'_>, table: &'a str, level: Level) -> Shape<'a> {
-    let select = call.options.select.as_ref().filter(|_| call.verb == Verb::Get);
-    Shape {
-        site: call.site(),
-        table,
-        level,
-        select,
-    }
+/// What an operation on entities asks of the servers. A query is at the place where it begins; how many rows it looks at is known
+/// when it is done, and counted then.
+pub(crate) fn demand(call: &Call<'_>) -> Result<Demand> {
+    let site = call.site();
+    let (table, partition, work) = match (&call.resource, call.verb) {
+        (Resource::Entity(table, id), Verb::Get) => (table, id.partition_key.clone(), Work::Read),
+        (Resource::Entity(table, id), _) => (table, id.partition_key.clone(), Work::Write(1)),
+        (Resource::Entities(table), Verb::Get) => (table, query::first_partition(call)?, Work::Read),
+        (Resource::Entities(table), Verb::Post) => {
+            let (id, _) = body::insert(call.json()?, site.rules)?;
+            (table, id.partition_key, Work::Write(1))
+        }
+        _ => return Err(Refusal::METHOD_NOT_ALLOWED),
+    };
+    let region = if site.is_secondary { "-secondary" } else { "" };
+    Ok(Demand {
+        account: format!("{}{region}", site.account),
+        table: site.rules.table_key(table),
+        partition: PartitionKey::new(partition),
+        work,
+    })
 }

@@ -12,28 +12,26 @@
 
 use std::sync::Arc;
 
-use crate::emulator::Emulator;
 use crate::emulator::access::grant;
 use crate::emulator::operations::call::Call;
-use crate::emulator::operations::entities::shape;
-use crate::emulator::operations::scan::Condition;
-use crate::emulator::operations::turn::Turn;
-use crate::emulator::page_ends::PageEnds;
+use crate::emulator::operations::scan::{RowFilter, Turn};
 use crate::emulator::request::continuation::{self, Next};
 use crate::emulator::request::options::{Level, Options};
 use crate::emulator::response::answer::Answer;
 use crate::emulator::response::payload::Shape;
 use crate::emulator::rules::Rules;
 use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::settings::PageEnds;
+use crate::emulator::store::SharedStore;
 use crate::emulator::store::row::{Row, RowId};
-use crate::emulator::store::{Changed, Reader, Rows};
+use crate::emulator::store::rows::{Changed, Reader, Rows};
 use crate::filter::key_range::KeyRange;
 use crate::model::ordinal;
 
 /// `GET /table()`.
-pub(crate) async fn page(emulator: &Emulator, call: &Call<'_>, table: &str) -> Result<Answer> {
+pub(crate) async fn page(shared: &SharedStore, call: &Call<'_>, table: &str) -> Result<Answer> {
     let level = call.level()?;
-    let condition = Condition::new(call.filter()?);
+    let condition = RowFilter::new(call.filter()?);
     let range = condition.range();
     // What a shared access signature does not open is left out in silence (seen live).
     let granted = &call.caller.grant.rows;
@@ -48,15 +46,15 @@ pub(crate) async fn page(emulator: &Emulator, call: &Call<'_>, table: &str) -> R
         limit: call.caller.page_size(call.options.top),
         ends: call.caller.settings.page_ends,
         rules,
-        shape: shape(call, table, level),
+        shape: call.shape(table, level),
     };
     'state: loop {
         let mut page = Page::begin(&query, start.clone());
         let mut reader: Option<Arc<Reader>> = None;
         loop {
             {
-                let store = emulator.store();
-                let table = store.table(call.site(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
+                let store = shared.read();
+                let table = store.table(call.replica(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
                 if reader.as_ref().is_some_and(|reader| !table.rows.knows(reader)) {
                     continue 'state;
                 }
@@ -72,7 +70,7 @@ pub(crate) async fn page(emulator: &Emulator, call: &Call<'_>, table: &str) -> R
 
 /// What a page is asked for.
 struct Query<'q> {
-    condition: &'q Condition,
+    condition: &'q RowFilter,
     range: KeyRange<'q>,
     granted: &'q grant::Rows,
     limit: usize,

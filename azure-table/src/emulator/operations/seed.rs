@@ -1,13 +1,14 @@
 //! Rows that are there before the first request.
 //!
-//! Owns [`Emulator::seed`]. It goes past HTTP and signatures, and past nothing else: the rows are those that the same entities
+//! Owns [`seed`]. It goes past HTTP and signatures, and past nothing else: the rows are those that the same entities
 //! would be after an upsert by a client.
 
-use crate::emulator::Emulator;
 use crate::emulator::request::address::Site;
 use crate::emulator::request::body;
-use crate::emulator::store::row::{Properties, RowId};
-use crate::emulator::store::{Action, Change};
+use crate::emulator::settings::Settings;
+use crate::emulator::store::members::Properties;
+use crate::emulator::store::row::RowId;
+use crate::emulator::store::{Action, Change, SharedStore};
 use crate::model::edm::Edm;
 use crate::model::entity::TableEntity;
 use crate::model::entity_key::key_texts;
@@ -26,66 +27,45 @@ impl PropertySink for Written {
     }
 }
 
-impl Emulator {
-    /// Puts entities into a table of the account `devstoreaccount1`, and makes the table if it is not there. A row that is there
-    /// is replaced. One call in a test, without a client; it takes no time, whatever the
-    /// [model](Self::with_service_model).
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> azure_table::Result<()> {
-    /// use azure_table::{Emulator, TableEntity, TableServiceClient};
-    /// #[derive(TableEntity)]
-    /// struct Blog {
-    ///     #[table(partition_key)]
-    ///     channel: String,
-    ///     #[table(row_key)]
-    ///     slug: String,
-    ///     rating: i32,
-    /// }
-    /// let emulator = Emulator::new();
-    /// emulator.seed("Blogs", (1..=3).map(|n| Blog { channel: "c".into(), slug: n.to_string(), rating: n }))?;
-    /// let blogs = TableServiceClient::on(emulator).table::<Blog>("Blogs")?;
-    /// assert_eq!(blogs.query().filter(Blog::RATING.ge(2)).all().await?.len(), 2);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a name, key or value that the service would refuse; the entities before
-    /// it are there then.
-    pub fn seed<E: TableEntity>(&self, table: &str, entities: impl IntoIterator<Item = E>) -> Result<()> {
-        TableName::new(table)?;
-        let site = Site::development().under(&self.settings);
-        let now = self.settings.clock.now();
-        if self.store().table(&site, table).is_none() {
-            self.store_mut()
-                .create_table(&site, table, now)
-                .map_err(|refusal| refused(table, &refusal.message))?;
-        }
-        for entity in entities {
-            let (partition_key, row_key) = key_texts(&entity)?.into_pair();
-            let mut written = Written::default();
-            let mut writer = PropertyWriter::new(&mut written, &partition_key, &row_key);
-            entity.write_properties(&mut writer)?;
-            writer.finish()?;
-            let id = RowId::new(partition_key, row_key);
-            // The writer knows the limits of Table storage alone.
-            body::check(&id, &written.0, site.rules).map_err(|refusal| {
-                let entity = format!("entity ({}, {})", Shown(&id.partition_key), Shown(&id.row_key));
-                refused(table, &format!("{entity}: {}: {}", refusal.code, refusal.message))
-            })?;
-            let change = Change {
-                id,
-                action: Action::Replace(written.0, None),
-            };
-            // One lock for each, so that an iterator may ask the emulator itself.
-            self.store_mut()
-                .apply(&site, table, vec![change], now)
-                .map_err(|(_, refusal)| refused(table, &refusal.message))?;
-        }
-        Ok(())
+/// Puts entities into a table, which is made if it is not there. See [`Emulator::seed`](crate::Emulator::seed).
+pub(crate) fn seed<E: TableEntity>(
+    shared: &SharedStore,
+    settings: &Settings,
+    table: &str,
+    entities: impl IntoIterator<Item = E>,
+) -> Result<()> {
+    TableName::new(table)?;
+    let site = Site::development().under(settings);
+    let now = settings.clock.now();
+    if shared.read().table(site.replica(), table).is_none() {
+        shared
+            .write()
+            .create_table(site.replica(), table, now)
+            .map_err(|refusal| refused(table, &refusal.message))?;
     }
+    for entity in entities {
+        let (partition_key, row_key) = key_texts(&entity)?.into_pair();
+        let mut written = Written::default();
+        let mut writer = PropertyWriter::new(&mut written, &partition_key, &row_key);
+        entity.write_properties(&mut writer)?;
+        writer.finish()?;
+        let id = RowId::new(partition_key, row_key);
+        // The writer knows the limits of Table storage alone.
+        body::check(&id, &written.0, site.rules).map_err(|refusal| {
+            let entity = format!("entity ({}, {})", Shown(&id.partition_key), Shown(&id.row_key));
+            refused(table, &format!("{entity}: {}: {}", refusal.code, refusal.message))
+        })?;
+        let change = Change {
+            id,
+            action: Action::Replace(written.0, None),
+        };
+        // One lock for each, so that an iterator may ask the emulator itself.
+        shared
+            .write()
+            .apply(site.replica(), table, vec![change], now)
+            .map_err(|(_, refusal)| refused(table, &refusal.message))?;
+    }
+    Ok(())
 }
 
 fn refused(table: &str, why: &str) -> Error {

@@ -6,26 +6,24 @@
 //! Source: REST "Query Tables", "Create Table", "Delete Table".
 
 use crate::codec::url;
-use crate::emulator::Emulator;
 use crate::emulator::operations::call::Call;
-use crate::emulator::operations::scan::Condition;
-use crate::emulator::operations::turn::Turn;
+use crate::emulator::operations::scan::{RowFilter, Turn};
 use crate::emulator::request::body;
 use crate::emulator::request::continuation;
 use crate::emulator::request::options::{Level, Prefer};
 use crate::emulator::response::answer::Answer;
-use crate::emulator::response::payload::{name, text_member};
 use crate::emulator::rules::MemberOrder;
 use crate::emulator::rules::refusal::{Refusal, Result};
-use crate::emulator::store::Store;
+use crate::emulator::store::json_text::{name, text_member};
 use crate::emulator::store::row::etag;
+use crate::emulator::store::{SharedStore, Store};
 use crate::model::datetime::DateTime;
 use crate::model::name::TableName;
 
 /// `GET /Tables`.
-pub(crate) async fn list(emulator: &Emulator, call: &Call<'_>) -> Result<Answer> {
+pub(crate) async fn list(shared: &SharedStore, call: &Call<'_>) -> Result<Answer> {
     let level = call.level()?;
-    let condition = Condition::new(call.filter()?);
+    let condition = RowFilter::new(call.filter()?);
     let rules = call.site().rules;
     let earlier = call.options.next_table_name.as_deref();
     let start = earlier
@@ -40,8 +38,10 @@ pub(crate) async fn list(emulator: &Emulator, call: &Call<'_>) -> Result<Answer>
         usize::MAX
     };
     let tables: Vec<Listed> = {
-        let store = emulator.store();
-        let tables = store.account(call.site()).map(|account| account.tables.range(start..));
+        let store = shared.read();
+        let tables = store
+            .account(call.replica())
+            .map(|account| account.tables.range(start..));
         let listed = tables.into_iter().flatten().map(|(position, table)| Listed {
             position: position.clone(),
             name: table.name.clone(),
@@ -109,7 +109,7 @@ struct Listed {
 /// `GET /Tables('name')`.
 pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer> {
     let level = call.level()?;
-    let table = store.table(call.site(), table).ok_or(Refusal::RESOURCE_NOT_FOUND)?;
+    let table = store.table(call.replica(), table).ok_or(Refusal::RESOURCE_NOT_FOUND)?;
     Ok(Answer::json(200, element(call, level, &table.name), level))
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn create(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
         let level = call.level()?;
         Answer::json(201, element(call, level, &table), level)
     };
-    store.create_table(call.site(), &table, call.caller.now)?;
+    store.create_table(call.replica(), &table, call.caller.now)?;
     let location = format!("{}/{}", call.site().base, address(&table));
     let rules = call.site().rules;
     Ok(Answer {
@@ -137,7 +137,7 @@ pub(crate) fn create(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
 /// `DELETE /Tables('name')`.
 pub(crate) fn delete(store: &mut Store, call: &Call<'_>, table: &str) -> Result<Answer> {
     let caller = call.caller;
-    store.delete_table(caller.site, table, caller.now, caller.settings.deletion_time)?;
+    store.delete_table(caller.site.replica(), table, caller.now, caller.settings.deletion_time)?;
     Ok(Answer::no_content())
 }
 

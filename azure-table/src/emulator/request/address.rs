@@ -11,9 +11,10 @@
 use http::Uri;
 
 use crate::codec::url;
-use crate::emulator::Settings;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::{MAX_URL, Rules, STORAGE};
+use crate::emulator::settings::Settings;
+use crate::emulator::store::account::Replica;
 use crate::emulator::store::row::RowId;
 use crate::filter::parse::quoted;
 use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
@@ -132,6 +133,15 @@ impl Site {
         self.rules = settings.rules.unwrap_or(self.rules);
         self.is_behind = self.is_secondary && !settings.secondary_lag.is_zero();
         self
+    }
+
+    /// The account in the region that is asked.
+    pub(crate) fn replica(&self) -> Replica<'_> {
+        Replica {
+            account: &self.account,
+            is_behind: self.is_behind,
+            rules: self.rules,
+        }
     }
 
     /// Whether two names are those of one table.

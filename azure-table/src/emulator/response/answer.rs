@@ -1,6 +1,6 @@
 //! Answers: an operation's outcome as an HTTP response, or as a part of a batch's.
 //!
-//! Owns status lines, headers and error bodies. Headers about the framing of a message (`Content-Length`,
+//! Owns status lines and headers. Bodies of errors are `response/error.rs`. Headers about the framing of a message (`Content-Length`,
 //! `Transfer-Encoding`) are the server's business and missing in process.
 //! Not confirmed: the headers of the front end's refusals besides a failed authentication; the text of a time before 1970 in
 //! `Date`, which is missing then.
@@ -13,15 +13,11 @@ use http::header::{
 };
 use http::{Response, StatusCode};
 
-use crate::codec::text::seven_digits;
 use crate::codec::xml;
-use crate::emulator::operations::call::ErrorForm;
 use crate::emulator::request::options::{Level, Prefer};
-use crate::emulator::response::error;
 use crate::emulator::response::observer::Note;
-use crate::emulator::response::payload::{name, text_member};
-use crate::emulator::rules::refusal::{RaisedBy, Refusal};
-use crate::emulator::rules::{ErrorText, Rules, TENANT};
+use crate::emulator::rules::refusal::RaisedBy;
+use crate::emulator::rules::{Rules, TENANT};
 use crate::model::datetime::DateTime;
 use crate::model::guid::Guid;
 
@@ -128,35 +124,6 @@ impl Answer {
             rows: 0,
             refused: None,
             note: Note::default(),
-        }
-    }
-
-    /// A refusal, in the form that the request gives to errors.
-    pub(crate) fn refusal(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Self {
-        if trace.rules.error_text == ErrorText::ActivityId {
-            return error::refusal(refusal, form, trace.id);
-        }
-        let time = seven_digits(trace.time);
-        let message = format!("{}\nRequestId:{}\nTime:{time}", refusal.message, trace.id);
-        let (prefer, body, content) = match form {
-            ErrorForm::Xml => {
-                let document = xml::error_document(refusal.code, &message);
-                (None, document.into(), Content::Xml)
-            }
-            ErrorForm::Json(level, prefer) => {
-                let content = match refusal.raised_by {
-                    RaisedBy::FrontEnd | RaisedBy::Challenge => Content::Other("application/json".to_owned()),
-                    RaisedBy::Parsing | RaisedBy::Store => Content::Json(level),
-                };
-                (prefer, error_object(refusal.code, "en-US", &message), content)
-            }
-        };
-        Self {
-            prefer,
-            is_odata: matches!(form, ErrorForm::Json(..)),
-            refused: Some((refusal.raised_by, refusal.code)),
-            note: Note::of(refusal),
-            ..Self::new(refusal.status, body, content)
         }
     }
 
@@ -295,18 +262,4 @@ fn challenge(rules: &Rules) -> String {
         "Bearer authorization_uri=https://login.microsoftonline.com/{TENANT}/oauth2/authorize resource_id={}",
         rules.token_audience
     )
-}
-
-/// The JSON of an error.
-pub(crate) fn error_object(code: &str, language: &str, message: &str) -> Vec<u8> {
-    let mut body = vec![b'{'];
-    name(&mut body, "odata.error");
-    body.push(b'{');
-    text_member(&mut body, "code", code);
-    name(&mut body, "message");
-    body.push(b'{');
-    text_member(&mut body, "lang", language);
-    text_member(&mut body, "value", message);
-    body.extend_from_slice(b"}}}");
-    body
 }

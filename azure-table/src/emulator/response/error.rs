@@ -1,21 +1,61 @@
-//! Refusals in the words and the form of Cosmos DB for Table.
+//! Errors: a refusal as an answer, in the words and the form of each service.
 //!
-//! Owns the texts that differ from those of Storage. What else differs is a rule (`rules.rs`).
+//! Owns the bodies of errors, and the texts of Cosmos DB that differ from those of Storage (`rules/refusal.rs`).
 //!
-//! Source: recorded answers.
+//! Source: REST "Status and error codes"; recorded error bodies of both services.
 
-use crate::emulator::operations::call::ErrorForm;
+use crate::codec::text::seven_digits;
+use crate::codec::xml;
+use crate::emulator::request::ErrorForm;
 use crate::emulator::request::options::Level;
-use crate::emulator::response::answer::{Answer, error_object};
+use crate::emulator::response::answer::{Answer, Content, Trace};
 use crate::emulator::response::observer::Note;
+use crate::emulator::rules::ErrorText;
 use crate::emulator::rules::refusal::{RaisedBy, Refusal};
+use crate::emulator::store::json_text::{name, text_member};
 use crate::model::guid::Guid;
 
 /// What the service says it is made with (recorded in 2024 and 2026).
 const SDK: &str = "documentdb-dotnet-sdk/2.14.0 Host/64-bit MicrosoftWindowsNT/10.0.20348.0";
 
-/// A refusal in its words and its form: JSON, also where XML was asked for (recorded).
-pub(crate) fn refusal(refusal: &Refusal, form: ErrorForm, id: Guid) -> Answer {
+impl Answer {
+    /// A refusal, in the form that the request gives to errors.
+    pub(crate) fn refusal(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Self {
+        match trace.rules.error_text {
+            ErrorText::RequestIdAndTime => with_request_id(refusal, form, trace),
+            ErrorText::ActivityId => with_activity_id(refusal, form, trace.id),
+        }
+    }
+}
+
+/// As the storage services write it: XML where the answer would be.
+fn with_request_id(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Answer {
+    let time = seven_digits(trace.time);
+    let message = format!("{}\nRequestId:{}\nTime:{time}", refusal.message, trace.id);
+    let (prefer, body, content) = match form {
+        ErrorForm::Xml => {
+            let document = xml::error_document(refusal.code, &message);
+            (None, document.into(), Content::Xml)
+        }
+        ErrorForm::Json(level, prefer) => {
+            let content = match refusal.raised_by {
+                RaisedBy::FrontEnd | RaisedBy::Challenge => Content::Other("application/json".to_owned()),
+                RaisedBy::Parsing | RaisedBy::Store => Content::Json(level),
+            };
+            (prefer, error_object(refusal.code, "en-US", &message), content)
+        }
+    };
+    Answer {
+        prefer,
+        is_odata: matches!(form, ErrorForm::Json(..)),
+        refused: Some((refusal.raised_by, refusal.code)),
+        note: Note::of(refusal),
+        ..Answer::new(refusal.status, body, content)
+    }
+}
+
+/// JSON, also where XML was asked for (recorded).
+fn with_activity_id(refusal: &Refusal, form: ErrorForm, id: Guid) -> Answer {
     let text = words(refusal, id);
     let mut body = error_object(refusal.code, "en-us", &format!("{text}\nRequestID:{id}\n"));
     // In a batch the line end before the next boundary is the only one (both recorded).
@@ -77,4 +117,18 @@ fn words(refusal: &Refusal, id: Guid) -> String {
         None if matches!(refusal.status, 404 | 409 | 412) => text.to_owned(),
         None => format!("{text}\r\nActivityId: {id}, {SDK}"),
     }
+}
+
+/// The JSON of an error.
+fn error_object(code: &str, language: &str, message: &str) -> Vec<u8> {
+    let mut body = vec![b'{'];
+    name(&mut body, "odata.error");
+    body.push(b'{');
+    text_member(&mut body, "code", code);
+    name(&mut body, "message");
+    body.push(b'{');
+    text_member(&mut body, "lang", language);
+    text_member(&mut body, "value", message);
+    body.extend_from_slice(b"}}}");
+    body
 }

@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode, Uri};
+use http::{Method, Response, StatusCode, Uri};
 
 use crate::codec::url;
-use crate::emulator::Emulator;
 use crate::emulator::rules::refusal::Refusal;
 use crate::model::clock::Instant;
 use crate::model::datetime::DateTime;
@@ -23,7 +22,7 @@ const MOST_OF_TARGET: usize = 500;
 /// Parameters that are shown, besides all that begin with `$` or `Next`. What is not known may be a part of a signature.
 const SHOWN: [&str; 4] = ["comp", "restype", "timeout", "api-version"];
 
-/// A request that an [`Emulator`] answered. Feature `emulator`.
+/// A request that an [`Emulator`](crate::Emulator) answered. Feature `emulator`.
 ///
 /// Its text is a line of a log: time, method, target, status, error code, operations of a batch, duration, and why it was refused. A
 /// target of more than 500 characters is cut there.
@@ -140,57 +139,8 @@ impl Note {
 /// Whom answered requests are shown.
 pub(crate) type Observe = Arc<dyn Fn(&AnsweredRequest) + Send + Sync>;
 
-impl Emulator {
-    /// The same service, which shows `observe` each request that it answered through the value it returns and its clones.
-    ///
-    /// It is called before the answer leaves, on the task that answers: it should return soon. A second observer takes the
-    /// place of the first. Over HTTP it sees what was a request; bytes that are none are not shown.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> azure_table::Result<()> {
-    /// use std::sync::{Arc, Mutex};
-    /// use azure_table::{Emulator, TableServiceClient};
-    /// let seen = Arc::new(Mutex::new(Vec::new()));
-    /// let sink = Arc::clone(&seen);
-    /// let emulator = Emulator::new().with_observer(move |request| sink.lock().unwrap().push(request.clone()));
-    /// let blogs = TableServiceClient::on(emulator).dynamic_table("Blogs")?;
-    /// blogs.create_table().await?;
-    /// blogs.create_table().await.unwrap_err();
-    /// let seen = seen.lock().unwrap();
-    /// assert_eq!((seen[0].method.as_str(), seen[0].status.as_u16(), seen[0].code), ("POST", 204, None));
-    /// assert_eq!(seen[1].code, Some("TableAlreadyExists"));
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn with_observer(mut self, observe: impl Fn(&AnsweredRequest) + Send + Sync + 'static) -> Self {
-        Arc::make_mut(&mut self.settings).observer = Some(Arc::new(observe));
-        self
-    }
-
-    /// Answers a request, and shows it to whoever observes.
-    pub(crate) async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
-        let Some(observe) = &self.settings.observer else {
-            return self.process(request).await;
-        };
-        let before = Seen::of(self, request.method(), request.uri());
-        let response = self.process(request).await;
-        before.show(observe, &response);
-        response
-    }
-
-    /// Shows an answer that was given without asking the service.
-    #[cfg(feature = "emulator-http")]
-    pub(crate) fn show(&self, method: &Method, uri: &Uri, response: &Response<Bytes>) {
-        if let Some(observe) = &self.settings.observer {
-            Seen::of(self, method, uri).show(observe, response);
-        }
-    }
-}
-
 /// A request on its way.
-struct Seen {
+pub(crate) struct Seen {
     at: DateTime,
     method: Method,
     target: String,
@@ -198,16 +148,16 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(emulator: &Emulator, method: &Method, uri: &Uri) -> Self {
+    pub(crate) fn of(method: &Method, uri: &Uri, at: DateTime) -> Self {
         Self {
-            at: emulator.settings.clock.now(),
+            at,
             method: method.clone(),
             target: target(uri),
             begun: Instant::now(),
         }
     }
 
-    fn show(self, observe: &Observe, response: &Response<Bytes>) {
+    pub(crate) fn show(self, observe: &Observe, response: &Response<Bytes>) {
         let note = response.extensions().get::<Note>().cloned().unwrap_or_default();
         observe(&AnsweredRequest {
             at: self.at,

@@ -1,18 +1,15 @@
-//! JSON of answers, at the three metadata levels.
+//! Payloads: JSON of entities and of pages, at the three metadata levels.
 //!
-//! Owns which members an entity has at which level, and their order. All characters beyond ASCII are escaped, as the
-//! live service does. The reading side is `codec/json/read.rs`, values in requests are `codec/json/write.rs`.
-//! The properties of a row are written when they are stored (`members.rs`).
+//! Owns which members an entity has at which level, and their order. The text of JSON is `store/json_text.rs`. The properties of a row
+//! are written when they are stored (`store/members.rs`). The reading side is `codec/json/read.rs`.
 //!
 //! Source: REST "Payload format for Table service operations"; the member order is that of recorded answers.
 
-use std::io::Write as _;
-
-use crate::codec::json::scan::plain_length;
 use crate::codec::url;
 use crate::emulator::request::address::Site;
 use crate::emulator::request::options::{Level, Select};
 use crate::emulator::rules::MemberOrder;
+use crate::emulator::store::json_text::{name, text, text_member};
 use crate::emulator::store::members::{Member, Members};
 use crate::emulator::store::row::{Row, RowId, TimeText, time_text};
 use crate::model::edm::{Edm, EdmType};
@@ -270,61 +267,8 @@ fn etag(out: &mut Vec<u8>, time: &TimeText) {
     }
 }
 
-/// A member whose value is text.
-pub(crate) fn text_member(out: &mut Vec<u8>, member: &str, value: &str) {
-    name(out, member);
-    text(out, value);
-}
-
-/// The name of a member, with the comma before it where one is needed.
-pub(crate) fn name(out: &mut Vec<u8>, name: &str) {
-    if !out.ends_with(b"{") {
-        out.push(b',');
-    }
-    text(out, name);
-    out.push(b':');
-}
-
-/// Whether all characters stand for themselves.
-pub(crate) fn is_plain(text: &str) -> bool {
-    text.is_ascii() && plain_length(text.as_bytes()) == text.len()
-}
-
-/// A JSON string of ASCII characters only.
-pub(crate) fn text(out: &mut Vec<u8>, text: &str) {
-    out.push(b'"');
-    if is_plain(text) {
-        out.extend_from_slice(text.as_bytes());
-        out.push(b'"');
-        return;
-    }
-    let mut rest = text;
-    while let Some(at) = rest.find(|c: char| c == '"' || c == '\\' || c < ' ' || !c.is_ascii()) {
-        out.extend_from_slice(&rest.as_bytes()[..at]);
-        let mut following = rest[at..].chars();
-        let Some(character) = following.next() else { break };
-        match character {
-            '"' | '\\' => out.extend_from_slice(&[b'\\', character as u8]),
-            '\n' => out.extend_from_slice(b"\\n"),
-            '\r' => out.extend_from_slice(b"\\r"),
-            '\t' => out.extend_from_slice(b"\\t"),
-            other => {
-                for unit in other.encode_utf16(&mut [0; 2]) {
-                    // Writing to a Vec cannot fail.
-                    let _ = write!(out, "\\u{unit:04x}");
-                }
-            }
-        }
-        rest = following.as_str();
-    }
-    out.extend_from_slice(rest.as_bytes());
-    out.push(b'"');
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
     use crate::emulator::rules::STORAGE;
     use crate::model::datetime::DateTime;
@@ -438,15 +382,5 @@ mod tests {
         assert_eq!(page(&shape(&site, Level::None, None), &[]), r#"{"value":[]}"#);
         let twice = page(&shape(&site, Level::None, options.select.as_ref()), &[(&id, &row); 2]);
         assert_eq!(twice.matches("},{").count(), 1);
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_ascii_json(value in any::<String>()) {
-            let mut out = Vec::new();
-            text(&mut out, &value);
-            prop_assert!(out.is_ascii());
-            prop_assert_eq!(serde_json::from_slice::<String>(&out).unwrap(), value);
-        }
     }
 }

@@ -10,7 +10,7 @@ use crate::codec::json::write::Object;
 use crate::emulator::request::body;
 use crate::emulator::rules::refusal::Refusal;
 use crate::emulator::rules::{MAX_PROPERTIES, Rules};
-use crate::emulator::snapshot::text::Fault;
+use crate::emulator::snapshot::line::Fault;
 use crate::emulator::store::row::{Row, RowId, check_limits, is_key};
 use crate::model::datetime::DateTime;
 use crate::model::edm::{EdmType, Token, WireValue};

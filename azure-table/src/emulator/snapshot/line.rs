@@ -1,6 +1,7 @@
 //! The lines of a snapshot that are no rows: the first one, accounts and tables.
 //!
-//! Owns their JSON in both directions. What has its default is not written, and may be left out.
+//! Owns their JSON in both directions, the version of the format, and the places of faults in any line. What has its default is not
+//! written, and may be left out.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,10 +9,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::emulator::rules::{Rules, ServiceName};
-use crate::emulator::snapshot::text::Fault;
-use crate::emulator::store::{Account, Rows, Table};
+use crate::emulator::store::account::{Account, Table};
+use crate::emulator::store::rows::Rows;
 use crate::model::datetime::DateTime;
+use crate::model::error::Error;
 use crate::model::name::TableName;
+use crate::model::shown::{OneLine, Shown};
 use crate::protocol::access_policy::StoredAccessPolicy;
 use crate::protocol::sas_permissions::TablePermissions;
 use crate::protocol::service_properties::ServiceProperties;
@@ -20,6 +23,55 @@ use crate::protocol::service_properties::cors::CorsRule;
 
 /// The version of the format that is written, and the only one that is read.
 pub(super) const VERSION: u32 = 1;
+
+/// What is wrong with a line, and at which byte of it, if that is known.
+#[derive(Debug)]
+pub(super) struct Fault {
+    at: Option<usize>,
+    what: String,
+}
+
+impl Fault {
+    pub(super) fn at(byte: usize, what: String) -> Self {
+        Self { at: Some(byte), what }
+    }
+
+    pub(super) fn of_line(what: String) -> Self {
+        Self { at: None, what }
+    }
+
+    /// The same fault in other words.
+    pub(super) fn instead(mut self, what: &str) -> Self {
+        self.what = what.to_owned();
+        self
+    }
+
+    pub(super) fn of_entity(mut self, partition_key: &str, row_key: &str) -> Self {
+        self.what = format!("entity ({}, {}): {}", Shown(partition_key), Shown(row_key), self.what);
+        self
+    }
+
+    /// Of a line that serde_json read: it names line and column at the end of its words.
+    pub(super) fn of_json(line: &str, error: &serde_json::Error) -> Self {
+        let what = error.to_string();
+        let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
+        let byte = error.column().saturating_sub(1).min(line.len());
+        Self::at(byte, what.to_owned())
+    }
+
+    pub(super) fn in_line(self, number: usize, line: &str) -> Error {
+        let what = OneLine(&self.what);
+        Error::invalid_input(match self.at {
+            Some(byte) => format!("line {number}, column {}: {what}", column(line, byte)),
+            None => format!("line {number}: {what}"),
+        })
+    }
+}
+
+/// Counted from 1, in characters, as editors do.
+fn column(line: &str, byte: usize) -> usize {
+    line.char_indices().take_while(|(at, _)| *at < byte).count() + 1
+}
 
 type Result<T> = std::result::Result<T, Fault>;
 

@@ -1,13 +1,69 @@
-//! The text of a double in answers.
+//! JSON as the service writes it: strings in ASCII, and doubles.
 //!
-//! Fifteen digits where they read back as the same value, else seventeen; a point or an exponent always, and the exponent where
-//! the number is 10^15 (of seventeen digits: 10^17) or more, or below 0.0001. What requests have is `model/edm.rs`.
+//! Owns the text of names and values, not which members there are. All characters beyond ASCII are escaped, as the live service does.
+//! A double has fifteen digits where they read back as the same value, else seventeen; a point or an exponent always, and the exponent where
+//! the number is 10^15 (of seventeen digits: 10^17) or more, or below 0.0001. What requests have is `codec/json/write.rs`.
 //!
 //! Source: recorded answers of 2017 (`4.94065645841247E-324`, `1.7976931348623157E+308`, `123456789012345.12`, `10.0`); live
 //! answers of 2022 (`9.2233720368547758E+21`); .NET, "Round-trip format specifier (R)", which all of them follow.
 
+use std::io::Write as _;
+
+use crate::codec::json::scan::plain_length;
+
+/// A member whose value is text.
+pub(crate) fn text_member(out: &mut Vec<u8>, member: &str, value: &str) {
+    name(out, member);
+    text(out, value);
+}
+
+/// The name of a member, with the comma before it where one is needed.
+pub(crate) fn name(out: &mut Vec<u8>, name: &str) {
+    if !out.ends_with(b"{") {
+        out.push(b',');
+    }
+    text(out, name);
+    out.push(b':');
+}
+
+/// Whether all characters stand for themselves.
+pub(crate) fn is_plain(text: &str) -> bool {
+    text.is_ascii() && plain_length(text.as_bytes()) == text.len()
+}
+
+/// A JSON string of ASCII characters only.
+pub(crate) fn text(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
+    if is_plain(text) {
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+        return;
+    }
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| c == '"' || c == '\\' || c < ' ' || !c.is_ascii()) {
+        out.extend_from_slice(&rest.as_bytes()[..at]);
+        let mut following = rest[at..].chars();
+        let Some(character) = following.next() else { break };
+        match character {
+            '"' | '\\' => out.extend_from_slice(&[b'\\', character as u8]),
+            '\n' => out.extend_from_slice(b"\\n"),
+            '\r' => out.extend_from_slice(b"\\r"),
+            '\t' => out.extend_from_slice(b"\\t"),
+            other => {
+                for unit in other.encode_utf16(&mut [0; 2]) {
+                    // Writing to a Vec cannot fail.
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            }
+        }
+        rest = following.as_str();
+    }
+    out.extend_from_slice(rest.as_bytes());
+    out.push(b'"');
+}
+
 /// A finite double as the service writes it.
-pub(crate) fn text(value: f64) -> String {
+pub(crate) fn double(value: f64) -> String {
     if value == 0.0 {
         return if value.is_sign_negative() { "-0.0" } else { "0.0" }.to_owned();
     }
@@ -66,7 +122,7 @@ mod tests {
             (-0.0, "-0.0"),
             (0.1 + 0.2, "0.30000000000000004"),
         ] {
-            assert_eq!(text(value), expected);
+            assert_eq!(double(value), expected);
         }
     }
 
@@ -75,9 +131,17 @@ mod tests {
         fn every_double_reads_back(bits in any::<u64>()) {
             let value = f64::from_bits(bits);
             prop_assume!(value.is_finite());
-            let text = text(value);
+            let text = double(value);
             prop_assert!(text.contains(['.', 'E']), "{}", text);
             prop_assert_eq!(text.parse::<f64>().unwrap().to_bits(), value.to_bits());
+        }
+
+        #[test]
+        fn any_text_is_ascii_json(value in any::<String>()) {
+            let mut out = Vec::new();
+            text(&mut out, &value);
+            prop_assert!(out.is_ascii());
+            prop_assert_eq!(serde_json::from_slice::<String>(&out).unwrap(), value);
         }
     }
 }

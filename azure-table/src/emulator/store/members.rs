@@ -2,7 +2,7 @@
 //!
 //! Owns the text of a property, and the form in which rows are kept: the text at minimal metadata, with an index of types and
 //! lengths before it, so that annotations can be left out and values can be read. Which members an answer has, and their order,
-//! is `json.rs`.
+//! is `response/payload.rs`.
 
 use std::borrow::Cow;
 use std::io::Write as _;
@@ -10,10 +10,8 @@ use std::io::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::emulator::response::payload;
 use crate::emulator::store::json_text;
-use crate::emulator::store::row::Properties;
-use crate::model::edm::{Edm, EdmType, double_text};
+use crate::model::edm::{Edm, EdmType, EdmValue, double_text};
 
 /// What stands around an annotation: `"` name `@odata.type":"` type `",`.
 const BEFORE_TYPE: &[u8] = b"@odata.type\":\"";
@@ -33,6 +31,10 @@ const KINDS: [EdmType; 9] = [
 const NO_NUMBER: u8 = 8;
 /// About how much text a property has.
 const USUAL_TEXT: usize = 48;
+
+/// Properties besides Timestamp, in the order in which they are answered. The keys are among them only where their place is kept:
+/// on Cosmos DB, from an insert.
+pub(crate) type Properties = Vec<(Box<str>, EdmValue)>;
 
 /// Properties in their order, in one piece: the length of the index, the index, the text. For each property the index has its
 /// kind, the length of its name and that of its value; the text separates members by commas.
@@ -85,7 +87,7 @@ impl Members {
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<Member<'_>> {
-        let is_plain = payload::is_plain(name);
+        let is_plain = json_text::is_plain(name);
         let text = if is_plain {
             Cow::Borrowed(name.as_bytes())
         } else {
@@ -98,7 +100,7 @@ impl Members {
 
 fn quoted(name: &str) -> Vec<u8> {
     let mut text = Vec::new();
-    payload::text(&mut text, name);
+    json_text::text(&mut text, name);
     text
 }
 
@@ -144,7 +146,7 @@ fn write(index: &mut Vec<u8>, text: &mut Vec<u8>, name: &str, value: &Edm<'_>) {
         Edm::Binary(_) => 7,
     };
     let begin = text.len();
-    payload::text(text, name);
+    json_text::text(text, name);
     let name = begin + 1..text.len() - 1;
     index.push(kind);
     put_number(index, name.len());
@@ -168,12 +170,12 @@ fn write_value(text: &mut Vec<u8>, value: &Edm<'_>) {
     // Writing to a Vec cannot fail.
     let _ = match value {
         Edm::String(value) => {
-            payload::text(text, value);
+            json_text::text(text, value);
             Ok(())
         }
         Edm::Boolean(value) => write!(text, "{value}"),
         Edm::Int32(value) => write!(text, "{value}"),
-        Edm::Double(value) if value.is_finite() => write!(text, "{}", json_text::text(*value)),
+        Edm::Double(value) if value.is_finite() => write!(text, "{}", json_text::double(*value)),
         Edm::Double(value) => write!(text, "\"{}\"", double_text(*value)),
         Edm::Int64(value) => write!(text, "\"{value}\""),
         Edm::DateTime(value) => write!(text, "\"{value}\""),
@@ -255,7 +257,6 @@ mod tests {
 
     use super::*;
     use crate::model::datetime::DateTime;
-    use crate::model::edm::EdmValue;
     use crate::model::guid::Guid;
 
     fn any_value() -> impl Strategy<Value = EdmValue> {

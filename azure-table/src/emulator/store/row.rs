@@ -9,18 +9,14 @@ use std::cmp::Ordering;
 
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::{MAX_PROPERTIES, Rules};
-use crate::emulator::store::members::Members;
+use crate::emulator::store::members::{Members, Properties};
 use crate::model::datetime::DateTime;
-use crate::model::edm::{Edm, EdmValue};
+use crate::model::edm::Edm;
 use crate::model::entity_size;
 use crate::model::ordinal;
 
 /// Where in a time's text its seconds end.
 const SECONDS: usize = 19;
-
-/// Properties besides Timestamp, in the order in which they are answered. The keys are among them only where their place is kept:
-/// on Cosmos DB, from an insert.
-pub(crate) type Properties = Vec<(Box<str>, EdmValue)>;
 
 /// The keys of a row; ordered as the service orders rows.
 #[derive(Clone, Debug, PartialEq, Eq)]

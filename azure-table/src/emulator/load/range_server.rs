@@ -1,13 +1,15 @@
-//! A range server: one piece of work after the other, a queue with an end, and a watch over its load.
+//! Range servers: one piece of work after the other, a queue with an end, and a watch over the load.
 //!
-//! It does not wait itself: it knows when what it accepted will be done. Which ranges there are is `ranges.rs`.
+//! Owns which server has a partition, and when a range is cut in two. A server does not wait itself: it knows when what it accepted
+//! will be done. Without splits each partition has a server of its own, as after days of steady load. With them a table begins on one
+//! server.
 
-use std::collections::VecDeque;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use crate::emulator::load::busy::Busy;
+use crate::emulator::load::demand::{Busy, PartitionKey};
 use crate::emulator::load::model::{RangeSplits, ServiceModel};
-use crate::emulator::load::ranges::PartitionKey;
 use crate::model::clock::Instant;
 
 /// The share of the time for which a server worked, from which on its range is cut. Chosen.
@@ -158,5 +160,53 @@ impl Watch {
         let first = self.notes.first()?.clone();
         let middle = self.notes.len() / 2;
         self.notes.into_iter().skip(middle).find(|key| *key > first)
+    }
+}
+
+/// The servers of a table, by the first partition of each one's range.
+#[derive(Debug, Default)]
+pub(crate) struct Ranges {
+    servers: BTreeMap<PartitionKey, RangeServer>,
+    pub(crate) splits: u64,
+}
+
+impl Ranges {
+    /// The server of a partition. Its range is cut first if its time has come.
+    pub(crate) fn server(
+        &mut self,
+        partition: &PartitionKey,
+        model: &ServiceModel,
+        random: &mut fastrand::Rng,
+        now: Instant,
+    ) -> &mut RangeServer {
+        let first = match &model.splits {
+            None => partition.clone(),
+            Some(splits) => {
+                let first = self.first_of(partition);
+                let cut = self
+                    .servers
+                    .get_mut(&first)
+                    .and_then(|server| server.cut(splits, random, now));
+                match cut {
+                    Some(cut) => {
+                        self.servers
+                            .insert(cut, RangeServer::away(splits.draw_away(random), now));
+                        self.splits += 1;
+                        self.first_of(partition)
+                    }
+                    None => first,
+                }
+            }
+        };
+        match self.servers.entry(first) {
+            Entry::Occupied(server) => server.into_mut(),
+            Entry::Vacant(place) => place.insert(RangeServer::default()),
+        }
+    }
+
+    /// The first partition of the range of `partition`.
+    fn first_of(&self, partition: &PartitionKey) -> PartitionKey {
+        let range = self.servers.range(..=partition.clone()).next_back();
+        range.map_or_else(|| PartitionKey::new(""), |(first, _)| first.clone())
     }
 }
