@@ -70,265 +70,6 @@ impl Refusal {
         }
     }
 
-    pub(crate) const NO_HOST: Self = Self::new(
-        400,
-        "HostInformationNotPresent",
-        "The required host information is not present in the request. You must send a non-empty Host header or \
-         include the absolute URI in the request line.",
-        FrontEnd,
-    );
-    pub(crate) const INVALID_URI: Self = Self::new(
-        400,
-        "InvalidUri",
-        "The requested URI does not represent any resource on the server.",
-        FrontEnd,
-    );
-    /// Seen for an unknown `x-ms-version`.
-    pub(crate) const INVALID_HEADER_VALUE: Self = Self::new(
-        400,
-        "InvalidHeaderValue",
-        "The value for one of the HTTP headers is not in the correct format.",
-        FrontEnd,
-    );
-    pub(crate) const BODY_TOO_LARGE: Self = Self::new(
-        413,
-        "RequestBodyTooLarge",
-        "The request body is too large and exceeds the maximum permissible limit.",
-        Parsing,
-    );
-    pub(crate) const UNSUPPORTED_VERB: Self = Self::new(
-        405,
-        "UnsupportedHttpVerb",
-        "The resource doesn't support specified Http Verb.",
-        Parsing,
-    );
-    pub(crate) const METHOD_NOT_ALLOWED: Self = Self::new(
-        405,
-        "MethodNotAllowed",
-        "The requested method is not allowed on the specified resource.",
-        Parsing,
-    );
-    /// Recorded of the properties of Cosmos DB.
-    pub(crate) const NOT_SUPPORTED: Self = Self::new(
-        405,
-        "MethodNotAllowed",
-        "The requested operation is not supported.",
-        Parsing,
-    );
-    pub(crate) const NOT_IMPLEMENTED: Self = Self::new(
-        501,
-        "NotImplemented",
-        "The requested operation is not implemented on the specified resource.",
-        Parsing,
-    );
-    pub(crate) const X_METHOD_NOT_USING_POST: Self = Self::new(
-        400,
-        "XMethodNotUsingPost",
-        "The request uses X-HTTP-Method with an HTTP verb other than POST.",
-        Parsing,
-    );
-    pub(crate) const X_METHOD_INCORRECT_COUNT: Self = Self::new(
-        400,
-        "XMethodIncorrectCount",
-        "More than one X-HTTP-Method is specified.",
-        Parsing,
-    );
-    pub(crate) const X_METHOD_INCORRECT_VALUE: Self = Self::new(
-        400,
-        "XMethodIncorrectValue",
-        "The specified X-HTTP-Method is invalid.",
-        Parsing,
-    );
-    pub(crate) const ATOM_FORMAT_NOT_SUPPORTED: Self =
-        Self::new(415, "AtomFormatNotSupported", "Atom format is not supported.", Parsing);
-    pub(crate) const JSON_VERBOSE_FORMAT_NOT_SUPPORTED: Self = Self::new(
-        415,
-        "JsonVerboseFormatNotSupported",
-        "JSON Verbose format is not supported.",
-        Parsing,
-    );
-    pub(crate) const MEDIA_TYPE_NOT_SUPPORTED: Self = Self::new(
-        415,
-        "MediaTypeNotSupported",
-        "None of the provided media types are supported",
-        Parsing,
-    );
-
-    pub(crate) const INVALID_INPUT: Self =
-        Self::new(400, "InvalidInput", "One of the request inputs is not valid.", Parsing);
-    /// Cosmos DB of a query that it cannot read.
-    pub(crate) const INVALID_URL: Self = Self::new(400, "InvalidInput", "Request url is invalid.", Parsing);
-    /// A value that is not one of its type: seen for numbers out of range, assumed for all else in a body.
-    pub(crate) const UNREADABLE_VALUE: Self = Self::new(
-        400,
-        "InvalidInput",
-        "An error occurred while processing this request.",
-        Parsing,
-    );
-    pub(crate) const BOTH_CONDITIONS: Self = Self::new(
-        400,
-        "InvalidInput",
-        "Both If-Match and If-None-Match HTTP headers cannot be specified at the same time. Please specify either one \
-         of the headers or none of them.",
-        Parsing,
-    );
-    pub(crate) const IF_NONE_MATCH_ON_PUT: Self = Self::new(
-        400,
-        "InvalidInput",
-        "If-None-Match HTTP header cannot be specified for PUT operations.",
-        Parsing,
-    );
-    pub(crate) const IF_NONE_MATCH_ON_DELETE: Self = Self::new(
-        400,
-        "InvalidInput",
-        "If-None-Match HTTP header cannot be specified for DELETE operations.",
-        Parsing,
-    );
-    pub(crate) const TOO_MANY_CHANGES: Self = Self::new(
-        400,
-        "InvalidInput",
-        "The batch request operation exceeds the maximum 100 changes per change set.",
-        Parsing,
-    );
-    pub(crate) const DIFFERENT_PARTITIONS: Self = Self::new(
-        400,
-        "CommandsInBatchActOnDifferentPartitions",
-        "All commands in a batch must operate on same entity group.",
-        Parsing,
-    );
-    pub(crate) const DUPLICATE_ROW: Self = Self::new(
-        400,
-        "InvalidDuplicateRow",
-        "The batch request contains multiple changes with same row key. An entity can appear only once in a batch \
-         request.",
-        Parsing,
-    );
-
-    pub(crate) const PROPERTIES_NEED_VALUE: Self = Self::new(
-        400,
-        "PropertiesNeedValue",
-        "The values are not specified for all properties in the entity.",
-        Store,
-    );
-    pub(crate) const DUPLICATE_PROPERTIES: Self = Self::new(
-        400,
-        "DuplicatePropertiesSpecified",
-        "A property is specified more than one time.",
-        Parsing,
-    );
-    pub(crate) const DUPLICATE_KEY_PROPERTY: Self = Self::new(
-        400,
-        "DuplicateKeyPropertySpecified",
-        "A key property is specified more than one time.",
-        Parsing,
-    );
-    pub(crate) const PROPERTY_NAME_INVALID: Self =
-        Self::new(400, "PropertyNameInvalid", "The property name is invalid.", Parsing);
-    pub(crate) const PROPERTY_NAME_TOO_LONG: Self = Self::new(
-        400,
-        "PropertyNameTooLong",
-        "The property name exceeds the maximum allowed length (255).",
-        Store,
-    );
-    pub(crate) const PROPERTY_VALUE_TOO_LARGE: Self = Self::new(
-        400,
-        "PropertyValueTooLarge",
-        "The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 \
-         encoded and the maximum number of characters should be 32K or less.",
-        Store,
-    );
-    pub(crate) const TOO_MANY_PROPERTIES: Self = Self::new(
-        400,
-        "TooManyProperties",
-        "The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. \
-         Each entity also has 3 system properties.",
-        Store,
-    );
-    pub(crate) const ENTITY_TOO_LARGE: Self = Self::new(
-        400,
-        "EntityTooLarge",
-        "The entity is larger than the maximum allowed size (1MB).",
-        Store,
-    );
-    pub(crate) const ENTITY_ALREADY_EXISTS: Self = Self::new(
-        409,
-        "EntityAlreadyExists",
-        "The specified entity already exists.",
-        Store,
-    );
-    pub(crate) const RESOURCE_NOT_FOUND: Self =
-        Self::new(404, "ResourceNotFound", "The specified resource does not exist.", Store);
-    pub(crate) const CONDITION_NOT_SATISFIED: Self = Self::new(
-        412,
-        "UpdateConditionNotSatisfied",
-        "The update condition specified in the request was not satisfied.",
-        Store,
-    );
-    pub(crate) const TABLE_NOT_FOUND: Self =
-        Self::new(404, "TableNotFound", "The table specified does not exist.", Parsing);
-    pub(crate) const TABLE_ALREADY_EXISTS: Self =
-        Self::new(409, "TableAlreadyExists", "The table specified already exists.", Store);
-    pub(crate) const TABLE_BEING_DELETED: Self = Self::new(
-        409,
-        "TableBeingDeleted",
-        "The specified table is being deleted. Try operation later.",
-        Store,
-    );
-    pub(crate) const SERVER_BUSY: Self = Self::new(
-        503,
-        "ServerBusy",
-        "The server is currently unable to receive requests. Please retry your request.",
-        Store,
-    );
-    pub(crate) const ACCOUNT_BUSY: Self = Self::new(
-        503,
-        "ServerBusy",
-        "Operations per second is over the account limit.",
-        Store,
-    );
-    /// No room for the request. Cosmos DB counts request units; here a model counts entities.
-    ///
-    /// Source: azure-sdk-for-net issue 26960.
-    pub(crate) const TOO_MANY_REQUESTS: Self = Self::new(
-        429,
-        "TooManyRequests",
-        "Request rate is large. More Request Units may be needed, so no changes were made. Please retry this request \
-         later. Learn more: http://aka.ms/cosmosdb-error-429",
-        Store,
-    );
-    pub(crate) const INVALID_QUERY_PARAMETER: Self = Self::new(
-        400,
-        "InvalidQueryParameterValue",
-        "Value for one of the query parameters specified in the request URI is invalid.",
-        Parsing,
-    );
-    /// Recorded for documents beyond a limit too, six rules for browsers for example.
-    pub(crate) const INVALID_XML: Self = Self::new(
-        400,
-        "InvalidXmlDocument",
-        "XML specified is not syntactically valid.",
-        Parsing,
-    );
-    pub(crate) const INVALID_XML_NODE: Self = Self::new(
-        400,
-        "InvalidXmlNodeValue",
-        "The value provided for one of the XML nodes in the request body was not in the correct format.",
-        Parsing,
-    );
-    /// The spelling is the service's.
-    pub(crate) const INVALID_TABLE_NAME: Self = Self::new(
-        400,
-        "InvalidResourceName",
-        "The specifed resource name contains invalid characters.",
-        Store,
-    );
-    pub(crate) const TABLE_NAME_LENGTH: Self = Self::new(
-        400,
-        "OutOfRangeInput",
-        "The specified resource name length is not within the permissible limits.",
-        Store,
-    );
-
     /// A key with a forbidden character, or a date before 1601.
     pub(crate) fn out_of_range(property: &str, value: impl std::fmt::Display) -> Self {
         let message = format!("The '{property}' parameter of value '{value}' is out of range.");
@@ -350,6 +91,163 @@ impl Refusal {
         );
         Self::with(400, "InvalidInput", message, Parsing)
     }
+
+    pub(crate) fn source_ip_mismatch(address: std::net::IpAddr) -> Self {
+        let message =
+            format!("This request is not authorized to perform this operation using this source IP {address}.");
+        Self::with(403, "AuthorizationSourceIPMismatch", message, Store)
+    }
+}
+
+/// A constant for each refusal: status and code, the part that raises it, the text.
+macro_rules! refusals {
+    ($($(#[$attribute:meta])* $name:ident = $status:literal $code:literal, $raised_by:ident, $text:literal;)+) => {
+        impl Refusal {
+            $($(#[$attribute])* pub(crate) const $name: Self = Self::new($status, $code, $text, $raised_by);)+
+        }
+    };
+}
+
+refusals! {
+    NO_HOST = 400 "HostInformationNotPresent", FrontEnd,
+        "The required host information is not present in the request. You must send a non-empty Host header or include the \
+         absolute URI in the request line.";
+    INVALID_URI = 400 "InvalidUri", FrontEnd,
+        "The requested URI does not represent any resource on the server.";
+    /// Seen for an unknown `x-ms-version`.
+    INVALID_HEADER_VALUE = 400 "InvalidHeaderValue", FrontEnd,
+        "The value for one of the HTTP headers is not in the correct format.";
+    BODY_TOO_LARGE = 413 "RequestBodyTooLarge", Parsing,
+        "The request body is too large and exceeds the maximum permissible limit.";
+    UNSUPPORTED_VERB = 405 "UnsupportedHttpVerb", Parsing,
+        "The resource doesn't support specified Http Verb.";
+    METHOD_NOT_ALLOWED = 405 "MethodNotAllowed", Parsing,
+        "The requested method is not allowed on the specified resource.";
+    /// Recorded of the properties of Cosmos DB.
+    NOT_SUPPORTED = 405 "MethodNotAllowed", Parsing,
+        "The requested operation is not supported.";
+    NOT_IMPLEMENTED = 501 "NotImplemented", Parsing,
+        "The requested operation is not implemented on the specified resource.";
+    X_METHOD_NOT_USING_POST = 400 "XMethodNotUsingPost", Parsing,
+        "The request uses X-HTTP-Method with an HTTP verb other than POST.";
+    X_METHOD_INCORRECT_COUNT = 400 "XMethodIncorrectCount", Parsing,
+        "More than one X-HTTP-Method is specified.";
+    X_METHOD_INCORRECT_VALUE = 400 "XMethodIncorrectValue", Parsing,
+        "The specified X-HTTP-Method is invalid.";
+    ATOM_FORMAT_NOT_SUPPORTED = 415 "AtomFormatNotSupported", Parsing,
+        "Atom format is not supported.";
+    JSON_VERBOSE_FORMAT_NOT_SUPPORTED = 415 "JsonVerboseFormatNotSupported", Parsing,
+        "JSON Verbose format is not supported.";
+    MEDIA_TYPE_NOT_SUPPORTED = 415 "MediaTypeNotSupported", Parsing,
+        "None of the provided media types are supported";
+    INVALID_INPUT = 400 "InvalidInput", Parsing,
+        "One of the request inputs is not valid.";
+    /// Cosmos DB of a query that it cannot read.
+    INVALID_URL = 400 "InvalidInput", Parsing,
+        "Request url is invalid.";
+    /// A value that is not one of its type: seen for numbers out of range, assumed for all else in a body.
+    UNREADABLE_VALUE = 400 "InvalidInput", Parsing,
+        "An error occurred while processing this request.";
+    BOTH_CONDITIONS = 400 "InvalidInput", Parsing,
+        "Both If-Match and If-None-Match HTTP headers cannot be specified at the same time. Please specify either one of the \
+         headers or none of them.";
+    IF_NONE_MATCH_ON_PUT = 400 "InvalidInput", Parsing,
+        "If-None-Match HTTP header cannot be specified for PUT operations.";
+    IF_NONE_MATCH_ON_DELETE = 400 "InvalidInput", Parsing,
+        "If-None-Match HTTP header cannot be specified for DELETE operations.";
+    TOO_MANY_CHANGES = 400 "InvalidInput", Parsing,
+        "The batch request operation exceeds the maximum 100 changes per change set.";
+    DIFFERENT_PARTITIONS = 400 "CommandsInBatchActOnDifferentPartitions", Parsing,
+        "All commands in a batch must operate on same entity group.";
+    DUPLICATE_ROW = 400 "InvalidDuplicateRow", Parsing,
+        "The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.";
+    PROPERTIES_NEED_VALUE = 400 "PropertiesNeedValue", Store,
+        "The values are not specified for all properties in the entity.";
+    DUPLICATE_PROPERTIES = 400 "DuplicatePropertiesSpecified", Parsing,
+        "A property is specified more than one time.";
+    DUPLICATE_KEY_PROPERTY = 400 "DuplicateKeyPropertySpecified", Parsing,
+        "A key property is specified more than one time.";
+    PROPERTY_NAME_INVALID = 400 "PropertyNameInvalid", Parsing,
+        "The property name is invalid.";
+    PROPERTY_NAME_TOO_LONG = 400 "PropertyNameTooLong", Store,
+        "The property name exceeds the maximum allowed length (255).";
+    PROPERTY_VALUE_TOO_LARGE = 400 "PropertyValueTooLarge", Store,
+        "The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 encoded \
+         and the maximum number of characters should be 32K or less.";
+    TOO_MANY_PROPERTIES = 400 "TooManyProperties", Store,
+        "The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each \
+         entity also has 3 system properties.";
+    ENTITY_TOO_LARGE = 400 "EntityTooLarge", Store,
+        "The entity is larger than the maximum allowed size (1MB).";
+    ENTITY_ALREADY_EXISTS = 409 "EntityAlreadyExists", Store,
+        "The specified entity already exists.";
+    RESOURCE_NOT_FOUND = 404 "ResourceNotFound", Store,
+        "The specified resource does not exist.";
+    CONDITION_NOT_SATISFIED = 412 "UpdateConditionNotSatisfied", Store,
+        "The update condition specified in the request was not satisfied.";
+    TABLE_NOT_FOUND = 404 "TableNotFound", Parsing,
+        "The table specified does not exist.";
+    TABLE_ALREADY_EXISTS = 409 "TableAlreadyExists", Store,
+        "The table specified already exists.";
+    TABLE_BEING_DELETED = 409 "TableBeingDeleted", Store,
+        "The specified table is being deleted. Try operation later.";
+    SERVER_BUSY = 503 "ServerBusy", Store,
+        "The server is currently unable to receive requests. Please retry your request.";
+    ACCOUNT_BUSY = 503 "ServerBusy", Store,
+        "Operations per second is over the account limit.";
+    /// No room for the request. Cosmos DB counts request units; here a model counts entities.
+    ///
+    /// Source: azure-sdk-for-net issue 26960.
+    TOO_MANY_REQUESTS = 429 "TooManyRequests", Store,
+        "Request rate is large. More Request Units may be needed, so no changes were made. Please retry this request later. \
+         Learn more: http://aka.ms/cosmosdb-error-429";
+    INVALID_QUERY_PARAMETER = 400 "InvalidQueryParameterValue", Parsing,
+        "Value for one of the query parameters specified in the request URI is invalid.";
+    /// Recorded for documents beyond a limit too, six rules for browsers for example.
+    INVALID_XML = 400 "InvalidXmlDocument", Parsing,
+        "XML specified is not syntactically valid.";
+    INVALID_XML_NODE = 400 "InvalidXmlNodeValue", Parsing,
+        "The value provided for one of the XML nodes in the request body was not in the correct format.";
+    /// The spelling is the service's.
+    INVALID_TABLE_NAME = 400 "InvalidResourceName", Store,
+        "The specifed resource name contains invalid characters.";
+    TABLE_NAME_LENGTH = 400 "OutOfRangeInput", Store,
+        "The specified resource name length is not within the permissible limits.";
+}
+
+// Of a credential: its form, its place or its rights.
+refusals! {
+    AUTHENTICATION_FAILED = 403 "AuthenticationFailed", FrontEnd,
+        "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including \
+         the signature.";
+    /// Something that no shared access signature allows, or a row outside of one's range (both seen live).
+    AUTHORIZATION_FAILURE = 403 "AuthorizationFailure", Store,
+        "This request is not authorized to perform this operation.";
+    /// Recorded, with the headers of the store's refusals. That the four below have the same headers is not confirmed;
+    /// their texts are those of REST "SAS error codes".
+    PERMISSION_MISMATCH = 403 "AuthorizationPermissionMismatch", Store,
+        "This request is not authorized to perform this operation using this permission.";
+    RESOURCE_TYPE_MISMATCH = 403 "AuthorizationResourceTypeMismatch", Store,
+        "This request is not authorized to perform this operation using this resource type.";
+    SERVICE_MISMATCH = 403 "AuthorizationServiceMismatch", Store,
+        "This request is not authorized to perform this operation using this service.";
+    PROTOCOL_MISMATCH = 403 "AuthorizationProtocolMismatch", Store,
+        "This request is not authorized to perform this operation using this protocol.";
+    /// The text is documented; that a write to a secondary gets it is not confirmed.
+    WRITE_TO_SECONDARY = 403 "InsufficientAccountPermissions", FrontEnd,
+        "Write operations are not allowed.";
+    /// Recorded.
+    NO_AUTHENTICATION = 401 "NoAuthenticationInformation", Challenge,
+        "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
+    /// The text is that of a missing token.
+    INVALID_TOKEN = 401 "InvalidAuthenticationInfo", Challenge,
+        "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
+    /// The status is documented; code and text are Azurite's.
+    NO_CORS_HEADER = 400 "InvalidHeaderValue", Parsing,
+        "A required CORS header is not present.";
+    /// The status is documented, the text was seen of blobs; the code is Azurite's.
+    NO_CORS_RULE = 403 "CorsPreflightFailure", Parsing,
+        "CORS not enabled or no matching rule found for this request.";
 }
 
 impl From<ParseError> for Refusal {
@@ -359,90 +257,5 @@ impl From<ParseError> for Refusal {
             ParseError::Invalid => Self::INVALID_INPUT,
             ParseError::Literal { .. } => Self::with(400, "InvalidInput", error.to_string(), Parsing),
         }
-    }
-}
-
-/// Refusals of a credential: for its form, its place or its rights.
-impl Refusal {
-    pub(crate) const AUTHENTICATION_FAILED: Self = Self::new(
-        403,
-        "AuthenticationFailed",
-        "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly \
-         including the signature.",
-        FrontEnd,
-    );
-    /// Something that no shared access signature allows, or a row outside of one's range (both seen live).
-    pub(crate) const AUTHORIZATION_FAILURE: Self = Self::new(
-        403,
-        "AuthorizationFailure",
-        "This request is not authorized to perform this operation.",
-        Store,
-    );
-    /// Recorded, with the headers of the store's refusals. That the four below have the same headers is not confirmed;
-    /// their texts are those of REST "SAS error codes".
-    pub(crate) const PERMISSION_MISMATCH: Self = Self::new(
-        403,
-        "AuthorizationPermissionMismatch",
-        "This request is not authorized to perform this operation using this permission.",
-        Store,
-    );
-    pub(crate) const RESOURCE_TYPE_MISMATCH: Self = Self::new(
-        403,
-        "AuthorizationResourceTypeMismatch",
-        "This request is not authorized to perform this operation using this resource type.",
-        Store,
-    );
-    pub(crate) const SERVICE_MISMATCH: Self = Self::new(
-        403,
-        "AuthorizationServiceMismatch",
-        "This request is not authorized to perform this operation using this service.",
-        Store,
-    );
-    pub(crate) const PROTOCOL_MISMATCH: Self = Self::new(
-        403,
-        "AuthorizationProtocolMismatch",
-        "This request is not authorized to perform this operation using this protocol.",
-        Store,
-    );
-    /// The text is documented; that a write to a secondary gets it is not confirmed.
-    pub(crate) const WRITE_TO_SECONDARY: Self = Self::new(
-        403,
-        "InsufficientAccountPermissions",
-        "Write operations are not allowed.",
-        FrontEnd,
-    );
-    /// Recorded.
-    pub(crate) const NO_AUTHENTICATION: Self = Self::new(
-        401,
-        "NoAuthenticationInformation",
-        "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.",
-        Challenge,
-    );
-    /// The text is that of a missing token.
-    pub(crate) const INVALID_TOKEN: Self = Self::new(
-        401,
-        "InvalidAuthenticationInfo",
-        "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.",
-        Challenge,
-    );
-    /// The status is documented; code and text are Azurite's.
-    pub(crate) const NO_CORS_HEADER: Self = Self::new(
-        400,
-        "InvalidHeaderValue",
-        "A required CORS header is not present.",
-        Parsing,
-    );
-    /// The status is documented, the text was seen of blobs; the code is Azurite's.
-    pub(crate) const NO_CORS_RULE: Self = Self::new(
-        403,
-        "CorsPreflightFailure",
-        "CORS not enabled or no matching rule found for this request.",
-        Parsing,
-    );
-
-    pub(crate) fn source_ip_mismatch(address: std::net::IpAddr) -> Self {
-        let message =
-            format!("This request is not authorized to perform this operation using this source IP {address}.");
-        Self::with(403, "AuthorizationSourceIPMismatch", message, Store)
     }
 }
