@@ -150,8 +150,9 @@ impl Shape<'_> {
         let order = self.order();
         let time = time_text(row.timestamp, self.site.rules);
         if self.level > Level::None {
-            begin(out, b"\"odata.etag\":");
-            etag(out, &time);
+            begin(out, b"\"odata.etag\":\"");
+            time.put_etag(out, b"\\\"");
+            out.push(b'"');
         }
         if self.level == Level::Full && order == MemberOrder::MetadataFirst {
             text_member(out, "odata.editLink", &entity_address(self.table, id));
@@ -248,23 +249,6 @@ fn begin(out: &mut Vec<u8>, member: &[u8]) {
         out.push(b',');
     }
     out.extend_from_slice(member);
-}
-
-/// The version of this time, as JSON.
-fn etag(out: &mut Vec<u8>, time: &TimeText) {
-    // The colons of `2017-11-10T02:44:53.636692Z` are encoded.
-    let time = time.bytes();
-    for part in [
-        &b"\"W/\\\"datetime'"[..],
-        &time[..13],
-        b"%3A",
-        &time[14..16],
-        b"%3A",
-        &time[17..],
-        b"'\\\"\"",
-    ] {
-        out.extend_from_slice(part);
-    }
 }
 
 #[cfg(test)]

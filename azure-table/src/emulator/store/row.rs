@@ -1,7 +1,7 @@
 //! One stored entity: its keys, its properties in order, its version.
 //!
 //! Owns the order of rows, the ETag's text and the limits on an entity as a whole. Does not own how a row changes
-//! (`store.rs`), in which form its properties are kept (`members.rs`) or how it is written as JSON (`json.rs`).
+//! (`store.rs`), in which form its properties are kept (`store/members.rs`) or how it is written as JSON (`response/payload.rs`).
 //! Not confirmed: that the service's 1 MiB limit uses the published formula, which it does here.
 
 use std::borrow::Cow;
@@ -86,31 +86,42 @@ impl Row {
 
 /// A version made of its time.
 pub(crate) fn etag(time: DateTime, rules: &Rules) -> String {
-    let time = time_text(time, rules);
-    // The colons of `2017-11-10T02:44:53.636692Z` are encoded.
-    let text = String::from_utf8_lossy(time.bytes());
-    [
-        "W/\"datetime'",
-        &text[..13],
-        "%3A",
-        &text[14..16],
-        "%3A",
-        &text[17..],
-        "'\"",
-    ]
-    .concat()
+    let mut text = Vec::with_capacity(48);
+    time_text(time, rules).put_etag(&mut text, b"\"");
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// The text of a time, in ASCII.
 pub(crate) struct TimeText([u8; 28], usize);
 
 impl TimeText {
-    pub(crate) fn bytes(&self) -> &[u8] {
+    fn bytes(&self) -> &[u8] {
         &self.0[..self.1]
     }
 
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.bytes());
+    }
+
+    /// Appends the version of this time between quotes, which JSON escapes.
+    pub(crate) fn put_etag(&self, out: &mut Vec<u8>, quote: &[u8]) {
+        // The colons of `2017-11-10T02:44:53.636692Z` are encoded.
+        let time = self.bytes();
+        let (date, minutes, seconds) = (&time[..13], &time[14..16], &time[17..]);
+        for part in [
+            &b"W/"[..],
+            quote,
+            b"datetime'",
+            date,
+            b"%3A",
+            minutes,
+            b"%3A",
+            seconds,
+            b"'",
+            quote,
+        ] {
+            out.extend_from_slice(part);
+        }
     }
 }
 
