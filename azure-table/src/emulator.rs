@@ -4,9 +4,29 @@
 //! `EmulatorServer` does so on a port. It stands at the transport: the whole client runs, only the last step
 //! is replaced. It keeps everything in memory, and answers at once unless it has a [`ServiceModel`].
 //!
-//! It imitates what was seen of the live service: statuses, codes, texts, headers, metadata levels, order, paging,
-//! atomic batches, signatures, both regions, and what Cosmos DB does in another way. Each file names what it decided without having seen it live ("Not confirmed") and what
-//! it leaves out. Layers: `pipeline::transport`, `protocol`, `filter`, `codec` and `model`, never the client.
+//! It imitates what was seen of the live service: statuses, codes, texts, headers, metadata levels, order, paging, atomic batches,
+//! signatures, both regions, and what Cosmos DB does in another way. Each file names what it decided without having seen it live ("Not
+//! confirmed") and what it leaves out. Layers: `pipeline::transport`, `protocol`, `filter`, `codec` and `model`, never the client.
+//!
+//! Its floors, from top to bottom; imports go downward, and a test checks them:
+//!
+//! | floor | owns |
+//! |---|---|
+//! | `http` | the port: server, connection, certificate |
+//! | `emulator` | this file: [`Emulator`], its settings by `with_…`, the transport |
+//! | `dispatch` | the order of checks, the table of resources and verbs, the times of a service model |
+//! | `operations` | what each operation does to the store, and its answer; calls with their callers |
+//! | `access` | shared keys, shared access signatures, tokens, and what they grant |
+//! | `load` | who has room, and when a server comes to a request |
+//! | `response` | answers, payloads, errors in each service's words, what observers see |
+//! | `snapshot` | the store as a file |
+//! | `request` | messages, addresses, options, bodies, continuation tokens |
+//! | `store` | accounts, tables, rows and the text they are kept in, the second region |
+//! | `settings` | accounts' keys, tokens, the clock, where pages end |
+//! | `rules` | limits, forms, versions and refusals of Storage and of Cosmos DB |
+//!
+//! `http` stands above this file, since a server has an emulator. Refusals are rules, since the store refuses as well as requests.
+//! A snapshot stands above `request`: a line of it is read as the body of an insert.
 
 mod access;
 mod dispatch;
@@ -186,6 +206,13 @@ impl Emulator {
         self
     }
 
+    /// The same service, whose pages of entities end where `ends` says. Lists of tables do not ask for it.
+    #[must_use]
+    pub fn with_page_ends(mut self, ends: PageEnds) -> Self {
+        self.settings_mut().page_ends = ends;
+        self
+    }
+
     /// The same service, which takes `token` as a token of Entra ID, at addresses with `https` alone, as the live service does
     /// (on a port so with feature `emulator-https`). It may do what the roles Storage Table
     /// Data Contributor and Storage Table Delegator may: all with tables and entities, and get keys for shared access
@@ -306,13 +333,6 @@ impl Emulator {
     /// How often the range of a server was cut in two ([`RangeSplits`]).
     pub fn range_splits(&self) -> u64 {
         self.service.stamp.as_ref().map_or(0, |stamp| stamp.splits())
-    }
-
-    /// The same service, whose pages of entities end where `ends` says. Lists of tables do not ask for it.
-    #[must_use]
-    pub fn with_page_ends(mut self, ends: PageEnds) -> Self {
-        self.settings_mut().page_ends = ends;
-        self
     }
 
     /// The same service, which shows `observe` each request that it answered through the value it returns and its clones.

@@ -1,7 +1,7 @@
 //! The emulator on a port: the same answers over HTTP/1.1, or over HTTPS.
 //!
 //! Owns the listener, its address, and how it comes to an end. A connection and the framing of messages are
-//! `server/connection.rs`, TLS is `server/certificate.rs`. Everything else is the emulator's, which gets each request whole.
+//! `http/connection.rs`, TLS is `http/certificate.rs`. Everything else is the emulator's, which gets each request whole.
 
 #[cfg(feature = "emulator-https")]
 mod certificate;

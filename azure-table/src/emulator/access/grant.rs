@@ -1,7 +1,7 @@
 //! What the sender of a request may do.
 //!
 //! Owns the rights that each operation needs, and the range of rows that a table's signature opens. Who the sender is,
-//! and whether a signature is good, is `auth.rs` and `sas.rs`. Holds nothing secret.
+//! and whether a signature is good, is `access.rs`. Holds nothing secret.
 //! A service signature is for rows alone: what else is asked with it is refused as AuthorizationFailure, which was seen
 //! live for a list of tables (sling-cli issue 635, 2025).
 //! Not confirmed: what a token's refusal is called (a user saw AuthorizationMismatch), that no account key gets a key of Entra

@@ -1,6 +1,6 @@
 //! What the servers of an emulator can do: the constants, their presets and where these come from.
 //!
-//! Owns [`ServiceModel`] and [`RangeSplits`]. What they mean for a request is `range_server.rs` and `bucket.rs`.
+//! Owns [`ServiceModel`] and [`RangeSplits`]. What they mean for a request is `load/range_server.rs` and `load/bucket.rs`.
 //!
 //! Source: "How to get the most out of Windows Azure Tables" (Windows Azure Storage Team, 2010), Figures 3, 4, 8, 9, 12, 13 and
 //! 15; "Scalability and performance targets for Table storage".

@@ -1,7 +1,7 @@
 //! Operations whose bodies are XML: properties and statistics of the service, a table's access policies, keys of Entra ID.
 //!
 //! Owns what is set, read and answered. The documents are `protocol/service_properties.rs`, `protocol/service_statistics.rs`,
-//! `protocol/access_policy.rs` and `protocol/user_delegation_key.rs`. The rules for browsers work in `cors.rs`, policies and keys in
+//! `protocol/access_policy.rs` and `protocol/user_delegation_key.rs`. The rules for browsers work in `operations/cors.rs`, policies and keys in
 //! `access/sas.rs`. Nothing is logged and nothing counted.
 //! Not confirmed: the code for a document that is well-formed and says something impossible (all that were seen beyond a
 //! limit were InvalidXmlDocument), or names a setting that does not exist (it is ignored here); that statistics of the first

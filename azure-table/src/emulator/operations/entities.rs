@@ -1,7 +1,7 @@
 //! Operations on one entity: read it, or change it.
 //!
 //! Owns what a call means for a row and what is answered. How a row changes is `store.rs`; many changes at once are
-//! `batch.rs`, which uses both halves of a write from here.
+//! `operations/batch.rs`, which uses both halves of a write from here.
 //!
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
 //! Entity", "Delete Entity", "Query Entities".

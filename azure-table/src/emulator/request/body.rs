@@ -1,7 +1,7 @@
 //! JSON bodies of writes.
 //!
 //! Owns which members of a body count, and the limits on names and values. The limits on an entity as a whole are
-//! `row.rs`, since a merge meets them only with the stored row.
+//! `store/row.rs`, since a merge meets them only with the stored row.
 //! Not confirmed: the text for a body that is no JSON and for an unknown `Edm.…` type (InvalidInput is expected); that a
 //! key beyond the limit is refused as PropertyValueTooLarge (seen for 2,048 characters); which of the two documented codes for
 //! a name that comes twice is meant for keys.

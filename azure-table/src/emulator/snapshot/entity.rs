@@ -1,7 +1,7 @@
 //! A row as a line of a snapshot.
 //!
 //! Owns the line in both directions. What the values mean, and which are refused, is what an insert of the same JSON says
-//! (`body.rs`); here is found out where in the line a fault is.
+//! (`request/body.rs`); here is found out where in the line a fault is.
 
 use bytes::Bytes;
 
