@@ -19,7 +19,7 @@ use crate::codec::multipart::Message;
 use crate::emulator::request::options::{Level, Prefer, parameter};
 use crate::emulator::rules::refusal::{Refusal, Result};
 
-/// Where headers come from.
+/// The headers of a message.
 pub(crate) trait Headers: Sync {
     /// A header's value; several of one name are joined with commas.
     fn header(&self, name: &str) -> Option<Cow<'_, str>>;
@@ -42,14 +42,14 @@ impl Headers for Message<'_> {
     }
 }
 
-/// How an error is to be answered.
+/// The form in which an error is answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ErrorForm {
     Json(Level, Option<Prefer>),
     Xml,
 }
 
-/// What the operations have in common, whatever they are sent in.
+/// The message of an operation, sent by itself or inside of a batch.
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,

@@ -1,4 +1,4 @@
-//! What an emulator remembers, as a value and as a file that a person can read, compare and write.
+//! Snapshots: the store as a value, and as a file that a person can read, compare and write.
 //!
 //! Owns [`EmulatorSnapshot`], its way from a store and back, its file, and which lines its text has. A row is
 //! `snapshot/entity.rs`, any other line `snapshot/line.rs`.

@@ -1,4 +1,4 @@
-//! What the emulator remembers: accounts, their settings, their tables, their rows in order.
+//! The store: accounts, their properties, their tables, their rows in order.
 //!
 //! Owns the changes of rows, their conditions and their atomicity, the uniqueness of Timestamps, and the names of tables that
 //! are on their way out. Accounts and their copy in the second region are `store/account.rs`, the rows of a table and their readers

@@ -1,12 +1,12 @@
-//! What the sender of a request may do.
+//! Grants: the operations and rows that a credential opens.
 //!
 //! Owns the rights that each operation needs, and the range of rows that a table's signature opens. Who the sender is,
 //! and whether a signature is good, is `access.rs`. Holds nothing secret.
 //! A service signature is for rows alone: what else is asked with it is refused as AuthorizationFailure, which was seen
 //! live for a list of tables (sling-cli issue 635, 2025).
 //! Not confirmed: what a token's refusal is called (a user saw AuthorizationMismatch), that no account key gets a key of Entra
-//! ID as if it were wrong (documented is only that a token is needed); that another table than the signature's gets the same; that the resource type is looked at before the
-//! letters; that reading one table by name needs what a list of tables needs.
+//! ID as if it were wrong (documented is only that a token is needed); that another table than the signature's gets the same; that the
+//! resource type is looked at before the letters; that reading one table by name needs what a list of tables needs.
 //!
 //! Source: REST "Create a service SAS", "Create an account SAS", both tables of permissions; "Authorize with Microsoft Entra
 //! ID", permissions for Table service operations.

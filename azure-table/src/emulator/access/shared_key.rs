@@ -17,9 +17,9 @@ use crate::protocol::signature::{SigningKey, canonicalized_resource, shared_key,
 
 /// Why a signature is refused that can be read, of whatever kind.
 pub(crate) const WRONG_SIGNATURE: &str = "the signature is not one by the account's key";
-/// How old a request may be on arrival.
+/// The greatest age of a request on arrival.
 const MAX_AGE: Duration = Duration::from_secs(15 * 60);
-/// Why there is no key to look at a signature with.
+/// The reason where no account has the name.
 pub(crate) fn no_account(site: &Site) -> String {
     format!("no account {}", Shown(&site.account))
 }

@@ -1,4 +1,4 @@
-//! What a server shows of itself over HTTPS.
+//! The certificate of a server over HTTPS.
 //!
 //! Owns [`ServerCertificate`] and the handshake: rustls with the ring provider, set here and not for the process, HTTP/1.1 alone.
 

@@ -1,4 +1,7 @@
-//! What a request asks of the servers, and how it fares: the words that all of the load's files share.
+//! Demand: the work that a request asks of the servers, its refusal for want of room, and the counts of both.
+//!
+//! These are the words that all files of the load share. A request's demand is read in `operations/entities.rs` and
+//! `operations/batch.rs`.
 
 use std::cmp::Ordering;
 use std::time::Duration;
@@ -54,7 +57,7 @@ impl PartialOrd for PartitionKey {
     }
 }
 
-/// What had no room.
+/// The limit that left no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
     Account,

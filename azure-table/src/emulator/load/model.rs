@@ -1,4 +1,4 @@
-//! What the servers of an emulator can do: the constants, their presets and where these come from.
+//! The service model: what its servers can do, as constants and presets with their sources.
 //!
 //! Owns [`ServiceModel`] and [`RangeSplits`]. What they mean for a request is `load/range_server.rs` and `load/bucket.rs`.
 //!

@@ -20,7 +20,7 @@ use crate::filter::expression::Expression;
 use crate::filter::parse::parse_to;
 use crate::model::datetime::DateTime;
 
-/// Who asks: of which account, with what rights, and when.
+/// The caller of an operation: the account it names, its rights, the settings and the time.
 #[derive(Clone, Copy)]
 pub(crate) struct Caller<'a> {
     pub(crate) site: &'a Site,

@@ -1,10 +1,10 @@
-//! What a request's address names: the account, and the resource in it.
+//! Addresses: the account that a request names, and the resource in it.
 //!
 //! Owns both forms of base address (account in the path, as emulators have it, and account in the host name), what a host
-//! tells of the service behind it, and the reading of `table(PartitionKey='…',RowKey='…')`. The way there is `codec/url.rs`.
+//! tells of the service behind it, and the reading of `table(PartitionKey='…',RowKey='…')`. Encoded text is `codec/url.rs`.
 //!
-//! Not confirmed: the answer to an unknown `comp`, or to one without its `restype`; the length of a URL that is refused; code and form of the refusal of a path with a
-//! percent sign that encodes nothing (the live service's server answers in HTML).
+//! Not confirmed: the answer to an unknown `comp`, or to one without its `restype`; the length of a URL that is refused; code and form
+//! of the refusal of a path with a percent sign that encodes nothing (the live service's server answers in HTML).
 //!
 //! Source: REST "Addressing Table service resources"; "Use the Azurite emulator", both kinds of URL.
 

@@ -1,4 +1,4 @@
-//! JSON bodies of writes.
+//! Bodies: the JSON of writes.
 //!
 //! Owns which members of a body count, and the limits on names and values. The limits on an entity as a whole are
 //! `store/row.rs`, since a merge meets them only with the stored row.

@@ -1,4 +1,4 @@
-//! What a request wishes besides its resource: the options of its query string, the form of its answer.
+//! Options: the query string of a request, and the form of its answer.
 //!
 //! Owns `$filter`, `$select`, `$top`, `$format`, the continuation parameters, and the reading of `Accept` and `Prefer`.
 //! Not confirmed: the code for a `$top` that is no number from 1 to 1000 (the status of more than 1000 is documented),

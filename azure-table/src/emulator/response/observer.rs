@@ -1,4 +1,4 @@
-//! What an emulator is asked, for whoever wants to see it: a program's log, a test.
+//! Observers: each answered request, for a program's log or a test.
 //!
 //! Owns [`AnsweredRequest`] and what of a request is shown: no header, and of the query only what is no part of a signature.
 //! It is the service's view; what a client sees of its own calls is `pipeline/observer.rs`.

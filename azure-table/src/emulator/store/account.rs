@@ -28,7 +28,7 @@ pub(crate) type Accounts = HashMap<String, Account>;
 /// An account's tables by the form of their names that counts, which is also their order.
 pub(crate) type Tables = BTreeMap<String, Table>;
 
-/// What belongs to one account.
+/// The tables and properties of an account.
 #[derive(Clone, Debug)]
 pub(crate) struct Account {
     pub(crate) tables: Tables,
@@ -117,7 +117,7 @@ impl Secondary {
         self.on_the_way.push_back((time, account.to_owned(), effect));
     }
 
-    /// Makes what happened until `time`, that included.
+    /// Applies what happened until `time`, that included.
     pub(crate) fn catch_up(&mut self, time: DateTime) {
         while self.on_the_way.front().is_some_and(|(happened, ..)| *happened <= time) {
             if let Some((_, account, effect)) = self.on_the_way.pop_front() {
