@@ -71,7 +71,7 @@ use crate::protocol::profile::Profile;
 use crate::protocol::signature::DEVELOPMENT_KEY;
 use crate::protocol::signature::SigningKey;
 
-pub use crate::emulator::load::demand::ServiceLoad;
+pub use crate::emulator::load::ServiceLoad;
 pub use crate::emulator::load::model::{RangeSplits, ServiceModel};
 pub use crate::emulator::response::observer::AnsweredRequest;
 pub use crate::emulator::settings::{EmulatorClock, PageEnds};

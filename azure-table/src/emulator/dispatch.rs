@@ -21,16 +21,16 @@ use http::{HeaderMap, Method, Response, StatusCode};
 use crate::emulator::access;
 use crate::emulator::access::grant::Grant;
 use crate::emulator::access::sas;
-use crate::emulator::load::demand::{Busy, Demand, Limit};
 use crate::emulator::load::stamp::Stamp;
-use crate::emulator::operations::call::{Call, Caller};
+use crate::emulator::load::{Busy, Demand, Limit};
+use crate::emulator::operations::{Call, Caller};
 use crate::emulator::operations::{batch, cors, documents, entities, query, tables};
 use crate::emulator::request::address::{self, Resource, Site, too_long};
 #[cfg(feature = "emulator-http")]
 use crate::emulator::request::options::Level;
 use crate::emulator::request::{ErrorForm, Request, Verb};
-use crate::emulator::response::answer::{Answer, Trace};
 use crate::emulator::response::observer::Note;
+use crate::emulator::response::{Answer, Trace};
 #[cfg(feature = "emulator-http")]
 use crate::emulator::rules::STORAGE;
 use crate::emulator::rules::refusal::{Refusal, Result};

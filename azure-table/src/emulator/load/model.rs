@@ -8,7 +8,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::emulator::load::demand::Work;
+use crate::emulator::load::Work;
 
 /// No time of a model is longer, so that all sums of them are points in time.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);

@@ -8,8 +8,8 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use crate::emulator::load::demand::{Busy, PartitionKey};
 use crate::emulator::load::model::{RangeSplits, ServiceModel};
+use crate::emulator::load::{Busy, PartitionKey};
 use crate::model::clock::Instant;
 
 /// The share of the time for which a server worked, from which on its range is cut. Chosen.

@@ -2,7 +2,7 @@
 //!
 //! Owns the rules of a batch and the multipart answer. Each operation is looked at by itself, but only the request around them
 //! says who asks. The text of requests is read by `codec/multipart.rs`, each
-//! operation by `operations/call.rs`; that all changes are made or none is `store.rs`.
+//! operation by `operations.rs`; that all changes are made or none is `store.rs`.
 //! Not confirmed: the index and text for more than 100 changes, the form of the refusal of a second change set, the
 //! codes for a query among other parts and for a batch that cannot be read (400 InvalidInput), the form in which an
 //! operation is refused that a shared access signature does not allow (like any other failure of an operation).
@@ -15,13 +15,13 @@ use std::collections::HashSet;
 use memchr::memmem;
 
 use crate::codec::multipart::{self, Message};
-use crate::emulator::load::demand::{Demand, Work};
-use crate::emulator::operations::call::{Call, Caller};
+use crate::emulator::load::{Demand, Work};
 use crate::emulator::operations::entities;
 use crate::emulator::operations::query;
+use crate::emulator::operations::{Call, Caller};
 use crate::emulator::request::address::{Resource, too_long};
 use crate::emulator::request::{Request, Verb};
-use crate::emulator::response::answer::{Answer, Content, Trace};
+use crate::emulator::response::{Answer, Content, Trace};
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::{MAX_BATCH_OPERATIONS, MAX_URL, Rules};
 use crate::emulator::store::{Change, SharedStore};

@@ -15,7 +15,7 @@ use http::header::{
 use http::{HeaderMap, Response};
 
 use crate::emulator::request::Headers as _;
-use crate::emulator::response::answer::Answer;
+use crate::emulator::response::Answer;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::protocol::service_properties::cors::CorsRule;
 

@@ -12,8 +12,8 @@
 //! Table ACL", "Get User Delegation Key"; recorded answers.
 
 use crate::emulator::access::sas::delegation_key_value;
-use crate::emulator::operations::call::Call;
-use crate::emulator::response::answer::Answer;
+use crate::emulator::operations::Call;
+use crate::emulator::response::Answer;
 use crate::emulator::rules::TENANT;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::Store;

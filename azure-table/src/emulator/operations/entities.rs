@@ -6,14 +6,14 @@
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
 //! Entity", "Delete Entity", "Query Entities".
 
-use crate::emulator::load::demand::{Demand, PartitionKey, Work};
-use crate::emulator::operations::call::Call;
+use crate::emulator::load::{Demand, PartitionKey, Work};
+use crate::emulator::operations::Call;
 use crate::emulator::operations::query;
 use crate::emulator::request::Verb;
 use crate::emulator::request::address::Resource;
 use crate::emulator::request::body;
 use crate::emulator::request::options::Prefer;
-use crate::emulator::response::answer::Answer;
+use crate::emulator::response::Answer;
 use crate::emulator::response::payload::entity_address;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::row::RowId;

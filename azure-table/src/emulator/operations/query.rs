@@ -13,11 +13,11 @@
 use std::sync::Arc;
 
 use crate::emulator::access::grant;
-use crate::emulator::operations::call::Call;
+use crate::emulator::operations::Call;
 use crate::emulator::operations::scan::{RowFilter, Turn};
 use crate::emulator::request::continuation::{self, Next};
 use crate::emulator::request::options::{Level, Options};
-use crate::emulator::response::answer::Answer;
+use crate::emulator::response::Answer;
 use crate::emulator::response::payload::Shape;
 use crate::emulator::rules::Rules;
 use crate::emulator::rules::refusal::{Refusal, Result};

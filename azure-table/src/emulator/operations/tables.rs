@@ -6,12 +6,12 @@
 //! Source: REST "Query Tables", "Create Table", "Delete Table".
 
 use crate::codec::url;
-use crate::emulator::operations::call::Call;
+use crate::emulator::operations::Call;
 use crate::emulator::operations::scan::{RowFilter, Turn};
 use crate::emulator::request::body;
 use crate::emulator::request::continuation;
 use crate::emulator::request::options::{Level, Prefer};
-use crate::emulator::response::answer::Answer;
+use crate::emulator::response::Answer;
 use crate::emulator::rules::MemberOrder;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::json_text::{name, text_member};
