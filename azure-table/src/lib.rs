@@ -66,13 +66,13 @@ pub use crate::client::query::stream::EntityStream;
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table::TableClient;
 #[cfg(feature = "emulator-https")]
-pub use crate::emulator::ServerCertificate;
+pub use crate::emulator::http::ServerCertificate;
+#[cfg(feature = "emulator-http")]
+pub use crate::emulator::http::{EmulatorServer, RunningEmulator};
 #[cfg(feature = "emulator")]
 pub use crate::emulator::{
     AnsweredRequest, Emulator, EmulatorClock, EmulatorSnapshot, PageEnds, RangeSplits, ServiceLoad, ServiceModel,
 };
-#[cfg(feature = "emulator-http")]
-pub use crate::emulator::{EmulatorServer, RunningEmulator};
 pub use crate::filter::access::AccessPath;
 pub use crate::filter::assignment::{Assignment, AssignmentOf, Settable};
 pub use crate::filter::column::{BeginsWith, Column, ColumnRole, InKey, Stored};
