@@ -1,6 +1,6 @@
 //! The transport that lets things go wrong.
 //!
-//! Owns the rules in force, what they have counted, and the log. What a fault does is `fault.rs`, when it happens `rule.rs`.
+//! Owns the rules in force, what they have counted, and the log. What a fault does is `fault.rs`, when it happens `fault_rule.rs`.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,9 +13,8 @@ use http::{Request, Response};
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
 use crate::protocol::profile::Profile;
 use crate::testing::fault::Fault;
-use crate::testing::record::FaultRecord;
-use crate::testing::request_kind;
-use crate::testing::rule::FaultRule;
+use crate::testing::fault_rule::FaultRule;
+use crate::testing::request_kind::{self, RequestKind};
 
 /// Of a longer log the first requests are dropped.
 const MOST_RECORDS: usize = 1_024;
@@ -224,5 +223,45 @@ impl AddedRule {
     /// Switches it off: it lets everything through and counts nothing.
     pub fn disable(&self) {
         self.0.is_enabled.store(false, Ordering::Relaxed);
+    }
+}
+
+/// One request as [`Faults`](crate::testing::Faults) saw it: what it was, and what was done to it. Neither address nor
+/// headers are kept, since signatures stand there.
+#[derive(Clone, Debug)]
+pub struct FaultRecord {
+    pub(crate) number: u64,
+    pub(crate) kind: RequestKind,
+    pub(crate) table: Option<String>,
+    pub(crate) client_request_id: Option<String>,
+    pub(crate) fault: Option<Fault>,
+}
+
+impl FaultRecord {
+    /// Its place among all requests, from 1.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// What it asked for.
+    pub fn kind(&self) -> RequestKind {
+        self.kind
+    }
+
+    /// The table it was about; of a batch that of its first operation.
+    pub fn table(&self) -> Option<&str> {
+        self.table.as_deref()
+    }
+
+    /// The client's id of the call: the same for all attempts of one, as in [`Error::client_request_id`].
+    ///
+    /// [`Error::client_request_id`]: crate::Error::client_request_id
+    pub fn client_request_id(&self) -> Option<&str> {
+        self.client_request_id.as_deref()
+    }
+
+    /// What happened to it; `None` if it went through.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
     }
 }
