@@ -100,6 +100,7 @@ pub use crate::model::key_shape::{KeyParts, KeyPiece, KeyShape, KeyWriter, MAX_K
 pub use crate::model::location::Location;
 pub use crate::model::name::TableName;
 pub use crate::model::operand::Operand;
+pub use crate::model::operation_kind::OperationKind;
 pub use crate::model::partition::NamesPartition;
 pub use crate::model::prefix::{KeyPrefix, PrefixGivenAs};
 pub use crate::model::property::{Property, ReadProperty};
@@ -136,7 +137,7 @@ pub use crate::protocol::access_policy::StoredAccessPolicy;
 pub use crate::protocol::account_key::AccountKey;
 pub use crate::protocol::batch::{BatchRule, MAX_BATCH_OPERATIONS, Rejected};
 pub use crate::protocol::continuation::Continuation;
-pub use crate::protocol::operation::{OperationKind, TableOperation};
+pub use crate::protocol::operation::TableOperation;
 pub use crate::protocol::profile::Profile;
 pub use crate::protocol::sas_builder::{AccountSas, TableSas};
 pub use crate::protocol::sas_permissions::{AccountPermissions, AccountResources, TablePermissions};

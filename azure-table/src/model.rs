@@ -20,6 +20,7 @@ pub(crate) mod key_texts;
 pub(crate) mod location;
 pub(crate) mod name;
 pub(crate) mod operand;
+pub(crate) mod operation_kind;
 pub(crate) mod ordinal;
 pub(crate) mod partition;
 pub(crate) mod prefix;

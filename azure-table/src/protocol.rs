@@ -15,7 +15,6 @@ mod encoded;
 pub(crate) mod endpoint;
 pub(crate) mod get;
 pub(crate) mod operation;
-mod operation_kind;
 pub(crate) mod policies;
 pub(crate) mod profile;
 pub(crate) mod query;

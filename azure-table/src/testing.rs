@@ -35,6 +35,5 @@ pub use crate::testing::faults::{AddedRule, FaultRecord, Faults};
 pub use crate::testing::mask::{mask_guids, mask_times};
 pub use crate::testing::recorder::Recorder;
 pub use crate::testing::replay::Replay;
-pub use crate::testing::request_kind::RequestKind;
 pub use crate::testing::script::Script;
 pub use crate::testing::spy::Spy;

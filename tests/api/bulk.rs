@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table::testing::{Answer, Fault, FaultRule, Faults, RequestKind};
+use azure_table::OperationKind;
+use azure_table::testing::{Answer, Fault, FaultRule, Faults};
 use azure_table::{
     BulkOutcome, BulkReport, DynamicEntity, EdmValue, Emulator, Error, ErrorKind, LeftReason, NoRetry, TableClient,
     TableEntity, TableOperation, TableServiceClient, Versioned,
@@ -63,7 +64,12 @@ async fn many_entities_of_many_partitions_leave_in_full_batches() {
     assert_eq!(report.to_string(), "1000 applied");
     // 250 of each of four partitions: two full batches and one of 50.
     assert_eq!(faults.requests(), 4 * 3);
-    assert!(faults.log().iter().all(|record| record.kind() == RequestKind::Batch));
+    assert!(
+        faults
+            .log()
+            .iter()
+            .all(|record| record.kind() == Some(OperationKind::Batch))
+    );
     assert_eq!(truth.query().count().await.unwrap(), 1_000);
 
     // References, values, versions and keys are all taken.
@@ -506,8 +512,8 @@ async fn deletes_of_a_lost_answer_stay_in_doubt_where_all_ends() {
         faults.add(FaultRule::new(Fault::LoseAnswer).first(1));
         // The batch, once more, and the rows one by one.
         let refused =
-            || FaultRule::new(Fault::Answer(Answer::new(403).code("AuthorizationFailure"))).on(RequestKind::Delete);
-        let slow = || FaultRule::new(Fault::DelayAnswer(Duration::from_secs(10))).on(RequestKind::Delete);
+            || FaultRule::new(Fault::Answer(Answer::new(403).code("AuthorizationFailure"))).on(OperationKind::Delete);
+        let slow = || FaultRule::new(Fault::DelayAnswer(Duration::from_secs(10))).on(OperationKind::Delete);
         faults.add(if is_given_up { slow() } else { refused() });
         let patient = azure_table::ExponentialRetry::default();
         let mut outcomes = table.bulk().retry(patient).delete(&many).outcomes();

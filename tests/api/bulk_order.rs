@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use azure_table::testing::{Fault, FaultRule, Faults, RequestKind};
+use azure_table::OperationKind;
+use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::{
     BoxFuture, DynamicEntity, EdmValue, Emulator, LeftReason, NoRetry, TableClient, TableOperation, TableServiceClient,
     Transport, TransportError,
@@ -86,7 +87,7 @@ async fn what_waits_is_told_behind_what_is_on_its_way() {
 async fn a_slow_batch_holds_back_no_other_partition() {
     let faults = Faults::new(Emulator::new());
     let table = table(&TableServiceClient::on(faults.clone()).retry(NoRetry)).await;
-    let writes = RequestKind::Insert;
+    let writes = OperationKind::Insert;
     faults.add(
         FaultRule::new(Fault::DelayAnswer(Duration::from_secs(50)))
             .on(writes)

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table::testing::{Fault, FaultRule, Faults, RequestKind};
+use azure_table::OperationKind;
+use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::{
     AccessPath, Bucket, Emulator, ErrorKind, Key, NoRetry, ScanPosition, TableClient, TableEntity, TableServiceClient,
 };
@@ -41,7 +42,7 @@ async fn blogs(latency: Duration) -> (Faults, TableClient<Blog>) {
     }
     let faults = Faults::new(emulator);
     if !latency.is_zero() {
-        faults.add(FaultRule::new(Fault::DelayRequest(latency)).on(RequestKind::Query));
+        faults.add(FaultRule::new(Fault::DelayRequest(latency)).on(OperationKind::Query));
     }
     let service = TableServiceClient::on(faults.clone()).retry(NoRetry);
     (faults, service.table("Blogs").unwrap())
@@ -294,7 +295,7 @@ async fn many_keys_may_come_as_they_come() {
     let (faults, blogs) = blogs(Duration::ZERO).await;
     faults.add(
         FaultRule::new(Fault::DelayRequest(Duration::from_secs(1)))
-            .on(RequestKind::Get)
+            .on(OperationKind::Get)
             .nth(1),
     );
     let keys = [("a", 1), ("b", 1), ("c", 1)];
@@ -413,7 +414,7 @@ async fn a_position_outlives_a_scan_that_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn a_failed_scan_keeps_its_position() {
     let (faults, blogs) = blogs(Duration::ZERO).await;
-    let fault = faults.add(FaultRule::new(Fault::Reset).on(RequestKind::Query).every(6));
+    let fault = faults.add(FaultRule::new(Fault::Reset).on(OperationKind::Query).every(6));
     let mut position = None;
     let mut read = Vec::new();
     let mut failures = 0;

@@ -19,7 +19,7 @@ const CIRCLES: [(&str, usize); 5] = [
     ("azure-table/src/emulator", 42),
     ("azure-table/src/pipeline", 4),
     ("azure-table/src/pipeline/retry", 3),
-    ("azure-table/src/protocol", 8),
+    ("azure-table/src/protocol", 7),
 ];
 
 #[test]

@@ -1,6 +1,7 @@
 //! Rows of older forms, written anew by the present struct.
 
-use azure_table::testing::{Faults, RequestKind};
+use azure_table::OperationKind;
+use azure_table::testing::Faults;
 use azure_table::{
     DynamicEntity, EdmValue, Emulator, Guid, PropertyGroup, Result, TableClient, TableEntity, TableServiceClient,
 };
@@ -105,7 +106,7 @@ async fn an_upgrade_writes_old_rows_and_no_others() {
             .filter(|it| {
                 matches!(
                     it.kind(),
-                    RequestKind::Batch | RequestKind::Merge | RequestKind::Replace
+                    Some(OperationKind::Batch | OperationKind::Merge | OperationKind::Replace)
                 )
             })
             .count()

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use azure_table::testing::{Answer, Fault, FaultRule, Faults, RequestKind};
+use azure_table::OperationKind;
+use azure_table::testing::{Answer, Fault, FaultRule, Faults};
 use azure_table::{
     AccessPath, BadRow, Change, Column, DynamicEntity, EdmValue, Emulator, Error, ErrorKind, Interrupted, Key, NoRetry,
     TableClient, TableEntity, TableServiceClient, WritePosition, WriteReport,
@@ -67,9 +68,9 @@ impl Table {
         rows.into_iter().map(|blog| blog.rating).collect()
     }
 
-    fn sent(&self, kind: RequestKind) -> usize {
+    fn sent(&self, kind: OperationKind) -> usize {
         let log = self.faults.log();
-        log.iter().filter(|record| record.kind() == kind).count()
+        log.iter().filter(|record| record.kind() == Some(kind)).count()
     }
 }
 
@@ -100,7 +101,10 @@ async fn as_many_requests_are_sent_as_there_are_pages_and_batches() {
     let table = filled(1_000).await;
     let report = table.blogs.delete_where(table.blogs.query()).await.unwrap();
     assert_eq!(report.applied(), 250);
-    assert_eq!((table.sent(RequestKind::Query), table.sent(RequestKind::Batch)), (1, 7));
+    assert_eq!(
+        (table.sent(OperationKind::Query), table.sent(OperationKind::Batch)),
+        (1, 7)
+    );
     assert_eq!(table.faults.requests(), 8);
 
     let many = filled(1_000).await;
@@ -132,17 +136,25 @@ async fn as_many_requests_are_sent_as_there_are_pages_and_batches() {
         "a page, and 100, 100 and 50 rows"
     );
     // A row alone goes without a batch.
-    let before = faults.log().iter().filter(|it| it.kind() == RequestKind::Batch).count();
+    let before = faults
+        .log()
+        .iter()
+        .filter(|it| it.kind() == Some(OperationKind::Batch))
+        .count();
     let report = one
         .delete_where(Blog::CHANNEL.eq("one") & Blog::ID.eq(7))
         .await
         .unwrap();
     assert_eq!(report.applied(), 1);
     assert_eq!(
-        faults.log().iter().filter(|it| it.kind() == RequestKind::Batch).count(),
+        faults
+            .log()
+            .iter()
+            .filter(|it| it.kind() == Some(OperationKind::Batch))
+            .count(),
         before
     );
-    assert_eq!(faults.log().last().unwrap().kind(), RequestKind::Delete);
+    assert_eq!(faults.log().last().unwrap().kind(), Some(OperationKind::Delete));
 }
 
 /// Delete and patch ask for keys and nothing else.
@@ -346,14 +358,14 @@ async fn rows_that_changed_since_they_were_read_are_told_and_the_others_written(
         .collect();
     assert_eq!(other, [3, 9]);
     // The seven batches, and the first once more after each of three rows.
-    assert_eq!(table.sent(RequestKind::Batch), 10);
+    assert_eq!(table.sent(OperationKind::Batch), 10);
 }
 
 /// Nobody says which row of a batch is at fault: it is found by halves.
 #[tokio::test]
 async fn a_failure_without_an_index_is_found() {
     let table = filled(1_000).await;
-    let rule = FaultRule::new(Fault::FailBatchPart(Answer::new(400).code("InvalidInput"))).on(RequestKind::Batch);
+    let rule = FaultRule::new(Fault::FailBatchPart(Answer::new(400).code("InvalidInput"))).on(OperationKind::Batch);
     table.faults.add(rule.first(1));
     let report = table
         .blogs
@@ -361,14 +373,14 @@ async fn a_failure_without_an_index_is_found() {
         .await
         .unwrap();
     assert_eq!((report.applied(), report.failures().len()), (36, 0));
-    assert_eq!(table.sent(RequestKind::Batch), 3);
+    assert_eq!(table.sent(OperationKind::Batch), 3);
 
     table.faults.clear();
-    let always = FaultRule::new(Fault::FailBatchPart(Answer::new(400).code("InvalidInput"))).on(RequestKind::Batch);
+    let always = FaultRule::new(Fault::FailBatchPart(Answer::new(400).code("InvalidInput"))).on(OperationKind::Batch);
     table.faults.add(always);
     table.faults.add(
         FaultRule::new(Answer::new(400).code("InvalidInput"))
-            .on(RequestKind::Merge)
+            .on(OperationKind::Merge)
             .nth(5),
     );
     let report = table
@@ -567,9 +579,12 @@ async fn the_next_page_is_read_when_the_writes_of_the_present_one_have_ended() {
     let report = table.blogs.delete_where(table.blogs.query()).await.unwrap();
     assert_eq!(report.applied(), 250);
     let kinds: Vec<_> = table.faults.log().iter().map(|record| record.kind()).collect();
-    let pages = kinds.iter().filter(|kind| **kind == RequestKind::Query).count();
+    let pages = kinds.iter().filter(|kind| **kind == Some(OperationKind::Query)).count();
     assert_eq!(pages, 5, "one for each page");
-    assert!(kinds.windows(2).all(|two| two != [RequestKind::Query; 2]), "{kinds:?}");
+    assert!(
+        kinds.windows(2).all(|two| two != [Some(OperationKind::Query); 2]),
+        "{kinds:?}"
+    );
 }
 
 /// Of a batch whose answer is lost nobody knows, and it is told so; it is not updated twice.
@@ -579,7 +594,7 @@ async fn rows_of_a_lost_answer_are_in_doubt() {
         let table = filled(1_000).await;
         table
             .faults
-            .add(FaultRule::new(fault.clone()).on(RequestKind::Batch).nth(2));
+            .add(FaultRule::new(fault.clone()).on(OperationKind::Batch).nth(2));
         let all = || {
             table
                 .blogs
@@ -616,7 +631,7 @@ async fn rows_of_a_lost_answer_are_in_doubt() {
 
         // To delete twice is to delete once: what is in doubt is asked for again.
         let table = filled(1_000).await;
-        table.faults.add(FaultRule::new(fault).on(RequestKind::Batch).nth(2));
+        table.faults.add(FaultRule::new(fault).on(OperationKind::Batch).nth(2));
         let all = || table.blogs.delete_where(table.blogs.query()).concurrency(1);
         let interrupted = all().await.unwrap_err();
         assert_eq!(interrupted.report().in_doubt().len(), 36);
@@ -628,7 +643,7 @@ async fn rows_of_a_lost_answer_are_in_doubt() {
 /// With retries a delete finds out by repetition; an update stays in doubt, and the others go on.
 #[tokio::test(start_paused = true)]
 async fn a_lost_answer_that_is_retried_ends_nothing() {
-    let lost = || FaultRule::new(Fault::LoseAnswer).on(RequestKind::Batch).nth(2);
+    let lost = || FaultRule::new(Fault::LoseAnswer).on(OperationKind::Batch).nth(2);
     let table = filled(1_000).await;
     let blogs = TableServiceClient::on(table.faults.clone())
         .table::<Blog>("Blogs")

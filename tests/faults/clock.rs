@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table::testing::{Fault, FaultRule, Faults, RequestKind};
+use azure_table::OperationKind;
+use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::{
     DateTime, DynamicEntity, Emulator, EmulatorClock, ErrorKind, Event, Observer, OperationContext, TableServiceClient,
 };
@@ -94,8 +95,8 @@ async fn a_wrong_date_does_not_deny_a_write() {
     truth.create_table().await.unwrap();
     let etag = truth.insert(&DynamicEntity::new("p", "r")).await.unwrap();
 
-    faults.add(FaultRule::new(Fault::LoseAnswer).on(RequestKind::Replace).first(1));
-    faults.add(FaultRule::new(Fault::DateAhead(Duration::from_secs(3_600))).on(RequestKind::Query));
+    faults.add(FaultRule::new(Fault::LoseAnswer).on(OperationKind::Replace).first(1));
+    faults.add(FaultRule::new(Fault::DateAhead(Duration::from_secs(3_600))).on(OperationKind::Query));
     let table = TableServiceClient::on(faults).dynamic_table("Things").unwrap();
     let error = table
         .replace(&DynamicEntity::new("p", "r"))

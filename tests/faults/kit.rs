@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table::testing::{Answer, Fault, FaultRule, Faults, RequestKind};
+use azure_table::OperationKind;
+use azure_table::testing::{Answer, Fault, FaultRule, Faults};
 use azure_table::{
     DynamicEntity, Emulator, EmulatorClock, ErrorKind, NoRetry, Reached, SasToken, TableClient, TableServiceClient,
     Transport,
@@ -72,15 +73,15 @@ async fn a_rule_is_for_kinds_and_a_table_and_can_be_switched() {
         .iter()
         .map(|record| (record.kind(), record.fault().is_some()))
         .collect();
-    use RequestKind::{Delete, Get, Insert};
+    use OperationKind::{Delete, Get, Insert};
     assert_eq!(
         kinds,
         [
-            (Get, false),
-            (Insert, true),
-            (Insert, false),
-            (Delete, true),
-            (Delete, false)
+            (Some(Get), false),
+            (Some(Insert), true),
+            (Some(Insert), false),
+            (Some(Delete), true),
+            (Some(Delete), false)
         ]
     );
     assert_eq!(faults.requests(), 5);

@@ -10,7 +10,8 @@ mod matrix;
 
 use std::time::Duration;
 
-use azure_table::testing::{Fault, FaultRule, Faults, RequestKind};
+use azure_table::OperationKind;
+use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, Reached, TableClient, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 
@@ -187,7 +188,7 @@ async fn a_timeout_is_for_the_reads_that_find_out_too() {
     let faults = Faults::new(emulator.clone());
     let truth = TableServiceClient::on(emulator).dynamic_table("Things").unwrap();
     truth.create_table().await.unwrap();
-    faults.add(FaultRule::new(Fault::LoseAnswer).on(RequestKind::Batch));
+    faults.add(FaultRule::new(Fault::LoseAnswer).on(OperationKind::Batch));
     faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_secs(6))).on_reads());
     let table = TableServiceClient::on(faults).dynamic_table("Things").unwrap();
     let mut batch = table.batch();

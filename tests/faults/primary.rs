@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use azure_table::testing::{Answer, Exchange, FaultRule, Faults, RequestKind, Spy};
+use azure_table::OperationKind;
+use azure_table::testing::{Answer, Exchange, FaultRule, Faults, Spy};
 use azure_table::{
     CallOptions, Change, Creation, DynamicEntity, Emulator, EmulatorClock, ErrorKind, LocationMode, StoredAccessPolicy,
     TableClient, TableEntity, TableServiceClient, Versioned,
@@ -243,7 +244,7 @@ async fn reads_of_their_own_still_ask_the_copy() {
     let account = Account::new().await;
     let counters = account.counters(LocationMode::SecondaryOnly);
     counters.get(("visits", "a")).await.unwrap().unwrap();
-    assert!(account.spy.of(RequestKind::Get).iter().all(Exchange::is_secondary));
+    assert!(account.spy.of(OperationKind::Get).iter().all(Exchange::is_secondary));
 }
 
 /// A continuation of the copy is no position of the primary.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use azure_table::testing::{Answer, Fault, FaultRule, Faults, RequestKind};
+use azure_table::OperationKind;
+use azure_table::testing::{Answer, Fault, FaultRule, Faults};
 use azure_table::{
     BoxFuture, CallOptions, Creation, Deletion, DynamicEntity, Emulator, ErrorKind, Guid, Reached, RecreateProgress,
     TableClient, TableEntity, TableServiceClient, Transport, TransportError,
@@ -47,7 +48,7 @@ async fn modify_ends_with_the_timeout_wherever_it_is_set() {
     truth.insert(&first_visit()).await.unwrap();
     let faults = Faults::new(emulator);
     let changed = Answer::new(412).code("UpdateConditionNotSatisfied");
-    faults.add(FaultRule::new(changed).on(RequestKind::Replace));
+    faults.add(FaultRule::new(changed).on(OperationKind::Replace));
     let service = TableServiceClient::on(faults);
     let second = Duration::from_secs(1);
     let of_client = service.timeout(second).table::<Counter>("Counters").unwrap();
@@ -184,11 +185,11 @@ async fn client_timeout_bounds_each_step_of_recreate_table_alone() {
 #[tokio::test(start_paused = true)]
 async fn recreate_table_repeats_what_may_pass() {
     for (kind, fault) in [
-        (RequestKind::CreateTable, Fault::HangRequest),
-        (RequestKind::CreateTable, Fault::LoseAnswer),
-        (RequestKind::CreateTable, Fault::NoConnection),
-        (RequestKind::DeleteTable, Fault::HangAnswer),
-        (RequestKind::DeleteTable, Answer::internal_error().into()),
+        (OperationKind::CreateTable, Fault::HangRequest),
+        (OperationKind::CreateTable, Fault::LoseAnswer),
+        (OperationKind::CreateTable, Fault::NoConnection),
+        (OperationKind::DeleteTable, Fault::HangAnswer),
+        (OperationKind::DeleteTable, Answer::internal_error().into()),
     ] {
         let (emulator, truth) = slow_to_delete(0).await;
         let faults = Faults::new(emulator);
@@ -219,7 +220,7 @@ async fn recreate_table_refuses_a_timeout_below_its_deadline_before_the_delete()
 async fn recreate_table_ends_at_its_deadline() {
     let (emulator, _) = slow_to_delete(600).await;
     let faults = Faults::new(emulator);
-    faults.add(FaultRule::new(Fault::HangRequest).on(RequestKind::CreateTable).nth(3));
+    faults.add(FaultRule::new(Fault::HangRequest).on(OperationKind::CreateTable).nth(3));
     let table = TableServiceClient::on(faults).table::<Counter>("Counters").unwrap();
     let begun = tokio::time::Instant::now();
     let error = table.recreate_table(Duration::from_secs(60)).await.unwrap_err();
@@ -235,19 +236,19 @@ async fn own_lost_creation_and_deletion_are_in_doubt() {
     let table = service.dynamic_table("Things").unwrap();
     let lose = |kind| faults.add(FaultRule::new(Fault::LoseAnswer).on(kind).first(1));
 
-    lose(RequestKind::CreateTable);
+    lose(OperationKind::CreateTable);
     assert_eq!(table.create_table_if_not_exists().await.unwrap(), Creation::InDoubt);
     assert_eq!(table.create_table_if_not_exists().await.unwrap(), Creation::Existed);
     table.insert(&DynamicEntity::new("p", "r")).await.unwrap();
-    lose(RequestKind::Delete);
+    lose(OperationKind::Delete);
     assert_eq!(table.delete_if_exists(("p", "r")).await.unwrap(), Deletion::InDoubt);
     assert_eq!(table.delete_if_exists(("p", "r")).await.unwrap(), Deletion::WasMissing);
-    lose(RequestKind::DeleteTable);
+    lose(OperationKind::DeleteTable);
     assert_eq!(table.delete_table_if_exists().await.unwrap(), Deletion::InDoubt);
     assert_eq!(table.delete_table_if_exists().await.unwrap(), Deletion::WasMissing);
 
     faults.clear();
-    lose(RequestKind::CreateTable);
+    lose(OperationKind::CreateTable);
     let ensured = service.ensure_tables(["Others"]).await.unwrap();
     assert_eq!(ensured, [("Others".to_owned(), Creation::InDoubt)]);
 }

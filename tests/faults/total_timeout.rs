@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table::testing::{Answer, Fault, FaultRule, Faults, RequestKind};
+use azure_table::OperationKind;
+use azure_table::testing::{Answer, Fault, FaultRule, Faults};
 use azure_table::{
     DynamicEntity, Emulator, Error, ErrorKind, LeftReason, TableClient, TableEntity, TableOperation, TableServiceClient,
 };
@@ -120,7 +121,7 @@ async fn the_time_of_a_stream_begins_with_its_first_poll_and_runs_while_its_read
 #[tokio::test(start_paused = true)]
 async fn retries_of_pages_are_within_the_total_time() {
     let Fixture { faults, table, .. } = fixture().await;
-    faults.add(FaultRule::new(Fault::HangAnswer).on(RequestKind::Query).nth(3));
+    faults.add(FaultRule::new(Fault::HangAnswer).on(OperationKind::Query).nth(3));
     let begun = Instant::now();
     let query = table.query().partition("a").attempt_timeout(Duration::from_secs(60));
     assert_over(&query.total_timeout(TOTAL).all().await.unwrap_err(), begun);

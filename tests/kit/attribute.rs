@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use azure_table::testing::{Answer, Fault, FaultRule, Faults, RequestKind, Spy};
+use azure_table::OperationKind;
+use azure_table::testing::{Answer, Fault, FaultRule, Faults, Spy};
 use azure_table::{DynamicEntity, Emulator, ErrorKind, Profile, TableClient, TableEntity, TableServiceClient};
 
 #[derive(TableEntity, Debug, PartialEq)]
@@ -56,10 +57,16 @@ async fn all_that_a_test_is_given_is_of_one_service(
     emulator: Emulator,
 ) -> azure_table::Result<()> {
     assert_eq!(spy.requests(), 0, "making the table is no part of the test");
-    faults.add(FaultRule::new(Fault::LoseAnswer).on(RequestKind::Insert).first(1));
+    faults.add(FaultRule::new(Fault::LoseAnswer).on(OperationKind::Insert).first(1));
     blogs.insert(&blog(1)).await?;
     let kinds: Vec<_> = spy.exchanges().iter().map(|it| (it.kind(), it.status())).collect();
-    assert_eq!(kinds, [(RequestKind::Insert, None), (RequestKind::Query, Some(200))]);
+    assert_eq!(
+        kinds,
+        [
+            (Some(OperationKind::Insert), None),
+            (Some(OperationKind::Query), Some(200))
+        ]
+    );
     let truth = TableServiceClient::on(emulator).table::<Blog>("Blogs")?;
     assert_eq!(truth.query().all().await?, [blog(1)]);
     assert_eq!(service.table::<Blog>("Blogs")?.query().all().await?, [blog(1)]);

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use azure_table::testing::{Answer, Fault, FaultRule, Faults, Recorder, Replay, RequestKind, mask_guids, mask_times};
+use azure_table::OperationKind;
+use azure_table::testing::{Answer, Fault, FaultRule, Faults, Recorder, Replay, mask_guids, mask_times};
 use azure_table::{DateTime, DynamicEntity, Emulator, Guid, Profile, Result, TableOperation, TableServiceClient};
 use futures::future::join_all;
 
@@ -160,12 +161,12 @@ async fn failures_and_what_was_given_up_come_again() {
     let faults = Faults::new(emulator);
     faults.add(
         FaultRule::new(Answer::server_busy(Duration::from_secs(1)))
-            .on(RequestKind::Insert)
+            .on(OperationKind::Insert)
             .first(1),
     );
-    faults.add(FaultRule::new(Fault::LoseAnswer).on(RequestKind::Insert).first(1));
-    faults.add(FaultRule::new(Fault::HangRequest).on(RequestKind::Get).first(1));
-    faults.add(FaultRule::new(Fault::NoConnection).on(RequestKind::Delete).first(1));
+    faults.add(FaultRule::new(Fault::LoseAnswer).on(OperationKind::Insert).first(1));
+    faults.add(FaultRule::new(Fault::HangRequest).on(OperationKind::Get).first(1));
+    faults.add(FaultRule::new(Fault::NoConnection).on(OperationKind::Delete).first(1));
     let recorder = Recorder::create(&file, faults).unwrap();
     let recorded = talk(TableServiceClient::on(recorder.clone())).await;
     let text = fs::read_to_string(&file).unwrap();

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use azure_table::testing::{Answer, Fault, FaultRule, Faults, RequestKind, Script};
+use azure_table::OperationKind;
+use azure_table::testing::{Answer, Fault, FaultRule, Faults, Script};
 use azure_table::{
     DateTime, DynamicEntity, ETag, Emulator, ErrorKind, NoRetry, TableClient, TableEntity, TableServiceClient,
     Versioned,
@@ -50,17 +51,17 @@ async fn rows_and_pages_come_from_values() {
         timestamp: DateTime::from_unix_seconds(1_577_836_800),
     };
     let script = Script::new()
-        .then(RequestKind::Get, Answer::row(&blog(1)))
-        .then(RequestKind::Get, Answer::row(&held))
+        .then(OperationKind::Get, Answer::row(&blog(1)))
+        .then(OperationKind::Get, Answer::row(&held))
         .then(
-            RequestKind::Query,
+            OperationKind::Query,
             Answer::page([&blog(1), &blog(2)]).continuation("Channel9", "3"),
         )
         .then(
-            RequestKind::Query,
+            OperationKind::Query,
             Answer::page::<Blog>([]).continuation("Channel9", "4"),
         )
-        .then(RequestKind::Query, Answer::page([&blog(4)]));
+        .then(OperationKind::Query, Answer::page([&blog(4)]));
     let blogs = blogs(&script);
     assert_eq!(blogs.get(("Channel9", 1_u32)).await.unwrap(), Some(blog(1)));
     let read: Versioned<Blog> = blogs.get(("Channel9", 2_u32)).versioned().await.unwrap().unwrap();
@@ -81,14 +82,14 @@ async fn writes_batches_and_failures_are_answered_in_order() {
     let script = Script::new()
         .then_any(Fault::NoConnection)
         .then_any(Answer::server_busy(Duration::from_secs(5)))
-        .then(RequestKind::Insert, Answer::written().etag("first").etag("second"))
-        .then(RequestKind::InsertOrReplace, Answer::from(raw))
+        .then(OperationKind::Insert, Answer::written().etag("first").etag("second"))
+        .then(OperationKind::InsertOrReplace, Answer::from(raw))
         .then(
-            RequestKind::Batch,
+            OperationKind::Batch,
             Answer::batch([Answer::written().etag("a"), Answer::written().etag("b")]),
         )
-        .then(RequestKind::Batch, Answer::batch([exists]))
-        .then(RequestKind::Delete, Fault::LoseAnswer);
+        .then(OperationKind::Batch, Answer::batch([exists]))
+        .then(OperationKind::Delete, Fault::LoseAnswer);
     let blogs = blogs(&script);
     assert_eq!(blogs.insert(&blog(1)).await.unwrap().as_str(), "second");
     assert_eq!(blogs.insert_or_replace(&blog(1)).await.unwrap().as_str(), "raw");
@@ -115,8 +116,8 @@ async fn a_script_stands_behind_faults_and_before_a_service() {
     let script = Script::new()
         .then_any(Answer::internal_error())
         // Whether the insert was applied; and then once more.
-        .then(RequestKind::Query, Answer::page::<Blog>([]))
-        .then(RequestKind::Insert, Fault::Instead(std::sync::Arc::new(emulator)));
+        .then(OperationKind::Query, Answer::page::<Blog>([]))
+        .then(OperationKind::Insert, Fault::Instead(std::sync::Arc::new(emulator)));
     let faults = Faults::new(script.clone());
     faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_secs(9))).first(1));
     let begun = tokio::time::Instant::now();
@@ -130,7 +131,7 @@ async fn a_script_stands_behind_faults_and_before_a_service() {
 #[tokio::test]
 async fn what_is_not_expected_fails_the_test_and_is_not_tried_again() {
     let script = Script::new()
-        .then(RequestKind::Query, Answer::page::<Blog>([]))
+        .then(OperationKind::Query, Answer::page::<Blog>([]))
         .then_any(Answer::new(204));
     let blogs = blogs(&script);
     let error = blogs.insert(&blog(1)).await.unwrap_err();
@@ -157,7 +158,7 @@ async fn what_is_not_expected_fails_the_test_and_is_not_tried_again() {
 
 #[tokio::test]
 async fn a_script_that_is_dropped_tells_too() {
-    let told = panic_of(|| drop(Script::new().then(RequestKind::Get, Answer::new(404))));
+    let told = panic_of(|| drop(Script::new().then(OperationKind::Get, Answer::new(404))));
     assert_eq!(told, "the script:\n  did not come: request 1, Get");
     let script = Script::new();
     // So far all is well.

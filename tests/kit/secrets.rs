@@ -3,7 +3,8 @@
 use std::fs;
 use std::time::SystemTime;
 
-use azure_table::testing::{Answer, Recorder, Replay, RequestKind, Script, Spy};
+use azure_table::OperationKind;
+use azure_table::testing::{Answer, Recorder, Replay, Script, Spy};
 use azure_table::{
     AccountKey, AuthorizationContext, BoxFuture, Credential, DateTime, DynamicEntity, Emulator, NoRetry, Result,
     SasToken, TableServiceClient,
@@ -52,7 +53,7 @@ async fn no_proof_of_who_asks_is_kept() {
     let shown = ["", "SASMARKER+x/y=", "TOKENMARKER.part.two"];
     for (client, shown) in clients.into_iter().zip(shown) {
         let script = Script::new()
-            .then(RequestKind::Insert, Answer::written())
+            .then(OperationKind::Insert, Answer::written())
             .then_any(refusal(shown));
         let spy = Spy::new(script);
         let file = file("secrets");

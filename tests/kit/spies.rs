@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use azure_table::testing::{Fault, FaultRule, Faults, RequestKind, Spy};
+use azure_table::OperationKind;
+use azure_table::testing::{Fault, FaultRule, Faults, Spy};
 use azure_table::{
     DynamicEntity, EdmValue, Emulator, Filter, LocationMode, NoRetry, Reached, TableClient, TableServiceClient,
 };
@@ -18,7 +19,7 @@ async fn every_attempt_is_seen_with_what_came_of_it(emulator: Emulator) -> azure
     let spy = Spy::new(faults.clone());
     let things = things(&spy);
     things.create_table().await?;
-    faults.add(FaultRule::new(Fault::Reset).on(RequestKind::Insert).first(1));
+    faults.add(FaultRule::new(Fault::Reset).on(OperationKind::Insert).first(1));
     let mut row = DynamicEntity::new("it's", "r");
     row.insert("Count", 5_i64);
     things.insert(&row).await?;
@@ -35,16 +36,16 @@ async fn every_attempt_is_seen_with_what_came_of_it(emulator: Emulator) -> azure
         .iter()
         .map(|it| (it.number(), it.kind(), it.status()))
         .collect();
-    use RequestKind::{CreateTable, Get, Insert, Query};
+    use OperationKind::{CreateTable, Get, Insert, Query};
     assert_eq!(
         kinds,
         [
-            (1, CreateTable, Some(204)),
-            (2, Insert, None),
-            (3, Query, Some(200)),
-            (4, Insert, Some(204)),
-            (5, Get, Some(200)),
-            (6, Query, Some(200))
+            (1, Some(CreateTable), Some(204)),
+            (2, Some(Insert), None),
+            (3, Some(Query), Some(200)),
+            (4, Some(Insert), Some(204)),
+            (5, Some(Get), Some(200)),
+            (6, Some(Query), Some(200))
         ]
     );
     assert_eq!((spy.requests(), behind.requests()), (6, 5), "one was lost between them");

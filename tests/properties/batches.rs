@@ -66,12 +66,12 @@ impl Wish {
     }
 
     fn has_entity(&self) -> bool {
-        !matches!(self.kind, OperationKind::Delete | OperationKind::Retrieve)
+        !matches!(self.kind, OperationKind::Delete | OperationKind::Get)
     }
 
     /// What it makes of the rows, or what the service says against it.
     fn apply(&self, rows: &mut Rows) -> Result<(), ErrorKind> {
-        use OperationKind::{Delete, Insert, InsertOrMerge, InsertOrReplace, Merge, Replace};
+        use OperationKind::{Delete, Get, Insert, InsertOrMerge, InsertOrReplace, Merge, Replace};
         let is_there = rows.contains_key(&self.row);
         match self.kind {
             Insert if is_there => return Err(ErrorKind::AlreadyExists),
@@ -96,7 +96,7 @@ impl Wish {
 
 /// The rule that `wish` breaks beside those that were taken, read one after the other from the documentation.
 fn broken(taken: &[Wish], wish: &Wish) -> Option<BatchRule> {
-    let is_retrieve = |wish: &Wish| wish.kind == OperationKind::Retrieve;
+    let is_retrieve = |wish: &Wish| wish.kind == OperationKind::Get;
     if wish.row.contains('/') {
         return Some(BatchRule::Valid);
     }
@@ -138,13 +138,13 @@ prop_compose! {
         is_any in proptest::bool::weighted(0.01),
         is_retrieve in proptest::bool::weighted(0.01),
     ) -> Wish {
-        use OperationKind::{Delete, Insert, InsertOrMerge, InsertOrReplace, Merge, Replace, Retrieve};
+        use OperationKind::{Delete, Insert, InsertOrMerge, InsertOrReplace, Merge, Replace, Get};
         let fitting = match is_there_before(number) != is_any {
             true => [Replace, Merge, Delete, InsertOrReplace, InsertOrMerge],
             false => [Insert, Insert, Insert, InsertOrReplace, InsertOrMerge],
         };
         Wish {
-            kind: if is_retrieve { Retrieve } else { fitting[choice] },
+            kind: if is_retrieve { Get } else { fitting[choice] },
             partition: if is_elsewhere { "q" } else { "p" },
             row: if is_bad { "a/b".to_owned() } else { row(number) },
             value, is_large, is_stale,
@@ -174,7 +174,7 @@ async fn check(mut wishes: Vec<Wish>, begins_with_retrieve: bool) -> Result<(), 
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     if begins_with_retrieve {
-        wishes[0].kind = OperationKind::Retrieve;
+        wishes[0].kind = OperationKind::Get;
     }
     // In the partition that the first operation will choose, there is something to change.
     let first = wishes.iter().find(|wish| broken(&[], wish).is_none());
@@ -222,7 +222,7 @@ async fn check(mut wishes: Vec<Wish>, begins_with_retrieve: bool) -> Result<(), 
         return Ok(());
     }
 
-    let is_retrieve = taken[0].kind == OperationKind::Retrieve;
+    let is_retrieve = taken[0].kind == OperationKind::Get;
     prop_assert_eq!(batch.is_full(), taken.len() == 100 || is_retrieve);
     let mut after = before.clone();
     let mut verdict = Ok(());

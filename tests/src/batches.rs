@@ -214,7 +214,7 @@ pub async fn a_retrieve_is_alone_in_its_batch(backend: &Backend) {
     let results = batch.commit().await.unwrap();
     assert_eq!(results.len(), 1);
     for found in [&alone, &results[0]] {
-        assert_eq!((found.kind(), found.status()), (OperationKind::Retrieve, 200));
+        assert_eq!((found.kind(), found.status()), (OperationKind::Get, 200));
         assert_eq!(found.etag(), Some(&stored.etag));
         assert_eq!(found.entity::<Versioned<Tracked>>().unwrap().as_ref(), Some(&stored));
     }

@@ -8,10 +8,11 @@ use crate::client::ops::commit_batch::CommitBatch;
 use crate::model::entity::WritesEntity;
 use crate::model::entity_key::IntoKey;
 use crate::model::name::TableName;
+use crate::model::operation_kind::OperationKind;
 use crate::model::variant_mark::AsVariant;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::batch::{ChangeSet, MAX_BATCH_OPERATIONS, Rejected};
-use crate::protocol::operation::{OperationKind, TableOperation};
+use crate::protocol::operation::TableOperation;
 
 /// Operations on one partition that are applied all together or not at all.
 ///

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use crate::model::location::Location;
+use crate::model::operation_kind::OperationKind;
 use crate::model::shown::OneLine;
 
 /// Of longer stories the oldest attempts are left out.
@@ -15,7 +16,7 @@ const MOST_ATTEMPTS: usize = 128;
 /// One request that was sent, or tried to be sent.
 #[derive(Clone, Debug)]
 pub struct Attempt {
-    pub(crate) operation: &'static str,
+    pub(crate) operation: OperationKind,
     pub(crate) table: Option<Arc<str>>,
     pub(crate) number: u32,
     pub(crate) location: Location,
@@ -35,7 +36,7 @@ pub struct Attempt {
 impl Attempt {
     /// The operation, such as `insert`; `query` too for the read that finds out whether a lost write was applied.
     pub fn operation(&self) -> &str {
-        self.operation
+        self.operation.name()
     }
 
     /// The table it worked on.
@@ -111,7 +112,7 @@ impl Attempt {
 
 impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} attempt {} ", self.operation, self.number)?;
+        write!(f, "{} attempt {} ", self.operation(), self.number)?;
         match (self.status, &self.failure) {
             (Some(status), _) => write!(f, "{status}")?,
             (None, Some(failure)) => write!(f, "{}", OneLine(failure))?,

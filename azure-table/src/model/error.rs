@@ -13,6 +13,7 @@ use std::time::Duration;
 use crate::model::diagnostics::Diagnostics;
 pub(crate) use crate::model::error::response_headers::ResponseHeaders;
 pub use crate::model::error::value_error::ValueError;
+use crate::model::operation_kind::{OperationKind, Subject};
 use crate::model::shown::{OneLine, Shown};
 
 mod response_headers;
@@ -101,7 +102,7 @@ pub struct Error {
 struct Inner {
     kind: ErrorKind,
     message: Cow<'static, str>,
-    operation: Option<&'static str>,
+    operation: Option<OperationKind>,
     table: Option<String>,
     entity: Option<(String, String)>,
     status: Option<u16>,
@@ -195,7 +196,7 @@ impl Error {
     }
 
     /// Names the operation and the table, unless a deeper layer did.
-    pub(crate) fn in_operation(mut self, operation: &'static str, table: Option<&str>) -> Self {
+    pub(crate) fn in_operation(mut self, operation: OperationKind, table: Option<&str>) -> Self {
         self.inner.operation.get_or_insert(operation);
         if self.inner.table.is_none() {
             self.inner.table = table.map(str::to_owned);
@@ -290,7 +291,7 @@ impl Error {
 
     /// The operation that failed, such as `insert`.
     pub fn operation(&self) -> Option<&str> {
-        self.inner.operation
+        self.inner.operation.map(OperationKind::name)
     }
 
     /// The table it worked on.
@@ -354,9 +355,12 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &*self.inner;
         if let Some(operation) = inner.operation {
-            f.write_str(operation)?;
+            f.write_str(operation.name())?;
             if let Some(table) = &inner.table {
-                let place = if operation.ends_with(" table") { "" } else { " in table" };
+                let place = match operation.subject() {
+                    Subject::Table => "",
+                    _ => " in table",
+                };
                 write!(f, "{place} {table}")?;
             }
             f.write_str(": ")?;
@@ -442,7 +446,7 @@ mod tests {
             Some("The specified entity\nalready exists.".into()),
             Some("b3-1".into()),
         )
-        .in_operation("insert", Some("Blogs"))
+        .in_operation(OperationKind::Insert, Some("Blogs"))
         .after_attempts(1);
         assert_eq!(
             error.to_string(),

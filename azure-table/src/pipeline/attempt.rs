@@ -10,6 +10,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::model::clock::{self, Instant};
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::location::Location;
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::auth::{AuthorizationContext, Refusal};
 use crate::pipeline::deadline::{Deadline, timed_out};
 use crate::pipeline::run::Pipeline;
@@ -127,7 +128,7 @@ impl Pipeline {
     /// What the credential, which hears of it, says of a refusal, with this status and code; and the clock.
     pub(super) fn refused(
         &self,
-        operation: &str,
+        operation: OperationKind,
         ended: &Ended,
         response: &Response<Bytes>,
         (status, code): (u16, Option<&str>),

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Response};
 
 use crate::model::error::{Error, Result};
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
@@ -124,7 +125,7 @@ pub struct Refusal<'a> {
     pub(crate) code: Option<&'a str>,
     pub(crate) context: AuthorizationContext<'a>,
     pub(crate) generation: u64,
-    pub(crate) operation: &'a str,
+    pub(crate) operation: OperationKind,
 }
 
 impl Refusal<'_> {
@@ -151,7 +152,7 @@ impl Refusal<'_> {
 
     /// The operation, such as `insert`; of a batch `batch`, or what all of its operations are.
     pub fn operation(&self) -> &str {
-        self.operation
+        self.operation.name()
     }
 
     /// The [`generation`](Credential::generation) with which the attempt was authorized.
@@ -174,7 +175,7 @@ impl Refusal<'_> {
 impl fmt::Debug for Refusal<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Refusal")
-            .field("operation", &self.operation)
+            .field("operation", &self.operation.name())
             .field("status", &self.status())
             .field("code", &self.code())
             .finish_non_exhaustive()

@@ -12,11 +12,11 @@ use http::HeaderMap;
 
 use crate::model::clock;
 use crate::model::location::Location;
+use crate::model::operation_kind::{Effect, OperationKind};
 use crate::pipeline::retry::budget::{RetryBudget, WithBudget};
 use crate::pipeline::retry::limit::{LimitAttempts, LimitElapsed};
 use crate::pipeline::transport::Reached;
 use crate::protocol::answer;
-use crate::protocol::request::Effect;
 
 pub(crate) mod budget;
 pub(crate) mod exponential;
@@ -127,7 +127,7 @@ impl Decision {
 /// An attempt that failed.
 #[derive(Clone, Debug)]
 pub struct FailedAttempt<'a> {
-    pub(crate) operation: &'a str,
+    pub(crate) operation: OperationKind,
     pub(crate) effect: Effect,
     pub(crate) is_idempotent: bool,
     pub(crate) attempt: u32,
@@ -160,7 +160,7 @@ impl<'a> FailedAttempt<'a> {
 
     fn of(failure: Failure<'a>) -> Self {
         Self {
-            operation: "get",
+            operation: OperationKind::Get,
             effect: Effect::Read,
             is_idempotent: true,
             attempt: 1,
@@ -181,7 +181,7 @@ impl<'a> FailedAttempt<'a> {
 
     /// The operation, such as `insert`.
     pub fn operation(&self) -> &str {
-        self.operation
+        self.operation.name()
     }
 
     /// Whether the call writes.

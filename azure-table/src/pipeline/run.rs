@@ -12,6 +12,7 @@ use http::{Method, Response};
 use crate::model::clock::{self, Instant};
 use crate::model::error::{Error, ResponseHeaders, Result};
 use crate::model::location::Location;
+use crate::model::operation_kind::Effect;
 use crate::pipeline::auth::Credential;
 use crate::pipeline::deadline::Deadline;
 use crate::pipeline::location::LocationMode;
@@ -31,7 +32,7 @@ use crate::protocol::answer;
 use crate::protocol::batch_answer;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::read_back::{Verdict, WrittenRow};
-use crate::protocol::request::{Call, Effect};
+use crate::protocol::request::Call;
 
 /// How often a call is authorized anew because the service refused who asks. Twice: a challenge may come first, and then
 /// an old token be refused.
@@ -267,7 +268,7 @@ impl Pipeline {
             if let Some(wait) = wait {
                 unsent.set();
                 self.tell(&Event::Retrying {
-                    operation: call.operation,
+                    operation: call.operation.name(),
                     attempt: tried,
                     wait,
                 });
@@ -325,7 +326,7 @@ impl Pipeline {
             .resolve(table, &rows, first_sent, deadline, options, &mut story.diagnostics)
             .await;
         self.tell(&Event::ReadBack {
-            operation: story.operation,
+            operation: story.operation.name(),
             applied: match verdict {
                 Verdict::Applied(_) => Some(true),
                 Verdict::NotApplied => Some(false),

@@ -9,13 +9,14 @@ use http::Response;
 use crate::model::diagnostics::{Attempt, Diagnostics};
 use crate::model::error::{Error, ErrorKind, ResponseHeaders};
 use crate::model::location::Location;
+use crate::model::operation_kind::{Effect, OperationKind};
 use crate::protocol::answer;
-use crate::protocol::request::{Call, Effect};
+use crate::protocol::request::Call;
 
 /// The story of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct CallStory {
-    pub(crate) operation: &'static str,
+    pub(crate) operation: OperationKind,
     pub(crate) table: Option<Arc<str>>,
     entity: Option<(String, String)>,
     pub(crate) effect: Effect,

@@ -30,7 +30,7 @@ impl Pipeline {
 
     pub(super) fn sending(&self, call: &Call, story: &CallStory, location: Location) {
         self.tell(&Event::Sending(Sending {
-            operation: call.operation,
+            operation: call.operation.name(),
             table: story.table.as_deref(),
             attempt: story.attempts,
             location,
@@ -90,7 +90,7 @@ impl Pipeline {
         };
         let status = outcome.as_ref().ok().map(|(response, _)| response.status().as_u16());
         let completed = Completed {
-            operation: call.operation,
+            operation: call.operation.name(),
             table: story.table.as_deref(),
             account: self.endpoint.account(),
             profile: self.endpoint.profile(),

@@ -64,14 +64,14 @@ pub(crate) fn call(endpoint: &Endpoint, call: &Call) -> Span {
 /// The name of a batch is `BATCH`, with that of its operations if they are all of one; on Cosmos DB the registered `execute_batch`.
 fn operation_name(endpoint: &Endpoint, call: &Call) -> String {
     if !call.is_batch() {
-        return call.operation.to_owned();
+        return call.operation.name().to_owned();
     }
     if endpoint.profile() == Profile::Cosmos {
         return "execute_batch".to_owned();
     }
     match call.common_operation() {
         mixed if mixed == call.operation => "BATCH".to_owned(),
-        common => format!("BATCH {common}"),
+        common => format!("BATCH {}", common.name()),
     }
 }
 

@@ -15,15 +15,14 @@ use crate::codec::batch_body::{BatchBody, InnerRequest, Place};
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};
 use crate::model::guid::Guid;
+use crate::model::operation_kind::OperationKind;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::operation::{OperationKind, OperationParts, TableOperation};
+use crate::protocol::operation::{OperationParts, TableOperation};
 use crate::protocol::request::{Call, JSON, header_value, odata};
 use crate::protocol::row_hash::{RowHash, RowHashes};
 use crate::protocol::row_write::RowWrites;
 use crate::protocol::sent_batch::{Operations, Placed, SentBatch};
 use crate::protocol::table_result::Asked;
-
-pub(crate) const OPERATION: &str = "batch";
 
 /// The most operations of a transaction.
 pub const MAX_BATCH_OPERATIONS: usize = 100;
@@ -171,7 +170,7 @@ impl ChangeSet {
     /// Whether it is no transaction, but a retrieve alone.
     fn is_retrieve(&self) -> bool {
         let first = self.operations.places.first();
-        first.is_some_and(|first| first.kind == OperationKind::Retrieve)
+        first.is_some_and(|first| first.kind == OperationKind::Get)
     }
 
     /// The operations so far: kind, PartitionKey and RowKey.
@@ -242,7 +241,7 @@ impl ChangeSet {
             headers: &headers[..count],
             body: parts.body,
         };
-        let is_retrieve = operation.kind() == OperationKind::Retrieve;
+        let is_retrieve = operation.kind() == OperationKind::Get;
         if is_retrieve {
             self.body = BatchBody::of_query(batch_boundary());
         }
@@ -269,7 +268,7 @@ impl ChangeSet {
             return None;
         }
         let first = &*self.operations.partition_key;
-        if self.is_retrieve() || operation.kind() == OperationKind::Retrieve {
+        if self.is_retrieve() || operation.kind() == OperationKind::Get {
             let why = match self.is_retrieve() {
                 true => "the batch is a retrieve, which must be alone",
                 false => "a retrieve must be alone in a batch",
@@ -291,7 +290,7 @@ impl ChangeSet {
     fn rejected(&self, rule: BatchRule, why: String, operation: &TableOperation) -> Broken {
         let (partition_key, row_key) = operation.keys().unwrap_or_default();
         let error = Error::invalid_input(why)
-            .in_operation(OPERATION, Some(&self.table))
+            .in_operation(OperationKind::Batch, Some(&self.table))
             .at_entity(partition_key, row_key)
             .at_batch_index(Some(self.len()));
         Broken { rule, error }
@@ -300,7 +299,7 @@ impl ChangeSet {
     /// The operation cannot be sent at all.
     fn invalid(&self, error: Error) -> Broken {
         let error = error
-            .in_operation(OPERATION, Some(&self.table))
+            .in_operation(OperationKind::Batch, Some(&self.table))
             .at_batch_index(Some(self.len()));
         Broken {
             rule: BatchRule::Valid,
@@ -317,8 +316,8 @@ impl ChangeSet {
             body: request.body().clone(),
         });
         let call = match is_retrieve {
-            true => Call::read(OPERATION, request).expecting(404),
-            false => Call::write(OPERATION, request).writing(RowWrites::Batch(Arc::clone(&sent))),
+            true => Call::new(OperationKind::Batch, request).of_reads(),
+            false => Call::new(OperationKind::Batch, request).writing(RowWrites::Batch(Arc::clone(&sent))),
         };
         Ok((call.in_table(&self.table), sent))
     }

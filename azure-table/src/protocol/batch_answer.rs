@@ -11,8 +11,8 @@ use http::{HeaderMap, Response, StatusCode};
 use crate::codec::multipart::{HttpParts, Message};
 use crate::model::error::{Error, Result};
 use crate::model::etag::ETag;
+use crate::model::operation_kind::OperationKind;
 use crate::protocol::answer;
-use crate::protocol::operation::OperationKind;
 use crate::protocol::sent_batch::SentBatch;
 use crate::protocol::table_result::TableResult;
 
@@ -44,7 +44,7 @@ pub(crate) fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<
         let status = message.status().map_err(unreadable)?;
         if (400..600).contains(&status) {
             let error = failure(sent, status, message, request_id);
-            if status == 404 && asked.kind == OperationKind::Retrieve && answer::is_missing_entity(&error) {
+            if status == 404 && asked.kind == OperationKind::Get && answer::is_missing_entity(&error) {
                 return Ok(vec![TableResult::missing(asked.kind)]);
             }
             return Err(error);

@@ -6,9 +6,10 @@
 
 use crate::codec::batch_body::{BatchBody, InnerRequest};
 use crate::model::error::Result;
+use crate::model::operation_kind::Effect;
 use crate::protocol::batch;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::request::{Call, Effect};
+use crate::protocol::request::Call;
 
 /// Puts the request of an operation on one entity into a batch of its own; any other call stays as it is.
 pub(crate) fn enclose(call: &mut Call, endpoint: &Endpoint) -> Result<()> {

@@ -9,12 +9,11 @@ use crate::codec::json::read;
 use crate::codec::url;
 use crate::model::entity::MetadataLevel;
 use crate::model::error::Result;
+use crate::model::operation_kind::OperationKind;
 use crate::model::row::Row;
 use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::{Call, odata};
-
-pub(crate) const OPERATION: &str = "get";
 
 /// `GET /table(PartitionKey='…',RowKey='…')`.
 pub(crate) fn call(
@@ -30,10 +29,8 @@ pub(crate) fn call(
     }
     let path = url::entity(table, partition_key, row_key) + query.as_str();
     let request = odata(endpoint, Method::GET, &path, metadata.accept())?;
-    Ok(Call::read(OPERATION, request)
-        .in_table(table)
-        .at_entity((partition_key, row_key))
-        .expecting(404))
+    let call = Call::new(OperationKind::Get, request);
+    Ok(call.in_table(table).at_entity((partition_key, row_key)))
 }
 
 /// The entity, or `None` if there is none. A table that does not exist is an error.

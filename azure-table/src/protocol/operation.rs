@@ -20,9 +20,9 @@ use crate::model::entity_key::{IntoKey, key_texts};
 use crate::model::error::{Error, Result};
 use crate::model::etag::{Condition, ETag};
 use crate::model::guid::Guid;
+use crate::model::operation_kind::OperationKind;
 use crate::protocol::encoded::{Encoded, More, SentBody};
 use crate::protocol::endpoint::Endpoint;
-pub use crate::protocol::operation_kind::OperationKind;
 use crate::protocol::profile::Profile;
 use crate::protocol::request::{Call, PREFER, X_HTTP_METHOD, header_value, odata, set_json};
 use crate::protocol::row_write::{RowWrite, RowWrites, WriteFacts};
@@ -124,7 +124,7 @@ impl TableOperation {
     ///
     /// [`TableClient::get`](crate::TableClient::get) reads an entity of the table's own type with fewer bytes.
     pub fn retrieve<E>(key: impl IntoKey<E>) -> Self {
-        Self::with_key(OperationKind::Retrieve, key, Condition::Exists)
+        Self::with_key(OperationKind::Get, key, Condition::Exists)
     }
 
     fn with_key<E>(kind: OperationKind, key: impl IntoKey<E>, condition: Condition) -> Self {
@@ -220,14 +220,14 @@ impl TableOperation {
     pub(crate) fn check(&self) -> Result<()> {
         let encoded = match &self.encoded {
             Ok(encoded) => encoded,
-            Err(e) => return Err(e.copy().in_operation(self.kind.name(), None)),
+            Err(e) => return Err(e.copy().in_operation(self.kind, None)),
         };
         if self.kind.is_conditional() && *encoded.condition() == Condition::Unread {
             let (partition_key, row_key) = encoded.keys();
             let why = "the entity's etag field is empty: read the entity first, or say `.unconditionally()`";
             return Err(Error::invalid_input(why)
                 .at_entity(partition_key, row_key)
-                .in_operation(self.kind.name(), None));
+                .in_operation(self.kind, None));
         }
         Ok(())
     }
@@ -268,7 +268,7 @@ impl TableOperation {
             }
             OperationKind::Merge | OperationKind::InsertOrMerge => Method::PATCH,
             OperationKind::Delete => Method::DELETE,
-            OperationKind::Retrieve => Method::GET,
+            _ => Method::GET,
         };
         let path = match self.kind {
             OperationKind::Insert => url::encode(table).into(),
@@ -301,7 +301,7 @@ impl TableOperation {
     pub(crate) fn asked(&self) -> Asked {
         Asked {
             kind: self.kind,
-            entity: self.kind == OperationKind::Retrieve || self.encoded.as_ref().is_ok_and(Encoded::is_echoed),
+            entity: self.kind == OperationKind::Get || self.encoded.as_ref().is_ok_and(Encoded::is_echoed),
         }
     }
 
@@ -309,7 +309,7 @@ impl TableOperation {
     pub(crate) fn row_write(&self) -> Option<RowWrite<'_>> {
         let encoded = self.encoded.as_ref().ok()?;
         let (partition_key, row_key) = encoded.keys();
-        (self.kind != OperationKind::Retrieve).then_some(RowWrite {
+        (self.kind != OperationKind::Get).then_some(RowWrite {
             kind: self.kind,
             partition_key,
             row_key,
@@ -345,10 +345,7 @@ impl TableOperation {
         {
             set_json(&mut request, Bytes::from_owner(SentBody(encoded.clone())));
         }
-        let call = match self.kind {
-            OperationKind::Retrieve => Call::read(self.kind.name(), request).expecting(404),
-            _ => Call::write(self.kind.name(), request),
-        };
+        let call = Call::new(self.kind, request);
         let call = match self.keys() {
             Some(keys) => call.in_table(table).at_entity(keys),
             None => call.in_table(table),

@@ -11,14 +11,13 @@ use crate::codec::url;
 use crate::model::entity::MetadataLevel;
 use crate::model::error::Result;
 use crate::model::key::after_prefix;
+use crate::model::operation_kind::OperationKind;
 use crate::model::row::Row;
 use crate::protocol::answer;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::{Call, odata};
 
-pub(crate) const OPERATION: &str = "query";
-const LIST_TABLES: &str = "list tables";
 /// What an account's list of tables has of each.
 pub(crate) const TABLE_NAME: &str = "TableName";
 
@@ -70,11 +69,10 @@ impl QueryRequest {
         }
     }
 
-    /// The name of the operation, for errors.
-    pub(crate) fn operation(&self) -> &'static str {
+    pub(crate) fn operation(&self) -> OperationKind {
         match self.list {
-            List::Entities(_) => OPERATION,
-            List::Tables => LIST_TABLES,
+            List::Entities(_) => OperationKind::Query,
+            List::Tables => OperationKind::ListTables,
         }
     }
 
@@ -118,7 +116,7 @@ impl QueryRequest {
             List::Tables => format!("Tables{}", query.as_str()),
         };
         let request = odata(endpoint, Method::GET, &path, self.metadata.accept())?;
-        let call = Call::read(self.operation(), request);
+        let call = Call::new(self.operation(), request);
         Ok(match self.table() {
             Some(table) => call.in_table(table),
             None => call,

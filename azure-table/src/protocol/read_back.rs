@@ -19,8 +19,8 @@ use crate::model::datetime::DateTime;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::edm::EdmValue;
 use crate::model::entity::{MetadataLevel, ReadEntity};
+use crate::model::operation_kind::OperationKind;
 use crate::model::ordinal;
-use crate::protocol::operation::OperationKind;
 use crate::protocol::query::{List, QueryRequest};
 use crate::protocol::row_write::RowWrite;
 

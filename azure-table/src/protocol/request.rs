@@ -7,9 +7,8 @@ use http::{Method, Request, Uri};
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};
 use crate::model::location::Location;
-use crate::protocol::batch;
+use crate::model::operation_kind::{Effect, OperationKind};
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::operation_kind::OperationKind;
 use crate::protocol::row_write::RowWrites;
 
 /// The version of the protocol: the one that the official SDKs pin for account keys.
@@ -38,7 +37,7 @@ pub(crate) const XML: &str = "application/xml";
 /// The operation's name and table, for errors; and whether sending it twice is the same as once.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
-    pub(crate) operation: &'static str,
+    pub(crate) operation: OperationKind,
     pub(crate) table: Option<String>,
     /// PartitionKey and RowKey, where the request is about one entity.
     pub(crate) entity: Option<(String, String)>,
@@ -57,15 +56,14 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// A call that only reads.
-    pub(crate) fn read(operation: &'static str, request: Request<Bytes>) -> Self {
+    pub(crate) fn new(operation: OperationKind, request: Request<Bytes>) -> Self {
         Self {
             operation,
             table: None,
             entity: None,
-            effect: Effect::Read,
+            effect: operation.effect(),
             location: Location::Primary,
-            expected: None,
+            expected: operation.expected_status(),
             rows: RowWrites::None,
             version_with_token: None,
             is_enclosed: false,
@@ -73,11 +71,12 @@ impl Call {
         }
     }
 
-    /// A call that writes.
-    pub(crate) fn write(operation: &'static str, request: Request<Bytes>) -> Self {
+    /// The same call, of operations that only read one entity each.
+    pub(crate) fn of_reads(self) -> Self {
         Self {
-            effect: Effect::Write,
-            ..Self::read(operation, request)
+            effect: Effect::Read,
+            expected: OperationKind::Get.expected_status(),
+            ..self
         }
     }
 
@@ -105,17 +104,17 @@ impl Call {
     }
 
     /// The operation; of a batch what all of its operations are, if they are alike.
-    pub(crate) fn common_operation(&self) -> &'static str {
+    pub(crate) fn common_operation(&self) -> OperationKind {
         let mut kinds = self.rows.iter().map(|row| row.kind);
         match kinds.next() {
-            Some(first) if kinds.all(|kind| kind == first) => first.name(),
+            Some(first) if kinds.all(|kind| kind == first) => first,
             _ => self.operation,
         }
     }
 
     /// Whether it is a batch.
     pub(crate) fn is_batch(&self) -> bool {
-        self.operation == batch::OPERATION
+        self.operation == OperationKind::Batch
     }
 
     /// Whether the request sent twice has the same effect as sent once.
@@ -124,11 +123,11 @@ impl Call {
     pub(crate) fn is_idempotent(&self) -> bool {
         match self.effect {
             Effect::Read => true,
-            Effect::Write if self.rows.is_empty() => *self.request.method() != Method::POST,
+            Effect::Write if self.rows.is_empty() => self.operation.is_idempotent(),
             Effect::Write => self
                 .rows
                 .iter()
-                .all(|row| row.kind != OperationKind::Insert && !row.facts.is_of_one_version),
+                .all(|row| row.kind.is_idempotent() && !row.facts.is_of_one_version),
         }
     }
 
@@ -156,15 +155,6 @@ impl Call {
             ..self
         }
     }
-}
-
-/// What repeating a request does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
-    /// Nothing: it only reads.
-    Read,
-    /// It writes: a repetition may fail or apply twice.
-    Write,
 }
 
 impl MetadataLevel {

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use crate::model::guid::Guid;
-use crate::protocol::operation::{OperationKind, TableOperation};
+use crate::model::operation_kind::OperationKind;
+use crate::protocol::operation::TableOperation;
 use crate::protocol::sent_batch::SentBatch;
 
 /// What a write does to a row.

@@ -45,23 +45,6 @@ macro_rules! letters {
     (@constants $bit:expr,) => {};
 }
 
-/// The letters that an operation needs, by its name; `None` where they depend.
-///
-/// Source: REST "Create a service SAS", "Create an account SAS", the tables of permissions.
-pub(crate) fn letters_for(operation: &str) -> Option<&'static str> {
-    Some(match operation {
-        "get" | "query" | "get service properties" | "get service statistics" => "r",
-        "insert" => "a",
-        "replace" | "merge" => "u",
-        "insert or replace" | "insert or merge" => "a and u",
-        "delete" | "delete table" => "d",
-        "create table" => "c",
-        "list tables" => "l",
-        "set service properties" => "w",
-        _ => return None,
-    })
-}
-
 letters! {
     /// What a [`TableSas`](crate::TableSas) allows. Join with `|`.
     TablePermissions {

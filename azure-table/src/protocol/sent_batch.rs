@@ -9,7 +9,8 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use crate::model::guid::Guid;
-use crate::protocol::operation::{OperationKind, TableOperation};
+use crate::model::operation_kind::OperationKind;
+use crate::protocol::operation::TableOperation;
 use crate::protocol::row_write::{RowWrite, WriteFacts};
 use crate::protocol::table_result::Asked;
 
@@ -75,7 +76,7 @@ impl SentBatch {
     pub(crate) fn asked(&self) -> impl Iterator<Item = Asked> {
         self.operations.places.iter().map(|place| Asked {
             kind: place.kind,
-            entity: place.facts.is_echoed || place.kind == OperationKind::Retrieve,
+            entity: place.facts.is_echoed || place.kind == OperationKind::Get,
         })
     }
 

@@ -7,6 +7,7 @@ use http::{Method, Response, StatusCode};
 
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result, ValueError};
+use crate::model::operation_kind::OperationKind;
 use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::profile::Feature;
@@ -14,18 +15,13 @@ use crate::protocol::request::{Call, odata, xml};
 use crate::protocol::service_properties::ServiceProperties;
 use crate::protocol::service_statistics::ServiceStatistics;
 
-pub(crate) const GET_PROPERTIES: &str = "get service properties";
-pub(crate) const SET_PROPERTIES: &str = "set service properties";
-pub(crate) const GET_STATISTICS: &str = "get service statistics";
-pub(crate) const PING: &str = "ping";
-
 const PROPERTIES: &str = "?restype=service&comp=properties";
 
 /// `GET /?restype=service&comp=properties`.
 pub(crate) fn get_properties(endpoint: &Endpoint) -> Result<Call> {
     endpoint.profile().require(Feature::ServiceProperties)?;
     let request = xml(endpoint.uri(PROPERTIES)?, Method::GET, None);
-    Ok(Call::read(GET_PROPERTIES, request))
+    Ok(Call::new(OperationKind::GetServiceProperties, request))
 }
 
 pub(crate) fn properties(response: Response<Bytes>) -> Result<ServiceProperties> {
@@ -37,7 +33,7 @@ pub(crate) fn set_properties(endpoint: &Endpoint, properties: &ServiceProperties
     endpoint.profile().require(Feature::ServiceProperties)?;
     properties.check()?;
     let request = xml(endpoint.uri(PROPERTIES)?, Method::PUT, Some(properties.to_xml()));
-    Ok(Call::write(SET_PROPERTIES, request))
+    Ok(Call::new(OperationKind::SetServiceProperties, request))
 }
 
 pub(crate) fn properties_set(response: Response<Bytes>) -> Result<()> {
@@ -48,7 +44,8 @@ pub(crate) fn properties_set(response: Response<Bytes>) -> Result<()> {
 pub(crate) fn get_statistics(endpoint: &Endpoint) -> Result<Call> {
     endpoint.profile().require(Feature::ServiceStatistics)?;
     let uri = endpoint.secondary_uri("?restype=service&comp=stats")?;
-    Ok(Call::read(GET_STATISTICS, xml(uri, Method::GET, None)).in_secondary())
+    let request = xml(uri, Method::GET, None);
+    Ok(Call::new(OperationKind::GetServiceStatistics, request).in_secondary())
 }
 
 pub(crate) fn statistics(response: Response<Bytes>) -> Result<ServiceStatistics> {
@@ -58,7 +55,7 @@ pub(crate) fn statistics(response: Response<Bytes>) -> Result<ServiceStatistics>
 /// `GET /Tables?$top=1`.
 pub(crate) fn ping(endpoint: &Endpoint) -> Result<Call> {
     let request = odata(endpoint, Method::GET, "Tables?$top=1", MetadataLevel::None.accept())?;
-    Ok(Call::read(PING, request))
+    Ok(Call::new(OperationKind::Ping, request))
 }
 
 pub(crate) fn pinged(response: Response<Bytes>) -> Result<()> {

@@ -13,10 +13,10 @@ use crate::codec::json::read;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::error::{Error, Result};
 use crate::model::etag::ETag;
+use crate::model::operation_kind::OperationKind;
 use crate::model::row::Row;
 use crate::model::variant_mark::MarkedVariant;
 use crate::protocol::answer;
-use crate::protocol::operation::OperationKind;
 use crate::protocol::read_back::WrittenRow;
 
 /// What the answer to an operation is to have.
@@ -31,7 +31,7 @@ impl Asked {
     /// The entity that an answer has.
     fn entity_in(self, status: u16, body: Bytes) -> Result<Option<Bytes>> {
         // A write without an echo was applied all the same.
-        let may_be_empty = self.kind != OperationKind::Retrieve && body.is_empty();
+        let may_be_empty = self.kind != OperationKind::Get && body.is_empty();
         if !matches!(status, 200 | 201) || may_be_empty {
             return Ok(None);
         }
@@ -163,7 +163,7 @@ impl TableResult {
         };
         read::entity(body, MetadataLevel::Minimal, etag, read)
             .map(Some)
-            .map_err(|e| e.in_operation(self.kind.name(), None))
+            .map_err(|e| e.in_operation(self.kind, None))
     }
 }
 
@@ -180,7 +180,7 @@ impl fmt::Debug for TableResult {
 
 /// The result of an operation alone.
 pub(crate) fn answer(asked: Asked, response: Response<Bytes>) -> Result<TableResult> {
-    let is_read = asked.kind == OperationKind::Retrieve;
+    let is_read = asked.kind == OperationKind::Get;
     if is_read && response.status() == StatusCode::NOT_FOUND {
         let error = answer::error(&response);
         return if answer::is_missing_entity(&error) {

@@ -10,6 +10,7 @@ use crate::codec::json::write::Object;
 use crate::codec::url;
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};
+use crate::model::operation_kind::OperationKind;
 use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::{Call, PREFER, odata, set_json};
@@ -52,10 +53,6 @@ impl Deletion {
     }
 }
 
-pub(crate) const CREATE: &str = "create table";
-pub(crate) const DELETE: &str = "delete table";
-pub(crate) const GET: &str = "get table";
-
 /// `POST /Tables`.
 pub(crate) fn create(endpoint: &Endpoint, table: &str) -> Result<Call> {
     let mut request = odata(endpoint, Method::POST, "Tables", MetadataLevel::None.accept())?;
@@ -65,7 +62,7 @@ pub(crate) fn create(endpoint: &Endpoint, table: &str) -> Result<Call> {
     let mut body = Object::new();
     body.text("TableName", table);
     set_json(&mut request, body.finish());
-    Ok(Call::write(CREATE, request).in_table(table))
+    Ok(Call::new(OperationKind::CreateTable, request).in_table(table))
 }
 
 /// The same, for who takes a table that is there.
@@ -95,7 +92,7 @@ pub(crate) fn delete(endpoint: &Endpoint, table: &str) -> Result<Call> {
         &url::table(table),
         MetadataLevel::None.accept(),
     )?;
-    Ok(Call::write(DELETE, request).in_table(table))
+    Ok(Call::new(OperationKind::DeleteTable, request).in_table(table))
 }
 
 /// The same, for who takes a table that is not there.
@@ -124,7 +121,7 @@ fn is_missing(error: &Error) -> bool {
 /// `GET /Tables('…')`.
 pub(crate) fn get(endpoint: &Endpoint, table: &str) -> Result<Call> {
     let request = odata(endpoint, Method::GET, &url::table(table), MetadataLevel::None.accept())?;
-    Ok(Call::read(GET, request).in_table(table).expecting(404))
+    Ok(Call::new(OperationKind::GetTable, request).in_table(table))
 }
 
 /// Whether it is there.

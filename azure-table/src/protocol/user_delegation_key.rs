@@ -17,6 +17,7 @@ use zeroize::Zeroizing;
 use crate::codec::xml::Element;
 use crate::model::datetime::DateTime;
 use crate::model::error::{Error, Result, ValueError};
+use crate::model::operation_kind::OperationKind;
 use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::profile::Feature;
@@ -24,7 +25,6 @@ use crate::protocol::request::{Call, DELEGATION_VERSION, xml};
 use crate::protocol::signature::{SigningKey, is_same_secret};
 
 /// The operation's name, for errors.
-pub(crate) const OPERATION: &str = "get user delegation key";
 
 /// How long a key can live.
 pub(crate) const MAX_LIFE: Duration = Duration::from_secs(7 * 24 * 3_600);
@@ -189,7 +189,7 @@ pub(crate) fn get(endpoint: &Endpoint, info: &KeyInfo) -> Result<Call> {
     info.check()?;
     let uri = endpoint.uri("?restype=service&comp=userdelegationkey")?;
     let request = xml(uri, Method::POST, Some(info.to_xml()));
-    Ok(Call::read(OPERATION, request).with_token_version(DELEGATION_VERSION))
+    Ok(Call::new(OperationKind::GetUserDelegationKey, request).with_token_version(DELEGATION_VERSION))
 }
 
 /// The key.

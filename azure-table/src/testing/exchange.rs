@@ -11,9 +11,10 @@ use http::{HeaderMap, Method, Request, Response};
 use crate::codec::json::read;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::error::Result;
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::transport::{Reached, TransportError};
 use crate::testing::address::{self, Address};
-use crate::testing::request_kind::{self, RequestKind};
+use crate::testing::request_kind;
 use crate::testing::secrets::Secrets;
 
 /// One request that was sent, and what came of it.
@@ -23,7 +24,8 @@ use crate::testing::secrets::Secrets;
 /// account is not part of [`path`](Self::path).
 ///
 /// ```
-/// use azure_table::testing::{RequestKind, Spy};
+/// use azure_table::OperationKind;
+/// use azure_table::testing::Spy;
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
@@ -34,7 +36,7 @@ use crate::testing::secrets::Secrets;
 /// blogs.query().partition("Channel9").page_size(5).all().await?;
 ///
 /// let [create, insert, query] = &spy.exchanges()[..] else { panic!("{:?}", spy.exchanges()) };
-/// assert_eq!((create.kind(), insert.path()), (RequestKind::CreateTable, "/Blogs"));
+/// assert_eq!((create.kind(), insert.path()), (Some(OperationKind::CreateTable), "/Blogs"));
 /// assert_eq!(insert.entity::<DynamicEntity>()?.row_key, "1");
 /// assert_eq!(query.parameter("$top").as_deref(), Some("5"));
 /// assert_eq!((insert.status(), query.status()), (Some(204), Some(200)));
@@ -44,7 +46,7 @@ use crate::testing::secrets::Secrets;
 #[derive(Clone, Debug)]
 pub struct Exchange {
     pub(crate) number: u64,
-    kind: RequestKind,
+    kind: Option<OperationKind>,
     table: Option<String>,
     pub(crate) method: Method,
     pub(crate) address: Address,
@@ -89,8 +91,8 @@ impl Exchange {
         self.number
     }
 
-    /// What it asked for.
-    pub fn kind(&self) -> RequestKind {
+    /// The operation, or `None` if the client has no such operation. A ping is a list of tables.
+    pub fn kind(&self) -> Option<OperationKind> {
         self.kind
     }
 
@@ -195,7 +197,8 @@ impl Outcome {
 /// One line: number, kind, method, path and what came of it.
 impl fmt::Display for Exchange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {:?} {} {}", self.number, self.kind, self.method, self.path())?;
+        let operation = request_kind::name(self.kind);
+        write!(f, "{} {operation} {} {}", self.number, self.method, self.path())?;
         if !self.query().is_empty() {
             write!(f, "?{}", self.query())?;
         }

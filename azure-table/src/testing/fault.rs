@@ -11,9 +11,9 @@ use http::header::{DATE, HeaderValue};
 use http::{Request, Response};
 
 use crate::model::clock;
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::transport::{Reached, Transport, TransportError};
 use crate::testing::answer::Answer;
-use crate::testing::request_kind::RequestKind;
 
 /// What happens to a request.
 ///
@@ -64,8 +64,8 @@ pub enum Fault {
 }
 
 impl Fault {
-    pub(crate) fn can_happen_to(&self, kind: RequestKind) -> bool {
-        !matches!(self, Self::FailBatchPart(_)) || kind == RequestKind::Batch
+    pub(crate) fn can_happen_to(&self, kind: Option<OperationKind>) -> bool {
+        !matches!(self, Self::FailBatchPart(_)) || kind == Some(OperationKind::Batch)
     }
 
     /// Sends a request to the transport behind, or does not, and spoils what comes of it.

@@ -2,9 +2,9 @@
 //!
 //! Owns [`FaultRule`] and the decision for one request. What has been counted so far is kept by `faults.rs`.
 
+use crate::model::operation_kind::OperationKind;
 use crate::testing::answer::Answer;
 use crate::testing::fault::Fault;
-use crate::testing::request_kind::RequestKind;
 
 /// A [`Fault`] and the requests it happens to; without conditions to all.
 ///
@@ -12,15 +12,16 @@ use crate::testing::request_kind::RequestKind;
 /// [`first`](Self::first), [`every`](Self::every) and [`chance`](Self::chance) chooses among them: of several the last.
 ///
 /// ```
-/// use azure_table::testing::{Fault, FaultRule, RequestKind};
-/// let rule = FaultRule::new(Fault::Reset).on(RequestKind::Insert).table("Orders").every(3).at_most(2);
+/// use azure_table::OperationKind;
+/// use azure_table::testing::{Fault, FaultRule};
+/// let rule = FaultRule::new(Fault::Reset).on(OperationKind::Insert).table("Orders").every(3).at_most(2);
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "a rule does nothing until it is added"]
 pub struct FaultRule {
     pub(crate) fault: Fault,
     /// None: all.
-    kinds: Vec<RequestKind>,
+    kinds: Vec<OperationKind>,
     table: Option<String>,
     when: When,
     most_hits: u64,
@@ -48,21 +49,21 @@ impl FaultRule {
     }
 
     /// Only requests of this kind, and of those named before.
-    pub fn on(mut self, kind: RequestKind) -> Self {
+    pub fn on(mut self, kind: OperationKind) -> Self {
         self.kinds.push(kind);
         self
     }
 
     /// Only reads of entities and tables, and the kinds named before.
     pub fn on_reads(mut self) -> Self {
-        use RequestKind::{Get, ListTables, Query, TableExists};
-        self.kinds.extend([Get, Query, TableExists, ListTables]);
+        use OperationKind::{Get, GetTable, ListTables, Query};
+        self.kinds.extend([Get, Query, GetTable, ListTables]);
         self
     }
 
     /// Only writes of entities and tables, and the kinds named before.
     pub fn on_writes(mut self) -> Self {
-        use RequestKind::{
+        use OperationKind::{
             Batch, CreateTable, Delete, DeleteTable, Insert, InsertOrMerge, InsertOrReplace, Merge, Replace,
         };
         self.kinds
@@ -107,8 +108,8 @@ impl FaultRule {
         self
     }
 
-    pub(crate) fn fits(&self, kind: RequestKind, table: Option<&str>) -> bool {
-        let of_kind = self.kinds.is_empty() || self.kinds.contains(&kind);
+    pub(crate) fn fits(&self, kind: Option<OperationKind>, table: Option<&str>) -> bool {
+        let of_kind = self.kinds.is_empty() || kind.is_some_and(|kind| self.kinds.contains(&kind));
         let of_table = self
             .table
             .as_deref()

@@ -10,11 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use http::{Request, Response};
 
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
 use crate::protocol::profile::Profile;
 use crate::testing::fault::Fault;
 use crate::testing::fault_rule::FaultRule;
-use crate::testing::request_kind::{self, RequestKind};
+use crate::testing::request_kind;
 
 /// Of a longer log the first requests are dropped.
 const MOST_RECORDS: usize = 1_024;
@@ -28,7 +29,8 @@ const MOST_RECORDS: usize = 1_024;
 ///
 /// ```
 /// use std::time::Duration;
-/// use azure_table::testing::{Fault, Faults, RequestKind};
+/// use azure_table::OperationKind;
+/// use azure_table::testing::{Fault, Faults};
 /// use azure_table::{DynamicEntity, Emulator, ErrorKind, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
@@ -43,8 +45,8 @@ const MOST_RECORDS: usize = 1_024;
 ///
 /// hang.disable();
 /// table.insert(&row).await?;
-/// let kinds: Vec<RequestKind> = faults.log().iter().map(|record| record.kind()).collect();
-/// assert_eq!(kinds, [RequestKind::CreateTable, RequestKind::Insert, RequestKind::Insert]);
+/// let kinds: Vec<OperationKind> = faults.log().iter().filter_map(|record| record.kind()).collect();
+/// assert_eq!(kinds, [OperationKind::CreateTable, OperationKind::Insert, OperationKind::Insert]);
 /// # Ok(())
 /// # }
 /// ```
@@ -231,7 +233,7 @@ impl AddedRule {
 #[derive(Clone, Debug)]
 pub struct FaultRecord {
     pub(crate) number: u64,
-    pub(crate) kind: RequestKind,
+    pub(crate) kind: Option<OperationKind>,
     pub(crate) table: Option<String>,
     pub(crate) client_request_id: Option<String>,
     pub(crate) fault: Option<Fault>,
@@ -243,8 +245,8 @@ impl FaultRecord {
         self.number
     }
 
-    /// What it asked for.
-    pub fn kind(&self) -> RequestKind {
+    /// The operation, or `None` if the client has no such operation. A ping is a list of tables.
+    pub fn kind(&self) -> Option<OperationKind> {
         self.kind
     }
 

@@ -1,76 +1,51 @@
-//! What a request asks for, told from its method, address and headers alone.
+//! The operation of a request, by its method, address and headers alone.
 //!
-//! Owns [`RequestKind`]. Rules choose by it, records name it.
+//! Owns the way back from a request to its [`OperationKind`]. Rules choose by it, records name it.
 
 use bytes::Bytes;
 use http::header::IF_MATCH;
 use http::{Method, Request};
 
 use crate::codec::url;
+use crate::model::operation_kind::OperationKind;
 
-/// The operation that a request is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum RequestKind {
-    /// Insert an entity.
-    Insert,
-    /// Replace an entity that must exist.
-    Replace,
-    /// Merge into an entity that must exist; a patch too.
-    Merge,
-    /// Insert or replace an entity.
-    InsertOrReplace,
-    /// Insert or merge an entity.
-    InsertOrMerge,
-    /// Delete an entity.
-    Delete,
-    /// Read one entity.
-    Get,
-    /// Read a page of entities.
-    Query,
-    /// A transaction.
-    Batch,
-    /// Create a table.
-    CreateTable,
-    /// Delete a table.
-    DeleteTable,
-    /// Look whether there is a table.
-    TableExists,
-    /// Read a page of table names.
-    ListTables,
-    /// Anything else: properties, statistics, access policies.
-    Other,
+/// Returns the operation of a request, if it is one of the client's, and the table that it is about. A ping is a list of tables.
+pub(crate) fn of(request: &Request<Bytes>) -> (Option<OperationKind>, Option<String>) {
+    use OperationKind::*;
+    let query = request.uri().query().unwrap_or_default();
+    let component = query.split('&').find_map(|pair| pair.strip_prefix("comp="));
+    let (method, path) = (method(request), request.uri().path());
+    let must_exist = request.headers().contains_key(IF_MATCH);
+    let resource = Resource::of(path);
+    let operation = match (&resource, component, method) {
+        (_, Some("acl"), "GET") => GetAccessPolicies,
+        (_, Some("acl"), "PUT") => SetAccessPolicies,
+        (_, Some("properties"), "GET") => GetServiceProperties,
+        (_, Some("properties"), "PUT") => SetServiceProperties,
+        (_, Some("stats"), "GET") => GetServiceStatistics,
+        (_, Some("userdelegationkey"), "POST") => GetUserDelegationKey,
+        (_, Some(_), _) => return (None, resource.table()),
+        (Resource::Batch, ..) => return (Some(Batch), table_of_batch(request.body())),
+        (Resource::Tables, _, "POST") => return (Some(CreateTable), table_of_body(request.body())),
+        (Resource::Tables, ..) => ListTables,
+        (Resource::Table(_), _, "DELETE") => DeleteTable,
+        (Resource::Table(_), ..) => GetTable,
+        (Resource::Rows(_), _, "POST") => Insert,
+        (Resource::Rows(_), ..) => Query,
+        (Resource::Row(_), _, "GET") => Get,
+        (Resource::Row(_), _, "DELETE") => Delete,
+        (Resource::Row(_), _, "PUT") if must_exist => Replace,
+        (Resource::Row(_), _, "PUT") => InsertOrReplace,
+        (Resource::Row(_), _, "PATCH" | "MERGE") if must_exist => Merge,
+        (Resource::Row(_), _, "PATCH" | "MERGE") => InsertOrMerge,
+        (Resource::Row(_), ..) => return (None, resource.table()),
+    };
+    (Some(operation), resource.table())
 }
 
-/// The kind of a request, and the table it is about.
-pub(crate) fn of(request: &Request<Bytes>) -> (RequestKind, Option<String>) {
-    let query = request.uri().query().unwrap_or_default();
-    let names_component = query.split('&').any(|pair| pair.starts_with("comp="));
-    let (method, path) = (method(request), request.uri().path());
-    let resource = Resource::of(path);
-    match resource {
-        _ if names_component => (RequestKind::Other, resource.table()),
-        Resource::Batch => (RequestKind::Batch, table_of_batch(request.body())),
-        Resource::Tables if method == "POST" => (RequestKind::CreateTable, table_of_body(request.body())),
-        Resource::Tables => (RequestKind::ListTables, None),
-        Resource::Table(_) if method == "DELETE" => (RequestKind::DeleteTable, resource.table()),
-        Resource::Table(_) => (RequestKind::TableExists, resource.table()),
-        Resource::Rows(_) if method == "POST" => (RequestKind::Insert, resource.table()),
-        Resource::Rows(_) => (RequestKind::Query, resource.table()),
-        Resource::Row(_) => {
-            let must_exist = request.headers().contains_key(IF_MATCH);
-            let kind = match (method, must_exist) {
-                ("GET", _) => RequestKind::Get,
-                ("DELETE", _) => RequestKind::Delete,
-                ("PUT", true) => RequestKind::Replace,
-                ("PUT", false) => RequestKind::InsertOrReplace,
-                ("PATCH" | "MERGE", true) => RequestKind::Merge,
-                ("PATCH" | "MERGE", false) => RequestKind::InsertOrMerge,
-                _ => RequestKind::Other,
-            };
-            (kind, resource.table())
-        }
-    }
+/// Returns the name of an operation in the texts of the test kit.
+pub(crate) fn name(operation: Option<OperationKind>) -> String {
+    operation.map_or_else(|| "Other".to_owned(), |operation| format!("{operation:?}"))
 }
 
 /// The method, or the one that is tunnelled through `POST`.
@@ -107,7 +82,7 @@ impl<'a> Resource<'a> {
 
     fn table(&self) -> Option<String> {
         match self {
-            Self::Table(name) | Self::Rows(name) | Self::Row(name) => url::decode(name),
+            Self::Table(name) | Self::Rows(name) | Self::Row(name) => url::decode(name).filter(|name| !name.is_empty()),
             Self::Batch | Self::Tables => None,
         }
     }
@@ -132,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_told_by_method_address_and_condition() {
+    fn request_shows_its_operation_and_table() {
         let of = |method: &str, address: &str, headers: &[&'static str], body: &'static str| {
             let mut request = Request::builder()
                 .method(method)
@@ -144,24 +119,40 @@ mod tests {
             (kind, table.unwrap_or_default())
         };
         let row = "T(PartitionKey='a%2Fb(',RowKey='%27%27')";
-        let on = |kind: RequestKind| (kind, "T".to_owned());
+        let on = |kind: OperationKind| (Some(kind), "T".to_owned());
         let body = r#"{"TableName":"T"}"#;
         let batch = "--b\r\nContent-Type: x\r\n\r\nPUT http://h/account/T(PartitionKey='p',RowKey='r') HTTP/1.1\r\n";
-        assert_eq!(of("POST", "T", &[], ""), on(RequestKind::Insert));
-        assert_eq!(of("PUT", row, &["if-match"], ""), on(RequestKind::Replace));
-        assert_eq!(of("PUT", row, &[], ""), on(RequestKind::InsertOrReplace));
-        assert_eq!(of("PATCH", row, &["if-match"], ""), on(RequestKind::Merge));
-        assert_eq!(of("MERGE", row, &[], ""), on(RequestKind::InsertOrMerge));
-        assert_eq!(of("POST", row, &["x-http-method"], ""), on(RequestKind::InsertOrMerge));
-        assert_eq!(of("DELETE", row, &["if-match"], ""), on(RequestKind::Delete));
-        assert_eq!(of("GET", row, &[], ""), on(RequestKind::Get));
-        assert_eq!(of("GET", "T()?$top=2", &[], ""), on(RequestKind::Query));
-        assert_eq!(of("POST", "account/$batch", &[], batch), on(RequestKind::Batch));
-        assert_eq!(of("POST", "Tables", &[], body), on(RequestKind::CreateTable));
-        assert_eq!(of("DELETE", "Tables('T')", &[], ""), on(RequestKind::DeleteTable));
-        assert_eq!(of("GET", "Tables('T')", &[], ""), on(RequestKind::TableExists));
-        assert_eq!(of("GET", "Tables?$top=1", &[], "").0, RequestKind::ListTables);
-        assert_eq!(of("GET", "T?comp=acl", &[], ""), on(RequestKind::Other));
-        assert_eq!(of("GET", "?restype=service&comp=stats", &[], "").0, RequestKind::Other);
+        assert_eq!(of("POST", "T", &[], ""), on(OperationKind::Insert));
+        assert_eq!(of("PUT", row, &["if-match"], ""), on(OperationKind::Replace));
+        assert_eq!(of("PUT", row, &[], ""), on(OperationKind::InsertOrReplace));
+        assert_eq!(of("PATCH", row, &["if-match"], ""), on(OperationKind::Merge));
+        assert_eq!(of("MERGE", row, &[], ""), on(OperationKind::InsertOrMerge));
+        assert_eq!(
+            of("POST", row, &["x-http-method"], ""),
+            on(OperationKind::InsertOrMerge)
+        );
+        assert_eq!(of("DELETE", row, &["if-match"], ""), on(OperationKind::Delete));
+        assert_eq!(of("GET", row, &[], ""), on(OperationKind::Get));
+        assert_eq!(of("GET", "T()?$top=2", &[], ""), on(OperationKind::Query));
+        assert_eq!(of("POST", "account/$batch", &[], batch), on(OperationKind::Batch));
+        assert_eq!(of("POST", "Tables", &[], body), on(OperationKind::CreateTable));
+        assert_eq!(of("DELETE", "Tables('T')", &[], ""), on(OperationKind::DeleteTable));
+        assert_eq!(of("GET", "Tables('T')", &[], ""), on(OperationKind::GetTable));
+        assert_eq!(of("GET", "T?comp=acl", &[], ""), on(OperationKind::GetAccessPolicies));
+        assert_eq!(of("PUT", "T?comp=acl", &[], ""), on(OperationKind::SetAccessPolicies));
+        assert_eq!(of("GET", "T?comp=other", &[], ""), (None, "T".to_owned()));
+        let service = |method: &str, address: &str| {
+            let (kind, table) = of(method, address, &[], "");
+            assert_eq!(table, "");
+            kind
+        };
+        assert_eq!(service("GET", "Tables?$top=1"), Some(OperationKind::ListTables));
+        let statistics = service("GET", "?restype=service&comp=stats");
+        assert_eq!(statistics, Some(OperationKind::GetServiceStatistics));
+        let properties = "?restype=service&comp=properties";
+        assert_eq!(service("GET", properties), Some(OperationKind::GetServiceProperties));
+        assert_eq!(service("PUT", properties), Some(OperationKind::SetServiceProperties));
+        let key = service("POST", "?restype=service&comp=userdelegationkey");
+        assert_eq!(key, Some(OperationKind::GetUserDelegationKey));
     }
 }

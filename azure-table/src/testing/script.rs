@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
 use crate::testing::fault::Fault;
-use crate::testing::request_kind::{self, RequestKind};
+use crate::testing::request_kind;
 use crate::testing::verdict::{self, Verdict};
 
 /// A [`Transport`] without a service behind it: which requests come, in this order, and what each gets. Feature `test-util`.
@@ -24,18 +25,19 @@ use crate::testing::verdict::{self, Verdict};
 ///
 /// ```
 /// use std::time::Duration;
-/// use azure_table::testing::{Answer, Fault, RequestKind, Script};
+/// use azure_table::OperationKind;
+/// use azure_table::testing::{Answer, Fault, Script};
 /// use azure_table::{DynamicEntity, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
 /// # tokio::time::pause();
 /// let row = DynamicEntity::new("Channel9", "1");
 /// let script = Script::new()
-///     .then(RequestKind::Get, Answer::server_busy(Duration::from_secs(3)))
-///     .then(RequestKind::Get, Fault::Reset)
-///     .then(RequestKind::Get, Answer::row(&row))
-///     .then(RequestKind::Query, Answer::page([] as [&DynamicEntity; 0]).continuation("Channel9", "2"))
-///     .then(RequestKind::Query, Answer::page([&row]));
+///     .then(OperationKind::Get, Answer::server_busy(Duration::from_secs(3)))
+///     .then(OperationKind::Get, Fault::Reset)
+///     .then(OperationKind::Get, Answer::row(&row))
+///     .then(OperationKind::Query, Answer::page([] as [&DynamicEntity; 0]).continuation("Channel9", "2"))
+///     .then(OperationKind::Query, Answer::page([&row]));
 /// let blogs = TableServiceClient::on(script.clone()).dynamic_table("Blogs")?;
 ///
 /// assert!(blogs.get(("Channel9", "1")).await?.is_some());       // after two failures
@@ -64,7 +66,7 @@ struct State {
 #[derive(Clone)]
 struct Step {
     /// None: any.
-    kind: Option<RequestKind>,
+    kind: Option<OperationKind>,
     outcome: Fault,
 }
 
@@ -76,7 +78,7 @@ impl Script {
 
     /// Expects one more request, of this kind, which gets an [`Answer`](crate::testing::Answer) or a [`Fault`].
     #[must_use]
-    pub fn then(self, kind: RequestKind, outcome: impl Into<Fault>) -> Self {
+    pub fn then(self, kind: OperationKind, outcome: impl Into<Fault>) -> Self {
         self.and(Some(kind), outcome.into())
     }
 
@@ -86,7 +88,7 @@ impl Script {
         self.and(None, outcome.into())
     }
 
-    fn and(self, kind: Option<RequestKind>, outcome: Fault) -> Self {
+    fn and(self, kind: Option<OperationKind>, outcome: Fault) -> Self {
         self.open.state().steps.push_back(Step { kind, outcome });
         self
     }
@@ -129,13 +131,14 @@ impl State {
         self.requests += 1;
         let (kind, table) = request_kind::of(request);
         match self.steps.front() {
-            Some(step) if step.kind.is_none_or(|expected| expected == kind) => {}
+            Some(step) if step.kind.is_none_or(|expected| Some(expected) == kind) => {}
             other => {
                 let expected = other.map_or("no further request".to_owned(), Step::name);
                 let of = table.map(|table| format!(" of {table}")).unwrap_or_default();
                 return Err(format!(
-                    "request {} is {kind:?}{of}, expected was {expected}",
-                    self.requests
+                    "request {} is {}{of}, expected was {expected}",
+                    self.requests,
+                    request_kind::name(kind)
                 ));
             }
         }

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use http::{Request, Response};
 
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
 use crate::protocol::profile::Profile;
 use crate::testing::exchange::{Exchange, Outcome};
-use crate::testing::request_kind::RequestKind;
 
 /// How many exchanges are kept unless it is said.
 const MOST_EXCHANGES: usize = 1_024;
@@ -21,7 +21,8 @@ const MOST_EXCHANGES: usize = 1_024;
 /// Clones are one. Before [`Faults`](crate::testing::Faults) it sees what the client sees; behind them what reaches the service.
 ///
 /// ```
-/// use azure_table::testing::{RequestKind, Spy};
+/// use azure_table::OperationKind;
+/// use azure_table::testing::Spy;
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
@@ -34,7 +35,7 @@ const MOST_EXCHANGES: usize = 1_024;
 /// batch.commit().await?;
 ///
 /// assert_eq!(spy.requests(), 2);
-/// let batches = spy.of(RequestKind::Batch);
+/// let batches = spy.of(OperationKind::Batch);
 /// assert_eq!(batches.len(), 1);
 /// assert!(batches[0].body().contains("\"RowKey\":\"2\""));
 /// # Ok(())
@@ -89,9 +90,14 @@ impl Spy {
     }
 
     /// Those of one kind.
-    pub fn of(&self, kind: RequestKind) -> Vec<Exchange> {
+    pub fn of(&self, kind: OperationKind) -> Vec<Exchange> {
         let state = self.state();
-        state.kept.iter().filter(|it| it.kind() == kind).cloned().collect()
+        state
+            .kept
+            .iter()
+            .filter(|it| it.kind() == Some(kind))
+            .cloned()
+            .collect()
     }
 
     /// The last one that was sent.

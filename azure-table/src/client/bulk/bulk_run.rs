@@ -22,10 +22,11 @@ use crate::client::total_timeout::TotalTimeout;
 use crate::model::clock;
 use crate::model::error::{Error, ErrorKind};
 use crate::model::name::TableName;
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
 use crate::pipeline::transport::BoxFuture;
-use crate::protocol::operation::{OperationKind, TableOperation};
+use crate::protocol::operation::TableOperation;
 
 /// How a bulk goes on.
 #[derive(Clone, Debug)]
@@ -261,7 +262,7 @@ where
             let index = self.read;
             self.read += 1;
             let checked = match operation.kind() {
-                OperationKind::Retrieve => {
+                OperationKind::Get => {
                     let why = "a bulk writes: entities are read by `get_many`";
                     Err(Error::invalid_input(why))
                 }
@@ -270,7 +271,7 @@ where
             match checked {
                 Ok(()) => self.queue.push(Queued::new(index, operation)),
                 Err(error) => {
-                    let error = error.in_operation("bulk", Some(self.table.as_str()));
+                    let error = error.in_operation(OperationKind::Bulk, Some(self.table.as_str()));
                     self.ready.push_back(BulkOutcome::Left(Leftover {
                         index,
                         operation: operation.if_encoded(),
@@ -364,14 +365,16 @@ where
                 self.report.failures(),
                 self.settings.failures
             );
-            let error = Error::new(e.kind(), why).in_operation("bulk", Some(self.table.as_str()));
+            let error = Error::new(e.kind(), why).in_operation(OperationKind::Bulk, Some(self.table.as_str()));
             self.stop(Arc::new(error));
         }
     }
 
     fn stop_for_time(&mut self) {
         let error = self.settings.total.error();
-        self.stop(Arc::new(error.in_operation("bulk", Some(self.table.as_str()))));
+        self.stop(Arc::new(
+            error.in_operation(OperationKind::Bulk, Some(self.table.as_str())),
+        ));
     }
 
     /// Reads and sends no more; what is on its way goes on. What waits is told when that has ended: it may be of the same rows.

@@ -9,6 +9,7 @@ use crate::client::table::TableClient;
 use crate::model::entity::TableEntity;
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
+use crate::model::operation_kind::OperationKind;
 use crate::protocol::operation::TableOperation;
 
 /// Deletes rows. See [`TableClient::delete_where`]. Options of calls, such as `timeout`, apply to each page and each batch.
@@ -29,7 +30,7 @@ impl<E> DeleteWhere<E> {
 }
 
 impl<E: TableEntity> WritesRows<E> for Delete {
-    const OPERATION: &'static str = "delete where";
+    const OPERATION: OperationKind = OperationKind::DeleteWhere;
     const IS_REPEATABLE: bool = true;
     type Row = RowVersion<E>;
     type Error = Error;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::model::error::Error;
 use crate::model::etag::ETag;
-use crate::protocol::operation::{OperationKind, TableOperation};
+use crate::model::operation_kind::OperationKind;
+use crate::protocol::operation::TableOperation;
 
 /// What became of one operation of a bulk.
 #[derive(Debug)]

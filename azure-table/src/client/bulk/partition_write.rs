@@ -14,10 +14,11 @@ use crate::client::total_timeout::TotalTimeout;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::etag::ETag;
 use crate::model::name::TableName;
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
-use crate::protocol::operation::{OperationKind, TableOperation};
+use crate::protocol::operation::TableOperation;
 use crate::protocol::table_result::TableResult;
 
 /// What became of one operation.

@@ -14,6 +14,7 @@ use crate::model::edm::EdmValue;
 use crate::model::entity::TableEntity;
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
+use crate::model::operation_kind::OperationKind;
 use crate::protocol::operation::TableOperation;
 
 /// Writes columns of rows. See [`TableClient::patch_where`]. Options of calls, such as `timeout`, apply to each page and each batch.
@@ -42,7 +43,7 @@ impl<E> PatchWhere<E> {
 }
 
 impl<E: TableEntity> WritesRows<E> for Patch {
-    const OPERATION: &'static str = "patch where";
+    const OPERATION: OperationKind = OperationKind::PatchWhere;
     const IS_REPEATABLE: bool = true;
     type Row = RowVersion<E>;
     type Error = Error;

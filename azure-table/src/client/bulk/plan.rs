@@ -4,11 +4,12 @@ use crate::client::query::bad_row::BadRow;
 use crate::model::entity::ReadEntity;
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
+use crate::model::operation_kind::OperationKind;
 use crate::protocol::operation::TableOperation;
 
 /// Plans the write of each row that a query selects.
 pub(crate) trait WritesRows<E> {
-    const OPERATION: &'static str;
+    const OPERATION: OperationKind;
     /// `true` if the write is idempotent.
     const IS_REPEATABLE: bool;
     type Row: ReadEntity;

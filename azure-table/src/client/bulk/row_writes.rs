@@ -28,11 +28,12 @@ use crate::client::total_timeout::TotalTimeout;
 use crate::model::entity::TableEntity;
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 use crate::protocol::continuation::Continuation;
-use crate::protocol::operation::{OperationKind, TableOperation};
+use crate::protocol::operation::TableOperation;
 use crate::protocol::profile::Profile;
 
 /// How many batches are on their way at once, by default: one for each partition.
@@ -160,10 +161,10 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
         };
         let walk = query.walk(&self.table, from, &self.options, self.total)?;
         if let Some(position) = &self.position {
-            position.check(W::OPERATION, walk.identity)?;
+            position.check(W::OPERATION.name(), walk.identity)?;
         }
         Ok(Box::new(Run {
-            report: WriteReport::new(walk.from.clone(), done).of(W::OPERATION, walk.identity),
+            report: WriteReport::new(walk.from.clone(), done).of(W::OPERATION.name(), walk.identity),
             walk,
             next: None,
             waiting: VecDeque::new(),

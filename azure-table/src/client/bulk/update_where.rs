@@ -13,6 +13,7 @@ use crate::client::table::TableClient;
 use crate::model::entity::{ReadEntity, TableEntity};
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
+use crate::model::operation_kind::OperationKind;
 use crate::model::variant_mark::MarkedVariant;
 
 /// Changes rows. See [`TableClient::update_where`]. Options of calls, such as `timeout`, apply to each page and each batch.
@@ -51,7 +52,7 @@ where
     F: FnMut(&mut E) -> R,
     R: ModifyOutcome,
 {
-    const OPERATION: &'static str = "update where";
+    const OPERATION: OperationKind = OperationKind::UpdateWhere;
     // Who counts, counts twice.
     const IS_REPEATABLE: bool = false;
     type Row = WholeRow<E>;

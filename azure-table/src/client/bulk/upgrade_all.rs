@@ -10,6 +10,7 @@ use crate::client::table::TableClient;
 use crate::model::entity::{ReadEntity, TableEntity};
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
+use crate::model::operation_kind::OperationKind;
 use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::protocol::operation::TableOperation;
 
@@ -45,7 +46,7 @@ impl<E> UpgradeAll<E> {
 }
 
 impl<E: TableEntity + ReadEntity> WritesRows<E> for Upgrade {
-    const OPERATION: &'static str = "upgrade";
+    const OPERATION: OperationKind = OperationKind::Upgrade;
     const IS_REPEATABLE: bool = true;
     type Row = WholeRow<E>;
     type Error = Error;

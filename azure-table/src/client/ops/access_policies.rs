@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::name::TableName;
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::access_policy::StoredAccessPolicy;
 use crate::protocol::endpoint::Endpoint;
@@ -52,9 +53,12 @@ impl ChangeAccessPolicies {
             change,
         };
         Self {
-            procedure: Procedure::new("change access policies", pipeline, wanted, |steps, wanted| {
-                Box::pin(change_list(steps, wanted))
-            }),
+            procedure: Procedure::new(
+                OperationKind::ChangeAccessPolicies,
+                pipeline,
+                wanted,
+                |steps, wanted| Box::pin(change_list(steps, wanted)),
+            ),
         }
     }
 }
@@ -66,7 +70,7 @@ async fn change_list(steps: Steps, Changed { table, change }: Changed) -> Result
         change => {
             let call = policies::get(steps.endpoint(), table);
             let present = steps.call(call, |response, _| policies::policies(response)).await?;
-            changed(present, change).map_err(|e| e.in_operation(policies::SET, Some(table)))?
+            changed(present, change).map_err(|e| e.in_operation(OperationKind::SetAccessPolicies, Some(table)))?
         }
     };
     let call = set(steps.endpoint(), table, &list);
@@ -75,7 +79,7 @@ async fn change_list(steps: Steps, Changed { table, change }: Changed) -> Result
 }
 
 fn set(endpoint: &Endpoint, table: &str, list: &[StoredAccessPolicy]) -> Result<Call> {
-    policies::set(endpoint, table, list).map_err(|e| e.in_operation(policies::SET, Some(table)))
+    policies::set(endpoint, table, list).map_err(|e| e.in_operation(OperationKind::SetAccessPolicies, Some(table)))
 }
 
 fn changed(mut list: Vec<StoredAccessPolicy>, change: Change) -> Result<Vec<StoredAccessPolicy>> {

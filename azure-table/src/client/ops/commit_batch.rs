@@ -7,10 +7,11 @@ use http::Response;
 
 use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::model::error::{Error, Result};
+use crate::model::operation_kind::OperationKind;
 use crate::model::variant_mark::MarkedVariant;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
-use crate::protocol::batch::{self, ChangeSet};
+use crate::protocol::batch::ChangeSet;
 use crate::protocol::batch_answer;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::read_back::WrittenRow;
@@ -58,8 +59,8 @@ impl CommitBatch {
 impl Spec for CommitSpec {
     type Output = Vec<TableResult>;
 
-    fn subject(&self) -> (&'static str, Option<&str>) {
-        (batch::OPERATION, Some(&self.table))
+    fn subject(&self) -> (OperationKind, Option<&str>) {
+        (OperationKind::Batch, Some(&self.table))
     }
 
     fn call(&mut self, _: &Endpoint) -> Result<Call> {

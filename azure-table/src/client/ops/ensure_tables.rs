@@ -6,6 +6,7 @@ use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
 use crate::client::shape::Shape;
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::endpoint::Endpoint;
@@ -42,7 +43,7 @@ impl EnsureTables {
             namespace: Arc::clone(namespace),
         };
         Self {
-            procedure: Procedure::new("ensure tables", pipeline, wanted, |steps, wanted| {
+            procedure: Procedure::new(OperationKind::EnsureTables, pipeline, wanted, |steps, wanted| {
                 Box::pin(ensure(steps, wanted))
             }),
         }

@@ -8,6 +8,7 @@ use http::Response;
 use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
+use crate::model::operation_kind::OperationKind;
 use crate::model::variant_mark::MarkedVariant;
 use crate::pipeline::options::{CallOptions, via_batch};
 use crate::pipeline::run::Pipeline;
@@ -89,8 +90,8 @@ impl<T> WriteSpec<T> {
 impl<T> Spec for WriteSpec<T> {
     type Output = T;
 
-    fn subject(&self) -> (&'static str, Option<&str>) {
-        (self.asked.kind.name(), Some(self.table.as_str()))
+    fn subject(&self) -> (OperationKind, Option<&str>) {
+        (self.asked.kind, Some(self.table.as_str()))
     }
 
     fn call(&mut self, endpoint: &Endpoint) -> Result<Call> {

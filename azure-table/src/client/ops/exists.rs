@@ -9,6 +9,7 @@ use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::client::shape::Shape;
 use crate::model::error::Result;
 use crate::model::name::TableName;
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::options::via_batch;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::endpoint::Endpoint;
@@ -47,8 +48,8 @@ impl EntityExists {
 impl Spec for ExistsSpec {
     type Output = bool;
 
-    fn subject(&self) -> (&'static str, Option<&str>) {
-        (get::OPERATION, Some(self.table.as_str()))
+    fn subject(&self) -> (OperationKind, Option<&str>) {
+        (OperationKind::Get, Some(self.table.as_str()))
     }
 
     fn call(&mut self, endpoint: &Endpoint) -> Result<Call> {

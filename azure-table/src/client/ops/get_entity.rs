@@ -13,6 +13,7 @@ use crate::model::entity::{Projection, ReadEntity};
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
+use crate::model::operation_kind::OperationKind;
 use crate::model::row::Row;
 use crate::model::versioned::Versioned;
 use crate::pipeline::options::via_batch;
@@ -100,8 +101,8 @@ impl<E, P> GetEntity<E, P> {
 impl<E, P> Spec for GetSpec<E, P> {
     type Output = Option<P>;
 
-    fn subject(&self) -> (&'static str, Option<&str>) {
-        (get::OPERATION, Some(self.table.as_str()))
+    fn subject(&self) -> (OperationKind, Option<&str>) {
+        (OperationKind::Get, Some(self.table.as_str()))
     }
 
     fn call(&mut self, endpoint: &Endpoint) -> Result<Call> {

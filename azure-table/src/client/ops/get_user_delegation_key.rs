@@ -9,6 +9,7 @@ use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::model::datetime::DateTime;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::guid::Guid;
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::Call;
@@ -25,8 +26,8 @@ struct GetSpec {
 impl Spec for GetSpec {
     type Output = UserDelegationKey;
 
-    fn subject(&self) -> (&'static str, Option<&str>) {
-        (user_delegation_key::OPERATION, None)
+    fn subject(&self) -> (OperationKind, Option<&str>) {
+        (OperationKind::GetUserDelegationKey, None)
     }
 
     fn call(&mut self, endpoint: &Endpoint) -> Result<Call> {

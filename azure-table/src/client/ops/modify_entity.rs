@@ -19,13 +19,12 @@ use crate::model::entity::{ReadEntity, TableEntity, WritesEntity};
 use crate::model::entity_key::{Key, key_texts};
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::etag::ETag;
+use crate::model::operation_kind::OperationKind;
 use crate::model::shown::Shown;
 use crate::model::versioned::Versioned;
 use crate::pipeline::options::{CallOptions, call_options, via_batch};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::operation::TableOperation;
-
-const OPERATION: &str = "modify";
 
 /// How often someone else may be faster, by default. The waits between grow to a second: it takes many writers of one
 /// entity to get there.
@@ -237,7 +236,7 @@ where
 
     /// Names the operation and the table.
     fn told(&self, error: Error) -> Error {
-        error.in_operation(OPERATION, Some(self.table.name().as_str()))
+        error.in_operation(OperationKind::Modify, Some(self.table.name().as_str()))
     }
 
     /// The entity that was asked for is not there.
@@ -342,7 +341,11 @@ where
                         return Ok(Poll::Pending);
                     }
                 },
-                State::Done => return Err(ended().in_operation(OPERATION, Some(self.table.name().as_str())).into()),
+                State::Done => {
+                    return Err(ended()
+                        .in_operation(OperationKind::Modify, Some(self.table.name().as_str()))
+                        .into());
+                }
             }
         }
     }
@@ -382,7 +385,7 @@ where
 
 impl<E, F, R, N> fmt::Debug for ModifyEntity<E, F, R, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct(OPERATION)
+        f.debug_struct(OperationKind::Modify.name())
             .field("table", &self.table.name().as_str())
             .field("conflicts", &self.conflicts)
             .finish_non_exhaustive()

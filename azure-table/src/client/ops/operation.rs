@@ -15,13 +15,14 @@ use http::Response;
 use crate::client::task::Running;
 use crate::model::clock::Instant;
 use crate::model::error::{Error, Result};
+use crate::model::operation_kind::{Effect, OperationKind};
 use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::{Answer, Pipeline};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::read_back::WrittenRow;
-use crate::protocol::request::{Call, Effect};
+use crate::protocol::request::Call;
 use crate::protocol::{batch_answer, tables};
 
 /// What one operation sends and what it makes of the answer.
@@ -30,7 +31,7 @@ pub(crate) trait Spec {
     type Output;
 
     /// The operation and the table, for errors before there is a request.
-    fn subject(&self) -> (&'static str, Option<&str>);
+    fn subject(&self) -> (OperationKind, Option<&str>);
 
     /// The request. Asked for once, on the first poll: whatever is wrong is reported there, before anything is sent.
     fn call(&mut self, endpoint: &Endpoint) -> Result<Call>;
@@ -147,7 +148,7 @@ impl<S: Spec> Operation<S> {
         let (operation, table) = self.spec.subject();
         if let (Some(table), entities @ 1..) = (table, S::entities(output)) {
             self.pipeline.tell(&Event::Read {
-                operation,
+                operation: operation.name(),
                 table,
                 entities,
             });
@@ -200,7 +201,7 @@ impl<S: Spec> fmt::Debug for Operation<S> {
             State::Running(_) => "running",
             State::Done => "done",
         };
-        f.debug_struct(operation)
+        f.debug_struct(operation.name())
             .field("table", &table)
             .field("state", &state)
             .finish()

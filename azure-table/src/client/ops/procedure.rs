@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::client::ops::operation::{ended, start};
 use crate::model::clock::Instant;
 use crate::model::error::Result;
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::{Answer, Pipeline};
 use crate::pipeline::transport::BoxFuture;
@@ -20,7 +21,7 @@ use crate::protocol::request::Call;
 
 /// Steps that have not begun, go on, or have ended.
 pub(crate) struct Procedure<S, T> {
-    name: &'static str,
+    operation: OperationKind,
     /// What is wanted, until it begins.
     pub(crate) wanted: Option<S>,
     /// The options of this call alone: those of the client apply where it has none.
@@ -100,13 +101,13 @@ impl Steps {
 
 impl<S, T> Procedure<S, T> {
     pub(crate) fn new(
-        name: &'static str,
+        operation: OperationKind,
         pipeline: &Arc<Pipeline>,
         wanted: S,
         steps: fn(Steps, S) -> BoxFuture<'static, Result<T>>,
     ) -> Self {
         Self {
-            name,
+            operation,
             wanted: Some(wanted),
             options: CallOptions::new(),
             pipeline: Arc::clone(pipeline),
@@ -134,7 +135,7 @@ impl<S, T> Procedure<S, T> {
         if polled.is_ready() {
             self.running = None;
         }
-        polled.map_err(|e| e.in_operation(self.name, None))
+        polled.map_err(|e| e.in_operation(self.operation, None))
     }
 }
 
@@ -144,7 +145,7 @@ impl<S: Begins, T> Procedure<S, T> {
         let first = |wanted: S| wanted.first(&self.pipeline.endpoint);
         let call = self.wanted.ok_or_else(ended).and_then(first);
         call.and_then(|call| self.pipeline.show(call, &effective(&self.pipeline, &self.options)))
-            .map_err(|e| e.in_operation(self.name, None))
+            .map_err(|e| e.in_operation(self.operation, None))
     }
 }
 
@@ -155,7 +156,7 @@ fn effective(pipeline: &Pipeline, options: &CallOptions) -> CallOptions {
 
 impl<S, T> fmt::Debug for Procedure<S, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct(self.name).finish_non_exhaustive()
+        f.debug_struct(self.operation.name()).finish_non_exhaustive()
     }
 }
 

@@ -7,6 +7,7 @@ use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
 use crate::model::clock::{self, Instant};
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::name::TableName;
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::Call;
@@ -16,8 +17,6 @@ use crate::protocol::tables;
 ///
 /// Source: REST "Delete Table".
 const PAUSE: Duration = Duration::from_secs(5);
-
-const OPERATION: &str = "recreate table";
 
 /// The least time for another try.
 const LAST_TRY: Duration = Duration::from_secs(1);
@@ -66,7 +65,7 @@ impl RecreateTable {
             progress: Box::new(|_| {}),
         };
         Self {
-            procedure: Procedure::new(OPERATION, pipeline, wanted, |steps, wanted| {
+            procedure: Procedure::new(OperationKind::RecreateTable, pipeline, wanted, |steps, wanted| {
                 Box::pin(recreate(steps, wanted))
             }),
         }
@@ -96,7 +95,7 @@ async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
         deadline,
         progress,
     } = wanted;
-    check_timeout(&steps, deadline).map_err(|e| e.in_operation(OPERATION, Some(table.as_str())))?;
+    check_timeout(&steps, deadline).map_err(|e| e.in_operation(OperationKind::RecreateTable, Some(table.as_str())))?;
     let steps = steps.until(deadline);
     let begun = Instant::now();
     let pause_after = |error: &Error| pause(error, deadline.saturating_sub(begun.elapsed()));

@@ -7,6 +7,7 @@ use http::Response;
 
 use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::model::error::Result;
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::Call;
@@ -16,7 +17,7 @@ use crate::protocol::service_statistics::ServiceStatistics;
 
 /// What differs between the operations on the service: `given` is what is sent.
 struct ServiceSpec<G, T> {
-    operation: &'static str,
+    operation: OperationKind,
     given: G,
     call: fn(&Endpoint, &G) -> Result<Call>,
     answer: fn(Response<Bytes>) -> Result<T>,
@@ -25,7 +26,7 @@ struct ServiceSpec<G, T> {
 impl<G, T> Spec for ServiceSpec<G, T> {
     type Output = T;
 
-    fn subject(&self) -> (&'static str, Option<&str>) {
+    fn subject(&self) -> (OperationKind, Option<&str>) {
         (self.operation, None)
     }
 
@@ -68,24 +69,24 @@ service_operation! {
     /// Reads the properties of the service. See
     /// [`TableServiceClient::properties`](crate::TableServiceClient::properties).
     GetServiceProperties(()) -> ServiceProperties,
-    service::GET_PROPERTIES, |endpoint, ()| service::get_properties(endpoint), service::properties
+    OperationKind::GetServiceProperties, |endpoint, ()| service::get_properties(endpoint), service::properties
 }
 
 service_operation! {
     /// Changes the properties of the service. See
     /// [`TableServiceClient::set_properties`](crate::TableServiceClient::set_properties).
     SetServiceProperties(ServiceProperties) -> (),
-    service::SET_PROPERTIES, service::set_properties, service::properties_set
+    OperationKind::SetServiceProperties, service::set_properties, service::properties_set
 }
 
 service_operation! {
     /// Reads how far the second region is. See
     /// [`TableServiceClient::statistics`](crate::TableServiceClient::statistics).
     GetServiceStatistics(()) -> ServiceStatistics,
-    service::GET_STATISTICS, |endpoint, ()| service::get_statistics(endpoint), service::statistics
+    OperationKind::GetServiceStatistics, |endpoint, ()| service::get_statistics(endpoint), service::statistics
 }
 
 service_operation! {
     /// Asks whether the service answers. See [`TableServiceClient::ping`](crate::TableServiceClient::ping).
-    Ping(()) -> (), service::PING, |endpoint, ()| service::ping(endpoint), service::pinged
+    Ping(()) -> (), OperationKind::Ping, |endpoint, ()| service::ping(endpoint), service::pinged
 }

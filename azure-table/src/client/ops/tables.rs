@@ -8,6 +8,7 @@ use http::Response;
 use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::model::error::Result;
 use crate::model::name::TableName;
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::access_policy::StoredAccessPolicy;
 use crate::protocol::endpoint::Endpoint;
@@ -18,7 +19,7 @@ use crate::protocol::tables::{self, Creation, Deletion};
 /// What differs between the operations on a table.
 struct TableSpec<T> {
     table: TableName,
-    operation: &'static str,
+    operation: OperationKind,
     call: fn(&Endpoint, &str) -> Result<Call>,
     answer: fn(Response<Bytes>, bool) -> Result<T>,
 }
@@ -26,7 +27,7 @@ struct TableSpec<T> {
 impl<T> Spec for TableSpec<T> {
     type Output = T;
 
-    fn subject(&self) -> (&'static str, Option<&str>) {
+    fn subject(&self) -> (OperationKind, Option<&str>) {
         (self.operation, Some(self.table.as_str()))
     }
 
@@ -67,33 +68,33 @@ macro_rules! table_operation {
 
 table_operation! {
     /// Makes a table. See [`TableClient::create_table`](crate::TableClient::create_table).
-    CreateTable -> (), tables::CREATE, tables::create, |response, _| tables::created(response)
+    CreateTable -> (), OperationKind::CreateTable, tables::create, |response, _| tables::created(response)
 }
 
 table_operation! {
     /// Makes a table unless there is one. See
     /// [`TableClient::create_table_if_not_exists`](crate::TableClient::create_table_if_not_exists).
-    CreateTableIfNotExists -> Creation, tables::CREATE, tables::create_if_not_exists, tables::created_or_existed
+    CreateTableIfNotExists -> Creation, OperationKind::CreateTable, tables::create_if_not_exists, tables::created_or_existed
 }
 
 table_operation! {
     /// Removes a table. See [`TableClient::delete_table`](crate::TableClient::delete_table).
-    DeleteTable -> (), tables::DELETE, tables::delete, |response, _| tables::deleted(response)
+    DeleteTable -> (), OperationKind::DeleteTable, tables::delete, |response, _| tables::deleted(response)
 }
 
 table_operation! {
     /// Removes a table if there is one. See
     /// [`TableClient::delete_table_if_exists`](crate::TableClient::delete_table_if_exists).
-    DeleteTableIfExists -> Deletion, tables::DELETE, tables::delete_if_exists, tables::deleted_or_missing
+    DeleteTableIfExists -> Deletion, OperationKind::DeleteTable, tables::delete_if_exists, tables::deleted_or_missing
 }
 
 table_operation! {
     /// Looks whether there is a table. See [`TableClient::table_exists`](crate::TableClient::table_exists).
-    TableExists -> bool, tables::GET, tables::get, |response, _| tables::is_there(response)
+    TableExists -> bool, OperationKind::GetTable, tables::get, |response, _| tables::is_there(response)
 }
 
 table_operation! {
     /// Reads the stored access policies of a table. See
     /// [`TableClient::access_policies`](crate::TableClient::access_policies).
-    GetAccessPolicies -> Vec<StoredAccessPolicy>, policies::GET, policies::get, |response, _| policies::policies(response)
+    GetAccessPolicies -> Vec<StoredAccessPolicy>, OperationKind::GetAccessPolicies, policies::get, |response, _| policies::policies(response)
 }

@@ -19,10 +19,10 @@ use crate::filter::typed::Filter;
 use crate::model::entity::TableEntity;
 use crate::model::error::{Error, Result};
 use crate::model::key_shape::Start;
+use crate::model::operation_kind::OperationKind;
 use crate::model::partition::{NamesPartition, partition_key};
 use crate::model::prefix::KeyPrefix;
 use crate::pipeline::options::call_options;
-use crate::protocol::query;
 
 /// A query that is asked in parts, several at once: one chain of requests for each partition, range or key of a set. Made by
 /// [`TableQuery::fan_out`].
@@ -155,7 +155,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
         let limit = self.query.limit;
         let parts = self
             .chains()
-            .map_err(|e| e.in_operation(query::OPERATION, Some(self.query.table.as_str())));
+            .map_err(|e| e.in_operation(OperationKind::Query, Some(self.query.table.as_str())));
         let (concurrency, order) = (self.concurrency, self.order);
         let query = self.query;
         let options = query.call_options();

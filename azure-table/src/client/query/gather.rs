@@ -8,8 +8,8 @@ use crate::client::query::prefetch::Prefetch;
 use crate::model::entity::TableEntity;
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
+use crate::model::operation_kind::OperationKind;
 use crate::model::variant::VariantOf;
-use crate::protocol::query;
 
 pub(crate) mod families;
 
@@ -137,7 +137,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         P: 'static,
     {
         let table = self.table.clone();
-        let told = |e: Error| e.in_operation(query::OPERATION, Some(table.as_str()));
+        let told = |e: Error| e.in_operation(OperationKind::Query, Some(table.as_str()));
         let keyed = self.shape.clone().keyed();
         let mut pages = self.shaped(keyed).pages_with(Prefetch::FromStart);
         let mut state = G::State::default();

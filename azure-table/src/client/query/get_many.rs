@@ -17,9 +17,9 @@ use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::model::entity::ReadEntity;
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
+use crate::model::operation_kind::OperationKind;
 use crate::model::versioned::Versioned;
 use crate::pipeline::options::{CallOptions, call_options, via_batch};
-use crate::protocol::get;
 
 /// How many reads are on their way at once, by default.
 pub(crate) const CONCURRENCY: usize = 16;
@@ -151,7 +151,7 @@ impl<E, P> GetMany<E, P> {
                 Read::Reading(key, get.in_task())
             }
             Ok((key, Err(e))) => {
-                let e = e.in_operation(get::OPERATION, Some(table.name().as_str()));
+                let e = e.in_operation(OperationKind::Get, Some(table.name().as_str()));
                 Read::Refused(e.at_entity(key.partition_key(), key.row_key()))
             }
             Err(e) => Read::Refused(e),

@@ -24,6 +24,7 @@ use crate::client::shape::Shape;
 use crate::client::task::Running;
 use crate::client::total_timeout::TotalTimeout;
 use crate::model::error::{Error, Result};
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::{Answer, Pipeline};
@@ -226,7 +227,7 @@ impl<P> PageStream<P> {
             .map_err(|e| self.advise(call.tell(e)))?;
         if let Some(table) = self.asked.request.table() {
             self.pipeline.tell(&Event::Read {
-                operation: query::OPERATION,
+                operation: OperationKind::Query.name(),
                 table,
                 entities: rows.len(),
             });

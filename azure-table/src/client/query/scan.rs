@@ -24,9 +24,9 @@ use crate::client::total_timeout::total_timeout;
 use crate::filter::key_range::KeyRange;
 use crate::model::entity::TableEntity;
 use crate::model::error::{Error, Result};
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::options::call_options;
 use crate::protocol::continuation::Continuation;
-use crate::protocol::query;
 
 /// A query over the whole table, asked in ranges of PartitionKeys, several at once. Made by [`TableQuery::scan`].
 ///
@@ -133,7 +133,7 @@ impl<E: TableEntity, P> Scan<E, P> {
         let limit = self.query.limit;
         let begun = self
             .begin()
-            .map_err(|e| e.in_operation(query::OPERATION, Some(self.query.table.as_str())));
+            .map_err(|e| e.in_operation(OperationKind::Query, Some(self.query.table.as_str())));
         let (position, parts) = match begun {
             Ok((position, parts)) => (position, Ok(parts)),
             // A position that was given stays what it was.

@@ -14,6 +14,7 @@ use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{ReadEntity, TableEntity};
 use crate::model::error::{Error, Result};
 use crate::model::location::Location;
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
 use crate::protocol::continuation::Continuation;
@@ -77,7 +78,7 @@ impl<E: TableEntity> TableQuery<E, ()> {
                 "the query is of the table {other} of {}: make it by the client of the table that is written",
                 self.pipeline.endpoint.base()
             ))
-            .in_operation("query", Some(own)));
+            .in_operation(OperationKind::Query, Some(own)));
         }
         if table.pipeline().settings.variant != self.pipeline.settings.variant {
             let rows = |pipeline: &Pipeline| match pipeline.settings.variant {
@@ -89,7 +90,7 @@ impl<E: TableEntity> TableQuery<E, ()> {
                 rows(&self.pipeline),
                 rows(table.pipeline())
             ))
-            .in_operation("query", Some(own)));
+            .in_operation(OperationKind::Query, Some(own)));
         }
         self = self.with(options);
         self.options = self.options.for_write();
@@ -103,7 +104,7 @@ impl<E: TableEntity> TableQuery<E, ()> {
                 "the continuation is one of the secondary location, and a write over a query reads the primary: begin without it, or \
                  with one of a query that reads the primary alone",
             )
-            .in_operation("query", Some(own)));
+            .in_operation(OperationKind::Query, Some(own)));
         }
         let (on_bad_row, from, total) = (self.on_bad_row.take(), self.from.clone(), self.total);
         let options = table.pipeline().settings.defaults.clone().with(&self.options);

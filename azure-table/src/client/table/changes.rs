@@ -9,6 +9,7 @@ use crate::client::table::TableClient;
 use crate::model::entity::{ReadEntity, TableEntity, WritesEntity};
 use crate::model::entity_key::{IntoKey, Key};
 use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::operation_kind::OperationKind;
 use crate::model::versioned::Versioned;
 use crate::pipeline::options::CallOptions;
 use crate::protocol::operation::TableOperation;
@@ -138,7 +139,7 @@ impl<E> TableClient<E> {
     {
         let key = Key::of(&entity.entity)?;
         let read = self.get(&key).versioned().with(&CallOptions::new().for_write()).await?;
-        *entity = read.ok_or_else(|| self.gone("refresh", &key))?;
+        *entity = read.ok_or_else(|| self.gone(&key))?;
         Ok(())
     }
 
@@ -153,16 +154,16 @@ impl<E> TableClient<E> {
         let key = Key::of(&entity.entity)?;
         let version = self.get(&key).resolve(|row| Ok((row.etag(), row.timestamp()?)));
         let version = version.with(&CallOptions::new().for_write());
-        if let (Some(etag), Some(timestamp)) = version.await?.ok_or_else(|| self.gone("refresh_etag", &key))? {
+        if let (Some(etag), Some(timestamp)) = version.await?.ok_or_else(|| self.gone(&key))? {
             entity.set_etag(&etag);
             entity.timestamp = timestamp;
         }
         Ok(())
     }
 
-    fn gone(&self, operation: &'static str, key: &Key<E>) -> Error {
+    fn gone(&self, key: &Key<E>) -> Error {
         Error::new(ErrorKind::NotFound, "the entity is not there any more")
-            .in_operation(operation, Some(self.name().as_str()))
+            .in_operation(OperationKind::Refresh, Some(self.name().as_str()))
             .at_entity(key.partition_key(), key.row_key())
     }
 }

@@ -20,16 +20,15 @@ use http::header::{AUTHORIZATION, HeaderValue};
 use http::{Request, StatusCode};
 
 use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::operation_kind::{OperationKind, TokenRight};
 use crate::model::shown::Shown;
 use crate::pipeline::auth::entra::challenge::Challenge;
 use crate::pipeline::auth::renewing::{Fetched, Renewing};
 use crate::pipeline::auth::{AuthorizationContext, Credential, Refusal, demand_https};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::policies;
 use crate::protocol::profile::Profile;
 use crate::protocol::request::{TOKEN_VERSION, header_value};
-use crate::protocol::user_delegation_key;
 
 mod challenge;
 
@@ -305,7 +304,7 @@ impl Credential for EntraCredential {
         if refusal.status() == StatusCode::UNAUTHORIZED || code == Some("AuthenticationFailed") {
             return self.not_accepted(refusal);
         }
-        missing_role(refusal.context.profile(), code, refusal.operation())
+        missing_role(refusal.context.profile(), code, refusal.operation)
     }
 }
 
@@ -340,28 +339,18 @@ async fn fetch(source: &dyn TokenCredential, scope: &str) -> Result<Fetched<Head
     })
 }
 
-/// Source: "Assign an Azure role for access to table data" (30 minutes); REST "Authorize with Microsoft Entra ID" (actions);
-/// REST "Get User Delegation Key"; "Azure Cosmos DB for
-/// Table data plane security": roles of the account's own. For Storage, a missing right was seen under both codes.
-fn missing_role(profile: Profile, code: Option<&str>, operation: &str) -> Option<String> {
+/// Source: "Assign an Azure role for access to table data" (30 minutes); "Azure Cosmos DB for Table data plane security": roles
+/// of the account's own. For Storage, a missing right was seen under both codes.
+fn missing_role(profile: Profile, code: Option<&str>, operation: OperationKind) -> Option<String> {
     match (profile, code) {
         (Profile::Storage, Some("AuthorizationPermissionMismatch" | "AuthorizationMismatch")) => {
-            let role = match operation {
-                user_delegation_key::OPERATION => "such as Storage Table Delegator",
-                "get" | "query" | "get table" | "list tables" | "ping" => "such as Storage Table Data Reader",
-                "get service properties" | "get service statistics" => {
-                    "with the action Microsoft.Storage/storageAccounts/tableServices/read, which no data role has,"
+            let role = match operation.token_right() {
+                TokenRight::Read => "such as Storage Table Data Reader".to_owned(),
+                TokenRight::Write => "such as Storage Table Data Contributor".to_owned(),
+                TokenRight::Delegate => "such as Storage Table Delegator".to_owned(),
+                TokenRight::Action(action) => {
+                    format!("with the action Microsoft.Storage/storageAccounts/tableServices/{action}, which no data role has,")
                 }
-                "set service properties" => {
-                    "with the action Microsoft.Storage/storageAccounts/tableServices/write, which no data role has,"
-                }
-                policies::GET => {
-                    "with the action Microsoft.Storage/storageAccounts/tableServices/tables/getAcl/action, which no data role has,"
-                }
-                policies::SET => {
-                    "with the action Microsoft.Storage/storageAccounts/tableServices/tables/setAcl/action, which no data role has,"
-                }
-                _ => "such as Storage Table Data Contributor",
             };
             Some(format!(
                 "whom the token is for needs a role {role} on the account or the table; an assignment takes up to 30 minutes to \
@@ -440,7 +429,7 @@ mod tests {
                 now: SystemTime::UNIX_EPOCH + NOW,
             },
             generation: credential.generation(),
-            operation: "insert",
+            operation: OperationKind::Insert,
         })
     }
 
@@ -587,17 +576,18 @@ mod tests {
         let role = |profile, code, operation| missing_role(profile, Some(code), operation).unwrap_or_default();
         let storage = |operation| role(Profile::Storage, "AuthorizationPermissionMismatch", operation);
         assert!(
-            storage("insert").contains("Storage Table Data Contributor") && storage("insert").contains("30 minutes")
+            storage(OperationKind::Insert).contains("Storage Table Data Contributor")
+                && storage(OperationKind::Insert).contains("30 minutes")
         );
-        assert!(storage("query").contains("Storage Table Data Reader"));
-        assert!(storage("get user delegation key").contains("Storage Table Delegator"));
-        assert!(storage("get table").contains("Storage Table Data Reader"));
+        assert!(storage(OperationKind::Query).contains("Storage Table Data Reader"));
+        assert!(storage(OperationKind::GetUserDelegationKey).contains("Storage Table Delegator"));
+        assert!(storage(OperationKind::GetTable).contains("Storage Table Data Reader"));
         for (operation, action) in [
-            ("get service properties", "tableServices/read,"),
-            ("get service statistics", "tableServices/read,"),
-            ("set service properties", "tableServices/write,"),
-            (policies::GET, "tableServices/tables/getAcl/action,"),
-            (policies::SET, "tableServices/tables/setAcl/action,"),
+            (OperationKind::GetServiceProperties, "tableServices/read,"),
+            (OperationKind::GetServiceStatistics, "tableServices/read,"),
+            (OperationKind::SetServiceProperties, "tableServices/write,"),
+            (OperationKind::GetAccessPolicies, "tableServices/tables/getAcl/action,"),
+            (OperationKind::SetAccessPolicies, "tableServices/tables/setAcl/action,"),
         ] {
             let advice = storage(operation);
             assert!(
@@ -605,7 +595,10 @@ mod tests {
                 "{advice}"
             );
         }
-        assert_eq!(role(Profile::Storage, "AuthorizationFailure", "insert"), "");
-        assert!(role(Profile::Cosmos, "Forbidden", "insert").contains("own data plane"));
+        assert_eq!(
+            role(Profile::Storage, "AuthorizationFailure", OperationKind::Insert),
+            ""
+        );
+        assert!(role(Profile::Cosmos, "Forbidden", OperationKind::Insert).contains("own data plane"));
     }
 }

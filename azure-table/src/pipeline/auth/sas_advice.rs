@@ -5,9 +5,9 @@
 //! Source: REST "SAS error codes".
 
 use crate::model::datetime::DateTime;
+use crate::model::operation_kind::OperationKind;
 use crate::pipeline::auth::Refusal;
 use crate::protocol::sas::{self, SasParameters};
-use crate::protocol::sas_permissions::letters_for;
 use crate::protocol::sas_token::SasToken;
 
 /// What a person may do about a refusal.
@@ -23,7 +23,7 @@ pub(crate) fn advice(token: &SasToken, refusal: &Refusal<'_>) -> Option<String> 
     of(&token.parameters(), code, refusal.operation, now)
 }
 
-fn of(said: &SasParameters, code: &str, operation: &str, now: DateTime) -> Option<String> {
+fn of(said: &SasParameters, code: &str, operation: OperationKind, now: DateTime) -> Option<String> {
     let value = |name| said.get(name);
     let time = |name| sas::time(value(name));
     Some(match code {
@@ -50,15 +50,22 @@ fn of(said: &SasParameters, code: &str, operation: &str, now: DateTime) -> Optio
         },
         "AuthorizationPermissionMismatch" if !value("skoid").is_empty() => format!(
             "the shared access signature allows {:?}, as far as whom its user delegation key was made for may do that too: \
-             {operation} needs both",
-            value("sp")
+             {} needs both",
+            value("sp"),
+            operation.name()
         ),
-        "AuthorizationPermissionMismatch" => match letters_for(operation) {
+        "AuthorizationPermissionMismatch" => match operation.sas_letters().first() {
             Some(needed) => format!(
-                "the shared access signature allows {:?}, {operation} needs {needed}: make one with that permission",
-                value("sp")
+                "the shared access signature allows {:?}, {} needs {}: make one with that permission",
+                value("sp"),
+                operation.name(),
+                needed.chars().map(String::from).collect::<Vec<_>>().join(" and ")
             ),
-            None => format!("the shared access signature allows {:?}: {operation} needs more", value("sp")),
+            None => format!(
+                "the shared access signature allows {:?}: {} needs more",
+                value("sp"),
+                operation.name()
+            ),
         },
         "AuthorizationResourceTypeMismatch" => format!(
             "the shared access signature is for the resource types {:?}: s is the service, c are tables, o are entities",
@@ -103,7 +110,7 @@ mod tests {
     #[test]
     fn each_refusal_has_its_own_words() {
         let now: DateTime = "2026-01-01T00:00:00Z".parse().unwrap();
-        let advice = |sas: &str, code: &str| of(&SasParameters::parse(sas), code, "insert", now).unwrap();
+        let advice = |sas: &str, code: &str| of(&SasParameters::parse(sas), code, OperationKind::Insert, now).unwrap();
         for (sas, code, words) in [
             (
                 "se=2025-12-31T23:00:00Z",
