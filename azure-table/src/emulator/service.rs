@@ -27,8 +27,8 @@ use crate::emulator::{
 };
 use crate::model::datetime::DateTime;
 use crate::model::guid::Guid;
+use crate::protocol::http_request::X_MS_VERSION;
 use crate::protocol::profile::Profile;
-use crate::protocol::request::X_MS_VERSION;
 
 /// The versions of the protocol that are taken: those of the storage services, from the first with JSON on, whether they changed
 /// something about tables or not. Unknown ones are refused, as seen.
