@@ -1,23 +1,25 @@
 //! The item as the derive sees it.
 //!
 //! Owns [`Struct`], a struct with its fields in their roles, and [`Entity`], one with keys. Borrows the input, for spans.
-//! Reports only that the input is of the wrong form; the pieces of the keys are `key.rs`, the names of the constants
-//! `column.rs`, rules over the result `check.rs`. A field is `ast/field.rs`; enums of entities are `ast/variants.rs`, the
+//! Reports only that the input is of the wrong form; the fields of the keys are `ast/key.rs`, the names of the
+//! constants `ast/constant.rs`, rules over the result `check.rs`. A field is `ast/field.rs`; enums of entities are `ast/variants.rs`, the
 //! types of properties `ast/property.rs`.
 
+mod constant;
 mod field;
+mod key;
 mod property;
 mod variants;
 
-use syn::{Data, DeriveInput, Fields, LitStr};
+use syn::{Data, DeriveInput, Fields, LitStr, Meta};
 
 pub(crate) use self::field::{Field, Form, Role};
+use self::key::key_pieces;
 pub(crate) use self::property::{Choice, ChoiceVariant, Newtype};
 pub(crate) use self::variants::{Mark, Variant, Variants};
-use crate::attr::{Attr, ContainerAttrs, Kind};
-use crate::column;
+use crate::attr::{Attr, ContainerAttrs, Kind, meant};
 use crate::ctxt::Ctxt;
-use crate::key::{KeyName, KeyPiece, key_pieces};
+use crate::key::{KeyName, KeyPiece};
 use crate::place::Paths;
 
 /// A struct with named fields.
@@ -56,7 +58,7 @@ impl<'a> Struct<'a> {
     pub(crate) fn group(ctxt: &Ctxt, input: &'a DeriveInput) -> Option<Self> {
         let mut base = Self::read(ctxt, Kind::Group, input)?;
         base.name();
-        column::name_constants(ctxt, base.attrs.columns.as_ref(), &mut base.fields);
+        constant::name_constants(ctxt, base.attrs.columns.as_ref(), &mut base.fields);
         Some(base)
     }
 
@@ -64,7 +66,7 @@ impl<'a> Struct<'a> {
     pub(crate) fn projection(ctxt: &Ctxt, input: &'a DeriveInput) -> Option<Self> {
         let mut base = Self::read(ctxt, Kind::Projection, input)?;
         // The constants that are named here are those of the entity.
-        column::name_sources(ctxt, &mut base.fields);
+        constant::name_sources(ctxt, &mut base.fields);
         Some(base)
     }
 
@@ -109,6 +111,19 @@ impl<'a> Struct<'a> {
     pub(crate) fn paths(&self) -> Paths {
         Paths::of(&self.attrs)
     }
+
+    /// Whether the word, or a slip of it, stands in any `#[table(...)]` of the struct.
+    pub(crate) fn says(&self, word: &str) -> bool {
+        let on_fields = self.fields.iter().flat_map(|field| &field.original.attrs);
+        let mut attributes = self.input.attrs.iter().chain(on_fields);
+        attributes.any(|attribute| match &attribute.meta {
+            Meta::List(list) if list.path.is_ident("table") => {
+                let mut tokens = list.tokens.clone().into_iter();
+                tokens.any(|token| meant(&token.to_string(), &[word]).is_some())
+            }
+            _ => false,
+        })
+    }
 }
 
 impl<'a> Entity<'a> {
@@ -118,7 +133,7 @@ impl<'a> Entity<'a> {
         let [partition_key, row_key] =
             KeyName::BOTH.map(|key| key_pieces(ctxt, key, base.attrs.template(key), &mut base.fields));
         base.name();
-        column::name_constants(ctxt, base.attrs.columns.as_ref(), &mut base.fields);
+        constant::name_constants(ctxt, base.attrs.columns.as_ref(), &mut base.fields);
         Some(Self {
             base,
             partition_key,

@@ -10,7 +10,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{GenericParam, Generics, Type, WherePredicate};
 
-use crate::ast::{Form, Role, Struct};
+use crate::ast::{Form, Role, Struct, Variants};
 use crate::attr::Fallback;
 
 /// The generics of an impl that writes the struct, and of its constants.
@@ -133,6 +133,16 @@ pub(crate) fn mentions(tokens: TokenStream, parameters: &[String]) -> bool {
         colons = 0;
     }
     false
+}
+
+/// The enum's generics; every variant that depends on a parameter is an entity, and `more`.
+pub(crate) fn variant_generics(variants: &Variants<'_>, more: &TokenStream) -> Generics {
+    let krate = variants.paths().krate;
+    let mut bounds = Bounds::new(&variants.input.generics);
+    for ty in variants.variants.iter().filter_map(|variant| variant.ty) {
+        bounds.require(ty, &quote!(#krate::TableEntity #more));
+    }
+    bounds.generics()
 }
 
 #[cfg(test)]

@@ -11,13 +11,11 @@ mod projection;
 mod property;
 mod variants;
 
-use syn::Meta;
-
 pub(crate) use self::projection::projection;
 pub(crate) use self::property::choice;
 pub(crate) use self::variants::variants;
 use crate::ast::{Entity, Struct};
-use crate::attr::{Attr, FieldAttrs, meant};
+use crate::attr::{Attr, FieldAttrs};
 use crate::ctxt::Ctxt;
 use crate::key::KeyName;
 
@@ -89,17 +87,4 @@ fn check_read(ctxt: &Ctxt, base: &Struct<'_>) {
             format!("a struct that borrows is written and never read: remove `{name}`, or own the fields"),
         );
     }
-}
-
-/// Whether the word, or a slip of it, stands in any `#[table(...)]` of the struct.
-fn says(base: &Struct<'_>, word: &str) -> bool {
-    let on_fields = base.fields.iter().flat_map(|field| &field.original.attrs);
-    let mut attributes = base.input.attrs.iter().chain(on_fields);
-    attributes.any(|attribute| match &attribute.meta {
-        Meta::List(list) if list.path.is_ident("table") => {
-            let mut tokens = list.tokens.clone().into_iter();
-            tokens.any(|token| meant(&token.to_string(), &[word]).is_some())
-        }
-        _ => false,
-    })
 }

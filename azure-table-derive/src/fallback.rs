@@ -9,9 +9,10 @@ use syn::{DeriveInput, Generics};
 
 use crate::ast::{Choice, Entity, Newtype, Struct, Variants, borrows};
 use crate::attr::{ContainerAttrs, Kind};
-use crate::bound::{read_generics, write_generics};
-use crate::column::{constants, variant_constants};
-use crate::expand::{key_types, variant_generics, variant_of};
+use crate::bound::{read_generics, variant_generics, write_generics};
+use crate::expand::column::{constants, variant_constants};
+use crate::expand::entity::key_types;
+use crate::expand::variant_of;
 use crate::key::KeyName;
 use crate::place::Paths;
 
@@ -52,7 +53,7 @@ pub(crate) fn of_variants(variants: &Variants<'_>) -> TokenStream {
     };
     let entity = impls.entity(&partition_fields, &quote!(#private::KeysDifferByVariant));
     let constants = variant_constants(variants, &generics);
-    let variant_of = variant_of(variants);
+    let variant_of = variant_of::expand(variants);
     quote!(#entity #constants #variant_of)
 }
 

@@ -4,8 +4,8 @@
 //! [`Projection`](macro@Projection). [`test`](macro@test) gives a test a service of its own.
 //!
 //! Owns the way of an item through a derive: `attr` reads the attributes, `ast` gives each field its role, `check`
-//! applies the rules over the whole item, `expand` and `column` write the code, and `fallback` what stands in its
-//! place where there are mistakes. `test_attribute` is `#[azure_table::test]`. All mistakes go to one `ctxt` and are
+//! applies the rules over the whole item, `expand` writes the code, and `fallback` what stands in its place where there are
+//! mistakes; `derive` puts them in order. `test_attribute` is `#[azure_table::test]`. All mistakes go to one `ctxt` and are
 //! reported together. What the generated code calls is in `azure_table::__private`.
 
 mod ast;
@@ -13,8 +13,8 @@ mod attr;
 mod bound;
 mod case;
 mod check;
-mod column;
 mod ctxt;
+mod derive;
 mod expand;
 mod fallback;
 mod key;
@@ -28,28 +28,28 @@ mod tests;
 #[proc_macro_derive(TableEntity, attributes(table))]
 pub fn derive_table_entity(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
-    expand::table_entity(&input).into()
+    derive::table_entity(&input).into()
 }
 
 #[doc = include_str!("../docs/property_group.md")]
 #[proc_macro_derive(PropertyGroup, attributes(table))]
 pub fn derive_property_group(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
-    expand::property_group(&input).into()
+    derive::property_group(&input).into()
 }
 
 #[doc = include_str!("../docs/table_property.md")]
 #[proc_macro_derive(TableProperty, attributes(table))]
 pub fn derive_table_property(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
-    expand::table_property(&input).into()
+    derive::table_property(&input).into()
 }
 
 #[doc = include_str!("../docs/projection.md")]
 #[proc_macro_derive(Projection, attributes(table))]
 pub fn derive_projection(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
-    expand::projection(&input).into()
+    derive::projection(&input).into()
 }
 
 #[doc = include_str!("../docs/test.md")]

@@ -1,12 +1,12 @@
 //! Where generated code points, and by which names.
 //!
 //! Owns the spans. What the compiler says about a field's type should point at that type, so some generated tokens are
-//! moved there. Owns also the names of locals and the paths of `azure_table`, which no name of the user can hide.
+//! moved there. Owns also the names of locals, the paths of `azure_table`, which no name of the user can hide, and the attributes of
+//! an impl.
 
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 
-use crate::ast::Field;
 use crate::attr::ContainerAttrs;
 
 /// Code of the user, usually a type: its first token and its last. No single span covers both on stable Rust, but code whose
@@ -17,11 +17,6 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The type of a field.
-    pub(crate) fn of_type(field: &Field<'_>) -> Self {
-        Self::of(&field.original.ty)
-    }
-
     /// A type, a path, a name.
     pub(crate) fn of(code: impl ToTokens) -> Self {
         let tokens: Vec<TokenTree> = code.to_token_stream().into_iter().collect();
@@ -96,5 +91,15 @@ impl Paths {
             private: quote!(#krate::__private),
             krate,
         }
+    }
+}
+
+/// The attributes of an impl that contains code of the user.
+pub(crate) struct Generated;
+
+impl ToTokens for Generated {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        // A deprecated field or variant was said where it is declared. Most have none: `expect` would fail there.
+        tokens.extend(quote!(#[automatically_derived] #[allow(deprecated)]));
     }
 }

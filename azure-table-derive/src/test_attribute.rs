@@ -10,7 +10,7 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Attribute, FnArg, ItemFn, Meta, Pat, Token, Type};
 
-use crate::attr::suggest;
+use crate::attr::suggestion;
 use crate::ctxt::Ctxt;
 
 /// What the attribute may say.
@@ -109,12 +109,12 @@ fn unknown(name: &str) -> String {
     if let Some((_, advice)) = OTHER_WORDS.iter().find(|(other, _)| *other == name) {
         return format!("unknown option `{name}`: {advice}");
     }
-    let meant = suggest::similar(name, OPTIONS)
+    let meant = suggestion::similar(name, OPTIONS)
         .map(|meant| format!("did you mean `{meant}`? "))
         .unwrap_or_default();
     format!(
         "unknown option `{name}`: {meant}a test takes {}",
-        suggest::list(&OPTIONS, "and")
+        suggestion::list(&OPTIONS, "and")
     )
 }
 

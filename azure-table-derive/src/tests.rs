@@ -23,7 +23,7 @@ type Derive = fn(&syn::DeriveInput) -> TokenStream;
 
 /// Runs `TableEntity` on an item.
 fn derive(input: &str) -> TokenStream {
-    derived(crate::expand::table_entity, input)
+    derived(crate::derive::table_entity, input)
 }
 
 /// The only message of a derive about an item.
@@ -37,7 +37,7 @@ fn only(derive: Derive, input: &str) -> String {
 /// The only message of `TableEntity` about an item.
 #[track_caller]
 fn one(input: &str) -> String {
-    only(crate::expand::table_entity, input)
+    only(crate::derive::table_entity, input)
 }
 
 /// The generated code, without white space.

@@ -6,15 +6,15 @@
 pub(crate) mod access;
 pub(crate) mod assignment;
 pub(crate) mod column;
+pub(crate) mod column_name;
 pub(crate) mod evaluate;
 pub(crate) mod expression;
 pub(crate) mod key_range;
 pub(crate) mod literal;
-pub(crate) mod name;
 pub(crate) mod nested;
 #[cfg(feature = "emulator")]
 pub(crate) mod parse;
-pub(crate) mod part;
 pub(crate) mod refused;
 pub(crate) mod select;
+pub(crate) mod split;
 pub(crate) mod typed;

@@ -84,11 +84,12 @@ pub use crate::model::datetime::DateTime;
 pub use crate::model::diagnostics::{Attempt, Diagnostics};
 pub use crate::model::dynamic::DynamicEntity;
 pub use crate::model::edm::{Edm, EdmType, EdmValue, WireValue};
-pub use crate::model::entity::{MetadataLevel, Projection, ReadEntity, TableEntity, WritesEntity};
+pub use crate::model::entity::{
+    MetadataLevel, Projection, PropertyGroup, ReadEntity, ReadPropertyGroup, TableEntity, WritesEntity, assert_reads,
+};
 pub use crate::model::entity_key::{IntoKey, Key, KeyGivenAs};
 pub use crate::model::error::{Error, ErrorKind, Result, ValueError};
 pub use crate::model::etag::{Condition, ETag};
-pub use crate::model::group::{PropertyGroup, ReadPropertyGroup};
 pub use crate::model::guid::Guid;
 pub use crate::model::key::base64url::Base64Url;
 pub use crate::model::key::bucket::Bucket;
@@ -108,7 +109,7 @@ pub use crate::model::property_writer::{
     MAX_BINARY_BYTES, MAX_ENTITY_BYTES, MAX_PROPERTIES, MAX_STRING_UNITS, PropertyWriter,
 };
 pub use crate::model::row::{Row, RowProperty};
-pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema, assert_reads};
+pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema};
 pub use crate::model::variant::VariantOf;
 pub use crate::model::variant_mark::VariantMark;
 pub use crate::model::versioned::Versioned;

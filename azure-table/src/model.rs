@@ -13,7 +13,6 @@ pub(crate) mod entity_key;
 pub(crate) mod entity_size;
 pub(crate) mod error;
 pub(crate) mod etag;
-pub(crate) mod group;
 pub(crate) mod guid;
 pub(crate) mod key;
 pub(crate) mod key_shape;

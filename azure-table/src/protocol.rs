@@ -14,6 +14,7 @@ pub(crate) mod enclosed;
 mod encoded;
 pub(crate) mod endpoint;
 pub(crate) mod get;
+pub(crate) mod http_request;
 pub(crate) mod operation;
 pub(crate) mod policies;
 pub(crate) mod profile;

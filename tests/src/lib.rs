@@ -16,6 +16,7 @@ pub mod entity;
 pub mod errors;
 pub mod filters;
 pub mod fixtures;
+pub mod house;
 pub mod keys;
 pub mod load;
 pub mod queries;

@@ -6,9 +6,9 @@ use proc_macro2::Ident;
 use syn::ext::IdentExt;
 use syn::{Data, DeriveInput, Fields, Type};
 
+use crate::ast::constant;
 use crate::attr::{ContainerAttrs, Kind, VariantAttrs};
 use crate::case::Case;
-use crate::column;
 use crate::ctxt::Ctxt;
 use crate::place::Paths;
 
@@ -61,7 +61,7 @@ impl<'a> Variants<'a> {
             .iter()
             .map(|variant| Variant::read(ctxt, rule, variant))
             .collect();
-        column::name_variants(ctxt, attrs.columns.as_ref(), &mut variants);
+        constant::name_variants(ctxt, attrs.columns.as_ref(), &mut variants);
         let mark = if let Some(tag) = &attrs.tag {
             Mark::Tag(tag.value.value())
         } else if variants.iter().any(|variant| variant.attrs.row_key_prefix.is_some()) {

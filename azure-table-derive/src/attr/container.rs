@@ -2,7 +2,10 @@
 
 use syn::{Attribute, ExprPath, LitStr, Path, Type};
 
-use crate::attr::{Attr, Item, Kind, Spot, items, list, misplaced, set};
+use crate::attr::item::{Item, items};
+use crate::attr::option::{Attr, set};
+use crate::attr::placement::{Kind, Spot, misplaced};
+use crate::attr::suggestion::list;
 use crate::case::Case;
 use crate::ctxt::Ctxt;
 

@@ -2,7 +2,9 @@
 
 use syn::{Attribute, ExprPath, LitStr, Path};
 
-use crate::attr::{Attr, Item, Kind, Spot, add, items, misplaced, set};
+use crate::attr::item::{Item, items};
+use crate::attr::option::{Attr, add, set};
+use crate::attr::placement::{Kind, Spot, misplaced};
 use crate::ctxt::Ctxt;
 
 /// The options of a field.

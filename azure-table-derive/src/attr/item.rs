@@ -1,7 +1,7 @@
 //! One option of `#[table(...)]`: a name, and what follows it.
 //!
 //! Owns the split of an attribute into options. The tokens are cut at the commas before anything is parsed: a mistake
-//! in one option does not hide those in the next. Which options there are is `attr/known.rs`.
+//! in one option does not hide those in the next. Which options there are is `attr/placement.rs`.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -9,8 +9,8 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, LitStr, Meta, Token};
 
-use crate::attr::known::{Kind, Spot};
-use crate::attr::suggest::list;
+use crate::attr::placement::{Kind, Spot};
+use crate::attr::suggestion::list;
 use crate::ctxt::Ctxt;
 
 /// An option.

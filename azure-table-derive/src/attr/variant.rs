@@ -2,7 +2,9 @@
 
 use syn::{Attribute, LitStr};
 
-use crate::attr::{Attr, Kind, Spot, add, items, misplaced, set};
+use crate::attr::item::items;
+use crate::attr::option::{Attr, add, set};
+use crate::attr::placement::{Kind, Spot, misplaced};
 use crate::ctxt::Ctxt;
 
 /// The options of a variant.

@@ -2,7 +2,6 @@
 
 use crate::ast::{Entity, Field};
 use crate::attr::Attr;
-use crate::check::says;
 use crate::ctxt::Ctxt;
 use crate::key::KeyName;
 
@@ -33,7 +32,7 @@ pub(crate) fn check_source(ctxt: &Ctxt, entity: &Entity<'_>, key: KeyName) {
     let mut marks = marks.peekable();
     if marks.peek().is_none() {
         // With unreadable attributes the key may well be there.
-        if ctxt.count() == 0 || !says(base, attribute) {
+        if ctxt.count() == 0 || !base.says(attribute) {
             ctxt.error(
                 &base.input.ident,
                 format!(

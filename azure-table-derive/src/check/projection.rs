@@ -6,7 +6,7 @@ use crate::ctxt::Ctxt;
 
 /// Checks a projection.
 pub(crate) fn projection(ctxt: &Ctxt, base: &Struct<'_>) {
-    if base.attrs.of.is_none() && !super::says(base, "of") {
+    if base.attrs.of.is_none() && !base.says("of") {
         ctxt.error(
             &base.input.ident,
             "a projection has some columns of an entity: write #[table(of = Entity)] with the entity's type",

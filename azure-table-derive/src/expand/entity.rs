@@ -8,12 +8,11 @@ use syn::ext::IdentExt;
 
 use crate::ast::{Entity, Field, Role, Struct};
 use crate::bound::{read_generics, write_generics};
-use crate::column::constants;
-use crate::expand::Generated;
+use crate::expand::column::constants;
 use crate::expand::read::{Reading, Rest, metadata};
 use crate::expand::stored::{group_schemas, property_schemas, write_properties};
 use crate::key::{KeyName, KeyPiece};
-use crate::place::{Paths, Place, local};
+use crate::place::{Generated, Paths, Place, local};
 
 /// The impls, the constants, and the assertions.
 pub(crate) fn expand(entity: &Entity<'_>) -> TokenStream {
@@ -46,7 +45,7 @@ fn table_entity(entity: &Entity<'_>) -> TokenStream {
     let write_properties = write_properties(base, &properties);
     let etag = base.field(&Role::Etag).map(|field| {
         let (member, etag) = (field.ident, local("etag"));
-        let item = |name| Place::of_type(field).item(&field.original.ty, &quote!(#private::EtagField), name);
+        let item = |name| Place::of(&field.original.ty).item(&field.original.ty, &quote!(#private::EtagField), name);
         let (condition, set) = (item("condition"), item("set"));
         quote! {
             fn condition(&self) -> #private::Condition {
@@ -134,7 +133,7 @@ fn width_assertions(entity: &Entity<'_>) -> impl Iterator<Item = TokenStream> {
     pieces.filter_map(move |piece| {
         let KeyPiece::Padded(index, _) = piece else { return None };
         let field = entity.base.fields.get(*index)?;
-        let (ty, place) = (&field.original.ty, Place::of_type(field));
+        let (ty, place) = (&field.original.ty, Place::of(&field.original.ty));
         let digits = place.item(ty, &quote!(#private::TableKey), "DIGITS");
         Some(place.derived(quote!(#private::assert_digits(#digits))))
     })
@@ -145,7 +144,7 @@ fn name_assertion(base: &Struct<'_>, ty: &TokenStream) -> Option<TokenStream> {
     let Paths { krate, private } = base.paths();
     let (field, _) = base.groups().last()?;
     let schema = quote!(<#ty as #krate::TableEntity>::SCHEMA);
-    Some(Place::of_type(field).derived(quote!(#private::assert_distinct(#schema))))
+    Some(Place::of(&field.original.ty).derived(quote!(#private::assert_distinct(#schema))))
 }
 
 fn read_entity(entity: &Entity<'_>) -> TokenStream {
@@ -226,13 +225,13 @@ fn read_fields(entity: &Entity<'_>, reading: &Reading<'_, '_>, key: &Ident) -> T
 /// The value of a Timestamp field.
 pub(crate) fn timestamp(base: &Struct<'_>, field: &Field<'_>, row: &Ident) -> TokenStream {
     let private = base.paths().private;
-    let of = Place::of_type(field).item(&field.original.ty, &quote!(#private::TimestampField), "of");
+    let of = Place::of(&field.original.ty).item(&field.original.ty, &quote!(#private::TimestampField), "of");
     quote!(#of(#row.timestamp()?))
 }
 
 /// The value of an ETag field.
 pub(crate) fn etag(base: &Struct<'_>, field: &Field<'_>, row: &Ident) -> TokenStream {
     let private = base.paths().private;
-    let of = Place::of_type(field).item(&field.original.ty, &quote!(#private::EtagField), "of");
+    let of = Place::of(&field.original.ty).item(&field.original.ty, &quote!(#private::EtagField), "of");
     quote!(#of(#row.etag()))
 }

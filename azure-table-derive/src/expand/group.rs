@@ -5,11 +5,10 @@ use quote::quote;
 
 use crate::ast::Struct;
 use crate::bound::{read_generics, write_generics};
-use crate::column::constants;
-use crate::expand::Generated;
+use crate::expand::column::constants;
 use crate::expand::read::{Reading, Rest, metadata};
 use crate::expand::stored::{group_schemas, owned, property_schemas, write_properties};
-use crate::place::{Paths, local};
+use crate::place::{Generated, Paths, local};
 
 /// The impls and the constants.
 pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {

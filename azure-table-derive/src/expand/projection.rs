@@ -7,11 +7,10 @@ use quote::quote;
 
 use crate::ast::{Field, Role, Struct};
 use crate::bound::Bounds;
-use crate::expand::Generated;
 use crate::expand::entity::{etag, timestamp};
 use crate::expand::read::{default, of_default};
 use crate::key::KeyName;
-use crate::place::{Paths, Place, local};
+use crate::place::{Generated, Paths, Place, local};
 
 /// The impls.
 pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
@@ -126,7 +125,7 @@ fn value(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
                 KeyName::Partition => quote!(partition_field),
                 KeyName::Row => quote!(row_field),
             };
-            let of = of(base, &Place::of_type(field));
+            let of = of(base, &Place::of(&field.original.ty));
             quote!(#private::#read::<#of, #ty>(#row)?)
         }
         Role::Timestamp => timestamp(base, field, &row),

@@ -5,8 +5,7 @@ use quote::quote;
 
 use crate::ast::{Choice, ChoiceVariant, Newtype, borrows};
 use crate::bound::Bounds;
-use crate::expand::Generated;
-use crate::place::{Paths, Place, local};
+use crate::place::{Generated, Paths, Place, local};
 
 /// The impls of an enum.
 pub(crate) fn choice(choice: &Choice<'_>) -> TokenStream {

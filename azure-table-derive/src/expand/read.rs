@@ -157,7 +157,7 @@ impl Reading<'_, '_> {
     /// The value of a field that is no key, no Timestamp and no ETag.
     pub(crate) fn value(&self, index: usize, field: &Field<'_>) -> TokenStream {
         let private = self.base.paths().private;
-        let (ty, place) = (&field.original.ty, Place::of_type(field));
+        let (ty, place) = (&field.original.ty, Place::of(&field.original.ty));
         let (row, prefix) = (&self.row, self.prefix());
         match &field.role {
             Role::Property(name) => {
@@ -215,7 +215,7 @@ impl Reading<'_, '_> {
 
 /// The default of a field's type.
 pub(crate) fn of_default(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
-    let (private, place) = (base.paths().private, Place::of_type(field));
+    let (private, place) = (base.paths().private, Place::of(&field.original.ty));
     // All of the call stands at the type, so that the compiler points there.
     let (function, call) = (
         place.item(&field.original.ty, &quote!(#private::OfDefault), "of_default"),
@@ -246,7 +246,7 @@ pub(crate) fn metadata(base: &Struct<'_>, least: &str) -> TokenStream {
         .groups()
         .map(|(field, _)| {
             let ty = &field.original.ty;
-            Place::of_type(field).item(ty, &quote!(#private::ReadPropertyGroup), "METADATA")
+            Place::of(&field.original.ty).item(ty, &quote!(#private::ReadPropertyGroup), "METADATA")
         })
         .collect();
     if groups.is_empty() {

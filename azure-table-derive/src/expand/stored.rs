@@ -32,7 +32,7 @@ pub(crate) fn group_schemas(base: &Struct<'_>) -> TokenStream {
     let private = base.paths().private;
     let groups = base.groups().map(|(field, prefix)| {
         let ty = &field.original.ty;
-        let item = |name| Place::of_type(field).item(ty, &quote!(#private::PropertyGroup), name);
+        let item = |name| Place::of(&field.original.ty).item(ty, &quote!(#private::PropertyGroup), name);
         let (properties, groups) = (item("PROPERTIES"), item("GROUPS"));
         quote!(#private::GroupSchema { prefix: #prefix, properties: #properties, groups: #groups })
     });
@@ -53,7 +53,7 @@ fn edm_type(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
         Form::Json => return quote!(#private::json::EDM_TYPE),
         Form::WriteId => return quote!(#private::EdmType::Guid),
     };
-    Place::of_type(field).item(ty, &of, "EDM_TYPE")
+    Place::of(&field.original.ty).item(ty, &of, "EDM_TYPE")
 }
 
 /// The statements that write all properties, in the order of the fields.
@@ -66,7 +66,7 @@ pub(crate) fn write_properties(base: &Struct<'_>, properties: &Ident) -> TokenSt
 
 fn write_property(base: &Struct<'_>, field: &Field<'_>, properties: &Ident) -> TokenStream {
     let private = base.paths().private;
-    let (member, ty, place) = (field.ident, &field.original.ty, Place::of_type(field));
+    let (member, ty, place) = (field.ident, &field.original.ty, Place::of(&field.original.ty));
     match &field.role {
         Role::Property(name) => match field.form() {
             // The name is checked, and is given as it is written.

@@ -8,9 +8,8 @@ use quote::{ToTokens, quote};
 use syn::{Generics, PathSegment, Type, TypePath};
 
 use crate::ast::{Mark, Variant, Variants, borrows};
-use crate::bound::{mentions, parameters};
-use crate::expand::{Generated, variant_generics};
-use crate::place::{Paths, Place, local};
+use crate::bound::{mentions, parameters, variant_generics};
+use crate::place::{Generated, Paths, Place, local};
 
 /// The impls. What borrows is not read, and so not sorted out.
 pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {

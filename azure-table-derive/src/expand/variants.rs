@@ -2,40 +2,30 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::Type;
 use syn::ext::IdentExt;
-use syn::{Generics, Type};
 
 use crate::ast::{Mark, Variant, Variants, borrows};
-use crate::bound::Bounds;
-use crate::column::variant_constants;
-use crate::expand::{Generated, variant_of};
-use crate::place::{Paths, Place, local};
+use crate::bound::variant_generics;
+use crate::expand::column::variant_constants;
+use crate::expand::variant_of;
+use crate::place::{Generated, Paths, Place, local};
 
 /// The impls, the constants, and the assertions.
 pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
     let table_entity = table_entity(variants);
     let read_entity = (!borrows(variants.input)).then(|| read_entity(variants));
-    let constants = variant_constants(variants, &generics(variants, &TokenStream::new()));
-    let variant_of = variant_of(variants);
+    let constants = variant_constants(variants, &variant_generics(variants, &TokenStream::new()));
+    let variant_of = variant_of::expand(variants);
     let assertions = assertions(variants);
     quote!(#table_entity #read_entity #constants #variant_of #assertions)
-}
-
-/// The enum's generics; every variant that depends on a parameter is an entity, and `more`.
-pub(crate) fn generics(variants: &Variants<'_>, more: &TokenStream) -> Generics {
-    let krate = variants.paths().krate;
-    let mut bounds = Bounds::new(&variants.input.generics);
-    for ty in variants.variants.iter().filter_map(|variant| variant.ty) {
-        bounds.require(ty, &quote!(#krate::TableEntity #more));
-    }
-    bounds.generics()
 }
 
 fn table_entity(variants: &Variants<'_>) -> TokenStream {
     let Paths { krate, private } = variants.paths();
     let ident = &variants.input.ident;
     let name = ident.unraw().to_string();
-    let generics = generics(variants, &TokenStream::new());
+    let generics = variant_generics(variants, &TokenStream::new());
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let held = variants.named().map(|(_, ty)| ty);
     let first = variants.named().map(|(_, ty)| ty).next();
@@ -138,7 +128,7 @@ fn read_entity(variants: &Variants<'_>) -> TokenStream {
     let Paths { krate, private } = variants.paths();
     let ident = &variants.input.ident;
     let name = ident.unraw().to_string();
-    let generics = generics(variants, &quote!(+ #krate::ReadEntity));
+    let generics = variant_generics(variants, &quote!(+ #krate::ReadEntity));
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let (row, mark) = (local("row"), local("mark"));
     let is_read = quote!(#krate::ReadEntity);

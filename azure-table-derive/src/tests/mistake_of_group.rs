@@ -4,7 +4,7 @@ use super::only;
 
 #[track_caller]
 fn one(input: &str) -> String {
-    only(crate::expand::property_group, input)
+    only(crate::derive::property_group, input)
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn the_rules_of_fields_are_those_of_an_entity() {
 #[test]
 fn behind_a_prefix_a_name_of_the_service_is_free() {
     let code = super::derived(
-        crate::expand::property_group,
+        crate::derive::property_group,
         "struct S { #[table(rename = \"Timestamp\")] x: i32 }",
     );
     assert_eq!(super::messages(code), [""; 0]);

@@ -4,7 +4,7 @@ use super::only;
 
 #[track_caller]
 fn one(input: &str) -> String {
-    only(crate::expand::projection, input)
+    only(crate::derive::projection, input)
 }
 
 #[track_caller]
@@ -36,7 +36,7 @@ fn a_projection_says_of_what() {
         "of = Blog<A>",
     ] {
         let code = super::derived(
-            crate::expand::projection,
+            crate::derive::projection,
             &format!("#[table({right})] struct S {{ x: i32 }}"),
         );
         assert_eq!(super::messages(code), [""; 0], "{right}");

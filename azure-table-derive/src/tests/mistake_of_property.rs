@@ -4,7 +4,7 @@ use super::only;
 
 #[track_caller]
 fn one(input: &str) -> String {
-    only(crate::expand::table_property, input)
+    only(crate::derive::table_property, input)
 }
 
 const NEEDED: &str = "TableProperty is derived for enums of unit variants and for structs of one field";

@@ -5,11 +5,11 @@
 //!
 //! Source: REST "Performing entity group transactions"; RFC 2046 §5.1.
 
-mod alike;
+mod repetition;
 
 use memchr::{memchr, memmem};
 
-use crate::codec::multipart::alike::Alike;
+use crate::codec::multipart::repetition::Repetition;
 use crate::model::error::{Error, Result};
 
 /// A message: headers, and what follows them.
@@ -105,7 +105,7 @@ pub(crate) struct HttpParts<'a> {
     /// What is behind the last boundary.
     text: &'a [u8],
     is_over: bool,
-    last: Option<Alike<'a>>,
+    last: Option<Repetition<'a>>,
 }
 
 impl<'a> HttpParts<'a> {
@@ -170,7 +170,7 @@ impl<'a> HttpParts<'a> {
         let body = self.pass(message.body)?;
         let message = Message { body, ..message };
         let part = &text[..text.len() - self.text.len()];
-        self.last = Alike::of(part, &message).filter(|_| !self.is_over);
+        self.last = Repetition::of(part, &message).filter(|_| !self.is_over);
         Ok(message)
     }
 }

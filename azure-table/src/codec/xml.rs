@@ -12,6 +12,8 @@ use quick_xml::Reader;
 use quick_xml::escape::{partial_escape, resolve_predefined_entity};
 use quick_xml::events::Event;
 
+use crate::model::error::ValueError;
+
 /// How deep elements may stand in each other. The service's own documents have five levels.
 const MAX_DEPTH: usize = 16;
 /// The most elements of a document. The service's own have some hundred at most.
@@ -69,6 +71,24 @@ impl Element {
     /// The elements of this name in it.
     pub(crate) fn children<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
         self.children.iter().filter(move |child| child.name == name)
+    }
+
+    /// The `true` or `false` of the child of this name, in any case: an SDK writes `False`. A missing child is `false`.
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, ValueError> {
+        match self.child(name).map(|child| child.text().trim()) {
+            None => Ok(false),
+            Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
+            Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
+            Some(text) => Err(ValueError::new(format!("{name} is {text:?}, not true or false"))),
+        }
+    }
+
+    /// The whole number of the child of this name.
+    pub(crate) fn number(&self, name: &str) -> Result<Option<u32>, ValueError> {
+        let Some(child) = self.child(name) else { return Ok(None) };
+        let text = child.text().trim();
+        let number = text.parse().map(Some);
+        number.map_err(|_| ValueError::new(format!("{name} is {text:?}, not a whole number")))
     }
 
     /// The root element of a document; `None` where it is not well-formed, or beyond what is read here.

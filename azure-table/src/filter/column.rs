@@ -5,8 +5,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use crate::filter::column_name::ColumnName;
 use crate::filter::expression::{Comparison, Expression};
-use crate::filter::name::ColumnName;
 use crate::filter::typed::Filter;
 use crate::model::datetime::DateTime;
 use crate::model::edm::EdmValue;

@@ -7,8 +7,8 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::filter::column::{BeginsWith, Column, ColumnRole};
+use crate::filter::column_name::ColumnName;
 use crate::filter::expression::{Comparison, Expression};
-use crate::filter::name::ColumnName;
 use crate::filter::typed::{Filter, FilterOf};
 use crate::model::edm::EdmValue;
 use crate::model::key::after_prefix;

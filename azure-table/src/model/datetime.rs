@@ -1,10 +1,10 @@
 //! Edm.DateTime.
 //!
 //! Owns [`DateTime`]: its range, its arithmetic and its conversions from and to the system's time. Its text is
-//! `datetime/text.rs`, the calendar `datetime/civil.rs`; the time types of other crates are `property/{chrono,jiff,time}.rs`.
+//! `datetime/iso8601.rs`, the calendar `datetime/civil.rs`; the time types of other crates are `property/{chrono,jiff,time}.rs`.
 
 pub(crate) mod civil;
-mod text;
+mod iso8601;
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
@@ -171,7 +171,7 @@ impl DateTime {
 
     /// The text, in ASCII, and its length.
     pub(crate) fn ascii(self) -> ([u8; 28], usize) {
-        text::ascii(self.0)
+        iso8601::ascii(self.0)
     }
 
     const fn saturating(ticks: i64) -> Self {
@@ -266,7 +266,7 @@ impl FromStr for DateTime {
 
     /// Reads RFC 3339. An offset is turned into UTC; digits beyond 100 ns are cut, without an error.
     fn from_str(text: &str) -> Result<Self, ValueError> {
-        match text::read(text) {
+        match iso8601::read(text) {
             Some(ticks) => Ok(Self(ticks)),
             None => rfc3339(text),
         }
@@ -389,7 +389,7 @@ mod tests {
             let value = DateTime(ticks / unit * unit);
             let text = value.to_string();
             prop_assert_eq!(&text, &rfc3339_of(value));
-            prop_assert_eq!(text::read(&text), Some(value.0));
+            prop_assert_eq!(iso8601::read(&text), Some(value.0));
             prop_assert_eq!(rfc3339(&text).unwrap(), value);
         }
 
@@ -398,7 +398,7 @@ mod tests {
         fn no_other_text_is_taken_for_a_date(
             text in "[0-9]{4}-[01][0-9]-[0-3][0-9][Tt ][0-2][0-9]:[0-6][0-9]:[0-6][0-9](\\.[0-9]{0,8})?[Zz]"
         ) {
-            match text::read(&text) {
+            match iso8601::read(&text) {
                 Some(ticks) => prop_assert_eq!(rfc3339(&text).unwrap().0, ticks),
                 None => prop_assert_eq!(text.parse::<DateTime>().ok(), rfc3339(&text).ok()),
             }

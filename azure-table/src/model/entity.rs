@@ -1,14 +1,14 @@
 //! Entities: the traits that a derived struct has, and what they say about its stored form.
 //!
 //! Owns [`TableEntity`] (writing), [`ReadEntity`] (reading) and [`MetadataLevel`]. Both traits are easy to write by hand;
-//! see their examples. Groups of properties inside of an entity are `group.rs`.
+//! see their examples. Owns also [`PropertyGroup`] and [`ReadPropertyGroup`], the properties of a flattened field, and [`assert_reads`].
 
 use crate::model::error::Result;
 use crate::model::etag::{Condition, ETag};
 use crate::model::key_shape::{KeyShape, KeyWriter};
 use crate::model::property_writer::PropertyWriter;
 use crate::model::row::Row;
-use crate::model::schema::EntitySchema;
+use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema, unreadable};
 
 /// A type that can be written to a table. Usually derived.
 ///
@@ -146,3 +146,80 @@ pub trait Projection<E>: ReadEntity {}
 pub trait WritesEntity<E>: TableEntity {}
 
 impl<E: TableEntity> WritesEntity<E> for E {}
+
+/// A type that is stored as several properties of the entity it stands in, `#[table(flatten)]`. Usually derived.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be flattened into an entity",
+    label = "not a group of properties",
+    note = "add #[derive(PropertyGroup)] to `{Self}`; or store it as one property with #[table(json)]",
+    note = "an `Option` of a group is not one: make its fields options, or give the field #[table(default)]"
+)]
+pub trait PropertyGroup {
+    /// The properties, without the prefix that the field gives them.
+    const PROPERTIES: &'static [PropertySchema];
+
+    /// The groups inside of it.
+    const GROUPS: &'static [GroupSchema] = &[];
+
+    /// Writes the properties; the writer puts the field's prefix before their names.
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a name or value that the service would refuse.
+    fn write_group(&self, properties: &mut PropertyWriter<'_>) -> Result<()>;
+}
+
+/// A group of properties that can be read back.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read from the properties of an entity",
+    label = "not a readable group of properties",
+    note = "#[derive(PropertyGroup)] makes a struct without lifetime parameters readable"
+)]
+pub trait ReadPropertyGroup: Sized {
+    /// What the service must say beside the values.
+    const METADATA: MetadataLevel = MetadataLevel::None;
+
+    /// Reads the properties of `row` whose names begin with `prefix`.
+    ///
+    /// # Errors
+    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — a property is missing or of another type.
+    fn read_group(row: &Row<'_>, prefix: &str) -> Result<Self>;
+
+    /// Whether `name`, without the prefix, is a property of this group.
+    fn owns(name: &str) -> bool;
+}
+
+/// Panics where `E` no longer reads what was written under the `old` schema, the text of `E::SCHEMA` of then: a stored name
+/// vanished without an alias, a type was narrowed, or the keys have another form.
+///
+/// It compares names, EDM types and key templates; it does not see a new field that is neither optional nor has a
+/// `default`, another type behind the same key field, or the variants of an enum.
+///
+/// ```
+/// use azure_table::{TableEntity, assert_reads};
+/// #[derive(TableEntity)]
+/// struct Blog {
+///     #[table(partition_key)]
+///     channel: String,
+///     #[table(row_key)]
+///     id: String,
+///     #[table(alias = "rtg")]
+///     rating: i64,
+/// }
+/// // In a test: assert_reads::<Blog>(include_str!("blog.v1.schema"));
+/// assert_reads::<Blog>("Blog\nPartitionKey {channel}\nRowKey {id}\nrtg Edm.Int32\n");
+/// ```
+///
+/// # Panics
+/// Lists each line that could not be read any more, with what to do.
+#[expect(clippy::panic, reason = "a test asserts with it")]
+#[track_caller]
+pub fn assert_reads<E: TableEntity>(old: &str) {
+    let faults = unreadable(E::SCHEMA, old);
+    if !faults.is_empty() {
+        panic!(
+            "{} does not read rows of the old schema:\n- {}",
+            E::SCHEMA.name,
+            faults.join("\n- ")
+        );
+    }
+}

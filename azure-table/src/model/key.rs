@@ -1,7 +1,7 @@
 //! Text of keys: which types can be part of a key, and how their text sorts.
 //!
 //! Owns [`TableKey`], [`ReadTableKey`] and the service's rules for key text. The codecs are the files of `key/`:
-//! `text.rs`, `digits.rs` (integers and ticks), `descending.rs`, `calendar.rs`, `tuple.rs`, `escaped.rs`, `base64url.rs`,
+//! `string.rs`, `digits.rs` (integers and ticks), `descending.rs`, `calendar.rs`, `tuple.rs`, `escaped.rs`, `base64url.rs`,
 //! `bucket.rs`; types of other crates have theirs beside their property, in `property/`. How several fields make one key
 //! is `key_shape.rs`; a whole key of an entity is `entity_key.rs`.
 
@@ -11,7 +11,7 @@ pub(crate) mod calendar;
 pub(crate) mod descending;
 mod digits;
 pub(crate) mod escaped;
-mod text;
+mod string;
 mod tuple;
 
 pub use crate::model::key::descending::Descending;

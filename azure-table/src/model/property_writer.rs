@@ -8,9 +8,9 @@ use std::fmt;
 
 use crate::model::datetime::DateTime;
 use crate::model::edm::Edm;
+use crate::model::entity::PropertyGroup;
 use crate::model::entity_size;
 use crate::model::error::{Error, Result, ValueError};
-use crate::model::group::PropertyGroup;
 use crate::model::guid::Guid;
 use crate::model::name::property_name_fault;
 use crate::model::ordinal::utf16_len;

@@ -1,14 +1,13 @@
 //! What an entity type stores, as data: names, types, the form of its keys.
 //!
-//! Owns [`EntitySchema`] and its parts, their text, and [`assert_reads`], which keeps stored names from vanishing. The
-//! derive emits a schema as a constant.
+//! Owns [`EntitySchema`] and its parts, their text, and what rows of an older schema a newer one does not read. The derive emits a
+//! schema as a constant.
 
 use std::fmt;
 
 use serde::Serialize;
 
 use crate::model::edm::EdmType;
-use crate::model::entity::TableEntity;
 use crate::model::key_shape::{KeyPiece, KeyShape, form};
 
 /// The stored form of an entity type.
@@ -154,7 +153,7 @@ fn reads(now: EdmType, then: EdmType) -> bool {
 }
 
 /// What rows written under the `old` schema text, of [`EntitySchema`]'s `Display`, `schema` could not read any more.
-fn unreadable(schema: &EntitySchema, old: &str) -> Vec<String> {
+pub(super) fn unreadable(schema: &EntitySchema, old: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let stored = schema.stored();
     for line in old.lines().skip(1).map(str::trim).filter(|line| !line.is_empty()) {
@@ -199,42 +198,6 @@ fn unreadable(schema: &EntitySchema, old: &str) -> Vec<String> {
         }
     }
     faults
-}
-
-/// Panics where `E` no longer reads what was written under the `old` schema, the text of `E::SCHEMA` of then: a stored name
-/// vanished without an alias, a type was narrowed, or the keys have another form.
-///
-/// It compares names, EDM types and key templates; it does not see a new field that is neither optional nor has a
-/// `default`, another type behind the same key field, or the variants of an enum.
-///
-/// ```
-/// use azure_table::{TableEntity, assert_reads};
-/// #[derive(TableEntity)]
-/// struct Blog {
-///     #[table(partition_key)]
-///     channel: String,
-///     #[table(row_key)]
-///     id: String,
-///     #[table(alias = "rtg")]
-///     rating: i64,
-/// }
-/// // In a test: assert_reads::<Blog>(include_str!("blog.v1.schema"));
-/// assert_reads::<Blog>("Blog\nPartitionKey {channel}\nRowKey {id}\nrtg Edm.Int32\n");
-/// ```
-///
-/// # Panics
-/// Lists each line that could not be read any more, with what to do.
-#[expect(clippy::panic, reason = "a test asserts with it")]
-#[track_caller]
-pub fn assert_reads<E: TableEntity>(old: &str) {
-    let faults = unreadable(E::SCHEMA, old);
-    if !faults.is_empty() {
-        panic!(
-            "{} does not read rows of the old schema:\n- {}",
-            E::SCHEMA.name,
-            faults.join("\n- ")
-        );
-    }
 }
 
 const fn text_is(one: &str, other: &str) -> bool {

@@ -15,8 +15,8 @@ use crate::model::operation_kind::OperationKind;
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
+use crate::protocol::http_request::X_MS_VERSION;
 use crate::protocol::profile::Profile;
-use crate::protocol::request::X_MS_VERSION;
 
 pub(crate) mod anonymous;
 #[cfg(feature = "entra")]

@@ -11,7 +11,8 @@ use crate::model::guid::Guid;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 use crate::protocol::enclosed;
-use crate::protocol::request::{Call, TOKEN_VERSION, header_value};
+use crate::protocol::http_request::{TOKEN_VERSION, header_value};
+use crate::protocol::request::Call;
 
 const X_MS_VERSION: HeaderName = HeaderName::from_static("x-ms-version");
 const X_MS_CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");

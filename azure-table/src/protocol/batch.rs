@@ -17,10 +17,10 @@ use crate::model::error::{Error, Result};
 use crate::model::guid::Guid;
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::endpoint::Endpoint;
+use crate::protocol::http_request::{JSON, header_value, odata};
 use crate::protocol::operation::{OperationParts, TableOperation};
-use crate::protocol::request::{Call, JSON, header_value, odata};
+use crate::protocol::request::{Call, RowWrites};
 use crate::protocol::row_hash::{RowHash, RowHashes};
-use crate::protocol::row_write::RowWrites;
 use crate::protocol::sent_batch::{Operations, Placed, SentBatch};
 use crate::protocol::table_result::Asked;
 
@@ -222,7 +222,9 @@ impl ChangeSet {
         if let (Some(rows), Some(row)) = (&mut self.rows, row) {
             rows.insert(row);
         }
-        self.operations.add(operation, place.body);
+        if let Some(row) = operation.row() {
+            self.operations.add(&row, place.body);
+        }
         Ok(())
     }
 

@@ -13,7 +13,8 @@ use crate::model::operation_kind::OperationKind;
 use crate::model::row::Row;
 use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::request::{Call, odata};
+use crate::protocol::http_request::odata;
+use crate::protocol::request::Call;
 
 /// `GET /table(PartitionKey='…',RowKey='…')`.
 pub(crate) fn call(

@@ -23,9 +23,10 @@ use crate::model::guid::Guid;
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::encoded::{Encoded, More, SentBody};
 use crate::protocol::endpoint::Endpoint;
+use crate::protocol::http_request::{PREFER, X_HTTP_METHOD, header_value, odata, set_json};
 use crate::protocol::profile::Profile;
-use crate::protocol::request::{Call, PREFER, X_HTTP_METHOD, header_value, odata, set_json};
-use crate::protocol::row_write::{RowWrite, RowWrites, WriteFacts};
+use crate::protocol::request::{Call, RowWrites};
+use crate::protocol::row_write::{RowWrite, WriteFacts};
 use crate::protocol::table_result::Asked;
 
 /// A write or read of one entity: encoded when it is made, owned, free of the entity's type.
@@ -305,11 +306,11 @@ impl TableOperation {
         }
     }
 
-    /// What it does to its row; `None` if it could not be encoded, or only reads.
-    pub(crate) fn row_write(&self) -> Option<RowWrite<'_>> {
+    /// The row that it works on; `None` if it could not be encoded.
+    pub(crate) fn row(&self) -> Option<RowWrite<'_>> {
         let encoded = self.encoded.as_ref().ok()?;
         let (partition_key, row_key) = encoded.keys();
-        (self.kind != OperationKind::Get).then_some(RowWrite {
+        Some(RowWrite {
             kind: self.kind,
             partition_key,
             row_key,
@@ -319,8 +320,13 @@ impl TableOperation {
         })
     }
 
+    /// The same, unless it only reads.
+    pub(crate) fn row_write(&self) -> Option<RowWrite<'_>> {
+        self.row().filter(|_| self.kind != OperationKind::Get)
+    }
+
     /// What else is to be known of it when its answer is lost.
-    pub(crate) fn facts(&self) -> WriteFacts {
+    fn facts(&self) -> WriteFacts {
         let encoded = self.encoded.as_ref().ok();
         let condition = encoded.map(Encoded::condition);
         let is_of_one_version =

@@ -11,8 +11,9 @@ use crate::model::operation_kind::OperationKind;
 use crate::protocol::access_policy::StoredAccessPolicy;
 use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
+use crate::protocol::http_request::{DELEGATION_VERSION, xml};
 use crate::protocol::profile::Feature;
-use crate::protocol::request::{Call, DELEGATION_VERSION, xml};
+use crate::protocol::request::Call;
 use crate::protocol::service::read;
 
 /// `GET /table?comp=acl`.

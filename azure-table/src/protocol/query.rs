@@ -16,7 +16,8 @@ use crate::model::row::Row;
 use crate::protocol::answer;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::request::{Call, odata};
+use crate::protocol::http_request::odata;
+use crate::protocol::request::Call;
 
 /// What an account's list of tables has of each.
 pub(crate) const TABLE_NAME: &str = "TableName";

@@ -23,6 +23,7 @@ use crate::model::operation_kind::OperationKind;
 use crate::model::ordinal;
 use crate::protocol::query::{List, QueryRequest};
 use crate::protocol::row_write::RowWrite;
+pub(crate) use crate::protocol::row_write::WrittenRow;
 
 /// The service refuses who is further off its clock, so what is known of its time is no further off.
 ///
@@ -38,14 +39,6 @@ pub(crate) enum Verdict {
     NotApplied,
     /// They do not say.
     Unknown,
-}
-
-/// What the answer to a write would have said of a row; nothing of one that was deleted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct WrittenRow {
-    pub(crate) etag: Option<String>,
-    /// As JSON, at minimal metadata, if it was asked for.
-    pub(crate) entity: Option<Bytes>,
 }
 
 /// What one row says.

@@ -1,14 +1,12 @@
-//! What a call does to which rows.
+//! A write of one row: what was sent, and what it left behind.
 //!
-//! Owns [`RowWrites`], which a call carries until it has its answer, and [`RowWrite`], one of them. What they are needed for,
-//! if the answer is lost, is `read_back.rs`.
+//! Owns [`RowWrite`], the facts that decide whether a lost write was applied, and [`WrittenRow`]. The verdict is `read_back.rs`, the
+//! writes of a call are `request.rs`.
 
-use std::sync::Arc;
+use bytes::Bytes;
 
 use crate::model::guid::Guid;
 use crate::model::operation_kind::OperationKind;
-use crate::protocol::operation::TableOperation;
-use crate::protocol::sent_batch::SentBatch;
 
 /// What a write does to a row.
 #[derive(Clone, Copy, Debug)]
@@ -34,48 +32,10 @@ pub(crate) struct WriteFacts {
     pub(crate) needs_write_id: bool,
 }
 
-/// The writes of a call.
-#[derive(Debug, Default)]
-pub(crate) enum RowWrites {
-    #[default]
-    None,
-    /// An operation alone, of any kind.
-    One(TableOperation),
-    Batch(Arc<SentBatch>),
-}
-
-impl Clone for RowWrites {
-    fn clone(&self) -> Self {
-        match self {
-            Self::None => Self::None,
-            Self::One(operation) => Self::One(operation.copy()),
-            Self::Batch(batch) => Self::Batch(Arc::clone(batch)),
-        }
-    }
-}
-
-impl RowWrites {
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Self::None => 0,
-            Self::One(operation) => operation.row_write().iter().len(),
-            Self::Batch(batch) => batch.len(),
-        }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = RowWrite<'_>> {
-        let one = match self {
-            Self::One(operation) => operation.row_write(),
-            _ => None,
-        };
-        let batch = match self {
-            Self::Batch(batch) => Some(batch.row_writes()),
-            _ => None,
-        };
-        one.into_iter().chain(batch.into_iter().flatten())
-    }
+/// What the answer to a write would have said of a row; nothing of one that was deleted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WrittenRow {
+    pub(crate) etag: Option<String>,
+    /// As JSON, at minimal metadata, if it was asked for.
+    pub(crate) entity: Option<Bytes>,
 }

@@ -13,7 +13,7 @@ use crate::model::name::TableName;
 use crate::model::ordinal;
 use crate::protocol::account_key::AccountKey;
 use crate::protocol::endpoint::is_account_name;
-use crate::protocol::request::{DELEGATION_VERSION, X_MS_VERSION};
+use crate::protocol::http_request::{DELEGATION_VERSION, X_MS_VERSION};
 use crate::protocol::sas::{
     SasParameters, account_string_to_sign, addresses, table_string_to_sign, user_delegation_string_to_sign,
 };

@@ -10,7 +10,6 @@ use bytes::Bytes;
 
 use crate::model::guid::Guid;
 use crate::model::operation_kind::OperationKind;
-use crate::protocol::operation::TableOperation;
 use crate::protocol::row_write::{RowWrite, WriteFacts};
 use crate::protocol::table_result::Asked;
 
@@ -43,20 +42,19 @@ pub(crate) struct Placed {
 }
 
 impl Operations {
-    /// Adds one of the same partition, whose own body was put there.
-    pub(crate) fn add(&mut self, operation: &TableOperation, body: Range<usize>) {
-        let (partition_key, row_key) = operation.keys().unwrap_or_default();
+    /// Adds an operation of the same partition. Its own body stands at `body` in that of the batch.
+    pub(crate) fn add(&mut self, row: &RowWrite<'_>, body: Range<usize>) {
         if self.places.is_empty() {
-            partition_key.clone_into(&mut self.partition_key);
+            row.partition_key.clone_into(&mut self.partition_key);
         }
-        if let Some(id) = operation.write_id() {
+        if let Some(id) = row.write_id {
             self.write_ids.insert(self.places.len(), id);
         }
         let start = self.row_keys.len();
-        self.row_keys.push_str(row_key);
+        self.row_keys.push_str(row.row_key);
         self.places.push(Placed {
-            kind: operation.kind(),
-            facts: operation.facts(),
+            kind: row.kind,
+            facts: row.facts,
             row_key: start..self.row_keys.len(),
             body,
         });

@@ -10,8 +10,9 @@ use crate::model::error::{Error, Result, ValueError};
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
+use crate::protocol::http_request::{odata, xml};
 use crate::protocol::profile::Feature;
-use crate::protocol::request::{Call, odata, xml};
+use crate::protocol::request::Call;
 use crate::protocol::service_properties::ServiceProperties;
 use crate::protocol::service_statistics::ServiceStatistics;
 

@@ -123,38 +123,13 @@ impl ServiceProperties {
         }
         let rules = self.cors.as_deref().unwrap_or_default();
         if rules.len() > MAX_CORS_RULES {
-            return Err(refuse(
-                "CORS",
-                format!("{} rules, the limit is {MAX_CORS_RULES}", rules.len()),
-            ));
+            return Err(Error::invalid_input(format!(
+                "CORS: {} rules, the limit is {MAX_CORS_RULES}",
+                rules.len()
+            )));
         }
         rules.iter().try_for_each(CorsRule::check)
     }
-}
-
-fn refuse(what: &str, why: String) -> Error {
-    Error::invalid_input(format!("{what}: {why}"))
-}
-
-/// `true` or `false`, in any case: an SDK writes `False`. Nothing is `false`.
-fn flag(element: &Element, name: &str) -> Result<bool, ValueError> {
-    match element.child(name).map(|child| child.text().trim()) {
-        None => Ok(false),
-        Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
-        Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
-        Some(text) => Err(ValueError::new(format!("{name} is {text:?}, not true or false"))),
-    }
-}
-
-fn number(element: &Element, name: &str) -> Result<Option<u32>, ValueError> {
-    element
-        .child(name)
-        .map(|child| {
-            let text = child.text().trim();
-            text.parse()
-                .map_err(|_| ValueError::new(format!("{name} is {text:?}, not a whole number")))
-        })
-        .transpose()
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::model::operation_kind::OperationKind;
 use crate::model::row::Row;
 use crate::model::variant_mark::MarkedVariant;
 use crate::protocol::answer;
-use crate::protocol::read_back::WrittenRow;
+use crate::protocol::row_write::WrittenRow;
 
 /// What the answer to an operation is to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,8 @@ use crate::model::error::{Error, Result};
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::request::{Call, PREFER, odata, set_json};
+use crate::protocol::http_request::{PREFER, odata, set_json};
+use crate::protocol::request::Call;
 
 /// The outcome of a create-if-not-exists: the table exists now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

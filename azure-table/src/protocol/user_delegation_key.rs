@@ -20,8 +20,9 @@ use crate::model::error::{Error, Result, ValueError};
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::answer;
 use crate::protocol::endpoint::Endpoint;
+use crate::protocol::http_request::{DELEGATION_VERSION, xml};
 use crate::protocol::profile::Feature;
-use crate::protocol::request::{Call, DELEGATION_VERSION, xml};
+use crate::protocol::request::Call;
 use crate::protocol::signature::{SigningKey, is_same_secret};
 
 /// How long a key can live.

@@ -1,10 +1,8 @@
 //! An answer that a test gives in the service's place.
 //!
-//! Owns [`Answer`]: its status, code, headers and rows, as an answer of its own. As a part of a batch's answer it is
-//! `answer/batch.rs`.
+//! Owns [`Answer`]: its status, code, headers and rows, as an answer of its own and as a part of a batch's.
 
-mod batch;
-
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -23,6 +21,10 @@ const SOME_ETAG: &str = "W/\"datetime'2020-01-01T00%3A00%3A00Z'\"";
 const SOME_TIMESTAMP: &str = "2020-01-01T00:00:00Z";
 /// The service writes the charset too; nobody looks at it.
 const JSON: &str = "application/json";
+
+/// The boundaries of a batch and of its change set.
+const OUTER: &str = "batchresponse_test";
+const INNER: &str = "changesetresponse_test";
 
 /// An answer in the service's form: a status, and an error as JSON, rows from Rust values, or the parts of a batch.
 ///
@@ -217,7 +219,7 @@ impl Answer {
             Content::Json(body) => (Some(JSON.to_owned()), body.clone()),
             Content::Error { code, message } => (Some(JSON.to_owned()), error(code, message).into()),
             Content::Parts(parts) => {
-                let (content_type, body) = batch::of(parts)?;
+                let (content_type, body) = batch_body(parts)?;
                 (Some(content_type), body)
             }
             Content::Impossible(why) => return Err(why.clone().into()),
@@ -255,4 +257,24 @@ fn row<E: TableEntity + ?Sized>(entity: &E) -> Result<(String, Vec<u8>), Error> 
     row.extend_from_slice(format!(",\"Timestamp\":\"{SOME_TIMESTAMP}\",").as_bytes());
     row.extend_from_slice(body.strip_prefix(b"{").unwrap_or(body));
     Ok((etag, row))
+}
+
+/// Returns the content type and the body of a batch: one change set with these parts.
+fn batch_body(parts: &[Answer]) -> Result<(String, Bytes), Box<dyn std::error::Error + Send + Sync>> {
+    let mut body = format!("--{OUTER}\r\nContent-Type: multipart/mixed; boundary={INNER}\r\n\r\n");
+    for part in parts {
+        let part = part.response()?;
+        // Writing to a String cannot fail.
+        let _ = write!(
+            body,
+            "--{INNER}\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 {}\r\n",
+            part.status()
+        );
+        for (name, value) in part.headers() {
+            let _ = write!(body, "{name}: {}\r\n", String::from_utf8_lossy(value.as_bytes()));
+        }
+        let _ = write!(body, "\r\n{}\r\n", String::from_utf8_lossy(part.body()));
+    }
+    let _ = write!(body, "--{INNER}--\r\n--{OUTER}--\r\n");
+    Ok((format!("multipart/mixed; boundary={OUTER}"), body.into()))
 }

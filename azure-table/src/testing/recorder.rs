@@ -13,8 +13,8 @@ use crate::pipeline::transport::{BoxFuture, Reached, Transport, TransportError};
 use crate::protocol::endpoint;
 use crate::protocol::profile::Profile;
 use crate::testing::exchange::{Exchange, Outcome};
-use crate::testing::hidden::Hidden;
 use crate::testing::recording::{Recorded, at};
+use crate::testing::redaction::Redaction;
 use crate::testing::secrets::Secrets;
 
 /// A [`Transport`] before another one that writes every exchange to a file, for [`Replay`](crate::testing::Replay). Feature
@@ -58,7 +58,7 @@ use crate::testing::secrets::Secrets;
 #[derive(Clone)]
 pub struct Recorder {
     behind: Arc<dyn Transport>,
-    hidden: Hidden,
+    hidden: Redaction,
     state: Arc<Mutex<State>>,
 }
 
@@ -85,7 +85,7 @@ impl Recorder {
         };
         Ok(Self {
             behind: Arc::new(transport),
-            hidden: Hidden::default(),
+            hidden: Redaction::default(),
             state: Arc::new(Mutex::new(state)),
         })
     }

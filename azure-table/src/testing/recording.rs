@@ -1,7 +1,7 @@
 //! The file of a recording.
 //!
 //! Owns [`Recorded`]: one exchange as one line of JSON, to a file and from it. In it the account has no name: its address is
-//! `https://account.invalid`, in what was sent and in what came back, and refusals that repeat the name say `account`. What is compared of a request is `likeness.rs`.
+//! `https://account.invalid`, in what was sent and in what came back, and refusals that repeat the name say `account`. What is compared of a request is `fingerprint.rs`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::pipeline::transport::Reached;
 use crate::testing::address::Address;
 use crate::testing::exchange::{Exchange, Outcome};
-use crate::testing::hidden::Hidden;
+use crate::testing::redaction::Redaction;
 
 /// Stands for the account's address.
 const BASE: &str = "https://account.invalid";
@@ -86,7 +86,7 @@ pub(crate) enum Said {
 
 impl Recorded {
     /// An exchange without the account, its batches' boundaries, and what the test wants hidden.
-    pub(crate) fn of(exchange: &Exchange, cosmos: bool, hidden: &Hidden) -> Self {
+    pub(crate) fn of(exchange: &Exchange, cosmos: bool, hidden: &Redaction) -> Self {
         let clean = |text: &str| hidden.hide(&without_account(text, &exchange.address));
         let address = &exchange.address;
         let base = if address.is_secondary { SECONDARY_BASE } else { BASE };
@@ -296,7 +296,7 @@ mod tests {
             .unwrap();
         let (mut exchange, _) = Exchange::of(1, &request);
         exchange.outcome = outcome;
-        let mut hidden = Hidden::default();
+        let mut hidden = Redaction::default();
         hidden.add("Orders".into());
         let line = serde_json::to_string(&Recorded::of(&exchange, false, &hidden));
         serde_json::from_str(&line.unwrap()).unwrap()

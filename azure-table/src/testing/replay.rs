@@ -13,9 +13,9 @@ use crate::model::clock;
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
 use crate::protocol::profile::Profile;
 use crate::testing::exchange::Exchange;
-use crate::testing::hidden::Hidden;
-use crate::testing::likeness::Likeness;
+use crate::testing::fingerprint::Fingerprint;
 use crate::testing::recording::{Recorded, Said, at};
+use crate::testing::redaction::Redaction;
 use crate::testing::verdict::{self, Verdict};
 
 /// A [`Transport`] that answers from the file of a [`Recorder`](crate::testing::Recorder). Feature `test-util`.
@@ -33,7 +33,7 @@ use crate::testing::verdict::{self, Verdict};
 #[derive(Clone)]
 pub struct Replay {
     open: Arc<Open>,
-    hidden: Hidden,
+    hidden: Redaction,
     mask: Option<Mask>,
     in_any_order: bool,
     profile: Option<Profile>,
@@ -55,7 +55,7 @@ struct State {
 struct Left {
     recorded: Recorded,
     /// Made when the first request comes: by then all masks are known.
-    likeness: Option<Likeness>,
+    fingerprint: Option<Fingerprint>,
 }
 
 impl Replay {
@@ -98,13 +98,13 @@ impl Replay {
         let cosmos = recorded.iter().any(|recorded| recorded.cosmos);
         let left = recorded.into_iter().map(|recorded| Left {
             recorded,
-            likeness: None,
+            fingerprint: None,
         });
         let left = left.collect();
         let verdict = Verdict::default();
         Ok(Self {
             open: Arc::new(Open(Mutex::new(State { left, verdict }))),
-            hidden: Hidden::default(),
+            hidden: Redaction::default(),
             mask: None,
             in_any_order: false,
             profile: cosmos.then_some(Profile::Cosmos),
@@ -173,8 +173,8 @@ impl Replay {
         verdict::fail(text);
     }
 
-    fn likeness(&self, recorded: &Recorded) -> Likeness {
-        Likeness::of(&recorded.request, |text| match &self.mask {
+    fn fingerprint(&self, recorded: &Recorded) -> Fingerprint {
+        Fingerprint::of(&recorded.request, |text| match &self.mask {
             Some(mask) => mask(text),
             None => text.to_owned(),
         })
@@ -182,11 +182,11 @@ impl Replay {
 
     /// What was recorded of this request, or why nothing was.
     fn take(&self, left: &mut Vec<Left>, came: &Recorded) -> Result<Recorded, String> {
-        let came = self.likeness(came);
+        let came = self.fingerprint(came);
         let mut nearest = None;
         for (place, left) in left.iter_mut().enumerate() {
-            let likeness = left.likeness.get_or_insert_with(|| self.likeness(&left.recorded));
-            let distance = likeness.distance(&came);
+            let fingerprint = left.fingerprint.get_or_insert_with(|| self.fingerprint(&left.recorded));
+            let distance = fingerprint.distance(&came);
             if nearest.is_none_or(|(_, least)| distance < least) {
                 nearest = Some((place, distance));
             }
@@ -195,7 +195,7 @@ impl Replay {
             }
         }
         let number = |place: usize| left[place].recorded.number;
-        let likeness = |place: usize| left[place].likeness.as_ref();
+        let fingerprint = |place: usize| left[place].fingerprint.as_ref();
         match nearest {
             Some((place, 0)) if place == 0 || self.in_any_order => Ok(left.remove(place).recorded),
             Some((place, 0)) => Err(format!(
@@ -203,13 +203,13 @@ impl Replay {
                 came.name(),
                 number(place),
                 number(0),
-                likeness(0).map(Likeness::name).unwrap_or_default()
+                fingerprint(0).map(Fingerprint::name).unwrap_or_default()
             )),
             Some((place, _)) => Err(format!(
                 "{}: nearest is exchange {}, where {}",
                 came.name(),
                 number(place),
-                likeness(place).map(|it| it.differences(&came)).unwrap_or_default()
+                fingerprint(place).map(|it| it.differences(&came)).unwrap_or_default()
             )),
             None => Err(format!("{}: all that was recorded has come", came.name())),
         }

@@ -14,7 +14,7 @@ use crate::client::shape::Shape;
 use crate::client::total_timeout::total_timeout;
 use crate::filter::access::{Access, AccessPath};
 use crate::filter::expression::Expression;
-use crate::filter::part::{MAX_PARTS, TooMany, parts};
+use crate::filter::split::{MAX_PARTS, TooMany, parts};
 use crate::filter::typed::Filter;
 use crate::model::entity::TableEntity;
 use crate::model::error::{Error, Result};

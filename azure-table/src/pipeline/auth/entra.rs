@@ -27,8 +27,8 @@ use crate::pipeline::auth::renewing::{Fetched, Renewing};
 use crate::pipeline::auth::{AuthorizationContext, Credential, Refusal, demand_https};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::endpoint::Endpoint;
+use crate::protocol::http_request::{TOKEN_VERSION, header_value};
 use crate::protocol::profile::Profile;
-use crate::protocol::request::{TOKEN_VERSION, header_value};
 
 mod challenge;
 

@@ -13,7 +13,7 @@ use crate::model::error::{Error, Result};
 use crate::pipeline::auth::{AuthorizationContext, Credential, Refusal};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::account_key::AccountKey;
-use crate::protocol::request::header_value;
+use crate::protocol::http_request::header_value;
 use crate::protocol::signature::{canonicalized_resource, shared_key, shared_key_lite};
 
 const X_MS_DATE: HeaderName = HeaderName::from_static("x-ms-date");

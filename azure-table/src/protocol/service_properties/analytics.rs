@@ -6,8 +6,7 @@
 //! Source: REST "Set Table Service Properties".
 
 use crate::codec::xml::Element;
-use crate::model::error::{Result, ValueError};
-use crate::protocol::service_properties::{flag, number, refuse};
+use crate::model::error::{Error, Result, ValueError};
 
 /// The version of storage analytics, the only one there is.
 const ANALYTICS_VERSION: &str = "1.0";
@@ -72,9 +71,9 @@ impl Logging {
     pub(super) fn read(element: &Element) -> Result<Self, ValueError> {
         Ok(Self {
             version: version(element),
-            read: flag(element, "Read")?,
-            write: flag(element, "Write")?,
-            delete: flag(element, "Delete")?,
+            read: element.flag("Read")?,
+            write: element.flag("Write")?,
+            delete: element.flag("Delete")?,
             retention_days: retention_days(element)?,
         })
     }
@@ -107,8 +106,8 @@ impl Metrics {
     pub(super) fn read(element: &Element) -> Result<Self, ValueError> {
         Ok(Self {
             version: version(element),
-            enabled: flag(element, "Enabled")?,
-            include_apis: flag(element, "IncludeAPIs")?,
+            enabled: element.flag("Enabled")?,
+            include_apis: element.flag("IncludeAPIs")?,
             retention_days: retention_days(element)?,
         })
     }
@@ -117,12 +116,12 @@ impl Metrics {
 /// Refuses what the service would.
 pub(super) fn check(what: &str, version: &str, retention_days: Option<u32>) -> Result<()> {
     if version != ANALYTICS_VERSION {
-        return Err(refuse(what, "the version must be \"1.0\"".to_owned()));
+        return Err(Error::invalid_input(format!("{what}: the version must be \"1.0\"")));
     }
     match retention_days {
-        Some(days) if !RETENTION_DAYS.contains(&days) => {
-            Err(refuse(what, format!("{days} days of retention, it must be 1 to 365")))
-        }
+        Some(days) if !RETENTION_DAYS.contains(&days) => Err(Error::invalid_input(format!(
+            "{what}: {days} days of retention, it must be 1 to 365"
+        ))),
         _ => Ok(()),
     }
 }
@@ -135,8 +134,8 @@ fn retention(days: Option<u32>) -> Element {
 
 fn retention_days(element: &Element) -> Result<Option<u32>, ValueError> {
     match element.child("RetentionPolicy") {
-        Some(policy) if flag(policy, "Enabled")? => {
-            let days = number(policy, "Days")?;
+        Some(policy) if policy.flag("Enabled")? => {
+            let days = policy.number("Days")?;
             days.ok_or_else(|| ValueError::new("RetentionPolicy has no Days"))
                 .map(Some)
         }

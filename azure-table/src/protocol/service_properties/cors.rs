@@ -9,8 +9,7 @@
 use std::time::Duration;
 
 use crate::codec::xml::Element;
-use crate::model::error::{Result, ValueError};
-use crate::protocol::service_properties::{number, refuse};
+use crate::model::error::{Error, Result, ValueError};
 
 /// The most origins of a rule, and the most whole names of headers in a list.
 const MAX_CORS_NAMES: usize = 64;
@@ -91,12 +90,12 @@ impl CorsRule {
             allowed_methods: list("AllowedMethods"),
             allowed_headers: list("AllowedHeaders"),
             exposed_headers: list("ExposedHeaders"),
-            max_age: Duration::from_secs(number(element, "MaxAgeInSeconds")?.unwrap_or_default().into()),
+            max_age: Duration::from_secs(element.number("MaxAgeInSeconds")?.unwrap_or_default().into()),
         })
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        let refuse = |why: String| Err(refuse("CORS rule", why));
+        let refuse = |why: String| Err(Error::invalid_input(format!("CORS rule: {why}")));
         if self.allowed_origins.is_empty() || self.allowed_methods.is_empty() {
             return refuse("it needs at least one origin and one method".to_owned());
         }

@@ -5,7 +5,7 @@
 
 use proc_macro2::Ident;
 
-use crate::attr::suggest::unknown;
+use crate::attr::suggestion::unknown;
 use crate::ctxt::Ctxt;
 
 /// A derive and the kind of item it stands on.

@@ -1,6 +1,6 @@
 //! Whether a request is the one that was recorded.
 //!
-//! Owns [`Likeness`]: what is compared of a request, and what differs between two, in words. Compared are the method, the path
+//! Owns [`Fingerprint`]: what is compared of a request, and what differs between two, in words. Compared are the method, the path
 //! below the account, the query, the region, the body, and the headers that change what is asked for.
 
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ const SHOWN_BEFORE: usize = 30;
 
 /// What is compared of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Likeness {
+pub(crate) struct Fingerprint {
     method: String,
     path: String,
     query: String,
@@ -33,7 +33,7 @@ pub(crate) struct Likeness {
     body: String,
 }
 
-impl Likeness {
+impl Fingerprint {
     /// With what the test wants to have masked.
     pub(crate) fn of(request: &RecordedRequest, mask: impl Fn(&str) -> String) -> Self {
         let (path, query) = request.target();

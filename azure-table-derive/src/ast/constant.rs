@@ -1,20 +1,17 @@
-//! The generated constants.
+//! The names of the generated constants.
 //!
-//! Owns which fields and variants have a constant, what it is called, that no two have the same name, and its code. A
-//! constant is as visible as its field; that of a variant as its enum.
+//! Owns which fields and variants have a constant, its name, and that no two have the same. The code is `expand/column.rs`.
 
 use std::collections::HashMap;
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote;
-use syn::{Generics, LitStr};
+use proc_macro2::{Ident, Span};
+use syn::LitStr;
 
-use crate::ast::{Field, Form, Mark, Role, Struct, Variant, Variants};
+use crate::ast::field::{Field, Role};
+use crate::ast::variants::Variant;
 use crate::attr::{Attr, Columns};
 use crate::case::screaming_snake;
 use crate::ctxt::Ctxt;
-use crate::key::KeyName;
-use crate::place::{Paths, Place};
 
 /// What a constant is made for.
 struct Source<'s> {
@@ -169,105 +166,4 @@ fn identifier(name: &str) -> Option<Ident> {
 /// the struct may come from.
 fn at(constant: &Ident, ident: &Ident) -> Ident {
     Ident::new(&constant.to_string(), ident.span().resolved_at(Span::call_site()))
-}
-
-/// The constants of a struct as code.
-pub(crate) fn constants(base: &Struct<'_>, generics: &Generics) -> Option<TokenStream> {
-    let paths = base.paths();
-    let constants = base.fields.iter().filter_map(|field| constant(&paths, field));
-    block(&base.input.ident, generics, constants.collect())
-}
-
-/// The constants of an enum of entities as code.
-pub(crate) fn variant_constants(variants: &Variants<'_>, generics: &Generics) -> Option<TokenStream> {
-    let constants = variants.named().filter_map(|(variant, ty)| {
-        let constant = variant.constant.as_ref()?;
-        let Paths { krate, private } = variants.paths();
-        let (vis, name, tag) = (&variants.input.vis, variant.name(), &variant.tag);
-        let doc = format!("The rows that are [`{name}`](variant@Self::{name}).");
-        let value = match &variants.mark {
-            Mark::Tag(property) => quote!(by_tag(#property, #tag)),
-            Mark::RowKeyPrefix => {
-                let prefix = variant.attrs.row_key_prefix.as_ref().map(|prefix| prefix.value.value());
-                let prefix = prefix.unwrap_or_default();
-                quote!(by_row_key_prefix(#prefix))
-            }
-            Mark::KeyForm => quote!(by_key_form(&<#ty as #krate::TableEntity>::SCHEMA.key)),
-        };
-        Some(quote! {
-            #[doc = #doc]
-            #vis const #constant: #private::Variant<Self, #ty> = #private::Variant::#value;
-        })
-    });
-    let other = variants.other().and_then(|(variant, _)| {
-        let (constant, private) = (variant.constant.as_ref()?, variants.paths().private);
-        let vis = &variants.input.vis;
-        Some(quote! {
-            #[doc(hidden)]
-            #vis const #constant: #private::OtherRows<Self> = #private::OtherRows::new();
-        })
-    });
-    block(&variants.input.ident, generics, constants.chain(other).collect())
-}
-
-fn block(ident: &Ident, generics: &Generics, constants: Vec<TokenStream>) -> Option<TokenStream> {
-    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
-    (!constants.is_empty()).then(|| {
-        quote! {
-            // Nobody uses all of them, and what is unusual about a field was said about the field. Most have nothing of that:
-            // `expect` would fail.
-            #[allow(dead_code, deprecated, non_upper_case_globals, private_interfaces, unreachable_pub)]
-            impl #impl_generics #ident #ty_generics #where_clause {
-                #(#constants)*
-            }
-        }
-    })
-}
-
-fn constant(paths: &Paths, field: &Field<'_>) -> Option<TokenStream> {
-    // A field with unreadable attributes may not be a column at all; the compiler should not go on about its type.
-    let constant = field.constant.as_ref().filter(|_| !field.doubtful)?;
-    let Paths { krate, private } = paths;
-    let (vis, ty, name) = (&field.original.vis, &field.original.ty, &field.name);
-    if let Role::Group(prefix) = &field.role {
-        let doc = format!("The flattened field [`{name}`](field@Self::{name}).");
-        return Some(quote! {
-            #[doc = #doc]
-            #vis const #constant: #private::Nested<Self, #ty> = #private::Nested::new(#prefix);
-        });
-    }
-    if let (Role::Property(_), Form::Json | Form::With(_) | Form::Chunked) = (&field.role, field.form()) {
-        return Some(quote! {
-            #[doc(hidden)]
-            #vis const #constant: #private::Opaque<Self, #ty> = #private::Opaque::new();
-        });
-    }
-    let (doc, ty, value) = match &field.role {
-        Role::Property(stored) => (
-            format!("The column `{stored}`: the field [`{name}`](field@Self::{name})."),
-            quote!(#ty),
-            quote!(property(#stored)),
-        ),
-        Role::Key(KeyName::Partition) => (
-            format!("The PartitionKey: the field [`{name}`](field@Self::{name})."),
-            quote!(#ty, #private::InKey),
-            quote!(partition_key()),
-        ),
-        Role::Key(KeyName::Row) => (
-            format!("The RowKey: the field [`{name}`](field@Self::{name})."),
-            quote!(#ty, #private::InKey),
-            quote!(row_key()),
-        ),
-        Role::Timestamp => (
-            format!("The Timestamp: the field [`{name}`](field@Self::{name})."),
-            quote!(#private::DateTime),
-            quote!(timestamp()),
-        ),
-        Role::KeyPart(_) | Role::Etag | Role::Ignored | Role::Extra | Role::Group(_) => return None,
-    };
-    let value = Place::of_type(field).own(quote!(#krate::Column::#value));
-    Some(quote! {
-        #[doc = #doc]
-        #vis const #constant: #krate::Column<Self, #ty> = #value;
-    })
 }

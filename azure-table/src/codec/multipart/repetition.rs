@@ -1,6 +1,6 @@
-//! Parts that are like the one before but for a few values: most answers to the operations of a batch.
+//! A part that repeats the one before but for a few values, as most responses of a batch do.
 //!
-//! Owns [`Alike`]. How a part is read line by line, and what it says, is the business of `multipart.rs`.
+//! Owns [`Repetition`]. How a part is read line by line, and what it says, is the business of `multipart.rs`.
 
 use memchr::memchr2;
 
@@ -11,7 +11,7 @@ const VARYING: [&str; 3] = ["etag", "location", "dataserviceid"];
 
 /// A part without a body, around the values that differ.
 #[derive(Debug)]
-pub(super) struct Alike<'a> {
+pub(super) struct Repetition<'a> {
     start_line: &'a str,
     /// What stands before each of them; then what is behind the last, up to the end of the boundary line.
     pieces: Vec<&'a [u8]>,
@@ -22,7 +22,7 @@ pub(super) struct Alike<'a> {
     behind_head: usize,
 }
 
-impl<'a> Alike<'a> {
+impl<'a> Repetition<'a> {
     /// The part that `part` is, its boundary line included.
     pub(super) fn of(part: &'a [u8], message: &Message<'a>) -> Option<Self> {
         let etag = message.etag.filter(|_| message.body.is_empty())?;

@@ -1,6 +1,6 @@
 //! What a test wants to be in no recording.
 //!
-//! Owns [`Hidden`]: texts, and where they stand in other text, however they are spelled there. What is secret whatever the test
+//! Owns [`Redaction`]: texts, and where they stand in other text, however they are spelled there. What is secret whatever the test
 //! says is `secrets.rs`.
 
 use base64::Engine as _;
@@ -14,12 +14,12 @@ const COSMOS_TOKEN: &str = "{\"token\":\"";
 
 /// Texts that are not to be kept.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Hidden {
+pub(crate) struct Redaction {
     /// In the order in which they are looked for.
     texts: Vec<String>,
 }
 
-impl Hidden {
+impl Redaction {
     pub(crate) fn add(&mut self, text: String) {
         if text.is_empty() {
             return;
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     fn hide(hidden: &str, text: &str) -> String {
-        let mut all = Hidden::default();
+        let mut all = Redaction::default();
         all.add(hidden.to_owned());
         all.hide(text)
     }

@@ -1,0 +1,108 @@
+//! Prints the figures of a checkout's sources: lines, files, import circles, and what should become fewer.
+//!
+//! `cargo run -p azure-table-tests --example house [ROOT]`
+
+#![expect(clippy::print_stdout, reason = "a program for the command line")]
+
+use std::path::Path;
+
+use azure_table_tests::house::{House, SourceFile, root};
+
+/// A file of at most so many lines is a fragment.
+const FRAGMENT: usize = 60;
+
+fn main() {
+    let named = std::env::args().nth(1);
+    let house = House::read(named.as_deref().map_or(root(), Path::new));
+    let sum = |count: fn(&SourceFile) -> usize| -> usize { house.files.iter().map(count).sum() };
+    println!("{:6} product lines without unit tests", sum(SourceFile::lines));
+    println!("{:6} of them code", sum(SourceFile::code_lines));
+    println!("{:6} files", house.files.len());
+    println!(
+        "{:6} files of at most {FRAGMENT} lines",
+        house.files.iter().filter(|file| file.lines() <= FRAGMENT).count()
+    );
+    println!(
+        "{:6} matches on Profile outside protocol/profile.rs and emulator/rules",
+        sum(profile_matches)
+    );
+    println!("{:6} operations compared as text", sum(compared_operations));
+    let functions = house
+        .files
+        .iter()
+        .filter(|file| file.layer() == "pipeline")
+        .flat_map(functions);
+    if let Some((lines, name)) = functions.max() {
+        println!("{lines:6} lines of the longest function of the pipeline: {name}");
+    }
+    let circles = house.circles();
+    println!("{:6} import circles among files", circles.len());
+    for circle in &circles {
+        println!("{:6} files: {}", circle.len(), circle.join(", "));
+    }
+}
+
+/// How often a profile is named, where the rules are not.
+fn profile_matches(file: &SourceFile) -> usize {
+    let is_home = file.path.ends_with("/protocol/profile.rs") || file.path.contains("/emulator/rules");
+    let named = file.skeleton.match_indices("Profile::");
+    named
+        .filter(|(at, name)| {
+            file.skeleton[at + name.len()..].starts_with(char::is_uppercase)
+                && !file.skeleton[..*at].ends_with(|c: char| c.is_alphanumeric() || c == '_')
+        })
+        .count()
+        * usize::from(!is_home)
+}
+
+/// How often an operation's name is compared with a text.
+fn compared_operations(file: &SourceFile) -> usize {
+    let behind = |words| {
+        file.code
+            .match_indices(words)
+            .map(|(at, found): (usize, &str)| &file.code[at + found.len()..])
+    };
+    let equal = ["operation == ", "operation != "]
+        .into_iter()
+        .flat_map(behind)
+        .filter(|rest| is_text(rest))
+        .count();
+    let parts = ["operation.ends_with(", "operation.starts_with(", "operation.contains("];
+    let parts = parts.into_iter().flat_map(behind).count();
+    let arms = behind("match operation {").map(|rest| {
+        let block = rest.split_once("\n    }").map_or(rest, |(block, _)| block);
+        let patterns = block.lines().filter_map(|line| line.split_once("=>"));
+        patterns
+            .flat_map(|(pattern, _)| pattern.split('|'))
+            .filter(|pattern| is_text(pattern.trim()))
+            .count()
+    });
+    equal + parts + arms.sum::<usize>()
+}
+
+/// Whether a literal of text or a constant's path begins here.
+fn is_text(rest: &str) -> bool {
+    let path = rest
+        .split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':')
+        .next()
+        .unwrap_or_default();
+    let name = path.rsplit("::").next().unwrap_or_default();
+    rest.starts_with('"') || (name.len() > 1 && name.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
+}
+
+/// The functions of a file, with their lines from signature to closing brace.
+fn functions(file: &SourceFile) -> Vec<(usize, String)> {
+    let lines: Vec<&str> = file.skeleton.lines().map(str::trim_end).collect();
+    let function = |(start, line): (usize, &&str)| {
+        let name = line.split("fn ").nth(1)?.split(['(', '<']).next()?;
+        let signature = lines[start..].iter().position(|line| line.ends_with(['{', '}', ';']))?;
+        if !lines[start + signature].ends_with('{') {
+            return None;
+        }
+        // The code is formatted: the function ends at the first `}` below its `fn`.
+        let close = format!("{}}}", " ".repeat(line.len() - line.trim_start().len()));
+        let end = lines[start..].iter().position(|line| *line == close)?;
+        Some((end + 1, format!("{name}, {}", file.path)))
+    };
+    lines.iter().enumerate().filter_map(function).collect()
+}
