@@ -41,7 +41,7 @@ use crate::emulator::store::{SharedStore, Store};
 use crate::model::clock::{self, Instant};
 use crate::model::datetime::DateTime;
 use crate::model::guid::Guid;
-use crate::protocol::request::X_MS_VERSION;
+use crate::protocol::http_request::X_MS_VERSION;
 
 /// The longest id that is given back.
 ///

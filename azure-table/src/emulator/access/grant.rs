@@ -1,6 +1,6 @@
 //! Grants: the operations and rows that a credential opens.
 //!
-//! Owns the rights that each operation needs, and the range of rows that a table's signature opens. Who the sender is,
+//! Owns what a grant allows of the rights that each operation needs (`model/operation_kind.rs`), and the range of rows that a table's signature opens. Who the sender is,
 //! and whether a signature is good, is `access.rs`. Holds nothing secret.
 //! A service signature is for rows alone: what else is asked with it is refused as AuthorizationFailure, which was seen
 //! live for a list of tables (sling-cli issue 635, 2025).
@@ -15,6 +15,7 @@ use crate::emulator::request::Verb;
 use crate::emulator::request::address::{Resource, Site};
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::row::RowId;
+use crate::model::operation_kind::{OperationKind, Subject, TokenRight};
 use crate::model::ordinal;
 
 /// The rights of a request.
@@ -37,69 +38,43 @@ pub(crate) enum Rights {
     Account { types: String, letters: String },
 }
 
-/// An operation, as far as rights differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
-    ReadService,
-    WriteService,
-    ListTables,
-    CreateTable,
-    DeleteTable,
-    Policies,
-    DelegationKey,
-    Query,
-    Insert,
-    Update,
-    Upsert,
-    Delete,
+/// Returns the operation that decides the rights of a request, or `None` if there is none. Tables are read as a list of tables.
+fn operation(resource: &Resource, verb: Verb, is_conditional: bool) -> Option<OperationKind> {
+    use OperationKind::*;
+    Some(match (resource, verb) {
+        (Resource::Policies(_), Verb::Get) => GetAccessPolicies,
+        (Resource::Policies(_), _) => SetAccessPolicies,
+        (Resource::DelegationKey, Verb::Post) => GetUserDelegationKey,
+        (Resource::Properties, Verb::Get) => GetServiceProperties,
+        (Resource::Statistics, Verb::Get) => GetServiceStatistics,
+        (Resource::Properties, Verb::Put) => SetServiceProperties,
+        (Resource::Tables | Resource::Table(_), Verb::Get) => ListTables,
+        (Resource::Tables, Verb::Post) => CreateTable,
+        (Resource::Table(_), Verb::Delete) => DeleteTable,
+        (Resource::Entities(_) | Resource::Entity(..), Verb::Get) => Query,
+        (Resource::Entities(_), Verb::Post) => Insert,
+        (Resource::Entity(..), Verb::Put) if is_conditional => Replace,
+        (Resource::Entity(..), Verb::Put) => InsertOrReplace,
+        (Resource::Entity(..), Verb::Merge) if is_conditional => Merge,
+        (Resource::Entity(..), Verb::Merge) => InsertOrMerge,
+        (Resource::Entity(..), Verb::Delete) => Delete,
+        _ => return None,
+    })
 }
 
-impl Operation {
-    fn of(resource: &Resource, verb: Verb, is_conditional: bool) -> Option<Self> {
-        Some(match (resource, verb) {
-            (Resource::Policies(_), _) => Self::Policies,
-            (Resource::DelegationKey, Verb::Post) => Self::DelegationKey,
-            (Resource::Properties | Resource::Statistics, Verb::Get) => Self::ReadService,
-            (Resource::Properties, Verb::Put) => Self::WriteService,
-            (Resource::Tables | Resource::Table(_), Verb::Get) => Self::ListTables,
-            (Resource::Tables, Verb::Post) => Self::CreateTable,
-            (Resource::Table(_), Verb::Delete) => Self::DeleteTable,
-            (Resource::Entities(_) | Resource::Entity(..), Verb::Get) => Self::Query,
-            (Resource::Entities(_), Verb::Post) => Self::Insert,
-            (Resource::Entity(..), Verb::Put | Verb::Merge) if is_conditional => Self::Update,
-            (Resource::Entity(..), Verb::Put | Verb::Merge) => Self::Upsert,
-            (Resource::Entity(..), Verb::Delete) => Self::Delete,
-            _ => return None,
-        })
-    }
-
-    /// The type of resource in an account's signature, and the letters: all of one of the texts. `None` where no
-    /// signature will do.
-    const fn needs(self) -> Option<(char, &'static [&'static str])> {
-        Some(match self {
-            Self::ReadService => ('s', &["r"]),
-            Self::WriteService => ('s', &["w"]),
-            Self::ListTables => ('c', &["l"]),
-            // The second was seen live (.NET's test of account permissions, 2021).
-            Self::CreateTable => ('c', &["c", "w"]),
-            Self::DeleteTable => ('c', &["d"]),
-            Self::Policies | Self::DelegationKey => return None,
-            Self::Query => (ROW, &["r"]),
-            Self::Insert => (ROW, &["a"]),
-            Self::Update => (ROW, &["u"]),
-            Self::Upsert => (ROW, &["au"]),
-            Self::Delete => (ROW, &["d"]),
-        })
-    }
-
-    /// Whether a token's roles have it: Storage Table Data Contributor, and for keys Storage Table Delegator.
-    const fn is_in_the_roles(self) -> bool {
-        !matches!(self, Self::ReadService | Self::WriteService | Self::Policies)
+/// Returns the resource type of an operation in an account's signature. `None` if no signature suffices.
+const fn resource_type(operation: OperationKind) -> Option<char> {
+    match operation.subject() {
+        _ if operation.sas_letters().is_empty() => None,
+        Subject::Service => Some('s'),
+        Subject::Table => Some('c'),
+        Subject::Entity => Some(ENTITY),
+        Subject::Policies | Subject::Batch => None,
     }
 }
 
-/// The type of resource of entities.
-const ROW: char = 'o';
+/// The resource type of entities.
+const ENTITY: char = 'o';
 
 impl Grant {
     /// Those of all rows.
@@ -113,29 +88,33 @@ impl Grant {
     /// Whether an operation is allowed, its rows aside. Without an If-Match (`is_conditional`) a replace or a merge may
     /// insert, and needs both rights.
     pub(crate) fn check(&self, site: &Site, resource: &Resource, verb: Verb, is_conditional: bool) -> Result<()> {
-        let operation = match (Operation::of(resource, verb, is_conditional), &self.rights) {
+        let operation = match (operation(resource, verb, is_conditional), &self.rights) {
             (Some(operation), _) => operation,
             // What it is not is said where it is looked for.
             (None, Rights::Key) => return Ok(()),
             (None, _) => return Err(Refusal::METHOD_NOT_ALLOWED),
         };
-        let needs = operation.needs().ok_or(Refusal::AUTHORIZATION_FAILURE);
-        let (letters, (kind, enough)) = match &self.rights {
-            Rights::Key if operation == Operation::DelegationKey => return Err(Refusal::AUTHENTICATION_FAILED),
+        let kind = resource_type(operation).ok_or(Refusal::AUTHORIZATION_FAILURE);
+        let (letters, kind) = match &self.rights {
+            Rights::Key if operation == OperationKind::GetUserDelegationKey => {
+                return Err(Refusal::AUTHENTICATION_FAILED);
+            }
             Rights::Key => return Ok(()),
-            Rights::Token if operation.is_in_the_roles() => return Ok(()),
-            Rights::Token => return Err(Refusal::PERMISSION_MISMATCH),
-            Rights::Table { letters, .. } | Rights::Account { letters, .. } => (letters, needs?),
+            Rights::Token if matches!(operation.token_right(), TokenRight::Action(_)) => {
+                return Err(Refusal::PERMISSION_MISMATCH);
+            }
+            Rights::Token => return Ok(()),
+            Rights::Table { letters, .. } | Rights::Account { letters, .. } => (letters, kind?),
         };
         match &self.rights {
-            Rights::Table { table, .. } if kind != ROW || !resource.is_in(table, site) => {
+            Rights::Table { table, .. } if kind != ENTITY || !resource.is_in(table, site) => {
                 return Err(Refusal::AUTHORIZATION_FAILURE);
             }
             Rights::Account { types, .. } if !types.contains(kind) => return Err(Refusal::RESOURCE_TYPE_MISMATCH),
             _ => {}
         }
         let has_all = |needed: &&str| needed.chars().all(|letter| letters.contains(letter));
-        if enough.iter().any(has_all) {
+        if operation.sas_letters().iter().any(has_all) {
             Ok(())
         } else {
             Err(Refusal::PERMISSION_MISMATCH)
