@@ -1,16 +1,16 @@
 //! Queries: what is asked of a table, before it is sent.
 //!
-//! Owns [`TableQuery`]. Its pages and rows as they come are `query/stream.rs`, its kinds sorted out `query/gather.rs`.
+//! Owns [`TableQuery`]. Its pages and rows as they come are `query/entity_stream.rs`, its kinds sorted out `query/gather.rs`.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::client::query::bad_row::{BadRow, OnBadRow};
+use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::keys::{starts, under};
 use crate::client::query::page_stream::PageStream;
-use crate::client::query::plan::QueryPlan;
 use crate::client::query::prefetch::Prefetch;
-use crate::client::query::stream::EntityStream;
+use crate::client::query::query_plan::QueryPlan;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::filter::access::{Access, AccessPath};
@@ -32,8 +32,9 @@ use crate::pipeline::run::Pipeline;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::query::QueryRequest;
 
-pub(crate) mod asked;
 pub(crate) mod bad_row;
+pub(crate) mod concurrent;
+pub(crate) mod entity_stream;
 pub(crate) mod fan_out;
 pub(crate) mod gather;
 pub(crate) mod get_many;
@@ -41,13 +42,12 @@ mod keys;
 pub(crate) mod page;
 pub(crate) mod page_stream;
 mod part_pages;
-pub(crate) mod plan;
 pub(crate) mod prefetch;
+pub(crate) mod prepared_query;
+pub(crate) mod query_plan;
 pub(crate) mod scan;
 pub(crate) mod scan_position;
-pub(crate) mod selects;
-pub(crate) mod several;
-pub(crate) mod stream;
+pub(crate) mod selection;
 
 /// A query for entities of type `E`, read as `P`. One query is one chain of requests, a page each, in the order of the
 /// keys (on Cosmos DB no order is promised).

@@ -29,7 +29,7 @@ macro_rules! row_writes {
             /// Hears of what was done so far: after each batch, and after each page. Its
             /// [`position`](crate::WriteReport::position), kept somewhere safe, is where to go on should the process end; rows
             /// that were on their way then have no outcome in it.
-            pub fn on_progress(mut self, hear: impl FnMut(&$crate::client::bulk::report::WriteReport<E>) + Send + 'static) -> Self {
+            pub fn on_progress(mut self, hear: impl FnMut(&$crate::client::bulk::row_report::WriteReport<E>) + Send + 'static) -> Self {
                 self.rows.hear = Some(::std::boxed::Box::new(hear));
                 self
             }
@@ -49,8 +49,8 @@ macro_rules! row_writes {
             $($bounds)+
         {
             type Output = $crate::model::error::Result<
-                $crate::client::bulk::report::WriteReport<E>,
-                $crate::client::bulk::interrupted::Interrupted<$crate::client::bulk::report::WriteReport<E>, $error>,
+                $crate::client::bulk::row_report::WriteReport<E>,
+                $crate::client::bulk::interrupted::Interrupted<$crate::client::bulk::row_report::WriteReport<E>, $error>,
             >;
 
             fn poll(

@@ -7,10 +7,10 @@ use std::task::{Context, Poll, ready};
 use futures_core::Stream;
 
 use crate::client::bulk::bulk_entity::BulkEntity;
-use crate::client::bulk::bulk_outcomes::BulkOutcomes;
-use crate::client::bulk::bulk_run::{BulkRun, BulkSettings};
+use crate::client::bulk::bulk_report::{BulkOutcome, BulkReport};
+use crate::client::bulk::bulk_write::BulkOutcomes;
+use crate::client::bulk::engine::{BulkRun, BulkSettings};
 use crate::client::bulk::interrupted::Interrupted;
-use crate::client::bulk::outcome::{BulkOutcome, BulkReport};
 use crate::client::bulk::source::{Items, Sure};
 use crate::client::ops::operation::ended;
 use crate::client::table::TableClient;

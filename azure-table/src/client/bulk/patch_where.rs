@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::client::bulk::builder::row_writes;
-use crate::client::bulk::plan::{Plan, WritesRows};
+use crate::client::bulk::row_plan::{Plan, WritesRows};
 use crate::client::bulk::row_writes::RowWrites;
 use crate::client::bulk::selected_row::RowVersion;
 use crate::client::query::TableQuery;

@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 
 use crate::client::bulk::builder::row_writes;
-use crate::client::bulk::plan::{Plan, WritesRows};
 use crate::client::bulk::rewrite::{Form, rewrite};
+use crate::client::bulk::row_plan::{Plan, WritesRows};
 use crate::client::bulk::row_writes::RowWrites;
 use crate::client::bulk::selected_row::{ReadRow, WholeRow};
 use crate::client::ops::modify_entity::{Change, ModifyOutcome};

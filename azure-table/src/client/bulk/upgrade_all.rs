@@ -1,8 +1,8 @@
 //! Write rows of older forms in the form of their struct.
 
 use crate::client::bulk::builder::row_writes;
-use crate::client::bulk::plan::{Plan, WritesRows};
 use crate::client::bulk::rewrite::{Form, has_older_names, rewrite};
+use crate::client::bulk::row_plan::{Plan, WritesRows};
 use crate::client::bulk::row_writes::RowWrites;
 use crate::client::bulk::selected_row::{ReadRow, WholeRow};
 use crate::client::query::TableQuery;

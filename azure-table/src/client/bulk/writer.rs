@@ -12,9 +12,9 @@ use std::time::Duration;
 use futures_core::Stream;
 
 use crate::client::bulk::bulk_builder::Bulk;
-use crate::client::bulk::bulk_run::BulkRun;
+use crate::client::bulk::bulk_report::{BulkOutcome, BulkReport};
+use crate::client::bulk::engine::BulkRun;
 use crate::client::bulk::interrupted::Interrupted;
-use crate::client::bulk::outcome::{BulkOutcome, BulkReport};
 use crate::client::table::TableClient;
 use crate::client::total_timeout::total_timeout;
 use crate::model::entity::WritesEntity;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use crate::client::ops::operation::ended;
-use crate::client::query::asked::{Asked, top};
+use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::page_stream::PageStream;
 use crate::client::query::prefetch::Prefetch;
-use crate::client::query::stream::EntityStream;
+use crate::client::query::prepared_query::{Asked, top};
 use crate::client::shape::Shape;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::model::error::Result;

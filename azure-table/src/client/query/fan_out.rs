@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use crate::client::query::TableQuery;
+use crate::client::query::concurrent::Order;
+use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::get_many::CONCURRENCY;
 use crate::client::query::keys::{starts, under};
 use crate::client::query::part_pages::{Part, PartPages};
-use crate::client::query::plan::QueryPlan;
-use crate::client::query::several::Order;
-use crate::client::query::stream::EntityStream;
+use crate::client::query::query_plan::QueryPlan;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::total_timeout;
 use crate::filter::access::{Access, AccessPath};

@@ -11,7 +11,7 @@ use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
 use crate::client::ops::get_entity::GetEntity;
-use crate::client::query::several::{Order, Several, Source};
+use crate::client::query::concurrent::{Order, Several, Source};
 use crate::client::table::TableClient;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::model::entity::ReadEntity;

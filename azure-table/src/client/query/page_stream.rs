@@ -16,10 +16,10 @@ use futures_core::stream::FusedStream;
 use http::StatusCode;
 
 use crate::client::ops::operation::start;
-use crate::client::query::asked::Asked;
 use crate::client::query::page::Page;
-use crate::client::query::plan::too_much;
 use crate::client::query::prefetch::{Prefetch, departure};
+use crate::client::query::prepared_query::Asked;
+use crate::client::query::query_plan::too_much;
 use crate::client::shape::Shape;
 use crate::client::task::Running;
 use crate::client::total_timeout::TotalTimeout;

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use crate::client::query::asked::Asked;
+use crate::client::query::concurrent::{Order, Several, Source};
 use crate::client::query::page::Page;
 use crate::client::query::page_stream::PageStream;
-use crate::client::query::several::{Order, Several, Source};
+use crate::client::query::prepared_query::Asked;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::TotalTimeout;
 use crate::model::error::{Error, Result};

@@ -13,12 +13,12 @@ use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
 use crate::client::query::TableQuery;
+use crate::client::query::concurrent::Order;
 use crate::client::query::get_many::CONCURRENCY;
 use crate::client::query::page::Page;
 use crate::client::query::part_pages::{Part, PartPages};
 use crate::client::query::prefetch::Prefetch;
 use crate::client::query::scan_position::{Read, ScanPosition, ranges};
-use crate::client::query::several::Order;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::total_timeout;
 use crate::filter::key_range::KeyRange;

@@ -13,7 +13,7 @@ use std::time::Duration;
 use futures_core::Stream;
 use futures_util::stream::FuturesUnordered;
 
-use crate::client::bulk::outcome::{AppliedOperation, BulkOutcome, BulkReport, LeftReason, Leftover};
+use crate::client::bulk::bulk_report::{AppliedOperation, BulkOutcome, BulkReport, LeftReason, Leftover};
 use crate::client::bulk::pace::{LeavesThrottled, Pace};
 use crate::client::bulk::partition_write::{Outcome, PartitionWrite, Written};
 use crate::client::bulk::queue::{Queue, Queued, Short};

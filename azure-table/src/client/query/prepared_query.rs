@@ -2,8 +2,8 @@
 
 use crate::client::query::TableQuery;
 use crate::client::query::page_stream::PageStream;
-use crate::client::query::plan;
 use crate::client::query::prefetch::Prefetch;
+use crate::client::query::query_plan;
 use crate::client::total_timeout::TotalTimeout;
 use crate::filter::access::Access;
 use crate::filter::expression::Expression;
@@ -74,10 +74,10 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         let access = Access::of(filter);
         let path = access.path();
         if self.pipeline.settings.denied.is_some_and(|denied| path >= denied) && self.allowed < Some(path) {
-            let advice = plan::advice(&access).unwrap_or("ask for less");
+            let advice = query_plan::advice(&access).unwrap_or("ask for less");
             return Err(Error::invalid_input(format!(
                 "it would read {path}, which this client denies: {}; {advice}, or allow it for this call",
-                plan::why(&access)
+                query_plan::why(&access)
             )));
         }
         Ok(())

@@ -9,9 +9,9 @@ use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
 use crate::client::bulk::bulk_builder::BulkWrite;
-use crate::client::bulk::bulk_run::BulkRun;
+use crate::client::bulk::bulk_report::{BulkOutcome, BulkReport};
+use crate::client::bulk::engine::BulkRun;
 use crate::client::bulk::interrupted::Interrupted;
-use crate::client::bulk::outcome::{BulkOutcome, BulkReport};
 use crate::client::ops::operation::ended;
 use crate::model::error::{Error, Result};
 use crate::protocol::operation::TableOperation;

@@ -1,11 +1,11 @@
 //! Writes over all rows that a query selects: delete, patch, update, upgrade.
 
-use crate::client::bulk::delete_where::DeleteWhere;
 use crate::client::bulk::patch_where::PatchWhere;
+use crate::client::bulk::row_verbs::DeleteWhere;
 use crate::client::bulk::update_where::UpdateWhere;
 use crate::client::bulk::upgrade_all::UpgradeAll;
 use crate::client::ops::modify_entity::ModifyOutcome;
-use crate::client::query::selects::Selects;
+use crate::client::query::selection::Selects;
 use crate::client::table::TableClient;
 use crate::filter::assignment::AssignmentOf;
 use crate::model::entity::{ReadEntity, TableEntity};
