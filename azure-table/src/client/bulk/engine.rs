@@ -1,10 +1,12 @@
-//! A bulk as it goes on: operations from a source, in batches, some at once.
+//! The engine of all writes in bulk: planned operations in, an outcome for each of them out.
 //!
-//! Owns the way from source to outcome: what is read and when, which batches are on their way, when it ends. The order of
-//! operations is `queue.rs`, what becomes of a batch `partition_write.rs`. Polled by hand: no task is spawned, and whoever stops
-//! polling has a report that is right.
+//! Owns the batches in flight, the sending rate and the end: the limit of failures, the total timeout, cancellation. The order of
+//! operations is `queue.rs`, what becomes of a batch `partition_write.rs`. Knows no source and no query: those push operations and
+//! poll for outcomes (`bulk_write.rs`, `writer.rs`, `row_writes.rs`). No task is spawned: an owner that stops polling has a report
+//! that is right.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -13,11 +15,9 @@ use std::time::Duration;
 use futures_core::Stream;
 use futures_util::stream::FuturesUnordered;
 
-use crate::client::bulk::bulk_report::{AppliedOperation, BulkOutcome, BulkReport, LeftReason, Leftover};
 use crate::client::bulk::pace::{LeavesThrottled, Pace};
-use crate::client::bulk::partition_write::{Outcome, PartitionWrite, Written};
+use crate::client::bulk::partition_write::{Batch, Outcome, PartitionWrite, RunningBatch, Written};
 use crate::client::bulk::queue::{Queue, Queued, Short};
-use crate::client::bulk::running::{Batch, Running};
 use crate::client::total_timeout::TotalTimeout;
 use crate::model::clock;
 use crate::model::error::{Error, ErrorKind};
@@ -25,110 +25,194 @@ use crate::model::name::TableName;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::run::Pipeline;
 use crate::pipeline::transport::BoxFuture;
+use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 use crate::protocol::operation::{OperationKind, TableOperation};
 
-/// How a bulk goes on.
+/// The sizes, limits and rates of an engine.
 #[derive(Clone, Debug)]
-pub(crate) struct BulkSettings {
+pub(crate) struct EngineSettings {
+    /// The operation that errors name.
+    pub(crate) operation: &'static str,
+    /// The plural of what fails, in the error of too many failures.
+    pub(crate) unit: &'static str,
     pub(crate) batch_size: usize,
     pub(crate) batch_bytes: Option<usize>,
     pub(crate) concurrency: usize,
     pub(crate) partition_concurrency: usize,
     pub(crate) pending: usize,
     pub(crate) failures: u64,
+    /// Sends the others of a batch again when one of them fails.
     pub(crate) takes_out: bool,
+    /// Counts an absent row as gone, not as rejected: it was there when it was selected.
+    pub(crate) expects_gone: bool,
     pub(crate) max_rate: Option<f64>,
-    /// How long an operation waits for others; without it batches that are not full leave when nothing else is on its way.
+    /// The time that an operation waits for others. Without it batches that are not full leave when the input is idle.
     pub(crate) linger: Option<Duration>,
     pub(crate) total: TotalTimeout,
 }
 
+impl EngineSettings {
+    pub(crate) fn new(operation: &'static str, unit: &'static str) -> Self {
+        Self {
+            operation,
+            unit,
+            batch_size: MAX_BATCH_OPERATIONS,
+            batch_bytes: None,
+            concurrency: CONCURRENCY,
+            partition_concurrency: PARTITION_CONCURRENCY,
+            pending: PENDING,
+            failures: FAILURES,
+            takes_out: true,
+            expects_gone: false,
+            max_rate: None,
+            linger: None,
+            total: TotalTimeout::default(),
+        }
+    }
+}
+
+/// The number of batches in flight, by default.
+const CONCURRENCY: usize = 32;
+/// The same of one partition: enough for its target of 2,000 entities/s where a batch takes 200 ms.
+const PARTITION_CONCURRENCY: usize = 4;
+/// The number of operations that wait for their batch, by default.
+const PENDING: usize = 20_000;
+/// The number of failures, by default: each is held, and more of them mean that something else is wrong.
+const FAILURES: u64 = 1_000;
 /// The most bytes of bodies that wait: 16 of the largest batches.
 const MOST_PENDING_BYTES: usize = 64 << 20;
 
-pub(crate) struct BulkRun<S, X> {
-    pipeline: Arc<Pipeline>,
-    table: TableName,
-    options: CallOptions,
-    pub(crate) settings: BulkSettings,
-    source: Option<Pin<Box<S>>>,
-    /// Why the source ended early.
-    source_error: Option<X>,
-    /// Whether it has none for now.
-    source_waits: bool,
-    read: u64,
-    queue: Queue,
-    pace: Pace,
-    /// Each is polled when it was woken: there may be many.
-    running: FuturesUnordered<Running>,
-    ready: VecDeque<BulkOutcome>,
-    /// Until the first that waits has waited long enough.
-    timer: Option<BoxFuture<'static, ()>>,
-    /// Until the time of the whole is over.
-    end: Option<BoxFuture<'static, ()>>,
-    /// Whether batches leave that are not full, until nothing waits.
-    pub(crate) flushes: bool,
-    /// What concerns no single operation.
-    stopped: Option<Arc<Error>>,
-    pub(crate) report: BulkReport,
+/// The state of what pushes operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// More operations follow.
+    Open,
+    /// More operations may follow, none for now.
+    Idle,
+    /// No operation follows before those that were pushed have their outcome.
+    Closed,
 }
 
-impl<S, X> BulkRun<S, X>
-where
-    S: Stream<Item = Result<TableOperation, X>>,
-{
+/// An operation with its outcome.
+#[derive(Debug)]
+pub(crate) struct Settled {
+    /// The number it was pushed with.
+    pub(crate) index: u64,
+    pub(crate) operation: TableOperation,
+    pub(crate) outcome: Outcome,
+}
+
+pub(crate) struct Engine {
+    pipeline: Arc<Pipeline>,
+    table: TableName,
+    /// Those of the client among them.
+    options: CallOptions,
+    pub(crate) settings: EngineSettings,
+    pub(crate) input: Input,
+    /// Sends batches that are not full, until nothing waits.
+    pub(crate) flushes: bool,
+    queue: Queue,
+    /// Without it the retry policy handles throttling.
+    pace: Option<Pace>,
+    throttled: u64,
+    /// Each is polled when it was woken: there may be many.
+    running: FuturesUnordered<RunningBatch>,
+    ready: VecDeque<Settled>,
+    /// Until the first that waits has waited long enough.
+    timer: Option<BoxFuture<'static, ()>>,
+    /// Until the total timeout.
+    end: Option<BoxFuture<'static, ()>>,
+    failures: u64,
+    /// The error that concerns no single operation.
+    stopped: Option<Arc<Error>>,
+}
+
+impl Engine {
+    /// `options` are those of its calls, the client's included.
     pub(crate) fn new(
         pipeline: &Arc<Pipeline>,
         table: &TableName,
         options: CallOptions,
-        settings: BulkSettings,
-        source: S,
+        settings: EngineSettings,
     ) -> Self {
-        let pace = Pace::new(settings.max_rate);
-        // The only place where those of the client are added.
-        let mut options = pipeline.settings.defaults.clone().with(&options);
-        let inner = options.get().retry.as_ref().unwrap_or(&pipeline.retry);
-        let policy = LeavesThrottled {
-            inner: Arc::clone(inner),
-            pace: pace.clone(),
-        };
-        options.set(|wishes| wishes.retry = Some(Arc::new(policy)));
         Self {
-            pace,
             pipeline: Arc::clone(pipeline),
             table: table.clone(),
             options,
             queue: Queue::new(settings.batch_size, settings.partition_concurrency),
             settings,
-            source: Some(Box::pin(source)),
-            source_error: None,
-            source_waits: false,
-            read: 0,
+            input: Input::Closed,
+            flushes: false,
+            pace: None,
+            throttled: 0,
             running: FuturesUnordered::new(),
             ready: VecDeque::new(),
             timer: None,
             end: None,
-            flushes: false,
+            failures: 0,
             stopped: None,
-            report: BulkReport::default(),
         }
     }
 
-    /// Returns the next outcome, or `None` once every operation has one.
-    pub(crate) fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
+    /// Sends throttled batches again at the measured rate, in place of the retry policy.
+    pub(crate) fn paced(mut self) -> Self {
+        let pace = Pace::new(self.settings.max_rate);
+        let inner = self.options.get().retry.as_ref().unwrap_or(&self.pipeline.retry);
+        let policy = LeavesThrottled {
+            inner: Arc::clone(inner),
+            pace: pace.clone(),
+        };
+        self.options.set(|wishes| wishes.retry = Some(Arc::new(policy)));
+        self.pace = Some(pace);
+        self
+    }
+
+    /// Adds an operation. One that cannot be sent is rejected.
+    pub(crate) fn push(&mut self, index: u64, operation: TableOperation) {
+        let checked = match operation.kind() {
+            OperationKind::Retrieve => {
+                let why = "a bulk writes: entities are read by `get_many`";
+                Err(Error::invalid_input(why))
+            }
+            _ => operation.check(),
+        };
+        match checked {
+            Ok(()) => self.queue.push(Queued::new(index, operation)),
+            Err(error) => {
+                let outcome = Outcome::Rejected(Arc::new(self.named(error)));
+                self.ready.push_back(Settled {
+                    index,
+                    operation,
+                    outcome,
+                });
+            }
+        }
+    }
+
+    /// Counts a failure that has no operation.
+    pub(crate) fn reject(&mut self, error: Error) -> Arc<Error> {
+        let error = Arc::new(self.named(error));
+        self.failures += 1;
+        if self.failures > self.settings.failures {
+            self.stop_for_failures(&error, &error);
+        }
+        error
+    }
+
+    fn named(&self, error: Error) -> Error {
+        error.in_operation(self.settings.operation, Some(self.table.as_str()))
+    }
+
+    /// Returns the next outcome, or `None` once every operation has one and the input is closed.
+    pub(crate) fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Option<Settled>> {
         loop {
-            if let Some(outcome) = self.ready.pop_front() {
-                self.report.tell(&outcome);
-                if self.report.failures() > self.settings.failures {
-                    self.stop_for_failures(&outcome);
-                }
-                return Poll::Ready(Some(outcome));
+            if let Some(settled) = self.take_ready() {
+                return Poll::Ready(Some(settled));
             }
             let is_out_of_time = self.settings.total.poll_is_over(&mut self.end, cx);
-            match is_out_of_time {
-                // Operations that a writer has accepted get an outcome too.
-                true => self.read(cx),
-                false => self.fill(cx),
+            if !is_out_of_time {
+                self.linger(cx);
+                self.start();
             }
             let has_ended = self.finish(cx);
             if is_out_of_time && self.has_more_to_do() {
@@ -138,7 +222,9 @@ where
             if self.stopped.is_some() && self.running.is_empty() {
                 self.leave_waiting();
             }
-            self.report.throttled = self.pace.refusals();
+            if let Some(pace) = &self.pace {
+                self.throttled = pace.refusals();
+            }
             if !self.ready.is_empty() || has_ended {
                 continue;
             }
@@ -149,136 +235,79 @@ where
         }
     }
 
-    fn has_more_to_do(&self) -> bool {
-        self.source.is_some() || !self.running.is_empty() || self.queue.len() > 0
+    /// Returns the next outcome that is already known.
+    pub(crate) fn take_ready(&mut self) -> Option<Settled> {
+        let settled = self.ready.pop_front()?;
+        if let Some(error) = settled.outcome.failure() {
+            self.failures += 1;
+            if self.failures > self.settings.failures && self.stopped.is_none() {
+                self.stop_for_failures(error, &settled);
+            }
+        }
+        Some(settled)
     }
 
-    /// How many operations have no outcome yet, those of the source aside.
-    pub(crate) fn pending(&self) -> usize {
-        self.queue.len() + self.running.iter().map(Running::len).sum::<usize>()
-    }
-
-    /// Why it sends no more.
-    pub(crate) fn stopped(&self) -> Option<Error> {
-        self.stopped.as_deref().map(Error::copy)
-    }
-
-    /// Whether outcomes wait to be taken.
-    pub(crate) fn has_more_ready(&self) -> bool {
+    /// Returns `true` if outcomes are known that were not taken.
+    pub(crate) fn has_ready(&self) -> bool {
         !self.ready.is_empty()
+    }
+
+    fn has_more_to_do(&self) -> bool {
+        self.input != Input::Closed || !self.running.is_empty() || self.queue.len() > 0
     }
 
     pub(crate) fn is_over(&self) -> bool {
         self.ready.is_empty() && !self.has_more_to_do()
     }
 
-    /// What was done, and why it ended before its end. What was not taken of outcomes is taken in.
-    pub(crate) fn into_report(mut self) -> (BulkReport, Option<X>)
-    where
-        X: From<Error>,
-    {
-        for outcome in std::mem::take(&mut self.ready) {
-            self.report.tell(&outcome);
-            if let BulkOutcome::Left(leftover) = outcome {
-                self.report.keep(leftover);
-            }
-        }
-        self.report.sort_leftovers();
-        let stopped = self.stopped.map(|error| error.copy().into());
-        (self.report, self.source_error.or(stopped))
+    /// The number of operations without an outcome.
+    pub(crate) fn pending(&self) -> usize {
+        self.queue.len() + self.running.iter().map(RunningBatch::len).sum::<usize>()
     }
 
-    /// Ends it because its owner gives up.
-    pub(crate) fn give_up(&mut self) {
+    /// The number of requests that were throttled and sent again.
+    pub(crate) fn throttled(&self) -> u64 {
+        self.throttled
+    }
+
+    /// Returns the error that ends the whole.
+    pub(crate) fn stopped(&self) -> Option<Error> {
+        self.stopped.as_deref().map(Error::copy)
+    }
+
+    /// Returns `true` if more operations may be pushed.
+    pub(crate) fn is_room(&self) -> bool {
+        self.queue.len() < self.settings.pending && self.queue.bytes() < MOST_PENDING_BYTES
+    }
+
+    /// Returns `true` if more operations would be sent now. No more is read than that takes: what waits is cold when it is sent.
+    pub(crate) fn wants_more(&mut self) -> bool {
+        self.settings.total.begin();
+        self.input != Input::Closed
+            && self.running.len() < self.settings.concurrency
+            // What was rejected is reported first: it may be too much.
+            && self.ready.is_empty()
+            && !self.settings.total.is_over()
+    }
+
+    /// Ends it because its owner does: operations in flight are in doubt, those that wait are not tried.
+    pub(crate) fn cancel(&mut self) {
         self.abandon(Error::new(
             ErrorKind::Timeout,
             "the bulk was given up while this was on its way",
         ));
     }
 
-    /// Ends it: what is in flight is in doubt because of this, what waits was not tried.
     fn abandon(&mut self, error: Error) {
-        self.source = None;
+        self.input = Input::Closed;
         let error = Arc::new(error.maybe_applied(true));
         for running in std::mem::take(&mut self.running) {
-            if let Some((batch, written)) = running.given_up(&error) {
+            if let Some((batch, written)) = running.cancel(&error) {
                 self.take_in(batch, written);
             }
         }
         // Behind what may be of the same rows.
         self.leave_waiting();
-    }
-
-    /// Whether more is read.
-    pub(crate) fn is_room(&self) -> bool {
-        self.queue.len() < self.settings.pending && self.queue.bytes() < MOST_PENDING_BYTES
-    }
-
-    /// Reads, and puts batches on their way, as many as may be. No more is read than that takes: what waits is cold by the time
-    /// that it is sent.
-    fn fill(&mut self, cx: &mut Context<'_>) {
-        loop {
-            let is_busy = self.running.len() >= self.settings.concurrency;
-            // Who lingers has taken what it was given.
-            if is_busy && self.settings.linger.is_none() {
-                return;
-            }
-            let before = self.read;
-            self.read(cx);
-            self.linger(cx);
-            self.start();
-            // What was refused is told first: it may be too much.
-            if self.read == before || !self.ready.is_empty() {
-                return;
-            }
-        }
-    }
-
-    /// Reads as many operations as a batch has, if there is room.
-    fn read(&mut self, cx: &mut Context<'_>) {
-        for _ in 0..self.settings.batch_size {
-            if !self.is_room() || !self.ready.is_empty() {
-                return;
-            }
-            let Some(source) = &mut self.source else { return };
-            let operation = match source.as_mut().poll_next(cx) {
-                Poll::Pending => {
-                    self.source_waits = true;
-                    return;
-                }
-                Poll::Ready(Some(Ok(operation))) => operation,
-                Poll::Ready(Some(Err(e))) => {
-                    self.source_error = Some(e);
-                    self.source = None;
-                    return;
-                }
-                Poll::Ready(None) => {
-                    self.source = None;
-                    return;
-                }
-            };
-            self.source_waits = false;
-            let index = self.read;
-            self.read += 1;
-            let checked = match operation.kind() {
-                OperationKind::Retrieve => {
-                    let why = "a bulk writes: entities are read by `get_many`";
-                    Err(Error::invalid_input(why))
-                }
-                _ => operation.check(),
-            };
-            match checked {
-                Ok(()) => self.queue.push(Queued::new(index, operation)),
-                Err(error) => {
-                    let error = error.in_operation("bulk", Some(self.table.as_str()));
-                    self.ready.push_back(BulkOutcome::Left(Leftover {
-                        index,
-                        operation: operation.if_encoded(),
-                        why: LeftReason::Rejected(Arc::new(error)),
-                    }));
-                }
-            }
-        }
     }
 
     /// Lets what has waited long enough leave.
@@ -294,12 +323,12 @@ where
         }
     }
 
-    /// Puts batches on their way: full ones, and short ones where no more will come, or none for now.
-    fn start(&mut self) {
-        // Who waits for its source sends what it has, of each partition one batch.
-        let is_idle = self.settings.linger.is_none() && self.source_waits;
+    /// Sends batches: full ones, and short ones where no more will come, or none for now.
+    pub(crate) fn start(&mut self) {
+        // An idle input leaves what there is, of each partition one batch.
+        let is_idle = self.settings.linger.is_none() && self.input == Input::Idle;
         while self.running.len() < self.settings.concurrency && self.stopped.is_none() {
-            let short = match self.flushes || self.source.is_none() || !self.is_room() {
+            let short = match self.flushes || self.input == Input::Closed || !self.is_room() {
                 true => Short::Any,
                 false if is_idle => Short::OfIdle,
                 false => Short::None,
@@ -309,14 +338,13 @@ where
             let (places, operations) = queued.map(|q| ((q.index, q.row), q.operation)).unzip();
             let write = PartitionWrite::new(&self.pipeline, &self.table, &self.options, operations)
                 .with(self.settings.batch_bytes, self.settings.takes_out)
-                .of_distinct_rows()
                 .within(self.settings.total)
-                .at(&self.pace);
-            self.running.push(Running::new(places, write));
+                .at(self.pace.clone());
+            self.running.push(RunningBatch::new(places, write));
         }
     }
 
-    /// Takes in the batches that have ended. Whether there were any.
+    /// Takes in the batches that have ended. Returns `true` if there were any.
     fn finish(&mut self, cx: &mut Context<'_>) -> bool {
         let mut any = false;
         while let Poll::Ready(Some((batch, mut written))) = Pin::new(&mut self.running).poll_next(cx) {
@@ -336,57 +364,65 @@ where
 
     fn take_in(&mut self, batch: Batch, written: Written) {
         for ((index, operation), outcome) in batch.operations().zip(written.outcomes) {
-            let etag = match outcome {
-                Outcome::Applied(_, etag) => Ok(etag),
+            let outcome = match outcome {
+                Outcome::Rejected(e) if self.settings.expects_gone && e.kind() == ErrorKind::NotFound => Outcome::Gone,
                 // A delete has what it wanted where nothing is left to delete.
-                Outcome::Gone(_) => Ok(None),
-                Outcome::Failed(error) if error.may_have_applied() => Err(LeftReason::Unknown(error)),
-                Outcome::Failed(error) => Err(LeftReason::Rejected(error)),
-                Outcome::NotTried => Err(LeftReason::NotTried),
+                Outcome::Gone if !self.settings.expects_gone => Outcome::Applied(None),
+                outcome => outcome,
             };
-            self.ready.push_back(match etag {
-                Ok(etag) => BulkOutcome::Applied(AppliedOperation { index, operation, etag }),
-                Err(why) => BulkOutcome::Left(Leftover {
-                    index,
-                    operation: operation.if_encoded(),
-                    why,
-                }),
+            self.ready.push_back(Settled {
+                index,
+                operation,
+                outcome,
             });
         }
     }
 
-    fn stop_for_failures(&mut self, last: &BulkOutcome) {
-        if let (BulkOutcome::Left(leftover), None) = (last, &self.stopped)
-            && let LeftReason::Rejected(e) | LeftReason::Unknown(e) = &leftover.why
-        {
-            let why = format!(
-                "{} operations failed, and `.failures(..)` allows {}; the last: {leftover}",
-                self.report.failures(),
-                self.settings.failures
-            );
-            let error = Error::new(e.kind(), why).in_operation("bulk", Some(self.table.as_str()));
-            self.stop(Arc::new(error));
-        }
+    /// Stops it because of more failures than allowed. Those that are ready count as well.
+    fn stop_for_failures(&mut self, error: &Error, last: &dyn fmt::Display) {
+        let ready = self
+            .ready
+            .iter()
+            .filter_map(|settled| Some((settled, settled.outcome.failure()?)));
+        let failures = self.failures + ready.clone().count() as u64;
+        let (kind, last) = match ready.last() {
+            Some((settled, error)) => (error.kind(), settled as &dyn fmt::Display),
+            None => (error.kind(), last),
+        };
+        let why = format!(
+            "{failures} {} failed, and `.failures(..)` allows {}; the last: {last}",
+            self.settings.unit, self.settings.failures
+        );
+        self.stop(Arc::new(self.named(Error::new(kind, why))));
     }
 
     fn stop_for_time(&mut self) {
-        let error = self.settings.total.error();
-        self.stop(Arc::new(error.in_operation("bulk", Some(self.table.as_str()))));
+        self.stop(Arc::new(self.named(self.settings.total.error())));
     }
 
-    /// Reads and sends no more; what is on its way goes on. What waits is told when that has ended: it may be of the same rows.
+    /// Sends no more; what is in flight goes on. What waits is reported when that has ended: it may be of the same rows.
     fn stop(&mut self, error: Arc<Error>) {
         self.stopped.get_or_insert(error);
-        self.source = None;
+        self.input = Input::Closed;
     }
 
     fn leave_waiting(&mut self) {
         for Queued { index, operation, .. } in self.queue.drain() {
-            self.ready.push_back(BulkOutcome::Left(Leftover {
+            self.ready.push_back(Settled {
                 index,
-                operation: Some(operation),
-                why: LeftReason::NotTried,
-            }));
+                operation,
+                outcome: Outcome::NotTried,
+            });
         }
+    }
+}
+
+impl fmt::Display for Settled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.operation.keys() {
+            Some(_) => write!(f, "{}: ", self.operation)?,
+            None => write!(f, "operation {} of the source: ", self.index)?,
+        }
+        self.outcome.fmt(f)
     }
 }

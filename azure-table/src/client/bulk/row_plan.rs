@@ -1,14 +1,16 @@
-//! The write of each row that a query selects.
+//! The plan of each row that a query selects: what is read of it, and what is written.
 
 use crate::client::query::bad_row::BadRow;
-use crate::model::entity::ReadEntity;
+use crate::model::dynamic::DynamicEntity;
+use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
+use crate::model::etag::ETag;
+use crate::model::row::Row;
 use crate::protocol::operation::TableOperation;
 
 /// Plans the write of each row that a query selects.
 pub(crate) trait WritesRows<E> {
-    const OPERATION: &'static str;
     /// `true` if the write is idempotent.
     const IS_REPEATABLE: bool;
     type Row: ReadEntity;
@@ -36,4 +38,53 @@ pub(crate) enum Plan {
     Bad(BadRow),
     /// The row cannot be written.
     Refuse(Error),
+}
+
+/// Which row, in which version. No property of it is read.
+pub(crate) struct RowVersion<E> {
+    pub(crate) key: Key<E>,
+    pub(crate) etag: ETag,
+}
+
+impl<E> ReadEntity for RowVersion<E> {
+    /// The level at which rows come with their ETags, whatever is selected.
+    const METADATA: MetadataLevel = MetadataLevel::Minimal;
+    const SELECT: Option<&'static [&'static str]> = Some(&["PartitionKey", "RowKey"]);
+
+    fn read(row: &Row<'_>) -> Result<Self> {
+        let missing = || Error::invalid_response("the entity came without its ETag");
+        Ok(Self {
+            key: Key::from_text(row.partition_key()?, row.row_key()?)?,
+            etag: row.etag().ok_or_else(missing)?,
+        })
+    }
+}
+
+/// A row with all that it has, and what an `E` makes of it. One that does not fit is no reason to read no further.
+pub(crate) struct WholeRow<E> {
+    pub(crate) version: RowVersion<E>,
+    pub(crate) read: Result<ReadRow<E>, BadRow>,
+}
+
+/// A row that fits.
+pub(crate) struct ReadRow<E> {
+    pub(crate) entity: E,
+    pub(crate) stored: DynamicEntity,
+}
+
+impl<E: ReadEntity> ReadEntity for WholeRow<E> {
+    const METADATA: MetadataLevel = MetadataLevel::Minimal;
+
+    fn read(row: &Row<'_>) -> Result<Self> {
+        let read = || {
+            Ok(ReadRow {
+                entity: E::read(row)?,
+                stored: DynamicEntity::read(row)?,
+            })
+        };
+        Ok(Self {
+            version: RowVersion::read(row)?,
+            read: read().map_err(|e| BadRow::of(row, e)),
+        })
+    }
 }
