@@ -1,6 +1,6 @@
 //! The plan of each row that a query selects: what is read of it, and what is written.
 
-use crate::client::query::bad_row::BadRow;
+use crate::client::query::page::BadRow;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::entity_key::Key;

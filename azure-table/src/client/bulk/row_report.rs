@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::client::bulk::bulk_report::Counts;
 use crate::client::bulk::partition_write::Outcome;
-use crate::client::bulk::position::WritePosition;
+use crate::client::bulk::write_position::WritePosition;
 use crate::model::entity_key::Key;
 use crate::model::error::Error;
 use crate::protocol::continuation::Continuation;

@@ -15,9 +15,9 @@ use futures_core::Stream as _;
 use crate::client::bulk::engine::{Engine, EngineSettings, Settled};
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::bulk::partition_write::Outcome;
-use crate::client::bulk::position::WritePosition;
 use crate::client::bulk::row_plan::{Plan, WritesRows};
 use crate::client::bulk::row_report::WriteReport;
+use crate::client::bulk::write_position::WritePosition;
 use crate::client::ops::operation::ended;
 use crate::client::query::TableQuery;
 use crate::client::query::page::Page;
@@ -308,7 +308,7 @@ macro_rules! row_writes {
             }
 
             /// Goes on where an earlier run over the same query was. A limit of the query counts anew.
-            pub fn resume_from(mut self, position: $crate::client::bulk::position::WritePosition) -> Self {
+            pub fn resume_from(mut self, position: $crate::client::bulk::write_position::WritePosition) -> Self {
                 self.rows.position = Some(position);
                 self
             }
