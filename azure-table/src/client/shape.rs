@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::client::query::bad_row::{BadRow, OnBadRow};
+use crate::client::query::page::{BadRow, OnBadRow};
 use crate::filter::select::Columns;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::entity_key::Key;

@@ -1,35 +1,27 @@
-//! Many writes of one's own: the builder, and what is awaited or read.
+//! The builder of a bulk: its settings, and what it takes as an entity.
+//!
+//! What is awaited or read is `bulk_write.rs`.
 
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use futures_core::Stream;
 
-use crate::client::bulk::bulk_entity::BulkEntity;
-use crate::client::bulk::bulk_outcomes::BulkOutcomes;
-use crate::client::bulk::bulk_run::{BulkRun, BulkSettings};
-use crate::client::bulk::interrupted::Interrupted;
-use crate::client::bulk::outcome::{BulkOutcome, BulkReport};
-use crate::client::bulk::source::{Items, Sure};
-use crate::client::ops::operation::ended;
+use crate::client::bulk::bulk_run::BulkRun;
+use crate::client::bulk::bulk_write::BulkWrite;
+use crate::client::bulk::engine::{Engine, EngineSettings};
 use crate::client::table::TableClient;
-use crate::client::total_timeout::{TotalTimeout, total_timeout};
+use crate::client::total_timeout::total_timeout;
+use crate::model::entity::{TableEntity, WritesEntity};
 use crate::model::entity_key::IntoKey;
-use crate::model::error::{Error, Result};
+use crate::model::error::Result;
+use crate::model::operation_kind::OperationKind;
 use crate::model::variant_mark::{AsVariant, MarkedVariant};
+use crate::model::versioned::Versioned;
 use crate::pipeline::options::{CallOptions, call_options};
 use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 use crate::protocol::operation::TableOperation;
-
-/// How many batches are on their way at once, by default.
-const CONCURRENCY: usize = 32;
-/// The same of one partition: enough for its target of 2,000 entities/s where a batch takes 200 ms.
-const PARTITION_CONCURRENCY: usize = 4;
-/// How many operations wait for their batch, by default.
-const PENDING: usize = 20_000;
-/// How many operations may fail, by default: each is held, and more of them mean that something else is wrong.
-const FAILURES: u64 = 1_000;
 
 /// Writes any number of entities, of many partitions: in batches of one partition, some at once. **Not atomic**: a batch is, the
 /// whole is not, and each operation has an outcome of its own. Made by [`TableClient::bulk`].
@@ -59,7 +51,7 @@ const FAILURES: u64 = 1_000;
 pub struct Bulk<E> {
     table: TableClient<E>,
     options: CallOptions,
-    settings: BulkSettings,
+    settings: EngineSettings,
 }
 
 call_options!(Bulk[E], options);
@@ -76,18 +68,7 @@ impl<E> TableClient<E> {
         Bulk {
             table: self.clone(),
             options: CallOptions::new(),
-            settings: BulkSettings {
-                batch_size: MAX_BATCH_OPERATIONS,
-                batch_bytes: None,
-                concurrency: CONCURRENCY,
-                partition_concurrency: PARTITION_CONCURRENCY,
-                pending: PENDING,
-                failures: FAILURES,
-                takes_out: true,
-                max_rate: None,
-                linger: None,
-                total: TotalTimeout::default(),
-            },
+            settings: EngineSettings::new(OperationKind::Bulk, "operations"),
         }
     }
 }
@@ -227,7 +208,7 @@ impl<E> Bulk<E> {
         self,
         operations: impl Stream<Item = TableOperation>,
     ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
-        self.begin(Sure(Box::pin(operations)))
+        self.begin(Infallible(Box::pin(operations)))
     }
 
     /// The same with a stream that may fail: an error ends it, and what came before is written.
@@ -247,18 +228,14 @@ impl<E> Bulk<E> {
     where
         S: Stream<Item = Result<TableOperation, X>>,
     {
-        BulkWrite {
-            run: Some(self.run(source)),
-            hear: None,
-        }
+        BulkWrite::new(self.run(), source)
     }
 
-    pub(crate) fn run<S, X>(self, source: S) -> BulkRun<S, X>
-    where
-        S: Stream<Item = Result<TableOperation, X>>,
-    {
+    pub(crate) fn run(self) -> BulkRun {
         let (pipeline, table) = (self.table.pipeline(), self.table.name());
-        BulkRun::new(pipeline, table, self.options, self.settings, source)
+        // The only place where those of the client are added.
+        let options = pipeline.settings.defaults.clone().with(&self.options);
+        BulkRun::new(Engine::new(pipeline, table, options, self.settings).paced())
     }
 }
 
@@ -271,127 +248,86 @@ impl<E> fmt::Debug for Bulk<E> {
     }
 }
 
-/// Many writes that can be awaited, for the report; or read as [`outcomes`](Self::outcomes). Made by a [`Bulk`].
-///
-/// [`total_timeout`](Bulk::total_timeout) ends it by time, with its report. Dropped, it sends no more, and its report is lost: tokio's
-/// `timeout(time, write)` does that. To stop it at another moment and know what was done, keep it: await `&mut write` (it is
-/// `Unpin`), or [`next`](BulkOutcomes::next) of its outcomes, as long as it may go on, then take the report of
-/// [`finish`](BulkOutcomes::finish). Operations that were sent and have no response are left over in doubt
-/// ([`Unknown`](crate::LeftReason::Unknown)). Those that were read and never sent, because they waited for their turn or for the
-/// batch before, are left over as [`NotTried`](crate::LeftReason::NotTried).
-///
-/// ```
-/// # use azure_table::{Emulator, LeftReason, ServiceModel, TableEntity, TableServiceClient};
-/// use std::time::Duration;
-/// # #[derive(TableEntity, Clone)]
-/// # struct Reading { #[table(partition_key)] sensor: String, #[table(row_key)] at: u32, value: f64 }
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-/// # async fn main() -> azure_table::Result<()> {
-/// # let slow = ServiceModel::new().write_latency(Duration::from_millis(1_500));
-/// # let service = TableServiceClient::on(Emulator::new().with_service_model(slow));
-/// # let readings = service.table::<Reading>("Readings")?;
-/// # readings.create_table().await?;
-/// # let many = (0..100_000).map(|n| Reading { sensor: format!("s{}", n % 7), at: n, value: 0.5 });
-/// let mut write = readings.bulk().insert_or_replace(many);
-/// let report = match tokio::time::timeout(Duration::from_secs(10), &mut write).await {
-///     Ok(ended) => ended?,
-///     Err(_) => write.outcomes().finish()?,       // until now
-/// };
-/// println!("{report}");                           // applied, in doubt, not tried
-/// # assert!(report.applied() > 0 && report.unknown() > 0 && report.not_tried() > 0, "{report}");
-/// # assert_eq!(report.leftovers().len() as u64, report.unknown() + report.not_tried());
-/// # let stored = readings.query().count().await? as u64;
-/// # assert!((report.applied()..=report.applied() + report.unknown()).contains(&stored), "{stored} rows, {report}");
-/// # let in_doubt = |why: &LeftReason| matches!(why, LeftReason::Unknown(_));
-/// # let left = report.leftovers().iter().filter(|left| in_doubt(left.why()));
-/// # assert_eq!(left.count() as u64, report.unknown());
-/// # Ok(())
-/// # }
-/// ```
-///
-/// # Errors
-/// [`Interrupted`], which has the report: what concerns no single operation (`Unauthenticated`, `Forbidden`, `Connection`,
-/// `Timeout`, `Throttled`, `ServerFault`, `NotFound` of the table); more failures than [`failures`](Bulk::failures) allows; an
-/// error of the source. What was on its way then has its outcome, what waited is left over as not tried.
-#[must_use = "nothing is written until it is awaited"]
-pub struct BulkWrite<S, X = Error> {
-    pub(super) run: Option<BulkRun<S, X>>,
-    hear: Option<Box<Hear>>,
+/// What is written as an entity `E` by a [`Bulk`](crate::Bulk): `E`, [`Versioned<E>`](crate::Versioned), or a reference to one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not written to a table of `{E}`",
+    label = "expected `{E}`, `Versioned<{E}>` or a reference to one",
+    note = "operations of any entity type are written by `bulk().write(..)`"
+)]
+pub trait BulkEntity<E> {
+    #[doc(hidden)]
+    type Written: WritesEntity<E>;
+
+    #[doc(hidden)]
+    fn written(&self) -> &Self::Written;
 }
 
-type Hear = dyn FnMut(&BulkReport) + Send;
+impl<E: TableEntity> BulkEntity<E> for E {
+    type Written = E;
 
-impl<S, X> BulkWrite<S, X>
-where
-    S: Stream<Item = Result<TableOperation, X>>,
-    X: From<Error>,
-{
-    /// Hears of what was done so far, after each batch.
-    pub fn on_progress(mut self, hear: impl FnMut(&BulkReport) + Send + 'static) -> Self {
-        self.hear = Some(Box::new(hear));
+    fn written(&self) -> &E {
         self
     }
+}
 
-    /// The outcomes one by one, as they come.
-    pub fn outcomes(self) -> BulkOutcomes<S, X> {
-        BulkOutcomes::new(self)
+impl<E: TableEntity> BulkEntity<E> for &E {
+    type Written = E;
+
+    fn written(&self) -> &E {
+        self
     }
+}
 
-    /// The next outcome. Whoever has taken it in calls [`tell_progress`](Self::tell_progress).
-    pub(super) fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
-        match &mut self.run {
-            Some(run) => run.poll_outcome(cx),
-            None => Poll::Ready(None),
-        }
+impl<E: TableEntity> BulkEntity<E> for Versioned<E> {
+    type Written = Self;
+
+    fn written(&self) -> &Self {
+        self
     }
+}
 
-    /// Tells of progress where a batch's outcomes have all been taken.
-    pub(super) fn tell_progress(&mut self) {
-        if let (Some(hear), Some(run)) = (&mut self.hear, &self.run)
-            && !run.has_more_ready()
-        {
-            hear(&run.report);
-        }
+impl<E: TableEntity> BulkEntity<E> for &Versioned<E> {
+    type Written = Versioned<E>;
+
+    fn written(&self) -> &Versioned<E> {
+        self
     }
+}
 
-    pub(super) fn ended(run: BulkRun<S, X>) -> Result<BulkReport, Interrupted<BulkReport, X>> {
-        let (report, error) = run.into_report();
-        match error {
-            None => Ok(report),
-            Some(e) => Err(Interrupted::new(e, report)),
+/// An iterator, each item made an operation when it is asked for.
+struct Items<I, F> {
+    items: I,
+    make: F,
+}
+
+impl<I, F> Items<I, F> {
+    fn new(items: impl IntoIterator<IntoIter = I>, make: F) -> Self {
+        Self {
+            items: items.into_iter(),
+            make,
         }
     }
 }
 
-impl<S, X> Unpin for BulkWrite<S, X> {}
+/// Items are moved out, nothing is pinned.
+impl<I, F> Unpin for Items<I, F> {}
 
-impl<S, X> Future for BulkWrite<S, X>
-where
-    S: Stream<Item = Result<TableOperation, X>>,
-    X: From<Error>,
-{
-    type Output = Result<BulkReport, Interrupted<BulkReport, X>>;
+impl<I: Iterator, F: FnMut(I::Item) -> TableOperation> Stream for Items<I, F> {
+    type Item = Result<TableOperation>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.get_mut();
-        while let Some(outcome) = ready!(this.poll_outcome(cx)) {
-            if let (BulkOutcome::Left(leftover), Some(run)) = (outcome, &mut this.run) {
-                run.report.keep(leftover);
-            }
-            this.tell_progress();
-        }
-        this.tell_progress();
-        Poll::Ready(match this.run.take() {
-            Some(run) => Self::ended(run),
-            None => Err(Interrupted::new(ended().into(), BulkReport::default())),
-        })
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = self.items.next();
+        Poll::Ready(next.map(|item| Ok((self.make)(item))))
     }
 }
 
-impl<S, X> fmt::Debug for BulkWrite<S, X> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BulkWrite")
-            .field("report", &self.run.as_ref().map(|run| &run.report))
-            .finish_non_exhaustive()
+/// A stream that cannot fail.
+struct Infallible<S>(Pin<Box<S>>);
+
+impl<S: Stream<Item = TableOperation>> Stream for Infallible<S> {
+    type Item = Result<TableOperation>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.as_mut().poll_next(cx).map(|next| next.map(Ok))
     }
 }

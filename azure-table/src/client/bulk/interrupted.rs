@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::client::bulk::position::WritePosition;
-use crate::client::bulk::report::WriteReport;
+use crate::client::bulk::row_report::WriteReport;
+use crate::client::bulk::write_position::WritePosition;
 use crate::model::error::Error;
 
 /// Many writes that ended before their end: why, and the report `R` of what was done until then.

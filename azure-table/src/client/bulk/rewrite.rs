@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::client::bulk::selected_row::RowVersion;
+use crate::client::bulk::row_plan::RowVersion;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::edm::EdmValue;
 use crate::model::entity::TableEntity;

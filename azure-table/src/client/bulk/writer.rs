@@ -1,24 +1,20 @@
 //! Writes that come one by one, over a long time, and leave in batches.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
 use std::marker::PhantomData;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_core::Stream;
-
 use crate::client::bulk::bulk_builder::Bulk;
+use crate::client::bulk::bulk_report::{BulkOutcome, BulkReport};
 use crate::client::bulk::bulk_run::BulkRun;
+use crate::client::bulk::engine::Input;
 use crate::client::bulk::interrupted::Interrupted;
-use crate::client::bulk::outcome::{BulkOutcome, BulkReport};
 use crate::client::table::TableClient;
 use crate::client::total_timeout::total_timeout;
 use crate::model::entity::WritesEntity;
-use crate::model::error::{Error, Result};
+use crate::model::error::Result;
 use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::protocol::operation::TableOperation;
 
@@ -74,8 +70,7 @@ const LINGER: Duration = Duration::from_millis(200);
 /// ```
 #[must_use = "it has to be closed: what was not sent when it is dropped is lost"]
 pub struct Writer<E> {
-    run: BulkRun<Inbox, Error>,
-    inbox: Arc<Mutex<Waiting>>,
+    run: BulkRun,
     /// The variant whose rows alone it writes.
     variant: Option<&'static MarkedVariant>,
     entity: PhantomData<fn() -> E>,
@@ -83,33 +78,10 @@ pub struct Writer<E> {
 
 total_timeout!(
     Writer[E],
-    run.settings.total,
+    run.engine.settings.total,
     "When it is over, the writer takes no more, and [`close`](Self::close) is [`Interrupted`] by an error of kind `Timeout`, with its \
      report: operations in flight are in doubt, those that wait are not tried."
 );
-
-/// What was taken and is not read yet.
-#[derive(Default)]
-struct Waiting {
-    operations: VecDeque<TableOperation>,
-    is_closed: bool,
-}
-
-/// The source of the run: its owner polls the run after each change, so nobody has to be woken.
-pub(crate) struct Inbox(Arc<Mutex<Waiting>>);
-
-impl Stream for Inbox {
-    type Item = Result<TableOperation>;
-
-    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match waiting.operations.pop_front() {
-            Some(operation) => Poll::Ready(Some(Ok(operation))),
-            None if waiting.is_closed => Poll::Ready(None),
-            None => Poll::Pending,
-        }
-    }
-}
 
 impl<E> TableClient<E> {
     /// Takes writes one by one and sends them in batches: see [`Writer`].
@@ -121,12 +93,12 @@ impl<E> TableClient<E> {
 impl<E> Bulk<E> {
     /// A [`Writer`] with these sizes, rates and limits.
     pub fn writer(self) -> Writer<E> {
-        let (inbox, variant) = (Arc::<Mutex<Waiting>>::default(), self.variant());
-        let mut run = self.run(Inbox(Arc::clone(&inbox)));
-        run.settings.linger = Some(LINGER);
+        let variant = self.variant();
+        let mut run = self.run();
+        run.engine.input = Input::Open;
+        run.engine.settings.linger = Some(LINGER);
         Writer {
             run,
-            inbox,
             variant,
             entity: PhantomData,
         }
@@ -136,13 +108,13 @@ impl<E> Bulk<E> {
 impl<E> Writer<E> {
     /// How long an operation waits at most for its batch to be full, while the writer is driven: 200 ms by default.
     pub fn linger(mut self, time: Duration) -> Self {
-        self.run.settings.linger = Some(time);
+        self.run.engine.settings.linger = Some(time);
         self
     }
 
     /// How many operations are pending at most, on their way or before: 20,000 by default. More wait in `send`.
     pub fn max_pending(mut self, operations: usize) -> Self {
-        self.run.settings.pending = operations.max(1);
+        self.run.engine.settings.pending = operations.max(1);
         self
     }
 
@@ -155,14 +127,14 @@ impl<E> Writer<E> {
         let mut operation = Some(operation);
         poll_fn(|cx| {
             self.go_on(cx);
-            if let Some(error) = self.run.stopped() {
+            if let Some(error) = self.run.engine.stopped() {
                 return Poll::Ready(Err(error));
             }
-            if self.run.pending() >= self.run.settings.pending || !self.run.is_room() {
+            if self.run.engine.pending() >= self.run.engine.settings.pending || !self.run.engine.is_room() {
                 return Poll::Pending;
             }
             if let Some(operation) = operation.take() {
-                self.waiting(|waiting| waiting.operations.push_back(operation));
+                self.run.push(operation);
                 self.go_on(cx);
             }
             Poll::Ready(Ok(()))
@@ -202,13 +174,13 @@ impl<E> Writer<E> {
     /// # Errors
     /// What ended all.
     pub async fn flush(&mut self) -> Result<()> {
-        self.run.flushes = true;
+        self.run.engine.flushes = true;
         poll_fn(|cx| {
             self.go_on(cx);
-            if let Some(error) = self.run.stopped() {
+            if let Some(error) = self.run.engine.stopped() {
                 return Poll::Ready(Err(error));
             }
-            match self.run.pending() {
+            match self.run.engine.pending() {
                 0 => Poll::Ready(Ok(())),
                 _ => Poll::Pending,
             }
@@ -235,10 +207,10 @@ impl<E> Writer<E> {
     /// # Errors
     /// As awaiting [`BulkWrite`](crate::BulkWrite).
     pub async fn close(mut self) -> Result<BulkReport, Interrupted<BulkReport>> {
-        self.waiting(|waiting| waiting.is_closed = true);
+        self.run.engine.input = Input::Closed;
         poll_fn(|cx| {
             self.go_on(cx);
-            match self.run.is_over() {
+            match self.run.engine.is_over() {
                 true => Poll::Ready(()),
                 false => Poll::Pending,
             }
@@ -259,16 +231,12 @@ impl<E> Writer<E> {
             }
         }
     }
-
-    fn waiting<T>(&self, change: impl FnOnce(&mut Waiting) -> T) -> T {
-        change(&mut self.inbox.lock().unwrap_or_else(PoisonError::into_inner))
-    }
 }
 
 impl<E> fmt::Debug for Writer<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Writer")
-            .field("pending", &self.run.pending())
+            .field("pending", &self.run.engine.pending())
             .field("report", &self.run.report)
             .finish_non_exhaustive()
     }

@@ -4,7 +4,7 @@
 //! are `gather/families.rs`; which type is which variant says `VariantOf`.
 
 use crate::client::query::TableQuery;
-use crate::client::query::prefetch::Prefetch;
+use crate::client::query::page_stream::Prefetch;
 use crate::model::entity::TableEntity;
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};

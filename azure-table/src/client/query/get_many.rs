@@ -11,7 +11,7 @@ use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
 use crate::client::ops::get_entity::GetEntity;
-use crate::client::query::several::{Order, Several, Source};
+use crate::client::query::concurrent::{CONCURRENCY, Concurrent, ItemSource, Order};
 use crate::client::table::TableClient;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::model::entity::ReadEntity;
@@ -20,9 +20,6 @@ use crate::model::error::{Error, Result};
 use crate::model::operation_kind::OperationKind;
 use crate::model::versioned::Versioned;
 use crate::pipeline::options::{CallOptions, call_options, via_batch};
-
-/// How many reads are on their way at once, by default.
-pub(crate) const CONCURRENCY: usize = 16;
 
 /// Reads entities by their keys, several at once: a [`Stream`] of each key with its entity, `None` where there is none, in the
 /// order of the keys. One request for each key. See [`TableClient::get_many`].
@@ -35,7 +32,7 @@ pub struct GetMany<E, P = E> {
     get: fn(&TableClient<E>, Key<E>) -> GetEntity<E, P>,
     options: CallOptions,
     total: TotalTimeout,
-    reads: Several<Result<Key<E>>, Read<E, P>>,
+    reads: Concurrent<Result<Key<E>>, Read<E, P>>,
 }
 
 /// One of them.
@@ -52,7 +49,7 @@ enum Read<E, P> {
 /// A key with its entity, or why it was not read.
 type Outcome<E, P> = Result<(Key<E>, Option<P>)>;
 
-impl<E, P> Source for Read<E, P> {
+impl<E, P> ItemSource for Read<E, P> {
     type Item = Outcome<E, P>;
 
     fn poll_item(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outcome<E, P>>> {
@@ -87,7 +84,7 @@ impl<E: ReadEntity> GetMany<E> {
             get: |table, key| table.get(key),
             options: CallOptions::new(),
             total: TotalTimeout::default(),
-            reads: Several::new(keys, CONCURRENCY, Order::AsGiven),
+            reads: Concurrent::new(keys, CONCURRENCY, Order::AsGiven),
         }
     }
 
@@ -99,7 +96,7 @@ impl<E: ReadEntity> GetMany<E> {
             get: |table, key| table.get(key).versioned(),
             options: self.options,
             total: self.total,
-            reads: Several::new(self.reads.into_waiting(), concurrency, order),
+            reads: Concurrent::new(self.reads.into_waiting(), concurrency, order),
         }
     }
 }

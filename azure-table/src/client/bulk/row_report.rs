@@ -1,22 +1,21 @@
-//! What writes over a query did.
+//! The outcomes of writes over a query, in numbers and as rows that are left.
 
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::client::bulk::position::WritePosition;
+use crate::client::bulk::bulk_report::Counts;
+use crate::client::bulk::partition_write::Outcome;
+use crate::client::bulk::write_position::WritePosition;
 use crate::model::entity_key::Key;
-use crate::model::error::{Error, ErrorKind};
+use crate::model::error::Error;
 use crate::protocol::continuation::Continuation;
 
-/// What writes over a query did: each row that was read is counted once, as one of these.
-#[must_use = "rows may have failed, or be in doubt: see `failures` and `in_doubt`"]
+/// The outcomes of writes over a query: each row that was read is counted once.
+#[must_use = "rows may be left: see `leftovers`"]
 pub struct WriteReport<E> {
-    applied: usize,
-    unchanged: usize,
-    gone: usize,
-    failures: Vec<RowError<E>>,
-    in_doubt: Vec<RowError<E>>,
+    counts: Counts,
+    leftovers: Vec<RowError<E>>,
     /// Of which method and query; `None` of writes that did not begin.
     subject: Option<(String, u64)>,
     /// The page at which it is.
@@ -28,7 +27,7 @@ pub struct WriteReport<E> {
     is_complete: bool,
 }
 
-/// A row that was not written, or of which nobody knows, and why.
+/// A row that was not written, or is in doubt, and why.
 pub struct RowError<E> {
     key: Key<E>,
     /// Rows of one batch share it.
@@ -42,7 +41,8 @@ impl<E> RowError<E> {
     }
 
     /// Why: `ConditionNotMet` — someone changed the row since it was read; `Rejected`, `InvalidInput` — it cannot be stored so;
-    /// `InvalidResponse` — it does not read as an `E`. Of a row [in doubt](WriteReport::in_doubt) what became of its answer.
+    /// `InvalidResponse` — it does not read as an `E`. Of a row in doubt the error of its response
+    /// ([`may_have_applied`](Error::may_have_applied)).
     pub fn error(&self) -> &Error {
         &self.error
     }
@@ -52,11 +52,8 @@ impl<E> WriteReport<E> {
     /// Of writes that begin here.
     pub(crate) fn new(from: Option<Continuation>, done_before: HashSet<Key<E>>) -> Self {
         Self {
-            applied: 0,
-            unchanged: 0,
-            gone: 0,
-            failures: Vec::new(),
-            in_doubt: Vec::new(),
+            counts: Counts::default(),
+            leftovers: Vec::new(),
             subject: None,
             from,
             done: Vec::new(),
@@ -72,31 +69,40 @@ impl<E> WriteReport<E> {
     }
 
     /// Rows that were deleted or written.
-    pub fn applied(&self) -> usize {
-        self.applied
+    pub fn applied(&self) -> u64 {
+        self.counts.applied
     }
 
     /// Rows that were left as they are: the closure kept them, they are up to date, or
     /// [`skip_bad_rows`](crate::TableQuery::skip_bad_rows) passed over them.
-    pub fn unchanged(&self) -> usize {
-        self.unchanged
+    pub fn unchanged(&self) -> u64 {
+        self.counts.unchanged
     }
 
-    /// Rows that were not there any more when their write came. Of a delete whose answer was lost, and which was repeated: also
+    /// Rows that were absent when their write came. Of a delete whose response was lost, and which was repeated: also
     /// those that it deleted itself.
-    pub fn gone(&self) -> usize {
-        self.gone
+    pub fn gone(&self) -> u64 {
+        self.counts.gone
     }
 
-    /// Rows that were not written: they are as they were, or as someone else wrote them since.
-    pub fn failures(&self) -> &[RowError<E>] {
-        &self.failures
+    /// Rows that the service rejected, or that cannot be read or sent: they are as they were, or as someone else wrote them since.
+    pub fn rejected(&self) -> u64 {
+        self.counts.rejected
     }
 
-    /// Rows of which nobody knows whether they were written: the answer was lost, or the service failed while it worked
-    /// ([`may_have_applied`](Error::may_have_applied)). Read them before writing them again.
-    pub fn in_doubt(&self) -> &[RowError<E>] {
-        &self.in_doubt
+    /// Rows that may have been written or not: the response was lost, or the service failed. Read them before writing them again.
+    pub fn in_doubt(&self) -> u64 {
+        self.counts.in_doubt
+    }
+
+    /// Rows that were read and never sent, because the whole ended before. Writes from the [`position`](Self::position) take them up.
+    pub fn not_tried(&self) -> u64 {
+        self.counts.not_tried
+    }
+
+    /// The rows that were rejected or are in doubt, with the error of each.
+    pub fn leftovers(&self) -> &[RowError<E>] {
+        &self.leftovers
     }
 
     /// Where to go on after what has an outcome; `None` if nothing is left.
@@ -120,39 +126,31 @@ impl<E> WriteReport<E> {
         was_done
     }
 
-    /// A row that was written; one that is gone now will not be met again.
-    pub(crate) fn tell_applied(&mut self, key: Key<E>, is_gone: bool) {
-        self.applied += 1;
-        if !is_gone {
-            self.done.push(key);
-        }
-    }
-
-    pub(crate) fn tell_unchanged(&mut self, key: Key<E>) {
-        self.unchanged += 1;
+    /// Counts a row that was not written because it is as it should be.
+    pub(crate) fn count_unchanged(&mut self, key: Key<E>) {
+        self.counts.unchanged += 1;
         self.done.push(key);
     }
 
-    /// A row that was not written, and why. One that is in doubt counts as done where writing it again is not the same as
-    /// writing it once.
-    pub(crate) fn tell_failed(&mut self, key: Key<E>, error: Arc<Error>, is_repeatable: bool) {
-        let is_in_doubt = error.may_have_applied();
-        let is_gone = !is_in_doubt && error.kind() == ErrorKind::NotFound;
-        let comes_again = is_in_doubt && is_repeatable;
-        if !is_gone && !comes_again {
-            self.done.push(key.clone());
-        }
-        if is_in_doubt {
-            self.in_doubt.push(RowError { key, error });
-        } else if is_gone {
-            self.gone += 1;
-        } else {
-            self.failures.push(RowError { key, error });
+    /// Counts a row, which is done unless it may be met again: rows that are absent are not, and rows in doubt are written again
+    /// where that is the same as writing them once.
+    pub(crate) fn count(&mut self, key: Key<E>, outcome: Outcome, (is_delete, is_repeatable): (bool, bool)) {
+        self.counts.count(&outcome);
+        match outcome {
+            Outcome::Applied(_) if is_delete => {}
+            Outcome::Applied(_) => self.done.push(key),
+            Outcome::Gone | Outcome::NotTried => {}
+            Outcome::Rejected(error) | Outcome::InDoubt(error) => {
+                if !(error.may_have_applied() && is_repeatable) {
+                    self.done.push(key.clone());
+                }
+                self.leftovers.push(RowError { key, error });
+            }
         }
     }
 
     /// All rows of the page have their outcome. Where rows come in order, none up to its last is met again.
-    pub(crate) fn tell_page(&mut self, next: Continuation, last: Option<&Key<E>>) {
+    pub(crate) fn page_done(&mut self, next: Continuation, last: Option<&Key<E>>) {
         self.from = Some(next);
         self.done.clear();
         if let Some(last) = last {
@@ -160,35 +158,23 @@ impl<E> WriteReport<E> {
         }
     }
 
-    pub(crate) fn tell_complete(&mut self) {
+    pub(crate) fn complete(&mut self) {
         self.is_complete = true;
         (self.from, self.done, self.done_before) = (None, Vec::new(), HashSet::new());
     }
 }
 
-/// In one line: `250 rows applied, 3 unchanged, 1 gone, 2 failed, 0 in doubt`.
 impl<E> fmt::Display for WriteReport<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} rows applied, {} unchanged, {} gone, {} failed, {} in doubt",
-            self.applied,
-            self.unchanged,
-            self.gone,
-            self.failures.len(),
-            self.in_doubt.len()
-        )
+        self.counts.fmt(f)
     }
 }
 
 impl<E> fmt::Debug for WriteReport<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WriteReport")
-            .field("applied", &self.applied)
-            .field("unchanged", &self.unchanged)
-            .field("gone", &self.gone)
-            .field("failures", &self.failures)
-            .field("in_doubt", &self.in_doubt)
+            .field("counts", &self.counts)
+            .field("leftovers", &self.leftovers)
             .field("is_complete", &self.is_complete)
             .finish_non_exhaustive()
     }

@@ -1,9 +1,12 @@
-//! What became of the operations of a bulk, one by one and in numbers.
+//! The outcomes of a bulk, one by one and in numbers.
+//!
+//! Owns the [`Counts`] of all writes in bulk too, so that both reports count with the same words.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::client::bulk::partition_write::Outcome;
 use crate::model::error::Error;
 use crate::model::etag::ETag;
 use crate::model::operation_kind::OperationKind;
@@ -65,7 +68,7 @@ pub enum LeftReason {
     Rejected(Arc<Error>),
     /// It was sent, and its answer was lost or not waited for, or the service failed while it worked. Read the row before sending
     /// it again; an upsert can simply be sent.
-    Unknown(Arc<Error>),
+    InDoubt(Arc<Error>),
     /// The bulk ended before its turn. Nothing was applied.
     NotTried,
 }
@@ -100,20 +103,59 @@ impl fmt::Display for Leftover {
         }
         match &self.why {
             LeftReason::Rejected(e) => e.fmt(f),
-            LeftReason::Unknown(e) => write!(f, "in doubt: {e}"),
+            LeftReason::InDoubt(e) => write!(f, "in doubt: {e}"),
             LeftReason::NotTried => f.write_str("not tried"),
         }
     }
 }
 
-/// What became of all operations of a bulk: each that was read is counted once.
+/// The number of operations or rows with each outcome.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) applied: u64,
+    pub(crate) unchanged: u64,
+    pub(crate) gone: u64,
+    pub(crate) rejected: u64,
+    pub(crate) in_doubt: u64,
+    pub(crate) not_tried: u64,
+}
+
+impl Counts {
+    pub(crate) fn count(&mut self, outcome: &Outcome) {
+        *match outcome {
+            Outcome::Applied(_) => &mut self.applied,
+            Outcome::Gone => &mut self.gone,
+            Outcome::Rejected(_) => &mut self.rejected,
+            Outcome::InDoubt(_) => &mut self.in_doubt,
+            Outcome::NotTried => &mut self.not_tried,
+        } += 1;
+    }
+}
+
+/// In one line, without what there is none of: `250 applied, 3 unchanged, 1 gone, 2 rejected`.
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} applied", self.applied)?;
+        for (count, what) in [
+            (self.unchanged, "unchanged"),
+            (self.gone, "gone"),
+            (self.rejected, "rejected"),
+            (self.in_doubt, "in doubt"),
+            (self.not_tried, "not tried"),
+        ] {
+            if count > 0 {
+                write!(f, ", {count} {what}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The outcomes of all operations of a bulk: each that was read is counted once.
 #[derive(Debug, Default)]
 #[must_use = "operations may be left: see `leftovers`"]
 pub struct BulkReport {
-    applied: u64,
-    rejected: u64,
-    unknown: u64,
-    not_tried: u64,
+    counts: Counts,
     pub(crate) throttled: u64,
     leftovers: Vec<Leftover>,
     settled: u64,
@@ -126,30 +168,30 @@ pub struct BulkReport {
 impl BulkReport {
     /// Operations that were applied.
     pub fn applied(&self) -> u64 {
-        self.applied
+        self.counts.applied
     }
 
-    /// Operations that the service refused, or that cannot be sent.
+    /// Operations that the service rejected, or that cannot be sent.
     pub fn rejected(&self) -> u64 {
-        self.rejected
+        self.counts.rejected
     }
 
-    /// Operations of which nobody knows whether they were applied.
-    pub fn unknown(&self) -> u64 {
-        self.unknown
+    /// Operations that may have been applied or not: the response was lost, or the service failed.
+    pub fn in_doubt(&self) -> u64 {
+        self.counts.in_doubt
     }
 
-    /// Operations that were read from the source, and whose turn never came.
+    /// Operations that were read from the source and never sent.
     pub fn not_tried(&self) -> u64 {
-        self.not_tried
+        self.counts.not_tried
     }
 
-    /// Requests that the service refused because there was too much; they were sent again, more slowly.
+    /// Requests that the service throttled. They were sent again, more slowly.
     pub fn throttled(&self) -> u64 {
         self.throttled
     }
 
-    /// All that were not applied, or of which nobody knows, in the order of the source, as ready operations with the reason of each.
+    /// All that were not applied, or are in doubt, in the order of the source, as ready operations with the reason of each.
     ///
     /// Those that [outcomes](crate::BulkWrite::outcomes) gave one by one are not here. After
     /// [`finish`](crate::BulkOutcomes::finish) those are that nobody took: what was on its way, and what waited.
@@ -177,29 +219,12 @@ impl BulkReport {
         self.leftovers.sort_by_key(|left| left.index);
     }
 
-    pub(crate) fn failures(&self) -> u64 {
-        self.rejected + self.unknown
-    }
-
-    pub(crate) fn tell(&mut self, outcome: &BulkOutcome) {
-        let index = match outcome {
-            BulkOutcome::Applied(applied) => {
-                self.applied += 1;
-                applied.index
-            }
-            BulkOutcome::Left(left) => {
-                match left.why {
-                    LeftReason::Rejected(_) => self.rejected += 1,
-                    LeftReason::Unknown(_) => self.unknown += 1,
-                    LeftReason::NotTried => self.not_tried += 1,
-                }
-                if !matches!(left.why, LeftReason::Rejected(_)) {
-                    self.stays = Some(self.stays.map_or(left.index, |first| first.min(left.index)));
-                    return;
-                }
-                left.index
-            }
-        };
+    pub(crate) fn count(&mut self, index: u64, outcome: &Outcome) {
+        self.counts.count(outcome);
+        if matches!(outcome, Outcome::InDoubt(_) | Outcome::NotTried) {
+            self.stays = Some(self.stays.map_or(index, |first| first.min(index)));
+            return;
+        }
         if self.stays.is_some_and(|first| index > first) {
             return;
         }
@@ -219,16 +244,6 @@ impl BulkReport {
 
 impl fmt::Display for BulkReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} applied", self.applied)?;
-        for (count, what) in [
-            (self.rejected, "rejected"),
-            (self.unknown, "in doubt"),
-            (self.not_tried, "not tried"),
-        ] {
-            if count > 0 {
-                write!(f, ", {count} {what}")?;
-            }
-        }
-        Ok(())
+        self.counts.fmt(f)
     }
 }

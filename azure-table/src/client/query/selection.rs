@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::client::query::TableQuery;
-use crate::client::query::bad_row::OnBadRow;
+use crate::client::query::page::OnBadRow;
 use crate::client::query::page_stream::PageStream;
-use crate::client::query::prefetch::Prefetch;
+use crate::client::query::page_stream::Prefetch;
 use crate::client::shape::Shape;
 use crate::client::table::TableClient;
 use crate::client::total_timeout::TotalTimeout;

@@ -1,11 +1,8 @@
 //! Writes over all rows that a query selects: delete, patch, update, upgrade.
 
-use crate::client::bulk::delete_where::DeleteWhere;
-use crate::client::bulk::patch_where::PatchWhere;
-use crate::client::bulk::update_where::UpdateWhere;
-use crate::client::bulk::upgrade_all::UpgradeAll;
+use crate::client::bulk::row_verbs::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeAll};
 use crate::client::ops::modify_entity::ModifyOutcome;
-use crate::client::query::selects::Selects;
+use crate::client::query::selection::Selects;
 use crate::client::table::TableClient;
 use crate::filter::assignment::AssignmentOf;
 use crate::model::entity::{ReadEntity, TableEntity};
@@ -40,7 +37,7 @@ impl<E: TableEntity> TableClient<E> {
     /// #     blogs.insert(&Blog { channel: "Channel9".into(), id, rating: id.cast_signed() }).await?;
     /// # }
     /// let report = blogs.delete_where(Blog::RATING.lt(2)).await?;
-    /// assert_eq!((report.applied(), report.failures().len()), (2, 0));
+    /// assert_eq!((report.applied(), report.rejected()), (2, 0));
     ///
     /// let report = blogs
     ///     .delete_where(blogs.query().partition("Channel9"))
