@@ -1,6 +1,8 @@
 //! What a read gives: an entity, a projection, a tuple of columns, whatever a closure makes of a row.
 //!
 //! Owns the one value that says what to ask for and how to read it, so that builders and streams never branch on it.
+//!
+//! `get` and `query` share `versioned`, `project`, `select` and `resolve` by this value. Streams know the result only.
 
 use std::fmt;
 use std::sync::Arc;

@@ -3,6 +3,9 @@
 //! Owns the rates of the account and of partitions that were refused. Nothing is held back before the first refusal. Between
 //! two refusals of a scope its limit was used up, so what it took in between, by the time, is the limit: sending goes on a
 //! little below it, and slowly faster until the next refusal tells it anew.
+//!
+//! Latency is no signal: with four batches of a partition in flight its queue cannot grow. Throttled batches are not the retry
+//! policy's business here, or two loops would wait for each other.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

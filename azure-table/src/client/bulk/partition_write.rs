@@ -3,6 +3,11 @@
 //! Owns the cutting into batches and the search for what makes one fail: a batch is applied whole or not at all, so whoever is
 //! at fault is taken out and the others go again. Owns the outcomes so far too, which an owner reads when it cancels. Knows nothing
 //! of where the operations come from.
+//!
+//! The row at the reported index is taken out, or the batch is halved where there is no index, and the others go again. A failure
+//! that concerns no row ends the whole bulk; so does a 404 without a code, which may come from something in front of the service.
+//! A batch in doubt is reported row by row, except deletes that were repeated and found nothing.
+//!
 //! Source: REST "Performing entity group transactions".
 
 use std::fmt;

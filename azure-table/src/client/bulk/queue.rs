@@ -2,6 +2,10 @@
 //!
 //! Owns the order: of one row the operations are sent one after the other, never two at once and never two in a batch. Rows of
 //! a partition keep the order in which they came as far as that allows.
+//!
+//! Waiting operations are grouped by partition; an operation behind one on the same row waits for its batch, all others may go.
+//! So any sequence of writes ends as if sent one by one, which a property test holds it to. Rows are compared by hash: two rows
+//! of one hash are kept apart as if they were one, which is slower and never wrong.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

@@ -1,6 +1,10 @@
 //! A stored row in the form in which its struct writes it now.
 //!
 //! Owns what stays of a row that its struct does not know, and whether there is anything to write at all.
+//!
+//! Updates and upgrades over a query keep what the struct does not know, unlike `modify`, whose caller has seen its row. A
+//! property that the struct knew and no longer writes, older names included, is removed by a replace with the rest of the row.
+//! Where nothing is removed, a merge sends less.
 
 use std::collections::BTreeMap;
 

@@ -3,6 +3,9 @@
 //! Owns the walk: a page is read, each of its rows planned, the operations go to the engine (`engine.rs`), and the next page is read
 //! when all have their outcome. So no more than a page is held, and the position is known to the row. Polled by hand and not boxed,
 //! so that neither entity nor closure needs to be `'static` or `Send`.
+//!
+//! The position is the page and the keys of it that are done, at most 1,000: no row is passed over, none is counted twice, and no
+//! order of keys is relied on. Rows in doubt after an update are done too; to delete or patch them again is harmless.
 
 use std::collections::HashSet;
 use std::fmt;

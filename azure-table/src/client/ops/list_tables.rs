@@ -1,4 +1,7 @@
 //! List the tables of an account.
+//!
+//! A list of tables is a query: a table in it is a row of one property, so pages, continuations, limits and prefetch are the same
+//! code.
 
 use std::fmt;
 use std::pin::Pin;

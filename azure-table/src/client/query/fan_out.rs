@@ -1,4 +1,6 @@
 //! One query as several: a chain of requests for each of its partitions or keys, some at once.
+//!
+//! Parts are tasks of bytes: polled by their reader alone, a slow reader would let healthy requests run out of their time.
 
 use std::collections::VecDeque;
 use std::fmt;

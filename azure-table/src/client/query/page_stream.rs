@@ -3,6 +3,10 @@
 //! Owns the walk from continuation to continuation, of entities and of tables. A page without rows that has a continuation
 //! is not the end; the absence of the continuation is. At most two pages are held: the one that is read, and the one behind
 //! it ([`Prefetch`]).
+//!
+//! Prefetch is a task of bytes: it knows no entity type and is aborted with its stream. It begins when the reader has come back
+//! once, since many readers want one page. Before a page is decoded other tasks get a turn, or on a runtime of one thread the
+//! request would leave a millisecond late. With a limit the page is decoded first, since its rows may suffice.
 
 use std::fmt;
 use std::future::poll_fn;
