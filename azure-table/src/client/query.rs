@@ -128,7 +128,7 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
 }
 
 impl<E: TableEntity, P> TableQuery<E, P> {
-    /// Only this partition: the value of the PartitionKey's field, or the tuple of its fields if it has several.
+    /// Selects one partition: the value of the PartitionKey's field, or the tuple of its fields if it has several.
     pub fn partition(mut self, given: impl NamesPartition<E::PartitionFields>) -> Self {
         let key = partition_key::<E>(given);
         let keys = key.map(|key| starts("PartitionKey", &Start::Whole(key)));
@@ -136,14 +136,14 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// Only entities whose keys begin with these fields: [`Key::prefix`](crate::Key::prefix). With a whole PartitionKey it
+    /// Selects entities whose keys begin with these fields: [`Key::prefix`](crate::Key::prefix). With a whole PartitionKey it
     /// is a range of one partition, else one of several partitions. Takes the place of [`partition`](Self::partition).
     pub fn under(mut self, prefix: KeyPrefix<E>) -> Self {
         self.keys = Some(Ok(under(prefix.start())));
         self
     }
 
-    /// Only rows that meet the condition; a second filter adds to the first.
+    /// Selects rows that meet the condition. A second filter adds to the first.
     pub fn filter(mut self, filter: impl FilterOf<E>) -> Self {
         let filter = filter.into_filter();
         self.filter = Some(match self.filter.take() {
@@ -153,22 +153,21 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// How many rows a page has at most: 1 to 1,000, which is what the service gives without it. Not a limit of the
-    /// whole: see [`limit`](Self::limit).
+    /// Limits the number of rows per page: 1 to 1,000, the default. See [`limit`](Self::limit) for the rows of all pages.
     #[doc(alias = "top")]
     pub fn page_size(mut self, rows: u32) -> Self {
         self.page_size = Some(rows);
         self
     }
 
-    /// How many rows the query gives at most, over all pages. When there are enough, nothing more is asked for.
+    /// Limits the total number of rows across all pages. No further page is requested once the limit is reached.
     #[doc(alias = "take")]
     pub fn limit(mut self, rows: usize) -> Self {
         self.limit = Some(rows);
         self
     }
 
-    /// Goes on where an earlier run of the same query was: the continuation of its last page.
+    /// Resumes an earlier run of the same query, from the continuation of its last page.
     pub fn resume_from(mut self, continuation: Continuation) -> Self {
         self.from = Some(continuation);
         self
@@ -367,7 +366,7 @@ impl<E, P> fmt::Debug for TableQuery<E, P> {
     }
 }
 
-/// The condition of keys that begin so.
+/// Returns the condition of keys that begin so.
 pub(crate) fn under(start: &KeyStart) -> Expression {
     let partition = starts("PartitionKey", &start.partition_key);
     match &start.row_key {

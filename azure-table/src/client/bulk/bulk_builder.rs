@@ -23,12 +23,13 @@ use crate::pipeline::options::{CallOptions, call_options};
 use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 use crate::protocol::operation::TableOperation;
 
-/// Writes any number of entities, of many partitions: in batches of one partition, some at once. **Not atomic**: a batch is, the
-/// whole is not, and each operation has an outcome of its own. Made by [`TableClient::bulk`].
+/// Writes any number of entities of any number of partitions, in concurrent batches of one partition each. Built by
+/// [`TableClient::bulk`].
 ///
-/// What is written is read from its source as there is room. Operations on one row are sent in their order, one after the other;
-/// on different rows in any. Where one operation makes a batch fail, it is taken out and the others go again. More than 1,000 that
-/// fail end the whole, unless [`failures`](Self::failures) says another number.
+/// **Not atomic**: a batch is atomic, the whole is not, and each operation has an outcome of its own. Operations are read from their
+/// source as there is room. Operations on one row are sent in their order, operations on different rows in any order. An operation
+/// that makes its batch fail is taken out, and the client sends the others again. More than 1,000 failures end the whole; see
+/// [`failures`](Self::failures).
 ///
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -58,12 +59,12 @@ call_options!(Bulk[E], options);
 total_timeout!(
     Bulk[E],
     settings.total,
-    "When it is over, the bulk is [`Interrupted`] by an error of kind `Timeout`, with its report: operations in flight are in doubt, \
-     those that wait are not tried."
+    "At the deadline the bulk is [`Interrupted`](crate::Interrupted) by an error of kind `Timeout`, with its report: operations in \
+     flight are in doubt, those that wait are not tried."
 );
 
 impl<E> TableClient<E> {
-    /// Writes any number of entities, not atomically: see [`Bulk`].
+    /// Returns a builder that writes any number of entities, not atomically: see [`Bulk`].
     pub fn bulk(&self) -> Bulk<E> {
         Bulk {
             table: self.clone(),
@@ -74,8 +75,8 @@ impl<E> TableClient<E> {
 }
 
 impl<E> Bulk<E> {
-    /// How many operations a batch has at most: 1 to 100, which is the default and the cheapest. Of the sizes that the storage
-    /// team measured 20 had the best latency.
+    /// Sets the largest number of operations in a batch: 1 to 100. The default, 100, costs least. Of the sizes that the storage team
+    /// measured, 20 had the best latency.
     ///
     /// Source: "How to get the most out of Windows Azure Tables" (2010), figures 5 and 6.
     pub fn batch_size(mut self, operations: usize) -> Self {
@@ -83,21 +84,21 @@ impl<E> Bulk<E> {
         self
     }
 
-    /// How many bytes the body of a batch has at most; without it what the service takes, 4 MiB (2 MB on Cosmos DB). An operation that
-    /// is longer goes alone.
+    /// Sets the largest body of a batch in bytes: by default the service's limit, 4 MiB (2 MB on Cosmos DB). A longer operation is
+    /// sent alone.
     pub fn batch_bytes(mut self, bytes: usize) -> Self {
         self.settings.batch_bytes = Some(bytes);
         self
     }
 
-    /// How many batches are on their way at once, of all partitions: 32 by default, at least one.
+    /// Sets the number of batches in flight across all partitions: 32 by default, at least 1.
     pub fn concurrency(mut self, batches: usize) -> Self {
         self.settings.concurrency = batches.max(1);
         self
     }
 
-    /// How many batches of one partition are on their way at once: 4 by default, which is its target of 2,000 entities/s where a
-    /// batch takes 200 ms.
+    /// Sets the number of batches in flight per partition: 4 by default. That reaches the target of a partition, 2,000 entities/s,
+    /// where a batch takes 200 ms.
     ///
     /// Source: REST "Scalability and performance targets for Table storage".
     pub fn partition_concurrency(mut self, batches: usize) -> Self {
@@ -105,37 +106,37 @@ impl<E> Bulk<E> {
         self
     }
 
-    /// How many entities are sent per second at most, of all partitions: leaves room for others. Without it the rate is found out: what
-    /// the service refuses because there is too much is sent again, a little more slowly than it was seen to take.
+    /// Limits the entities sent per second across all partitions, to leave room for others. No limit by default: the sending rate
+    /// adapts to the service's throttling responses, and throttled batches are sent again.
     pub fn max_rate(mut self, entities_per_second: u32) -> Self {
         self.settings.max_rate = Some(f64::from(entities_per_second.max(1)));
         self
     }
 
-    /// How many operations wait for their batch: 20,000 by default, and 64 MiB of them in any case. When there are as many, no more
-    /// are read, and batches leave that are not full. More of them make fuller batches where operations of many partitions come
+    /// Sets the number of operations that wait for their batch: 20,000 by default, and at most 64 MiB of them. At the limit the source
+    /// is not read, and batches are sent that are not full. A higher limit makes fuller batches where the partitions of a source are
     /// mixed.
     pub fn pending(mut self, operations: usize) -> Self {
         self.settings.pending = operations.max(1);
         self
     }
 
-    /// How many operations may fail or be in doubt before the whole ends: 1,000 by default; with 0 the first ends it, with
-    /// [`u64::MAX`] none. One more, and it is [`Interrupted`], which has the report. That holds each of them, with its operation,
-    /// unless they are read as [`outcomes`](BulkWrite::outcomes).
+    /// Sets the number of operations that may be rejected or in doubt: 1,000 by default. One more ends the whole as
+    /// [`Interrupted`](crate::Interrupted), with the report. With 0 the first failure ends it, with [`u64::MAX`] none does. The report
+    /// holds each failed operation, unless you read the [`outcomes`](BulkWrite::outcomes).
     #[doc(alias = "on_error")]
     pub fn failures(mut self, most: u64) -> Self {
         self.settings.failures = most;
         self
     }
 
-    /// Sends no operation again because another one made their batch fail: all of them are left over, with that one's error.
+    /// Leaves over all operations of a failed batch, with the error of the one that failed, and sends none of them again.
     pub fn whole_batches(mut self) -> Self {
         self.settings.takes_out = false;
         self
     }
 
-    /// Makes new entities; one whose key is taken is rejected (`AlreadyExists`).
+    /// Inserts entities. One whose key exists is rejected (`AlreadyExists`).
     pub fn insert<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
@@ -145,7 +146,7 @@ impl<E> Bulk<E> {
         self.begin(Items::new(entities, make))
     }
 
-    /// Makes entities or puts them in the place of stored ones.
+    /// Inserts entities, or replaces the stored ones.
     pub fn insert_or_replace<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
@@ -155,7 +156,7 @@ impl<E> Bulk<E> {
         self.begin(Items::new(entities, make))
     }
 
-    /// Makes entities or writes their properties into stored ones.
+    /// Inserts entities, or merges them into the stored ones.
     pub fn insert_or_merge<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
@@ -165,7 +166,7 @@ impl<E> Bulk<E> {
         self.begin(Items::new(entities, make))
     }
 
-    /// Puts entities in the place of stored ones; one that is not there, or has another version than was read, is rejected.
+    /// Replaces stored entities. One that is absent, or whose ETag differs, is rejected.
     pub fn replace<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
@@ -175,7 +176,7 @@ impl<E> Bulk<E> {
         self.begin(Items::new(entities, make))
     }
 
-    /// Writes the properties of entities into stored ones; one that is not there, or has another version than was read, is rejected.
+    /// Merges entities into stored ones. One that is absent, or whose ETag differs, is rejected.
     pub fn merge<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
@@ -185,8 +186,8 @@ impl<E> Bulk<E> {
         self.begin(Items::new(entities, make))
     }
 
-    /// Removes entities; one that is not there is rejected (`NotFound`), or applied where an answer was lost before.
-    /// Writes by key see the key alone: they change whatever row has it, by the handle of a [`variant`](TableClient::variant) too.
+    /// Deletes entities by key. One that is absent is rejected (`NotFound`), or counts as applied where an earlier response was lost.
+    /// The row of the key is deleted whatever its [`variant`](TableClient::variant) is.
     pub fn delete<K: IntoKey<E>>(
         self,
         keys: impl IntoIterator<Item = K>,
@@ -194,7 +195,7 @@ impl<E> Bulk<E> {
         self.begin(Items::new(keys, |key: K| TableOperation::delete(key)))
     }
 
-    /// Runs operations of any kind and entity type.
+    /// Writes operations of any kind and entity type.
     pub fn write(
         self,
         operations: impl IntoIterator<Item = TableOperation>,
@@ -202,8 +203,8 @@ impl<E> Bulk<E> {
         self.begin(Items::new(operations, |operation| operation))
     }
 
-    /// Runs operations as they come. Where none comes for now, those that wait leave in batches that are not full, one of each
-    /// partition at a time.
+    /// Writes the operations of a stream. While the stream is pending, operations that wait are sent in batches that are not full, one
+    /// batch per partition at a time.
     pub fn write_stream(
         self,
         operations: impl Stream<Item = TableOperation>,
@@ -211,7 +212,7 @@ impl<E> Bulk<E> {
         self.begin(Infallible(Box::pin(operations)))
     }
 
-    /// The same with a stream that may fail: an error ends it, and what came before is written.
+    /// Writes the operations of a stream that may fail. An error ends the whole, and the operations before it are written.
     pub fn write_try_stream<S, X>(self, operations: S) -> BulkWrite<S, X>
     where
         S: Stream<Item = Result<TableOperation, X>>,
@@ -219,7 +220,7 @@ impl<E> Bulk<E> {
         self.begin(operations)
     }
 
-    /// The variant whose rows alone the handle writes.
+    /// Returns the variant whose rows alone the handle writes.
     pub(crate) fn variant(&self) -> Option<&'static MarkedVariant> {
         self.table.pipeline().settings.variant
     }
@@ -248,7 +249,7 @@ impl<E> fmt::Debug for Bulk<E> {
     }
 }
 
-/// What is written as an entity `E` by a [`Bulk`](crate::Bulk): `E`, [`Versioned<E>`](crate::Versioned), or a reference to one.
+/// An entity that a [`Bulk`](crate::Bulk) writes to a table of `E`: `E`, [`Versioned<E>`](crate::Versioned), or a reference to one.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not written to a table of `{E}`",
     label = "expected `{E}`, `Versioned<{E}>` or a reference to one",
@@ -294,7 +295,7 @@ impl<E: TableEntity> BulkEntity<E> for &Versioned<E> {
     }
 }
 
-/// An iterator, each item made an operation when it is asked for.
+/// An iterator as a stream of operations. Each item is encoded when it is read.
 struct Items<I, F> {
     items: I,
     make: F,

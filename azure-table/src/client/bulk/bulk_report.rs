@@ -12,13 +12,13 @@ use crate::model::etag::ETag;
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::operation::TableOperation;
 
-/// What became of one operation of a bulk.
+/// The outcome of one operation of a bulk.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BulkOutcome {
     /// It was applied.
     Applied(AppliedOperation),
-    /// It was not, or nobody knows.
+    /// It was not applied, or is in doubt.
     Left(Leftover),
 }
 
@@ -31,28 +31,28 @@ pub struct AppliedOperation {
 }
 
 impl AppliedOperation {
-    /// Its place in the source, from 0.
+    /// Returns its place in the source, from 0.
     pub fn index(&self) -> u64 {
         self.index
     }
 
-    /// What it was.
+    /// Returns the kind of the operation.
     pub fn kind(&self) -> OperationKind {
         self.operation.kind()
     }
 
-    /// PartitionKey and RowKey.
+    /// Returns PartitionKey and RowKey.
     pub fn keys(&self) -> (&str, &str) {
         self.operation.keys().unwrap_or_default()
     }
 
-    /// The entity's new version; `None` after a delete.
+    /// Returns the entity's new ETag, or `None` after a delete.
     pub fn etag(&self) -> Option<&ETag> {
         self.etag.as_ref()
     }
 }
 
-/// An operation that was not applied, or of which nobody knows: as it was, to be sent again, and why.
+/// An operation that was not applied, or is in doubt, and the reason. It is ready to be sent again.
 #[derive(Debug)]
 pub struct Leftover {
     pub(crate) index: u64,
@@ -60,36 +60,36 @@ pub struct Leftover {
     pub(crate) why: LeftReason,
 }
 
-/// Why an operation is left.
+/// The reason of a [`Leftover`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum LeftReason {
-    /// The service refused it, or it cannot be sent. Nothing was applied.
+    /// The service rejected it, or it cannot be sent. Nothing was applied.
     Rejected(Arc<Error>),
-    /// It was sent, and its answer was lost or not waited for, or the service failed while it worked. Read the row before sending
-    /// it again; an upsert can simply be sent.
+    /// It may have been applied: the response was lost, or the service failed. Read the row before sending it again; an upsert can
+    /// be sent as it is.
     InDoubt(Arc<Error>),
     /// The bulk ended before its turn. Nothing was applied.
     NotTried,
 }
 
 impl Leftover {
-    /// Its place in the source, from 0.
+    /// Returns its place in the source, from 0.
     pub fn index(&self) -> u64 {
         self.index
     }
 
-    /// The operation; `None` if it could not be encoded at all.
+    /// Returns the operation, or `None` if it could not be encoded.
     pub fn operation(&self) -> Option<&TableOperation> {
         self.operation.as_ref()
     }
 
-    /// The operation, to be sent again; `None` if it could not be encoded at all.
+    /// Returns the operation to be sent again, or `None` if it could not be encoded.
     pub fn into_operation(self) -> Option<TableOperation> {
         self.operation
     }
 
-    /// Why it is left.
+    /// Returns the reason.
     pub fn why(&self) -> &LeftReason {
         &self.why
     }
@@ -166,46 +166,46 @@ pub struct BulkReport {
 }
 
 impl BulkReport {
-    /// Operations that were applied.
+    /// Returns the number of operations that were applied.
     pub fn applied(&self) -> u64 {
         self.counts.applied
     }
 
-    /// Operations that the service rejected, or that cannot be sent.
+    /// Returns the number of operations that the service rejected, or that cannot be sent.
     pub fn rejected(&self) -> u64 {
         self.counts.rejected
     }
 
-    /// Operations that may have been applied or not: the response was lost, or the service failed.
+    /// Returns the number of operations that may have been applied: the response was lost, or the service failed.
     pub fn in_doubt(&self) -> u64 {
         self.counts.in_doubt
     }
 
-    /// Operations that were read from the source and never sent.
+    /// Returns the number of operations that were read from the source and never sent.
     pub fn not_tried(&self) -> u64 {
         self.counts.not_tried
     }
 
-    /// Requests that the service throttled. They were sent again, more slowly.
+    /// Returns the number of requests that the service throttled. They were sent again, more slowly.
     pub fn throttled(&self) -> u64 {
         self.throttled
     }
 
-    /// All that were not applied, or are in doubt, in the order of the source, as ready operations with the reason of each.
+    /// Returns the operations that were not applied or are in doubt, in the order of the source.
     ///
-    /// Those that [outcomes](crate::BulkWrite::outcomes) gave one by one are not here. After
-    /// [`finish`](crate::BulkOutcomes::finish) those are that nobody took: what was on its way, and what waited.
+    /// Operations that the [outcomes](crate::BulkWrite::outcomes) yielded are not among them. After
+    /// [`finish`](crate::BulkOutcomes::finish) those are that were in flight or waited.
     pub fn leftovers(&self) -> &[Leftover] {
         &self.leftovers
     }
 
-    /// The same, to be sent again.
+    /// Returns the [`leftovers`](Self::leftovers) to be sent again.
     pub fn into_leftovers(self) -> Vec<Leftover> {
         self.leftovers
     }
 
-    /// How many operations from the source's first on were all applied or refused: where another process goes on, by leaving out
-    /// as many. Operations behind it may have been applied, too.
+    /// Returns the number of operations from the first of the source on that were all applied or rejected. Another process can
+    /// continue behind them. Operations behind may have been applied, too.
     pub fn settled(&self) -> u64 {
         self.settled
     }

@@ -18,14 +18,13 @@ use crate::client::ops::operation::ended;
 use crate::model::error::{Error, Result};
 use crate::protocol::operation::TableOperation;
 
-/// Many writes that can be awaited, for the report; or read as [`outcomes`](Self::outcomes). Made by a [`Bulk`].
+/// The writes of a [`Bulk`](crate::Bulk): await them for the report, or read their [`outcomes`](Self::outcomes).
 ///
-/// [`total_timeout`](Bulk::total_timeout) ends it by time, with its report. Dropped, it sends no more, and its report is lost: tokio's
-/// `timeout(time, write)` does that. To stop it at another moment and know what was done, keep it: await `&mut write` (it is
-/// `Unpin`), or [`next`](BulkOutcomes::next) of its outcomes, as long as it may go on, then take the report of
-/// [`finish`](BulkOutcomes::finish). Operations that were sent and have no response are left over in doubt
-/// ([`InDoubt`](crate::LeftReason::InDoubt)). Those that were read and never sent, because they waited for their turn or for the
-/// batch before, are left over as [`NotTried`](crate::LeftReason::NotTried).
+/// [`total_timeout`](crate::Bulk::total_timeout) limits its time and keeps its report. A dropped write sends no more, and its report is
+/// lost: tokio's `timeout(time, write)` does that. To stop it at another moment, keep it: await `&mut write` (it is `Unpin`), or the
+/// [`next`](BulkOutcomes::next) of its outcomes, then take the report of [`finish`](BulkOutcomes::finish). Operations that were sent
+/// and have no response are left over as [`InDoubt`](crate::LeftReason::InDoubt). Operations that were read and never sent are left
+/// over as [`NotTried`](crate::LeftReason::NotTried).
 ///
 /// ```
 /// # use azure_table::{Emulator, LeftReason, ServiceModel, TableEntity, TableServiceClient};
@@ -57,9 +56,13 @@ use crate::protocol::operation::TableOperation;
 /// ```
 ///
 /// # Errors
-/// [`Interrupted`], which has the report: what concerns no single operation (`Unauthenticated`, `Forbidden`, `Connection`,
-/// `Timeout`, `Throttled`, `ServerFault`, `NotFound` of the table); more failures than [`failures`](Bulk::failures) allows; an
-/// error of the source. What was on its way then has its outcome, what waited is left over as not tried.
+/// [`Interrupted`], which has the report:
+/// - An error that concerns no single operation: `Unauthenticated`, `Forbidden`, `Connection`, `Timeout`, `Throttled`, `ServerFault`,
+///   `NotFound` of the table.
+/// - More failures than [`failures`](crate::Bulk::failures) allows.
+/// - An error of the source.
+///
+/// Operations in flight get their outcome first. Operations that waited are left over as not tried.
 #[must_use = "nothing is written until it is awaited"]
 pub struct BulkWrite<S, X = Error> {
     /// Until the report was returned.
@@ -89,18 +92,18 @@ where
     S: Stream<Item = Result<TableOperation, X>>,
     X: From<Error>,
 {
-    /// Hears of what was done so far, after each batch.
+    /// Calls `hear` with the report so far after each batch.
     pub fn on_progress(mut self, hear: impl FnMut(&BulkReport) + Send + 'static) -> Self {
         self.hear = Some(Box::new(hear));
         self
     }
 
-    /// The outcomes one by one, as they come.
+    /// Returns a stream of the outcomes.
     pub fn outcomes(self) -> BulkOutcomes<S, X> {
         BulkOutcomes(self)
     }
 
-    /// The next outcome. Whoever has taken it in calls [`report_progress`](Self::report_progress).
+    /// Returns the next outcome. The caller counts it, then calls [`report_progress`](Self::report_progress).
     fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
         self.read(cx);
         match &mut self.run {
@@ -159,7 +162,7 @@ where
         }
     }
 
-    /// Reports progress where a batch's outcomes have all been taken.
+    /// Reports progress once all outcomes of a batch were taken.
     fn report_progress(&mut self) {
         if let (Some(hear), Some(run)) = (&mut self.hear, &self.run)
             && !run.engine.has_ready()
@@ -211,8 +214,8 @@ impl<S, X> fmt::Debug for BulkWrite<S, X> {
     }
 }
 
-/// The outcomes of many writes: a [`Stream`], with a `next` of its own. They go on while it is polled; what is on its way and not
-/// polled for the time of an attempt, 60 s by default, ends in doubt.
+/// The outcomes of a [`BulkWrite`]: a [`Stream`] with a `next` of its own. Batches are sent while it is polled. A batch in flight that
+/// is not polled for the `attempt_timeout`, 60 s by default, ends in doubt.
 #[must_use = "nothing is written until it is polled"]
 pub struct BulkOutcomes<S, X = Error>(BulkWrite<S, X>);
 
@@ -223,7 +226,7 @@ where
     S: Stream<Item = Result<TableOperation, X>>,
     X: From<Error>,
 {
-    /// The next outcome; `None` after the last. A `next` that is dropped loses nothing.
+    /// Returns the next outcome, or `None` after the last. Dropping the future loses no outcome.
     pub async fn next(&mut self) -> Option<BulkOutcome> {
         poll_fn(|cx| self.poll(cx)).await
     }
@@ -234,13 +237,13 @@ where
         Poll::Ready(outcome)
     }
 
-    /// What was done so far, in numbers.
+    /// Returns the report so far.
     pub fn report(&self) -> Option<&BulkReport> {
         self.0.run.as_ref().map(|run| &run.report)
     }
 
-    /// Ends it where it is: what was sent and has no answer is in doubt, what was not sent is not tried, and both are
-    /// [left over](BulkReport::leftovers); or, after the last outcome, how it ended.
+    /// Cancels the rest and returns the report. Operations without a response are in doubt, operations that were not sent are not
+    /// tried, and both are [left over](BulkReport::leftovers).
     ///
     /// # Errors
     /// As awaiting [`BulkWrite`].

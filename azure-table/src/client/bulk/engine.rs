@@ -381,12 +381,12 @@ impl Engine {
 
     /// Stops it because of more failures than allowed. Those that are ready count as well.
     fn stop_for_failures(&mut self, error: &Error, last: &dyn fmt::Display) {
-        let ready = self
+        let mut ready = self
             .ready
             .iter()
             .filter_map(|settled| Some((settled, settled.outcome.failure()?)));
         let failures = self.failures + ready.clone().count() as u64;
-        let (kind, last) = match ready.last() {
+        let (kind, last) = match ready.next_back() {
             Some((settled, error)) => (error.kind(), settled as &dyn fmt::Display),
             None => (error.kind(), last),
         };

@@ -127,7 +127,7 @@ impl SharedOutcomes {
 pub(crate) struct Written {
     /// In the order of the operations.
     pub(crate) outcomes: Vec<Outcome>,
-    /// What concerns no single row: further writes would meet it too.
+    /// The error that concerns no single row: further writes would meet it too.
     pub(crate) stopped: Option<Arc<Error>>,
 }
 
@@ -135,22 +135,22 @@ pub(crate) struct Written {
 pub(crate) struct PartitionWrite {
     pipeline: Arc<Pipeline>,
     table: TableName,
-    /// Those of the client among them.
+    /// The options of its calls, the client's included.
     options: CallOptions,
-    /// The time that is left for it and others.
+    /// The time limit that it shares with others.
     total: TotalTimeout,
     /// Shared with the owner, who wants them back.
     operations: Arc<Vec<TableOperation>>,
     outcomes: SharedOutcomes,
-    /// What is still to be sent, each in one batch if it fits; the next one last.
+    /// The operations to be sent, each list in one batch if it fits; the next one last.
     waiting: Vec<Vec<usize>>,
-    /// The longest body of a batch, if shorter than what the service takes.
+    /// The longest body of a batch, if shorter than the service's limit.
     most_bytes: Option<usize>,
-    /// Whether those that go with one that fails are sent again without it.
+    /// Sends the others of a batch again without the operation that failed.
     takes_out: bool,
-    /// Deletes that were sent, and whose answer was lost.
+    /// Deletes that were sent and whose response was lost.
     lost: Vec<usize>,
-    /// How fast it may send; without it what is throttled ends it.
+    /// The sending rate; without it a throttled batch ends the write.
     pace: Option<Pace>,
 }
 
@@ -176,26 +176,26 @@ impl PartitionWrite {
         }
     }
 
-    /// At this pace, if there is one: what is throttled is sent again.
+    /// Sends throttled batches again, at this pace, if there is one.
     pub(crate) fn at(mut self, pace: Option<Pace>) -> Self {
         self.pace = pace;
         self
     }
 
-    /// In no more time than this.
+    /// Limits its time.
     pub(crate) fn within(mut self, total: TotalTimeout) -> Self {
         self.total = total;
         self
     }
 
-    /// With shorter bodies, and with or without the search for what makes a batch fail.
+    /// Limits the bodies, and sets whether operations that fail are taken out of their batch.
     pub(crate) fn with(mut self, most_bytes: Option<usize>, takes_out: bool) -> Self {
         self.most_bytes = most_bytes;
         self.takes_out = takes_out;
         self
     }
 
-    /// Sends them, one batch after the other, until each has an outcome or something stops them all.
+    /// Sends them, one batch after the other, until each has an outcome or an error stops them all.
     async fn run(mut self) -> Written {
         let mut stopped = None;
         while let Some(next) = self.waiting.pop() {
@@ -229,7 +229,7 @@ impl PartitionWrite {
         }
     }
 
-    /// As many of these as fit into one batch; the others wait.
+    /// Returns as many of these as fit into one batch; the others wait.
     fn compose(&mut self, mut indices: Vec<usize>) -> (Vec<usize>, ChangeSet) {
         let mut change_set = ChangeSet::new(&self.pipeline.endpoint, self.table.as_str())
             .at_most(self.most_bytes)
@@ -268,8 +268,8 @@ impl PartitionWrite {
         (sent, change_set)
     }
 
-    /// Sends a batch, when it is time; `None` if there was too much. One operation alone needs no batch, which not all
-    /// credentials and services take.
+    /// Sends a batch at the pace, and returns `None` if it was throttled. One operation alone is sent without a batch, which not all
+    /// credentials and services accept.
     async fn send(&self, sent: &[usize], change_set: ChangeSet) -> Option<Result<Vec<TableResult>>> {
         let partition_key = self.operations.iter().find_map(TableOperation::keys);
         let partition_key = partition_key.map_or("", |(key, _)| key);
@@ -304,7 +304,7 @@ impl PartitionWrite {
         Some(result)
     }
 
-    /// One operation needs no batch, unless nobody takes its address: its keys fit into a body, as they would have beside others.
+    /// Sends one operation without a batch. If its URL is too long it is sent in one, where the keys fit into the body.
     async fn send_alone(&self, operation: &TableOperation) -> Result<TableResult> {
         let execute = || {
             let execute = ExecuteOperation::new(&self.pipeline, &self.table, operation.copy());
@@ -325,7 +325,7 @@ impl PartitionWrite {
         options
     }
 
-    /// What an error says of the operations that were sent together. Gives it back if it concerns others as well.
+    /// Sets the outcomes of operations that were sent together and failed. Returns the error if it concerns others as well.
     fn failed(&mut self, mut sent: Vec<usize>, error: Error) -> Option<Arc<Error>> {
         // Its place in the batch says nothing to who did not make the batch.
         let batch_index = error.batch_index();
@@ -452,7 +452,7 @@ impl Future for RunningBatch {
     }
 }
 
-/// Whether an error is about a row of a batch, and others may well be written; else it would come again with the next request.
+/// Returns `true` if an error is about a row of a batch, so that others may be written; any other would return with the next request.
 fn concerns_row(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::ConditionNotMet | ErrorKind::AlreadyExists | ErrorKind::Rejected => true,

@@ -40,14 +40,14 @@ pub(crate) enum Plan {
     Refuse(Error),
 }
 
-/// Which row, in which version. No property of it is read.
+/// The key and the ETag of a row. No property of it is read.
 pub(crate) struct RowVersion<E> {
     pub(crate) key: Key<E>,
     pub(crate) etag: ETag,
 }
 
 impl<E> ReadEntity for RowVersion<E> {
-    /// The level at which rows come with their ETags, whatever is selected.
+    /// The lowest level that has ETags.
     const METADATA: MetadataLevel = MetadataLevel::Minimal;
     const SELECT: Option<&'static [&'static str]> = Some(&["PartitionKey", "RowKey"]);
 
@@ -60,7 +60,7 @@ impl<E> ReadEntity for RowVersion<E> {
     }
 }
 
-/// A row with all that it has, and what an `E` makes of it. One that does not fit is no reason to read no further.
+/// A whole row, read as an `E` if it fits. A row that does not fit does not end the page.
 pub(crate) struct WholeRow<E> {
     pub(crate) version: RowVersion<E>,
     pub(crate) read: Result<ReadRow<E>, BadRow>,

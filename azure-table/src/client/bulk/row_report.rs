@@ -35,21 +35,23 @@ pub struct RowError<E> {
 }
 
 impl<E> RowError<E> {
-    /// Which row.
+    /// Returns the key of the row.
     pub fn key(&self) -> &Key<E> {
         &self.key
     }
 
-    /// Why: `ConditionNotMet` — someone changed the row since it was read; `Rejected`, `InvalidInput` — it cannot be stored so;
-    /// `InvalidResponse` — it does not read as an `E`. Of a row in doubt the error of its response
-    /// ([`may_have_applied`](Error::may_have_applied)).
+    /// Returns the error of the row:
+    /// - `ConditionNotMet`: someone changed the row since it was read.
+    /// - `Rejected`, `InvalidInput`: the row cannot be stored so.
+    /// - `InvalidResponse`: the row does not read as an `E`.
+    /// - Any kind with [`may_have_applied`](Error::may_have_applied): the row is in doubt.
     pub fn error(&self) -> &Error {
         &self.error
     }
 }
 
 impl<E> WriteReport<E> {
-    /// Of writes that begin here.
+    /// A report of writes that begin at this page.
     pub(crate) fn new(from: Option<Continuation>, done_before: HashSet<Key<E>>) -> Self {
         Self {
             counts: Counts::default(),
@@ -68,44 +70,45 @@ impl<E> WriteReport<E> {
         self
     }
 
-    /// Rows that were deleted or written.
+    /// Returns the number of rows that were deleted or written.
     pub fn applied(&self) -> u64 {
         self.counts.applied
     }
 
-    /// Rows that were left as they are: the closure kept them, they are up to date, or
-    /// [`skip_bad_rows`](crate::TableQuery::skip_bad_rows) passed over them.
+    /// Returns the number of rows that were not written: the closure kept them, they are up to date, or
+    /// [`skip_bad_rows`](crate::TableQuery::skip_bad_rows) skipped them.
     pub fn unchanged(&self) -> u64 {
         self.counts.unchanged
     }
 
-    /// Rows that were absent when their write came. Of a delete whose response was lost, and which was repeated: also
-    /// those that it deleted itself.
+    /// Returns the number of rows that were absent when they were written. After a delete whose response was lost and that was
+    /// repeated, these may be rows that it deleted itself.
     pub fn gone(&self) -> u64 {
         self.counts.gone
     }
 
-    /// Rows that the service rejected, or that cannot be read or sent: they are as they were, or as someone else wrote them since.
+    /// Returns the number of rows that the service rejected, or that cannot be read or sent. They were not written.
     pub fn rejected(&self) -> u64 {
         self.counts.rejected
     }
 
-    /// Rows that may have been written or not: the response was lost, or the service failed. Read them before writing them again.
+    /// Returns the number of rows that may have been written: the response was lost, or the service failed. Read them before writing
+    /// them again.
     pub fn in_doubt(&self) -> u64 {
         self.counts.in_doubt
     }
 
-    /// Rows that were read and never sent, because the whole ended before. Writes from the [`position`](Self::position) take them up.
+    /// Returns the number of rows that were read and never sent. Writes that resume from the [`position`](Self::position) write them.
     pub fn not_tried(&self) -> u64 {
         self.counts.not_tried
     }
 
-    /// The rows that were rejected or are in doubt, with the error of each.
+    /// Returns the rows that were rejected or are in doubt, with their errors.
     pub fn leftovers(&self) -> &[RowError<E>] {
         &self.leftovers
     }
 
-    /// Where to go on after what has an outcome; `None` if nothing is left.
+    /// Returns the position to resume from, or `None` after the last row.
     pub fn position(&self) -> Option<WritePosition> {
         (!self.is_complete).then(|| self.place())
     }
@@ -118,7 +121,7 @@ impl<E> WriteReport<E> {
         }
     }
 
-    /// Whether this row had its outcome before.
+    /// Returns `true` if the row had its outcome before.
     pub(crate) fn was_done(&mut self, key: &Key<E>) -> bool {
         let known = self.done_before.take(key);
         let was_done = known.is_some();

@@ -21,7 +21,7 @@ use crate::model::operation_kind::OperationKind;
 use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::protocol::operation::TableOperation;
 
-/// Deletes rows. See [`TableClient::delete_where`]. Options of calls, such as `timeout`, apply to each page and each batch.
+/// Deletes the selected rows. See [`TableClient::delete_where`]. Options of calls, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct DeleteWhere<E> {
     rows: RowWrites<E, Delete, RowVersion<E>>,
@@ -52,7 +52,7 @@ impl<E: TableEntity> WritesRows<E> for Delete {
     }
 }
 
-/// Writes columns of rows. See [`TableClient::patch_where`]. Options of calls, such as `timeout`, apply to each page and each batch.
+/// Writes columns of the selected rows. See [`TableClient::patch_where`]. Options of calls, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct PatchWhere<E> {
     rows: RowWrites<E, Patch, RowVersion<E>>,
@@ -101,7 +101,7 @@ impl<E: TableEntity> WritesRows<E> for Patch {
     }
 }
 
-/// Changes rows. See [`TableClient::update_where`]. Options of calls, such as `timeout`, apply to each page and each batch.
+/// Changes the selected rows by a closure. See [`TableClient::update_where`]. Options of calls, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct UpdateWhere<E, F, R> {
     rows: RowWrites<E, Update<F, R>, WholeRow<E>>,
@@ -137,7 +137,7 @@ where
     F: FnMut(&mut E) -> R,
     R: ModifyOutcome,
 {
-    // Who counts, counts twice.
+    // A closure that counts would count twice.
     const IS_REPEATABLE: bool = false;
     type Row = WholeRow<E>;
     type Error = R::Error;
@@ -174,7 +174,7 @@ where
     }
 }
 
-/// Writes rows of older forms anew. See [`TableClient::upgrade_all`]. Options of calls, such as `timeout`, apply to each page and each batch.
+/// Rewrites rows of older forms. See [`TableClient::upgrade_all`]. Options of calls, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct UpgradeAll<E> {
     rows: RowWrites<E, Upgrade, WholeRow<E>>,
@@ -197,8 +197,8 @@ impl<E> UpgradeAll<E> {
         }
     }
 
-    /// Leaves nothing of a row but what the struct writes: **properties that it does not know are lost**. Rows that have such are
-    /// written though all else is up to date.
+    /// Removes all properties that the struct does not write: **properties that it does not know are lost**. Rows that have such
+    /// properties are written though all else is up to date.
     pub fn drop_unknown(mut self) -> Self {
         self.rows.writes.drops_unknown = true;
         self

@@ -39,7 +39,7 @@ use crate::protocol::continuation::Continuation;
 /// Source: REST "Scalability and performance targets for Table storage".
 const CONCURRENCY: usize = 4;
 
-/// Writes that have not begun, go on, or have ended.
+/// Writes over a query: idle, running or done.
 pub(crate) struct RowWrites<E, W, Row> {
     table: TableClient<E>,
     pub(crate) writes: W,
@@ -50,7 +50,7 @@ pub(crate) struct RowWrites<E, W, Row> {
     state: State<E, Row>,
 }
 
-/// How they end.
+/// The result of the writes.
 type Ended<E, A> = Result<WriteReport<E>, Interrupted<WriteReport<E>, A>>;
 
 type Hear<E> = dyn FnMut(&WriteReport<E>) + Send;
@@ -121,7 +121,7 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
         }
     }
 
-    /// The report of writes that did not begin: their place is where they would have.
+    /// Returns the report of writes that did not begin, at the position where they would have.
     fn untouched(&self) -> WriteReport<E> {
         let Some(position) = &self.position else {
             return WriteReport::new(None, HashSet::new());
@@ -260,7 +260,7 @@ impl<E: TableEntity, Row> Run<E, Row> {
 }
 
 impl<E, W, Row> RowWrites<E, W, Row> {
-    /// As the builder of this name shows itself.
+    /// Formats the builder of this name.
     pub(crate) fn fmt_as(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.state {
             State::Idle(_) => "not begun",
@@ -275,41 +275,42 @@ impl<E, W, Row> RowWrites<E, W, Row> {
     }
 }
 
-/// Makes a struct with the field `rows: RowWrites<…>` a future with the setters that all writes over queries have. Wishes hold
-/// for each page and each batch.
+/// Implements the setters of all writes over queries, and `Future`, for a struct with the field `rows: RowWrites<…>`. Options apply
+/// to each page and each batch.
 macro_rules! row_writes {
     ($name:ident [$($parameter:ident),+], $error:ty, where $($bounds:tt)+) => {
         $crate::pipeline::options::call_options!($name[$($parameter),+], rows.options);
         $crate::client::total_timeout::total_timeout!(
             $name[$($parameter),+],
             rows.settings.total,
-            "When it is over, the whole is [`Interrupted`](crate::Interrupted) by an error of kind `Timeout`, with its report: rows \
-             in flight are in doubt, those that wait are not tried. A limit of the query holds where this is not set."
+            "At the deadline the whole is [`Interrupted`](crate::Interrupted) by an error of kind `Timeout`, with its report: rows \
+             in flight are in doubt, those that wait are not tried. A limit of the query applies where this is not set."
         );
 
         impl<$($parameter),+> $name<$($parameter),+> {
-            /// How many batches are on their way at once: 4 by default, at least one. Those of one partition follow one
-            /// another, so more of them help where a page has rows of several partitions.
+            /// Sets the number of batches in flight: 4 by default, at least 1. Each partition has at most one, so more of them
+            /// help where a page has rows of several partitions.
             pub fn concurrency(mut self, batches: usize) -> Self {
                 self.rows.settings.concurrency = batches.max(1);
                 self
             }
 
-            /// How many rows may fail or be in doubt before the whole ends: 1,000 by default. Each is held in the report.
+            /// Sets the number of rows that may be rejected or in doubt: 1,000 by default. One more ends the whole. The report
+            /// holds each of them.
             pub fn failures(mut self, most: u64) -> Self {
                 self.rows.settings.failures = most;
                 self
             }
 
-            /// Hears of what was done so far: after each batch, and after each page. Its
-            /// [`position`](crate::WriteReport::position), kept somewhere safe, is where to go on should the process end; rows
-            /// that were on their way then have no outcome in it.
+            /// Calls `hear` with the report so far, after each batch and after each page. Keep its
+            /// [`position`](crate::WriteReport::position) somewhere safe to resume after the end of the process. Rows in flight
+            /// have no outcome in it.
             pub fn on_progress(mut self, hear: impl FnMut(&$crate::client::bulk::row_report::WriteReport<E>) + Send + 'static) -> Self {
                 self.rows.hear = Some(::std::boxed::Box::new(hear));
                 self
             }
 
-            /// Goes on where an earlier run over the same query was. A limit of the query counts anew.
+            /// Resumes an earlier run over the same query. A limit of the query counts anew.
             pub fn resume_from(mut self, position: $crate::client::bulk::write_position::WritePosition) -> Self {
                 self.rows.position = Some(position);
                 self

@@ -1,4 +1,4 @@
-//! Writes that come one by one, over a long time, and leave in batches.
+//! Writes that are pushed one by one over a long time, and sent in batches.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -18,15 +18,15 @@ use crate::model::error::Result;
 use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::protocol::operation::TableOperation;
 
-/// How long an operation waits for others, by default.
+/// The time that an operation waits for others, by default.
 const LINGER: Duration = Duration::from_millis(200);
 
-/// Takes writes one by one and sends them in batches, when one is full or its first has waited long enough: for logs and events.
-/// Made by [`TableClient::writer`] or [`Bulk::writer`].
+/// Takes writes one by one and sends them in batches, for logs and events. A batch is sent when it is full or its first operation has
+/// waited for [`linger`](Self::linger). Built by [`TableClient::writer`] or [`Bulk::writer`].
 ///
-/// Its caller drives it: things go on in `send`, [`flush`](Self::flush), [`drive`](Self::drive) and [`close`](Self::close), and in
-/// no hidden task; a batch on its way that nobody drives for the time of an attempt (60 s by default) ends in doubt. Close it,
-/// for what became of all of them, and even after an error: what was not sent when it is dropped is lost, and so is the report.
+/// The caller drives it: it runs in `send`, [`flush`](Self::flush), [`drive`](Self::drive) and [`close`](Self::close), and spawns no
+/// task. A batch in flight that is not driven for the `attempt_timeout` (60 s by default) ends in doubt. Call `close` for the report,
+/// even after an error: operations still pending when the writer is dropped are never sent.
 ///
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -68,7 +68,7 @@ const LINGER: Duration = Duration::from_millis(200);
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "it has to be closed: what was not sent when it is dropped is lost"]
+#[must_use = "call `close()`: operations still pending when the writer is dropped are never sent"]
 pub struct Writer<E> {
     run: BulkRun,
     /// The variant whose rows alone it writes.
@@ -79,19 +79,19 @@ pub struct Writer<E> {
 total_timeout!(
     Writer[E],
     run.engine.settings.total,
-    "When it is over, the writer takes no more, and [`close`](Self::close) is [`Interrupted`] by an error of kind `Timeout`, with its \
+    "At the deadline the writer takes no more, and [`close`](Self::close) is [`Interrupted`] by an error of kind `Timeout`, with its \
      report: operations in flight are in doubt, those that wait are not tried."
 );
 
 impl<E> TableClient<E> {
-    /// Takes writes one by one and sends them in batches: see [`Writer`].
+    /// Returns a writer that takes writes one by one and sends them in batches: see [`Writer`].
     pub fn writer(&self) -> Writer<E> {
         self.bulk().writer()
     }
 }
 
 impl<E> Bulk<E> {
-    /// A [`Writer`] with these sizes, rates and limits.
+    /// Returns a [`Writer`] with these sizes, rates and limits.
     pub fn writer(self) -> Writer<E> {
         let variant = self.variant();
         let mut run = self.run();
@@ -106,23 +106,23 @@ impl<E> Bulk<E> {
 }
 
 impl<E> Writer<E> {
-    /// How long an operation waits at most for its batch to be full, while the writer is driven: 200 ms by default.
+    /// Limits the time that an operation waits for its batch to be full, while the writer is driven: 200 ms by default.
     pub fn linger(mut self, time: Duration) -> Self {
         self.run.engine.settings.linger = Some(time);
         self
     }
 
-    /// How many operations are pending at most, on their way or before: 20,000 by default. More wait in `send`.
+    /// Limits the number of operations that wait or are in flight: 20,000 by default. At the limit `send` waits.
     pub fn max_pending(mut self, operations: usize) -> Self {
         self.run.engine.settings.pending = operations.max(1);
         self
     }
 
-    /// Takes an operation; waits while too many are pending. It is not taken if this is dropped before its end.
+    /// Takes an operation. Waits while too many are pending. The operation is not taken if the future is dropped before its end.
     ///
     /// # Errors
-    /// What ended all: see [`BulkWrite`](crate::BulkWrite). The operation is not taken then; [`close`](Self::close) has the
-    /// report.
+    /// The error that ended the whole: see [`BulkWrite`](crate::BulkWrite). The operation is not taken then;
+    /// [`close`](Self::close) returns the report.
     pub async fn send(&mut self, operation: TableOperation) -> Result<()> {
         let mut operation = Some(operation);
         poll_fn(|cx| {
@@ -142,7 +142,7 @@ impl<E> Writer<E> {
         .await
     }
 
-    /// [`send`](Self::send) of an insert.
+    /// Sends an insert: see [`send`](Self::send).
     ///
     /// # Errors
     /// As `send`.
@@ -151,7 +151,7 @@ impl<E> Writer<E> {
         self.send(TableOperation::insert(&entity)).await
     }
 
-    /// [`send`](Self::send) of an insert-or-replace.
+    /// Sends an insert-or-replace: see [`send`](Self::send).
     ///
     /// # Errors
     /// As `send`.
@@ -160,7 +160,7 @@ impl<E> Writer<E> {
         self.send(TableOperation::insert_or_replace(&entity)).await
     }
 
-    /// [`send`](Self::send) of an insert-or-merge.
+    /// Sends an insert-or-merge: see [`send`](Self::send).
     ///
     /// # Errors
     /// As `send`.
@@ -169,10 +169,10 @@ impl<E> Writer<E> {
         self.send(TableOperation::insert_or_merge(&entity)).await
     }
 
-    /// Sends what is pending, full batches or not, and waits until all have their outcome.
+    /// Sends all pending operations, in batches that may not be full, and waits until each has its outcome.
     ///
     /// # Errors
-    /// What ended all.
+    /// The error that ended the whole.
     pub async fn flush(&mut self) -> Result<()> {
         self.run.engine.flushes = true;
         poll_fn(|cx| {
@@ -188,7 +188,7 @@ impl<E> Writer<E> {
         .await
     }
 
-    /// Goes on with what is pending, for as long as it is polled: beside whatever brings the next operation. Never ends by itself.
+    /// Drives pending operations for as long as it is polled. Never completes: use it in a `select!` beside the source of operations.
     pub async fn drive(&mut self) {
         poll_fn(|cx| {
             self.go_on(cx);
@@ -197,12 +197,12 @@ impl<E> Writer<E> {
         .await
     }
 
-    /// What was done so far. Rows that are left are among its leftovers.
+    /// Returns the report so far, leftovers included.
     pub fn report(&self) -> &BulkReport {
         &self.run.report
     }
 
-    /// Sends what is pending and gives the report.
+    /// Sends all pending operations and returns the report.
     ///
     /// # Errors
     /// As awaiting [`BulkWrite`](crate::BulkWrite).
@@ -223,7 +223,7 @@ impl<E> Writer<E> {
         }
     }
 
-    /// Lets the run go on as far as it can, and takes in the outcomes.
+    /// Polls the run as far as it can go, and takes in the outcomes.
     fn go_on(&mut self, cx: &mut Context<'_>) {
         while let Poll::Ready(Some(outcome)) = self.run.poll_outcome(cx) {
             if let BulkOutcome::Left(leftover) = outcome {

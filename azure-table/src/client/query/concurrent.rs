@@ -16,17 +16,17 @@ pub(crate) const CONCURRENCY: usize = 16;
 pub(crate) trait ItemSource {
     type Item;
 
-    /// The next item; `None` after the last, and never polled again then.
+    /// Returns the next item, or `None` after the last. Not polled again after that.
     fn poll_item(&mut self, cx: &mut Context<'_>) -> Poll<Option<Self::Item>>;
 
-    /// Whether the last item was given, as far as it is known.
+    /// Returns `true` if the last item is known to have been yielded.
     fn is_over(&self) -> bool;
 }
 
-/// Which item is next.
+/// The order of the items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Those of the first source, then those of the second.
+    /// The items of the first source, then those of the second.
     AsGiven,
     AsTheyCome,
 }
@@ -55,12 +55,12 @@ impl<W, S: ItemSource> Concurrent<W, S> {
         }
     }
 
-    /// How many sources there still are.
+    /// Returns the number of sources that have items left.
     pub(crate) fn len(&self) -> usize {
         self.waiting.len() + self.running.len()
     }
 
-    /// Gives up all that is left.
+    /// Drops all that is left.
     pub(crate) fn clear(&mut self) {
         self.waiting.clear();
         self.running.clear();

@@ -18,42 +18,42 @@ pub struct Page<P> {
 }
 
 impl<P> Page<P> {
-    /// The rows; a page may have none though others follow.
+    /// Returns the rows. A page may be empty though others follow.
     pub fn items(&self) -> &[P] {
         &self.items
     }
 
-    /// The rows.
+    /// Returns the rows.
     pub fn into_items(self) -> Vec<P> {
         self.items
     }
 
-    /// Where the next page begins. `None` on the last page, and on one that [`limit`](crate::TableQuery::limit) cut
-    /// short.
+    /// Returns the continuation token of the next page. `None` on the last page, and on one that
+    /// [`limit`](crate::TableQuery::limit) cut short.
     pub fn continuation(&self) -> Option<&Continuation> {
         self.continuation.as_ref()
     }
 
-    /// The service's id of the request.
+    /// Returns the service's id of the request.
     pub fn request_id(&self) -> Option<&str> {
         self.request_id.as_deref()
     }
 
-    /// What the page cost with all attempts, in request units of Cosmos DB; Storage never says.
+    /// Returns the cost of the page with all attempts, in request units. Cosmos DB alone reports it.
     pub fn request_charge(&self) -> Option<f64> {
         self.request_charge
     }
 }
 
-/// A row that does not fit, as [`TableQuery::lenient`](crate::TableQuery::lenient) and
-/// [`TableQuery::skip_bad_rows`](crate::TableQuery::skip_bad_rows) tell of it: why, and all that it has.
+/// A row that does not fit, with its error and its properties. [`TableQuery::lenient`](crate::TableQuery::lenient) and
+/// [`TableQuery::skip_bad_rows`](crate::TableQuery::skip_bad_rows) report it.
 #[derive(Debug)]
 pub struct BadRow {
     error: Error,
     row: Option<DynamicEntity>,
 }
 
-/// Who hears of rows that are left out.
+/// A callback for rows that are skipped.
 pub(crate) type OnBadRow = dyn Fn(&BadRow) + Send + Sync;
 
 impl BadRow {
@@ -64,7 +64,7 @@ impl BadRow {
         }
     }
 
-    /// Why it does not fit: its keys and the property are named.
+    /// Returns the error, which names the keys and the property.
     pub fn error(&self) -> &Error {
         &self.error
     }
@@ -73,7 +73,7 @@ impl BadRow {
         self.error
     }
 
-    /// The row with all its properties; `None` if not even that can be made of it.
+    /// Returns the row with all its properties, or `None` if they cannot be read.
     pub fn row(&self) -> Option<&DynamicEntity> {
         self.row.as_ref()
     }

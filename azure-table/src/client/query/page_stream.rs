@@ -39,21 +39,24 @@ use crate::protocol::query::{self, MAX_PAGE_SIZE, QueryRequest};
 /// A query that was checked, as its stream needs it.
 pub(crate) struct PreparedQuery {
     pub(crate) request: QueryRequest,
-    /// How many comparisons its filter has.
+    /// The number of comparisons of its filter.
     pub(crate) comparisons: usize,
-    /// Whether keys are among those of which one has to hold.
+    /// `true` if keys are among the operands of an `or`.
     pub(crate) has_keys: bool,
-    /// How many rows are still wanted.
+    /// The number of rows still wanted.
     pub(crate) limit: Option<usize>,
     pub(crate) prefetch: Prefetch,
-    /// Whether pages come while nobody polls: a reader of several streams may be long at one of them.
+    /// Fetches pages in a task: a reader of several streams may be busy with one of them.
     pub(crate) in_task: bool,
-    /// The time of all pages together.
+    /// The time limit of all pages together.
     pub(crate) total: TotalTimeout,
 }
 
-/// The most rows of a page. A limit within one page is also its size: no row comes that nobody asked for. The size stays the same
-/// on every page, as the service wants it.
+/// Returns the page size. A limit within one page is also its size, so that no row is read in vain. The size is the same on every
+/// page, as the service demands.
+///
+/// # Errors
+/// `InvalidInput`: the page size is not 1 to 1,000.
 pub(crate) fn top(page_size: Option<u32>, limit: Option<usize>) -> Result<Option<u32>> {
     if let Some(rows @ (0 | 1_001..)) = page_size {
         return Err(Error::invalid_input(format!(
@@ -69,7 +72,7 @@ pub(crate) fn top(page_size: Option<u32>, limit: Option<usize>) -> Result<Option
     })
 }
 
-/// When a stream fetches a page before it is asked for.
+/// The moment from which on a stream fetches a page ahead of its reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Prefetch {
     Never,
@@ -80,7 +83,7 @@ pub(crate) enum Prefetch {
 }
 
 impl Prefetch {
-    /// `pages` ahead.
+    /// A prefetch of this number of pages.
     pub(crate) fn of(pages: usize) -> Result<Self> {
         match pages {
             0 => Ok(Self::Never),
@@ -106,7 +109,7 @@ pub struct PageStream<P> {
     query: Box<PreparedQuery>,
     state: State,
     arrived: Option<Box<Arrived>>,
-    /// Whether a page was given.
+    /// `true` once a page was yielded.
     has_given: bool,
     shape: Shape<P>,
 }
@@ -156,7 +159,7 @@ impl<P> PageStream<P> {
         }
     }
 
-    /// One that gives the error.
+    /// Returns a stream that yields the error.
     pub(crate) fn refused(pipeline: Arc<Pipeline>, request: QueryRequest, error: Error, shape: Shape<P>) -> Self {
         let error = error.in_operation(request.operation(), request.table());
         let query = PreparedQuery {
@@ -173,7 +176,7 @@ impl<P> PageStream<P> {
         stream
     }
 
-    /// The next page; `None` after the last.
+    /// Returns the next page, or `None` after the last.
     ///
     /// # Errors
     /// See [`TableQuery`](crate::TableQuery).
@@ -181,7 +184,7 @@ impl<P> PageStream<P> {
         poll_fn(|cx| self.poll_page(cx)).await.transpose()
     }
 
-    /// The items of all pages.
+    /// Returns the items of all pages.
     pub(crate) async fn all(mut self) -> Result<Vec<P>> {
         let mut all = Vec::new();
         while let Some(page) = self.try_next().await? {
@@ -193,7 +196,7 @@ impl<P> PageStream<P> {
         Ok(all)
     }
 
-    /// The request for the first page as text.
+    /// Returns the request for the first page as text.
     pub(crate) fn request(self) -> Result<String> {
         let from = match self.state {
             State::Refused(e) => return Err(e),
@@ -246,7 +249,7 @@ impl<P> PageStream<P> {
         }
     }
 
-    /// The call for the page at this position.
+    /// Returns the call for the page at this position.
     fn call(&self, from: Option<Continuation>) -> Result<BoxFuture<'static, Result<Answer>>> {
         let PreparedQuery { request, total, .. } = &*self.query;
         let call = total
@@ -315,7 +318,7 @@ impl<P> PageStream<P> {
         Ok(page)
     }
 
-    /// What comes after a page: the next one, which may be fetched at once.
+    /// Prepares the page after this one, or fetches it ahead.
     fn go_on(&mut self, next: Option<&Continuation>) {
         let Some(next) = next else { return };
         let is_at_once = match self.query.prefetch {
@@ -333,7 +336,7 @@ impl<P> PageStream<P> {
         };
     }
 
-    /// What tells the query from others: see [`QueryRequest::identity`].
+    /// Returns the identity of the query: see [`QueryRequest::identity`].
     pub(crate) fn identity(&self) -> u64 {
         self.query.request.identity()
     }
@@ -342,7 +345,7 @@ impl<P> PageStream<P> {
         self.arrived.is_none() && matches!(self.state, State::Done)
     }
 
-    /// What a refused query may have too much of.
+    /// Adds to the error of a rejected query what it may have too much of.
     fn advise(&self, error: Error) -> Error {
         let is_refused = matches!(error.status(), Some(400 | 404 | 413 | 414 | 431));
         if !is_refused || error.has_message() || error.code() == Some("TableNotFound") {

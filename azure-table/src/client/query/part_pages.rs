@@ -17,7 +17,7 @@ use crate::protocol::continuation::Continuation;
 
 /// A part of the rows: one chain of requests.
 pub(crate) struct Part {
-    /// Which of them.
+    /// The number of the part.
     pub(crate) index: usize,
     pub(crate) prepared: PreparedQuery,
     pub(crate) from: Option<Continuation>,
@@ -29,7 +29,7 @@ pub(crate) struct PartPages<P> {
     options: CallOptions,
     shape: Shape<P>,
     refused: Option<Error>,
-    /// One for all parts.
+    /// The limit of all parts together.
     total: TotalTimeout,
     parts: Concurrent<Part, Chain<P>>,
 }

@@ -14,7 +14,7 @@ use crate::protocol::query::{List, QueryRequest};
 const LONG_FILTER: usize = 16_384;
 
 impl<E: TableEntity, P> TableQuery<E, P> {
-    /// The conditions on the keys and all others.
+    /// Takes the condition on the keys and all others.
     pub(super) fn expression(&mut self) -> Result<Option<Expression>> {
         let keys = self
             .keys
@@ -34,7 +34,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self.prepare_for(filter, prefetch)
     }
 
-    /// Whether the client lets a condition read as much as it does.
+    /// # Errors
+    /// `InvalidInput`: the client denies the access path of the condition.
     pub(super) fn check_access(&self, filter: Option<&Expression>) -> Result<()> {
         let access = Access::of(filter);
         let path = access.path();
@@ -48,7 +49,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         Ok(())
     }
 
-    /// One chain of requests for the rows of a condition.
+    /// Prepares one chain of requests for the rows of a condition.
     pub(super) fn prepare_for(&self, filter: Option<Expression>, prefetch: Prefetch) -> Result<PreparedQuery> {
         let top = top(self.page_size, self.limit)?;
         let request = QueryRequest {
@@ -70,14 +71,14 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         })
     }
 
-    /// The same for a part of the rows, several of which are read at once: as many pages are held, and none ahead.
+    /// Prepares the chain of a part of the rows, which runs beside others and fetches no page ahead.
     pub(super) fn prepare_part(&self, filter: Option<Expression>) -> Result<PreparedQuery> {
         let mut query = self.prepare_for(filter, Prefetch::Never)?;
         (query.prefetch, query.in_task) = (Prefetch::Never, true);
         Ok(query)
     }
 
-    /// The first request for the rows of a condition as text; of a filter that no URL can hold, why there is none.
+    /// Returns the first request for the rows of a condition as text, or the error of a filter that is too long for a URL.
     pub(super) fn shown_or_why_not(self, filter: Option<Expression>) -> Result<Result<String, Error>> {
         let is_long = filter
             .as_ref()
