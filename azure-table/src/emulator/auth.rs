@@ -21,7 +21,7 @@ use crate::emulator::refusal::{Refusal, Result};
 use crate::emulator::sas;
 use crate::emulator::store::Store;
 use crate::model::datetime::DateTime;
-use crate::model::shown::Shown;
+use crate::model::error_text::Shown;
 use crate::protocol::profile::Profile;
 use crate::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
 

@@ -13,7 +13,7 @@ use crate::emulator::auth::TENANT;
 use crate::emulator::call::Call;
 use crate::emulator::refusal::{Refusal, Result};
 use crate::model::datetime::DateTime;
-use crate::protocol::sas::{SasParameters, time};
+use crate::protocol::sas_parameters::{SasParameters, time};
 use crate::protocol::signature::SigningKey;
 use crate::protocol::user_delegation_key::{KeyInfo, MAX_LIFE, UserDelegationKey};
 

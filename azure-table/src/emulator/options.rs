@@ -8,7 +8,7 @@
 
 use crate::codec::url;
 use crate::emulator::refusal::{Refusal, Result};
-use crate::model::shown::Shown;
+use crate::model::error_text::Shown;
 use crate::protocol::profile::Profile;
 
 /// The most rows of a page.

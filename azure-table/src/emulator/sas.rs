@@ -1,7 +1,7 @@
 //! Shared access signatures in the query of a request: whether one is good, and what it grants.
 //!
 //! Owns the three kinds, for a table (`tn`), for an account (`ss`) and for a table by a key of Entra ID (`skoid`), their times,
-//! addresses and protocols, and what a stored policy adds (`si`). The strings to sign are `protocol/sas.rs`, keys of Entra ID
+//! addresses and protocols, and what a stored policy adds (`si`). The strings to sign are `protocol/sas_parameters.rs`, keys of Entra ID
 //! `delegation.rs`; which operation needs which right is `grant.rs`.
 //! Offered are the versions from 2015-04-05 on, whose string to sign is that of today. A changed policy works at once; live it
 //! takes up to 30 seconds.
@@ -29,7 +29,7 @@ use crate::emulator::service::VERSIONS;
 use crate::emulator::store::Store;
 use crate::model::datetime::DateTime;
 use crate::protocol::access_policy::StoredAccessPolicy;
-use crate::protocol::sas::{
+use crate::protocol::sas_parameters::{
     SasParameters, account_string_to_sign, addresses, table_string_to_sign, time, user_delegation_string_to_sign,
 };
 use crate::protocol::signature::SigningKey;

@@ -12,9 +12,9 @@ use crate::emulator::row::{Row, RowId, check_limits, is_key};
 use crate::emulator::snapshot::text::Fault;
 use crate::model::datetime::DateTime;
 use crate::model::edm::{EdmType, Token, WireValue};
+use crate::model::error_text::Shown;
 use crate::model::name::property_name_fault;
 use crate::model::property_writer::MAX_PROPERTIES;
-use crate::model::shown::Shown;
 use crate::protocol::profile::Profile;
 
 const TYPE_ANNOTATION: &str = "@odata.type";

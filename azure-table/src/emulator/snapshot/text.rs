@@ -12,7 +12,7 @@ use crate::emulator::snapshot::{EmulatorSnapshot, entity};
 use crate::emulator::store::{Account, Table};
 use crate::model::datetime::DateTime;
 use crate::model::error::{Error, Result};
-use crate::model::shown::{OneLine, Shown};
+use crate::model::error_text::{OneLine, Shown};
 use crate::protocol::profile::Profile;
 
 /// What is wrong with a line, and at which byte of it, if that is known.
