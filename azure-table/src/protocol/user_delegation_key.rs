@@ -25,8 +25,6 @@ use crate::protocol::profile::Feature;
 use crate::protocol::request::Call;
 use crate::protocol::signature::{SigningKey, is_same_secret};
 
-/// The operation's name, for errors.
-
 /// How long a key can live.
 pub(crate) const MAX_LIFE: Duration = Duration::from_secs(7 * 24 * 3_600);
 
