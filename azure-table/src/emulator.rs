@@ -4,77 +4,77 @@
 //! `EmulatorServer` does so on a port. It stands at the transport: the whole client runs, only the last step
 //! is replaced. It keeps everything in memory, and answers at once unless it has a [`ServiceModel`].
 //!
-//! It imitates what was seen of the live service: statuses, codes, texts, headers, metadata levels, order, paging,
-//! atomic batches, signatures, both regions, and what Cosmos DB does in another way. Each file names what it decided without having seen it live ("Not confirmed") and what
-//! it leaves out. Layers: `pipeline::transport`, `protocol`, `filter`, `codec` and `model`, never the client.
+//! It imitates what was seen of the live service: statuses, codes, texts, headers, metadata levels, order, paging, atomic batches,
+//! signatures, both regions, and what Cosmos DB does in another way. Each file names what it decided without having seen it live ("Not
+//! confirmed") and what it leaves out. Layers: `pipeline::transport`, `protocol`, `filter`, `codec` and `model`, never the client.
+//!
+//! Its floors, from top to bottom; imports go downward, and a test checks them:
+//!
+//! | floor | owns |
+//! |---|---|
+//! | `http` | the port: server, connection, certificate |
+//! | `emulator` | this file: [`Emulator`], its settings by `with_…`, the transport |
+//! | `dispatch` | the order of checks, the table of resources and verbs, the times of a service model |
+//! | `operations` | what each operation does to the store, and its answer; calls with their callers |
+//! | `access` | shared keys, shared access signatures, tokens, and what they grant |
+//! | `load` | who has room, and when a server comes to a request |
+//! | `response` | answers, payloads, errors in each service's words, what observers see |
+//! | `snapshot` | the store as a file |
+//! | `request` | messages, addresses, options, bodies, continuation tokens |
+//! | `store` | accounts, tables, rows and the text they are kept in, the second region |
+//! | `settings` | accounts' keys, tokens, the clock, where pages end |
+//! | `rules` | limits, forms, versions and refusals of Storage and of Cosmos DB |
+//!
+//! `http` stands above this file, since a server has an emulator. Refusals are rules, since the store refuses as well as requests.
+//! A snapshot stands above `request`: a line of it is read as the body of an insert.
 
-mod address;
-mod answer;
-mod auth;
-mod batch;
-mod body;
-mod call;
-mod clock;
-mod condition;
-mod cors;
-mod cosmos;
-mod delegation;
-mod double;
-mod entities;
-mod grant;
-mod json;
-mod load;
-mod members;
-mod observer;
-mod options;
-mod page_ends;
-mod policies;
-mod properties;
-mod query;
-mod refusal;
-mod row;
-mod sas;
-mod seed;
+mod access;
+mod dispatch;
 #[cfg(feature = "emulator-http")]
-mod server;
-mod service;
+pub(crate) mod http;
+mod load;
+mod operations;
+mod request;
+mod response;
+mod rules;
 mod settings;
 mod snapshot;
 mod store;
-mod tables;
 #[cfg(test)]
 mod tests;
-mod token;
-mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "emulator-http")]
+use ::http::{HeaderMap, Method, Uri};
+use ::http::{Request, Response};
 use bytes::Bytes;
 
-use crate::emulator::load::Stamp;
-use crate::emulator::options::MAX_PAGE;
+use crate::emulator::dispatch::Service;
+use crate::emulator::load::stamp::Stamp;
+use crate::emulator::operations::seed;
+use crate::emulator::response::observer::{Observe, Seen};
+#[cfg(feature = "emulator-http")]
+use crate::emulator::rules::refusal::Refusal;
+use crate::emulator::rules::{COSMOS, MAX_PAGE};
 use crate::emulator::settings::{Account, Settings};
-use crate::emulator::store::Store;
+use crate::emulator::store::SharedStore;
+use crate::model::entity::TableEntity;
 use crate::model::error::{Error, Result};
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
-
 use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
 use crate::protocol::profile::Profile;
 #[cfg(feature = "emulator-http")]
 use crate::protocol::signature::DEVELOPMENT_KEY;
 use crate::protocol::signature::SigningKey;
 
-pub use crate::emulator::clock::EmulatorClock;
-pub use crate::emulator::load::{RangeSplits, ServiceLoad, ServiceModel};
-pub use crate::emulator::observer::AnsweredRequest;
-pub use crate::emulator::page_ends::PageEnds;
-#[cfg(feature = "emulator-https")]
-pub use crate::emulator::server::ServerCertificate;
-#[cfg(feature = "emulator-http")]
-pub use crate::emulator::server::{EmulatorServer, RunningEmulator};
+pub use crate::emulator::load::ServiceLoad;
+pub use crate::emulator::load::model::{RangeSplits, ServiceModel};
+pub use crate::emulator::response::observer::AnsweredRequest;
+pub use crate::emulator::settings::{EmulatorClock, PageEnds};
 pub use crate::emulator::snapshot::EmulatorSnapshot;
 
 /// A Table service in memory. Feature `emulator`.
@@ -116,8 +116,8 @@ pub use crate::emulator::snapshot::EmulatorSnapshot;
 #[doc = include_str!("emulator/unknowns.md")]
 #[derive(Clone)]
 pub struct Emulator {
-    store: Arc<RwLock<Store>>,
-    settings: Arc<Settings>,
+    service: Service,
+    observer: Option<Observe>,
 }
 
 impl Emulator {
@@ -128,20 +128,23 @@ impl Emulator {
             #[cfg(feature = "emulator-http")]
             key_text: DEVELOPMENT_KEY.to_owned(),
         };
+        let settings = Settings {
+            accounts: BTreeMap::from([(DEVELOPMENT_ACCOUNT.to_owned(), development)]),
+            tokens: BTreeSet::new(),
+            page_size: MAX_PAGE,
+            page_ends: PageEnds::new(),
+            clock: EmulatorClock::system(),
+            deletion_time: Duration::ZERO,
+            secondary_lag: Duration::ZERO,
+            rules: None,
+        };
         Self {
-            store: Arc::default(),
-            settings: Arc::new(Settings {
-                accounts: BTreeMap::from([(DEVELOPMENT_ACCOUNT.to_owned(), development)]),
-                tokens: BTreeSet::new(),
-                page_size: MAX_PAGE,
-                page_ends: PageEnds::new(),
-                clock: EmulatorClock::system(),
-                deletion_time: Duration::ZERO,
-                secondary_lag: Duration::ZERO,
-                profile: Profile::Storage,
+            service: Service {
+                store: SharedStore::default(),
+                settings: Arc::new(settings),
                 stamp: None,
-                observer: None,
-            }),
+            },
+            observer: None,
         }
     }
 
@@ -170,7 +173,7 @@ impl Emulator {
     /// Source: "Azure Cosmos DB for Table: frequently asked questions"; recorded answers of live accounts.
     pub fn cosmos() -> Self {
         let mut cosmos = Self::new();
-        Arc::make_mut(&mut cosmos.settings).profile = Profile::Cosmos;
+        cosmos.settings_mut().rules = Some(&COSMOS);
         cosmos
     }
 
@@ -191,9 +194,7 @@ impl Emulator {
             #[cfg(feature = "emulator-http")]
             key_text: key_base64.trim().to_owned(),
         };
-        Arc::make_mut(&mut self.settings)
-            .accounts
-            .insert(name.to_owned(), account);
+        self.settings_mut().accounts.insert(name.to_owned(), account);
         Ok(self)
     }
 
@@ -201,7 +202,14 @@ impl Emulator {
     /// a test sees many pages of few rows.
     #[must_use]
     pub fn with_page_size(mut self, rows: usize) -> Self {
-        Arc::make_mut(&mut self.settings).page_size = rows.clamp(1, MAX_PAGE);
+        self.settings_mut().page_size = rows.clamp(1, MAX_PAGE);
+        self
+    }
+
+    /// The same service, whose pages of entities end where `ends` says. Lists of tables do not ask for it.
+    #[must_use]
+    pub fn with_page_ends(mut self, ends: PageEnds) -> Self {
+        self.settings_mut().page_ends = ends;
         self
     }
 
@@ -216,20 +224,20 @@ impl Emulator {
     /// Source: REST "Authorize with Microsoft Entra ID".
     #[must_use]
     pub fn with_token(mut self, token: impl Into<String>) -> Self {
-        Arc::make_mut(&mut self.settings).tokens.insert(token.into());
+        self.settings_mut().tokens.insert(token.into());
         self
     }
 
     /// The same service with another clock.
     #[must_use]
     pub fn with_clock(mut self, clock: EmulatorClock) -> Self {
-        Arc::make_mut(&mut self.settings).clock = clock;
+        self.settings_mut().clock = clock;
         self
     }
 
     /// The clock: the system's time, unless another one was given.
     pub fn clock(&self) -> &EmulatorClock {
-        &self.settings.clock
+        &self.settings().clock
     }
 
     /// The same service, which needs `time` to delete a table: for so long a new table of the name is refused
@@ -255,7 +263,7 @@ impl Emulator {
     /// Source: REST "Delete Table".
     #[must_use]
     pub fn with_deletion_time(mut self, time: Duration) -> Self {
-        Arc::make_mut(&mut self.settings).deletion_time = time;
+        self.settings_mut().deletion_time = time;
         self
     }
 
@@ -267,9 +275,9 @@ impl Emulator {
     /// Source: REST "Get Table Service Stats".
     #[must_use]
     pub fn with_secondary_lag(mut self, lag: Duration) -> Self {
-        Arc::make_mut(&mut self.settings).secondary_lag = lag;
+        self.settings_mut().secondary_lag = lag;
         if !lag.is_zero() {
-            self.store_mut().part_regions();
+            self.service.store.write().part_regions();
         }
         self
     }
@@ -300,14 +308,14 @@ impl Emulator {
     /// Source: see [`ServiceModel`].
     #[must_use]
     pub fn with_service_model(mut self, model: ServiceModel) -> Self {
-        Arc::make_mut(&mut self.settings).stamp = Some(Arc::new(Stamp::new(model)));
+        self.service.stamp = Some(Arc::new(Stamp::new(model)));
         self
     }
 
     /// What the servers were asked for and did since the [model](Self::with_service_model) was set; without one nothing is
     /// counted.
     pub fn load(&self) -> ServiceLoad {
-        self.settings
+        self.service
             .stamp
             .as_ref()
             .map(|stamp| stamp.load())
@@ -316,7 +324,7 @@ impl Emulator {
 
     /// The same of a partition, in the tables of this name in all accounts and regions.
     pub fn load_of(&self, table: &str, partition_key: &str) -> ServiceLoad {
-        let stamp = self.settings.stamp.as_ref();
+        let stamp = self.service.stamp.as_ref();
         stamp
             .map(|stamp| stamp.load_of(table, partition_key))
             .unwrap_or_default()
@@ -324,26 +332,113 @@ impl Emulator {
 
     /// How often the range of a server was cut in two ([`RangeSplits`]).
     pub fn range_splits(&self) -> u64 {
-        self.settings.stamp.as_ref().map_or(0, |stamp| stamp.splits())
+        self.service.stamp.as_ref().map_or(0, |stamp| stamp.splits())
     }
 
-    /// Answers a request: at once, or when its turn has come.
-    async fn process(&self, request: http::Request<Bytes>) -> http::Response<Bytes> {
-        match &self.settings.stamp {
-            None => service::answer(self, request).await,
-            // Boxed, so that the others need no room for it.
-            Some(stamp) => Box::pin(load::answer(self, stamp, request)).await,
+    /// The same service, which shows `observe` each request that it answered through the value it returns and its clones.
+    ///
+    /// It is called before the answer leaves, on the task that answers: it should return soon. A second observer takes the
+    /// place of the first. Over HTTP it sees what was a request; bytes that are none are not shown.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// use std::sync::{Arc, Mutex};
+    /// use azure_table::{Emulator, TableServiceClient};
+    /// let seen = Arc::new(Mutex::new(Vec::new()));
+    /// let sink = Arc::clone(&seen);
+    /// let emulator = Emulator::new().with_observer(move |request| sink.lock().unwrap().push(request.clone()));
+    /// let blogs = TableServiceClient::on(emulator).dynamic_table("Blogs")?;
+    /// blogs.create_table().await?;
+    /// blogs.create_table().await.unwrap_err();
+    /// let seen = seen.lock().unwrap();
+    /// assert_eq!((seen[0].method.as_str(), seen[0].status.as_u16(), seen[0].code), ("POST", 204, None));
+    /// assert_eq!(seen[1].code, Some("TableAlreadyExists"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_observer(mut self, observe: impl Fn(&AnsweredRequest) + Send + Sync + 'static) -> Self {
+        self.observer = Some(Arc::new(observe));
+        self
+    }
+
+    /// Puts entities into a table of the account `devstoreaccount1`, and makes the table if it is not there. A row that is there
+    /// is replaced. One call in a test, without a client; it takes no time, whatever the
+    /// [model](Self::with_service_model).
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// use azure_table::{Emulator, TableEntity, TableServiceClient};
+    /// #[derive(TableEntity)]
+    /// struct Blog {
+    ///     #[table(partition_key)]
+    ///     channel: String,
+    ///     #[table(row_key)]
+    ///     slug: String,
+    ///     rating: i32,
+    /// }
+    /// let emulator = Emulator::new();
+    /// emulator.seed("Blogs", (1..=3).map(|n| Blog { channel: "c".into(), slug: n.to_string(), rating: n }))?;
+    /// let blogs = TableServiceClient::on(emulator).table::<Blog>("Blogs")?;
+    /// assert_eq!(blogs.query().filter(Blog::RATING.ge(2)).all().await?.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a name, key or value that the service would refuse; the entities before
+    /// it are there then.
+    pub fn seed<E: TableEntity>(&self, table: &str, entities: impl IntoIterator<Item = E>) -> Result<()> {
+        seed::seed(&self.service.store, self.settings(), table, entities)
+    }
+
+    /// All that it remembers, as of now. It is a copy, and takes as much memory again.
+    pub fn snapshot(&self) -> EmulatorSnapshot {
+        EmulatorSnapshot::of(&self.service.store, self.settings().rules())
+    }
+
+    /// Forgets all that it remembers for what the snapshot has, for all clones. Accounts and other settings stay.
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the snapshot is of [Cosmos DB](Self::cosmos) and the emulator is not, or
+    /// the other way round.
+    pub fn restore(&self, snapshot: &EmulatorSnapshot) -> Result<()> {
+        snapshot.restore_to(&self.service.store, self.settings().rules())
+    }
+
+    /// Answers a request, and shows it to whoever observes.
+    pub(crate) async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
+        let Some(observe) = &self.observer else {
+            return self.service.answer(request).await;
+        };
+        let seen = Seen::of(request.method(), request.uri(), self.clock().now());
+        let response = self.service.answer(request).await;
+        seen.show(observe, &response);
+        response
+    }
+
+    /// The answer to a request whose body is not read.
+    #[cfg(feature = "emulator-http")]
+    pub(crate) fn refuse(&self, headers: &HeaderMap, refusal: &Refusal) -> Response<Bytes> {
+        self.service.refuse(headers, refusal)
+    }
+
+    /// Shows an answer that was given without asking the service.
+    #[cfg(feature = "emulator-http")]
+    pub(crate) fn show(&self, method: &Method, uri: &Uri, response: &Response<Bytes>) {
+        if let Some(observe) = &self.observer {
+            Seen::of(method, uri, self.clock().now()).show(observe, response);
         }
     }
 
-    /// The store, to be read. No change of it is left incomplete, also where a test's thread died in between.
-    fn store(&self) -> RwLockReadGuard<'_, Store> {
-        self.store.read().unwrap_or_else(PoisonError::into_inner)
+    fn settings(&self) -> &Settings {
+        &self.service.settings
     }
 
-    /// The store, to be changed.
-    fn store_mut(&self) -> RwLockWriteGuard<'_, Store> {
-        self.store.write().unwrap_or_else(PoisonError::into_inner)
+    fn settings_mut(&mut self) -> &mut Settings {
+        Arc::make_mut(&mut self.service.settings)
     }
 }
 
@@ -354,32 +449,26 @@ impl Default for Emulator {
 }
 
 impl Transport for Emulator {
-    fn send(
-        &self,
-        request: http::Request<Bytes>,
-    ) -> BoxFuture<'_, std::result::Result<http::Response<Bytes>, TransportError>> {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, std::result::Result<Response<Bytes>, TransportError>> {
         Box::pin(async move { Ok(self.answer(request).await) })
     }
 
     /// Cosmos DB where it was made by [`cosmos`](Self::cosmos); else the address tells, as to the emulator itself.
     fn profile(&self) -> Option<Profile> {
-        Some(self.settings.profile).filter(|profile| *profile != Profile::Storage)
+        self.settings().rules.map(|rules| rules.profile)
     }
 }
 
 impl fmt::Debug for Emulator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let accounts: Vec<&String> = self.settings.accounts.keys().collect();
+        let accounts: Vec<&String> = self.settings().accounts.keys().collect();
         f.debug_struct("Emulator")
-            .field("profile", &self.settings.profile)
+            .field("profile", &self.settings().rules().profile)
             .field("accounts", &accounts)
-            .field("page_size", &self.settings.page_size)
-            .field("page_ends", &self.settings.page_ends)
-            .field("clock", &self.settings.clock)
-            .field(
-                "service_model",
-                &self.settings.stamp.as_ref().map(|stamp| stamp.model()),
-            )
+            .field("page_size", &self.settings().page_size)
+            .field("page_ends", &self.settings().page_ends)
+            .field("clock", &self.settings().clock)
+            .field("service_model", &self.service.stamp.as_ref().map(|stamp| stamp.model()))
             .finish_non_exhaustive()
     }
 }

@@ -33,6 +33,7 @@ pub use crate::client::bulk::report::{RowError, WriteReport};
 pub use crate::client::bulk::update_where::UpdateWhere;
 pub use crate::client::bulk::upgrade_all::UpgradeAll;
 pub use crate::client::bulk::writer::Writer;
+pub use crate::client::effective_settings::Settings;
 pub use crate::client::ops::access_policies::ChangeAccessPolicies;
 pub use crate::client::ops::commit_batch::CommitBatch;
 pub use crate::client::ops::delete_entity::{DeleteEntity, DeleteEntityIfExists};
@@ -65,13 +66,13 @@ pub use crate::client::query::stream::EntityStream;
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table::TableClient;
 #[cfg(feature = "emulator-https")]
-pub use crate::emulator::ServerCertificate;
+pub use crate::emulator::http::ServerCertificate;
+#[cfg(feature = "emulator-http")]
+pub use crate::emulator::http::{EmulatorServer, RunningEmulator};
 #[cfg(feature = "emulator")]
 pub use crate::emulator::{
     AnsweredRequest, Emulator, EmulatorClock, EmulatorSnapshot, PageEnds, RangeSplits, ServiceLoad, ServiceModel,
 };
-#[cfg(feature = "emulator-http")]
-pub use crate::emulator::{EmulatorServer, RunningEmulator};
 pub use crate::filter::access::AccessPath;
 pub use crate::filter::assignment::{Assignment, AssignmentOf, Settable};
 pub use crate::filter::column::{BeginsWith, Column, ColumnRole, InKey, Stored};
@@ -131,7 +132,6 @@ pub use crate::pipeline::retry::exponential::ExponentialRetry;
 pub use crate::pipeline::retry::limit::{LimitAttempts, LimitElapsed};
 pub use crate::pipeline::retry::linear::LinearRetry;
 pub use crate::pipeline::retry::{Decision, FailedAttempt, NoRetry, RetryPolicy};
-pub use crate::pipeline::settings::Settings;
 pub use crate::pipeline::transport::{BoxFuture, Reached, Transport, TransportError};
 pub use crate::protocol::access_policy::StoredAccessPolicy;
 pub use crate::protocol::account_key::AccountKey;

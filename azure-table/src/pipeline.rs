@@ -1,29 +1,68 @@
 //! One call, attempt by attempt: authorize, send, classify, wait.
 //!
-//! Owns the loop (`run`), what it completes a request with (`prepare`), the seam to the network (`transport`) and its
-//! default (`http`), the credentials (`auth`), the decision whether to try again (`retry`), what one call (`options`) and all
-//! calls of a client (`settings`) may wish, and the story of a call (`context`). Does not know what a request means:
-//! `protocol`.
+//! Owns [`Pipeline`], which all calls of a client share. The loop over the attempts is `retry_loop`, one attempt is `attempt`, the
+//! decision after it is `next_step`; a lost write is read back in `reconciliation`. `transport` is the seam to the network with its
+//! default `http`, `auth` holds the credentials, `retry` the policies, `options` and `settings` the options of one call and of a
+//! client. Does not know the meaning of a request: `protocol`.
+
+use std::sync::Arc;
+
+use crate::pipeline::auth::Credential;
+use crate::pipeline::observer::Observers;
+use crate::pipeline::retry::RetryPolicy;
+use crate::pipeline::retry::budget::RetryBudget;
+use crate::pipeline::retry::exponential::ExponentialRetry;
+use crate::pipeline::settings::ClientSettings;
+use crate::pipeline::skew::ServiceClock;
+use crate::pipeline::transport::Transport;
+use crate::protocol::endpoint::Endpoint;
 
 mod attempt;
 pub(crate) mod auth;
 pub(crate) mod context;
 pub(crate) mod deadline;
+pub(crate) mod history;
 pub(crate) mod http;
 pub(crate) mod location;
 pub(crate) mod meter;
 #[cfg(feature = "otel")]
 pub(crate) mod metrics;
+pub(crate) mod next_step;
+mod notifications;
 pub(crate) mod observer;
 pub(crate) mod options;
-pub(crate) mod prepare;
-mod resolve;
+mod preparation;
+mod reconciliation;
+mod rejection;
 pub(crate) mod retry;
-pub(crate) mod run;
+mod retry_loop;
 pub(crate) mod settings;
 mod skew;
-pub(crate) mod story;
-mod told;
-#[cfg(feature = "tracing")]
 mod trace;
 pub(crate) mod transport;
+
+/// What all calls of one client share. A clone shares connections, credential, limits and clock.
+#[derive(Clone, Debug)]
+pub(crate) struct Pipeline {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) credential: Arc<dyn Credential>,
+    pub(crate) settings: ClientSettings,
+    pub(crate) retry: Arc<dyn RetryPolicy>,
+    pub(crate) clock: Arc<ServiceClock>,
+    pub(crate) observers: Observers,
+}
+
+impl Pipeline {
+    pub(crate) fn new(endpoint: Endpoint, transport: Arc<dyn Transport>, credential: Arc<dyn Credential>) -> Self {
+        Self {
+            endpoint,
+            transport,
+            credential,
+            settings: ClientSettings::default(),
+            retry: Arc::new(ExponentialRetry::default().budget(RetryBudget::default())),
+            clock: Arc::default(),
+            observers: Observers::default(),
+        }
+    }
+}

@@ -7,6 +7,7 @@ mod changes;
 mod client_wide;
 mod credentials;
 mod derive;
+mod emulator_floors;
 mod etag_field;
 mod fan_out;
 mod futures;

@@ -71,7 +71,7 @@ impl Wish {
 
     /// What it makes of the rows, or what the service says against it.
     fn apply(&self, rows: &mut Rows) -> Result<(), ErrorKind> {
-        use OperationKind::{Delete, Get, Insert, InsertOrMerge, InsertOrReplace, Merge, Replace};
+        use OperationKind::{Delete, Insert, InsertOrMerge, InsertOrReplace, Merge, Replace};
         let is_there = rows.contains_key(&self.row);
         match self.kind {
             Insert if is_there => return Err(ErrorKind::AlreadyExists),

@@ -172,7 +172,7 @@ async fn a_request_is_shown_without_being_sent() {
 }
 
 #[tokio::test]
-async fn settings_show_what_is_in_force() {
+async fn settings_show_the_effective_values() {
     let service = TableServiceClient::with_transport(CONTOSO, Canned::new([])).unwrap();
     let settings = service
         .attempt_timeout(Duration::from_secs(5))
@@ -183,15 +183,15 @@ async fn settings_show_what_is_in_force() {
     let text = settings.to_string();
     for line in [
         "endpoint: https://contoso.table.core.windows.net",
-        "second region: https://contoso-secondary.table.core.windows.net",
+        "secondary: https://contoso-secondary.table.core.windows.net",
         "service: Azure Table storage",
         "credential: AccountKey(contoso)",
         "x-ms-version: 2019-02-02",
-        "time of an attempt: 5s",
-        "time of a call: no limit",
-        "attempts at once: 64",
+        "attempt timeout: 5s",
+        "timeout: none",
+        "max in flight: 64",
         "writes: allowed",
-        "prefix of table names: \"t42\"",
+        "table name prefix: \"t42\"",
     ] {
         assert!(text.lines().any(|shown| shown == line), "{line} in:\n{text}");
     }

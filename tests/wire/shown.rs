@@ -89,12 +89,12 @@ async fn settings_show_all_that_was_set() {
     assert_lines(
         &service.settings().to_string(),
         &[
-            "id of a call: a new one for each",
-            "headers for all calls: none",
-            "missing tables: not made",
-            "time of signatures: this machine's, the service's where they differ",
+            "client request id: a new one for each call",
+            "headers: none",
+            "missing tables: not created",
+            "clock of signatures: corrected by the service's",
             "observers: []",
-            "story of all calls: not kept",
+            "context: none",
         ],
     );
     let options = CallOptions::new()
@@ -111,10 +111,10 @@ async fn settings_show_all_that_was_set() {
     assert_lines(
         &text,
         &[
-            "id of a call: batch-7",
-            "headers for all calls: x-tenant, x-route",
-            "time of signatures: this machine's",
-            "story of all calls: kept in a context",
+            "client request id: batch-7",
+            "headers: x-tenant, x-route",
+            "clock of signatures: of this machine",
+            "context: one for all calls",
         ],
     );
     assert!(text.contains("\nobservers: [Auditor, CostMeter"), "{text}");
@@ -134,8 +134,8 @@ async fn a_table_has_settings_of_its_own() {
         &[
             "endpoint: https://contoso.table.core.windows.net",
             "credential: AccountKey(contoso)",
-            "time of a call: 3s",
-            "missing tables: made by the first write",
+            "timeout: 3s",
+            "missing tables: created by the first write",
             "table: t42Orders",
         ],
     );
@@ -145,5 +145,5 @@ async fn a_table_has_settings_of_its_own() {
         .zip(of_service.lines())
         .filter(|(a, b)| a != b)
         .collect();
-    assert_eq!(differing, [("table: t42Orders", "prefix of table names: \"t42\"")]);
+    assert_eq!(differing, [("table: t42Orders", "table name prefix: \"t42\"")]);
 }

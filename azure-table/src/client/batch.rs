@@ -10,7 +10,7 @@ use crate::model::entity_key::IntoKey;
 use crate::model::name::TableName;
 use crate::model::operation_kind::OperationKind;
 use crate::model::variant_mark::AsVariant;
-use crate::pipeline::run::Pipeline;
+use crate::pipeline::Pipeline;
 use crate::protocol::batch::{ChangeSet, MAX_BATCH_OPERATIONS, Rejected};
 use crate::protocol::operation::TableOperation;
 

@@ -27,8 +27,8 @@ use crate::model::partition::{NamesPartition, partition_key};
 use crate::model::prefix::KeyPrefix;
 use crate::model::row::Row;
 use crate::model::versioned::Versioned;
+use crate::pipeline::Pipeline;
 use crate::pipeline::options::{CallOptions, call_options};
-use crate::pipeline::run::Pipeline;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::query::QueryRequest;
 

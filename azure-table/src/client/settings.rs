@@ -1,8 +1,9 @@
-//! What a client does with all its calls: the setters that give a changed client, and what is in force.
+//! The settings of a client: setters that return a changed client.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::client::effective_settings::{Scope, Settings};
 use crate::client::service::TableServiceClient;
 use crate::client::table::TableClient;
 use crate::filter::access::AccessPath;
@@ -12,8 +13,6 @@ use crate::pipeline::location::LocationMode;
 use crate::pipeline::observer::Observer;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::RetryPolicy;
-use crate::pipeline::run::Pipeline;
-use crate::pipeline::settings::{Settings, WORKING_TIME};
 use crate::pipeline::transport::Transport;
 use crate::protocol::profile::Profile;
 
@@ -156,7 +155,7 @@ impl TableServiceClient {
     /// With someone more who hears what all calls do.
     #[must_use]
     pub fn observer(&self, observer: impl Observer) -> Self {
-        self.changed(|pipeline| pipeline.observers.push(Arc::new(observer)))
+        self.changed(|pipeline| pipeline.observers.add(observer))
     }
 
     /// Without a correction of the time that requests are signed with. By default, once the service refuses a request whose
@@ -166,102 +165,15 @@ impl TableServiceClient {
         self.changed(|pipeline| pipeline.settings.corrects_clock = false)
     }
 
-    /// All that is in force for this client, to be logged at the start: no secrets are in it. Of headers for all calls it
-    /// has the names, of the way to the network nothing.
+    /// Returns the effective settings of this client.
     pub fn settings(&self) -> Settings {
-        in_force(
-            &self.pipeline,
-            ("prefix of table names", format!("{:?}", self.namespace())),
-        )
+        Settings::of(&self.pipeline, Scope::Prefix(self.namespace().to_string()))
     }
 }
 
 impl<E> TableClient<E> {
-    /// All that is in force for this table, as [`TableServiceClient::settings`] has it, with the table's whole name.
+    /// Returns the effective settings of this table.
     pub fn settings(&self) -> Settings {
-        in_force(self.pipeline(), ("table", self.name().to_string()))
+        Settings::of(self.pipeline(), Scope::Table(self.name().to_string()))
     }
-}
-
-/// What is in force; `of` is what only the client itself knows.
-fn in_force(pipeline: &Pipeline, of: (&'static str, String)) -> Settings {
-    let (endpoint, settings, defaults) = (&pipeline.endpoint, &pipeline.settings, pipeline.settings.defaults.get());
-    let or = |text: Option<String>, none: &str| text.unwrap_or_else(|| none.to_owned());
-    let either = |is: bool, yes: &str, no: &str| if is { yes } else { no }.to_owned();
-    let headers: Vec<&str> = defaults.headers.names().collect();
-    let mut lines = vec![
-        ("endpoint", endpoint.base().to_owned()),
-        ("second region", or(endpoint.secondary().map(str::to_owned), "none")),
-        ("service", endpoint.profile().to_string()),
-        ("account", or(endpoint.account().map(str::to_owned), "not known")),
-        ("credential", format!("{:?}", pipeline.credential)),
-        ("x-ms-version", pipeline.credential.version().to_owned()),
-        ("user agent", settings.user_agent.clone()),
-        (
-            "id of a call",
-            or(defaults.client_request_id.clone(), "a new one for each"),
-        ),
-        (
-            "headers for all calls",
-            either(headers.is_empty(), "none", &headers.join(", ")),
-        ),
-        ("time of an attempt", format!("{:?}", settings.attempt_time())),
-        (
-            "time of a call",
-            or(defaults.timeout.map(|limit| format!("{limit:?}")), "no limit"),
-        ),
-        (
-            "retries",
-            format!("{:?}", defaults.retry.as_ref().unwrap_or(&pipeline.retry)),
-        ),
-        (
-            "attempts at once",
-            or(
-                settings.in_flight.as_ref().map(|slots| slots.limit.to_string()),
-                "no limit",
-            ),
-        ),
-        ("reads ask", format!("{:?}", defaults.location_mode.unwrap_or_default())),
-        (
-            "operations on one entity",
-            either(defaults.via_batch, "sent as batches", "sent alone"),
-        ),
-        ("writes", either(settings.is_read_only, "refused", "allowed")),
-        (
-            "missing tables",
-            either(settings.creates_missing_tables, "made by the first write", "not made"),
-        ),
-        (
-            "rows",
-            or(
-                settings
-                    .variant
-                    .map(|variant| format!("of the variant {}", variant.name)),
-                "all",
-            ),
-        ),
-        (
-            "time of signatures",
-            either(
-                settings.corrects_clock,
-                "this machine's, the service's where they differ",
-                "this machine's",
-            ),
-        ),
-        ("observers", format!("{:?}", pipeline.observers)),
-        (
-            "story of all calls",
-            either(defaults.context.is_some(), "kept in a context", "not kept"),
-        ),
-        of,
-    ];
-    if settings.attempt_time() < WORKING_TIME && !settings.is_read_only {
-        let why = format!(
-            "the service may work on a write for {WORKING_TIME:?}, an attempt ends after {:?}: such a write may be applied \
-             though its call failed",
-            settings.attempt_time()
-        );
-        lines.push(("warning", why));
-    }
-    Settings { lines }
 }

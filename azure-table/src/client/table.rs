@@ -20,8 +20,8 @@ use crate::model::entity_key::IntoKey;
 use crate::model::error::Result;
 use crate::model::name::TableName;
 use crate::model::variant_mark::AsVariant;
+use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::run::Pipeline;
 use crate::protocol::operation::TableOperation;
 
 mod changes;

@@ -1,72 +1,159 @@
-//! How long the service takes, and what it has no room for.
+//! Load: how long the service takes, and what it has no room for.
 //!
-//! Owns the way of a request through an emulator that has a [`ServiceModel`]: half of the latency, the queue of its range
-//! server, its turn, the other half. Its effect is made in its turn, so whoever hangs up before has changed nothing, and
-//! whoever hangs up after has. What the servers can do is `model.rs`, what a request asks of them `demand.rs`, who has room
-//! `stamp.rs`, in what words it is refused `busy.rs`. An emulator without a model does not come here.
+//! Owns what all of it speaks of: [`Demand`], the work that a request asks for, [`Busy`], its refusal for want of room, and the counts
+//! of both. What the servers can do is `load/model.rs`, who has room `load/stamp.rs`, the queue of a server `load/range_server.rs`. The
+//! demand of a request is read in `operations/entities.rs` and `operations/batch.rs`.
+//!
+//! The way of a request is `dispatch.rs`: half of the latency, the queue, its turn, the other half. Its effect is made in its turn, so
+//! a caller who hangs up before has changed nothing, and one who hangs up after has. An emulator without a model does not come here.
 //!
 //! Time is tokio's, which a test may pause; the emulator's own clock only dates rows.
-//! Not confirmed: that refusals of a partition and of its server read the same; that a batch is refused as a whole.
 //! Not imitated: the size of entities (each counts as one of 1 KiB), ranges that are put together again, a query that needs
 //! several servers (the one where it begins works for all).
 
 mod bucket;
-mod busy;
-mod count;
-mod demand;
-mod model;
-mod ranges;
-mod server;
-mod stamp;
+pub(crate) mod model;
+mod range_server;
+pub(crate) mod stamp;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Ordering;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::{Method, Request, Response};
+use crate::model::ordinal;
 
-use crate::emulator::{Emulator, service};
-use crate::model::clock::{self, Instant};
+/// Work on one partition.
+#[derive(Debug)]
+pub(crate) struct Demand {
+    /// With the region: the copy in the second one has servers of its own.
+    pub(crate) account: String,
+    /// By the form of its name that counts.
+    pub(crate) table: String,
+    pub(crate) partition: PartitionKey,
+    pub(crate) work: Work,
+}
 
-pub(crate) use crate::emulator::load::busy::Busy;
-pub use crate::emulator::load::count::ServiceLoad;
-pub(crate) use crate::emulator::load::demand::{Demand, Work};
-pub use crate::emulator::load::model::{RangeSplits, ServiceModel};
-pub(crate) use crate::emulator::load::stamp::Stamp;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    Read,
+    /// So many entities.
+    Write(u64),
+}
 
-/// Answers a request when the servers come to it.
-pub(crate) async fn answer(emulator: &Emulator, stamp: &Stamp, request: Request<Bytes>) -> Response<Bytes> {
-    let latency = stamp.latency(request.method() == Method::GET);
-    let (head, body) = request.into_parts();
-    let demand = service::demand(emulator, &head, &body);
-    let request = Request::from_parts(head, body);
-    pass(latency / 2).await;
-    let admitted = demand.as_ref().map(|demand| stamp.admit(demand, Instant::now()));
-    let (busy, back) = match admitted {
-        None => (None, latency / 2),
-        Some(Ok(done)) => {
-            until(done).await;
-            (None, latency / 2)
+impl Work {
+    pub(crate) fn entities(self) -> u64 {
+        match self {
+            Self::Read => 1,
+            Self::Write(entities) => entities,
         }
-        // What is refused is copied nowhere.
-        Some(Err(busy)) => (Some(busy), stamp.latency(true) / 2),
-    };
-    let (response, rows) = service::respond(emulator, request, busy.as_ref()).await;
-    if let (Some(demand), 1..) = (&demand, rows) {
-        until(stamp.read(demand, rows, Instant::now())).await;
     }
-    pass(back).await;
-    response
 }
 
-async fn until(done: Instant) {
-    pass(done.saturating_duration_since(Instant::now())).await;
+/// A PartitionKey, in the service's order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct PartitionKey(Box<str>);
+
+impl PartitionKey {
+    pub(crate) fn new(text: impl Into<Box<str>>) -> Self {
+        Self(text.into())
+    }
 }
 
-/// Without time there is no wait, not even for the timer's next tick.
-async fn pass(time: Duration) {
-    if !time.is_zero() {
-        clock::sleep(time).await;
+impl Ord for PartitionKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        ordinal::compare(&self.0, &other.0)
+    }
+}
+
+impl PartialOrd for PartitionKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The limit that left no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    Account,
+    /// A partition, or the server of its range.
+    Server,
+}
+
+/// A refusal for want of room, and after what time there may be some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Busy {
+    pub(crate) limit: Limit,
+    pub(crate) wait: Duration,
+}
+
+impl Busy {
+    pub(crate) fn account(wait: Duration) -> Self {
+        let limit = Limit::Account;
+        Self { limit, wait }
+    }
+
+    pub(crate) fn server(wait: Duration) -> Self {
+        let limit = Limit::Server;
+        Self { limit, wait }
+    }
+}
+
+/// What a service, or a partition of it, was asked for and did. Feature `emulator`.
+///
+/// Only reads and writes of entities count, and only where there is a [`ServiceModel`](crate::ServiceModel). A batch is one
+/// request of as many entities as it has operations; a query that is accepted counts the rows that it looked at, one that is
+/// refused a single one.
+///
+/// See [`Emulator::load`](crate::Emulator::load).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServiceLoad {
+    /// Requests that got their turn, whatever came of them.
+    pub accepted_requests: u64,
+    /// The entities in them.
+    pub accepted_entities: u64,
+    /// Requests that were answered 503 or 429, for want of room.
+    pub refused_requests: u64,
+    /// The entities in them.
+    pub refused_entities: u64,
+}
+
+impl ServiceLoad {
+    /// The refused share of all requests, from 0 to 1; 0 if there were none.
+    pub fn refused_share(&self) -> f64 {
+        let all = self.accepted_requests + self.refused_requests;
+        if all == 0 {
+            return 0.0;
+        }
+        self.refused_requests as f64 / all as f64
+    }
+
+    /// What came since an earlier count.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            accepted_requests: self.accepted_requests.saturating_sub(earlier.accepted_requests),
+            accepted_entities: self.accepted_entities.saturating_sub(earlier.accepted_entities),
+            refused_requests: self.refused_requests.saturating_sub(earlier.refused_requests),
+            refused_entities: self.refused_entities.saturating_sub(earlier.refused_entities),
+        }
+    }
+
+    pub(crate) fn accept(&mut self, entities: u64) {
+        self.accepted_requests += 1;
+        self.accepted_entities += entities;
+    }
+
+    pub(crate) fn refuse(&mut self, entities: u64) {
+        self.refused_requests += 1;
+        self.refused_entities += entities;
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.accepted_requests += other.accepted_requests;
+        self.accepted_entities += other.accepted_entities;
+        self.refused_requests += other.refused_requests;
+        self.refused_entities += other.refused_entities;
     }
 }

@@ -1,30 +1,31 @@
-//! What an emulator remembers, as a value and as a file that a person can read, compare and write.
+//! Snapshots: the store as a value, and as a file that a person can read, compare and write.
 //!
-//! Owns [`EmulatorSnapshot`], its way from an emulator and back, and its file. The text is `snapshot/text.rs`, a row in it
-//! `snapshot/entity.rs`, all else of an account `snapshot/head.rs`.
+//! Owns [`EmulatorSnapshot`], its way from a store and back, its file, and which lines its text has. A row is
+//! `snapshot/entity.rs`, any other line `snapshot/line.rs`.
 
 mod entity;
-mod head;
-mod text;
+mod line;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, OpenOptions, Permissions};
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::emulator::Emulator;
-use crate::emulator::store::Account;
+use crate::emulator::rules::Rules;
+use crate::emulator::snapshot::line::{AccountLine, Fault, FirstLine, TableLine, VERSION};
+use crate::emulator::store::SharedStore;
+use crate::emulator::store::account::{Account, Table};
+use crate::emulator::store::row::{Row, RowId};
 use crate::model::datetime::DateTime;
 use crate::model::error::{Error, Result};
 use crate::model::guid::Guid;
-use crate::protocol::profile::Profile;
 
-/// All that an [`Emulator`] remembers: accounts with their properties, tables with their policies, rows with their types and
+/// All that an [`Emulator`](crate::Emulator) remembers: accounts with their properties, tables with their policies, rows with their types and
 /// Timestamps (which are the ETags too). Feature `emulator`.
 ///
-/// An emulator that it is [restored](Emulator::restore) to answers as the first one would have. It has no keys and none of the
+/// An emulator that it is [restored](crate::Emulator::restore) to answers as the first one would have. It has no keys and none of the
 /// settings that the `with_…` methods make. What a lagging second region has not seen yet it has after a restore.
 ///
 /// Its text has a JSON object on each line, in the order of accounts, tables and rows, so that versions of it compare line by line:
@@ -63,13 +64,39 @@ use crate::protocol::profile::Profile;
 /// ```
 #[derive(Clone)]
 pub struct EmulatorSnapshot {
-    profile: Profile,
+    rules: &'static Rules,
     /// The time of the last version of a row: none is given twice.
     last_write: DateTime,
     accounts: BTreeMap<String, Account>,
 }
 
 impl EmulatorSnapshot {
+    /// A copy of all that a store has.
+    pub(crate) fn of(store: &SharedStore, rules: &'static Rules) -> Self {
+        let store = store.read();
+        let (accounts, last_write) = store.all();
+        let accounts = accounts.iter().map(|(name, account)| (name.clone(), account.clone()));
+        Self {
+            rules,
+            last_write,
+            accounts: accounts.collect(),
+        }
+    }
+
+    /// Puts a copy of it into a store, in the place of all that is there.
+    pub(crate) fn restore_to(&self, store: &SharedStore, rules: &Rules) -> Result<()> {
+        let (theirs, own) = (self.rules.profile, rules.profile);
+        if theirs != own {
+            return Err(Error::invalid_input(format!(
+                "the snapshot is of {theirs}, the emulator is {own}"
+            )));
+        }
+        let accounts = self.accounts.iter();
+        let accounts = accounts.map(|(name, account)| (name.clone(), account.clone()));
+        store.write().replace_all(accounts.collect(), self.last_write);
+        Ok(())
+    }
+
     /// Reads a file.
     ///
     /// # Errors
@@ -112,7 +139,7 @@ impl EmulatorSnapshot {
             file.set_permissions(permissions)?;
         }
         let mut out = BufWriter::new(file);
-        text::write(self, &mut out)?;
+        write_text(self, &mut out)?;
         out.flush()?;
         out.get_ref().sync_all().or_else(unsupported)
     }
@@ -180,7 +207,7 @@ fn at(path: &Path, error: &io::Error) -> io::Error {
 impl fmt::Display for EmulatorSnapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut bytes = Vec::new();
-        text::write(self, &mut bytes).map_err(|_| fmt::Error)?;
+        write_text(self, &mut bytes).map_err(|_| fmt::Error)?;
         f.write_str(&String::from_utf8_lossy(&bytes))
     }
 }
@@ -194,7 +221,7 @@ impl FromStr for EmulatorSnapshot {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — it is no snapshot, or one of a later version; the message names line and
     /// column.
     fn from_str(text: &str) -> Result<Self> {
-        text::read(text)
+        read_text(text)
     }
 }
 
@@ -208,35 +235,160 @@ impl fmt::Debug for EmulatorSnapshot {
     }
 }
 
-impl Emulator {
-    /// All that it remembers, as of now. It is a copy, and takes as much memory again.
-    pub fn snapshot(&self) -> EmulatorSnapshot {
-        let store = self.store();
-        let (accounts, last_write) = store.all();
-        let accounts = accounts.iter().map(|(name, account)| (name.clone(), account.clone()));
-        EmulatorSnapshot {
-            profile: self.settings.profile,
-            last_write,
-            accounts: accounts.collect(),
+fn write_text(snapshot: &EmulatorSnapshot, out: &mut dyn Write) -> io::Result<()> {
+    json(out, &FirstLine::of(snapshot.rules, snapshot.last_write))?;
+    for (name, account) in &snapshot.accounts {
+        json(out, &AccountLine::of(name, account))?;
+        for (key, table) in &account.tables {
+            json(out, &TableLine::of(key, table, snapshot.rules))?;
+            for (id, row) in table.rows.iter() {
+                out.write_all(&entity::write(id, row))?;
+                out.write_all(b"\n")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn json(out: &mut dyn Write, line: &impl serde::Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, line)?;
+    out.write_all(b"\n")
+}
+
+fn read_text(text: &str) -> Result<EmulatorSnapshot> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines = text
+        .lines()
+        .enumerate()
+        .map(|(n, line)| (n + 1, line))
+        .filter(|(_, line)| !line.trim().is_empty());
+    let no_snapshot = || {
+        Error::invalid_input(format!(
+            "line 1: expected {{\"azure-table-snapshot\":{VERSION}}}, it is empty"
+        ))
+    };
+    let (number, first) = lines.next().ok_or_else(no_snapshot)?;
+    let first = FirstLine::read(first).map_err(|fault| fault.in_line(number, first))?;
+    let mut reading = Reading {
+        rules: first.rules,
+        last_write: first.last_write,
+        now: DateTime::now(),
+        accounts: BTreeMap::new(),
+        account: None,
+        table: None,
+    };
+    for (number, line) in lines {
+        reading.line(line).map_err(|fault| fault.in_line(number, line))?;
+    }
+    reading.end_account();
+    Ok(EmulatorSnapshot {
+        rules: reading.rules,
+        last_write: reading.last_write,
+        accounts: reading.accounts,
+    })
+}
+
+/// What was read so far: the account and the table that the next line belongs to are not yet put away.
+struct Reading {
+    rules: &'static Rules,
+    last_write: DateTime,
+    /// The time of what has none, later for each.
+    now: DateTime,
+    accounts: BTreeMap<String, Account>,
+    account: Option<(String, Account)>,
+    table: Option<(String, &'static Rules, Table)>,
+}
+
+impl Reading {
+    fn line(&mut self, line: &str) -> std::result::Result<(), Fault> {
+        match kind(line) {
+            Kind::Account => {
+                let (name, account) = AccountLine::read(line)?;
+                self.end_account();
+                if self.accounts.contains_key(&name) {
+                    return Err(twice("account", &name));
+                }
+                self.account = Some((name, account));
+            }
+            Kind::Table => {
+                self.end_table();
+                let Some((_, account)) = &self.account else {
+                    return Err(Fault::of_line("a table, but no account before it".to_owned()));
+                };
+                let (key, rules, table) = TableLine::read(line, self.rules, || tick(&mut self.now))?;
+                if account.tables.contains_key(&key) {
+                    return Err(twice("table", &table.name));
+                }
+                self.table = Some((key, rules, table));
+            }
+            Kind::Entity => {
+                let (_, rules, _) = self
+                    .table
+                    .as_ref()
+                    .ok_or_else(|| Fault::of_line("an entity, but no table of the account before it".to_owned()))?;
+                let (id, row) = entity::read(line, rules, || tick(&mut self.now))?;
+                self.last_write = self.last_write.max(row.timestamp);
+                self.put(id, row)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, id: RowId, row: Row) -> std::result::Result<(), Fault> {
+        let Some((_, _, table)) = &mut self.table else {
+            return Ok(());
+        };
+        if table.rows.contains_key(&id) {
+            let fault = Fault::of_line("it stands there twice".to_owned());
+            return Err(fault.of_entity(&id.partition_key, &id.row_key));
+        }
+        table.rows.set(id, Some(row));
+        Ok(())
+    }
+
+    fn end_table(&mut self) {
+        if let (Some((_, account)), Some((key, _, table))) = (&mut self.account, self.table.take()) {
+            account.tables.insert(key, table);
         }
     }
 
-    /// Forgets all that it remembers for what the snapshot has, for all clones. Accounts and other settings stay.
-    ///
-    /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the snapshot is of [Cosmos DB](Self::cosmos) and the emulator is not, or
-    /// the other way round.
-    pub fn restore(&self, snapshot: &EmulatorSnapshot) -> Result<()> {
-        if snapshot.profile != self.settings.profile {
-            return Err(Error::invalid_input(format!(
-                "the snapshot is of {}, the emulator is {}",
-                snapshot.profile, self.settings.profile
-            )));
+    fn end_account(&mut self) {
+        self.end_table();
+        if let Some((name, account)) = self.account.take() {
+            self.accounts.insert(name, account);
         }
-        let accounts = snapshot.accounts.iter();
-        let accounts = accounts.map(|(name, account)| (name.clone(), account.clone()));
-        self.store_mut().replace_all(accounts.collect(), snapshot.last_write);
-        Ok(())
+    }
+}
+
+fn tick(now: &mut DateTime) -> DateTime {
+    let time = *now;
+    *now = DateTime::from_ticks(time.ticks() + 1).unwrap_or(DateTime::MAX);
+    time
+}
+
+fn twice(what: &str, name: &dyn fmt::Debug) -> Fault {
+    Fault::of_line(format!("{what} {name:?}: it stands there twice"))
+}
+
+enum Kind {
+    Account,
+    Table,
+    Entity,
+}
+
+/// By the first member's name; what is none of the three is read, and refused, as an entity.
+fn kind(line: &str) -> Kind {
+    let begins = |name: &str| {
+        let rest = line.trim_start().strip_prefix('{').map(str::trim_start);
+        rest.and_then(|rest| rest.strip_prefix(name))
+            .is_some_and(|rest| rest.trim_start().starts_with(':'))
+    };
+    if begins("\"account\"") {
+        Kind::Account
+    } else if begins("\"table\"") {
+        Kind::Table
+    } else {
+        Kind::Entity
     }
 }
 

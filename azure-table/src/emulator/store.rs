@@ -1,30 +1,46 @@
-//! What the emulator remembers: accounts, their settings, their tables, their rows in order.
+//! The store: accounts, their properties, their tables, their rows in order.
 //!
 //! Owns the changes of rows, their conditions and their atomicity, the uniqueness of Timestamps, and the names of tables that
-//! are on their way out. The copy in the second region is `store/secondary.rs`, the rows of a table and who reads them `store/rows.rs`.
-//! Knows nothing of HTTP or JSON. One lock around it (in `emulator.rs`) makes every write atomic.
-//! Not confirmed: the properties that a new account has (here all is off).
+//! are on their way out. Accounts and their copy in the second region are `store/account.rs`, the rows of a table and their readers
+//! `store/rows.rs`. Knows nothing of HTTP. One lock around it makes every write atomic.
 //!
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
 //! Entity", "Delete Entity", "Delete Table", "Performing entity group transactions".
 
-mod rows;
-mod secondary;
+pub(crate) mod account;
+pub(crate) mod json_text;
+pub(crate) mod members;
+pub(crate) mod row;
+pub(crate) mod rows;
 
-use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use crate::emulator::address::Site;
-use crate::emulator::refusal::{Refusal, Result};
-use crate::emulator::row::{Properties, Row, RowId, check_limits, merged, sort};
-use crate::emulator::store::secondary::Secondary;
+use crate::emulator::rules::Rules;
+use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::store::account::{Account, Accounts, Effect, Replica, Secondary, Table};
+use crate::emulator::store::members::Properties;
+use crate::emulator::store::row::{Row, RowId, check_limits, merged, sort};
+use crate::emulator::store::rows::Rows;
 use crate::model::datetime::DateTime;
 use crate::protocol::access_policy::StoredAccessPolicy;
-use crate::protocol::profile::Profile;
 use crate::protocol::service_properties::ServiceProperties;
-use crate::protocol::service_properties::analytics::{Logging, Metrics};
 
-pub(crate) use crate::emulator::store::rows::{Changed, Reader, Rows};
+/// The store behind its lock, which the clones of an emulator share.
+#[derive(Clone, Default)]
+pub(crate) struct SharedStore(Arc<RwLock<Store>>);
+
+impl SharedStore {
+    /// The store, to be read. No change of it is left incomplete, also where a test's thread died in between.
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Store> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The store, to be changed.
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Store> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// All accounts, in both regions.
 #[derive(Debug)]
@@ -33,79 +49,6 @@ pub(crate) struct Store {
     /// Where the second region is behind the first.
     secondary: Option<Secondary>,
     last_write: DateTime,
-}
-
-pub(crate) type Accounts = HashMap<String, Account>;
-
-/// An account's tables by the form of their names that counts, which is also their order.
-pub(crate) type Tables = BTreeMap<String, Table>;
-
-/// What belongs to one account.
-#[derive(Clone, Debug)]
-pub(crate) struct Account {
-    pub(crate) tables: Tables,
-    pub(crate) properties: ServiceProperties,
-    /// Names of deleted tables, and when they are free again.
-    pub(crate) leaving: BTreeMap<String, DateTime>,
-}
-
-/// A table and its rows.
-#[derive(Clone, Debug)]
-pub(crate) struct Table {
-    /// As it was given at creation.
-    pub(crate) name: String,
-    pub(crate) created: DateTime,
-    pub(crate) policies: Vec<StoredAccessPolicy>,
-    pub(crate) rows: Rows,
-}
-
-/// One thing of an account that is different now. Tables are named by the form that counts.
-#[derive(Clone, Debug)]
-pub(crate) enum Effect {
-    Properties(ServiceProperties),
-    /// Without its rows, which come one by one; `None` where it is gone.
-    Table(String, Option<Table>),
-    Policies(String, Vec<StoredAccessPolicy>),
-    /// `None` where it is gone.
-    Row(String, RowId, Option<Row>),
-}
-
-impl Default for Account {
-    fn default() -> Self {
-        Self {
-            tables: Tables::new(),
-            properties: ServiceProperties::default()
-                .logging(Logging::default())
-                .hour_metrics(Metrics::default())
-                .minute_metrics(Metrics::default())
-                .cors([]),
-            leaving: BTreeMap::new(),
-        }
-    }
-}
-
-impl Account {
-    fn make(&mut self, effect: Effect) {
-        match effect {
-            Effect::Properties(properties) => self.properties = properties,
-            Effect::Table(key, Some(table)) => {
-                self.tables.insert(key, table);
-            }
-            Effect::Table(key, None) => {
-                self.tables.remove(&key);
-            }
-            Effect::Policies(key, policies) => {
-                if let Some(table) = self.tables.get_mut(&key) {
-                    table.policies = policies;
-                }
-            }
-            Effect::Row(key, id, row) => {
-                if let Some(table) = self.tables.get_mut(&key) {
-                    table.rows.set(id, row);
-                }
-            }
-        }
-    }
 }
 
 /// One write.
@@ -180,28 +123,28 @@ impl Store {
     }
 
     /// An account, in the region that is asked; `None` where nothing was written to it.
-    pub(crate) fn account(&self, site: &Site) -> Option<&Account> {
+    pub(crate) fn account(&self, replica: Replica<'_>) -> Option<&Account> {
         let accounts = match &self.secondary {
-            Some(secondary) if site.is_behind => &secondary.accounts,
+            Some(secondary) if replica.is_behind => &secondary.accounts,
             _ => &self.primary,
         };
-        accounts.get(&site.account)
+        accounts.get(replica.account)
     }
 
     /// An account's properties, in the region that is asked.
-    pub(crate) fn properties(&self, site: &Site) -> ServiceProperties {
+    pub(crate) fn properties(&self, replica: Replica<'_>) -> ServiceProperties {
         let new = || Account::default().properties;
-        self.account(site)
+        self.account(replica)
             .map_or_else(new, |account| account.properties.clone())
     }
 
-    pub(crate) fn table(&self, site: &Site, name: &str) -> Option<&Table> {
-        self.account(site)?.tables.get(&site.key_of(name))
+    pub(crate) fn table(&self, replica: Replica<'_>, name: &str) -> Option<&Table> {
+        self.account(replica)?.tables.get(&replica.rules.table_key(name))
     }
 
-    pub(crate) fn create_table(&mut self, site: &Site, name: &str, now: DateTime) -> Result<()> {
-        let key = site.key_of(name);
-        if let Some(account) = self.primary.get(&site.account) {
+    pub(crate) fn create_table(&mut self, replica: Replica<'_>, name: &str, now: DateTime) -> Result<()> {
+        let key = replica.rules.table_key(name);
+        if let Some(account) = self.primary.get(replica.account) {
             if account.tables.contains_key(&key) {
                 return Err(Refusal::TABLE_ALREADY_EXISTS);
             }
@@ -215,53 +158,62 @@ impl Store {
             policies: Vec::new(),
             rows: Rows::default(),
         };
-        self.put(site, Effect::Table(key, Some(table)), now);
+        self.put(replica, Effect::Table(key, Some(table)), now);
         Ok(())
     }
 
     /// Takes a table away. Its name is free again after `time_to_go`.
-    pub(crate) fn delete_table(&mut self, site: &Site, name: &str, now: DateTime, time_to_go: Duration) -> Result<()> {
-        let key = site.key_of(name);
-        let account = self.primary.get_mut(&site.account);
+    pub(crate) fn delete_table(
+        &mut self,
+        replica: Replica<'_>,
+        name: &str,
+        now: DateTime,
+        time_to_go: Duration,
+    ) -> Result<()> {
+        let key = replica.rules.table_key(name);
+        let account = self.primary.get_mut(replica.account);
         let account = account.filter(|account| account.tables.contains_key(&key));
         let leaving = &mut account.ok_or(Refusal::RESOURCE_NOT_FOUND)?.leaving;
         leaving.retain(|_, until| now < *until);
         if !time_to_go.is_zero() {
             leaving.insert(key.clone(), now + time_to_go);
         }
-        self.put(site, Effect::Table(key, None), now);
+        self.put(replica, Effect::Table(key, None), now);
         Ok(())
     }
 
     /// Gives a table other policies.
     pub(crate) fn set_policies(
         &mut self,
-        site: &Site,
+        replica: Replica<'_>,
         name: &str,
         policies: Vec<StoredAccessPolicy>,
         now: DateTime,
     ) -> Result<()> {
-        self.table(site, name).ok_or(Refusal::TABLE_NOT_FOUND)?;
-        self.put(site, Effect::Policies(site.key_of(name), policies), now);
+        self.table(replica, name).ok_or(Refusal::TABLE_NOT_FOUND)?;
+        self.put(replica, Effect::Policies(replica.rules.table_key(name), policies), now);
         Ok(())
     }
 
     /// Gives an account other properties.
-    pub(crate) fn set_properties(&mut self, site: &Site, properties: ServiceProperties, now: DateTime) {
-        self.put(site, Effect::Properties(properties), now);
+    pub(crate) fn set_properties(&mut self, replica: Replica<'_>, properties: ServiceProperties, now: DateTime) {
+        self.put(replica, Effect::Properties(properties), now);
     }
 
-    fn put(&mut self, site: &Site, effect: Effect, now: DateTime) {
+    fn put(&mut self, replica: Replica<'_>, effect: Effect, now: DateTime) {
         if let Some(secondary) = &mut self.secondary {
-            secondary.send(now, &site.account, effect.clone());
+            secondary.send(now, replica.account, effect.clone());
         }
-        self.primary.entry(site.account.clone()).or_default().make(effect);
+        self.primary
+            .entry(replica.account.to_owned())
+            .or_default()
+            .apply(effect);
     }
 
     /// Makes all changes, or none: then it says which one failed, and why.
     pub(crate) fn apply(
         &mut self,
-        site: &Site,
+        replica: Replica<'_>,
         table: &str,
         changes: Vec<Change>,
         now: DateTime,
@@ -271,16 +223,16 @@ impl Store {
             secondary,
             last_write,
         } = self;
-        let key = site.key_of(table);
+        let key = replica.rules.table_key(table);
         let table = primary
-            .get_mut(&site.account)
+            .get_mut(replica.account)
             .and_then(|account| account.tables.get_mut(&key));
         let rows = &mut table.ok_or((0, Refusal::TABLE_NOT_FOUND))?.rows;
         let mut applied = Vec::with_capacity(changes.len());
         let mut undo: Vec<Option<Row>> = Vec::with_capacity(changes.len());
         for (index, Change { id, action }) in changes.into_iter().enumerate() {
             let before = rows.get(&id);
-            let after = match outcome(&id, action, before, site.profile) {
+            let after = match outcome(&id, action, before, replica.rules) {
                 Ok(properties) => properties.map(|properties| Row::new(&properties, tick(last_write, now))),
                 Err(refusal) => {
                     // Backwards, should a row ever occur twice.
@@ -292,14 +244,14 @@ impl Store {
             };
             applied.push(Applied {
                 id: id.clone(),
-                etag: after.as_ref().map(|row| row.etag(site.profile)),
+                etag: after.as_ref().map(|row| row.etag(replica.rules)),
             });
             undo.push(rows.set(id, after));
         }
         if let Some(secondary) = secondary {
             for Applied { id, .. } in &applied {
                 let effect = Effect::Row(key.clone(), id.clone(), rows.get(id).cloned());
-                secondary.send(now, &site.account, effect);
+                secondary.send(now, replica.account, effect);
             }
         }
         Ok(applied)
@@ -314,40 +266,40 @@ fn tick(last: &mut DateTime, now: DateTime) -> DateTime {
 }
 
 /// The properties after an action; `None` where the row is gone then.
-fn outcome(id: &RowId, action: Action, before: Option<&Row>, profile: Profile) -> Result<Option<Properties>> {
+fn outcome(id: &RowId, action: Action, before: Option<&Row>, rules: &Rules) -> Result<Option<Properties>> {
     let mut properties = match action {
         Action::Insert(properties) => {
             if before.is_some() {
                 return Err(Refusal::ENTITY_ALREADY_EXISTS);
             }
             // The only write that keeps the order in which properties were sent (seen in 31 of 31 recorded reads).
-            check_limits(id, &properties, profile)?;
+            check_limits(id, &properties, rules)?;
             return Ok(Some(properties));
         }
-        Action::Delete(condition) => return condition.check(before, profile).map(|()| None),
+        Action::Delete(condition) => return condition.check(before, rules).map(|()| None),
         Action::Replace(properties, condition) => {
-            condition.map_or(Ok(()), |condition| condition.check(before, profile))?;
+            condition.map_or(Ok(()), |condition| condition.check(before, rules))?;
             properties
         }
         Action::Merge(changes, condition) => {
-            condition.map_or(Ok(()), |condition| condition.check(before, profile))?;
+            condition.map_or(Ok(()), |condition| condition.check(before, rules))?;
             let stored = before.into_iter().flat_map(Row::properties);
             let stored = stored.map(|(name, value)| (name.into(), value.into_owned()));
             merged(stored.collect(), changes)
         }
     };
-    if profile == Profile::Storage {
+    if rules.sorts_properties {
         sort(&mut properties);
     }
-    check_limits(id, &properties, profile)?;
+    check_limits(id, &properties, rules)?;
     Ok(Some(properties))
 }
 
 impl Condition {
-    fn check(&self, row: Option<&Row>, profile: Profile) -> Result<()> {
+    fn check(&self, row: Option<&Row>, rules: &Rules) -> Result<()> {
         match (self, row) {
             (_, None) => Err(Refusal::RESOURCE_NOT_FOUND),
-            (Self::Matches(etag), Some(row)) if *etag != row.etag(profile) => Err(Refusal::CONDITION_NOT_SATISFIED),
+            (Self::Matches(etag), Some(row)) if *etag != row.etag(rules) => Err(Refusal::CONDITION_NOT_SATISFIED),
             (Self::Exists | Self::Matches(_), Some(_)) => Ok(()),
         }
     }
@@ -356,6 +308,7 @@ impl Condition {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emulator::rules::STORAGE;
     use crate::model::edm::{Edm, EdmValue};
 
     fn properties(names: &[(&str, i32)]) -> Properties {
@@ -372,8 +325,12 @@ mod tests {
         }
     }
 
-    fn site(account: &str) -> Site {
-        Site::of(&format!("http://localhost/{account}").parse().unwrap()).unwrap()
+    fn replica(account: &str) -> Replica<'_> {
+        Replica {
+            account,
+            is_behind: false,
+            rules: &STORAGE,
+        }
     }
 
     fn now() -> DateTime {
@@ -382,13 +339,13 @@ mod tests {
 
     fn store() -> Store {
         let mut store = Store::default();
-        store.create_table(&site("a"), "Table", now()).unwrap();
+        store.create_table(replica("a"), "Table", now()).unwrap();
         store
     }
 
     /// The rows as text: keys and properties in order.
     fn rows(store: &Store) -> Vec<String> {
-        let rows = &store.table(&site("a"), "table").unwrap().rows;
+        let rows = &store.table(replica("a"), "table").unwrap().rows;
         rows.iter()
             .map(|(id, row)| {
                 let names = row.properties().map(|(name, value)| match value {
@@ -403,7 +360,7 @@ mod tests {
     #[test]
     fn an_insert_keeps_the_order_of_properties_and_every_other_write_sorts_them() {
         let mut store = store();
-        let mut write = |change| store.apply(&site("a"), "TABLE", vec![change], now()).unwrap();
+        let mut write = |change| store.apply(replica("a"), "TABLE", vec![change], now()).unwrap();
         write(change("1", Action::Insert(properties(&[("b", 1), ("a", 2)]))));
         write(change(
             "2",
@@ -422,7 +379,7 @@ mod tests {
         let mut store = store();
         let mut write = |change| {
             store
-                .apply(&site("a"), "Table", vec![change], now())
+                .apply(replica("a"), "Table", vec![change], now())
                 .map_err(|(index, refusal)| (index, refusal.code))
         };
         let matches = |etag: &str| Condition::Matches(etag.to_owned());
@@ -464,7 +421,7 @@ mod tests {
         let mut store = store();
         store
             .apply(
-                &site("a"),
+                replica("a"),
                 "Table",
                 vec![change("1", Action::Insert(properties(&[("a", 1)])))],
                 now(),
@@ -472,15 +429,15 @@ mod tests {
             .unwrap();
         store
             .apply(
-                &site("a"),
+                replica("a"),
                 "Table",
                 vec![change("2", Action::Insert(properties(&[("a", 2)])))],
                 now(),
             )
             .unwrap();
-        let before = format!("{:?}", store.table(&site("a"), "Table"));
+        let before = format!("{:?}", store.table(replica("a"), "Table"));
         let failed = store.apply(
-            &site("a"),
+            replica("a"),
             "Table",
             vec![
                 change("0", Action::Insert(properties(&[("a", 0)]))),
@@ -491,7 +448,7 @@ mod tests {
             now(),
         );
         assert!(matches!(failed, Err((3, refusal)) if refusal == Refusal::RESOURCE_NOT_FOUND));
-        assert_eq!(format!("{:?}", store.table(&site("a"), "Table")), before);
+        assert_eq!(format!("{:?}", store.table(replica("a"), "Table")), before);
     }
 
     #[test]
@@ -500,7 +457,7 @@ mod tests {
         let changes = (0..1_000)
             .map(|n| change(&n.to_string(), Action::Insert(Properties::new())))
             .collect();
-        let applied = store.apply(&site("a"), "Table", changes, now()).unwrap();
+        let applied = store.apply(replica("a"), "Table", changes, now()).unwrap();
         let etags: std::collections::HashSet<_> = applied.iter().map(|applied| applied.etag.clone()).collect();
         assert_eq!(etags.len(), 1_000);
     }
@@ -515,14 +472,14 @@ mod tests {
         };
         store
             .apply(
-                &site("a"),
+                replica("a"),
                 "Table",
                 vec![change("1", Action::Insert(many(0, 252)))],
                 now(),
             )
             .unwrap();
         let failed = store.apply(
-            &site("a"),
+            replica("a"),
             "Table",
             vec![change("1", Action::Merge(many(252, 253), None))],
             now(),
@@ -531,7 +488,7 @@ mod tests {
         let large: Properties = (0..17)
             .map(|n| (format!("P{n}").into(), EdmValue::from(vec![0_u8; 65_536])))
             .collect();
-        let failed = store.apply(&site("a"), "Table", vec![change("2", Action::Insert(large))], now());
+        let failed = store.apply(replica("a"), "Table", vec![change("2", Action::Insert(large))], now());
         assert_eq!(failed.unwrap_err().1, Refusal::ENTITY_TOO_LARGE);
     }
 
@@ -539,27 +496,29 @@ mod tests {
     fn table_names_compare_without_case_and_keep_it() {
         let mut store = store();
         assert_eq!(
-            store.create_table(&site("a"), "TABLE", now()),
+            store.create_table(replica("a"), "TABLE", now()),
             Err(Refusal::TABLE_ALREADY_EXISTS)
         );
-        assert_eq!(store.table(&site("a"), "tAbLe").unwrap().name, "Table");
-        assert!(store.table(&site("b"), "Table").is_none(), "accounts are apart");
-        store.create_table(&site("b"), "Table", now()).unwrap();
-        store.delete_table(&site("a"), "taBLE", now(), Duration::ZERO).unwrap();
+        assert_eq!(store.table(replica("a"), "tAbLe").unwrap().name, "Table");
+        assert!(store.table(replica("b"), "Table").is_none(), "accounts are apart");
+        store.create_table(replica("b"), "Table", now()).unwrap();
+        store
+            .delete_table(replica("a"), "taBLE", now(), Duration::ZERO)
+            .unwrap();
         assert_eq!(
-            store.delete_table(&site("a"), "Table", now(), Duration::ZERO),
+            store.delete_table(replica("a"), "Table", now(), Duration::ZERO),
             Err(Refusal::RESOURCE_NOT_FOUND)
         );
         assert!(
             store
                 .apply(
-                    &site("a"),
+                    replica("a"),
                     "Table",
                     vec![change("1", Action::Insert(Properties::new()))],
                     now()
                 )
                 .is_err()
         );
-        assert!(store.table(&site("b"), "Table").is_some());
+        assert!(store.table(replica("b"), "Table").is_some());
     }
 }

@@ -18,8 +18,8 @@ mod times;
 mod tokens;
 mod versions;
 
+use ::http::{Request, Response};
 use bytes::Bytes;
-use http::{Request, Response};
 
 use super::*;
 use crate::model::datetime::DateTime;

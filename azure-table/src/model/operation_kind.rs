@@ -99,6 +99,7 @@ pub(crate) enum Subject {
 ///
 /// Source: "Assign an Azure role for access to table data"; REST "Authorize with Microsoft Entra ID" (actions); REST "Get User
 /// Delegation Key".
+#[cfg(any(feature = "entra", feature = "emulator"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenRight {
     /// In the role Storage Table Data Reader.
@@ -123,7 +124,6 @@ struct Facts {
     /// The letters that a shared access signature needs: all of one of these texts. Empty where no signature suffices or
     /// where it depends.
     sas_letters: &'static [&'static str],
-    token_right: TokenRight,
 }
 
 impl Facts {
@@ -135,7 +135,6 @@ impl Facts {
             is_idempotent: true,
             expected_status: None,
             sas_letters: letters,
-            token_right: TokenRight::Read,
         }
     }
 
@@ -143,7 +142,6 @@ impl Facts {
         Self {
             effect: Effect::Write,
             is_idempotent: false,
-            token_right: TokenRight::Write,
             ..Self::read(name, subject, letters)
         }
     }
@@ -161,13 +159,6 @@ impl Facts {
             ..self
         }
     }
-
-    const fn with_right(self, right: TokenRight) -> Self {
-        Self {
-            token_right: right,
-            ..self
-        }
-    }
 }
 
 impl OperationKind {
@@ -177,7 +168,6 @@ impl OperationKind {
     /// to create a table was seen live (.NET's test of account permissions, 2021). Idempotent is as in RFC 9110, section 9.2.2.
     const fn facts(self) -> Facts {
         use Subject::{Batch, Entity, Policies, Service, Table};
-        use TokenRight::{Action, Delegate};
         match self {
             Self::Insert => Facts::write("insert", Entity, &["a"]),
             Self::Replace => Facts::write("replace", Entity, &["u"]).idempotent(),
@@ -192,23 +182,13 @@ impl OperationKind {
             Self::DeleteTable => Facts::write("delete table", Table, &["d"]).idempotent(),
             Self::GetTable => Facts::read("get table", Table, &[]).expecting(404),
             Self::ListTables => Facts::read("list tables", Table, &["l"]),
-            Self::GetAccessPolicies => {
-                Facts::read("get access policies", Policies, &[]).with_right(Action("tables/getAcl/action"))
-            }
-            Self::SetAccessPolicies => Facts::write("set access policies", Policies, &[])
-                .idempotent()
-                .with_right(Action("tables/setAcl/action")),
-            Self::GetServiceProperties => {
-                Facts::read("get service properties", Service, &["r"]).with_right(Action("read"))
-            }
-            Self::SetServiceProperties => Facts::write("set service properties", Service, &["w"])
-                .idempotent()
-                .with_right(Action("write")),
-            Self::GetServiceStatistics => {
-                Facts::read("get service statistics", Service, &["r"]).with_right(Action("read"))
-            }
+            Self::GetAccessPolicies => Facts::read("get access policies", Policies, &[]),
+            Self::SetAccessPolicies => Facts::write("set access policies", Policies, &[]).idempotent(),
+            Self::GetServiceProperties => Facts::read("get service properties", Service, &["r"]),
+            Self::SetServiceProperties => Facts::write("set service properties", Service, &["w"]).idempotent(),
+            Self::GetServiceStatistics => Facts::read("get service statistics", Service, &["r"]),
             Self::Ping => Facts::read("ping", Service, &[]),
-            Self::GetUserDelegationKey => Facts::read("get user delegation key", Service, &[]).with_right(Delegate),
+            Self::GetUserDelegationKey => Facts::read("get user delegation key", Service, &[]),
             Self::Bulk => Facts::write("bulk", Entity, &[]),
             Self::Modify => Facts::write("modify", Entity, &[]),
             Self::Refresh => Facts::read("refresh", Entity, &[]),
@@ -247,8 +227,20 @@ impl OperationKind {
         self.facts().sas_letters
     }
 
+    /// Returns the right that a token needs. The data roles divide entities and tables by effect.
+    #[cfg(any(feature = "entra", feature = "emulator"))]
     pub(crate) const fn token_right(self) -> TokenRight {
-        self.facts().token_right
+        match self {
+            Self::GetUserDelegationKey => TokenRight::Delegate,
+            Self::GetAccessPolicies => TokenRight::Action("tables/getAcl/action"),
+            Self::SetAccessPolicies | Self::ChangeAccessPolicies => TokenRight::Action("tables/setAcl/action"),
+            Self::GetServiceProperties | Self::GetServiceStatistics => TokenRight::Action("read"),
+            Self::SetServiceProperties => TokenRight::Action("write"),
+            _ => match self.effect() {
+                Effect::Read => TokenRight::Read,
+                Effect::Write => TokenRight::Write,
+            },
+        }
     }
 
     /// Returns `true` if the operation requires a stored entity, and so sends `If-Match`. Without it the service would insert.

@@ -10,28 +10,70 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::model::clock::{self, Instant};
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::location::Location;
-use crate::model::operation_kind::OperationKind;
+use crate::pipeline::Pipeline;
 use crate::pipeline::auth::{AuthorizationContext, Refusal};
 use crate::pipeline::deadline::{Deadline, timed_out};
-use crate::pipeline::run::Pipeline;
+use crate::pipeline::options::CallOptions;
+use crate::pipeline::rejection::Rejection;
+use crate::pipeline::retry::Failure;
+use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::skew::is_far;
 use crate::pipeline::transport::Reached;
+use crate::protocol::read_back::WrittenRow;
+use crate::protocol::request::Call;
 
 /// The longest time that a request asks the service for, and what it takes without being asked.
 ///
 /// Source: REST "Setting timeouts for Table service operations".
 const MOST_SERVICE_TIME: u64 = 30;
 
-/// How an attempt ended.
+/// The end of a call that does not fail: a response, or the rows of a write that was read back and found applied.
+pub(crate) type Ending = (Response<Bytes>, Option<Vec<WrittenRow>>);
+
+/// The end of an attempt.
 pub(crate) struct Ended {
     pub(crate) begun: SystemTime,
     pub(crate) elapsed: Duration,
-    /// What it was signed with.
+    /// The time that it was signed with.
     pub(crate) signed_at: SystemTime,
-    /// With which proof.
+    /// The generation of the credential that authorized it.
     pub(crate) generation: u64,
-    /// The answer; or how far the request got, and why there is none.
+    /// The response; or how far the request got, and why there is none.
     pub(crate) outcome: Result<Response<Bytes>, (Reached, Error)>,
+    /// What the response rejects, if it does.
+    pub(crate) rejection: Option<Rejection>,
+}
+
+impl Ended {
+    /// Returns the failure of the attempt: a rejection, or no complete response.
+    pub(crate) fn failure(&self) -> Option<Failure<'_>> {
+        match (&self.outcome, &self.rejection) {
+            (Ok(_), rejection) => rejection
+                .as_ref()
+                .map(|rejection| Failure::Answer(rejection.status, rejection.code.as_deref())),
+            (Err((reached, _)), _) => Some(Failure::Transport(*reached)),
+        }
+    }
+
+    /// Returns the end of a call that ends with this attempt.
+    pub(crate) fn into_ending(self) -> Result<Ending> {
+        self.outcome.map(|response| (response, None)).map_err(|(_, e)| e)
+    }
+}
+
+/// The limits of time of a call and of each of its attempts.
+pub(crate) struct Limits {
+    pub(crate) deadline: Deadline,
+    attempt_timeout: Duration,
+}
+
+impl Limits {
+    pub(crate) fn of(options: &CallOptions, settings: &ClientSettings) -> Self {
+        Self {
+            deadline: Deadline::new(options.get().timeout),
+            attempt_timeout: options.get().attempt_timeout.unwrap_or(settings.attempt_time()),
+        }
+    }
 }
 
 impl Pipeline {
@@ -41,16 +83,19 @@ impl Pipeline {
     /// Nothing was sent: no credential, or no time left.
     pub(super) async fn send(
         &self,
-        request: &Request<Bytes>,
+        call: &Call,
         location: Location,
-        deadline: &Deadline,
-        attempt_timeout: Duration,
+        Limits {
+            deadline,
+            attempt_timeout,
+        }: &Limits,
         sending: impl FnOnce(),
     ) -> Result<Ended> {
+        let request = &call.request;
         let slot = self.slot(deadline).await?;
         let limit = deadline
             .remaining()
-            .map_or(attempt_timeout, |left| left.min(attempt_timeout));
+            .map_or(*attempt_timeout, |left| left.min(*attempt_timeout));
         if limit.is_zero() {
             return Err(Error::new(
                 ErrorKind::Timeout,
@@ -96,6 +141,7 @@ impl Pipeline {
             elapsed: instant.elapsed(),
             signed_at,
             generation,
+            rejection: outcome.as_ref().ok().and_then(|response| Rejection::of(call, response)),
             outcome,
         })
     }
@@ -125,14 +171,12 @@ impl Pipeline {
         }
     }
 
-    /// What the credential, which hears of it, says of a refusal, with this status and code; and the clock.
-    pub(super) fn refused(
-        &self,
-        operation: OperationKind,
-        ended: &Ended,
-        response: &Response<Bytes>,
-        (status, code): (u16, Option<&str>),
-    ) -> Refused {
+    /// Reports a rejection for the authorization, of status 401 or 403, to the credential and to the clock.
+    pub(super) fn refused(&self, call: &Call, ended: &Ended) -> Option<Refused> {
+        let (Ok(response), Some(Failure::Answer(status @ (401 | 403), code))) = (&ended.outcome, ended.failure())
+        else {
+            return None;
+        };
         let refusal = Refusal {
             response,
             status,
@@ -142,18 +186,18 @@ impl Pipeline {
                 now: ended.signed_at,
             },
             generation: ended.generation,
-            operation,
+            operation: call.common_operation(),
         };
         // It hears in any case: what it fetched may be worthless, too.
         let advice = self.credential.refused(&refusal);
         let service = refusal.service_time().filter(|_| refusal.is_about_proof());
         let far = service.filter(|service| is_far(ended.signed_at, *service));
         let corrected = far.filter(|_| self.settings.corrects_clock);
-        Refused {
+        Some(Refused {
             advice: far.map(|service| clock_advice(ended.signed_at, service)).or(advice),
             corrected: corrected.map(|service| self.clock.correct(service)),
             has_new_proof: self.credential.generation() != ended.generation,
-        }
+        })
     }
 
     /// A place among the attempts that may be on their way at once.

@@ -25,11 +25,6 @@ impl Deadline {
             Some(left) => clock::within(left, future).await,
         }
     }
-
-    /// Whether there is time left for another attempt after this wait.
-    pub(crate) fn allows(&self, wait: Duration) -> bool {
-        self.remaining().is_none_or(|left| wait < left)
-    }
 }
 
 pub(crate) fn timed_out(limit: Duration) -> Error {

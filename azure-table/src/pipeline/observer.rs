@@ -3,6 +3,7 @@
 //! Owns [`Observer`] and [`Event`]. A meter of costs is `meter.rs`, spans are `trace.rs`; both are made of the same events.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::diagnostics::Attempt;
@@ -35,6 +36,33 @@ use crate::protocol::profile::Profile;
 pub trait Observer: fmt::Debug + Send + Sync + 'static {
     /// Something happened.
     fn on_event(&self, event: &Event<'_>);
+}
+
+/// The observers of a client.
+#[derive(Clone, Default)]
+pub(crate) struct Observers(Vec<Arc<dyn Observer>>);
+
+impl Observers {
+    pub(crate) fn add(&mut self, observer: impl Observer) {
+        self.0.push(Arc::new(observer));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Notifies each observer, in the order in which they were added.
+    pub(crate) fn notify(&self, event: &Event<'_>) {
+        for observer in &self.0 {
+            observer.on_event(event);
+        }
+    }
+}
+
+impl fmt::Debug for Observers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
 }
 
 /// Something that happened in a call.

@@ -8,15 +8,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::HeaderMap;
-
-use crate::model::clock;
 use crate::model::location::Location;
 use crate::model::operation_kind::{Effect, OperationKind};
 use crate::pipeline::retry::budget::{RetryBudget, WithBudget};
 use crate::pipeline::retry::limit::{LimitAttempts, LimitElapsed};
 use crate::pipeline::transport::Reached;
-use crate::protocol::answer;
 
 pub(crate) mod budget;
 pub(crate) mod exponential;
@@ -287,61 +283,9 @@ impl RetryPolicy for NoRetry {
     }
 }
 
-/// The least wait that a response asks for, in either of its headers. `Retry-After` may be a number of seconds or a date.
-///
-/// Source: RFC 9110, section 10.2.3.
-pub(crate) fn wait_asked_for(headers: &HeaderMap) -> Option<Duration> {
-    let text = |name: &str| Some(headers.get(name)?.to_str().ok()?.trim());
-    let number = |name: &str| text(name)?.parse::<u64>().ok();
-    let millis = number("x-ms-retry-after-ms")
-        .or_else(|| number("retry-after-ms"))
-        .map(Duration::from_millis);
-    let seconds = number("retry-after").map(Duration::from_secs);
-    let until_date = || {
-        let date = httpdate::parse_http_date(text("retry-after")?).ok()?;
-        // By the clock that the date is of. One that is over asks for no wait.
-        let now = answer::date(headers).unwrap_or_else(clock::now);
-        Some(date.duration_since(now).unwrap_or_default())
-    };
-    millis.max(seconds.or_else(until_date))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_service_may_ask_in_seconds_or_milliseconds() {
-        let mut headers = HeaderMap::new();
-        assert_eq!(wait_asked_for(&headers), None);
-        headers.insert("x-ms-retry-after-ms", "250".parse().unwrap());
-        assert_eq!(wait_asked_for(&headers), Some(Duration::from_millis(250)));
-        headers.insert("retry-after", "2".parse().unwrap());
-        assert_eq!(wait_asked_for(&headers), Some(Duration::from_secs(2)));
-    }
-
-    #[test]
-    fn service_may_ask_for_a_date() {
-        let asked = |date: Option<&str>, retry_after: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert("retry-after", retry_after.parse().unwrap());
-            if let Some(date) = date {
-                headers.insert("date", date.parse().unwrap());
-            }
-            wait_asked_for(&headers)
-        };
-        let date = Some("Fri, 21 Nov 2036 10:00:00 GMT");
-        assert_eq!(
-            asked(date, "Fri, 21 Nov 2036 10:00:07 GMT"),
-            Some(Duration::from_secs(7)),
-            "by the service's clock"
-        );
-        assert_eq!(asked(date, "Fri, 21 Nov 2036 09:59:00 GMT"), Some(Duration::ZERO));
-        let ahead = clock::now() + Duration::from_secs(30);
-        let by_own_clock = asked(None, &httpdate::fmt_http_date(ahead)).unwrap();
-        assert!((28..=30).contains(&by_own_clock.as_secs()), "{by_own_clock:?}");
-        assert_eq!(asked(date, "soon"), None);
-    }
 
     #[test]
     fn a_write_is_in_doubt_only_if_it_may_have_been_applied() {

@@ -1,8 +1,7 @@
-//! What holds for all calls of a client.
+//! The settings of all calls of a client.
 //!
-//! Owns [`ClientSettings`], which the clients' setters change, and [`Settings`], which shows what is in force.
+//! Owns [`ClientSettings`], which the setters of the clients change.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -94,45 +93,5 @@ impl ClientSettings {
             slots: Arc::new(Semaphore::new(limit)),
         });
         self
-    }
-}
-
-/// All that is in force for a client, made by [`TableServiceClient::settings`](crate::TableServiceClient::settings). Its
-/// `Display` is a line for each; secrets are in none.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    pub(crate) lines: Vec<(&'static str, String)>,
-}
-
-impl Settings {
-    /// A setting by its name in the text; empty if there is none of this name.
-    fn get(&self, name: &str) -> &str {
-        self.lines
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map_or("", |(_, value)| value)
-    }
-
-    /// The credential, as its `Debug` shows it.
-    pub fn credential(&self) -> &str {
-        self.get("credential")
-    }
-
-    /// What may be meant otherwise: a sentence each.
-    pub fn warnings(&self) -> impl Iterator<Item = &str> {
-        self.lines
-            .iter()
-            .filter(|(name, _)| *name == "warning")
-            .map(|(_, value)| value.as_str())
-    }
-}
-
-impl fmt::Display for Settings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (n, (name, value)) in self.lines.iter().enumerate() {
-            let end = if n == 0 { "" } else { "\n" };
-            write!(f, "{end}{name}: {value}")?;
-        }
-        Ok(())
     }
 }

@@ -38,6 +38,9 @@ pub(crate) struct Rules {
     /// `db.system.name` in telemetry. Cosmos DB's is registered with OpenTelemetry, the other is ours.
     #[cfg(any(feature = "tracing", feature = "otel"))]
     pub(crate) system: &'static str,
+    /// The name of each batch in telemetry, where OpenTelemetry has one registered.
+    #[cfg(feature = "tracing")]
+    pub(crate) batch_operation: Option<&'static str>,
     /// How a merge is sent: as `PATCH`, or tunnelled through `POST`.
     pub(crate) tunnels_merge: bool,
     /// Whether a PartitionKey or a RowKey may be empty.
@@ -56,6 +59,11 @@ pub(crate) struct Rules {
     pub(crate) takes_timeout: bool,
     /// The operations besides those on tables and entities.
     pub(crate) features: &'static [Feature],
+    /// Pages are in the order of the keys.
+    pub(crate) is_ordered: bool,
+    /// The account has roles of its own, apart from those of Azure.
+    #[cfg(feature = "entra")]
+    pub(crate) has_own_roles: bool,
     /// The host of the scope that a token is asked for, by the ending of the endpoint's host; the first is of the public
     /// cloud.
     #[cfg_attr(not(feature = "entra"), expect(dead_code, reason = "there are no tokens without it"))]
@@ -90,6 +98,8 @@ const STORAGE: Rules = Rules {
     service: "Azure Table storage",
     #[cfg(any(feature = "tracing", feature = "otel"))]
     system: "azure.table",
+    #[cfg(feature = "tracing")]
+    batch_operation: None,
     tunnels_merge: false,
     takes_empty_keys: true,
     max_row_key_bytes: None,
@@ -104,6 +114,9 @@ const STORAGE: Rules = Rules {
         Feature::AccessPolicies,
         Feature::UserDelegation,
     ],
+    is_ordered: true,
+    #[cfg(feature = "entra")]
+    has_own_roles: false,
     // Source: the audiences that the official SDKs ask for, by cloud.
     token_audiences: &[
         ("", "https://storage.azure.com"),
@@ -116,6 +129,8 @@ const COSMOS: Rules = Rules {
     service: "Azure Cosmos DB for Table",
     #[cfg(any(feature = "tracing", feature = "otel"))]
     system: "azure.cosmosdb",
+    #[cfg(feature = "tracing")]
+    batch_operation: Some("execute_batch"),
     tunnels_merge: true,
     takes_empty_keys: false,
     max_row_key_bytes: Some(255),
@@ -125,6 +140,9 @@ const COSMOS: Rules = Rules {
     has_secondary: false,
     takes_timeout: false,
     features: &[],
+    is_ordered: false,
+    #[cfg(feature = "entra")]
+    has_own_roles: true,
     token_audiences: &[
         ("", "https://cosmos.azure.com"),
         (".azure.cn", "https://cosmos.azure.cn"),

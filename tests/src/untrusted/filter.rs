@@ -101,8 +101,10 @@ pub fn check_filter(filter: &str) {
                 return;
             }
         };
-        // White space is no filter, and a deep one has no room for more.
-        if filter.trim().is_empty() || filter.matches('(').count() + filter.matches("not").count() > 80 {
+        // White space is no filter, a deep one has no room for more, and a long one does not fit twice into a URL of 32,767
+        // characters, where each byte may take three.
+        let depth = filter.matches('(').count() + filter.matches("not").count();
+        if filter.trim().is_empty() || depth > 80 || filter.len() > 5_000 {
             return;
         }
         let others: Vec<&str> = ["1", "2", "3"]

@@ -23,8 +23,8 @@ use crate::model::clock;
 use crate::model::error::{Error, ErrorKind};
 use crate::model::name::TableName;
 use crate::model::operation_kind::OperationKind;
+use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::run::Pipeline;
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::operation::TableOperation;
 

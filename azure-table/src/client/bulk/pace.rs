@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use crate::model::clock::{self, Instant};
 use crate::model::error::{Error, ErrorKind};
+use crate::pipeline::next_step::MAX_ASKED_WAIT;
 use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
-use crate::pipeline::run::MOST_ASKED_WAIT;
 
 /// Which share of the measured limit is asked for.
 const BELOW_LIMIT: f64 = 0.985;
@@ -123,7 +123,7 @@ impl Pace {
         let mut rates = self.rates();
         rates.refused += 1;
         let asked = rates.asked_wait.take().unwrap_or_default();
-        if asked > MOST_ASKED_WAIT {
+        if asked > MAX_ASKED_WAIT {
             return false;
         }
         let says_account = error.service_message().is_some_and(|text| text.contains("account"));

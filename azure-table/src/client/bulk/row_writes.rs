@@ -34,7 +34,6 @@ use crate::pipeline::transport::BoxFuture;
 use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::operation::TableOperation;
-use crate::protocol::profile::Profile;
 
 /// How many batches are on their way at once, by default: one for each partition.
 const CONCURRENCY: usize = 4;
@@ -219,7 +218,7 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
         let next = page.continuation().cloned();
         let mut open = HashMap::<String, usize>::new();
         // Cosmos DB promises no order, so nothing is last.
-        let is_ordered = self.table.pipeline().endpoint.profile() != Profile::Cosmos;
+        let is_ordered = self.table.pipeline().endpoint.profile().rules().is_ordered;
         let mut last = None;
         for row in page.into_items() {
             let key = W::key(&row).clone();

@@ -9,7 +9,7 @@ use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::name::TableName;
 use crate::model::operation_kind::OperationKind;
-use crate::pipeline::run::Pipeline;
+use crate::pipeline::Pipeline;
 use crate::protocol::access_policy::StoredAccessPolicy;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::Call;

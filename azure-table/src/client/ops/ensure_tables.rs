@@ -7,7 +7,7 @@ use crate::client::shape::Shape;
 use crate::model::error::{Error, Result};
 use crate::model::name::TableName;
 use crate::model::operation_kind::OperationKind;
-use crate::pipeline::run::Pipeline;
+use crate::pipeline::Pipeline;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::query::{self, QueryRequest};

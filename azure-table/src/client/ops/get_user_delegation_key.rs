@@ -10,7 +10,7 @@ use crate::model::datetime::DateTime;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::guid::Guid;
 use crate::model::operation_kind::OperationKind;
-use crate::pipeline::run::Pipeline;
+use crate::pipeline::Pipeline;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::Call;
 use crate::protocol::user_delegation_key::{self, KeyInfo, UserDelegationKey};

@@ -13,8 +13,8 @@ use crate::client::query::stream::EntityStream;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::model::error::Result;
+use crate::pipeline::Pipeline;
 use crate::pipeline::options::{CallOptions, call_options};
-use crate::pipeline::run::Pipeline;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::query::QueryRequest;
 

@@ -16,9 +16,10 @@ use crate::client::task::Running;
 use crate::model::clock::Instant;
 use crate::model::error::{Error, Result};
 use crate::model::operation_kind::{Effect, OperationKind};
+use crate::pipeline::Pipeline;
+use crate::pipeline::history::Answer;
 use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::run::{Answer, Pipeline};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::read_back::WrittenRow;
@@ -123,7 +124,7 @@ impl<S: Spec> Operation<S> {
                         return Poll::Ready(
                             output
                                 .inspect(|output| self.tell_read(output))
-                                .map_err(|e| call.tell(e)),
+                                .map_err(|e| call.complete(e)),
                         );
                     }
                     Poll::Ready(Err(e)) => return Poll::Ready(Err(e)),
@@ -147,7 +148,7 @@ impl<S: Spec> Operation<S> {
     fn tell_read(&self, output: &S::Output) {
         let (operation, table) = self.spec.subject();
         if let (Some(table), entities @ 1..) = (table, S::entities(output)) {
-            self.pipeline.tell(&Event::Read {
+            self.pipeline.observers.notify(&Event::Read {
                 operation: operation.name(),
                 table,
                 entities,
@@ -189,7 +190,7 @@ async fn run_and_make_table(pipeline: &Pipeline, call: Call, options: CallOption
     };
     let create = tables::create_if_not_exists(&pipeline.endpoint, table)?;
     let Answer { response, call, .. } = pipeline.run(create, options.since(begun)).await?;
-    tables::created_or_existed(response, call.in_doubt).map_err(|e| call.tell(e))?;
+    tables::created_or_existed(response, call.in_doubt).map_err(|e| call.complete(e))?;
     pipeline.run(again, options.since(begun)).await
 }
 

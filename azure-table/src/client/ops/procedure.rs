@@ -13,8 +13,9 @@ use crate::client::ops::operation::{ended, start};
 use crate::model::clock::Instant;
 use crate::model::error::Result;
 use crate::model::operation_kind::OperationKind;
+use crate::pipeline::Pipeline;
+use crate::pipeline::history::Answer;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::run::{Answer, Pipeline};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::Call;
@@ -95,7 +96,7 @@ impl Steps {
         let mut options = self.options.clone();
         options.set(|wishes| wishes.timeout = self.time_of_step());
         let Answer { response, call, .. } = start(&self.pipeline, call?, options).await?;
-        answer(response, call.in_doubt).map_err(|e| call.tell(e))
+        answer(response, call.in_doubt).map_err(|e| call.complete(e))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::model::clock::{self, Instant};
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::name::TableName;
 use crate::model::operation_kind::OperationKind;
-use crate::pipeline::run::Pipeline;
+use crate::pipeline::Pipeline;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::Call;
 use crate::protocol::tables;

@@ -8,7 +8,7 @@ use http::Response;
 use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::model::error::Result;
 use crate::model::operation_kind::OperationKind;
-use crate::pipeline::run::Pipeline;
+use crate::pipeline::Pipeline;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::Call;
 use crate::protocol::service_operations;

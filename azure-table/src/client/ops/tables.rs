@@ -9,7 +9,7 @@ use crate::client::ops::operation::{Operation, Spec, operation};
 use crate::model::error::Result;
 use crate::model::name::TableName;
 use crate::model::operation_kind::OperationKind;
-use crate::pipeline::run::Pipeline;
+use crate::pipeline::Pipeline;
 use crate::protocol::access_policy::StoredAccessPolicy;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::Call;

@@ -9,8 +9,8 @@ use crate::model::error::{Error, Result};
 use crate::model::etag::ETag;
 use crate::model::name::TableName;
 use crate::model::versioned::Versioned;
+use crate::pipeline::Pipeline;
 use crate::pipeline::options::via_batch;
-use crate::pipeline::run::Pipeline;
 use crate::protocol::operation::TableOperation;
 use crate::protocol::table_result::TableResult;
 

@@ -25,9 +25,10 @@ use crate::client::task::Running;
 use crate::client::total_timeout::TotalTimeout;
 use crate::model::error::{Error, Result};
 use crate::model::operation_kind::OperationKind;
+use crate::pipeline::Pipeline;
+use crate::pipeline::history::Answer;
 use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::run::{Answer, Pipeline};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::answer;
 use crate::protocol::continuation::Continuation;
@@ -202,7 +203,7 @@ impl<P> PageStream<P> {
         let (response, call) = (&answer.response, &answer.call);
         let mut next = match response.status() {
             StatusCode::OK => Continuation::of(response.headers())
-                .map_err(|e| call.tell(e.with_request_id(answer::request_id(response))))?,
+                .map_err(|e| call.complete(e.with_request_id(answer::request_id(response))))?,
             _ => None,
         };
         if let Some(next) = &mut next {
@@ -224,9 +225,9 @@ impl<P> PageStream<P> {
         let Answer { response, call, .. } = answer;
         let request_id = answer::request_id(&response);
         let rows = query::answer(response, self.shape.metadata, |row| self.shape.read_or_skip(row))
-            .map_err(|e| self.advise(call.tell(e)))?;
+            .map_err(|e| self.advise(call.complete(e)))?;
         if let Some(table) = self.asked.request.table() {
-            self.pipeline.tell(&Event::Read {
+            self.pipeline.observers.notify(&Event::Read {
                 operation: OperationKind::Query.name(),
                 table,
                 entities: rows.len(),

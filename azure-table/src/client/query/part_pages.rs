@@ -11,8 +11,8 @@ use crate::client::query::several::{Order, Several, Source};
 use crate::client::shape::Shape;
 use crate::client::total_timeout::TotalTimeout;
 use crate::model::error::{Error, Result};
+use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::run::Pipeline;
 use crate::protocol::continuation::Continuation;
 
 /// A part of the rows: one chain of requests.

@@ -15,8 +15,8 @@ use crate::model::entity::{ReadEntity, TableEntity};
 use crate::model::error::{Error, Result};
 use crate::model::location::Location;
 use crate::model::operation_kind::OperationKind;
+use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::run::Pipeline;
 use crate::protocol::continuation::Continuation;
 
 /// What selects rows of `E` to be written: a [`Filter`], or a [`TableQuery`] with its partition, prefix, limit, page size,

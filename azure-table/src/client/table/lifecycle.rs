@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::client::ops::recreate_table::RecreateTable;
 use crate::client::ops::tables::{CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, TableExists};
 use crate::client::table::TableClient;
-use crate::pipeline::run::Pipeline;
+use crate::pipeline::Pipeline;
 
 /// The table itself.
 impl<E> TableClient<E> {

@@ -8,7 +8,7 @@ use crate::model::entity::TableEntity;
 use crate::model::schema::EntitySchema;
 use crate::model::variant::VariantOf;
 use crate::model::variant_mark::MarkedVariant;
-use crate::pipeline::run::Pipeline;
+use crate::pipeline::Pipeline;
 
 impl<E> TableClient<E> {
     /// Returns a handle to the same table with another entity type.

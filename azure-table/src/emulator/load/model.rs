@@ -1,6 +1,6 @@
-//! What the servers of an emulator can do: the constants, their presets and where these come from.
+//! The service model: what its servers can do, as constants and presets with their sources.
 //!
-//! Owns [`ServiceModel`] and [`RangeSplits`]. What they mean for a request is `server.rs`, `bucket.rs` and `ranges.rs`.
+//! Owns [`ServiceModel`] and [`RangeSplits`]. What they mean for a request is `load/range_server.rs` and `load/bucket.rs`.
 //!
 //! Source: "How to get the most out of Windows Azure Tables" (Windows Azure Storage Team, 2010), Figures 3, 4, 8, 9, 12, 13 and
 //! 15; "Scalability and performance targets for Table storage".
@@ -8,7 +8,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::emulator::load::demand::Work;
+use crate::emulator::load::Work;
 
 /// No time of a model is longer, so that all sums of them are points in time.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);

@@ -9,11 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::emulator::load::bucket::Bucket;
-use crate::emulator::load::busy::Busy;
-use crate::emulator::load::count::ServiceLoad;
-use crate::emulator::load::demand::{Demand, Work};
 use crate::emulator::load::model::ServiceModel;
-use crate::emulator::load::ranges::{PartitionKey, Ranges};
+use crate::emulator::load::range_server::Ranges;
+use crate::emulator::load::{Busy, Demand, PartitionKey, ServiceLoad, Work};
 use crate::model::clock::Instant;
 
 /// How far a latency may be from its mean, either way. Chosen: it keeps clients from marching in step.

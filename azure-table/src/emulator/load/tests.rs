@@ -4,10 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use crate::emulator::load::demand::{Demand, Work};
 use crate::emulator::load::model::{RangeSplits, ServiceModel};
-use crate::emulator::load::ranges::PartitionKey;
 use crate::emulator::load::stamp::Stamp;
+use crate::emulator::load::{Demand, PartitionKey, Work};
 use crate::model::clock::Instant;
 
 /// The pause after a refusal, as in the study.

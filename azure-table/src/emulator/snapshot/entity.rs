@@ -1,21 +1,21 @@
 //! A row as a line of a snapshot.
 //!
 //! Owns the line in both directions. What the values mean, and which are refused, is what an insert of the same JSON says
-//! (`body.rs`); here is found out where in the line a fault is.
+//! (`request/body.rs`); here is found out where in the line a fault is.
 
 use bytes::Bytes;
 
 use crate::codec::json::token::{JsonError, Reader};
 use crate::codec::json::write::Object;
-use crate::emulator::body;
-use crate::emulator::row::{Row, RowId, check_limits, is_key};
-use crate::emulator::snapshot::text::Fault;
+use crate::emulator::request::body;
+use crate::emulator::rules::refusal::Refusal;
+use crate::emulator::rules::{MAX_PROPERTIES, Rules};
+use crate::emulator::snapshot::line::Fault;
+use crate::emulator::store::row::{Row, RowId, check_limits, is_key};
 use crate::model::datetime::DateTime;
 use crate::model::edm::{EdmType, Token, WireValue};
 use crate::model::error_text::Shown;
 use crate::model::name::property_name_fault;
-use crate::model::property_writer::MAX_PROPERTIES;
-use crate::protocol::profile::Profile;
 
 const TYPE_ANNOTATION: &str = "@odata.type";
 const KEYS: [&str; 2] = ["PartitionKey", "RowKey"];
@@ -43,14 +43,13 @@ pub(super) fn write(id: &RowId, row: &Row) -> Bytes {
 /// The row of a line; `next` gives the time of one that has none.
 pub(super) fn read(
     line: &str,
-    profile: Profile,
+    rules: &Rules,
     next: impl FnOnce() -> DateTime,
 ) -> std::result::Result<(RowId, Row), Fault> {
     let timestamp = look(line)?;
-    let refused =
-        |refusal: crate::emulator::refusal::Refusal| Fault::of_line(format!("{}: {}", refusal.code, refusal.message));
-    let (id, properties) = body::insert(line.as_bytes(), profile).map_err(refused)?;
-    check_limits(&id, &properties, profile)
+    let refused = |refusal: Refusal| Fault::of_line(format!("{}: {}", refusal.code, refusal.message));
+    let (id, properties) = body::insert(line.as_bytes(), rules).map_err(refused)?;
+    check_limits(&id, &properties, rules)
         .map_err(refused)
         .map_err(|fault| fault.of_entity(&id.partition_key, &id.row_key))?;
     let row = Row::new(&properties, timestamp.unwrap_or_else(next));

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use crate::emulator::row::{Row, RowId};
+use crate::emulator::store::row::{Row, RowId};
 
 /// Rows by their keys; `None` where there was no row.
 pub(crate) type Changed = BTreeMap<RowId, Option<Row>>;

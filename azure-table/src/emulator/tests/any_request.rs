@@ -126,9 +126,9 @@ proptest! {
         }
         sign(&mut request, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY);
         let emulator = Emulator::new();
-        let site = crate::emulator::address::Site::of(&BASE.parse().unwrap()).unwrap();
-        emulator.store_mut().create_table(&site, "Blogs", emulator.clock().now()).unwrap();
-        let answer = service::answer(&emulator, request).now_or_never().unwrap();
+        let site = crate::emulator::request::address::Site::of(&BASE.parse().unwrap()).unwrap();
+        emulator.service.store.write().create_table(site.replica(), "Blogs", emulator.clock().now()).unwrap();
+        let answer = emulator.service.answer(request).now_or_never().unwrap();
         prop_assert!(answer.status().as_u16() < 500 || answer.status() == 501);
         // Nothing but what a key may not do at all, and a question that no rule answers.
         let is_signed = method != "OPTIONS" && !path.contains("comp=") && host != HOSTS[1];

@@ -238,7 +238,7 @@ async fn protocol_service_and_source_are_checked() {
 #[tokio::test]
 async fn over_http_the_source_is_that_of_the_connection() {
     use std::io::{Read as _, Write as _};
-    let server = EmulatorServer::bind(with_table().await, "127.0.0.1:0")
+    let server = crate::EmulatorServer::bind(with_table().await, "127.0.0.1:0")
         .await
         .unwrap()
         .spawn();

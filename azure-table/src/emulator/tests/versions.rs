@@ -1,7 +1,7 @@
 //! Which versions of the protocol are taken.
 
 use super::*;
-use crate::emulator::service::VERSIONS;
+use crate::emulator::rules::version::VERSIONS;
 
 #[tokio::test]
 async fn versions_are_those_that_the_services_had() {

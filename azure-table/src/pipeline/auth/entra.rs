@@ -342,28 +342,27 @@ async fn fetch(source: &dyn TokenCredential, scope: &str) -> Result<Fetched<Head
 /// Source: "Assign an Azure role for access to table data" (30 minutes); "Azure Cosmos DB for Table data plane security": roles
 /// of the account's own. For Storage, a missing right was seen under both codes.
 fn missing_role(profile: Profile, code: Option<&str>, operation: OperationKind) -> Option<String> {
-    match (profile, code) {
-        (Profile::Storage, Some("AuthorizationPermissionMismatch" | "AuthorizationMismatch")) => {
-            let role = match operation.token_right() {
-                TokenRight::Read => "such as Storage Table Data Reader".to_owned(),
-                TokenRight::Write => "such as Storage Table Data Contributor".to_owned(),
-                TokenRight::Delegate => "such as Storage Table Delegator".to_owned(),
-                TokenRight::Action(action) => {
-                    format!("with the action Microsoft.Storage/storageAccounts/tableServices/{action}, which no data role has,")
-                }
-            };
-            Some(format!(
-                "whom the token is for needs a role {role} on the account or the table; an assignment takes up to 30 minutes to \
-                 act"
-            ))
-        }
-        (Profile::Cosmos, _) => Some(
+    if profile.rules().has_own_roles {
+        return Some(
             "whom the token is for needs a role of the account's own data plane, which Azure's roles are not, such as Cosmos DB \
              Built-in Data Contributor"
                 .to_owned(),
-        ),
-        _ => None,
+        );
     }
+    if !matches!(code, Some("AuthorizationPermissionMismatch" | "AuthorizationMismatch")) {
+        return None;
+    }
+    let role = match operation.token_right() {
+        TokenRight::Read => "such as Storage Table Data Reader".to_owned(),
+        TokenRight::Write => "such as Storage Table Data Contributor".to_owned(),
+        TokenRight::Delegate => "such as Storage Table Delegator".to_owned(),
+        TokenRight::Action(action) => {
+            format!("with the action Microsoft.Storage/storageAccounts/tableServices/{action}, which no data role has,")
+        }
+    };
+    Some(format!(
+        "whom the token is for needs a role {role} on the account or the table; an assignment takes up to 30 minutes to act"
+    ))
 }
 
 #[cfg(test)]

@@ -1,0 +1,201 @@
+//! The effective settings of a client, to be read or logged.
+//!
+//! Owns [`Settings`] and its text. The settings themselves are `pipeline/settings.rs`, their setters `client/settings.rs`.
+
+use std::fmt::{self, Display};
+use std::time::Duration;
+
+use crate::pipeline::Pipeline;
+use crate::pipeline::location::LocationMode;
+use crate::pipeline::settings::WORKING_TIME;
+use crate::protocol::profile::Profile;
+
+/// The effective settings of a client or a table.
+///
+/// Returned by [`TableServiceClient::settings`](crate::TableServiceClient::settings) and
+/// [`TableClient::settings`](crate::TableClient::settings). Its `Display` has one line per setting, for the log at the start of a
+/// program. It holds no secrets: of headers it has the names.
+///
+/// ```
+/// use azure_table::{Emulator, TableServiceClient};
+/// use std::time::Duration;
+/// let service = TableServiceClient::on(Emulator::new()).timeout(Duration::from_secs(90));
+/// let settings = service.settings();
+/// assert_eq!(settings.timeout(), Some(Duration::from_secs(90)));
+/// println!("{settings}");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Settings {
+    endpoint: String,
+    secondary: Option<String>,
+    profile: Profile,
+    account: Option<String>,
+    credential: String,
+    version: &'static str,
+    user_agent: String,
+    client_request_id: Option<String>,
+    headers: Vec<String>,
+    attempt_timeout: Duration,
+    timeout: Option<Duration>,
+    retry: String,
+    max_in_flight: Option<usize>,
+    location_mode: LocationMode,
+    via_batch: bool,
+    is_read_only: bool,
+    creates_missing_tables: bool,
+    variant: Option<&'static str>,
+    corrects_clock: bool,
+    observers: String,
+    has_context: bool,
+    scope: Scope,
+}
+
+/// The tables of a client.
+#[derive(Clone, Debug)]
+pub(crate) enum Scope {
+    /// All with this prefix.
+    Prefix(String),
+    Table(String),
+}
+
+impl Settings {
+    pub(crate) fn of(pipeline: &Pipeline, scope: Scope) -> Self {
+        let (endpoint, settings, defaults) = (&pipeline.endpoint, &pipeline.settings, pipeline.settings.defaults.get());
+        Self {
+            endpoint: endpoint.base().to_owned(),
+            secondary: endpoint.secondary().map(str::to_owned),
+            profile: endpoint.profile(),
+            account: endpoint.account().map(str::to_owned),
+            credential: format!("{:?}", pipeline.credential),
+            version: pipeline.credential.version(),
+            user_agent: settings.user_agent.clone(),
+            client_request_id: defaults.client_request_id.clone(),
+            headers: defaults.headers.names().map(str::to_owned).collect(),
+            attempt_timeout: settings.attempt_time(),
+            timeout: defaults.timeout,
+            retry: format!("{:?}", defaults.retry.as_ref().unwrap_or(&pipeline.retry)),
+            max_in_flight: settings.in_flight.as_ref().map(|slots| slots.limit),
+            location_mode: defaults.location_mode.unwrap_or_default(),
+            via_batch: defaults.via_batch,
+            is_read_only: settings.is_read_only,
+            creates_missing_tables: settings.creates_missing_tables,
+            variant: settings.variant.map(|variant| variant.name),
+            corrects_clock: settings.corrects_clock,
+            observers: format!("{:?}", pipeline.observers),
+            has_context: defaults.context.is_some(),
+            scope,
+        }
+    }
+
+    /// Returns the URL of the primary.
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// Returns the URL of the secondary. `None` if the account has none.
+    pub fn secondary(&self) -> Option<&str> {
+        self.secondary.as_deref()
+    }
+
+    /// Returns the service.
+    pub fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// Returns the name of the account. `None` if a custom domain does not show it.
+    pub fn account(&self) -> Option<&str> {
+        self.account.as_deref()
+    }
+
+    /// Returns the credential as its `Debug` shows it.
+    pub fn credential(&self) -> &str {
+        &self.credential
+    }
+
+    /// Returns the timeout of one attempt.
+    pub fn attempt_timeout(&self) -> Duration {
+        self.attempt_timeout
+    }
+
+    /// Returns the timeout of a call with all its attempts. `None` without a limit.
+    pub fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
+    /// Returns the retry policy as its `Debug` shows it.
+    pub fn retry_policy(&self) -> &str {
+        &self.retry
+    }
+
+    /// Returns the maximum number of concurrent attempts. `None` without a limit.
+    pub fn max_in_flight(&self) -> Option<usize> {
+        self.max_in_flight
+    }
+
+    /// Returns the location mode of reads.
+    pub fn location_mode(&self) -> LocationMode {
+        self.location_mode
+    }
+
+    /// Returns `true` if the client rejects writes.
+    pub fn is_read_only(&self) -> bool {
+        self.is_read_only
+    }
+
+    /// Returns the settings with surprising effects, one sentence each.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        let may_lose_writes = self.attempt_timeout < WORKING_TIME && !self.is_read_only;
+        may_lose_writes
+            .then(|| {
+                format!(
+                    "the service may work on a write for {WORKING_TIME:?}, but an attempt ends after {:?}: a write may be applied \
+                     though its call failed",
+                    self.attempt_timeout
+                )
+            })
+            .into_iter()
+    }
+}
+
+impl Display for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn or<T: Display>(value: Option<T>, none: &str) -> String {
+            value.map_or_else(|| none.to_owned(), |value| value.to_string())
+        }
+        let either = |is: bool, yes: &'static str, no: &'static str| if is { yes } else { no };
+        let timeout = self.timeout.map(|timeout| format!("{timeout:?}"));
+        let headers = (!self.headers.is_empty()).then(|| self.headers.join(", "));
+        let rows = self.variant.map(|variant| format!("of the variant {variant}"));
+        writeln!(f, "endpoint: {}", self.endpoint)?;
+        writeln!(f, "secondary: {}", or(self.secondary.as_deref(), "none"))?;
+        writeln!(f, "service: {}", self.profile)?;
+        writeln!(f, "account: {}", or(self.account.as_deref(), "unknown"))?;
+        writeln!(f, "credential: {}", self.credential)?;
+        writeln!(f, "x-ms-version: {}", self.version)?;
+        writeln!(f, "user agent: {}", self.user_agent)?;
+        let id = or(self.client_request_id.as_deref(), "a new one for each call");
+        writeln!(f, "client request id: {id}")?;
+        writeln!(f, "headers: {}", or(headers, "none"))?;
+        writeln!(f, "attempt timeout: {:?}", self.attempt_timeout)?;
+        writeln!(f, "timeout: {}", or(timeout, "none"))?;
+        writeln!(f, "retry policy: {}", self.retry)?;
+        writeln!(f, "max in flight: {}", or(self.max_in_flight, "no limit"))?;
+        writeln!(f, "location mode: {:?}", self.location_mode)?;
+        let single = either(self.via_batch, "as batches", "as single requests");
+        writeln!(f, "single operations: {single}")?;
+        writeln!(f, "writes: {}", either(self.is_read_only, "rejected", "allowed"))?;
+        let missing = either(self.creates_missing_tables, "created by the first write", "not created");
+        writeln!(f, "missing tables: {missing}")?;
+        writeln!(f, "rows: {}", or(rows, "all"))?;
+        let clock = either(self.corrects_clock, "corrected by the service's", "of this machine");
+        writeln!(f, "clock of signatures: {clock}")?;
+        writeln!(f, "observers: {}", self.observers)?;
+        writeln!(f, "context: {}", either(self.has_context, "one for all calls", "none"))?;
+        match &self.scope {
+            Scope::Prefix(prefix) => write!(f, "table name prefix: {prefix:?}")?,
+            Scope::Table(name) => write!(f, "table: {name}")?,
+        }
+        self.warnings()
+            .try_for_each(|warning| write!(f, "\nwarning: {warning}"))
+    }
+}

@@ -1,0 +1,305 @@
+//! Shared access signatures in the query of a request: whether one is good, and what it grants.
+//!
+//! Owns the three kinds, for a table (`tn`), for an account (`ss`) and for a table by a key of Entra ID (`skoid`), their times,
+//! addresses and protocols, and what a stored policy adds (`si`). The strings to sign are `protocol/sas_parameters.rs`; which operation needs
+//! which right is `access/grant.rs`.
+//! A key of Entra ID is an HMAC by the account's key of all that the key says. So nothing is stored, and a signature's own words
+//! (`skoid` and so on) are enough to make its key again. All tokens are those of one user, whose object id is the tenant's id: zeros.
+//! Offered are the versions from 2015-04-05 on, whose string to sign is that of today. A changed policy works at once; live it
+//! takes up to 30 seconds.
+//! Where a request comes from, the server says by an extension, a `SocketAddr`. In process there is none: a restriction
+//! of addresses then lets it in.
+//! Not confirmed: the order of the checks; that a row key without its partition key, a parameter given twice or an
+//! `st` that cannot be read, or control characters, fail like a wrong signature; that the letters of an account's signature may have any order,
+//! as the portal (`rwdlacupiyx`) and the SDKs (`rwdxylacuptfi`) write them differently; addresses in IPv6; the code for a
+//! field that stands in the signature and in its policy (the status is documented); anything about signatures by a key of
+//! Entra ID beyond the documentation; how a user-bound signature without its user's token fails (like a wrong signature).
+//!
+//! Source: REST "Create a service SAS", "Create an account SAS", "Create a user delegation SAS", "Set Table ACL"; "SAS error
+//! codes".
+
+use std::net::SocketAddr;
+
+use http::request::Parts;
+
+use crate::emulator::access::grant::{Grant, Rights, Rows};
+use crate::emulator::access::shared_key::{WRONG_SIGNATURE, in_words, no_account};
+use crate::emulator::request::address::Site;
+use crate::emulator::rules::TENANT;
+use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::rules::version::{self, SHARED_ACCESS_SIGNATURES, USER_DELEGATION};
+use crate::emulator::store::Store;
+use crate::model::datetime::DateTime;
+use crate::protocol::access_policy::StoredAccessPolicy;
+use crate::protocol::sas_parameters::{
+    SasParameters, account_string_to_sign, addresses, table_string_to_sign, time, user_delegation_string_to_sign,
+};
+use crate::protocol::signature::SigningKey;
+
+/// The parameters of signatures; all others of a query are the request's own.
+const NAMES: &[&str] = &[
+    "sv", "tn", "sp", "st", "se", "sip", "spr", "si", "spk", "srk", "epk", "erk", "ss", "srt", "ses", "sig", "skoid",
+    "sktid", "skt", "ske", "sks", "skv", "skdutid", "sduoid",
+];
+/// The letters of a table's permissions, in the order that is demanded.
+const TABLE_LETTERS: &str = "raud";
+/// The letters of an account's permissions for all services.
+const ACCOUNT_LETTERS: &str = "rwdxylacupitf";
+
+/// The signature in a query, if there is one.
+pub(crate) fn of(query: Option<&str>) -> Option<SasParameters> {
+    let parameters = SasParameters::parse(query?);
+    (!parameters.get("sig").is_empty()).then_some(parameters)
+}
+
+/// Whether a signature is for one user of Entra ID, who then has to send a token too.
+pub(crate) fn is_bound(sas: &SasParameters) -> bool {
+    !sas.get("sduoid").is_empty()
+}
+
+/// What a signature grants to a request that comes now.
+pub(crate) fn check(
+    sas: &SasParameters,
+    site: &Site,
+    key: Option<&SigningKey>,
+    head: &Parts,
+    (store, now): (&Store, DateTime),
+) -> Result<Grant> {
+    let failed = |why: &'static str| Refusal::AUTHENTICATION_FAILED.because(why);
+    let key = key.ok_or_else(|| Refusal::AUTHENTICATION_FAILED.because(no_account(site)))?;
+    let kind = Kind::of(sas).ok_or(failed("parameters that make no shared access signature"))?;
+    let is_signed = match kind {
+        Kind::Table => key.verify(&table_string_to_sign(sas, &site.account, sas.get("tn")), sas.get("sig")),
+        Kind::Account => key.verify(&account_string_to_sign(sas, &site.account), sas.get("sig")),
+        Kind::Delegated => {
+            let to_sign = user_delegation_string_to_sign(sas, &site.account, sas.get("tn"));
+            delegation_key(sas, key, now).is_some_and(|key| key.verify(&to_sign, sas.get("sig")))
+        }
+    };
+    if !is_signed {
+        return Err(failed(WRONG_SIGNATURE));
+    }
+    let policy = match (kind, sas.get("si")) {
+        (_, "") => Some(StoredAccessPolicy::new("")),
+        (Kind::Table, id) => policy(store, site, sas.get("tn"), id),
+        (Kind::Account | Kind::Delegated, _) => None,
+    };
+    let allowed = Allowed::of(sas, policy.ok_or(failed("si: no such policy of the table"))?)?;
+    allowed.check_time(now)?;
+    if !kind.has(&allowed.letters) {
+        return Err(failed("sp: letters that are unknown, repeated or in the wrong order"));
+    }
+    let grant = kind.grant(sas, allowed.letters);
+    check_way(sas, head)?;
+    if kind == Kind::Account && !sas.get("ss").contains('t') {
+        return Err(Refusal::SERVICE_MISMATCH);
+    }
+    Ok(grant)
+}
+
+/// Whether the request came by a protocol and from an address that the signature is for.
+fn check_way(sas: &SasParameters, head: &Parts) -> Result<()> {
+    match sas.get("spr") {
+        "" | "https,http" => {}
+        "https" if head.uri.scheme_str() == Some("https") => {}
+        "https" => return Err(Refusal::PROTOCOL_MISMATCH),
+        _ => return Err(Refusal::AUTHENTICATION_FAILED),
+    }
+    if !sas.get("sip").is_empty() {
+        let (first, last) = addresses(sas.get("sip")).ok_or(Refusal::AUTHENTICATION_FAILED)?;
+        if let Some(peer) = head.extensions.get::<SocketAddr>() {
+            let peer = peer.ip().to_canonical();
+            if peer.is_ipv4() != first.is_ipv4() || !(first..=last).contains(&peer) {
+                return Err(Refusal::source_ip_mismatch(peer));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Table,
+    Account,
+    /// For a table, by a key of Entra ID.
+    Delegated,
+}
+
+impl Kind {
+    /// `None` where the parameters are none of a signature.
+    fn of(sas: &SasParameters) -> Option<Self> {
+        let value = |name| sas.get(name);
+        let is_known_version = value("sv") >= SHARED_ACCESS_SIGNATURES && version::is_known(value("sv"));
+        // What is signed is cut by line ends: with one in a value, it would not be clear where each ends.
+        let is_cut = NAMES.iter().any(|name| sas.get(name).contains(char::is_control));
+        if !is_known_version || is_repeated(sas) || is_cut {
+            return None;
+        }
+        match (value("tn"), value("ss"), value("skoid")) {
+            ("", services, "") => {
+                (is_set_of(services, "bqtf") && is_set_of(value("srt"), "sco")).then_some(Self::Account)
+            }
+            (_, "", key) if !value("tn").is_empty() => {
+                let starts_within = !value("spk").is_empty() || value("srk").is_empty();
+                let ends_within = !value("epk").is_empty() || value("erk").is_empty();
+                let kind = match key {
+                    "" => Self::Table,
+                    _ if value("sv") < USER_DELEGATION => return None,
+                    _ => Self::Delegated,
+                };
+                (starts_within && ends_within).then_some(kind)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether letters are permissions of this kind.
+    fn has(self, letters: &str) -> bool {
+        match self {
+            Self::Account => is_set_of(letters, ACCOUNT_LETTERS),
+            Self::Table | Self::Delegated => is_in_order(letters),
+        }
+    }
+
+    fn grant(self, sas: &SasParameters, letters: String) -> Grant {
+        let text = |name| sas.get(name).to_owned();
+        match self {
+            Self::Account => Grant::of(Rights::Account {
+                types: text("srt"),
+                letters,
+            }),
+            Self::Table | Self::Delegated => Grant {
+                rights: Rights::Table {
+                    table: text("tn"),
+                    letters,
+                },
+                rows: Rows {
+                    start_partition: text("spk"),
+                    start_row: text("srk"),
+                    end_partition: text("epk"),
+                    end_row: text("erk"),
+                },
+            },
+        }
+    }
+}
+
+/// The key that a signature says it was made with; `None` where there is no such key now.
+fn delegation_key(sas: &SasParameters, account: &SigningKey, now: DateTime) -> Option<SigningKey> {
+    let (start, expiry) = (time(sas.get("skt"))?, time(sas.get("ske"))?);
+    if now < start || now >= expiry || (sas.get("sks"), sas.get("sktid")) != ("t", TENANT) {
+        return None;
+    }
+    let said = [
+        sas.get("skoid").to_owned(),
+        sas.get("sktid").to_owned(),
+        start.to_string(),
+        expiry.to_string(),
+        sas.get("sks").to_owned(),
+        sas.get("skv").to_owned(),
+        sas.get("skdutid").to_owned(),
+    ];
+    SigningKey::from_base64(&delegation_key_value(&said, account)).ok()
+}
+
+/// A key's value, made of all that is said of it.
+pub(crate) fn delegation_key_value(said: &[String; 7], account: &SigningKey) -> String {
+    account.sign(&format!("user delegation key\n{}", said.join("\n")))
+}
+
+/// A table's policy of this name.
+fn policy(store: &Store, site: &Site, table: &str, id: &str) -> Option<StoredAccessPolicy> {
+    let policies = &store.table(site.replica(), table)?.policies;
+    policies.iter().find(|policy| policy.id == id).cloned()
+}
+
+/// When and what, by the signature or by its policy.
+struct Allowed {
+    start: Option<DateTime>,
+    expiry: DateTime,
+    letters: String,
+}
+
+impl Allowed {
+    fn of(sas: &SasParameters, policy: StoredAccessPolicy) -> Result<Self> {
+        let letters = policy.permissions.map(|letters| letters.to_string());
+        let start = either(sas.get("st"), policy.start, time)?;
+        let expiry = either(sas.get("se"), policy.expiry, time)?;
+        let letters = either(sas.get("sp"), letters, |letters| Some(letters.to_owned()))?;
+        Ok(Self {
+            start,
+            expiry: expiry.ok_or(Refusal::AUTHENTICATION_FAILED.because("no se, and no policy that has one"))?,
+            letters: letters.ok_or(Refusal::AUTHENTICATION_FAILED.because("no sp, and no policy that has one"))?,
+        })
+    }
+
+    fn check_time(&self, now: DateTime) -> Result<()> {
+        let why = if let Some(early) = self.start.and_then(|start| start.duration_since(now).ok())
+            && !early.is_zero()
+        {
+            format!("the signature is good in {}", in_words(early))
+        } else if let Ok(late) = now.duration_since(self.expiry) {
+            format!("the signature expired {} ago", in_words(late))
+        } else {
+            return Ok(());
+        };
+        Err(Refusal::AUTHENTICATION_FAILED.because(why))
+    }
+}
+
+/// What a signature says, or its policy, but not both.
+///
+/// Source: REST "Set Table ACL": a field in both is a bad request.
+fn either<T>(said: &str, stored: Option<T>, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
+    match (said, stored) {
+        ("", stored) => Ok(stored),
+        (_, Some(_)) => Err(Refusal::INVALID_QUERY_PARAMETER),
+        (said, None) => read(said).map(Some).ok_or(Refusal::AUTHENTICATION_FAILED),
+    }
+}
+
+/// Whether a parameter of a signature is there twice. It would not be clear which is meant.
+fn is_repeated(sas: &SasParameters) -> bool {
+    NAMES
+        .iter()
+        .any(|name| sas.pairs().iter().filter(|(known, _)| known == name).count() > 1)
+}
+
+/// Whether the letters of a table's permissions are there once each and in order.
+fn is_in_order(letters: &str) -> bool {
+    let mut left = TABLE_LETTERS.chars();
+    !letters.is_empty() && letters.chars().all(|letter| left.any(|known| known == letter))
+}
+
+/// Whether there are letters, all of them known and once each.
+fn is_set_of(letters: &str, known: &str) -> bool {
+    let mut left: Vec<char> = known.chars().collect();
+    !letters.is_empty()
+        && letters.chars().all(|letter| {
+            left.iter()
+                .position(|known| *known == letter)
+                .map(|at| left.swap_remove(at))
+                .is_some()
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_are_known_and_single() {
+        for good in ["r", "raud", "au", "rd"] {
+            assert!(is_in_order(good), "{good}");
+        }
+        for bad in ["", "ar", "rr", "raudr", "rx", "R", "ra ud"] {
+            assert!(!is_in_order(bad), "{bad}");
+        }
+        for good in ["rwdlacupiyx", "rwdxylacupitf", "l"] {
+            assert!(is_set_of(good, ACCOUNT_LETTERS), "{good}");
+        }
+        for bad in ["", "rwr", "z"] {
+            assert!(!is_set_of(bad, ACCOUNT_LETTERS), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Authorization by SharedKey and SharedKeyLite, as the service checks them, the age of a request included.
+//!
+//! The strings to sign are `protocol/signature.rs`.
+//!
+//! Source: REST "Authorize with Shared Key".
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use http::HeaderMap;
+use http::request::Parts;
+
+use crate::emulator::request::address::Site;
+use crate::model::datetime::DateTime;
+use crate::model::error_text::Shown;
+use crate::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
+
+/// Why a signature is refused that can be read, of whatever kind.
+pub(crate) const WRONG_SIGNATURE: &str = "the signature is not one by the account's key";
+/// The greatest age of a request on arrival.
+const MAX_AGE: Duration = Duration::from_secs(15 * 60);
+/// The reason where no account has the name.
+pub(crate) fn no_account(site: &Site) -> String {
+    format!("no account {}", Shown(&site.account))
+}
+
+/// Fails with the reason, which shows nothing of the header: where an account should be may stand a key.
+pub(crate) fn check(
+    site: &Site,
+    key: Option<&SigningKey>,
+    head: &Parts,
+    now: DateTime,
+) -> std::result::Result<(), Cow<'static, str>> {
+    let key = key.ok_or_else(|| no_account(site))?;
+    let authorization = header(&head.headers, "authorization").ok_or("no Authorization")?;
+    let (scheme, credential) = authorization
+        .split_once(' ')
+        .filter(|(scheme, _)| ["SharedKey", "SharedKeyLite"].contains(scheme))
+        .ok_or("Authorization is neither SharedKey nor SharedKeyLite")?;
+    let (account, signature) = credential
+        .trim()
+        .split_once(':')
+        .ok_or("Authorization is not ACCOUNT:SIGNATURE")?;
+    if account != site.account {
+        return Err("Authorization names another account than the address".into());
+    }
+    // The documentation gives x-ms-date precedence; clients send both with one value, or one.
+    let date = header(&head.headers, "x-ms-date")
+        .or_else(|| header(&head.headers, "date"))
+        .ok_or("no x-ms-date")?;
+    check_date(date, now)?;
+    let signed = |name| header(&head.headers, name).unwrap_or_default();
+    let is_of = |path: &str| {
+        let resource = canonicalized_resource(account, path, head.uri.query());
+        let to_sign = match scheme {
+            "SharedKey" => shared_key(
+                head.method.as_str(),
+                signed("content-md5"),
+                signed("content-type"),
+                date,
+                &resource,
+            ),
+            _ => shared_key_lite(date, &resource),
+        };
+        key.verify(&to_sign, signature)
+    };
+    let path = head.uri.path();
+    let is_signed = is_of(path) || site.primary_path(path).is_some_and(|path| is_of(&path));
+    is_signed.then_some(()).ok_or(WRONG_SIGNATURE.into())
+}
+
+pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// Only old requests are refused; how far ahead a clock may be is not documented.
+fn check_date(date: &str, now: DateTime) -> std::result::Result<(), Cow<'static, str>> {
+    let sent = httpdate::parse_http_date(date).ok();
+    let sent = sent.and_then(|time| DateTime::try_from(time).ok());
+    let sent = sent.ok_or("x-ms-date cannot be read")?;
+    match now.duration_since(sent) {
+        Ok(age) if age > MAX_AGE => Err(format!("x-ms-date is {} old", in_words(age)).into()),
+        _ => Ok(()),
+    }
+}
+
+/// A length of time as a person says it.
+pub(crate) fn in_words(time: Duration) -> String {
+    let minutes = time.as_secs() / 60;
+    let (count, unit) = match minutes {
+        0 => (time.as_secs(), "second"),
+        1..60 => (minutes, "minute"),
+        60..1_440 => (minutes / 60, "hour"),
+        1_440..1_051_200 => (minutes / 1_440, "day"),
+        _ => (minutes / 525_600, "year"),
+    };
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
+}

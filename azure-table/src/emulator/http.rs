@@ -1,0 +1,284 @@
+//! The emulator on a port: the same answers over HTTP/1.1, or over HTTPS.
+//!
+//! Owns the listener, its address, and how it comes to an end. A connection and the framing of messages are
+//! `http/connection.rs`, TLS is `http/certificate.rs`. Everything else is the emulator's, which gets each request whole.
+
+#[cfg(feature = "emulator-https")]
+mod certificate;
+mod connection;
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio::sync::oneshot;
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::emulator::Emulator;
+use crate::emulator::http::connection::{Connection, Tls};
+use crate::model::clock;
+use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
+use crate::protocol::signature::DEVELOPMENT_KEY;
+
+#[cfg(feature = "emulator-https")]
+pub use crate::emulator::http::certificate::ServerCertificate;
+
+/// The pause after a connection could not be accepted, when the process has no more files to open, say.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How long the head of a request, and then its body, may take.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long requests that are on their way may take after the end was asked for.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// An [`Emulator`] that listens on a port. Feature `emulator-http`.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> std::io::Result<()> {
+/// use azure_table::{Emulator, EmulatorServer};
+/// let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await?;
+/// let running = server.spawn();
+/// assert!(running.connection_string().contains("AccountName=devstoreaccount1"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct EmulatorServer {
+    emulator: Emulator,
+    listener: TcpListener,
+    address: SocketAddr,
+    read_timeout: Duration,
+    tls: Tls,
+}
+
+impl EmulatorServer {
+    /// Takes a port; port 0 is any that is free. Connections wait until the server is run.
+    ///
+    /// # Errors
+    /// The port cannot be had, [`AddrInUse`](io::ErrorKind::AddrInUse) for example.
+    pub async fn bind(emulator: Emulator, address: impl ToSocketAddrs) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        Ok(Self {
+            emulator,
+            listener,
+            address,
+            read_timeout: READ_TIMEOUT,
+            tls: Tls::None,
+        })
+    }
+
+    /// The same server over HTTPS, with this certificate, and no longer over HTTP. Feature `emulator-https`.
+    ///
+    /// ```no_run
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use azure_table::{Emulator, EmulatorServer, HttpTransport, ServerCertificate, TableServiceClient};
+    /// let pem = std::fs::read("certificate.pem")?; // of 127.0.0.1
+    /// let certificate = ServerCertificate::from_pem(&pem, std::fs::read("key.pem")?)?;
+    /// let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await?.https(certificate);
+    ///
+    /// let transport = HttpTransport::builder().root_certificates(&pem).build()?;
+    /// let service = TableServiceClient::with_transport(&server.connection_string(), transport)?;
+    /// let running = server.spawn();
+    /// service.table::<azure_table::DynamicEntity>("Blogs")?.create_table().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "emulator-https")]
+    #[must_use]
+    pub fn https(mut self, certificate: ServerCertificate) -> Self {
+        self.tls = Tls::By(certificate);
+        self
+    }
+
+    /// The same server, which waits so long for the head of a request, and again for its body, and then closes the connection;
+    /// 30 s by default. An idle connection is closed after that time too.
+    #[must_use]
+    pub fn read_timeout(mut self, timeout: Duration) -> Self {
+        self.read_timeout = timeout;
+        self
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The connection string of the account `devstoreaccount1` at this address; at an address that stands for all of this
+    /// machine's (`0.0.0.0`) the one by which the machine reaches itself.
+    pub fn connection_string(&self) -> String {
+        self.connection_string_of(DEVELOPMENT_ACCOUNT).unwrap_or_default()
+    }
+
+    /// The connection string of an account; `None` if there is no such account.
+    pub fn connection_string_of(&self, account: &str) -> Option<String> {
+        let key = &self.emulator.settings().accounts.get(account)?.key_text;
+        let scheme = self.tls.scheme();
+        let address = reachable(self.address);
+        Some(format!(
+            "DefaultEndpointsProtocol={scheme};AccountName={account};AccountKey={key};\
+             TableEndpoint={scheme}://{address}/{account};"
+        ))
+    }
+
+    /// Returns whether other machines reach the account `devstoreaccount1` with the key that all emulators have: the address is no
+    /// loopback address, and the account has no [other key](Emulator::with_account). A program that lets its user choose the
+    /// address warns of it.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> std::io::Result<()> {
+    /// use azure_table::{Emulator, EmulatorServer};
+    /// let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await?;
+    /// assert!(!server.is_open_to_network());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn is_open_to_network(&self) -> bool {
+        is_open(self.address.ip(), &self.emulator)
+    }
+
+    /// Answers requests until `shutdown` is ready. Those that have come whole by then are answered, for at most 10 s; then all
+    /// connections are closed.
+    pub async fn serve_until(self, shutdown: impl Future<Output = ()>) {
+        let mut shutdown = pin!(shutdown);
+        // Dropping the set ends its tasks: no connection outlives the server.
+        let mut connections = JoinSet::new();
+        let graceful = GracefulShutdown::new();
+        loop {
+            let accepted = std::future::poll_fn(|cx| match shutdown.as_mut().poll(cx) {
+                Poll::Ready(()) => Poll::Ready(None),
+                Poll::Pending => self.listener.poll_accept(cx).map(Some),
+            });
+            match accepted.await {
+                None => break,
+                Some(Ok((stream, peer))) => {
+                    let connection = Connection {
+                        emulator: self.emulator.clone(),
+                        peer,
+                        read_timeout: self.read_timeout,
+                        scheme: self.tls.scheme(),
+                        watcher: graceful.watcher(),
+                    };
+                    connections.spawn(self.tls.clone().serve(connection, stream));
+                }
+                Some(Err(_)) => clock::sleep(ACCEPT_PAUSE).await,
+            }
+            while connections.try_join_next().is_some() {}
+        }
+        drop(self.listener);
+        let _ = clock::within(GRACE, graceful.shutdown()).await;
+    }
+
+    /// Runs the server in a task of its own, until the returned value is dropped or [stopped](RunningEmulator::stop).
+    ///
+    /// Call it within a tokio runtime.
+    pub fn spawn(self) -> RunningEmulator {
+        let (address, connection_string) = (self.address, self.connection_string());
+        let (stop, stopped) = oneshot::channel::<()>();
+        let task = tokio::spawn(self.serve_until(async {
+            let _ = stopped.await;
+        }));
+        RunningEmulator {
+            address,
+            connection_string,
+            stop: Some(stop),
+            task,
+        }
+    }
+}
+
+/// Whether the public key opens the development account to other machines.
+fn is_open(address: IpAddr, emulator: &Emulator) -> bool {
+    let account = emulator.settings().accounts.get(DEVELOPMENT_ACCOUNT);
+    let has_public_key = account.is_some_and(|account| account.key_text == DEVELOPMENT_KEY);
+    has_public_key && !address.to_canonical().is_loopback()
+}
+
+/// An address that stands for all of the machine's can be listened on, but not everywhere connected to.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    address
+}
+
+/// A server in a task of its own. Dropping it stops the server at once.
+#[must_use = "dropping it stops the server"]
+pub struct RunningEmulator {
+    address: SocketAddr,
+    connection_string: String,
+    stop: Option<oneshot::Sender<()>>,
+    task: JoinHandle<()>,
+}
+
+impl RunningEmulator {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The connection string of the account `devstoreaccount1`.
+    pub fn connection_string(&self) -> &str {
+        &self.connection_string
+    }
+
+    /// Stops the server when it has answered the requests that have come, for which it has 10 s.
+    pub async fn stop(mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+        let _ = (&mut self.task).await;
+    }
+}
+
+impl fmt::Debug for RunningEmulator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunningEmulator")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for RunningEmulator {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn development_account_is_open_by_its_public_key_beyond_the_machine() {
+        let public = Emulator::new();
+        let own = Emulator::new()
+            .with_account(DEVELOPMENT_ACCOUNT, "AAECAwQFBgc=")
+            .unwrap();
+        let public_again = own.clone().with_account(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).unwrap();
+        for (address, is_beyond) in [
+            ("127.0.0.1", false),
+            ("127.1.2.3", false),
+            ("::1", false),
+            ("::ffff:127.0.0.1", false),
+            ("0.0.0.0", true),
+            ("::", true),
+            ("192.168.0.1", true),
+            ("::ffff:192.168.0.1", true),
+        ] {
+            let address = address.parse().unwrap();
+            assert_eq!(is_open(address, &public), is_beyond, "{address}");
+            assert_eq!(is_open(address, &public_again), is_beyond, "{address}");
+            assert!(!is_open(address, &own), "{address}");
+        }
+    }
+}

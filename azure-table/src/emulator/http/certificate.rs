@@ -1,0 +1,99 @@
+//! The certificate of a server over HTTPS.
+//!
+//! Owns [`ServerCertificate`] and the handshake: rustls with the ring provider, set here and not for the process, HTTP/1.1 alone.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::{self, PemObject as _};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use crate::model::error::{Error, Result};
+
+/// A certificate with its key, for [`EmulatorServer::https`](crate::EmulatorServer::https). Feature `emulator-https`.
+///
+/// The key is not shown. See there for an example.
+#[derive(Clone)]
+pub struct ServerCertificate(TlsAcceptor);
+
+impl ServerCertificate {
+    /// From PEM: the server's own certificate, behind it those of its authorities if there are any; and its private key (PKCS #8,
+    /// PKCS #1 or SEC1), which is not encrypted. Both may stand in one text, given twice.
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a text is not PEM or lacks what is asked for, or the key is not the
+    /// certificate's.
+    pub fn from_pem(certificates: impl AsRef<[u8]>, key: impl AsRef<[u8]>) -> Result<Self> {
+        let wrong = |what: &str| {
+            let what = what.to_owned();
+            move |e: pem::Error| Error::invalid_input(format!("{what}: {}", fault(&e)))
+        };
+        let (text, key) = (certificates.as_ref(), key.as_ref());
+        let certificates: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(text)
+            .collect::<std::result::Result<_, _>>()
+            .map_err(wrong("the certificate"))?;
+        if certificates.is_empty() {
+            return Err(Error::invalid_input(match has(text, "PRIVATE KEY") {
+                true => "the certificate: the text has a private key and no certificate",
+                false => "the certificate: the text has none in PEM",
+            }));
+        }
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|e| match e {
+            _ if is_encrypted(key) => {
+                Error::invalid_input("the certificate's key: it is encrypted, which is not supported")
+            }
+            pem::Error::NoItemsFound if has(key, "CERTIFICATE") => {
+                Error::invalid_input("the certificate's key: the text has a certificate and no private key")
+            }
+            e => wrong("the certificate's key")(e),
+        })?;
+        let unusable =
+            |e: rustls::Error| Error::invalid_input("the certificate and its key cannot be used").with_source(e);
+        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .and_then(|config| config.with_no_client_auth().with_single_cert(certificates, key))
+            .map_err(unusable)?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Self(TlsAcceptor::from(Arc::new(config))))
+    }
+
+    pub(super) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+        self.0.accept(stream).await
+    }
+}
+
+/// Whether a section of PEM begins whose name ends so.
+fn has(text: &[u8], name: &str) -> bool {
+    let end = format!("{name}-----");
+    let lines = text.split(|b| matches!(b, b'\n' | b'\r'));
+    lines
+        .map(<[u8]>::trim_ascii)
+        .any(|line| line.starts_with(b"-----BEGIN ") && line.ends_with(end.as_bytes()))
+}
+
+/// In PKCS #8 the section is called so, in the older forms a header says it.
+fn is_encrypted(key: &[u8]) -> bool {
+    has(key, "ENCRYPTED PRIVATE KEY") || key.windows(11).any(|part| part == b"4,ENCRYPTED")
+}
+
+/// What is wrong with a text, without a word of it: it may be a key.
+fn fault(error: &pem::Error) -> &'static str {
+    match error {
+        pem::Error::NoItemsFound => "the text has none in PEM",
+        pem::Error::MissingSectionEnd { .. } => "a section of the PEM has no end",
+        pem::Error::Base64Decode(_) => "a section of the PEM is not base64",
+        _ => "the text is not PEM",
+    }
+}
+
+impl fmt::Debug for ServerCertificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerCertificate").finish_non_exhaustive()
+    }
+}

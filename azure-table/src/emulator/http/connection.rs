@@ -1,0 +1,155 @@
+//! One connection: messages of HTTP, from bytes to a whole request and back.
+//!
+//! Owns the times and sizes within which a request has to come. What is no HTTP is answered by hyper, with 400, 414 or 431, or not
+//! at all; the emulator sees whole requests alone, so that what breaks off changes nothing.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONNECTION, HOST, HeaderValue};
+use http::uri::{Parts, Scheme, Uri};
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use hyper::body::{Body as _, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::Watcher;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
+use crate::emulator::Emulator;
+#[cfg(feature = "emulator-https")]
+use crate::emulator::http::certificate::ServerCertificate;
+use crate::emulator::rules::MAX_BODY_BYTES;
+use crate::emulator::rules::refusal::Refusal;
+use crate::model::clock;
+
+/// What a body may have beyond the service's limit and still be read to its end, so that the client gets the service's
+/// refusal and not a broken connection.
+const BODY_MARGIN: usize = 1 << 20;
+
+/// What a connection is encrypted by.
+#[derive(Clone, Debug)]
+pub(super) enum Tls {
+    None,
+    #[cfg(feature = "emulator-https")]
+    By(ServerCertificate),
+}
+
+impl Tls {
+    pub(super) fn scheme(&self) -> Scheme {
+        match self {
+            Self::None => Scheme::HTTP,
+            #[cfg(feature = "emulator-https")]
+            Self::By(_) => Scheme::HTTPS,
+        }
+    }
+
+    /// Answers what comes until the connection is closed. A broken one concerns its client alone.
+    pub(super) async fn serve(self, connection: Connection, stream: TcpStream) {
+        // Answers are small and whole: waiting for more to send only costs time.
+        let _ = stream.set_nodelay(true);
+        match self {
+            Self::None => connection.serve(stream).await,
+            #[cfg(feature = "emulator-https")]
+            Self::By(certificate) => {
+                let handshake = clock::within(connection.read_timeout, certificate.accept(stream));
+                if let Some(Ok(stream)) = handshake.await {
+                    connection.serve(stream).await;
+                }
+            }
+        }
+    }
+}
+
+/// What a connection's requests have in common.
+pub(super) struct Connection {
+    pub(super) emulator: Emulator,
+    pub(super) peer: SocketAddr,
+    pub(super) read_timeout: Duration,
+    pub(super) scheme: Scheme,
+    pub(super) watcher: Watcher,
+}
+
+impl Connection {
+    async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        let Self {
+            emulator,
+            peer,
+            read_timeout,
+            scheme,
+            watcher,
+        } = self;
+        let service = service_fn(move |request| {
+            let (emulator, scheme) = (emulator.clone(), scheme.clone());
+            async move { Ok::<_, Infallible>(answer(&emulator, request, (peer, scheme), read_timeout).await) }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(read_timeout)
+            .serve_connection(TokioIo::new(stream), service);
+        let _ = watcher.watch(connection).await;
+    }
+}
+
+async fn answer(
+    emulator: &Emulator,
+    request: Request<Incoming>,
+    (peer, scheme): (SocketAddr, Scheme),
+    read_timeout: Duration,
+) -> Response<Full<Bytes>> {
+    let (mut head, body) = request.into_parts();
+    // For signatures that name addresses.
+    head.extensions.insert(peer);
+    let body = match body.is_end_stream() {
+        // Nothing to wait for, as in all reads.
+        true => Some(Ok(Bytes::new())),
+        false => {
+            let body = Limited::new(body, MAX_BODY_BYTES + BODY_MARGIN).collect();
+            let body = clock::within(read_timeout, body).await;
+            body.map(|body| body.map(|body| body.to_bytes()))
+        }
+    };
+    let body = match body {
+        Some(Ok(body)) => body,
+        failed => {
+            // In each case the rest of it is not awaited.
+            let mut response = match failed {
+                Some(Err(why)) if why.is::<LengthLimitError>() => {
+                    emulator.refuse(&head.headers, &Refusal::BODY_TOO_LARGE)
+                }
+                Some(_) => bare(StatusCode::BAD_REQUEST),
+                None => bare(StatusCode::REQUEST_TIMEOUT),
+            };
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(CONNECTION, close);
+            emulator.show(&head.method, &head.uri, &response);
+            return response.map(Full::new);
+        }
+    };
+    let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
+    if let Some(uri) = absolute(&head.uri, host, scheme) {
+        head.uri = uri;
+    }
+    let request = Request::from_parts(head, body);
+    emulator.answer(request).await.map(Full::new)
+}
+
+/// What is not even a request is not answered in the service's words.
+fn bare(status: StatusCode) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::new());
+    *response.status_mut() = status;
+    response
+}
+
+/// The address with the host that the client asked for; `None` where it is whole already, or no host is named.
+fn absolute(uri: &Uri, host: Option<&str>, scheme: Scheme) -> Option<Uri> {
+    let mut parts = Parts::default();
+    parts.scheme = Some(scheme);
+    parts.authority = Some(host.filter(|_| uri.authority().is_none())?.parse().ok()?);
+    parts.path_and_query = uri.path_and_query().cloned();
+    Uri::from_parts(parts).ok()
+}

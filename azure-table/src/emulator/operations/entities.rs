@@ -1,0 +1,130 @@
+//! Operations on one entity: read it, or change it.
+//!
+//! Owns what a call means for a row and what is answered. How a row changes is `store.rs`; many changes at once are
+//! `operations/batch.rs`, which uses both halves of a write from here.
+//!
+//! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
+//! Entity", "Delete Entity", "Query Entities".
+
+use crate::emulator::load::{Demand, PartitionKey, Work};
+use crate::emulator::operations::Call;
+use crate::emulator::operations::query;
+use crate::emulator::request::Verb;
+use crate::emulator::request::address::Resource;
+use crate::emulator::request::body;
+use crate::emulator::request::options::Prefer;
+use crate::emulator::response::Answer;
+use crate::emulator::response::payload::entity_address;
+use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::store::row::RowId;
+use crate::emulator::store::{Action, Applied, Change, SharedStore, Store};
+
+/// `GET /table(PartitionKey='…',RowKey='…')`.
+pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str, id: &RowId) -> Result<Answer> {
+    let level = call.level()?;
+    body::check_keys(id, call.site().rules)?;
+    let stored = store.table(call.replica(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
+    let row = stored.rows.get(id).filter(|_| call.caller.grant.rows.contains(id));
+    let row = row.ok_or(Refusal::RESOURCE_NOT_FOUND)?;
+    let mut answer = Answer::json(200, call.shape(table, level).entity(id, row), level);
+    answer.etag = Some(row.etag(call.site().rules));
+    Ok(answer)
+}
+
+/// The only change of a request: made and answered.
+pub(crate) fn write(shared: &SharedStore, call: &Call<'_>) -> Result<Answer> {
+    let (table, change) = change(call)?;
+    let mut store = shared.write();
+    let applied = store
+        .apply(call.replica(), table, vec![change], call.caller.now)
+        .map_err(|(_, refusal)| refusal)?;
+    match applied.into_iter().next() {
+        Some(applied) => written(&store, call, table, applied),
+        None => Ok(Answer::no_content()),
+    }
+}
+
+/// What a call changes: the table and the row.
+pub(crate) fn change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
+    let (table, id, action) = match (&call.resource, call.verb) {
+        (Resource::Entities(table), Verb::Post) => {
+            let (id, properties) = body::insert(call.json()?, call.site().rules)?;
+            if call.prefer != Some(Prefer::NoContent) {
+                call.level()?;
+            }
+            (table, id, Action::Insert(properties))
+        }
+        (Resource::Entity(table, id), Verb::Put) => (
+            table,
+            id.clone(),
+            Action::Replace(body::update(call.json()?, call.site().rules)?, call.condition()?),
+        ),
+        (Resource::Entity(table, id), Verb::Merge) => (
+            table,
+            id.clone(),
+            Action::Merge(body::update(call.json()?, call.site().rules)?, call.condition()?),
+        ),
+        (Resource::Entity(table, id), Verb::Delete) => (
+            table,
+            id.clone(),
+            Action::Delete(call.condition()?.ok_or(Refusal::INVALID_INPUT.because("no If-Match"))?),
+        ),
+        _ => return Err(Refusal::METHOD_NOT_ALLOWED),
+    };
+    body::check_keys(&id, call.site().rules)?;
+    // Seen of an insert; a row that cannot be read is not there, one that cannot be written is.
+    if !call.caller.grant.rows.contains(&id) {
+        return Err(Refusal::AUTHORIZATION_FAILURE);
+    }
+    Ok((table, Change { id, action }))
+}
+
+/// The answer to a change that was made.
+pub(crate) fn written(store: &Store, call: &Call<'_>, table: &str, applied: Applied) -> Result<Answer> {
+    if call.verb != Verb::Post {
+        return Ok(Answer {
+            etag: applied.etag,
+            ..Answer::no_content()
+        });
+    }
+    let location = format!("{}/{}", call.site().base, entity_address(table, &applied.id));
+    let answer = if call.prefer == Some(Prefer::NoContent) {
+        Answer::no_content()
+    } else {
+        let level = call.level()?;
+        let stored = store
+            .table(call.replica(), table)
+            .and_then(|table| table.rows.get(&applied.id));
+        let row = stored.ok_or(Refusal::RESOURCE_NOT_FOUND)?;
+        Answer::json(201, call.shape(table, level).entity(&applied.id, row), level)
+    };
+    Ok(Answer {
+        etag: applied.etag,
+        location: Some(location),
+        prefer: call.prefer,
+        ..answer
+    })
+}
+
+/// What an operation on entities asks of the servers. A query is at the place where it begins; how many rows it looks at is known
+/// when it is done, and counted then.
+pub(crate) fn demand(call: &Call<'_>) -> Result<Demand> {
+    let site = call.site();
+    let (table, partition, work) = match (&call.resource, call.verb) {
+        (Resource::Entity(table, id), Verb::Get) => (table, id.partition_key.clone(), Work::Read),
+        (Resource::Entity(table, id), _) => (table, id.partition_key.clone(), Work::Write(1)),
+        (Resource::Entities(table), Verb::Get) => (table, query::first_partition(call)?, Work::Read),
+        (Resource::Entities(table), Verb::Post) => {
+            let (id, _) = body::insert(call.json()?, site.rules)?;
+            (table, id.partition_key, Work::Write(1))
+        }
+        _ => return Err(Refusal::METHOD_NOT_ALLOWED),
+    };
+    let region = if site.is_secondary { "-secondary" } else { "" };
+    Ok(Demand {
+        account: format!("{}{region}", site.account),
+        table: site.rules.table_key(table),
+        partition: PartitionKey::new(partition),
+        work,
+    })
+}

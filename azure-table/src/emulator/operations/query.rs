@@ -1,0 +1,195 @@
+//! Query Entities: one page of a table.
+//!
+//! A page ends at `$top`, at 1000 rows, at the emulator's page size or where [`PageEnds`](crate::PageEnds) says. If a row is left in
+//! the range of keys that the filter allows, a token says where to go on: the next page may well be empty, as it may be live.
+//!
+//! A page is read in turns, and others go first in between. It shows the state of the table in which it began: of the writes
+//! since, also of a batch, it shows none. Live that holds for each partition of a page ("Windows Azure Table", 2009: snapshot
+//! isolation within one query and partition). If the table is deleted or restored meanwhile, the page begins anew.
+//! Not imitated: pages that end after five seconds or at a partition of the service, unless it is said.
+//!
+//! Source: REST "Query Entities", "Query timeout and pagination".
+
+use std::sync::Arc;
+
+use crate::emulator::access::grant;
+use crate::emulator::operations::Call;
+use crate::emulator::operations::scan::{RowFilter, Turn};
+use crate::emulator::request::continuation::{self, Next};
+use crate::emulator::request::options::{Level, Options};
+use crate::emulator::response::Answer;
+use crate::emulator::response::payload::Shape;
+use crate::emulator::rules::Rules;
+use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::settings::PageEnds;
+use crate::emulator::store::SharedStore;
+use crate::emulator::store::row::{Row, RowId};
+use crate::emulator::store::rows::{Changed, Reader, Rows};
+use crate::filter::key_range::KeyRange;
+use crate::model::ordinal;
+
+/// `GET /table()`.
+pub(crate) async fn page(shared: &SharedStore, call: &Call<'_>, table: &str) -> Result<Answer> {
+    let level = call.level()?;
+    let condition = RowFilter::new(call.filter()?);
+    let range = condition.range();
+    // What a shared access signature does not open is left out in silence (seen live).
+    let granted = &call.caller.grant.rows;
+    let (partition_key, row_key) = range.start();
+    let first = RowId::new(partition_key, row_key).max(granted.start());
+    let rules = call.site().rules;
+    let start = position(&call.options, rules)?.map_or(first.clone(), |from| from.max(first));
+    let query = Query {
+        condition: &condition,
+        range,
+        granted,
+        limit: call.caller.page_size(call.options.top),
+        ends: call.caller.settings.page_ends,
+        rules,
+        shape: call.shape(table, level),
+    };
+    'state: loop {
+        let mut page = Page::begin(&query, start.clone());
+        let mut reader: Option<Arc<Reader>> = None;
+        loop {
+            {
+                let store = shared.read();
+                let table = store.table(call.replica(), table).ok_or(Refusal::TABLE_NOT_FOUND)?;
+                if reader.as_ref().is_some_and(|reader| !table.rows.knows(reader)) {
+                    continue 'state;
+                }
+                if let Some(next) = page.take_turn(&table.rows, reader.as_deref()) {
+                    return Ok(page.into_answer(next, level));
+                }
+                reader.get_or_insert_with(|| table.rows.register());
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// What a page is asked for.
+struct Query<'q> {
+    condition: &'q RowFilter,
+    range: KeyRange<'q>,
+    granted: &'q grant::Rows,
+    limit: usize,
+    ends: PageEnds,
+    rules: &'q Rules,
+    shape: Shape<'q>,
+}
+
+impl Query<'_> {
+    fn reaches(&self, id: &RowId) -> bool {
+        !self.range.is_past(&id.partition_key, &id.row_key) && !self.granted.is_past(id)
+    }
+}
+
+/// A page as far as it was read.
+struct Page<'q> {
+    query: &'q Query<'q>,
+    /// The first row that was not looked at.
+    from: RowId,
+    body: Vec<u8>,
+    rows: usize,
+    looked_at: usize,
+    /// The partition of the row that was looked at last, where it matters.
+    partition: Option<Box<str>>,
+    /// The length of the body, where it matters.
+    bytes: usize,
+}
+
+impl<'q> Page<'q> {
+    fn begin(query: &'q Query<'q>, from: RowId) -> Self {
+        let body = query.shape.page();
+        let mut empty = body.clone();
+        query.shape.end(&mut empty);
+        Self {
+            query,
+            from,
+            body,
+            rows: 0,
+            looked_at: 0,
+            partition: None,
+            // A comma stands before every row but the first.
+            bytes: empty.len() - 1,
+        }
+    }
+
+    /// Reads on until the page or the turn is over; returns what comes behind the page.
+    fn take_turn(&mut self, stored: &Rows, reader: Option<&Reader>) -> Option<Next> {
+        let nothing = Changed::new();
+        let changed = reader.map(Reader::changed);
+        let mut taken = Vec::new();
+        let mut turn = Turn::new();
+        let mut next = Some(Next::new());
+        let start = self.from.clone();
+        for (id, row) in stored.before(changed.as_deref().unwrap_or(&nothing), &start) {
+            if !self.query.reaches(id) {
+                break;
+            }
+            if !turn.take(self.query.condition.comparisons(), row.members.annotated().len()) {
+                self.from = id.clone();
+                next = None;
+                break;
+            }
+            if let Some(position) = self.look_at(id, row, &mut taken) {
+                next = Some(position);
+                break;
+            }
+        }
+        self.query.shape.rows(&mut self.body, &taken);
+        next
+    }
+
+    /// Takes the row where it is asked for; returns the position of the next page if this one ends before it.
+    fn look_at<'r>(&mut self, id: &'r RowId, row: &'r Row, taken: &mut Vec<(&'r RowId, &'r Row)>) -> Option<Next> {
+        let Query { ends, rules, .. } = *self.query;
+        if ends.at_partitions && self.partition.as_ref() != Some(&id.partition_key) {
+            if self.partition.is_some() {
+                return Some(continuation::of_row(&id.partition_key, None, rules));
+            }
+            self.partition = Some(id.partition_key.clone());
+        }
+        let is_taken = self.query.condition.accepts(id, row);
+        let mut is_long = false;
+        if let (Some(most), true) = (ends.bytes, is_taken) {
+            self.bytes += self.query.shape.length(id, row) + 1;
+            is_long = self.bytes > most && self.rows > 0;
+        }
+        if is_long || self.rows == self.query.limit || ends.examined.is_some_and(|most| self.looked_at == most) {
+            return Some(continuation::of_row(&id.partition_key, Some(&id.row_key), rules));
+        }
+        self.looked_at += 1;
+        if is_taken {
+            self.rows += 1;
+            taken.push((id, row));
+        }
+        None
+    }
+
+    fn into_answer(mut self, next: Next, level: Level) -> Answer {
+        self.query.shape.end(&mut self.body);
+        Answer {
+            more: next,
+            rows: self.looked_at as u64,
+            ..Answer::json(200, self.body, level)
+        }
+    }
+}
+
+/// The partition in which a page begins, at the earliest.
+pub(crate) fn first_partition(call: &Call<'_>) -> Result<Box<str>> {
+    let filter = call.filter()?;
+    let (first, _) = KeyRange::of(&filter).start();
+    match position(&call.options, call.site().rules)? {
+        Some(from) if ordinal::compare(&from.partition_key, first).is_gt() => Ok(from.partition_key),
+        _ => Ok(first.into()),
+    }
+}
+
+/// The first row of the page, where one is said.
+fn position(options: &Options, rules: &Rules) -> Result<Option<RowId>> {
+    let (partition, row) = (&options.next_partition_key, &options.next_row_key);
+    continuation::row(partition.as_deref(), row.as_deref(), rules)
+}

@@ -1,0 +1,73 @@
+//! Rows that are there before the first request.
+//!
+//! Owns [`seed`]. It goes past HTTP and signatures, and past nothing else: the rows are those that the same entities
+//! would be after an upsert by a client.
+
+use crate::emulator::request::address::Site;
+use crate::emulator::request::body;
+use crate::emulator::settings::Settings;
+use crate::emulator::store::members::Properties;
+use crate::emulator::store::row::RowId;
+use crate::emulator::store::{Action, Change, SharedStore};
+use crate::model::edm::Edm;
+use crate::model::entity::TableEntity;
+use crate::model::entity_key::key_texts;
+use crate::model::error::{Error, Result};
+use crate::model::error_text::Shown;
+use crate::model::name::TableName;
+use crate::model::property_writer::{PropertySink, PropertyWriter};
+
+/// What an entity writes.
+#[derive(Default)]
+struct Written(Properties);
+
+impl PropertySink for Written {
+    fn put(&mut self, name: &str, value: &Edm<'_>) {
+        self.0.push((name.into(), value.clone().into_owned()));
+    }
+}
+
+/// Puts entities into a table, which is made if it is not there. See [`Emulator::seed`](crate::Emulator::seed).
+pub(crate) fn seed<E: TableEntity>(
+    shared: &SharedStore,
+    settings: &Settings,
+    table: &str,
+    entities: impl IntoIterator<Item = E>,
+) -> Result<()> {
+    TableName::new(table)?;
+    let site = Site::development().under(settings);
+    let now = settings.clock.now();
+    if shared.read().table(site.replica(), table).is_none() {
+        shared
+            .write()
+            .create_table(site.replica(), table, now)
+            .map_err(|refusal| refused(table, &refusal.message))?;
+    }
+    for entity in entities {
+        let (partition_key, row_key) = key_texts(&entity)?.into_pair();
+        let mut written = Written::default();
+        let mut writer = PropertyWriter::new(&mut written, &partition_key, &row_key);
+        entity.write_properties(&mut writer)?;
+        writer.finish()?;
+        let id = RowId::new(partition_key, row_key);
+        // The writer knows the limits of Table storage alone.
+        body::check(&id, &written.0, site.rules).map_err(|refusal| {
+            let entity = format!("entity ({}, {})", Shown(&id.partition_key), Shown(&id.row_key));
+            refused(table, &format!("{entity}: {}: {}", refusal.code, refusal.message))
+        })?;
+        let change = Change {
+            id,
+            action: Action::Replace(written.0, None),
+        };
+        // One lock for each, so that an iterator may ask the emulator itself.
+        shared
+            .write()
+            .apply(site.replica(), table, vec![change], now)
+            .map_err(|(_, refusal)| refused(table, &refusal.message))?;
+    }
+    Ok(())
+}
+
+fn refused(table: &str, why: &str) -> Error {
+    Error::invalid_input(format!("table {table}: {why}"))
+}

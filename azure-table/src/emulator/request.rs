@@ -1,0 +1,151 @@
+//! Requests: the message of one operation, sent by itself or inside of a batch.
+//!
+//! Owns the verb (tunnelled or not) and the form in which an error is answered. Accounts and resources are `request/address.rs`, the
+//! query string `request/options.rs`, JSON bodies `request/body.rs`, positions in a table `request/continuation.rs`. Knows nobody's
+//! rights.
+//!
+//! Source: REST "Payload format for Table service operations", "Merge Entity".
+
+pub(crate) mod address;
+pub(crate) mod body;
+pub(crate) mod continuation;
+pub(crate) mod options;
+
+use std::borrow::Cow;
+
+use http::HeaderMap;
+
+use crate::codec::multipart::Message;
+use crate::emulator::request::options::{Level, Prefer, parameter};
+use crate::emulator::rules::refusal::{Refusal, Result};
+
+/// The headers of a message.
+pub(crate) trait Headers: Sync {
+    /// A header's value; several of one name are joined with commas.
+    fn header(&self, name: &str) -> Option<Cow<'_, str>>;
+}
+
+impl Headers for HeaderMap {
+    fn header(&self, name: &str) -> Option<Cow<'_, str>> {
+        let mut values = self
+            .get_all(name)
+            .iter()
+            .map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let first = values.next()?;
+        Some(values.fold(first, |all, next| format!("{all}, {next}").into()))
+    }
+}
+
+impl Headers for Message<'_> {
+    fn header(&self, name: &str) -> Option<Cow<'_, str>> {
+        Message::header(self, name).map(Cow::Borrowed)
+    }
+}
+
+/// The form in which an error is answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ErrorForm {
+    Json(Level, Option<Prefer>),
+    Xml,
+}
+
+/// The message of an operation, sent by itself or inside of a batch.
+pub(crate) struct Request<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) query: &'a str,
+    pub(crate) headers: &'a dyn Headers,
+    pub(crate) body: &'a [u8],
+}
+
+impl Request<'_> {
+    /// How an error is to be answered: known even if nothing else of the request is.
+    pub(crate) fn error_form(&self) -> ErrorForm {
+        if self.parameter("comp").is_some() {
+            return ErrorForm::Xml;
+        }
+        let accept = self.headers.header("accept");
+        let level = accept
+            .and_then(|accept| Level::parse(&accept).ok())
+            .unwrap_or(Level::Minimal);
+        ErrorForm::Json(level, self.prefer())
+    }
+
+    /// What an insert is to answer with; said of anything else it means nothing.
+    pub(crate) fn prefer(&self) -> Option<Prefer> {
+        let inserts = self.method == "POST" && self.headers.header("x-http-method").is_none();
+        let prefer = self.headers.header("prefer").filter(|_| inserts)?;
+        Prefer::parse(&prefer)
+    }
+
+    pub(crate) fn parameter(&self, name: &str) -> Option<String> {
+        parameter(self.query, name)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Get,
+    Post,
+    Put,
+    Merge,
+    Delete,
+}
+
+impl Verb {
+    pub(crate) fn of(request: &Request<'_>) -> Result<Self> {
+        let Some(tunnelled) = request.headers.header("x-http-method") else {
+            return Self::named(request.method).ok_or(Refusal::UNSUPPORTED_VERB);
+        };
+        if request.method != "POST" {
+            return Err(Refusal::X_METHOD_NOT_USING_POST);
+        }
+        if tunnelled.contains(',') {
+            return Err(Refusal::X_METHOD_INCORRECT_COUNT);
+        }
+        Self::named(&tunnelled).ok_or(Refusal::X_METHOD_INCORRECT_VALUE)
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "GET" => Self::Get,
+            "POST" => Self::Post,
+            "PUT" => Self::Put,
+            // The service's own verb and the one of HTTP mean the same.
+            "MERGE" | "PATCH" => Self::Merge,
+            "DELETE" => Self::Delete,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verbs_are_tunnelled_through_post_alone() {
+        let verb = |method: &str, tunnelled: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in tunnelled {
+                headers.append("x-http-method", value.parse().unwrap());
+            }
+            Verb::of(&Request {
+                method,
+                path: "",
+                query: "",
+                headers: &headers,
+                body: b"",
+            })
+        };
+        assert_eq!(verb("PATCH", &[]), Ok(Verb::Merge));
+        assert_eq!(verb("POST", &["MERGE"]), Ok(Verb::Merge));
+        assert_eq!(verb("PUT", &["MERGE"]), Err(Refusal::X_METHOD_NOT_USING_POST));
+        assert_eq!(
+            verb("POST", &["MERGE", "MERGE"]),
+            Err(Refusal::X_METHOD_INCORRECT_COUNT)
+        );
+        assert_eq!(verb("POST", &["BREW"]), Err(Refusal::X_METHOD_INCORRECT_VALUE));
+        assert_eq!(verb("BREW", &[]), Err(Refusal::UNSUPPORTED_VERB));
+    }
+}

@@ -1,0 +1,349 @@
+//! Addresses: the account that a request names, and the resource in it.
+//!
+//! Owns both forms of base address (account in the path, as emulators have it, and account in the host name), what a host
+//! tells of the service behind it, and the reading of `table(PartitionKey='…',RowKey='…')`. Encoded text is `codec/url.rs`.
+//!
+//! Not confirmed: the answer to an unknown `comp`, or to one without its `restype`; the length of a URL that is refused; code and form
+//! of the refusal of a path with a percent sign that encodes nothing (the live service's server answers in HTML).
+//!
+//! Source: REST "Addressing Table service resources"; "Use the Azurite emulator", both kinds of URL.
+
+use http::Uri;
+
+use crate::codec::url;
+use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::rules::{MAX_URL, Rules, STORAGE};
+use crate::emulator::settings::Settings;
+use crate::emulator::store::account::Replica;
+use crate::emulator::store::row::RowId;
+use crate::filter::parse::quoted;
+use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
+
+/// Behind an account's name: its copy in the second region, which can only be read.
+const SECONDARY: &str = "-secondary";
+
+/// The account that is asked, and the address it is asked at.
+#[derive(Debug)]
+pub(crate) struct Site {
+    pub(crate) account: String,
+    pub(crate) is_secondary: bool,
+    /// Whether it shows an older state than the first region does.
+    pub(crate) is_behind: bool,
+    /// The rules of the service at that host.
+    pub(crate) rules: &'static Rules,
+    pub(crate) is_https: bool,
+    /// Scheme, host and account prefix, without a slash at the end: what `Location` and metadata URLs begin with.
+    pub(crate) base: String,
+    /// The part of the path that belongs to the base: `/account`, or nothing.
+    prefix: String,
+}
+
+/// What is addressed below the base.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Resource {
+    Service,
+    /// Settings of the service.
+    Properties,
+    Statistics,
+    /// The place that gives keys of Entra ID.
+    DelegationKey,
+    Batch,
+    Tables,
+    Table(String),
+    /// A table's stored access policies.
+    Policies(String),
+    Entities(String),
+    Entity(String, RowId),
+}
+
+impl Resource {
+    /// Whether it is a row, or all rows, of a table.
+    pub(crate) fn is_in(&self, table: &str, site: &Site) -> bool {
+        matches!(self, Self::Entities(name) | Self::Entity(name, _) if site.is_same_table(name, table))
+    }
+
+    /// The part of a resource that the query's `comp` names.
+    ///
+    /// Source: REST "Set Table Service Properties", "Get Table Service Stats", "Set Table ACL", "Get User Delegation Key".
+    pub(crate) fn part(self, restype: Option<&str>, comp: Option<&str>) -> Result<Self> {
+        match (self, restype, comp) {
+            (whole, _, None) => Ok(whole),
+            (Self::Service, Some("service"), Some("properties")) => Ok(Self::Properties),
+            (Self::Service, Some("service"), Some("stats")) => Ok(Self::Statistics),
+            (Self::Service, Some("service"), Some("userdelegationkey")) => Ok(Self::DelegationKey),
+            (Self::Entities(table), _, Some("acl")) => Ok(Self::Policies(table)),
+            _ => Err(Refusal::INVALID_QUERY_PARAMETER),
+        }
+    }
+}
+
+impl Site {
+    /// The site of a request.
+    pub(crate) fn of(uri: &Uri) -> Result<Self> {
+        let authority = uri.authority().ok_or(Refusal::NO_HOST)?;
+        if !is_encoded(uri.path()) {
+            return Err(Refusal::INVALID_URI);
+        }
+        let scheme = uri.scheme_str().unwrap_or("http");
+        let (name, prefix) = match authority.host().split_once(".table.") {
+            Some((account, _)) => (account, String::new()),
+            None => {
+                let account = uri
+                    .path()
+                    .split('/')
+                    .nth(1)
+                    .filter(|a| !a.is_empty())
+                    .ok_or(Refusal::INVALID_URI)?;
+                (account, format!("/{account}"))
+            }
+        };
+        let account = name.strip_suffix(SECONDARY).unwrap_or(name);
+        Ok(Self {
+            account: account.to_owned(),
+            is_secondary: account.len() < name.len(),
+            is_behind: false,
+            rules: Rules::at(authority.host()),
+            is_https: scheme == "https",
+            base: format!("{scheme}://{authority}{prefix}"),
+            prefix,
+        })
+    }
+
+    /// The account that all emulators have.
+    pub(crate) fn development() -> Self {
+        Self {
+            account: DEVELOPMENT_ACCOUNT.to_owned(),
+            is_secondary: false,
+            is_behind: false,
+            rules: &STORAGE,
+            is_https: false,
+            base: String::new(),
+            prefix: String::new(),
+        }
+    }
+
+    /// Whether the account stands in the path. No account of Cosmos DB does, so that clients take such an address for Table storage's
+    /// and may merge without a tunnel.
+    pub(crate) fn is_of_emulators(&self) -> bool {
+        !self.prefix.is_empty()
+    }
+
+    /// The same as an emulator with these settings has it.
+    pub(crate) fn under(mut self, settings: &Settings) -> Self {
+        self.rules = settings.rules.unwrap_or(self.rules);
+        self.is_behind = self.is_secondary && !settings.secondary_lag.is_zero();
+        self
+    }
+
+    /// The account in the region that is asked.
+    pub(crate) fn replica(&self) -> Replica<'_> {
+        Replica {
+            account: &self.account,
+            is_behind: self.is_behind,
+            rules: self.rules,
+        }
+    }
+
+    /// Whether two names are those of one table.
+    pub(crate) fn is_same_table(&self, one: &str, other: &str) -> bool {
+        self.rules.table_key(one) == self.rules.table_key(other)
+    }
+
+    /// The path below which a request may be signed too: that of the first region, where the account's name stands in the
+    /// path of the second. Azurite takes both.
+    pub(crate) fn primary_path(&self, path: &str) -> Option<String> {
+        let below = path
+            .strip_prefix(&self.prefix)
+            .filter(|_| self.is_secondary && !self.prefix.is_empty())?;
+        Some(format!("/{}{below}", self.account))
+    }
+
+    /// The resource that a path names. In a batch the path may leave out the account.
+    pub(crate) fn resource(&self, path: &str) -> Result<Resource> {
+        let below = match path.strip_prefix(self.prefix.as_str()) {
+            Some(below) if below.is_empty() || below.starts_with('/') => below,
+            _ => path,
+        };
+        let below = below.strip_prefix('/').unwrap_or(below);
+        self.read(&url::decode(below).ok_or(Refusal::INVALID_URI)?)
+    }
+
+    fn read(&self, path: &str) -> Result<Resource> {
+        let Some((name, keys)) = path.split_once('(') else {
+            return match path {
+                "" => Ok(Resource::Service),
+                "$batch" => Ok(Resource::Batch),
+                "Tables" => Ok(Resource::Tables),
+                _ if path.contains('/') => Err(Refusal::INVALID_URI),
+                _ => Ok(Resource::Entities(path.to_owned())),
+            };
+        };
+        let keys = keys.strip_suffix(')').ok_or(Refusal::INVALID_URI)?;
+        let keys = key_values(keys).ok_or(Refusal::INVALID_INPUT)?;
+        match (name, keys.as_slice()) {
+            ("", _) => Err(Refusal::INVALID_URI),
+            ("Tables", []) => Ok(Resource::Tables),
+            ("Tables", [("" | "TableName", table)]) => Ok(Resource::Table(table.clone())),
+            (_, []) => Ok(Resource::Entities(name.to_owned())),
+            (_, [("PartitionKey", partition), ("RowKey", row)] | [("RowKey", row), ("PartitionKey", partition)]) => Ok(
+                Resource::Entity(name.to_owned(), RowId::new(partition.as_str(), row.as_str())),
+            ),
+            (_, [_, _]) => Err(Refusal::INVALID_INPUT),
+            _ => Err(Refusal::number_of_keys(&self.account, name)),
+        }
+    }
+}
+
+/// The length of a URL, in bytes.
+pub(crate) fn length(uri: &Uri) -> usize {
+    let scheme = uri.scheme_str().map_or(0, |scheme| scheme.len() + "://".len());
+    let authority = uri.authority().map_or(0, |authority| authority.as_str().len());
+    let path_and_query = uri.path_and_query().map_or(0, |below| below.as_str().len());
+    scheme + authority + path_and_query
+}
+
+/// Why a URL of this length is refused.
+pub(crate) fn too_long(length: usize) -> String {
+    format!("the URL has {length} characters, the limit is {MAX_URL}")
+}
+
+/// Whether two digits follow every percent sign. The live service never sees another path: its server refuses it, as it refuses one
+/// that is too long (orleans issue 772). Inside of a batch nobody looks.
+fn is_encoded(path: &str) -> bool {
+    let mut parts = path.split('%').skip(1).map(str::as_bytes);
+    parts.all(|part| part.len() >= 2 && part[..2].iter().all(u8::is_ascii_hexdigit))
+}
+
+/// The keys between the parentheses: `Name='value'`, or a value alone, whose name is empty then.
+fn key_values(mut text: &str) -> Option<Vec<(&str, String)>> {
+    let mut keys = Vec::new();
+    text = text.trim();
+    while !text.is_empty() {
+        let quote = text.find('\'')?;
+        let name = match text[..quote].trim() {
+            "" => "",
+            name => name.strip_suffix('=')?.trim_end(),
+        };
+        if !name.bytes().all(|b| b.is_ascii_alphanumeric()) {
+            return None;
+        }
+        let (value, length) = quoted(&text[quote..])?;
+        keys.push((name, value));
+        text = text[quote + length..].trim_start();
+        match text.strip_prefix(',') {
+            Some(rest) if !rest.trim().is_empty() => text = rest.trim_start(),
+            Some(_) => return None,
+            None if text.is_empty() => {}
+            None => return None,
+        }
+    }
+    Some(keys)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(uri: &str) -> (Site, String) {
+        let uri: Uri = uri.parse().unwrap();
+        (Site::of(&uri).unwrap(), uri.path().to_owned())
+    }
+
+    fn read(uri: &str) -> Result<Resource> {
+        let (site, path) = site(uri);
+        site.resource(&path)
+    }
+
+    #[test]
+    fn the_account_stands_in_the_path_or_in_the_host() {
+        for (uri, account, base, secondary) in [
+            (
+                "http://127.0.0.1:10002/dev/Tables",
+                "dev",
+                "http://127.0.0.1:10002/dev",
+                false,
+            ),
+            (
+                "http://127.0.0.1:10002/dev-secondary/T()",
+                "dev",
+                "http://127.0.0.1:10002/dev-secondary",
+                true,
+            ),
+            (
+                "http://dev.table.localhost:10002/T()",
+                "dev",
+                "http://dev.table.localhost:10002",
+                false,
+            ),
+            (
+                "https://x-secondary.table.core.windows.net/",
+                "x",
+                "https://x-secondary.table.core.windows.net",
+                true,
+            ),
+        ] {
+            let (site, path) = site(uri);
+            assert_eq!(
+                (&*site.account, &*site.base, site.is_secondary),
+                (account, base, secondary)
+            );
+            assert!(site.resource(&path).is_ok());
+        }
+        assert_eq!(Site::of(&"/dev/Tables".parse().unwrap()).unwrap_err(), Refusal::NO_HOST);
+        for wrong in ["", "dev/t%", "dev/t%2", "dev/t%zz", "dev/%%"] {
+            let uri = format!("http://localhost/{wrong}").parse().unwrap();
+            assert_eq!(Site::of(&uri).unwrap_err(), Refusal::INVALID_URI, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn resources_are_read_raw_and_encoded() {
+        let entity = |p: &str, r: &str| Ok(Resource::Entity("t".into(), RowId::new(p, r)));
+        for (path, expected) in [
+            ("", Ok(Resource::Service)),
+            ("$batch", Ok(Resource::Batch)),
+            ("Tables", Ok(Resource::Tables)),
+            ("Tables()", Ok(Resource::Tables)),
+            ("Tables('x')", Ok(Resource::Table("x".into()))),
+            ("Tables(%27x%27)", Ok(Resource::Table("x".into()))),
+            ("t", Ok(Resource::Entities("t".into()))),
+            ("t()", Ok(Resource::Entities("t".into()))),
+            ("t(PartitionKey='a',RowKey='b')", entity("a", "b")),
+            ("t(RowKey=%27b%27,%20PartitionKey=%27a%27)", entity("a", "b")),
+            ("t%28PartitionKey%3D%27a%27%2CRowKey%3D%27b%27%29", entity("a", "b")),
+            ("t(PartitionKey='',RowKey='')", entity("", "")),
+            (
+                "t(PartitionKey='it''s',RowKey='100%25+%F0%9F%98%80,)(')",
+                entity("it's", "100%+😀,)("),
+            ),
+            ("t(PartitionKey='a%2Fb',RowKey='')", entity("a/b", "")),
+            ("t('x')", Err(Refusal::number_of_keys("dev", "t"))),
+            ("t(PartitionKey='x')", Err(Refusal::number_of_keys("dev", "t"))),
+            ("t(PartitionKey='x',Other='y')", Err(Refusal::INVALID_INPUT)),
+            ("t(PartitionKey=1,RowKey='y')", Err(Refusal::INVALID_INPUT)),
+            ("t(PartitionKey='x',RowKey='y',)", Err(Refusal::INVALID_INPUT)),
+            ("t(PartitionKey='x'RowKey='y')", Err(Refusal::INVALID_INPUT)),
+            ("t(PartitionKey='x',RowKey='y)", Err(Refusal::INVALID_INPUT)),
+            ("t(PartitionKey='x',RowKey='y'", Err(Refusal::INVALID_URI)),
+            ("a/b", Err(Refusal::INVALID_URI)),
+            ("%ff", Err(Refusal::INVALID_URI)),
+            ("t%28", Err(Refusal::INVALID_URI)),
+            ("()", Err(Refusal::INVALID_URI)),
+        ] {
+            assert_eq!(read(&format!("http://localhost/dev/{path}")), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_batch_may_leave_the_account_out() {
+        let (site, _) = site("http://localhost/dev/$batch");
+        for path in ["/dev/t()", "/t()", "t()"] {
+            assert_eq!(site.resource(path), Ok(Resource::Entities("t".into())), "{path}");
+        }
+        assert_eq!(site.resource("/dev"), Ok(Resource::Service));
+        assert_eq!(
+            site.resource("/developers"),
+            Ok(Resource::Entities("developers".into()))
+        );
+    }
+}

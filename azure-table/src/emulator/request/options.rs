@@ -1,0 +1,246 @@
+//! Options: the query string of a request, and the form of its answer.
+//!
+//! Owns `$filter`, `$select`, `$top`, `$format`, the continuation parameters, and the reading of `Accept` and `Prefer`.
+//! Not confirmed: the code for a `$top` that is no number from 1 to 1000 (the status of more than 1000 is documented),
+//! and `$select=*`, which means all properties here.
+//!
+//! Source: REST "Query Entities", "Query Tables", "Payload format for Table service operations".
+
+use crate::codec::url;
+use crate::emulator::rules::Rules;
+use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::model::error_text::Shown;
+
+/// The query string.
+#[derive(Debug, Default)]
+pub(crate) struct Options {
+    pub(crate) filter: Option<String>,
+    pub(crate) select: Option<Select>,
+    pub(crate) top: Option<usize>,
+    pub(crate) format: Option<String>,
+    pub(crate) next_partition_key: Option<String>,
+    pub(crate) next_row_key: Option<String>,
+    pub(crate) next_table_name: Option<String>,
+}
+
+impl Options {
+    pub(crate) fn parse(query: &str, rules: &Rules) -> Result<Self> {
+        let mut options = Self::default();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let (name, value) = (decode(name)?, decode(value)?);
+            match name.as_str() {
+                // Empty text means none (Azurite issues 1573 and 1880, seen live).
+                "$filter" => options.filter = Some(value).filter(|text| !text.trim().is_empty()),
+                "$select" => options.select = Some(Select::new(value)),
+                "$top" => options.top = Some(top(&value, rules)?),
+                "$format" => options.format = Some(value),
+                "NextPartitionKey" => options.next_partition_key = Some(value),
+                "NextRowKey" => options.next_row_key = Some(value),
+                "NextTableName" => options.next_table_name = Some(value),
+                // $orderby, $skip, $expand, $inlinecount: parts of OData that the service does not have.
+                _ if name.starts_with('$') => return Err(Refusal::NOT_IMPLEMENTED),
+                // `timeout` and what nobody knows change nothing; `comp` and `restype` are parts of the address.
+                _ => {}
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// The value of a parameter; `None` where it is missing or unreadable.
+pub(crate) fn parameter(query: &str, name: &str) -> Option<String> {
+    query.split('&').find_map(|pair| {
+        let (found, value) = pair.split_once('=')?;
+        (decode(found).ok()? == name).then(|| decode(value).ok())?
+    })
+}
+
+/// A space may be `%20` or `+`.
+fn decode(text: &str) -> Result<String> {
+    let decoded = if text.contains('+') {
+        url::decode(&text.replace('+', " "))
+    } else {
+        url::decode(text)
+    };
+    decoded.ok_or(Refusal::INVALID_INPUT.because("the query is no encoded UTF-8"))
+}
+
+/// Source: REST "Query timeout and pagination"; for Cosmos DB, which has no limit, "Azure Cosmos DB for Table: frequently
+/// asked questions".
+fn top(text: &str, rules: &Rules) -> Result<usize> {
+    let most = rules.max_top.unwrap_or(usize::MAX);
+    text.parse().ok().filter(|top| (1..=most).contains(top)).ok_or_else(|| {
+        let why = match rules.max_top {
+            Some(most) => format!("$top: {} is no number from 1 to {most}", Shown(text)),
+            None => format!("$top: {} is no number from 1 on", Shown(text)),
+        };
+        Refusal::INVALID_INPUT.because(why)
+    })
+}
+
+/// The properties asked for.
+#[derive(Debug)]
+pub(crate) struct Select {
+    /// As it stood in the query.
+    pub(crate) text: String,
+    names: Vec<String>,
+}
+
+impl Select {
+    fn new(text: String) -> Self {
+        let mut names: Vec<String> = text
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect();
+        if names.iter().any(|name| name == "*") {
+            names.clear();
+        }
+        names.sort_by(|a, b| crate::model::ordinal::compare(a, b));
+        names.dedup();
+        Self { text, names }
+    }
+
+    /// The names in ordinal order; `None` where all properties are asked for.
+    pub(crate) fn names(&self) -> Option<&[String]> {
+        if self.names.is_empty() { None } else { Some(&self.names) }
+    }
+}
+
+/// How much an answer says about types and addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    None,
+    Minimal,
+    Full,
+}
+
+impl Level {
+    /// From `Accept` or `$format`: the first media type that the service has.
+    pub(crate) fn parse(accept: &str) -> Result<Self> {
+        let mut refusal = Refusal::MEDIA_TYPE_NOT_SUPPORTED;
+        for range in accept.split(',') {
+            match Self::of_media_type(range) {
+                Ok(level) => return Ok(level),
+                Err(why) => refusal = why,
+            }
+        }
+        Err(refusal)
+    }
+
+    fn of_media_type(text: &str) -> Result<Self> {
+        let mut parts = text.split(';').map(str::trim);
+        match parts.next().unwrap_or_default().to_ascii_lowercase().as_str() {
+            "application/json" | "json" => {}
+            // What a client sends that has no wish.
+            "*/*" | "application/*" => return Ok(Self::Minimal),
+            "application/atom+xml" | "application/xml" | "atom" => return Err(Refusal::ATOM_FORMAT_NOT_SUPPORTED),
+            _ => return Err(Refusal::MEDIA_TYPE_NOT_SUPPORTED),
+        }
+        match parts
+            .find_map(|part| part.strip_prefix("odata="))
+            .unwrap_or("minimalmetadata")
+        {
+            "nometadata" => Ok(Self::None),
+            "minimalmetadata" => Ok(Self::Minimal),
+            "fullmetadata" => Ok(Self::Full),
+            "verbose" => Err(Refusal::JSON_VERBOSE_FORMAT_NOT_SUPPORTED),
+            _ => Err(Refusal::MEDIA_TYPE_NOT_SUPPORTED),
+        }
+    }
+
+    /// The media type of an answer at this level.
+    pub(crate) fn media_type(self, rules: &Rules) -> &'static str {
+        let [none, minimal, full] = rules.media_types;
+        match self {
+            Self::None => none,
+            Self::Minimal => minimal,
+            Self::Full => full,
+        }
+    }
+}
+
+/// Whether an insert answers with what was inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Prefer {
+    Content,
+    NoContent,
+}
+
+impl Prefer {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        [Self::Content, Self::NoContent]
+            .into_iter()
+            .find(|prefer| prefer.name() == text.trim())
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Content => "return-content",
+            Self::NoContent => "return-no-content",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulator::rules::STORAGE;
+
+    #[test]
+    fn a_query_is_decoded_once() {
+        let options = Options::parse(
+            "%24filter=A+eq+%27x%2By%27&$select=b,%20a,b&%24top=5&timeout=30&NextRowKey=",
+            &STORAGE,
+        )
+        .unwrap();
+        assert_eq!(options.filter.as_deref(), Some("A eq 'x+y'"));
+        assert_eq!(options.select.as_ref().unwrap().text, "b, a,b");
+        assert_eq!(options.select.unwrap().names().unwrap(), ["a", "b"]);
+        assert_eq!((options.top, options.next_row_key.as_deref()), (Some(5), Some("")));
+        let empty = Options::parse("$filter=&$select=", &STORAGE).unwrap();
+        assert!(empty.filter.is_none() && empty.select.unwrap().names().is_none());
+    }
+
+    #[test]
+    fn what_the_service_does_not_have_is_refused() {
+        for top in ["0", "1001", "-1", "x", ""] {
+            assert_eq!(
+                Options::parse(&format!("$top={top}"), &STORAGE).unwrap_err(),
+                Refusal::INVALID_INPUT.because(format!("$top: \"{top}\" is no number from 1 to 1000")),
+                "{top}"
+            );
+        }
+        for query in ["$orderby=A", "$skip=1", "%24expand=x"] {
+            assert_eq!(Options::parse(query, &STORAGE).unwrap_err(), Refusal::NOT_IMPLEMENTED);
+        }
+        assert_eq!(
+            Options::parse("$filter=%ff", &STORAGE).unwrap_err(),
+            Refusal::INVALID_INPUT.because("the query is no encoded UTF-8")
+        );
+    }
+
+    #[test]
+    fn the_metadata_level_is_read_leniently() {
+        for (accept, level) in [
+            ("application/json", Ok(Level::Minimal)),
+            ("application/json;odata=nometadata", Ok(Level::None)),
+            ("application/json; odata=fullmetadata; streaming=true", Ok(Level::Full)),
+            (
+                "application/atom+xml, application/json;odata=nometadata",
+                Ok(Level::None),
+            ),
+            ("*/*", Ok(Level::Minimal)),
+            ("application/atom+xml", Err(Refusal::ATOM_FORMAT_NOT_SUPPORTED)),
+            (
+                "application/json;odata=verbose",
+                Err(Refusal::JSON_VERBOSE_FORMAT_NOT_SUPPORTED),
+            ),
+            ("text/html", Err(Refusal::MEDIA_TYPE_NOT_SUPPORTED)),
+        ] {
+            assert_eq!(Level::parse(accept), level, "{accept}");
+        }
+    }
+}

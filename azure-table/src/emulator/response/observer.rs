@@ -1,0 +1,259 @@
+//! Observers: each answered request, for a program's log or a test.
+//!
+//! Owns [`AnsweredRequest`] and what of a request is shown: no header, and of the query only what is no part of a signature.
+//! It is the service's view; what a client sees of its own calls is `pipeline/observer.rs`.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Response, StatusCode, Uri};
+
+use crate::codec::url;
+use crate::emulator::rules::refusal::Refusal;
+use crate::model::clock::Instant;
+use crate::model::datetime::DateTime;
+use crate::model::error_text::is_bidirectional_control;
+
+/// How many characters of a target a line has.
+const MOST_OF_TARGET: usize = 500;
+/// Parameters that are shown, besides all that begin with `$` or `Next`. What is not known may be a part of a signature.
+const SHOWN: [&str; 4] = ["comp", "restype", "timeout", "api-version"];
+
+/// A request that an [`Emulator`](crate::Emulator) answered. Feature `emulator`.
+///
+/// Its text is a line of a log: time, method, target, status, error code, operations of a batch, duration, and why it was refused. A
+/// target of more than 500 characters is cut there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AnsweredRequest {
+    /// When it came, by the emulator's clock.
+    pub at: DateTime,
+    /// The method as it was sent, tunnelled or not.
+    pub method: Method,
+    /// Path and query as a person reads them: decoded, on one line, without signatures.
+    pub target: String,
+    /// The status of the answer.
+    pub status: StatusCode,
+    /// The code of a refusal, `EntityAlreadyExists` for example; of a batch that of the operation that failed, though its
+    /// status is 202.
+    pub code: Option<&'static str>,
+    /// Why it was refused, where the emulator knows more than the live service says and is answered here: `no account "nobody"`
+    /// for example. In words for a person, which may change.
+    pub why: Option<String>,
+    /// How many operations a batch has, if it could be read.
+    pub operations: Option<usize>,
+    /// From the last byte of the request to the answer; by tokio's clock.
+    pub duration: Duration,
+}
+
+impl fmt::Display for AnsweredRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} {} {} {}",
+            Millis(self.at),
+            self.method,
+            Cut(&self.target),
+            self.status.as_str()
+        )?;
+        if let Some(code) = self.code {
+            write!(f, " {code}")?;
+        }
+        match self.operations {
+            Some(1) => f.write_str(" 1 operation")?,
+            Some(count) => write!(f, " {count} operations")?,
+            None => {}
+        }
+        if self.duration < Duration::from_millis(1) {
+            write!(f, " {} µs", self.duration.as_micros())?;
+        } else {
+            write!(f, " {:.1} ms", self.duration.as_secs_f64() * 1_000.0)?;
+        }
+        match &self.why {
+            Some(why) => write!(f, " ({why})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A target as a line has it.
+struct Cut<'a>(&'a str);
+
+impl fmt::Display for Cut<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.char_indices().nth(MOST_OF_TARGET) {
+            None => f.write_str(self.0),
+            Some((end, _)) => write!(f, "{}…", &self.0[..end]),
+        }
+    }
+}
+
+/// A time with three digits behind its second, so that lines stand below each other.
+struct Millis(DateTime);
+
+impl fmt::Display for Millis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let second = DateTime::from_unix_seconds(self.0.unix_seconds()).to_string();
+        let millis = self.0.unix_millis().rem_euclid(1_000);
+        write!(f, "{}.{millis:03}Z", second.trim_end_matches('Z'))
+    }
+}
+
+/// What is known of an answer and not said in it, or said where it would have to be looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Note {
+    code: Option<&'static str>,
+    why: Option<Cow<'static, str>>,
+    operations: Option<usize>,
+}
+
+impl Note {
+    pub(crate) fn of(refusal: &Refusal) -> Self {
+        Self {
+            code: Some(refusal.code),
+            why: refusal.why.clone(),
+            operations: None,
+        }
+    }
+
+    /// Why there is no answer of the service.
+    pub(crate) fn because(why: String) -> Self {
+        Self {
+            why: Some(why.into()),
+            ..Self::default()
+        }
+    }
+
+    /// The same of the batch that it happened in.
+    pub(crate) fn of_batch(self, operations: usize) -> Self {
+        Self {
+            operations: Some(operations),
+            ..self
+        }
+    }
+}
+
+/// Whom answered requests are shown.
+pub(crate) type Observe = Arc<dyn Fn(&AnsweredRequest) + Send + Sync>;
+
+/// A request on its way.
+pub(crate) struct Seen {
+    at: DateTime,
+    method: Method,
+    target: String,
+    begun: Instant,
+}
+
+impl Seen {
+    pub(crate) fn of(method: &Method, uri: &Uri, at: DateTime) -> Self {
+        Self {
+            at,
+            method: method.clone(),
+            target: target(uri),
+            begun: Instant::now(),
+        }
+    }
+
+    pub(crate) fn show(self, observe: &Observe, response: &Response<Bytes>) {
+        let note = response.extensions().get::<Note>().cloned().unwrap_or_default();
+        observe(&AnsweredRequest {
+            at: self.at,
+            method: self.method,
+            target: self.target,
+            status: response.status(),
+            code: note.code,
+            why: note.why.map(|why| on_one_line(&why)),
+            operations: note.operations,
+            duration: self.begun.elapsed(),
+        });
+    }
+}
+
+fn target(uri: &Uri) -> String {
+    let mut text = shown(uri.path());
+    let mut separator = '?';
+    for pair in uri.query().unwrap_or_default().split('&') {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let name = shown(name);
+        if name.starts_with('$') || name.starts_with("Next") || SHOWN.contains(&name.as_str()) {
+            text.extend([separator]);
+            text.extend([name.as_str(), "=", &shown(&value.replace('+', " "))]);
+            separator = '&';
+        }
+    }
+    text
+}
+
+/// Decoded, where that gives text; what would break the line is escaped.
+fn shown(text: &str) -> String {
+    on_one_line(&url::decode(text).unwrap_or_else(|| text.to_owned()))
+}
+
+fn on_one_line(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || is_bidirectional_control(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_of_a_signature_is_shown() {
+        let uri = "http://h/acct/Blogs()?%24filter=A%20eq%20%271%0A2%27&sv=2019-02-02&tn=Blogs&sp=r&%73ig=SECRET%3D&sig=SECRET\
+                   &SIG=SECRET&$top=5&timeout=30&NextRowKey=1!4!cjE-";
+        assert_eq!(
+            target(&uri.parse().unwrap()),
+            "/acct/Blogs()?$filter=A eq '1\\n2'&$top=5&timeout=30&NextRowKey=1!4!cjE-"
+        );
+        assert_eq!(target(&"http://h/a/%FF?%24top=%FF".parse().unwrap()), "/a/%FF?$top=%FF");
+    }
+
+    #[test]
+    fn bidirectional_controls_are_escaped() {
+        let uri = "http://h/a/T()?$filter=A%20eq%20%27%E2%80%8E%E2%80%8F%D8%9C%E2%80%AE%E2%81%A6%27";
+        assert_eq!(
+            target(&uri.parse().unwrap()),
+            r"/a/T()?$filter=A eq '\u{200e}\u{200f}\u{61c}\u{202e}\u{2066}'"
+        );
+    }
+
+    #[test]
+    fn a_line_has_time_method_target_status_code_and_duration() {
+        let mut request = AnsweredRequest {
+            at: "2026-01-02T03:04:05.0067Z".parse().unwrap(),
+            method: Method::POST,
+            target: "/acct/Tables".to_owned(),
+            status: StatusCode::CONFLICT,
+            code: Some("TableAlreadyExists"),
+            why: None,
+            operations: None,
+            duration: Duration::from_micros(1_234),
+        };
+        let line = "2026-01-02T03:04:05.006Z POST /acct/Tables 409 TableAlreadyExists 1.2 ms";
+        assert_eq!(request.to_string(), line);
+        request.status = StatusCode::NO_CONTENT;
+        request.code = None;
+        request.duration = Duration::from_nanos(999_900);
+        request.operations = Some(100);
+        request.why = Some("no If-Match".to_owned());
+        request.target = format!("/{}", "é".repeat(600));
+        assert_eq!(
+            request.to_string(),
+            format!(
+                "2026-01-02T03:04:05.006Z POST /{}… 204 100 operations 999 µs (no If-Match)",
+                "é".repeat(499)
+            )
+        );
+    }
+}

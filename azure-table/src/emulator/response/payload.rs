@@ -1,0 +1,370 @@
+//! Payloads: JSON of entities and of pages, at the three metadata levels.
+//!
+//! Owns which members an entity has at which level, and their order. The text of JSON is `store/json_text.rs`. The properties of a row
+//! are written when they are stored (`store/members.rs`). The reading side is `codec/json/read.rs`.
+//!
+//! Source: REST "Payload format for Table service operations"; the member order is that of recorded answers.
+
+use crate::codec::url;
+use crate::emulator::request::address::Site;
+use crate::emulator::request::options::{Level, Select};
+use crate::emulator::rules::MemberOrder;
+use crate::emulator::store::json_text::{name, text, text_member};
+use crate::emulator::store::members::{Member, Members};
+use crate::emulator::store::row::{Row, RowId, TimeText, time_text};
+use crate::model::edm::{Edm, EdmType};
+use crate::model::name::SYSTEM_PROPERTIES;
+
+/// About how many bytes a row has besides its keys and properties.
+const ROW: usize = 190;
+/// The same for its type and addresses, which full metadata has, besides keys.
+const ADDRESSES: usize = 512;
+
+/// What the JSON of a table's entities depends on, besides the entities.
+#[derive(Debug)]
+pub(crate) struct Shape<'a> {
+    pub(crate) site: &'a Site,
+    pub(crate) table: &'a str,
+    pub(crate) level: Level,
+    pub(crate) select: Option<&'a Select>,
+}
+
+/// `table(PartitionKey='…',RowKey='…')` as the service writes it: keys encoded, but quotes doubled and raw.
+pub(crate) fn entity_address(table: &str, id: &RowId) -> String {
+    format!(
+        "{}(PartitionKey='{}',RowKey='{}')",
+        url::encode(table),
+        key(&id.partition_key),
+        key(&id.row_key)
+    )
+}
+
+fn key(text: &str) -> String {
+    let parts: Vec<String> = text.split('\'').map(|part| url::encode(part).to_string()).collect();
+    parts.join("''")
+}
+
+impl Shape<'_> {
+    /// One entity as a whole answer.
+    pub(crate) fn entity(&self, id: &RowId, row: &Row) -> Vec<u8> {
+        let mut out = Vec::with_capacity(512);
+        out.push(b'{');
+        match self.order() {
+            MemberOrder::MetadataFirst => {
+                self.metadata_url(&mut out, "", "/@Element");
+                self.members(&mut out, id, row);
+            }
+            MemberOrder::MetadataLast => {
+                self.address_members(&mut out, id);
+                self.metadata_url(&mut out, &format!("/{}", self.table), "/@Element");
+                self.etag_and_properties(&mut out, id, row);
+            }
+        }
+        out.push(b'}');
+        out
+    }
+
+    /// The beginning of a page of entities. [`rows`](Self::rows) and [`end`](Self::end) write the rest.
+    pub(crate) fn page(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(256);
+        out.push(b'{');
+        if self.order() == MemberOrder::MetadataFirst {
+            self.metadata_url(&mut out, "", "");
+        }
+        name(&mut out, "value");
+        out.push(b'[');
+        out
+    }
+
+    /// Appends entities to a page.
+    pub(crate) fn rows(&self, out: &mut Vec<u8>, rows: &[(&RowId, &Row)]) {
+        // Once, and not in steps that are copied.
+        let lengths = rows.iter().map(|(id, row)| {
+            let address = if self.level == Level::Full {
+                ADDRESSES + 4 * (id.partition_key.len() + id.row_key.len())
+            } else {
+                0
+            };
+            ROW + address + id.partition_key.len() + id.row_key.len() + row.members.annotated().len()
+        });
+        out.reserve(256 + lengths.sum::<usize>());
+        for (id, row) in rows {
+            if out.last() != Some(&b'[') {
+                out.push(b',');
+            }
+            out.push(b'{');
+            self.members(out, id, row);
+            out.push(b'}');
+        }
+    }
+
+    /// Appends the end of a page.
+    pub(crate) fn end(&self, out: &mut Vec<u8>) {
+        out.push(b']');
+        if self.order() == MemberOrder::MetadataLast {
+            self.metadata_url(out, "", "");
+        }
+        out.push(b'}');
+    }
+
+    /// How many bytes a page has for an entity.
+    pub(crate) fn length(&self, id: &RowId, row: &Row) -> usize {
+        let mut out = vec![b'{'];
+        self.members(&mut out, id, row);
+        out.len() + 1
+    }
+
+    fn order(&self) -> MemberOrder {
+        self.site.rules.member_order
+    }
+
+    fn metadata_url(&self, out: &mut Vec<u8>, below: &str, element: &str) {
+        if self.level > Level::None {
+            let select = self
+                .select
+                .map_or(String::new(), |select| format!("&$select={}", select.text));
+            let (base, table) = (&self.site.base, self.table);
+            let url = format!("{base}{below}/$metadata#{table}{element}{select}");
+            text_member(out, "odata.metadata", &url);
+        }
+    }
+
+    fn members(&self, out: &mut Vec<u8>, id: &RowId, row: &Row) {
+        self.address_members(out, id);
+        self.etag_and_properties(out, id, row);
+    }
+
+    /// What an entity is and where, at the fullest level. Storage writes its own address behind the ETag.
+    fn address_members(&self, out: &mut Vec<u8>, id: &RowId) {
+        if self.level == Level::Full {
+            let address = entity_address(self.table, id);
+            text_member(out, "odata.type", &format!("{}.{}", self.site.account, self.table));
+            text_member(out, "odata.id", &format!("{}/{address}", self.site.base));
+            if self.order() == MemberOrder::MetadataLast {
+                text_member(out, "odata.editLink", &address);
+            }
+        }
+    }
+
+    fn etag_and_properties(&self, out: &mut Vec<u8>, id: &RowId, row: &Row) {
+        let order = self.order();
+        let time = time_text(row.timestamp, self.site.rules);
+        if self.level > Level::None {
+            begin(out, b"\"odata.etag\":\"");
+            time.put_etag(out, b"\\\"");
+            out.push(b'"');
+        }
+        if self.level == Level::Full && order == MemberOrder::MetadataFirst {
+            text_member(out, "odata.editLink", &entity_address(self.table, id));
+        }
+        match (self.select.and_then(Select::names), order) {
+            (None, MemberOrder::MetadataFirst) => {
+                for name in SYSTEM_PROPERTIES {
+                    self.system_property(out, name, id, &time);
+                }
+                self.all(out, &row.members);
+            }
+            (None, MemberOrder::MetadataLast) => {
+                // An insert keeps them where they were sent, every other write puts them first (both recorded).
+                if row.members.find("PartitionKey").is_none() {
+                    self.system_property(out, "PartitionKey", id, &time);
+                    self.system_property(out, "RowKey", id, &time);
+                }
+                self.all(out, &row.members);
+                self.system_property(out, "Timestamp", id, &time);
+            }
+            (Some(names), _) => {
+                let is_system = |name: &&String| SYSTEM_PROPERTIES.contains(&name.as_str());
+                for name in names.iter().filter(is_system) {
+                    self.system_property(out, name, id, &time);
+                }
+                for asked in names.iter().filter(|name| !is_system(name)) {
+                    match row.members.find(asked) {
+                        Some(member) => self.property(out, &member),
+                        // Asked for and not there: answered as null (recorded).
+                        None => {
+                            name(out, asked);
+                            out.extend_from_slice(b"null");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn system_property(&self, out: &mut Vec<u8>, property: &str, id: &RowId, time: &TimeText) {
+        match property {
+            "PartitionKey" => {
+                begin(out, b"\"PartitionKey\":");
+                text(out, &id.partition_key);
+            }
+            "RowKey" => {
+                begin(out, b"\"RowKey\":");
+                text(out, &id.row_key);
+            }
+            _ => {
+                if self.level == Level::Full {
+                    begin(out, b"\"Timestamp@odata.type\":\"Edm.DateTime\"");
+                }
+                begin(out, b"\"Timestamp\":\"");
+                time.put(out);
+                out.push(b'"');
+            }
+        }
+    }
+
+    /// All properties of a row.
+    fn all(&self, out: &mut Vec<u8>, members: &Members) {
+        match (self.level, self.site.rules.has_full_times) {
+            (Level::Minimal | Level::Full, false) if !members.annotated().is_empty() => {
+                begin(out, members.annotated());
+            }
+            _ => members.iter().for_each(|member| self.property(out, &member)),
+        }
+    }
+
+    fn property(&self, out: &mut Vec<u8>, member: &Member<'_>) {
+        let written = match self.level {
+            Level::None => member.bare,
+            Level::Minimal | Level::Full => member.annotated,
+        };
+        match (self.site.rules.has_full_times, member.edm_type()) {
+            // The one text in which the services differ.
+            (true, EdmType::DateTime) => {
+                if let Some(Edm::DateTime(time)) = member.value() {
+                    let head = written.len() - time.ascii().1 - 1;
+                    begin(out, &written[..head]);
+                    time_text(time, self.site.rules).put(out);
+                    out.push(b'"');
+                }
+            }
+            _ => begin(out, written),
+        }
+    }
+}
+
+/// Appends a member, or what begins it, with the comma before it where one is needed.
+fn begin(out: &mut Vec<u8>, member: &[u8]) {
+    if !out.ends_with(b"{") {
+        out.push(b',');
+    }
+    out.extend_from_slice(member);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulator::rules::STORAGE;
+    use crate::model::datetime::DateTime;
+    use crate::model::edm::EdmValue;
+
+    fn site(host: &str) -> Site {
+        Site::of(&format!("https://acct.table.{host}/t").parse().unwrap()).unwrap()
+    }
+
+    fn shape<'a>(site: &'a Site, level: Level, select: Option<&'a Select>) -> Shape<'a> {
+        Shape {
+            site,
+            table: "t",
+            level,
+            select,
+        }
+    }
+
+    fn row() -> (RowId, Row) {
+        let timestamp: DateTime = "2017-11-10T02:44:53.6366920Z".parse().unwrap();
+        let properties = vec![
+            ("sex".into(), EdmValue::from("male")),
+            ("age".into(), EdmValue::from(39_i64)),
+            ("ratio".into(), EdmValue::from(3.0)),
+            ("nan".into(), EdmValue::from(f64::NAN)),
+        ];
+        (RowId::new("it's", "é\"/"), Row::new(&properties, timestamp))
+    }
+
+    /// The expected texts follow recordings of live answers, member by member.
+    #[test]
+    fn the_members_of_each_level() {
+        let (id, row) = row();
+        let site = site("core.windows.net");
+        let body = |level| String::from_utf8(shape(&site, level, None).entity(&id, &row)).unwrap();
+        assert_eq!(
+            body(Level::None),
+            r#"{"PartitionKey":"it's","RowKey":"\u00e9\"/","Timestamp":"2017-11-10T02:44:53.636692Z","#.to_owned()
+                + r#""sex":"male","age":"39","ratio":3.0,"nan":"NaN"}"#
+        );
+        assert_eq!(
+            body(Level::Minimal),
+            r#"{"odata.metadata":"https://acct.table.core.windows.net/$metadata#t/@Element","#.to_owned()
+                + r#""odata.etag":"W/\"datetime'2017-11-10T02%3A44%3A53.636692Z'\"","#
+                + r#""PartitionKey":"it's","RowKey":"\u00e9\"/","Timestamp":"2017-11-10T02:44:53.636692Z","#
+                + r#""sex":"male","age@odata.type":"Edm.Int64","age":"39","ratio":3.0,"#
+                + r#""nan@odata.type":"Edm.Double","nan":"NaN"}"#
+        );
+        assert_eq!(
+            body(Level::Full),
+            r#"{"odata.metadata":"https://acct.table.core.windows.net/$metadata#t/@Element","odata.type":"acct.t","#
+                .to_owned()
+                + r#""odata.id":"https://acct.table.core.windows.net/t(PartitionKey='it''s',RowKey='%C3%A9%22%2F')","#
+                + r#""odata.etag":"W/\"datetime'2017-11-10T02%3A44%3A53.636692Z'\"","#
+                + r#""odata.editLink":"t(PartitionKey='it''s',RowKey='%C3%A9%22%2F')","#
+                + r#""PartitionKey":"it's","RowKey":"\u00e9\"/","Timestamp@odata.type":"Edm.DateTime","#
+                + r#""Timestamp":"2017-11-10T02:44:53.636692Z","sex":"male","age@odata.type":"Edm.Int64","age":"39","#
+                + r#""ratio":3.0,"nan@odata.type":"Edm.Double","nan":"NaN"}"#
+        );
+    }
+
+    /// As recorded of Cosmos DB: other addresses, another order, times with all their digits.
+    #[test]
+    fn the_members_of_cosmos_db() {
+        let (id, row) = row();
+        let site = site("cosmos.azure.com");
+        let body = |level| String::from_utf8(shape(&site, level, None).entity(&id, &row)).unwrap();
+        let properties =
+            r#""PartitionKey":"it's","RowKey":"\u00e9\"/","sex":"male","age@odata.type":"Edm.Int64","age":"39","#
+                .to_owned()
+                + r#""ratio":3.0,"nan@odata.type":"Edm.Double","nan":"NaN","#;
+        let metadata = r#""odata.metadata":"https://acct.table.cosmos.azure.com/t/$metadata#t/@Element","#;
+        let etag = r#""odata.etag":"W/\"datetime'2017-11-10T02%3A44%3A53.6366920Z'\"","#;
+        let time = r#""Timestamp":"2017-11-10T02:44:53.6366920Z""#;
+        assert_eq!(body(Level::Minimal), format!("{{{metadata}{etag}{properties}{time}}}"));
+        let full = body(Level::Full);
+        assert!(full.starts_with(r#"{"odata.type":"acct.t","odata.id":"https://acct.table.cosmos.azure.com/t(Part"#));
+        assert!(full.contains(&format!(
+            r#""odata.editLink":"t(PartitionKey='it''s',RowKey='%C3%A9%22%2F')",{metadata}{etag}{properties}"Timestamp@odata.type""#
+        )));
+        let page = page(&shape(&site, Level::Minimal, None), &[(&id, &row)]);
+        assert_eq!(
+            page,
+            format!(
+                r#"{{"value":[{{{etag}{properties}{time}}}],"odata.metadata":"https://acct.table.cosmos.azure.com/$metadata#t"}}"#
+            )
+        );
+    }
+
+    fn page(shape: &Shape<'_>, rows: &[(&RowId, &Row)]) -> String {
+        let mut out = shape.page();
+        shape.rows(&mut out, rows);
+        shape.end(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_selection_is_sorted_and_what_is_missing_is_null() {
+        let (id, row) = row();
+        let query = "$select=sex,xyz,age,RowKey";
+        let options = crate::emulator::request::options::Options::parse(query, &STORAGE).unwrap();
+        let site = site("core.windows.net");
+        let body = page(&shape(&site, Level::Minimal, options.select.as_ref()), &[(&id, &row)]);
+        assert_eq!(
+            body,
+            r#"{"odata.metadata":"https://acct.table.core.windows.net/$metadata#t&$select=sex,xyz,age,RowKey","#
+                .to_owned()
+                + r#""value":[{"odata.etag":"W/\"datetime'2017-11-10T02%3A44%3A53.636692Z'\"","RowKey":"\u00e9\"/","#
+                + r#""age@odata.type":"Edm.Int64","age":"39","sex":"male","xyz":null}]}"#
+        );
+        assert_eq!(page(&shape(&site, Level::None, None), &[]), r#"{"value":[]}"#);
+        let twice = page(&shape(&site, Level::None, options.select.as_ref()), &[(&id, &row); 2]);
+        assert_eq!(twice.matches("},{").count(), 1);
+    }
+}

@@ -1,0 +1,334 @@
+//! Rules: what Table storage and Cosmos DB for Table take, store and answer, as two values of one type.
+//!
+//! Owns [`Rules`]: each limit, and each form in which the two services differ. The rest of the emulator looks a rule up and never asks
+//! which service it is. Refusals are `rules/refusal.rs`, versions of the protocol `rules/version.rs`.
+//!
+//! Independent of the client on purpose: the numbers stand here a second time, so that the emulator does not repeat an error of the
+//! client's `protocol/profile.rs` and of `model`. A test below holds the two against each other.
+//! Not confirmed: of Cosmos DB the codes for a reserved name, a RowKey that is too long, a batch that is too large and a verb that is
+//! not taken; its formula of an entity's size (that of Table storage here); its limit on the number of properties (252).
+//! Not imitated: of Cosmos DB the lack of an order, filters on Timestamp that do not work, request units.
+//!
+//! Source: REST "Understanding the Table service data model", "Performing entity group transactions", "Query timeout and pagination";
+//! "Azure Cosmos DB for Table: frequently asked questions"; recorded answers of both.
+
+pub(crate) mod refusal;
+pub(crate) mod version;
+
+use serde::{Deserialize, Serialize};
+
+use crate::emulator::rules::refusal::{RaisedBy, Refusal};
+use crate::protocol::endpoint;
+use crate::protocol::profile::Profile;
+
+/// The longest URL, in bytes. HTTP.sys, which is before the live service (its `Server` header says so), counts the bytes of a URL in
+/// UTF-16 in 16 bits. Whether the service is set to a lower limit is not documented.
+///
+/// Source: Win32 "HTTP_COOKED_URL structure (http.h)".
+pub(crate) const MAX_URL: usize = 32_767;
+/// The largest body of a request, in bytes.
+pub(crate) const MAX_BODY_BYTES: usize = 4 << 20;
+/// The rows of a full page.
+pub(crate) const MAX_PAGE: usize = 1_000;
+/// The operations of a batch.
+pub(crate) const MAX_BATCH_OPERATIONS: usize = 100;
+/// The length of a PartitionKey or RowKey, in UTF-16 units.
+pub(crate) const MAX_KEY_UNITS: usize = 1_024;
+/// The length of a property's name, in UTF-16 units.
+pub(crate) const MAX_PROPERTY_NAME: usize = 255;
+/// The properties of an entity besides those of the system.
+pub(crate) const MAX_PROPERTIES: usize = 252;
+/// The tenant of all tokens, and their user's object id.
+pub(crate) const TENANT: &str = "00000000-0000-0000-0000-000000000000";
+
+/// The rules of a service.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    pub(crate) profile: Profile,
+    /// Its name in a snapshot.
+    pub(crate) name: ServiceName,
+
+    /// Whether table names that differ only in case are one.
+    pub(crate) ignores_case_of_table_names: bool,
+    /// Whether the answer to a Create Table has an ETag.
+    pub(crate) has_table_etags: bool,
+    /// Whether the service answers about itself and about access policies.
+    pub(crate) has_service_operations: bool,
+    /// Whether the rules for browsers apply.
+    pub(crate) has_cors: bool,
+
+    /// Whether `x-ms-version` has to be a known one.
+    pub(crate) checks_version: bool,
+    /// Whether a merge is taken that is not tunnelled through `POST`.
+    pub(crate) takes_merge: bool,
+    /// The greatest `$top`, if it has a limit.
+    pub(crate) max_top: Option<usize>,
+    /// The largest body of a batch, in bytes.
+    pub(crate) max_batch_bytes: usize,
+    /// The refusal of any filter that cannot be read; `None` where it depends on the fault.
+    pub(crate) invalid_filter: Option<Refusal>,
+
+    /// Whether a PartitionKey or a RowKey may be empty.
+    pub(crate) takes_empty_keys: bool,
+    /// The longest RowKey, in bytes of UTF-8.
+    pub(crate) max_row_key_bytes: usize,
+    /// Names that no property can have, besides those of the system.
+    pub(crate) reserved_properties: &'static [&'static str],
+    /// The longest text of a property, in UTF-16 units.
+    pub(crate) max_string_units: usize,
+    /// The longest binary property, in bytes.
+    pub(crate) max_binary_bytes: usize,
+    /// The largest entity, in bytes.
+    pub(crate) max_entity_bytes: usize,
+    /// Whether a bare integer beyond Int64 is a double.
+    pub(crate) takes_large_integers: bool,
+    /// Whether every write but an insert brings the properties into order.
+    pub(crate) sorts_properties: bool,
+    /// Whether an insert keeps the place of the keys among the properties.
+    pub(crate) keeps_place_of_keys: bool,
+
+    /// The media types of JSON without, with minimal and with full metadata.
+    pub(crate) media_types: [&'static str; 3],
+    /// The media type of an answer without a body.
+    pub(crate) empty_media_type: Option<&'static str>,
+    /// Whether answers have the headers of the storage services: version, server, error code, caching, the caller's own id.
+    pub(crate) has_storage_headers: bool,
+    pub(crate) member_order: MemberOrder,
+    /// Whether times have all seven digits of their second.
+    pub(crate) has_full_times: bool,
+    pub(crate) continuation: Continuation,
+    /// Whether a full page of tables is never the last one: an empty one follows.
+    pub(crate) has_empty_last_page: bool,
+
+    pub(crate) error_text: ErrorText,
+    /// Whether the index stands before the text of each refusal in a batch, and not only where [`Rules::at_index`] says.
+    pub(crate) has_every_index: bool,
+    /// The end of some lines in the answer to a batch.
+    pub(crate) batch_line_end: &'static str,
+    /// Whether the changes of a batch are numbered where the request does not number them.
+    pub(crate) numbers_changes: bool,
+    /// The refusals for want of room: of an account, and of a partition or the server of its range.
+    pub(crate) account_busy: Refusal,
+    pub(crate) server_busy: Refusal,
+    /// The header with the milliseconds to wait for room. With it a batch is refused within its answer.
+    pub(crate) retry_after: Option<&'static str>,
+    /// The audience of tokens of Entra ID.
+    pub(crate) token_audience: &'static str,
+}
+
+/// The name of a service in a snapshot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ServiceName {
+    #[default]
+    Storage,
+    Cosmos,
+}
+
+/// The order of the members of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MemberOrder {
+    /// `odata.metadata`, type and id, ETag, edit link, the system properties, all others.
+    MetadataFirst,
+    /// Type, id and edit link, `odata.metadata`, ETag, the keys, all others, Timestamp. In lists `odata.metadata` comes last.
+    MetadataLast,
+}
+
+/// The form of continuation tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Continuation {
+    /// `1!`, a length, `!`, base64: one for each key, or for a table's name.
+    Keys,
+    /// A JSON object for a row, an id with counts for a table.
+    Ranges,
+}
+
+/// The text of an error, and its form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ErrorText {
+    /// With the request's id and its time; XML where the answer would be.
+    RequestIdAndTime,
+    /// With the request's id, and an activity's where a request is wrong; always JSON.
+    ActivityId,
+}
+
+/// Table storage.
+pub(crate) static STORAGE: Rules = Rules {
+    profile: Profile::Storage,
+    name: ServiceName::Storage,
+    ignores_case_of_table_names: true,
+    has_table_etags: false,
+    has_service_operations: true,
+    has_cors: true,
+    checks_version: true,
+    takes_merge: true,
+    max_top: Some(MAX_PAGE),
+    max_batch_bytes: MAX_BODY_BYTES,
+    invalid_filter: None,
+    takes_empty_keys: true,
+    max_row_key_bytes: usize::MAX,
+    reserved_properties: &[],
+    max_string_units: 32_768,
+    max_binary_bytes: 65_536,
+    max_entity_bytes: 1 << 20,
+    // Seen live by azure-sdk-for-python.
+    takes_large_integers: true,
+    sorts_properties: true,
+    keeps_place_of_keys: false,
+    media_types: [
+        "application/json;odata=nometadata;streaming=true;charset=utf-8",
+        "application/json;odata=minimalmetadata;streaming=true;charset=utf-8",
+        "application/json;odata=fullmetadata;streaming=true;charset=utf-8",
+    ],
+    empty_media_type: None,
+    has_storage_headers: true,
+    member_order: MemberOrder::MetadataFirst,
+    // Zeros at the end are left out (recorded).
+    has_full_times: false,
+    continuation: Continuation::Keys,
+    has_empty_last_page: false,
+    error_text: ErrorText::RequestIdAndTime,
+    has_every_index: false,
+    batch_line_end: "\r\n",
+    numbers_changes: false,
+    account_busy: Refusal::ACCOUNT_BUSY,
+    server_busy: Refusal::SERVER_BUSY,
+    retry_after: None,
+    token_audience: "https://storage.azure.com",
+};
+
+/// Cosmos DB for Table.
+pub(crate) static COSMOS: Rules = Rules {
+    profile: Profile::Cosmos,
+    name: ServiceName::Cosmos,
+    ignores_case_of_table_names: false,
+    // Recorded.
+    has_table_etags: true,
+    has_service_operations: false,
+    has_cors: false,
+    // The version means nothing there.
+    checks_version: false,
+    // Seen of an SDK.
+    takes_merge: false,
+    max_top: None,
+    max_batch_bytes: 2 << 20,
+    invalid_filter: Some(Refusal::INVALID_URL),
+    takes_empty_keys: false,
+    max_row_key_bytes: 255,
+    reserved_properties: &["ID", "id", "rid", "etag", "ResourceId"],
+    // Only the entity as a whole has a limit (azure-sdk-for-net issue 20533).
+    max_string_units: usize::MAX,
+    max_binary_bytes: usize::MAX,
+    max_entity_bytes: 2 << 20,
+    takes_large_integers: false,
+    sorts_properties: false,
+    keeps_place_of_keys: true,
+    // With a space, and without the words about the stream (recorded).
+    media_types: [
+        "application/json; odata=nometadata",
+        "application/json; odata=minimalmetadata",
+        "application/json; odata=fullmetadata",
+    ],
+    // Recorded since 2024.
+    empty_media_type: Some("application/json"),
+    has_storage_headers: false,
+    member_order: MemberOrder::MetadataLast,
+    // Recorded.
+    has_full_times: true,
+    continuation: Continuation::Ranges,
+    // Recorded.
+    has_empty_last_page: true,
+    error_text: ErrorText::ActivityId,
+    has_every_index: true,
+    // Recorded.
+    batch_line_end: "\n",
+    // Recorded.
+    numbers_changes: true,
+    account_busy: Refusal::TOO_MANY_REQUESTS,
+    server_busy: Refusal::TOO_MANY_REQUESTS,
+    retry_after: Some("x-ms-retry-after-ms"),
+    token_audience: "https://cosmos.azure.com",
+};
+
+impl ServiceName {
+    pub(crate) fn rules(self) -> &'static Rules {
+        match self {
+            Self::Storage => &STORAGE,
+            Self::Cosmos => &COSMOS,
+        }
+    }
+
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Rules {
+    /// The rules of the service at a host.
+    pub(crate) fn at(host: &str) -> &'static Self {
+        if endpoint::is_cosmos(host) { &COSMOS } else { &STORAGE }
+    }
+
+    /// The form of a table's name that counts.
+    ///
+    /// Source: REST "Understanding the Table service data model"; "Azure Cosmos DB for Table: frequently asked questions".
+    pub(crate) fn table_key(&self, name: &str) -> String {
+        if self.ignores_case_of_table_names {
+            name.to_ascii_lowercase()
+        } else {
+            name.to_owned()
+        }
+    }
+
+    /// The refusal of an operation of a batch. The store's of the first operation has no index, unless every one has.
+    pub(crate) fn at_index(&self, refusal: Refusal, index: usize) -> Refusal {
+        if index > 0 || refusal.raised_by != RaisedBy::Store || self.has_every_index {
+            let message = format!("{index}:{}", refusal.message).into();
+            return Refusal { message, ..refusal };
+        }
+        refusal
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::json::write;
+    use crate::model::{key, name, property_writer};
+    use crate::protocol::batch;
+
+    /// The client may be stricter than the service, never more lenient.
+    #[test]
+    fn rules_agree_with_those_of_the_client() {
+        for rules in [&STORAGE, &COSMOS] {
+            let client = rules.profile.rules();
+            assert_eq!(client.tunnels_merge, !rules.takes_merge);
+            assert_eq!(client.takes_empty_keys, rules.takes_empty_keys);
+            assert_eq!(client.max_row_key_bytes.unwrap_or(usize::MAX), rules.max_row_key_bytes);
+            assert_eq!(client.ignores_case_of_table_names, rules.ignores_case_of_table_names);
+            assert_eq!(client.features.is_empty(), !rules.has_service_operations);
+            assert!(client.max_batch_bytes <= rules.max_batch_bytes);
+            let sorted = |names: &[&'static str]| {
+                let mut names = names.to_vec();
+                names.sort_unstable();
+                names
+            };
+            assert_eq!(sorted(client.reserved_properties), sorted(rules.reserved_properties));
+            assert_eq!(rules.name.rules().profile, rules.profile);
+            #[cfg(feature = "entra")]
+            assert_eq!(rules.profile.token_audience(""), rules.token_audience);
+            // Values and entities are checked by the limits of Storage, whatever the service.
+            assert!(property_writer::MAX_STRING_UNITS <= rules.max_string_units);
+            assert!(property_writer::MAX_BINARY_BYTES <= rules.max_binary_bytes);
+            assert!(property_writer::MAX_ENTITY_BYTES <= rules.max_entity_bytes);
+        }
+        assert_eq!(property_writer::MAX_STRING_UNITS, STORAGE.max_string_units);
+        assert_eq!(property_writer::MAX_BINARY_BYTES, STORAGE.max_binary_bytes);
+        assert_eq!(property_writer::MAX_ENTITY_BYTES, STORAGE.max_entity_bytes);
+        assert_eq!(property_writer::MAX_PROPERTIES, MAX_PROPERTIES);
+        assert_eq!(key::MAX_KEY_UNITS, MAX_KEY_UNITS);
+        assert_eq!(name::MAX_PROPERTY_NAME, MAX_PROPERTY_NAME);
+        assert_eq!(batch::MAX_BATCH_OPERATIONS, MAX_BATCH_OPERATIONS);
+        assert_eq!(write::MAX_BODY_BYTES, MAX_BODY_BYTES);
+    }
+}

@@ -1,0 +1,76 @@
+//! Versions of the protocol: those that are taken, and what begins with which.
+//!
+//! Their text is their date, so that they compare as text.
+//!
+//! Source: REST "Versioning for Azure Storage".
+
+/// Those of the storage services, from the first with JSON on, whether they changed something about tables or not. Unknown ones
+/// are refused, as seen.
+///
+/// Source: REST "Versioning for Azure Storage"; Azurite's list (3.35) up to 2025-11-05; the later ones are those of the storage
+/// SDKs of 2026.
+pub(crate) const VERSIONS: [&str; 43] = [
+    "2013-08-15",
+    "2014-02-14",
+    "2015-02-21",
+    "2015-04-05",
+    "2015-07-08",
+    "2015-12-11",
+    "2016-05-31",
+    "2017-04-17",
+    "2017-07-29",
+    "2017-11-09",
+    "2018-03-28",
+    "2018-11-09",
+    "2019-02-02",
+    "2019-07-07",
+    "2019-10-10",
+    "2019-12-12",
+    "2020-02-10",
+    "2020-04-08",
+    "2020-06-12",
+    "2020-08-04",
+    "2020-10-02",
+    "2020-12-06",
+    "2021-02-12",
+    "2021-04-10",
+    "2021-06-08",
+    "2021-08-06",
+    "2021-10-04",
+    "2021-12-02",
+    "2022-11-02",
+    "2023-01-03",
+    "2023-08-03",
+    "2023-11-03",
+    "2024-02-04",
+    "2024-05-04",
+    "2024-08-04",
+    "2024-11-04",
+    "2025-01-05",
+    "2025-05-05",
+    "2025-07-05",
+    "2025-11-05",
+    "2026-02-06",
+    "2026-04-06",
+    "2026-06-06",
+];
+
+/// From this version on a caller's own id is returned unasked.
+pub(crate) const ECHOES_CLIENT_REQUEST_ID: &str = "2019-02-02";
+/// From this version on a request without a credential is answered with the place to get a token.
+pub(crate) const CHALLENGES: &str = "2020-12-06";
+/// The first version that takes tokens of Entra ID.
+///
+/// Source: REST "Authorize with Microsoft Entra ID".
+pub(crate) const TAKES_TOKENS: &str = "2017-11-09";
+/// The first version whose strings to sign of shared access signatures are those of today.
+pub(crate) const SHARED_ACCESS_SIGNATURES: &str = "2015-04-05";
+/// The first version in which tables take signatures by a key of Entra ID.
+///
+/// Source: the announcement of 2026; "Versioning for Azure Storage".
+pub(crate) const USER_DELEGATION: &str = "2025-07-05";
+
+/// Whether a version is taken.
+pub(crate) fn is_known(version: &str) -> bool {
+    VERSIONS.binary_search(&version).is_ok()
+}

@@ -1,0 +1,345 @@
+//! The lines of a snapshot that are no rows: the first one, accounts and tables.
+//!
+//! Owns their JSON in both directions, the version of the format, and the places of faults in any line. What has its default is not
+//! written, and may be left out.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::emulator::rules::{Rules, ServiceName};
+use crate::emulator::store::account::{Account, Table};
+use crate::emulator::store::rows::Rows;
+use crate::model::datetime::DateTime;
+use crate::model::error::Error;
+use crate::model::error_text::{OneLine, Shown};
+use crate::model::name::TableName;
+use crate::protocol::access_policy::StoredAccessPolicy;
+use crate::protocol::sas_permissions::TablePermissions;
+use crate::protocol::service_properties::ServiceProperties;
+use crate::protocol::service_properties::analytics::{Logging, Metrics};
+use crate::protocol::service_properties::cors::CorsRule;
+
+/// The version of the format that is written, and the only one that is read.
+pub(super) const VERSION: u32 = 1;
+
+/// What is wrong with a line, and at which byte of it, if that is known.
+#[derive(Debug)]
+pub(super) struct Fault {
+    at: Option<usize>,
+    what: String,
+}
+
+impl Fault {
+    pub(super) fn at(byte: usize, what: String) -> Self {
+        Self { at: Some(byte), what }
+    }
+
+    pub(super) fn of_line(what: String) -> Self {
+        Self { at: None, what }
+    }
+
+    /// The same fault in other words.
+    pub(super) fn instead(mut self, what: &str) -> Self {
+        self.what = what.to_owned();
+        self
+    }
+
+    pub(super) fn of_entity(mut self, partition_key: &str, row_key: &str) -> Self {
+        self.what = format!("entity ({}, {}): {}", Shown(partition_key), Shown(row_key), self.what);
+        self
+    }
+
+    /// Of a line that serde_json read: it names line and column at the end of its words.
+    pub(super) fn of_json(line: &str, error: &serde_json::Error) -> Self {
+        let what = error.to_string();
+        let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
+        let byte = error.column().saturating_sub(1).min(line.len());
+        Self::at(byte, what.to_owned())
+    }
+
+    pub(super) fn in_line(self, number: usize, line: &str) -> Error {
+        let what = OneLine(&self.what);
+        Error::invalid_input(match self.at {
+            Some(byte) => format!("line {number}, column {}: {what}", column(line, byte)),
+            None => format!("line {number}: {what}"),
+        })
+    }
+}
+
+/// Counted from 1, in characters, as editors do.
+fn column(line: &str, byte: usize) -> usize {
+    line.char_indices().take_while(|(at, _)| *at < byte).count() + 1
+}
+
+type Result<T> = std::result::Result<T, Fault>;
+
+fn of_json<'a, T: Deserialize<'a>>(line: &'a str) -> Result<T> {
+    serde_json::from_str(line).map_err(|e| Fault::of_json(line, &e))
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct FirstJson {
+    #[serde(rename = "azure-table-snapshot")]
+    version: u32,
+    #[serde(default, skip_serializing_if = "ServiceName::is_default")]
+    service: ServiceName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_write: Option<DateTime>,
+}
+
+/// All that the first line of another version is sure to have.
+#[derive(Deserialize)]
+struct VersionJson {
+    #[serde(rename = "azure-table-snapshot")]
+    version: u32,
+}
+
+/// What concerns the whole.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(super) struct FirstLine {
+    json: FirstJson,
+    #[serde(skip)]
+    pub(super) rules: &'static Rules,
+    #[serde(skip)]
+    pub(super) last_write: DateTime,
+}
+
+impl FirstLine {
+    pub(super) fn of(rules: &'static Rules, last_write: DateTime) -> Self {
+        let json = FirstJson {
+            version: VERSION,
+            service: rules.name,
+            last_write: Some(last_write).filter(|time| *time > DateTime::MIN),
+        };
+        Self {
+            json,
+            rules,
+            last_write,
+        }
+    }
+
+    pub(super) fn read(line: &str) -> Result<Self> {
+        let VersionJson { version } = of_json(line).map_err(|fault: Fault| {
+            fault.instead(&format!(
+                "this is no snapshot, which begins with {{\"azure-table-snapshot\":{VERSION}}}"
+            ))
+        })?;
+        if version != VERSION {
+            let why = format!("this is version {version} of the format, only {VERSION} is known");
+            return Err(Fault::of_line(why));
+        }
+        let json: FirstJson = of_json(line)?;
+        Ok(Self {
+            rules: json.service.rules(),
+            last_write: json.last_write.unwrap_or(DateTime::MIN),
+            json,
+        })
+    }
+}
+
+/// An account: its settings, and which names of tables are not free yet.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct AccountLine {
+    account: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    logging: LoggingJson,
+    #[serde(default, skip_serializing_if = "is_default")]
+    hour_metrics: MetricsJson,
+    #[serde(default, skip_serializing_if = "is_default")]
+    minute_metrics: MetricsJson,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    cors: Vec<CorsJson>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    tables_being_deleted: BTreeMap<String, DateTime>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl AccountLine {
+    pub(super) fn of(name: &str, account: &Account) -> Self {
+        let properties = account.properties.clone();
+        let rules = properties.cors.unwrap_or_default().into_iter();
+        Self {
+            account: name.to_owned(),
+            logging: properties.logging.unwrap_or_default().into(),
+            hour_metrics: properties.hour_metrics.unwrap_or_default().into(),
+            minute_metrics: properties.minute_metrics.unwrap_or_default().into(),
+            cors: rules.map(CorsJson::from).collect(),
+            tables_being_deleted: account.leaving.clone(),
+        }
+    }
+
+    pub(super) fn read(line: &str) -> Result<(String, Account)> {
+        let json: Self = of_json(line)?;
+        let properties = ServiceProperties::default()
+            .logging(json.logging.into())
+            .hour_metrics(json.hour_metrics.into())
+            .minute_metrics(json.minute_metrics.into())
+            .cors(json.cors.into_iter().map(CorsRule::from));
+        properties.check().map_err(|e| Fault::of_line(e.to_string()))?;
+        let account = Account {
+            properties,
+            leaving: json.tables_being_deleted,
+            ..Account::default()
+        };
+        Ok((json.account, account))
+    }
+}
+
+/// A table and its policies.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct TableLine {
+    table: String,
+    /// Said of Cosmos DB's tables in an emulator that is Cosmos DB at its addresses alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    service: Option<ServiceName>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    created: Option<DateTime>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    policies: Vec<PolicyJson>,
+}
+
+impl TableLine {
+    pub(super) fn of(key: &str, table: &Table, rules: &Rules) -> Self {
+        let is_other = rules.table_key(&table.name) != key;
+        Self {
+            table: table.name.clone(),
+            service: is_other.then_some(ServiceName::Cosmos),
+            created: Some(table.created),
+            policies: table.policies.iter().map(PolicyJson::of).collect(),
+        }
+    }
+
+    /// The table by the form of its name that counts, and by which rules its rows are read.
+    pub(super) fn read(
+        line: &str,
+        rules: &'static Rules,
+        now: impl FnOnce() -> DateTime,
+    ) -> Result<(String, &'static Rules, Table)> {
+        let json: Self = of_json(line)?;
+        let wrong = |why: String| Fault::of_line(format!("table {:?}: {why}", json.table));
+        TableName::new(&json.table).map_err(|e| Fault::of_line(e.to_string()))?;
+        let rules = json.service.map_or(rules, ServiceName::rules);
+        let policies: Vec<StoredAccessPolicy> = json
+            .policies
+            .into_iter()
+            .map(PolicyJson::read)
+            .collect::<std::result::Result<_, _>>()
+            .map_err(wrong)?;
+        StoredAccessPolicy::check_list(&policies).map_err(|e| wrong(e.to_string()))?;
+        let table = Table {
+            created: json.created.unwrap_or_else(now),
+            policies,
+            rows: Rows::default(),
+            name: json.table,
+        };
+        Ok((rules.table_key(&table.name), rules, table))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PolicyJson {
+    id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start: Option<DateTime>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expiry: Option<DateTime>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    permissions: Option<String>,
+}
+
+impl PolicyJson {
+    fn of(policy: &StoredAccessPolicy) -> Self {
+        Self {
+            id: policy.id.clone(),
+            start: policy.start,
+            expiry: policy.expiry,
+            permissions: policy.permissions.map(|letters| letters.to_string()),
+        }
+    }
+
+    fn read(self) -> std::result::Result<StoredAccessPolicy, String> {
+        let why = |letters: &str| format!("permissions are {letters:?}, not letters of r, a, u and d");
+        let permissions = self
+            .permissions
+            .map(|letters| TablePermissions::read(&letters).ok_or_else(|| why(&letters)));
+        Ok(StoredAccessPolicy {
+            id: self.id,
+            start: self.start,
+            expiry: self.expiry,
+            permissions: permissions.transpose()?,
+        })
+    }
+}
+
+/// A value of the service's properties, its JSON, and both ways between them, field by field.
+macro_rules! mirror {
+    ($json:ident of $value:ident { $($(#[$attribute:meta])* $field:ident: $type:ty),+ $(,)? }) => {
+        #[derive(PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+        struct $json { $($(#[$attribute])* $field: $type),+ }
+
+        impl From<$value> for $json {
+            fn from(value: $value) -> Self {
+                Self { $($field: value.$field),+ }
+            }
+        }
+
+        impl From<$json> for $value {
+            fn from(json: $json) -> Self {
+                Self { $($field: json.$field),+ }
+            }
+        }
+
+        impl Default for $json {
+            fn default() -> Self {
+                $value::default().into()
+            }
+        }
+    };
+}
+
+mirror!(LoggingJson of Logging {
+    version: String,
+    read: bool,
+    write: bool,
+    delete: bool,
+    retention_days: Option<u32>,
+});
+mirror!(MetricsJson of Metrics {
+    version: String,
+    enabled: bool,
+    include_apis: bool,
+    retention_days: Option<u32>,
+});
+mirror!(CorsJson of CorsRule {
+    allowed_origins: Vec<String>,
+    allowed_methods: Vec<String>,
+    allowed_headers: Vec<String>,
+    exposed_headers: Vec<String>,
+    #[serde(with = "seconds", rename = "maxAgeInSeconds")]
+    max_age: Duration,
+});
+
+mod seconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(time.as_secs())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_secs)
+    }
+}

@@ -1,0 +1,176 @@
+//! One stored entity: its keys, its properties in order, its version.
+//!
+//! Owns the order of rows, the ETag's text and the limits on an entity as a whole. Does not own how a row changes
+//! (`store.rs`), in which form its properties are kept (`store/members.rs`) or how it is written as JSON (`response/payload.rs`).
+//! Not confirmed: that the service's 1 MiB limit uses the published formula, which it does here.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::rules::{MAX_PROPERTIES, Rules};
+use crate::emulator::store::members::{Members, Properties};
+use crate::model::datetime::DateTime;
+use crate::model::edm::Edm;
+use crate::model::entity_size;
+use crate::model::ordinal;
+
+/// Where in a time's text its seconds end.
+const SECONDS: usize = 19;
+
+/// The keys of a row; ordered as the service orders rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RowId {
+    pub(crate) partition_key: Box<str>,
+    pub(crate) row_key: Box<str>,
+}
+
+impl RowId {
+    pub(crate) fn new(partition_key: impl Into<Box<str>>, row_key: impl Into<Box<str>>) -> Self {
+        Self {
+            partition_key: partition_key.into(),
+            row_key: row_key.into(),
+        }
+    }
+}
+
+impl Ord for RowId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        ordinal::compare(&self.partition_key, &other.partition_key)
+            .then_with(|| ordinal::compare(&self.row_key, &other.row_key))
+    }
+}
+
+impl PartialOrd for RowId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// What is stored under a [`RowId`].
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) timestamp: DateTime,
+    pub(crate) members: Members,
+}
+
+impl Row {
+    pub(crate) fn new(properties: &Properties, timestamp: DateTime) -> Self {
+        Self {
+            timestamp,
+            members: Members::new(properties),
+        }
+    }
+
+    /// The version: made of the Timestamp, which no two writes share.
+    pub(crate) fn etag(&self, rules: &Rules) -> String {
+        etag(self.timestamp, rules)
+    }
+
+    /// The properties, read, in their order.
+    pub(crate) fn properties(&self) -> impl Iterator<Item = (Cow<'_, str>, Edm<'_>)> {
+        let members = self.members.iter();
+        members.filter_map(|member| Some((member.name(), member.value()?)))
+    }
+
+    /// The value that a filter sees under `name`.
+    pub(crate) fn value<'a>(&'a self, id: &'a RowId, name: &str) -> Option<Edm<'a>> {
+        match name {
+            "PartitionKey" => Some(Edm::String(Cow::Borrowed(&id.partition_key))),
+            "RowKey" => Some(Edm::String(Cow::Borrowed(&id.row_key))),
+            "Timestamp" => Some(Edm::DateTime(self.timestamp)),
+            _ => self.members.find(name)?.value(),
+        }
+    }
+}
+
+/// A version made of its time.
+pub(crate) fn etag(time: DateTime, rules: &Rules) -> String {
+    let mut text = Vec::with_capacity(48);
+    time_text(time, rules).put_etag(&mut text, b"\"");
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The text of a time, in ASCII.
+pub(crate) struct TimeText([u8; 28], usize);
+
+impl TimeText {
+    fn bytes(&self) -> &[u8] {
+        &self.0[..self.1]
+    }
+
+    pub(crate) fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.bytes());
+    }
+
+    /// Appends the version of this time between quotes, which JSON escapes.
+    pub(crate) fn put_etag(&self, out: &mut Vec<u8>, quote: &[u8]) {
+        // The colons of `2017-11-10T02:44:53.636692Z` are encoded.
+        let time = self.bytes();
+        let (date, minutes, seconds) = (&time[..13], &time[14..16], &time[17..]);
+        for part in [
+            &b"W/"[..],
+            quote,
+            b"datetime'",
+            date,
+            b"%3A",
+            minutes,
+            b"%3A",
+            seconds,
+            b"'",
+            quote,
+        ] {
+            out.extend_from_slice(part);
+        }
+    }
+}
+
+/// A time as answers have it.
+pub(crate) fn time_text(time: DateTime, rules: &Rules) -> TimeText {
+    let (mut text, length) = time.ascii();
+    if !rules.has_full_times {
+        return TimeText(text, length);
+    }
+    text[length - 1..].fill(b'0');
+    text[SECONDS] = b'.';
+    text[27] = b'Z';
+    TimeText(text, 28)
+}
+
+/// Brings properties into the order that they have after any write but an insert.
+pub(crate) fn sort(properties: &mut Properties) {
+    properties.sort_by(|(a, _), (b, _)| ordinal::compare(a, b));
+}
+
+/// `properties` with `changes` laid over them.
+pub(crate) fn merged(mut properties: Properties, changes: Properties) -> Properties {
+    for (name, value) in changes {
+        match properties.iter_mut().find(|(known, _)| *known == name) {
+            Some(property) => property.1 = value,
+            None => properties.push((name, value)),
+        }
+    }
+    properties
+}
+
+/// Whether this is the name of a key.
+pub(crate) fn is_key(name: &str) -> bool {
+    matches!(name, "PartitionKey" | "RowKey")
+}
+
+/// Refuses an entity with too many properties, or too large a one.
+///
+/// Source: REST "Understanding the Table service data model"; "How the size of an entity is calculated" (2011).
+pub(crate) fn check_limits(id: &RowId, properties: &Properties, rules: &Rules) -> Result<()> {
+    let own = || properties.iter().filter(|(name, _)| !is_key(name));
+    if own().count() > MAX_PROPERTIES {
+        return Err(Refusal::TOO_MANY_PROPERTIES);
+    }
+    let size: usize = own()
+        .map(|(name, value)| entity_size::of_property(ordinal::utf16_len(name), value))
+        .sum();
+    if entity_size::of_keys(&id.partition_key, &id.row_key) + size > rules.max_entity_bytes {
+        return Err(Refusal::ENTITY_TOO_LARGE);
+    }
+    Ok(())
+}

@@ -1,0 +1,178 @@
+//! The history of a call.
+//!
+//! Owns [`CallHistory`], which grows with each attempt and completes the errors of the call, and [`Answer`], the result of a call
+//! with its history.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Response;
+
+use crate::model::clock;
+use crate::model::diagnostics::{Attempt, Diagnostics};
+use crate::model::error::{Error, ErrorKind, ResponseHeaders};
+use crate::model::location::Location;
+use crate::model::operation_kind::{Effect, OperationKind};
+use crate::pipeline::attempt::Ended;
+use crate::pipeline::rejection::asked_wait;
+use crate::pipeline::skew::seconds_between;
+use crate::protocol::answer;
+use crate::protocol::read_back::WrittenRow;
+use crate::protocol::request::Call;
+
+/// A complete response of any status, and the history of its call.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) response: Response<Bytes>,
+    pub(crate) call: CallHistory,
+    /// The rows of a write that was read back and found applied. The response is empty then.
+    pub(crate) applied: Option<Vec<WrittenRow>>,
+}
+
+/// The history of a call.
+#[derive(Clone, Debug)]
+pub(crate) struct CallHistory {
+    pub(crate) operation: OperationKind,
+    pub(crate) table: Option<Arc<str>>,
+    entity: Option<(String, String)>,
+    pub(crate) effect: Effect,
+    pub(crate) attempts: u32,
+    /// The wait that the last response asked for.
+    pub(crate) asked_wait: Option<Duration>,
+    /// The headers of the last response, if it rejects.
+    pub(crate) headers: ResponseHeaders,
+    pub(crate) client_request_id: Arc<str>,
+    /// Advice about the last rejection, such as that of the credential.
+    pub(crate) advice: Option<String>,
+    /// The call is the only operation of a batch: an error of the operation is an error of the call.
+    is_enclosed: bool,
+    /// An attempt of a write may have been applied, and the stored rows did not show whether it was.
+    pub(crate) in_doubt: bool,
+    /// The location of the last attempt.
+    pub(crate) location: Location,
+    pub(crate) diagnostics: Diagnostics,
+}
+
+impl CallHistory {
+    pub(crate) fn of(call: &Call, client_request_id: &str) -> Self {
+        Self {
+            operation: call.operation,
+            table: call.table.as_deref().map(Arc::from),
+            entity: call.entity.clone(),
+            effect: call.effect,
+            attempts: 0,
+            asked_wait: None,
+            headers: ResponseHeaders::default(),
+            client_request_id: Arc::from(client_request_id),
+            advice: None,
+            is_enclosed: call.is_enclosed,
+            in_doubt: false,
+            location: call.location,
+            diagnostics: Diagnostics::default(),
+        }
+    }
+
+    /// Reads the end of an attempt, which replaces that of the attempt before.
+    pub(crate) fn read(&mut self, ended: &Ended, call: &Call) {
+        let response = ended.outcome.as_ref().ok();
+        self.advice = response.and_then(|response| address_advice(call, response));
+        self.asked_wait = response.and_then(|response| asked_wait(call, response));
+        self.headers = match (response, &ended.rejection) {
+            (Some(response), Some(_)) => kept_headers(response),
+            _ => ResponseHeaders::default(),
+        };
+    }
+
+    /// Returns the record of an attempt that ended.
+    pub(crate) fn attempt(&self, ended: &Ended, bytes_sent: usize) -> Attempt {
+        let response = ended.outcome.as_ref().ok();
+        Attempt {
+            operation: self.operation,
+            table: self.table.clone(),
+            number: self.attempts,
+            location: self.location,
+            begun: ended.begun,
+            elapsed: ended.elapsed,
+            status: response.map(|response| response.status().as_u16()),
+            code: ended.rejection.as_ref().and_then(|rejection| rejection.code.clone()),
+            failure: ended.outcome.as_ref().err().map(|(_, e)| e.to_string()),
+            etag: response.and_then(answer::etag).map(|etag| etag.as_str().to_owned()),
+            request_id: response.and_then(answer::request_id),
+            client_request_id: Arc::clone(&self.client_request_id),
+            bytes_sent,
+            bytes_received: response.map_or(0, |response| response.body().len()),
+            request_charge: response.and_then(|response| answer::request_charge(response.headers())),
+        }
+    }
+
+    /// Returns the attempts of the call itself, without those that read it back.
+    pub(crate) fn own_attempts(&self) -> impl DoubleEndedIterator<Item = &Attempt> {
+        let is_own = |attempt: &&Attempt| attempt.operation == self.operation;
+        self.diagnostics.attempts().iter().filter(is_own)
+    }
+
+    /// Returns the request units of the call itself on Cosmos DB.
+    pub(crate) fn request_charge(&self) -> Option<f64> {
+        self.own_attempts()
+            .filter_map(|attempt| attempt.request_charge)
+            .reduce(|a, b| a + b)
+    }
+
+    /// Completes an error of this call.
+    pub(crate) fn complete(&self, mut error: Error) -> Error {
+        let maybe = self.effect == Effect::Write && (self.in_doubt || error.may_have_applied() || leaves_open(&error));
+        if self.is_enclosed {
+            error = error.at_batch_index(None);
+        }
+        if let Some((partition_key, row_key)) = &self.entity {
+            error = error.at_entity(partition_key, row_key);
+        }
+        if let Some(advice) = self.advice.as_ref().filter(|_| !error.has_message()) {
+            error = error.with_message(advice.clone());
+        }
+        if let Some(wait) = self.asked_wait.filter(|_| !error.has_message()) {
+            error = error.with_message(format!("it asks to wait {wait:?}"));
+        }
+        error
+            .in_operation(self.operation, self.table.as_deref())
+            .after_attempts(self.attempts)
+            .with_client_request_id(Some(self.client_request_id.to_string()))
+            .with_retry_after(self.asked_wait)
+            .with_headers(self.headers.clone())
+            .with_diagnostics(self.diagnostics.clone())
+            .maybe_applied(maybe)
+    }
+}
+
+/// Whether an answer leaves open if the service applied the write. A refusal (4xx, `ServerBusy`, not implemented) says
+/// that it did not; a success that cannot be read says that it did.
+fn leaves_open(error: &Error) -> bool {
+    match error.status() {
+        Some(501) => false,
+        Some(status) => matches!(status, 200..=399 | 408 | 500..) && error.kind() != ErrorKind::Throttled,
+        None => false,
+    }
+}
+
+/// Returns the remedy if the service rejects an address for the keys in it.
+fn address_advice(call: &Call, response: &Response<Bytes>) -> Option<String> {
+    // An insert has its keys in the body already.
+    let has_keys = call.entity.is_some() && call.request.uri().path().ends_with(')');
+    if !has_keys || call.is_enclosed || !answer::refuses_address(response) {
+        return None;
+    }
+    Some(format!(
+        "its address, of {} characters, is not taken: with `.via_batch()` the keys stand in a body",
+        call.request.uri().to_string().len()
+    ))
+}
+
+/// Returns the headers of a response that rejects, as an error keeps them.
+fn kept_headers(response: &Response<Bytes>) -> ResponseHeaders {
+    let service = answer::date(response.headers());
+    ResponseHeaders::of(
+        response.headers(),
+        service.map(|service| seconds_between(clock::now(), service)),
+    )
+}

@@ -1,0 +1,149 @@
+//! The next step of a call after an attempt.
+//!
+//! Owns the decision as two pure functions, without I/O, clock and features: [`classify`] reads the end of an attempt, and [`plan`]
+//! the decision of the retry policy, which stands between them because it may draw jitter and spend a budget. The tables of their
+//! tests are the specification. The loop that takes the steps is `retry_loop.rs`; whether a stored row shows a write is
+//! `protocol/read_back.rs`.
+
+use std::time::Duration;
+
+use crate::model::location::Location;
+use crate::pipeline::location::LocationMode;
+use crate::pipeline::retry::{Decision, FailedAttempt, Failure};
+
+/// The maximum number of attempts with a renewed authorization. Two: a challenge may come first, then the rejection of an old
+/// token.
+const MAX_RENEWALS: u32 = 2;
+
+/// The maximum wait that the service may ask for: the longest wait of the storage clients themselves since 2010.
+pub(crate) const MAX_ASKED_WAIT: Duration = Duration::from_secs(90);
+
+/// The state of a call between two attempts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CallState {
+    pub(crate) mode: LocationMode,
+    /// The location of the current attempt.
+    pub(crate) location: Location,
+    /// The number of the attempt as the policy counts: an attempt after a renewed authorization or at the other location is the
+    /// same one.
+    pub(crate) attempt: u32,
+    /// The number of attempts with a renewed authorization.
+    pub(crate) renewals: u32,
+    /// An earlier attempt of a write may have been applied.
+    pub(crate) in_doubt: bool,
+}
+
+impl CallState {
+    /// Returns the state before the first attempt.
+    pub(crate) fn new(mode: LocationMode) -> Self {
+        Self {
+            mode,
+            location: mode.first(),
+            attempt: 1,
+            renewals: 0,
+            in_doubt: false,
+        }
+    }
+}
+
+/// The end of an attempt that was sent.
+#[derive(Clone, Debug)]
+pub(crate) struct AttemptEnd<'a> {
+    /// A rejection, or no complete response. `None` for a response that does not reject.
+    pub(crate) failed: Option<FailedAttempt<'a>>,
+    /// The rejection changed the credential or the clock: the same request has another authorization now.
+    pub(crate) is_renewed: bool,
+}
+
+impl AttemptEnd<'_> {
+    /// Returns `true` if the attempt may have been applied.
+    pub(crate) fn is_ambiguous(&self) -> bool {
+        self.failed.as_ref().is_some_and(FailedAttempt::is_ambiguous)
+    }
+}
+
+/// The next step of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The call ends with the response.
+    Done,
+    /// Sends the request again with the renewed authorization, at once.
+    RenewCredential,
+    /// Sends a read to the primary, at once: the secondary lags behind and did not find the resource.
+    TryPrimary,
+    /// Asks the retry policy, then `plan`.
+    AskPolicy,
+    /// Waits and sends the request again.
+    Resend {
+        wait: Duration,
+        location: Location,
+        /// Reads a write in doubt back before the request is sent again. If it was applied, the call ends with it.
+        reads_back: bool,
+    },
+    /// Reads a write in doubt back. The call ends with it if it was applied, else with the failure.
+    ReadBack,
+    /// The call ends with the failure.
+    Fail,
+}
+
+impl Next {
+    /// Returns `true` if the step reads a write in doubt back.
+    pub(crate) fn reads_back(self) -> bool {
+        matches!(self, Self::ReadBack | Self::Resend { reads_back: true, .. })
+    }
+
+    /// Returns `true` if the call ends with the attempt, after it was read back where the step says so.
+    pub(crate) fn ends_call(self) -> bool {
+        matches!(self, Self::Done | Self::ReadBack | Self::Fail)
+    }
+}
+
+/// Returns the step after an attempt, as far as the client decides it without the policy.
+pub(crate) fn classify(state: &CallState, end: &AttemptEnd<'_>) -> Next {
+    let Some(failed) = &end.failed else {
+        return Next::Done;
+    };
+    match failed.failure {
+        // The service applied nothing.
+        Failure::Answer(401 | 403, _) if end.is_renewed && state.renewals < MAX_RENEWALS => Next::RenewCredential,
+        Failure::Answer(404, _) if state.location == Location::Secondary && state.mode.has(Location::Primary) => {
+            Next::TryPrimary
+        }
+        // The attempt before may have caused the rejection.
+        Failure::Answer(404 | 409 | 412, _) if state.in_doubt => Next::ReadBack,
+        _ => Next::AskPolicy,
+    }
+}
+
+/// Returns the step after the decision of the policy on a failed attempt.
+pub(crate) fn plan(state: &CallState, failed: &FailedAttempt<'_>, decision: Decision) -> Next {
+    let is_ambiguous = failed.is_ambiguous();
+    if let Decision::Retry { wait, location } = decision
+        && let Some(wait) = effective_wait(wait, failed)
+    {
+        return Next::Resend {
+            wait,
+            location: location
+                .filter(|location| state.mode.has(*location))
+                .unwrap_or_else(|| state.mode.after(state.location)),
+            reads_back: is_ambiguous,
+        };
+    }
+    // A write that was sent once only is left as it is: a policy without retries has no read either.
+    if is_ambiguous && state.attempt > 1 {
+        Next::ReadBack
+    } else {
+        Next::Fail
+    }
+}
+
+/// Returns the wait of the policy, or the longer one that the service asks for. `None` if the service asks for more than
+/// [`MAX_ASKED_WAIT`] and than the policy would wait, or if no time is left for an attempt after it.
+fn effective_wait(wait: Duration, failed: &FailedAttempt<'_>) -> Option<Duration> {
+    let asked = failed.asked_wait.unwrap_or_default();
+    let wait = (asked <= wait.max(MAX_ASKED_WAIT)).then_some(wait.max(asked))?;
+    failed.remaining.is_none_or(|left| wait < left).then_some(wait)
+}
+
+#[cfg(test)]
+mod tests;

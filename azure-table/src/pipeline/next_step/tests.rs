@@ -1,0 +1,238 @@
+//! The decision tables. Each row is a state, the end of an attempt and the next step.
+
+use super::*;
+use crate::model::operation_kind::OperationKind;
+use crate::pipeline::transport::Reached;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A call before its first attempt ended.
+fn first(mode: LocationMode) -> CallState {
+    CallState::new(mode)
+}
+
+/// A call on the primary at its second attempt.
+fn second() -> CallState {
+    CallState {
+        attempt: 2,
+        ..first(LocationMode::PrimaryOnly)
+    }
+}
+
+/// The same, with a first attempt that may have been applied.
+fn in_doubt() -> CallState {
+    CallState {
+        in_doubt: true,
+        ..second()
+    }
+}
+
+/// A read at the secondary.
+fn at_secondary(mode: LocationMode) -> CallState {
+    CallState {
+        location: Location::Secondary,
+        ..first(mode)
+    }
+}
+
+fn status(status: u16) -> Failure<'static> {
+    Failure::Answer(status, None)
+}
+
+fn code(status: u16, code: &'static str) -> Failure<'static> {
+    Failure::Answer(status, Some(code))
+}
+
+const NOTHING_SENT: Failure<'static> = Failure::Transport(Reached::NothingSent);
+const NO_RESPONSE: Failure<'static> = Failure::Transport(Reached::MaybeSent);
+const CUT_RESPONSE: Failure<'static> = Failure::Transport(Reached::AnswerCut);
+
+fn failed(operation: OperationKind, state: &CallState, failure: Failure<'static>) -> FailedAttempt<'static> {
+    FailedAttempt {
+        operation,
+        effect: operation.effect(),
+        is_idempotent: operation.is_idempotent(),
+        attempt: state.attempt,
+        elapsed: Duration::ZERO,
+        remaining: None,
+        location: state.location,
+        failure,
+        asked_wait: None,
+    }
+}
+
+#[test]
+fn response_and_rejection_are_classified_by_status_state_and_location() {
+    use LocationMode::{PrimaryOnly, PrimaryThenSecondary, SecondaryOnly, SecondaryThenPrimary};
+    use Next::{AskPolicy, ReadBack, RenewCredential, TryPrimary};
+    use OperationKind::{CreateTable, Delete, Get, Insert, InsertOrReplace, Merge, Replace};
+    let renewed = |renewals| CallState {
+        renewals,
+        ..first(PrimaryOnly)
+    };
+    let (only, both) = (first(PrimaryOnly), first(PrimaryThenSecondary));
+    #[rustfmt::skip]
+    let table = [
+        // A rejected authorization is renewed twice at most, and only if it changed.
+        (Get,             renewed(0),                         status(401),                          true,  RenewCredential),
+        (Get,             renewed(1),                         status(401),                          true,  RenewCredential),
+        (Get,             renewed(2),                         status(401),                          true,  AskPolicy),
+        (Insert,          renewed(0),                         code(403, "AuthenticationFailed"),    true,  RenewCredential),
+        (Insert,          renewed(0),                         code(403, "AuthenticationFailed"),    false, AskPolicy),
+        (Insert,          renewed(0),                         code(403, "AuthorizationFailure"),    false, AskPolicy),
+        (Insert,          in_doubt(),                         status(403),                          true,  RenewCredential),
+        // The secondary may not have it yet.
+        (Get,             at_secondary(SecondaryThenPrimary), code(404, "ResourceNotFound"),        false, TryPrimary),
+        (Get,             at_secondary(PrimaryThenSecondary), code(404, "ResourceNotFound"),        false, TryPrimary),
+        (Get,             at_secondary(SecondaryOnly),        code(404, "ResourceNotFound"),        false, AskPolicy),
+        (Get,             at_secondary(SecondaryThenPrimary), status(503),                          false, AskPolicy),
+        (Get,             both,                               code(404, "ResourceNotFound"),        false, AskPolicy),
+        // A rejection of a repeated write may be the work of the attempt before.
+        (Insert,          in_doubt(),                         code(409, "EntityAlreadyExists"),     false, ReadBack),
+        (Replace,         in_doubt(),                         code(412, "UpdateConditionNotSatisfied"), false, ReadBack),
+        (Merge,           in_doubt(),                         code(404, "ResourceNotFound"),        false, ReadBack),
+        (InsertOrReplace, in_doubt(),                         code(404, "TableNotFound"),           false, ReadBack),
+        (Delete,          in_doubt(),                         code(404, "ResourceNotFound"),        false, ReadBack),
+        (CreateTable,     in_doubt(),                         code(409, "TableAlreadyExists"),      false, ReadBack),
+        (Insert,          in_doubt(),                         status(400),                          false, AskPolicy),
+        (Insert,          in_doubt(),                         code(503, "ServerBusy"),              false, AskPolicy),
+        (Insert,          in_doubt(),                         NO_RESPONSE,                          false, AskPolicy),
+        // Without a doubt it is a conflict.
+        (Insert,          only,                               code(409, "EntityAlreadyExists"),     false, AskPolicy),
+        (Insert,          second(),                           code(409, "EntityAlreadyExists"),     false, AskPolicy),
+        (Replace,         second(),                           code(412, "UpdateConditionNotSatisfied"), false, AskPolicy),
+        // All else is the policy's.
+        (Get,             only,                               status(500),                          false, AskPolicy),
+        (Get,             only,                               NOTHING_SENT,                         false, AskPolicy),
+        (Insert,          only,                               CUT_RESPONSE,                         false, AskPolicy),
+    ];
+    for (operation, state, failure, is_renewed, next) in table {
+        let end = AttemptEnd {
+            failed: Some(failed(operation, &state, failure)),
+            is_renewed,
+        };
+        assert_eq!(classify(&state, &end), next, "{operation:?} {state:?} {failure:?}");
+    }
+    for state in [only, second(), in_doubt()] {
+        let completed = AttemptEnd {
+            failed: None,
+            is_renewed: false,
+        };
+        assert_eq!(classify(&state, &completed), Next::Done, "{state:?}");
+    }
+}
+
+/// The rows of the guide's table of writes in doubt are those with `resend(true)`: a lost write is sent again after it was read back.
+#[test]
+fn decision_of_the_policy_becomes_a_step() {
+    use LocationMode::{PrimaryOnly, PrimaryThenSecondary, SecondaryOnly, SecondaryThenPrimary};
+    use Next::{Fail, ReadBack};
+    use OperationKind::{
+        Batch, CreateTable, Delete, DeleteTable, Get, Insert, InsertOrMerge, Merge, Replace, SetAccessPolicies,
+        SetServiceProperties,
+    };
+    let retry = Decision::after(SECOND);
+    let stop = Decision::Stop;
+    let resend_to = |location, reads_back| Next::Resend {
+        wait: SECOND,
+        location,
+        reads_back,
+    };
+    let resend = |reads_back| resend_to(Location::Primary, reads_back);
+    let one = first(PrimaryOnly);
+    #[rustfmt::skip]
+    let table = [
+        // Reads and what is sure not to be applied are sent again as they are.
+        (Get,                  one,        NO_RESPONSE,             retry, resend(false)),
+        (Get,                  one,        status(500),             retry, resend(false)),
+        (Insert,               one,        NOTHING_SENT,            retry, resend(false)),
+        (Insert,               one,        code(503, "ServerBusy"), retry, resend(false)),
+        (Insert,               one,        status(429),             retry, resend(false)),
+        (Insert,               in_doubt(), code(503, "ServerBusy"), retry, resend(false)),
+        // A write in doubt is read back first, whatever it is.
+        (Insert,               one,        NO_RESPONSE,             retry, resend(true)),
+        (Insert,               one,        CUT_RESPONSE,            retry, resend(true)),
+        (Insert,               one,        status(500),             retry, resend(true)),
+        (Insert,               one,        status(503),             retry, resend(true)),
+        (Insert,               one,        status(408),             retry, resend(true)),
+        (Replace,              one,        NO_RESPONSE,             retry, resend(true)),
+        (Merge,                one,        NO_RESPONSE,             retry, resend(true)),
+        (InsertOrMerge,        one,        NO_RESPONSE,             retry, resend(true)),
+        (Delete,               one,        NO_RESPONSE,             retry, resend(true)),
+        (Batch,                one,        NO_RESPONSE,             retry, resend(true)),
+        (CreateTable,          one,        NO_RESPONSE,             retry, resend(true)),
+        (DeleteTable,          one,        NO_RESPONSE,             retry, resend(true)),
+        (SetServiceProperties, one,        NO_RESPONSE,             retry, resend(true)),
+        (SetAccessPolicies,    one,        NO_RESPONSE,             retry, resend(true)),
+        // A policy that stops ends the call; a write that was sent again is read back once more.
+        (Get,                  one,        NO_RESPONSE,             stop,  Fail),
+        (Get,                  second(),   NO_RESPONSE,             stop,  Fail),
+        (Insert,               one,        NO_RESPONSE,             stop,  Fail),
+        (Insert,               second(),   NO_RESPONSE,             stop,  ReadBack),
+        (Insert,               in_doubt(), status(500),             stop,  ReadBack),
+        (Insert,               in_doubt(), code(503, "ServerBusy"), stop,  Fail),
+        (Insert,               second(),   status(400),             stop,  Fail),
+        (Insert,               one,        status(501),             stop,  Fail),
+        // The location of a retry is that of the mode, or the policy's if the mode has it.
+        (Get, first(PrimaryThenSecondary),        status(500), retry,                    resend_to(Location::Secondary, false)),
+        (Get, at_secondary(SecondaryThenPrimary), status(500), retry,                    resend_to(Location::Primary, false)),
+        (Get, at_secondary(SecondaryOnly),        status(500), retry,                    resend_to(Location::Secondary, false)),
+        (Get, first(PrimaryThenSecondary),        status(500), retry_at(Location::Primary),   resend_to(Location::Primary, false)),
+        (Get, one,                                status(500), retry_at(Location::Secondary), resend_to(Location::Primary, false)),
+    ];
+    for (operation, state, failure, decision, next) in table {
+        let failed = failed(operation, &state, failure);
+        assert_eq!(
+            plan(&state, &failed, decision),
+            next,
+            "{operation:?} {state:?} {failure:?} {decision:?}"
+        );
+    }
+}
+
+fn retry_at(location: Location) -> Decision {
+    Decision::Retry {
+        wait: SECOND,
+        location: Some(location),
+    }
+}
+
+/// The rows: the wait of the policy, the wait that the service asks for, the time that is left, the wait before the next attempt.
+#[test]
+fn retry_waits_as_long_as_the_service_asks_and_the_time_allows() {
+    let seconds = Duration::from_secs;
+    #[rustfmt::skip]
+    let table = [
+        (1,   None,      None,     Some(1)),
+        (1,   Some(5),   None,     Some(5)),
+        (5,   Some(1),   None,     Some(5)),
+        (1,   Some(90),  None,     Some(90)),
+        (1,   Some(91),  None,     None),
+        (120, Some(91),  None,     Some(120)),
+        (120, Some(121), None,     None),
+        (1,   None,      Some(2),  Some(1)),
+        (2,   None,      Some(2),  None),
+        (1,   Some(3),   Some(3),  None),
+        (0,   None,      Some(0),  None),
+    ];
+    for (wait, asked, left, effective) in table {
+        for (attempt, without_retry) in [(1, Next::Fail), (2, Next::ReadBack)] {
+            let state = CallState {
+                attempt,
+                ..first(LocationMode::PrimaryOnly)
+            };
+            let failed = FailedAttempt {
+                asked_wait: asked.map(seconds),
+                remaining: left.map(seconds),
+                ..failed(OperationKind::Insert, &state, NO_RESPONSE)
+            };
+            let next = effective.map_or(without_retry, |wait| Next::Resend {
+                wait: seconds(wait),
+                location: Location::Primary,
+                reads_back: true,
+            });
+            let decided = plan(&state, &failed, Decision::after(seconds(wait)));
+            assert_eq!(decided, next, "{wait} {asked:?} {left:?}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The notifications of one call: its history, the observers, its context and its spans hear of each step here.
+//!
+//! Owns the moment and the content of each notification. Their receivers are `history.rs`, `observer.rs`, `context.rs` and
+//! `trace.rs`.
+
+use std::time::Duration;
+
+use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::location::Location;
+use crate::pipeline::Pipeline;
+use crate::pipeline::attempt::{Ended, Ending};
+use crate::pipeline::history::CallHistory;
+use crate::pipeline::observer::{Completed, Event, Observers, Sending};
+use crate::pipeline::options::CallOptions;
+use crate::pipeline::rejection::Rejection;
+use crate::pipeline::trace::{AttemptSpan, CallSpan};
+use crate::protocol::answer;
+use crate::protocol::read_back::Verdict;
+use crate::protocol::request::Call;
+
+/// Everyone who hears of the steps of a call.
+pub(crate) struct Notifications<'a> {
+    pipeline: &'a Pipeline,
+    call: &'a Call,
+    options: &'a CallOptions,
+    span: &'a CallSpan,
+    pub(crate) history: CallHistory,
+}
+
+impl<'a> Notifications<'a> {
+    pub(crate) fn new(
+        pipeline: &'a Pipeline,
+        call: &'a Call,
+        options: &'a CallOptions,
+        span: &'a CallSpan,
+        history: CallHistory,
+    ) -> Self {
+        Self {
+            pipeline,
+            call,
+            options,
+            span,
+            history,
+        }
+    }
+
+    pub(crate) fn into_history(self) -> CallHistory {
+        self.history
+    }
+
+    fn observers(&self) -> &'a Observers {
+        &self.pipeline.observers
+    }
+
+    /// An attempt starts, with its permit and its authorization to come.
+    pub(crate) fn starting(&mut self, location: Location) -> AttemptSpan {
+        self.history.attempts += 1;
+        self.history.location = location;
+        AttemptSpan::new(self.history.attempts)
+    }
+
+    /// The attempt ended before anything was sent.
+    pub(crate) fn not_sent(&mut self, span: AttemptSpan, error: &Error) {
+        self.history.attempts -= 1;
+        span.failed(error);
+    }
+
+    /// The request of the attempt leaves.
+    pub(crate) fn sending(&self) {
+        self.observers().notify(&Event::Sending(Sending {
+            operation: self.call.operation.name(),
+            table: self.history.table.as_deref(),
+            attempt: self.history.attempts,
+            location: self.history.location,
+            client_request_id: &self.history.client_request_id,
+            bytes: self.call.request.body().len(),
+        }));
+    }
+
+    /// The attempt ended. Its span ends too: the wait before the next attempt is no part of it.
+    pub(crate) fn received(&mut self, span: AttemptSpan, ended: &Ended) {
+        self.history.read(ended, self.call);
+        let attempt = self.history.attempt(ended, self.call.request.body().len());
+        self.observers().notify(&Event::Received(&attempt));
+        span.received(self.call, ended, &attempt);
+        if let Some(context) = &self.options.get().context {
+            context.add(attempt.clone());
+        }
+        self.history.diagnostics.add(attempt);
+    }
+
+    /// The clock was corrected by the service's time.
+    pub(crate) fn clock_corrected(&self, seconds: i64) {
+        self.observers().notify(&Event::ClockCorrected { seconds });
+    }
+
+    /// The client waits before another attempt. `attempt` is the number of the failed one.
+    pub(crate) fn retrying(&self, attempt: u32, wait: Duration) {
+        self.observers().notify(&Event::Retrying {
+            operation: self.call.operation.name(),
+            attempt,
+            wait,
+        });
+        self.span.retrying(wait, self.history.diagnostics.attempts().last());
+    }
+
+    /// A write in doubt was read back.
+    pub(crate) fn read_back(&self, verdict: &Verdict) {
+        self.observers().notify(&Event::ReadBack {
+            operation: self.call.operation.name(),
+            applied: match verdict {
+                Verdict::Applied(_) => Some(true),
+                Verdict::NotApplied => Some(false),
+                Verdict::Unknown => None,
+            },
+        });
+    }
+
+    /// The call ended.
+    pub(crate) fn completed(&self, outcome: &Result<Ending>, elapsed: Duration) {
+        if self.observers().is_empty() && !CallSpan::IS_RECORDED {
+            return;
+        }
+        let rejection = match outcome {
+            Ok((_, Some(_))) | Err(_) => None,
+            Ok((response, None)) => Rejection::of(self.call, response),
+        };
+        let error = match (outcome, &rejection) {
+            (Err(e), _) => Some(e.kind()),
+            (Ok(_), Some(rejection)) if self.call.expected == Some(rejection.status) => None,
+            (Ok((response, _)), Some(rejection)) => Some(match response.status().as_u16() {
+                400.. => answer::error(response).kind(),
+                // The rejection is inside.
+                _ => ErrorKind::of_answer(rejection.status, rejection.code.as_deref()),
+            }),
+            (Ok(_), None) => None,
+        };
+        let status = outcome.as_ref().ok().map(|(response, _)| response.status().as_u16());
+        let completed = Completed {
+            operation: self.call.operation.name(),
+            table: self.history.table.as_deref(),
+            account: self.pipeline.endpoint.account(),
+            profile: self.pipeline.endpoint.profile(),
+            writes: self.call.rows.len(),
+            elapsed,
+            attempts: self.history.attempts,
+            status: rejection.as_ref().map(|rejection| rejection.status).or(status),
+            code: rejection.as_ref().and_then(|rejection| rejection.code.as_deref()),
+            error,
+            request_charge: self.history.request_charge(),
+        };
+        self.span.completed(&completed, &self.history);
+        self.observers().notify(&Event::Completed(completed));
+    }
+}

@@ -1,0 +1,122 @@
+//! A request with all that is the same for its attempts, and the same as text.
+
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+use http::header::{HeaderName, HeaderValue, USER_AGENT};
+use http::{HeaderMap, Request};
+
+use crate::model::error::{Error, Result};
+use crate::model::guid::Guid;
+use crate::pipeline::Pipeline;
+use crate::pipeline::options::CallOptions;
+use crate::protocol::http_request::{TOKEN_VERSION, header_value};
+use crate::protocol::request::Call;
+use crate::protocol::via_batch;
+
+const X_MS_VERSION: HeaderName = HeaderName::from_static("x-ms-version");
+const X_MS_CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
+
+/// The longest id of a call, in characters.
+///
+/// Source: REST "Delete Entity", header `x-ms-client-request-id`.
+const MAX_CLIENT_REQUEST_ID: usize = 1_024;
+
+impl Pipeline {
+    /// Completes the request of a call, the proof of who asks aside; gives the id of the call.
+    pub(crate) fn prepare(&self, call: &mut Call, options: &CallOptions) -> Result<String> {
+        self.settings.check_variant()?;
+        if options.get().via_batch {
+            via_batch::enclose(call, &self.endpoint)?;
+        }
+        let id = match &options.get().client_request_id {
+            Some(id) => checked(id)?.to_owned(),
+            None => Guid::random().to_string(),
+        };
+        let version = version(self.credential.version(), call.version_with_token);
+        let headers = call.request.headers_mut();
+        headers.insert(X_MS_VERSION, HeaderValue::from_static(version));
+        headers.insert(X_MS_CLIENT_REQUEST_ID, header_value("client request id", &id)?);
+        headers.insert(USER_AGENT, header_value("application id", &self.settings.user_agent)?);
+        options.add_headers(headers)?;
+        Ok(id)
+    }
+
+    /// Whether who asks does so by tokens. A credential says it by its version.
+    pub(crate) fn asks_with_token(&self) -> bool {
+        is_of_tokens(self.credential.version())
+    }
+
+    /// The request of a call as text, the proof of who asks left out.
+    pub(crate) fn show(&self, mut call: Call, options: &CallOptions) -> Result<String> {
+        self.prepare(&mut call, options)?;
+        let credential = format!("{:?}", self.credential);
+        Ok(text(&call.request, &credential))
+    }
+}
+
+/// Credentials that can do without tokens keep to their version.
+fn version(of_credential: &'static str, with_token: Option<&'static str>) -> &'static str {
+    match with_token {
+        Some(newer) if is_of_tokens(of_credential) => newer.max(of_credential),
+        _ => of_credential,
+    }
+}
+
+/// Versions are dates: they compare as text.
+fn is_of_tokens(version: &str) -> bool {
+    version >= TOKEN_VERSION
+}
+
+fn checked(id: &str) -> Result<&str> {
+    let refuse = |why: String| Err(Error::invalid_input(format!("client request id: {why}")));
+    if id.is_empty() || !id.bytes().all(|b| b.is_ascii_graphic()) {
+        return refuse("it must have visible ASCII characters only".to_owned());
+    }
+    if id.len() > MAX_CLIENT_REQUEST_ID {
+        return refuse(format!(
+            "it has {} characters, the limit is {MAX_CLIENT_REQUEST_ID}",
+            id.len()
+        ));
+    }
+    Ok(id)
+}
+
+/// Method and URL, the headers by name, without the values that may be secrets, an empty line, the body.
+fn text(request: &Request<Bytes>, credential: &str) -> String {
+    let mut out = format!("{} {}\n", request.method(), request.uri());
+    // Writing to a String cannot fail.
+    let _ = write!(out, "authorization: by {credential}\n{}", lines(request.headers()));
+    if !request.body().is_empty() {
+        let _ = write!(out, "\n{}", String::from_utf8_lossy(request.body()));
+    }
+    out
+}
+
+fn lines(headers: &HeaderMap) -> String {
+    let mut lines: Vec<String> = headers
+        .iter()
+        .map(|(name, value)| {
+            let value = match value.is_sensitive() {
+                true => "(hidden)".into(),
+                false => String::from_utf8_lossy(value.as_bytes()),
+            };
+            format!("{name}: {value}\n")
+        })
+        .collect();
+    lines.sort_unstable();
+    lines.concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_tokens_ask_for_newer_versions() {
+        assert_eq!(version("2019-02-02", Some("2025-07-05")), "2019-02-02");
+        assert_eq!(version("2020-12-06", Some("2025-07-05")), "2025-07-05");
+        assert_eq!(version("2020-12-06", None), "2020-12-06");
+        assert_eq!(version("2026-06-06", Some("2025-07-05")), "2026-06-06");
+    }
+}

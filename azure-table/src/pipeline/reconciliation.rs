@@ -1,0 +1,161 @@
+//! The reconciliation of a write in doubt: the client reads its rows back.
+//!
+//! Owns the reads. They happen before a write is sent again, so that it is not applied twice, and after a repetition was rejected,
+//! since the attempt before may have caused the rejection (`next_step.rs`). The rows are judged by `protocol/read_back.rs`.
+
+use std::time::SystemTime;
+
+use crate::model::clock;
+use crate::model::datetime::DateTime;
+use crate::model::diagnostics::Diagnostics;
+use crate::model::dynamic::DynamicEntity;
+use crate::model::entity::{MetadataLevel, ReadEntity};
+use crate::model::error::Result;
+use crate::pipeline::Pipeline;
+use crate::pipeline::deadline::Deadline;
+use crate::pipeline::history::Answer;
+use crate::pipeline::notifications::Notifications;
+use crate::pipeline::options::CallOptions;
+use crate::pipeline::skew::{seconds_between, shifted};
+use crate::pipeline::transport::BoxFuture;
+use crate::protocol::answer;
+use crate::protocol::continuation::Continuation;
+use crate::protocol::get;
+use crate::protocol::query;
+use crate::protocol::read_back::{self, MOST_CLOCK_ERROR, Verdict};
+use crate::protocol::request::Call;
+use crate::protocol::row_write::RowWrite;
+
+/// Of a batch's range no more pages are read. A range may have any number of rows besides those of the batch.
+const MOST_PAGES: usize = 5;
+/// By how much clocks may differ between two looks at them, and what the seconds of a `Date` cut off, in seconds.
+const DRIFT: i64 = 2;
+
+impl Pipeline {
+    /// Reads back a write that was first sent at `first_sent`, by this machine's clock.
+    pub(super) async fn read_back(
+        &self,
+        call: &Call,
+        options: &CallOptions,
+        first_sent: SystemTime,
+        deadline: &Deadline,
+        notifications: &mut Notifications<'_>,
+    ) -> Verdict {
+        let Some(table) = call.table.as_deref().filter(|_| !call.rows.is_empty()) else {
+            return Verdict::Unknown;
+        };
+        let rows = call.rows.iter().collect::<Vec<_>>();
+        let diagnostics = &mut notifications.history.diagnostics;
+        let verdict = self
+            .judged(table, &rows, first_sent, deadline, options, diagnostics)
+            .await;
+        notifications.read_back(&verdict);
+        verdict
+    }
+
+    /// Returns the verdict of the stored rows.
+    async fn judged(
+        &self,
+        table: &str,
+        writes: &[RowWrite<'_>],
+        first_sent: SystemTime,
+        deadline: &Deadline,
+        options: &CallOptions,
+        told: &mut Diagnostics,
+    ) -> Verdict {
+        match self.stored(table, writes, deadline, options, told).await {
+            Ok(Some((rows, offset))) => {
+                let first_sent = shifted(first_sent, offset - DRIFT);
+                let verdict =
+                    DateTime::try_from(first_sent).map(|first_sent| read_back::judge(writes, &rows, first_sent));
+                match verdict {
+                    // By a date that is wrong itself, the row of this very write looks old.
+                    Ok(Verdict::NotApplied) if is_beyond_clocks(offset) => Verdict::Unknown,
+                    Ok(verdict) => verdict,
+                    Err(_) => Verdict::Unknown,
+                }
+            }
+            // Who may not read cannot find out; nor is it found out where too many other rows are in between.
+            Ok(None) | Err(_) => Verdict::Unknown,
+        }
+    }
+
+    /// The rows of a write, and how many seconds the service's clock is ahead of this machine's, at least.
+    async fn stored(
+        &self,
+        table: &str,
+        writes: &[RowWrite<'_>],
+        deadline: &Deadline,
+        options: &CallOptions,
+        told: &mut Diagnostics,
+    ) -> Result<Option<(Vec<DynamicEntity>, i64)>> {
+        let mut options = options.clone().for_write();
+        if let ([write], true) = (writes, options.get().via_batch) {
+            options.set(|wishes| wishes.timeout = deadline.remaining());
+            return self.stored_row(table, write, &options, told).await;
+        }
+        let Some(request) = read_back::request(table, writes) else {
+            return Ok(None);
+        };
+        let mut rows = Vec::new();
+        let mut from = None;
+        for _ in 0..MOST_PAGES {
+            // Each page is a call: it has what the ones before left.
+            options.set(|wishes| wishes.timeout = deadline.remaining());
+            let call = request.call(&self.endpoint, from.as_ref())?;
+            let answered = self.boxed(call, options.clone()).await;
+            told.append(match &answered {
+                Ok(answer) => &answer.call.diagnostics,
+                Err(e) => e.diagnostics(),
+            });
+            let response = answered?.response;
+            let now = clock::now();
+            let Some(service) = answer::date(response.headers()) else {
+                return Ok(None);
+            };
+            let next = Continuation::of(response.headers())?;
+            rows.extend(query::answer(response, MetadataLevel::Minimal, |row| {
+                DynamicEntity::read(row).map(Some)
+            })?);
+            match next {
+                None => return Ok(Some((rows, seconds_between(now, service)))),
+                next => from = next,
+            }
+        }
+        Ok(None)
+    }
+
+    /// The same for one row, whose keys may not fit into the address of a query.
+    async fn stored_row(
+        &self,
+        table: &str,
+        write: &RowWrite<'_>,
+        options: &CallOptions,
+        told: &mut Diagnostics,
+    ) -> Result<Option<(Vec<DynamicEntity>, i64)>> {
+        let key = (write.partition_key, write.row_key);
+        let call = get::call(&self.endpoint, table, key, None, MetadataLevel::Minimal)?;
+        let answered = self.boxed(call, options.clone()).await;
+        told.append(match &answered {
+            Ok(answer) => &answer.call.diagnostics,
+            Err(e) => e.diagnostics(),
+        });
+        let response = answered?.response;
+        let now = clock::now();
+        let Some(service) = answer::date(response.headers()) else {
+            return Ok(None);
+        };
+        let row = get::answer(response, MetadataLevel::Minimal, DynamicEntity::read)?;
+        Ok(Some((row.into_iter().collect(), seconds_between(now, service))))
+    }
+
+    /// A call within a call.
+    fn boxed(&self, call: Call, options: CallOptions) -> BoxFuture<'_, Result<Answer>> {
+        Box::pin(self.run(call, options))
+    }
+}
+
+/// Whether a clock that is so many seconds ahead differs by more than the service tolerates of a request.
+fn is_beyond_clocks(offset: i64) -> bool {
+    offset.unsigned_abs() > MOST_CLOCK_ERROR.as_secs()
+}

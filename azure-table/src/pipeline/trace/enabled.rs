@@ -1,0 +1,168 @@
+//! The spans of the feature `tracing`.
+
+use std::time::Duration;
+
+use tracing::field::{Empty, Value, display};
+use tracing::instrument::{Instrument as _, Instrumented};
+use tracing::{Span, info_span, warn};
+
+use crate::model::diagnostics::Attempt;
+use crate::model::error::Error;
+use crate::pipeline::attempt::Ended;
+use crate::pipeline::history::CallHistory;
+use crate::pipeline::observer::Completed;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::request::Call;
+
+/// The name of the service for exporters for Azure.
+const RESOURCE_PROVIDER: &str = "Microsoft.Tables";
+
+/// The span of a call.
+pub(crate) struct CallSpan(Span);
+
+impl CallSpan {
+    pub(crate) const IS_RECORDED: bool = true;
+
+    pub(crate) fn new(endpoint: &Endpoint, call: &Call) -> Self {
+        let operation = operation_name(endpoint, call);
+        let name = match &call.table {
+            Some(table) => format!("{operation} {table}"),
+            None => operation.clone(),
+        };
+        let span = info_span!(
+            target: "azure_table",
+            "call",
+            "otel.name" = name,
+            "otel.kind" = "client",
+            "otel.status_code" = Empty,
+            "db.system.name" = endpoint.profile().rules().system,
+            "db.namespace" = endpoint.account(),
+            "db.collection.name" = call.table.as_deref(),
+            "db.operation.name" = operation,
+            "db.operation.batch.size" = Empty,
+            "db.query.summary" = name,
+            "db.response.status_code" = Empty,
+            "error.type" = Empty,
+            "server.address" = endpoint.host(),
+            "server.port" = endpoint.port().filter(|port| *port != 443),
+            "azure.resource_provider.namespace" = RESOURCE_PROVIDER,
+            "azure.table.client_request_id" = Empty,
+            "azure.service.request.id" = Empty,
+            "azure.cosmosdb.operation.request_charge" = Empty,
+            "azure.table.attempts" = Empty,
+        );
+        // Only of two and more is there a size.
+        if call.is_batch() && call.rows.len() != 1 {
+            span.record("db.operation.batch.size", call.rows.len());
+        }
+        Self(span)
+    }
+
+    /// Runs the call in its span.
+    pub(crate) fn around<F: Future>(&self, call: F) -> Instrumented<F> {
+        call.instrument(self.0.clone())
+    }
+
+    /// Reports a retry, as an event in the span.
+    pub(crate) fn retrying(&self, wait: Duration, failed: Option<&Attempt>) {
+        let Some(failed) = failed else { return };
+        warn!(
+            target: "azure_table",
+            parent: &self.0,
+            attempt = failed.number(),
+            wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+            "retrying after {wait:?}: {failed}",
+        );
+    }
+
+    /// Records the end of the call.
+    pub(crate) fn completed(&self, call: &Completed<'_>, history: &CallHistory) {
+        let span = &self.0;
+        span.record("azure.table.attempts", call.attempts);
+        if let Some(status) = call.status {
+            span.record("db.response.status_code", display(status));
+        }
+        if let Some(charge) = call.request_charge {
+            span.record("azure.cosmosdb.operation.request_charge", charge);
+        }
+        if let Some(attempt) = history.own_attempts().next_back() {
+            span.record("azure.table.client_request_id", attempt.client_request_id());
+            if let Some(id) = attempt.request_id() {
+                span.record("azure.service.request.id", id);
+            }
+        }
+        if let Some(kind) = call.error {
+            match (call.code, call.status) {
+                (Some(code), _) => fail(span, code),
+                (None, Some(status)) => fail(span, display(status)),
+                (None, None) => fail(span, display(format_args!("{kind:?}"))),
+            }
+        }
+    }
+}
+
+/// Returns the name of an operation. That of a batch is the registered one, or `BATCH` with the name that its operations share.
+fn operation_name(endpoint: &Endpoint, call: &Call) -> String {
+    if !call.is_batch() {
+        return call.operation.name().to_owned();
+    }
+    if let Some(registered) = endpoint.profile().rules().batch_operation {
+        return registered.to_owned();
+    }
+    match call.common_operation() {
+        mixed if mixed == call.operation => "BATCH".to_owned(),
+        common => format!("BATCH {}", common.name()),
+    }
+}
+
+/// The span of an attempt, inside that of its call.
+pub(crate) struct AttemptSpan(Span);
+
+impl AttemptSpan {
+    pub(crate) fn new(number: u32) -> Self {
+        Self(info_span!(
+            target: "azure_table",
+            "attempt",
+            "otel.kind" = "client",
+            "otel.status_code" = Empty,
+            "error.type" = Empty,
+            "http.request.resend_count" = (number > 1).then(|| number - 1),
+            "http.response.status_code" = Empty,
+            "azure.service.request.id" = Empty,
+        ))
+    }
+
+    /// Runs the attempt in its span.
+    pub(crate) fn around<F: Future>(&self, attempt: F) -> Instrumented<F> {
+        attempt.instrument(self.0.clone())
+    }
+
+    /// Records that the attempt failed without a response, or before it was sent, and closes the span.
+    pub(crate) fn failed(self, error: &Error) {
+        fail(&self.0, display(format_args!("{:?}", error.kind())));
+    }
+
+    /// Records the end of the attempt, and closes the span.
+    pub(crate) fn received(self, call: &Call, ended: &Ended, attempt: &Attempt) {
+        if let Some(status) = attempt.status() {
+            self.0.record("http.response.status_code", status);
+        }
+        if let Some(id) = attempt.request_id() {
+            self.0.record("azure.service.request.id", id);
+        }
+        match (&ended.outcome, &ended.rejection) {
+            (Err((_, e)), _) => self.failed(e),
+            (Ok(_), Some(rejection)) if call.expected == Some(rejection.status) => {}
+            (Ok(_), Some(rejection)) => match &rejection.code {
+                Some(code) => fail(&self.0, code.as_str()),
+                None => fail(&self.0, display(rejection.status)),
+            },
+            (Ok(_), None) => {}
+        }
+    }
+}
+
+fn fail(span: &Span, reason: impl Value) {
+    span.record("otel.status_code", "ERROR");
+    span.record("error.type", reason);
+}

@@ -1,0 +1,71 @@
+//! The emulator has floors: imports go downward, no files import each other in a circle, and rules are asked instead of profiles.
+
+use azure_table_tests::house::{House, SourceFile, root};
+
+/// The floors, highest first. `emulator` is the face itself.
+const FLOORS: [&str; 12] = [
+    "http",
+    "emulator",
+    "dispatch",
+    "operations",
+    "access",
+    "load",
+    "response",
+    "snapshot",
+    "request",
+    "store",
+    "settings",
+    "rules",
+];
+
+/// The place of a file's floor, 0 at the top; `None` outside the emulator.
+fn floor(file: &SourceFile) -> Option<usize> {
+    let name = match file.modules()[..] {
+        ["emulator"] => "emulator",
+        ["emulator", name, ..] => name,
+        _ => return None,
+    };
+    let floor = FLOORS.iter().position(|floor| *floor == name);
+    assert!(floor.is_some(), "{} stands on no floor", file.path);
+    floor
+}
+
+#[test]
+fn imports_of_the_emulator_go_downward() {
+    let house = House::read(root());
+    let mut found = 0;
+    for (file, imports) in house.files.iter().zip(house.imports()) {
+        let Some(above) = floor(file) else { continue };
+        for other in imports.into_iter().map(|import| &house.files[import]) {
+            if let Some(below) = floor(other) {
+                assert!(
+                    below >= above,
+                    "{} imports {}, which stands above",
+                    file.path,
+                    other.path
+                );
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 100, "the imports were not found");
+}
+
+#[test]
+fn no_files_of_the_emulator_import_each_other_in_a_circle() {
+    let house = House::read(root());
+    let of_emulator = |circle: &Vec<&str>| circle.iter().any(|path| path.contains("/emulator"));
+    let circles: Vec<_> = house.circles().into_iter().filter(of_emulator).collect();
+    assert!(circles.is_empty(), "{circles:?}");
+}
+
+#[test]
+fn emulator_asks_its_rules_and_never_which_service_it_is() {
+    for file in House::read(root()).files {
+        assert!(
+            floor(&file).is_none_or(|floor| floor == FLOORS.len() - 1) || !file.skeleton.contains("Profile::"),
+            "{}: look a field of the rules up",
+            file.path
+        );
+    }
+}
