@@ -1,4 +1,4 @@
-//! The emulator has floors: imports go downward, and its code asks the rules instead of matching the profile.
+//! The emulator has floors: imports go downward, no files import each other in a circle, and rules are asked instead of profiles.
 
 use azure_table_tests::house::{House, SourceFile, root};
 
@@ -18,50 +18,52 @@ const FLOORS: [&str; 12] = [
     "rules",
 ];
 
-/// Returns the floor of a file of the emulator, 0 at the top.
-///
-/// # Panics
-/// If it stands on none.
-fn floor(file: &SourceFile) -> usize {
-    let below = file.path.trim_end_matches(".rs").split("/src/emulator").nth(1);
-    let name = below.and_then(|path| path.split('/').nth(1)).unwrap_or("emulator");
+/// The place of a file's floor, 0 at the top; `None` outside the emulator.
+fn floor(file: &SourceFile) -> Option<usize> {
+    let name = match file.modules()[..] {
+        ["emulator"] => "emulator",
+        ["emulator", name, ..] => name,
+        _ => return None,
+    };
     let floor = FLOORS.iter().position(|floor| *floor == name);
     assert!(floor.is_some(), "{} stands on no floor", file.path);
-    floor.unwrap_or_default()
+    floor
 }
 
 #[test]
 fn imports_of_the_emulator_go_downward() {
     let house = House::read(root());
-    let is_inside = |file: &SourceFile| file.layer() == "emulator";
-    let mut count = 0;
-    for (own, imports) in house.imports().into_iter().enumerate() {
-        let own = &house.files[own];
-        for other in imports.into_iter().map(|other| &house.files[other]) {
-            if is_inside(own) && is_inside(other) {
+    let mut found = 0;
+    for (file, imports) in house.files.iter().zip(house.imports()) {
+        let Some(above) = floor(file) else { continue };
+        for other in imports.into_iter().map(|import| &house.files[import]) {
+            if let Some(below) = floor(other) {
                 assert!(
-                    floor(other) >= floor(own),
+                    below >= above,
                     "{} imports {}, which stands above",
-                    own.path,
+                    file.path,
                     other.path
                 );
-                count += 1;
+                found += 1;
             }
         }
     }
-    assert!(count > 100, "the imports were not found");
+    assert!(found > 100, "the imports were not found");
+}
+
+#[test]
+fn no_files_of_the_emulator_import_each_other_in_a_circle() {
+    let house = House::read(root());
+    let of_emulator = |circle: &Vec<&str>| circle.iter().any(|path| path.contains("/emulator"));
+    let circles: Vec<_> = house.circles().into_iter().filter(of_emulator).collect();
+    assert!(circles.is_empty(), "{circles:?}");
 }
 
 #[test]
 fn emulator_asks_its_rules_and_never_which_service_it_is() {
-    for file in House::read(root())
-        .files
-        .iter()
-        .filter(|file| file.layer() == "emulator")
-    {
-        let is_rule = floor(file) == FLOORS.len() - 1;
+    for file in House::read(root()).files {
         assert!(
-            is_rule || !file.code.contains("Profile::"),
+            floor(&file).is_none_or(|floor| floor == FLOORS.len() - 1) || !file.skeleton.contains("Profile::"),
             "{}: look a field of the rules up",
             file.path
         );

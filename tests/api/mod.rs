@@ -13,6 +13,7 @@ mod fan_out;
 mod futures;
 mod gather;
 mod handwritten;
+mod language;
 mod layers;
 mod operations;
 mod queries;

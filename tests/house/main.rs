@@ -1,19 +1,27 @@
 //! Prints the figures of a checkout's sources: lines, files, import circles, and what should become fewer.
 //!
-//! `cargo run -p azure-table-tests --example house [ROOT]`
+//! `cargo run -p azure-table-tests --example house [ROOT]`; with `language` in place of the root it prints the counts of
+//! `tests/api/language.rs`.
 
 #![expect(clippy::print_stdout, reason = "a program for the command line")]
 
 use std::path::Path;
 
 use azure_table_tests::house::{House, SourceFile, root};
+use azure_table_tests::language;
 
 /// A file of at most so many lines is a fragment.
 const FRAGMENT: usize = 60;
 
 fn main() {
     let named = std::env::args().nth(1);
-    let house = House::read(named.as_deref().map_or(root(), Path::new));
+    match named.as_deref() {
+        Some("language") => print!("{}", language::table(&language::counts())),
+        named => print_figures(&House::read(named.map_or(root(), Path::new))),
+    }
+}
+
+fn print_figures(house: &House) {
     let sum = |count: fn(&SourceFile) -> usize| -> usize { house.files.iter().map(count).sum() };
     println!("{:6} product lines without unit tests", sum(SourceFile::lines));
     println!("{:6} of them code", sum(SourceFile::code_lines));

@@ -55,6 +55,11 @@ impl SourceFile {
         self.code.lines().filter(|line| !line.trim().is_empty()).count()
     }
 
+    /// The names of its module, from the crate's root.
+    pub fn modules(&self) -> Vec<&str> {
+        self.module.iter().skip(1).map(String::as_str).collect()
+    }
+
     /// The folder or file below `src`.
     pub fn layer(&self) -> &str {
         self.module.get(1).map_or("", String::as_str)

@@ -18,6 +18,7 @@ pub mod filters;
 pub mod fixtures;
 pub mod house;
 pub mod keys;
+pub mod language;
 pub mod load;
 pub mod queries;
 pub mod report;

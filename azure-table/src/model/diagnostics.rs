@@ -6,9 +6,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use crate::model::error_text::OneLine;
 use crate::model::location::Location;
 use crate::model::operation_kind::OperationKind;
-use crate::model::shown::OneLine;
 
 /// Of longer stories the oldest attempts are left out.
 const MOST_ATTEMPTS: usize = 128;

@@ -13,8 +13,8 @@ use std::time::Duration;
 use crate::model::diagnostics::Diagnostics;
 pub(crate) use crate::model::error::response_headers::ResponseHeaders;
 pub use crate::model::error::value_error::ValueError;
+use crate::model::error_text::{OneLine, Shown};
 use crate::model::operation_kind::{OperationKind, Subject};
-use crate::model::shown::{OneLine, Shown};
 
 mod response_headers;
 mod value_error;

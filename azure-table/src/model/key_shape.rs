@@ -10,9 +10,9 @@
 use serde::Serialize;
 
 use crate::model::error::{Error, Result, ValueError};
+use crate::model::error_text::Shown;
 use crate::model::key::{ReadTableKey, TableKey, key_text_fault};
 use crate::model::key_texts::{self, KeyTexts};
-use crate::model::shown::Shown;
 
 /// The pieces of an entity's two keys, left to right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::model::error::{Error, Result};
+use crate::model::error_text::Shown;
 use crate::model::ordinal::utf16_len;
-use crate::model::shown::Shown;
 
 /// A table's name: a letter, then 2 to 62 letters and digits, ASCII only; or one of the service's own `$…` tables.
 ///

@@ -13,12 +13,12 @@ use crate::model::edm::WireValue;
 use crate::model::entity::TableEntity;
 use crate::model::entity_key::key_texts;
 use crate::model::error::{Error, Result};
+use crate::model::error_text::Shown;
 use crate::model::etag::Condition;
 use crate::model::key_shape::{KeyPiece, KeyShape, KeyWriter};
 use crate::model::property_writer::PropertyWriter;
 use crate::model::row::{Row, RowProperty};
 use crate::model::schema::EntitySchema;
-use crate::model::shown::Shown;
 
 /// What tells the rows of a variant of an enum of entities from those of its other variants. See
 /// [`VariantOf`](crate::VariantOf).

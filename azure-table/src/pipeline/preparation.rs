@@ -10,9 +10,9 @@ use crate::model::error::{Error, Result};
 use crate::model::guid::Guid;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
-use crate::protocol::enclosed;
 use crate::protocol::http_request::{TOKEN_VERSION, header_value};
 use crate::protocol::request::Call;
+use crate::protocol::via_batch;
 
 const X_MS_VERSION: HeaderName = HeaderName::from_static("x-ms-version");
 const X_MS_CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
@@ -27,7 +27,7 @@ impl Pipeline {
     pub(crate) fn prepare(&self, call: &mut Call, options: &CallOptions) -> Result<String> {
         self.settings.check_variant()?;
         if options.get().via_batch {
-            enclosed::enclose(call, &self.endpoint)?;
+            via_batch::enclose(call, &self.endpoint)?;
         }
         let id = match &options.get().client_request_id {
             Some(id) => checked(id)?.to_owned(),

@@ -13,7 +13,7 @@ use crate::codec::text::seven_digits;
 use crate::codec::xml::Element;
 use crate::model::datetime::DateTime;
 use crate::model::error::{Error, Result, ValueError};
-use crate::protocol::sas::time;
+use crate::protocol::sas_parameters::time;
 use crate::protocol::sas_permissions::TablePermissions;
 
 /// The most policies of a table.

@@ -26,7 +26,7 @@ use crate::model::error::{Error, Result};
 use crate::model::etag::{Condition, ETag};
 use crate::model::guid::Guid;
 use crate::model::operation_kind::OperationKind;
-use crate::protocol::encoded::{Encoded, More, SentBody};
+use crate::protocol::encoded_operation::{Encoded, More, SentBody};
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::http_request::{PREFER, X_HTTP_METHOD, header_value, odata, set_json};
 use crate::protocol::profile::Profile;

@@ -11,7 +11,7 @@ use crate::codec::json::read;
 use crate::codec::json::write::MAX_BODY_BYTES;
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, ErrorKind, Result};
-use crate::model::shown::Shown;
+use crate::model::error_text::Shown;
 
 /// Which service is at an address: it decides how a merge is sent, which limits are checked before anything is sent, and
 /// which operations there are.

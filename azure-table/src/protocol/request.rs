@@ -30,7 +30,7 @@ pub(crate) struct Call {
     pub(crate) rows: RowWrites,
     /// The version that it needs of credentials that are tokens, if a newer one than they ask for.
     pub(crate) version_with_token: Option<&'static str>,
-    /// Whether it is the only operation of a batch: see `enclosed.rs`.
+    /// Whether it is the only operation of a batch: see `via_batch.rs`.
     pub(crate) is_enclosed: bool,
     pub(crate) request: Request<Bytes>,
 }

@@ -1,7 +1,7 @@
 //! Makes shared access signatures: with an account key, or with a key of Entra ID.
 //!
 //! Owns the two builders [`TableSas`] and [`AccountSas`], and what they refuse. The signature as text is `sas_token.rs`, what
-//! is signed `sas.rs`.
+//! is signed `sas_parameters.rs`.
 
 use zeroize::Zeroizing;
 
@@ -14,7 +14,7 @@ use crate::model::ordinal;
 use crate::protocol::account_key::AccountKey;
 use crate::protocol::endpoint::is_account_name;
 use crate::protocol::http_request::{DELEGATION_VERSION, X_MS_VERSION};
-use crate::protocol::sas::{
+use crate::protocol::sas_parameters::{
     SasParameters, account_string_to_sign, addresses, table_string_to_sign, user_delegation_string_to_sign,
 };
 use crate::protocol::sas_permissions::{AccountPermissions, AccountResources, TablePermissions};

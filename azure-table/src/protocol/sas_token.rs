@@ -1,6 +1,6 @@
 //! Shared access signatures as credentials.
 //!
-//! Owns [`SasToken`], the text of a signature. The builders are `sas_builder.rs`, the text to sign is `sas.rs`.
+//! Owns [`SasToken`], the text of a signature. The builders are `sas_builder.rs`, the text to sign is `sas_parameters.rs`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use crate::codec::url;
 use crate::model::datetime::DateTime;
 use crate::model::error::{Error, Result};
-use crate::protocol::sas::{SasParameters, time};
+use crate::protocol::sas_parameters::{SasParameters, time};
 use crate::protocol::signature::is_same_secret;
 
 /// A shared access signature: its text grants access to anyone who has it. Never shown in `Debug`, and overwritten on drop.

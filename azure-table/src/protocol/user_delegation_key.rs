@@ -1,7 +1,7 @@
 //! Keys of Entra ID for shared access signatures: what asks for one, and the key as the service gives it.
 //!
 //! Owns [`UserDelegationKey`] and [`KeyInfo`] as values, the XML of both in both directions, and the request. The string that such a key
-//! signs is `sas.rs`.
+//! signs is `sas_parameters.rs`.
 //! Not confirmed: the answer for tables, which is taken to be that for blobs; whether `Start` may be missing in a request
 //! (it is always written).
 //!

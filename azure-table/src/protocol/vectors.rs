@@ -89,7 +89,7 @@ fn shared_access_signatures_are_those_of_the_sdks() {
         let input = &case["input"];
         let account = &vectors["keys"][text(case, "key")];
         let key = AccountKey::new(text(account, "account"), text(account, "key")).unwrap();
-        // The vector of a name that is too short for a table is a unit test of `sas.rs`.
+        // The vector of a name that is too short for a table is a unit test of `sas_parameters.rs`.
         if text(input, "table") == "T1" {
             continue;
         }

@@ -12,8 +12,8 @@ use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
 use crate::protocol::access_policy::StoredAccessPolicy;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::policies;
 use crate::protocol::request::Call;
+use crate::protocol::table_acl;
 
 /// Changes the stored access policies of a table and gives those that there are then. See
 /// [`TableClient::add_access_policy`](crate::TableClient::add_access_policy) and those beside it.
@@ -41,7 +41,7 @@ impl Begins for Changed {
     fn first(self, endpoint: &Endpoint) -> Result<Call> {
         match self.change {
             Change::Set(list) => set(endpoint, self.table.as_str(), &list),
-            Change::Add(_) | Change::Replace(_) | Change::Revoke(_) => policies::get(endpoint, self.table.as_str()),
+            Change::Add(_) | Change::Replace(_) | Change::Revoke(_) => table_acl::get(endpoint, self.table.as_str()),
         }
     }
 }
@@ -68,18 +68,18 @@ async fn change_list(steps: Steps, Changed { table, change }: Changed) -> Result
     let list = match change {
         Change::Set(list) => list,
         change => {
-            let call = policies::get(steps.endpoint(), table);
-            let present = steps.call(call, |response, _| policies::policies(response)).await?;
+            let call = table_acl::get(steps.endpoint(), table);
+            let present = steps.call(call, |response, _| table_acl::policies(response)).await?;
             changed(present, change).map_err(|e| e.in_operation(OperationKind::SetAccessPolicies, Some(table)))?
         }
     };
     let call = set(steps.endpoint(), table, &list);
-    steps.call(call, |response, _| policies::were_set(response)).await?;
+    steps.call(call, |response, _| table_acl::were_set(response)).await?;
     Ok(list)
 }
 
 fn set(endpoint: &Endpoint, table: &str, list: &[StoredAccessPolicy]) -> Result<Call> {
-    policies::set(endpoint, table, list).map_err(|e| e.in_operation(OperationKind::SetAccessPolicies, Some(table)))
+    table_acl::set(endpoint, table, list).map_err(|e| e.in_operation(OperationKind::SetAccessPolicies, Some(table)))
 }
 
 fn changed(mut list: Vec<StoredAccessPolicy>, change: Change) -> Result<Vec<StoredAccessPolicy>> {

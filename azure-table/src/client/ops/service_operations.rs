@@ -11,7 +11,7 @@ use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::Call;
-use crate::protocol::service;
+use crate::protocol::service_operations;
 use crate::protocol::service_properties::ServiceProperties;
 use crate::protocol::service_statistics::ServiceStatistics;
 
@@ -69,24 +69,24 @@ service_operation! {
     /// Reads the properties of the service. See
     /// [`TableServiceClient::properties`](crate::TableServiceClient::properties).
     GetServiceProperties(()) -> ServiceProperties,
-    OperationKind::GetServiceProperties, |endpoint, ()| service::get_properties(endpoint), service::properties
+    OperationKind::GetServiceProperties, |endpoint, ()| service_operations::get_properties(endpoint), service_operations::properties
 }
 
 service_operation! {
     /// Changes the properties of the service. See
     /// [`TableServiceClient::set_properties`](crate::TableServiceClient::set_properties).
     SetServiceProperties(ServiceProperties) -> (),
-    OperationKind::SetServiceProperties, service::set_properties, service::properties_set
+    OperationKind::SetServiceProperties, service_operations::set_properties, service_operations::properties_set
 }
 
 service_operation! {
     /// Reads how far the second region is. See
     /// [`TableServiceClient::statistics`](crate::TableServiceClient::statistics).
     GetServiceStatistics(()) -> ServiceStatistics,
-    OperationKind::GetServiceStatistics, |endpoint, ()| service::get_statistics(endpoint), service::statistics
+    OperationKind::GetServiceStatistics, |endpoint, ()| service_operations::get_statistics(endpoint), service_operations::statistics
 }
 
 service_operation! {
     /// Asks whether the service answers. See [`TableServiceClient::ping`](crate::TableServiceClient::ping).
-    Ping(()) -> (), OperationKind::Ping, |endpoint, ()| service::ping(endpoint), service::pinged
+    Ping(()) -> (), OperationKind::Ping, |endpoint, ()| service_operations::ping(endpoint), service_operations::pinged
 }

@@ -12,8 +12,8 @@ use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
 use crate::protocol::access_policy::StoredAccessPolicy;
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::policies;
 use crate::protocol::request::Call;
+use crate::protocol::table_acl;
 use crate::protocol::tables::{self, Creation, Deletion};
 
 /// What differs between the operations on a table.
@@ -96,5 +96,5 @@ table_operation! {
 table_operation! {
     /// Reads the stored access policies of a table. See
     /// [`TableClient::access_policies`](crate::TableClient::access_policies).
-    GetAccessPolicies -> Vec<StoredAccessPolicy>, OperationKind::GetAccessPolicies, policies::get, |response, _| policies::policies(response)
+    GetAccessPolicies -> Vec<StoredAccessPolicy>, OperationKind::GetAccessPolicies, table_acl::get, |response, _| table_acl::policies(response)
 }

@@ -14,8 +14,8 @@ use crate::codec::json::token::{JsonError, Reader};
 use crate::model::edm::{EdmType, Token};
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};
+use crate::model::error_text::Shown;
 use crate::model::row::{Row, RowProperty};
-use crate::model::shown::Shown;
 
 /// The ending of a type annotation's name.
 const TYPE_ANNOTATION: &str = "@odata.type";

@@ -1,7 +1,7 @@
 //! Shared access signatures in the query of a request: whether one is good, and what it grants.
 //!
 //! Owns the three kinds, for a table (`tn`), for an account (`ss`) and for a table by a key of Entra ID (`skoid`), their times,
-//! addresses and protocols, and what a stored policy adds (`si`). The strings to sign are `protocol/sas.rs`; which operation needs
+//! addresses and protocols, and what a stored policy adds (`si`). The strings to sign are `protocol/sas_parameters.rs`; which operation needs
 //! which right is `access/grant.rs`.
 //! A key of Entra ID is an HMAC by the account's key of all that the key says. So nothing is stored, and a signature's own words
 //! (`skoid` and so on) are enough to make its key again. All tokens are those of one user, whose object id is the tenant's id: zeros.
@@ -31,7 +31,7 @@ use crate::emulator::rules::version::{self, SHARED_ACCESS_SIGNATURES, USER_DELEG
 use crate::emulator::store::Store;
 use crate::model::datetime::DateTime;
 use crate::protocol::access_policy::StoredAccessPolicy;
-use crate::protocol::sas::{
+use crate::protocol::sas_parameters::{
     SasParameters, account_string_to_sign, addresses, table_string_to_sign, time, user_delegation_string_to_sign,
 };
 use crate::protocol::signature::SigningKey;

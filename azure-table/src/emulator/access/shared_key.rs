@@ -12,7 +12,7 @@ use http::request::Parts;
 
 use crate::emulator::request::address::Site;
 use crate::model::datetime::DateTime;
-use crate::model::shown::Shown;
+use crate::model::error_text::Shown;
 use crate::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
 
 /// Why a signature is refused that can be read, of whatever kind.

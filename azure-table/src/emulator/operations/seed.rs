@@ -13,9 +13,9 @@ use crate::model::edm::Edm;
 use crate::model::entity::TableEntity;
 use crate::model::entity_key::key_texts;
 use crate::model::error::{Error, Result};
+use crate::model::error_text::Shown;
 use crate::model::name::TableName;
 use crate::model::property_writer::{PropertySink, PropertyWriter};
-use crate::model::shown::Shown;
 
 /// What an entity writes.
 #[derive(Default)]

@@ -9,7 +9,7 @@
 use crate::codec::url;
 use crate::emulator::rules::Rules;
 use crate::emulator::rules::refusal::{Refusal, Result};
-use crate::model::shown::Shown;
+use crate::model::error_text::Shown;
 
 /// The query string.
 #[derive(Debug, Default)]

@@ -18,7 +18,7 @@ use crate::codec::url;
 use crate::emulator::rules::refusal::Refusal;
 use crate::model::clock::Instant;
 use crate::model::datetime::DateTime;
-use crate::model::shown::is_bidirectional_control;
+use crate::model::error_text::is_bidirectional_control;
 
 /// How many characters of a target a line has.
 const MOST_OF_TARGET: usize = 500;

@@ -14,8 +14,8 @@ use crate::emulator::snapshot::line::Fault;
 use crate::emulator::store::row::{Row, RowId, check_limits, is_key};
 use crate::model::datetime::DateTime;
 use crate::model::edm::{EdmType, Token, WireValue};
+use crate::model::error_text::Shown;
 use crate::model::name::property_name_fault;
-use crate::model::shown::Shown;
 
 const TYPE_ANNOTATION: &str = "@odata.type";
 const KEYS: [&str; 2] = ["PartitionKey", "RowKey"];

@@ -6,7 +6,7 @@ mod rights;
 mod rows;
 
 use super::*;
-use crate::protocol::sas::{SasParameters, account_string_to_sign, table_string_to_sign};
+use crate::protocol::sas_parameters::{SasParameters, account_string_to_sign, table_string_to_sign};
 
 const UNAUTHENTICATED: &str = "Server failed to authenticate the request. Make sure the value of Authorization header \
                                is formed correctly including the signature.";

@@ -20,8 +20,8 @@ use http::header::{AUTHORIZATION, HeaderValue};
 use http::{Request, StatusCode};
 
 use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::error_text::Shown;
 use crate::model::operation_kind::{OperationKind, TokenRight};
-use crate::model::shown::Shown;
 use crate::pipeline::auth::entra::challenge::Challenge;
 use crate::pipeline::auth::renewing::{Fetched, Renewing};
 use crate::pipeline::auth::{AuthorizationContext, Credential, Refusal, demand_https};

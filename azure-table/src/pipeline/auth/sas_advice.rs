@@ -7,7 +7,7 @@
 use crate::model::datetime::DateTime;
 use crate::model::operation_kind::OperationKind;
 use crate::pipeline::auth::Refusal;
-use crate::protocol::sas::{self, SasParameters};
+use crate::protocol::sas_parameters::{self, SasParameters};
 use crate::protocol::sas_token::SasToken;
 
 /// What a person may do about a refusal.
@@ -25,7 +25,7 @@ pub(crate) fn advice(token: &SasToken, refusal: &Refusal<'_>) -> Option<String> 
 
 fn of(said: &SasParameters, code: &str, operation: OperationKind, now: DateTime) -> Option<String> {
     let value = |name| said.get(name);
-    let time = |name| sas::time(value(name));
+    let time = |name| sas_parameters::time(value(name));
     Some(match code {
         "AuthenticationFailed" => match (time("st"), time("se")) {
             (_, Some(end)) if end <= now => {

@@ -2,7 +2,7 @@
 
 use super::super::tokens::{SECURE, VERSION, bear};
 use super::*;
-use crate::protocol::sas::user_delegation_string_to_sign;
+use crate::protocol::sas_parameters::user_delegation_string_to_sign;
 use crate::protocol::user_delegation_key::{KeyInfo, UserDelegationKey};
 
 const KEY: &str = "?restype=service&comp=userdelegationkey";

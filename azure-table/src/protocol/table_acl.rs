@@ -14,7 +14,7 @@ use crate::protocol::endpoint::Endpoint;
 use crate::protocol::http_request::{DELEGATION_VERSION, xml};
 use crate::protocol::profile::Feature;
 use crate::protocol::request::Call;
-use crate::protocol::service::read;
+use crate::protocol::service_operations::read;
 
 /// `GET /table?comp=acl`.
 pub(crate) fn get(endpoint: &Endpoint, table: &str) -> Result<Call> {

@@ -1,0 +1,65 @@
+//! The prose comes closer to the rules of "Language" in `CONTRIBUTING.md`: the counts of what breaks them only fall.
+//!
+//! `cargo run -p azure-table-tests --example house language` prints the table below as it is now.
+
+use azure_table_tests::language::{counts, table};
+
+/// How often each rule is broken.
+const COUNTS: [(&str, usize); 21] = [
+    ("doc comments that begin with What", 446),
+    ("doc comments that begin with How", 187),
+    ("doc comments that begin with Whether", 199),
+    ("doc comments that begin with Who", 10),
+    ("doc comments that begin with Where", 60),
+    ("doc comments that begin with Makes", 37),
+    ("comments over 120 characters", 882),
+    ("\"who asks\" (the caller, the credential)", 28),
+    ("\"wishes\" (options)", 4),
+    ("\"may wish\" (options)", 1),
+    ("\"on its way\" (in flight)", 28),
+    ("\"on their way\" (in flight)", 29),
+    ("\"of own doing\" (in doubt)", 0),
+    ("\"found out about\" (read back)", 2),
+    ("\"tried again\" (retried)", 5),
+    ("\"tries again\" (retries)", 1),
+    ("\"in force\" (in effect)", 5),
+    ("\"there is none\" (name what is missing)", 24),
+    ("\"second region\" (secondary)", 36),
+    ("\"secret made of\" (say what is not guaranteed)", 1),
+    ("sentences of guides over 30 words", 34),
+];
+
+/// The most places that are named.
+const NAMED: usize = 25;
+
+#[test]
+fn no_rule_of_language_is_broken_more_often() {
+    let counts = counts();
+    let mut wrong = String::new();
+    for (rule, places) in &counts {
+        let (found, listed) = (
+            places.len(),
+            COUNTS
+                .iter()
+                .find(|(of, _)| of == rule)
+                .map_or(0, |(_, listed)| *listed),
+        );
+        if found < listed {
+            wrong += &format!("{rule}: lower the number to {found}\n");
+        }
+        if found > listed {
+            let named = places
+                .iter()
+                .take(NAMED)
+                .map(|(place, text)| format!("  {place}: {text}\n"));
+            let named: String = named.collect();
+            wrong += &format!("{rule}: {found}, at most {listed} are allowed. The latest files first:\n{named}");
+        }
+    }
+    let table = table(&counts);
+    let rules = COUNTS
+        .iter()
+        .filter(|(rule, _)| !counts.iter().any(|(of, _)| of == rule));
+    assert_eq!(rules.count(), 0, "a rule of COUNTS is unknown:\n{table}");
+    assert!(wrong.is_empty(), "{wrong}COUNTS is now:\n{table}");
+}
