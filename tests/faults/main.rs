@@ -14,6 +14,8 @@ use azure_table::testing::{Fault, FaultRule, Faults, RequestKind};
 use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, Reached, TableClient, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 
+mod attempts;
+mod batch_answers;
 mod bulk;
 mod clock;
 mod dropped;
