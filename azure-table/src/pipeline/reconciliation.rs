@@ -163,3 +163,15 @@ impl Pipeline {
 fn is_beyond_clocks(offset: i64) -> bool {
     offset.unsigned_abs() > MOST_CLOCK_ERROR.as_secs()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_differ_by_no_more_than_the_service_tolerates() {
+        for (offset, expected) in [(0, false), (900, false), (901, true), (-900, false), (-901, true)] {
+            assert_eq!(is_beyond_clocks(offset), expected, "{offset}");
+        }
+    }
+}

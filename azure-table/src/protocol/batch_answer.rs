@@ -63,7 +63,7 @@ pub(crate) fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<
             at += text.len();
             ETag::part_of(&etags, from..at)
         });
-        if etag.is_none() && asked.kind != OperationKind::Delete && status != 404 {
+        if etag.is_none() && asked.kind != OperationKind::Delete {
             let why = format!("the answer to operation {} of the batch has no ETag", results.len());
             return Err(unreadable(Error::invalid_response(why)));
         }
