@@ -208,6 +208,7 @@ impl Engine {
     pub(crate) fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Option<Settled>> {
         loop {
             if let Some(settled) = self.take_ready() {
+                self.count_failure(&settled);
                 return Poll::Ready(Some(settled));
             }
             let is_out_of_time = self.settings.total.poll_is_over(&mut self.end, cx);
@@ -236,16 +237,9 @@ impl Engine {
         }
     }
 
-    /// Returns the next outcome that is already known.
+    /// Returns the next outcome that is already known. The limit of failures does not apply to it.
     pub(crate) fn take_ready(&mut self) -> Option<Settled> {
-        let settled = self.ready.pop_front()?;
-        if let Some(error) = settled.outcome.failure() {
-            self.failures += 1;
-            if self.failures > self.settings.failures && self.stopped.is_none() {
-                self.stop_for_failures(error, &settled);
-            }
-        }
-        Some(settled)
+        self.ready.pop_front()
     }
 
     /// Returns `true` if outcomes are known that were not taken.
@@ -283,12 +277,12 @@ impl Engine {
 
     /// Returns `true` if more operations would be sent now. No more is read than that takes: what waits is cold when it is sent.
     pub(crate) fn wants_more(&mut self) -> bool {
+        // What was rejected is reported first: it may be too much.
+        if !self.ready.is_empty() || self.input == Input::Closed || self.running.len() >= self.settings.concurrency {
+            return false;
+        }
         self.settings.total.begin();
-        self.input != Input::Closed
-            && self.running.len() < self.settings.concurrency
-            // What was rejected is reported first: it may be too much.
-            && self.ready.is_empty()
-            && !self.settings.total.is_over()
+        !self.settings.total.is_over()
     }
 
     /// Ends it because its owner does: operations in flight are in doubt, those that wait are not tried.
@@ -376,6 +370,14 @@ impl Engine {
                 operation,
                 outcome,
             });
+        }
+    }
+
+    fn count_failure(&mut self, settled: &Settled) {
+        let Some(error) = settled.outcome.failure() else { return };
+        self.failures += 1;
+        if self.failures > self.settings.failures && self.stopped.is_none() {
+            self.stop_for_failures(error, settled);
         }
     }
 
