@@ -21,17 +21,13 @@ pub use azure_table_derive::test;
 pub use azure_table_derive::{Projection, PropertyGroup, TableEntity, TableProperty};
 
 pub use crate::client::batch::TableBatch;
-pub use crate::client::bulk::bulk_builder::{Bulk, BulkWrite};
-pub use crate::client::bulk::bulk_entity::BulkEntity;
-pub use crate::client::bulk::bulk_outcomes::BulkOutcomes;
-pub use crate::client::bulk::delete_where::DeleteWhere;
+pub use crate::client::bulk::bulk_builder::{Bulk, BulkEntity};
+pub use crate::client::bulk::bulk_report::{AppliedOperation, BulkOutcome, BulkReport, LeftReason, Leftover};
+pub use crate::client::bulk::bulk_write::{BulkOutcomes, BulkWrite};
 pub use crate::client::bulk::interrupted::Interrupted;
-pub use crate::client::bulk::outcome::{AppliedOperation, BulkOutcome, BulkReport, LeftReason, Leftover};
-pub use crate::client::bulk::patch_where::PatchWhere;
-pub use crate::client::bulk::position::WritePosition;
-pub use crate::client::bulk::report::{RowError, WriteReport};
-pub use crate::client::bulk::update_where::UpdateWhere;
-pub use crate::client::bulk::upgrade_all::UpgradeAll;
+pub use crate::client::bulk::row_report::{RowError, WriteReport};
+pub use crate::client::bulk::row_verbs::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeAll};
+pub use crate::client::bulk::write_position::WritePosition;
 pub use crate::client::bulk::writer::Writer;
 pub use crate::client::effective_settings::Settings;
 pub use crate::client::ops::access_policies::ChangeAccessPolicies;
@@ -45,24 +41,26 @@ pub use crate::client::ops::get_user_delegation_key::GetUserDelegationKey;
 pub use crate::client::ops::list_tables::ListTables;
 pub use crate::client::ops::modify_entity::{Change, ModifyEntity, ModifyOutcome};
 pub use crate::client::ops::recreate_table::{RecreateProgress, RecreateTable};
-pub use crate::client::ops::service::{GetServiceProperties, GetServiceStatistics, Ping, SetServiceProperties};
-pub use crate::client::ops::tables::{
+pub use crate::client::ops::service_operations::{
+    GetServiceProperties, GetServiceStatistics, Ping, SetServiceProperties,
+};
+pub use crate::client::ops::table_operations::{
     CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, GetAccessPolicies, TableExists,
 };
 pub use crate::client::ops::write_entity::{InsertEntityEcho, InsertEntityIfAbsent, UpdateEntity, WriteEntity};
 pub use crate::client::query::TableQuery;
-pub use crate::client::query::bad_row::BadRow;
+pub use crate::client::query::entity_stream::EntityStream;
 pub use crate::client::query::fan_out::FanOut;
 pub use crate::client::query::gather::Gather;
 pub use crate::client::query::gather::families::Families;
 pub use crate::client::query::get_many::GetMany;
+pub use crate::client::query::page::BadRow;
 pub use crate::client::query::page::Page;
 pub use crate::client::query::page_stream::PageStream;
-pub use crate::client::query::plan::QueryPlan;
+pub use crate::client::query::query_plan::QueryPlan;
 pub use crate::client::query::scan::{Scan, ScanProgress, ScanStream};
 pub use crate::client::query::scan_position::ScanPosition;
-pub use crate::client::query::selects::Selects;
-pub use crate::client::query::stream::EntityStream;
+pub use crate::client::query::selection::Selects;
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table::TableClient;
 #[cfg(feature = "emulator-https")]

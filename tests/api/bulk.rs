@@ -48,7 +48,7 @@ fn counts(report: &BulkReport) -> [u64; 4] {
     [
         report.applied(),
         report.rejected(),
-        report.unknown(),
+        report.in_doubt(),
         report.not_tried(),
     ]
 }
@@ -220,7 +220,7 @@ async fn a_lost_answer_leaves_its_batch_in_doubt() {
     let many: Vec<_> = (0..150).map(|at| reading("a", at, 1)).collect();
     let error = table.bulk().partition_concurrency(1).insert(&many).await.unwrap_err();
     assert_eq!(counts(error.report()), [0, 0, 100, 50]);
-    assert!(matches!(error.report().leftovers()[0].why(), LeftReason::Unknown(e) if e.may_have_applied()));
+    assert!(matches!(error.report().leftovers()[0].why(), LeftReason::InDoubt(e) if e.may_have_applied()));
     assert_eq!(truth.query().count().await.unwrap(), 100);
 }
 
@@ -523,7 +523,7 @@ async fn deletes_of_a_lost_answer_stay_in_doubt_where_all_ends() {
             Ok(report) => report,
             Err(interrupted) => interrupted.into_parts().1,
         };
-        assert_eq!((report.unknown(), report.not_tried()), (20, 0), "{report}");
+        assert_eq!((report.in_doubt(), report.not_tried()), (20, 0), "{report}");
         assert_eq!(truth.query().count().await.unwrap(), 0);
     }
 }

@@ -46,7 +46,7 @@ async fn leftovers_of_one_row_are_sent_again_in_order() {
             .is_err()
     );
     let report = outcomes.finish().unwrap();
-    assert_eq!((report.unknown(), report.not_tried()), (1, 3));
+    assert_eq!((report.in_doubt(), report.not_tried()), (1, 3));
     let left = report.into_leftovers();
     assert_eq!(left.iter().map(|left| left.index()).collect::<Vec<_>>(), [0, 1, 2, 3]);
     slow.disable();

@@ -15,6 +15,8 @@ use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, Reached, TableClient, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 
+mod attempts;
+mod batch_answers;
 mod bulk;
 mod clock;
 mod dropped;

@@ -166,7 +166,8 @@ async fn retry_that_is_never_sent_gives_its_tokens_back() {
 
     let service = TableServiceClient::new("https://contoso.table.core.windows.net", Once::default()).unwrap();
     let unauthorized = service.over(busy()).retry(policy());
-    unauthorized.ping().await.unwrap_err();
+    let error = unauthorized.ping().await.unwrap_err();
+    assert_eq!(error.attempts(), 1, "the second attempt was not sent");
     assert_eq!(budget.available(), 100, "no credential for the second attempt");
 
     let waiting = busy().service().retry(policy());

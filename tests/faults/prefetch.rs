@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table::{BoxFuture, DynamicEntity, TableClient, TableServiceClient, Transport, TransportError};
+use azure_table::testing::{Fault, FaultRule, Faults};
+use azure_table::{BoxFuture, DynamicEntity, Emulator, TableClient, TableServiceClient, Transport, TransportError};
 use azure_table_tests::canned::CONTOSO;
 use bytes::Bytes;
 use http::{Request, Response};
@@ -217,5 +218,31 @@ async fn a_cancelled_read_goes_on() {
             }
         }
         assert_eq!((count, pages.asked()), (4 * ROWS, 4));
+    }
+}
+
+/// A reader that is busy with an item has the reads behind it in flight.
+#[tokio::test(start_paused = true)]
+async fn slow_reader_of_many_keys_waits_for_the_first_alone() {
+    let work = LATENCY / 10;
+    let emulator = Emulator::new();
+    let truth = TableServiceClient::on(emulator.clone())
+        .dynamic_table("Things")
+        .unwrap();
+    truth.create_table().await.unwrap();
+    let faults = Faults::new(emulator);
+    faults.add(FaultRule::new(Fault::DelayRequest(LATENCY)).on_reads());
+    let table = TableServiceClient::on(faults).dynamic_table("Things").unwrap();
+    for in_order in [true, false] {
+        let keys = (0..160).map(|n| ("p".to_owned(), n.to_string()));
+        let mut reads = table.get_many(keys).concurrency(16);
+        if !in_order {
+            reads = reads.unordered();
+        }
+        let begun = Instant::now();
+        while reads.try_next().await.unwrap().is_some() {
+            sleep(work).await;
+        }
+        assert_eq!(begun.elapsed(), LATENCY + 160 * work, "in order: {in_order}");
     }
 }

@@ -32,7 +32,7 @@ pub async fn rows_are_written_by_a_query(backend: &Backend) {
         .concurrency(3)
         .await
         .unwrap();
-    assert_eq!((report.applied(), report.failures().len()), (120, 0));
+    assert_eq!((report.applied(), report.rejected()), (120, 0));
     for (value, count) in [("v0!", 30), ("w!", 30), ("v2!", 30), ("v3!", 30)] {
         let rows = table.query().filter(Tracked::VALUE.eq(value));
         assert_eq!(rows.count().await.unwrap(), count, "{value}");
@@ -72,17 +72,11 @@ pub async fn failures_are_told_row_by_row(backend: &Backend) {
 
     let renamed = table.typed::<Renamed>();
     let report = renamed.upgrade_all().await.unwrap();
-    assert_eq!(
-        (report.applied(), report.unchanged(), report.failures().len()),
-        (119, 0, 1)
-    );
-    assert_eq!(report.failures()[0].error().kind(), ErrorKind::InvalidResponse);
-    assert_eq!(report.failures()[0].key().row_key(), key.row_key());
+    assert_eq!((report.applied(), report.unchanged(), report.rejected()), (119, 0, 1));
+    assert_eq!(report.leftovers()[0].error().kind(), ErrorKind::InvalidResponse);
+    assert_eq!(report.leftovers()[0].key().row_key(), key.row_key());
     let again = renamed.upgrade_all().await.unwrap();
-    assert_eq!(
-        (again.applied(), again.unchanged(), again.failures().len()),
-        (0, 119, 1)
-    );
+    assert_eq!((again.applied(), again.unchanged(), again.rejected()), (0, 119, 1));
     for row in table.typed::<DynamicEntity>().query().all().await.unwrap() {
         let is_old = row.row_key == key.row_key() && row.partition_key == "c";
         assert_eq!(row.get("value").is_some(), is_old);
@@ -102,13 +96,13 @@ pub async fn failures_are_told_row_by_row(backend: &Backend) {
     let (first, second) = (first.unwrap(), second.unwrap());
     let applied = first.applied() + second.applied();
     assert!((40..=80).contains(&applied), "{first}, {second}");
-    let failed = first.failures().iter().chain(second.failures());
+    let failed = first.leftovers().iter().chain(second.leftovers());
     assert!(
         failed
             .clone()
             .all(|row| row.error().kind() == ErrorKind::ConditionNotMet)
     );
-    assert_eq!(applied + failed.count(), 80);
+    assert_eq!(applied + failed.count() as u64, 80);
     let rows = renamed.query().partition("a").all().await.unwrap();
     assert_eq!(
         rows.iter().map(|row| row.large).sum::<i64>(),

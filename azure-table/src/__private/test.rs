@@ -1,6 +1,10 @@
 //! What the code of `#[azure_table::test]` calls.
 //!
 //! Owns the runtime of a test, its emulator with what stands before it, and [`TestArgument`]: what a test can be given of that.
+//!
+//! A test gets what it names: the attribute asks the type of each argument by a trait, so aliases work and a wrong one is
+//! reported by the compiler in our words. Spy, faults and emulator of a test are one stack. The runtime is built here, so a test
+//! crate needs no tokio. A table has the name of its argument, since a type may have several tables.
 
 use std::future::Future;
 

@@ -1,29 +1,21 @@
-//! Many writes, not atomic, and no secret made of it: each row has an outcome of its own.
+//! Writes in bulk: any number of operations, not atomic, with an outcome per operation.
 //!
-//! Owns `Bulk`, many writes of one's own (`bulk_builder.rs`, `bulk_run.rs`), and the writes over all rows that a query selects. `partition_write.rs` knows operations and their outcomes and nothing
-//! of queries; `row_writes.rs` reads pages and hands their rows to it; what becomes of a row is said by one file for each verb.
+//! Owns `Bulk` and `Writer`, the caller's own operations (`bulk_builder.rs`, `bulk_write.rs`, `writer.rs`), and the writes over all
+//! rows that a query selects (`row_verbs.rs`, `row_writes.rs`). All of them push operations to one engine (`engine.rs`).
 
-mod builder;
 pub(crate) mod bulk_builder;
-pub(crate) mod bulk_entity;
-pub(crate) mod bulk_outcomes;
+pub(crate) mod bulk_report;
 mod bulk_run;
-pub(crate) mod delete_where;
+pub(crate) mod bulk_write;
+mod engine;
 pub(crate) mod interrupted;
-mod known;
-pub(crate) mod outcome;
 mod pace;
-pub(crate) mod partition_write;
-pub(crate) mod patch_where;
-mod plan;
-pub(crate) mod position;
+mod partition_write;
 mod queue;
-pub(crate) mod report;
 mod rewrite;
-pub(crate) mod row_writes;
-mod running;
-mod selected_row;
-mod source;
-pub(crate) mod update_where;
-pub(crate) mod upgrade_all;
+mod row_plan;
+pub(crate) mod row_report;
+pub(crate) mod row_verbs;
+mod row_writes;
+pub(crate) mod write_position;
 pub(crate) mod writer;

@@ -13,6 +13,6 @@ pub(crate) mod modify_entity;
 pub(crate) mod operation;
 pub(crate) mod procedure;
 pub(crate) mod recreate_table;
-pub(crate) mod service;
-pub(crate) mod tables;
+pub(crate) mod service_operations;
+pub(crate) mod table_operations;
 pub(crate) mod write_entity;

@@ -1,27 +1,27 @@
 //! Queries: what is asked of a table, before it is sent.
 //!
-//! Owns [`TableQuery`]. Its pages and rows as they come are `query/stream.rs`, its kinds sorted out `query/gather.rs`.
+//! Owns [`TableQuery`]. Its pages and rows as they come are `query/entity_stream.rs`, its kinds sorted out `query/gather.rs`.
 
 use std::fmt;
 use std::sync::Arc;
 
-use crate::client::query::bad_row::{BadRow, OnBadRow};
-use crate::client::query::keys::{starts, under};
-use crate::client::query::page_stream::PageStream;
-use crate::client::query::plan::QueryPlan;
-use crate::client::query::prefetch::Prefetch;
-use crate::client::query::stream::EntityStream;
+use crate::client::query::entity_stream::EntityStream;
+use crate::client::query::page::{BadRow, OnBadRow};
+use crate::client::query::page_stream::{PageStream, Prefetch};
+use crate::client::query::query_plan::QueryPlan;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::filter::access::{Access, AccessPath};
-use crate::filter::expression::Expression;
+use crate::filter::expression::{Comparison, Expression};
 use crate::filter::nested::Variant;
 use crate::filter::select::Columns;
 use crate::filter::typed::{Filter, FilterOf};
+use crate::model::edm::EdmValue;
 use crate::model::entity::{MetadataLevel, Projection, ReadEntity, TableEntity};
 use crate::model::entity_key::Key;
 use crate::model::error::Result;
-use crate::model::key_shape::Start;
+use crate::model::key::after_prefix;
+use crate::model::key_shape::{KeyStart, Start};
 use crate::model::name::TableName;
 use crate::model::partition::{NamesPartition, partition_key};
 use crate::model::prefix::KeyPrefix;
@@ -32,22 +32,19 @@ use crate::pipeline::options::{CallOptions, call_options};
 use crate::protocol::continuation::Continuation;
 use crate::protocol::query::QueryRequest;
 
-pub(crate) mod asked;
-pub(crate) mod bad_row;
+pub(crate) mod concurrent;
+pub(crate) mod entity_stream;
 pub(crate) mod fan_out;
 pub(crate) mod gather;
 pub(crate) mod get_many;
-mod keys;
 pub(crate) mod page;
 pub(crate) mod page_stream;
 mod part_pages;
-pub(crate) mod plan;
-pub(crate) mod prefetch;
+pub(crate) mod prepared_query;
+pub(crate) mod query_plan;
 pub(crate) mod scan;
 pub(crate) mod scan_position;
-pub(crate) mod selects;
-pub(crate) mod several;
-pub(crate) mod stream;
+pub(crate) mod selection;
 
 /// A query for entities of type `E`, read as `P`. One query is one chain of requests, a page each, in the order of the
 /// keys (on Cosmos DB no order is promised).
@@ -131,7 +128,7 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
 }
 
 impl<E: TableEntity, P> TableQuery<E, P> {
-    /// Only this partition: the value of the PartitionKey's field, or the tuple of its fields if it has several.
+    /// Selects one partition: the value of the PartitionKey's field, or the tuple of its fields if it has several.
     pub fn partition(mut self, given: impl NamesPartition<E::PartitionFields>) -> Self {
         let key = partition_key::<E>(given);
         let keys = key.map(|key| starts("PartitionKey", &Start::Whole(key)));
@@ -139,14 +136,14 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// Only entities whose keys begin with these fields: [`Key::prefix`](crate::Key::prefix). With a whole PartitionKey it
+    /// Selects entities whose keys begin with these fields: [`Key::prefix`](crate::Key::prefix). With a whole PartitionKey it
     /// is a range of one partition, else one of several partitions. Takes the place of [`partition`](Self::partition).
     pub fn under(mut self, prefix: KeyPrefix<E>) -> Self {
         self.keys = Some(Ok(under(prefix.start())));
         self
     }
 
-    /// Only rows that meet the condition; a second filter adds to the first.
+    /// Selects rows that meet the condition. A second filter adds to the first.
     pub fn filter(mut self, filter: impl FilterOf<E>) -> Self {
         let filter = filter.into_filter();
         self.filter = Some(match self.filter.take() {
@@ -156,22 +153,21 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// How many rows a page has at most: 1 to 1,000, which is what the service gives without it. Not a limit of the
-    /// whole: see [`limit`](Self::limit).
+    /// Limits the number of rows per page: 1 to 1,000, the default. See [`limit`](Self::limit) for the rows of all pages.
     #[doc(alias = "top")]
     pub fn page_size(mut self, rows: u32) -> Self {
         self.page_size = Some(rows);
         self
     }
 
-    /// How many rows the query gives at most, over all pages. When there are enough, nothing more is asked for.
+    /// Limits the total number of rows across all pages. No further page is requested once the limit is reached.
     #[doc(alias = "take")]
     pub fn limit(mut self, rows: usize) -> Self {
         self.limit = Some(rows);
         self
     }
 
-    /// Goes on where an earlier run of the same query was: the continuation of its last page.
+    /// Resumes an earlier run of the same query, from the continuation of its last page.
     pub fn resume_from(mut self, continuation: Continuation) -> Self {
         self.from = Some(continuation);
         self
@@ -304,11 +300,11 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     }
 
     fn pages_with(mut self, prefetch: Prefetch) -> PageStream<P> {
-        let asked = self.asked(prefetch);
+        let prepared = self.prepare(prefetch);
         let options = self.call_options();
         self.shape.on_bad_row = self.on_bad_row;
-        match asked {
-            Ok(asked) => PageStream::new(self.pipeline, options, asked, self.from, self.shape),
+        match prepared {
+            Ok(query) => PageStream::new(self.pipeline, options, query, self.from, self.shape),
             Err(e) => {
                 let request = QueryRequest::entities(self.table.as_str());
                 PageStream::refused(self.pipeline, request, e, self.shape)
@@ -367,5 +363,30 @@ impl<E, P> fmt::Debug for TableQuery<E, P> {
             .field("page_size", &self.page_size)
             .field("limit", &self.limit)
             .finish_non_exhaustive()
+    }
+}
+
+/// Returns the condition of keys that begin so.
+pub(crate) fn under(start: &KeyStart) -> Expression {
+    let partition = starts("PartitionKey", &start.partition_key);
+    match &start.row_key {
+        None => partition,
+        // Every row of the partition.
+        Some(Start::Prefix(prefix)) if prefix.is_empty() => partition,
+        Some(row_key) => partition.and(starts("RowKey", row_key)),
+    }
+}
+
+pub(crate) fn starts(name: &str, start: &Start) -> Expression {
+    let compare = |operator, text: &str| Expression::comparison(name, operator, EdmValue::from(text));
+    match start {
+        Start::Whole(text) => compare(Comparison::Eq, text),
+        Start::Prefix(prefix) => {
+            let from = compare(Comparison::Ge, prefix);
+            match after_prefix(prefix) {
+                Some(end) => from.and(compare(Comparison::Lt, &end)),
+                None => from,
+            }
+        }
     }
 }

@@ -1,11 +1,13 @@
 //! What a read gives: an entity, a projection, a tuple of columns, whatever a closure makes of a row.
 //!
 //! Owns the one value that says what to ask for and how to read it, so that builders and streams never branch on it.
+//!
+//! `get` and `query` share `versioned`, `project`, `select` and `resolve` by this value. Streams know the result only.
 
 use std::fmt;
 use std::sync::Arc;
 
-use crate::client::query::bad_row::{BadRow, OnBadRow};
+use crate::client::query::page::{BadRow, OnBadRow};
 use crate::filter::select::Columns;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::entity_key::Key;

@@ -1,6 +1,6 @@
 //! The client of one table: a typed handle and the constructors of the operations on its entities.
 //!
-//! Handles of other types are `table/typed.rs`; operations on the table itself are `table/lifecycle.rs`, those on its access policies `table/policies.rs`.
+//! Handles of other types are `table/typed_handles.rs`; operations on the table itself are `table/lifecycle.rs`, those on its access policies `table/access_policies.rs`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -24,11 +24,11 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 use crate::protocol::operation::TableOperation;
 
-mod changes;
+mod access_policies;
+mod entity_verbs;
 mod lifecycle;
-mod policies;
-mod selected;
-mod typed;
+mod query_writes;
+mod typed_handles;
 
 /// One table whose rows are entities of type `E`. A clone is cheap.
 ///

@@ -41,25 +41,25 @@ pub(crate) const MAX_PROPERTIES: usize = 252;
 /// The tenant of all tokens, and their user's object id.
 pub(crate) const TENANT: &str = "00000000-0000-0000-0000-000000000000";
 
-/// The rules of a service.
+/// The rules of a service. A flag's comment says what holds where it is set.
 #[derive(Debug)]
 pub(crate) struct Rules {
     pub(crate) profile: Profile,
     /// Its name in a snapshot.
     pub(crate) name: ServiceName,
 
-    /// Whether table names that differ only in case are one.
+    /// Table names that differ only in case are one.
     pub(crate) ignores_case_of_table_names: bool,
-    /// Whether the answer to a Create Table has an ETag.
+    /// The answer to a Create Table has an ETag.
     pub(crate) has_table_etags: bool,
-    /// Whether the service answers about itself and about access policies.
+    /// The service answers about itself and about access policies.
     pub(crate) has_service_operations: bool,
-    /// Whether the rules for browsers apply.
+    /// The rules for browsers apply.
     pub(crate) has_cors: bool,
 
-    /// Whether `x-ms-version` has to be a known one.
+    /// `x-ms-version` has to be a known one.
     pub(crate) checks_version: bool,
-    /// Whether a merge is taken that is not tunnelled through `POST`.
+    /// A merge need not be tunnelled through `POST`.
     pub(crate) takes_merge: bool,
     /// The greatest `$top`, if it has a limit.
     pub(crate) max_top: Option<usize>,
@@ -68,7 +68,7 @@ pub(crate) struct Rules {
     /// The refusal of any filter that cannot be read; `None` where it depends on the fault.
     pub(crate) invalid_filter: Option<Refusal>,
 
-    /// Whether a PartitionKey or a RowKey may be empty.
+    /// A PartitionKey or a RowKey may be empty.
     pub(crate) takes_empty_keys: bool,
     /// The longest RowKey, in bytes of UTF-8.
     pub(crate) max_row_key_bytes: usize,
@@ -80,32 +80,32 @@ pub(crate) struct Rules {
     pub(crate) max_binary_bytes: usize,
     /// The largest entity, in bytes.
     pub(crate) max_entity_bytes: usize,
-    /// Whether a bare integer beyond Int64 is a double.
+    /// A bare integer beyond Int64 is a double.
     pub(crate) takes_large_integers: bool,
-    /// Whether every write but an insert brings the properties into order.
+    /// Every write but an insert brings the properties into order.
     pub(crate) sorts_properties: bool,
-    /// Whether an insert keeps the place of the keys among the properties.
+    /// An insert keeps the place of the keys among the properties.
     pub(crate) keeps_place_of_keys: bool,
 
     /// The media types of JSON without, with minimal and with full metadata.
     pub(crate) media_types: [&'static str; 3],
-    /// The media type of an answer without a body.
+    /// The media type of an answer 204, if it has one.
     pub(crate) empty_media_type: Option<&'static str>,
-    /// Whether answers have the headers of the storage services: version, server, error code, caching, the caller's own id.
+    /// Answers have the headers of the storage services: version, server, error code, caching, the caller's own id.
     pub(crate) has_storage_headers: bool,
     pub(crate) member_order: MemberOrder,
-    /// Whether times have all seven digits of their second.
+    /// Times have all seven digits of their second.
     pub(crate) has_full_times: bool,
     pub(crate) continuation: Continuation,
-    /// Whether a full page of tables is never the last one: an empty one follows.
+    /// A full page of tables is never the last one: an empty one follows.
     pub(crate) has_empty_last_page: bool,
 
     pub(crate) error_text: ErrorText,
-    /// Whether the index stands before the text of each refusal in a batch, and not only where [`Rules::at_index`] says.
+    /// The index of the operation stands before the text of each refusal in a batch; see [`Rules::at_index`].
     pub(crate) has_every_index: bool,
     /// The end of some lines in the answer to a batch.
     pub(crate) batch_line_end: &'static str,
-    /// Whether the changes of a batch are numbered where the request does not number them.
+    /// The answer numbers the changes of a batch where the request does not.
     pub(crate) numbers_changes: bool,
     /// The refusals for want of room: of an account, and of a partition or the server of its range.
     pub(crate) account_busy: Refusal,

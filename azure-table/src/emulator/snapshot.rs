@@ -2,6 +2,9 @@
 //!
 //! Owns [`EmulatorSnapshot`], its way from a store and back, its file, and which lines its text has. A row is
 //! `snapshot/entity.rs`, any other line `snapshot/line.rs`.
+//!
+//! A line is read by the code that reads the body of an insert, so a file holds only what the service takes, and the ETag of a
+//! row follows from its Timestamp. A first pass finds the column of a fault. Account keys are settings, and in no file.
 
 mod entity;
 mod line;

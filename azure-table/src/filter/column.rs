@@ -1,6 +1,9 @@
 //! Typed columns: what the derive makes constants of, and what filters are written with.
 //!
 //! Owns [`Column`], its two roles and the comparisons. What may stand on the right of one is `model/operand.rs`.
+//!
+//! `Column<E, T, Stored>` and `Column<E, T, InKey>` are one struct. What is compared, what can be set and how a value is read
+//! follow from the role by a trait: to set a key does not compile, and a column has the type of its field, `Option` included.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -2,6 +2,9 @@
 //!
 //! What is cut are its sets of keys: an `or` of conditions on keys, one of which every row must meet. Conditions of a set that
 //! may have rows in common stay together.
+//!
+//! So every row comes once, and parts in order give rows in order, with nothing kept to compare. What stays together gets the
+//! bounds of the whole as well, or the service would scan the table for its `or`.
 
 use crate::filter::expression::Expression;
 use crate::filter::key_range::KeyRange;

@@ -2,6 +2,9 @@
 //!
 //! Owns [`TableEntity`] (writing), [`ReadEntity`] (reading) and [`MetadataLevel`]. Both traits are easy to write by hand;
 //! see their examples. Owns also [`PropertyGroup`] and [`ReadPropertyGroup`], the properties of a flattened field, and [`assert_reads`].
+//!
+//! Writing and reading are separate traits (as for properties and keys), so that borrowed fields can be written though they
+//! cannot be read. There is no version property: a row goes to the user's `upgrade` when the current struct cannot read it.
 
 use crate::model::error::Result;
 use crate::model::etag::{Condition, ETag};

@@ -2,6 +2,10 @@
 //!
 //! Owns [`KeyShape`] (a constant that the derive emits), [`KeyWriter`] and [`KeyParts`]. Field texts come from
 //! [`TableKey`](crate::TableKey).
+//!
+//! Key templates are data, and the code that puts keys together and takes them apart is here: the rules of a template are tested
+//! once, and the derive emits constants and plain calls. An enum of entities has no key tuple, since the keys of its variants
+//! differ: `TableEntity::key_shape` is asked of the value, so that each variant is written by its own template.
 
 use serde::Serialize;
 

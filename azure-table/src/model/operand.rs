@@ -2,6 +2,10 @@
 //!
 //! Owns [`Operand`] and its impls for the types of this crate and of the standard library. Those of points in time and of
 //! other crates are beside their property (`property/moment.rs`, `property/uuid.rs`).
+//!
+//! One trait stands for everything that may take the place of a field's value: the value, a reference to it, `&str` for `String`,
+//! the plain `T` for `Descending<T>`. Key tuples, partitions and filters share it. A filter on an `Option<T>` compares with
+//! `Property::Compared`, an associated type, so that aliases of `Option` work too.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -2,6 +2,10 @@
 //!
 //! Owns [`VariantMark`], what a handle to the rows of a variant does with it ([`MarkedVariant`]), and the entity with its mark
 //! ([`AsVariant`]). The enum's own reading and writing is code of the derive, which calls the same functions.
+//!
+//! `variant::<V>()` returns a `TableClient<V>`, so whatever takes a table takes it. The mark is data in the settings of its
+//! pipeline: writes wrap their entity, and reads check the row and take the tag out. A const assertion compares schemas to reject
+//! `typed::<V>()` of a variant, since a type has no identity in a constant: `cargo build` sees it, `cargo check` does not.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,8 @@
 //! One attempt of a call: acquire a permit, authorize, send, read the response.
+//!
+//! A request is signed until the authorization holds still: the generation of the credential is read before and after. If it
+//! changed, by a fetch for this attempt or by a rotation, nobody could say which one was sent, and its rejection would be judged
+//! wrongly.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

@@ -6,6 +6,10 @@
 //! A connection that the server closed while it was idle is no failure: where the close is seen before a byte of the next
 //! request was sent, hyper takes another connection. Where it crosses the request, nobody can say whether the server read
 //! it: that is [`Reached::MaybeSent`].
+//!
+//! The client speaks HTTP/1.1 only: the service was never seen to offer HTTP/2. Trust is the platform's; no certificates are
+//! loaded for an `http` endpoint. A reqwest client built elsewhere cannot be used: it may follow redirects, and with them send a
+//! signature and a row to another host, and there is no way to ask it.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,6 +1,9 @@
 //! The options of a call.
 //!
 //! Owns [`CallOptions`], and its setters on every builder of a call.
+//!
+//! The options are a box that most calls do not have, so builders and streams stay small. A write decides on the primary: a read
+//! that a write depends on carries `for_write`, which only `Pipeline::mode` reads.
 
 use std::fmt;
 use std::sync::Arc;

@@ -2,6 +2,10 @@
 //!
 //! Owns the reads. They happen before a write is sent again, so that it is not applied twice, and after a repetition was rejected,
 //! since the attempt before may have caused the rejection (`next_step.rs`). The rows are judged by `protocol/read_back.rs`.
+//!
+//! A write is read back before it is sent again. To resend first and read after a 409 or 412 would save a read where the request
+//! was lost, but would apply an upsert twice, and a batch with one. Time is the service's, by the `Date` of the read, with two
+//! seconds for what a `Date` cuts off.
 
 use std::time::SystemTime;
 
@@ -158,4 +162,16 @@ impl Pipeline {
 /// Whether a clock that is so many seconds ahead differs by more than the service tolerates of a request.
 fn is_beyond_clocks(offset: i64) -> bool {
     offset.unsigned_abs() > MOST_CLOCK_ERROR.as_secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_differ_by_no_more_than_the_service_tolerates() {
+        for (offset, expected) in [(0, false), (900, false), (901, true), (-900, false), (-901, true)] {
+            assert_eq!(is_beyond_clocks(offset), expected, "{offset}");
+        }
+    }
 }

@@ -2,6 +2,11 @@
 //!
 //! Owns the reading of error bodies and of the headers that all answers share. Source: REST "Status and error codes"
 //! and the forms seen of Storage and Cosmos DB.
+//!
+//! Input from outside is bounded: 64 MiB a response, 1,024 members an entity, 64 levels of skipped JSON, 16 levels and 4,096
+//! elements of XML, 100 levels of a filter, 1,000 characters of an error text. Each is far more than the service sends. Beyond a
+//! limit is an error, never a cut; a continuation header that cannot be read is one too, since the listing would end early and
+//! nobody would know.
 
 use std::time::SystemTime;
 

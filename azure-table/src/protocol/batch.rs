@@ -2,6 +2,10 @@
 //!
 //! Owns what makes a set of operations one transaction, checked as it grows, so that [`Rejected`] can give the
 //! operation back. The answer is `batch_answer.rs`; multipart text is `codec/multipart.rs`.
+//!
+//! A batch is written as it grows, so that its limit is one of the very bytes that are sent; an operation that breaks a rule is
+//! cut off again.
+//!
 //! Source: REST "Performing entity group transactions".
 
 use std::fmt;

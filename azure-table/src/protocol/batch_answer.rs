@@ -1,5 +1,8 @@
 //! The answer to an entity group transaction: a result per operation, or the one that failed.
 //!
+//! The index of a failed operation is never guessed. It comes from the message, from a batch of one, or from the four codes that
+//! Storage was seen to report without an index exactly when the first operation failed; otherwise it is `None`.
+//!
 //! Source: REST "Performing entity group transactions"; the forms seen of Storage and Cosmos DB.
 
 use std::sync::Arc;
@@ -60,7 +63,7 @@ pub(crate) fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<
             at += text.len();
             ETag::part_of(&etags, from..at)
         });
-        if etag.is_none() && asked.kind != OperationKind::Delete && status != 404 {
+        if etag.is_none() && asked.kind != OperationKind::Delete {
             let why = format!("the answer to operation {} of the batch has no ETag", results.len());
             return Err(unreadable(Error::invalid_response(why)));
         }

@@ -1,6 +1,11 @@
 //! One write or read of one entity, as a value.
 //!
 //! Owns [`TableOperation`], and the request that each kind is, alone or in a batch. What comes of it is `table_result.rs`.
+//!
+//! Merges are `PATCH`, which proxies know, not `MERGE`; they are tunnelled through `POST` on Cosmos DB. Bodies repeat the keys: a
+//! body without properties is known to be accepted in that form only. Writes take `WritesEntity<E>`, not `&E`: a `&Versioned<E>`
+//! would be dereferenced on the way in and lose its ETag.
+//!
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge Entity",
 //! "Delete Entity", "Query Entities".
 

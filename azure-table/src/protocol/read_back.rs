@@ -1,7 +1,6 @@
 //! Whether a write whose answer was lost was applied, by what is stored now.
 //!
-//! Owns the read that shows the rows, and the [`Verdict`]. When to ask is
-//! `pipeline/resolve.rs`.
+//! Owns the read that shows the rows, and the [`Verdict`]. When to ask is `pipeline/next_step.rs`.
 //! A row is ours if it has what we wrote and was not last written before we first sent, by the service's clock; with a write id, if
 //! it has that. Of a write under an ETag, and of an insert inside `modify`, only the id counts: two writers that
 //! count the same counter write the same content, and only one of them has counted. A row that was last written before we first sent and is not as we wrote it, shows that nothing of

@@ -3,6 +3,9 @@
 //! Owns [`ServiceProperties`] as a value and its XML in both directions: the same document is the answer to a read and the
 //! body of a write. Logging and metrics are `analytics.rs`, rules for browsers `cors.rs`, with the limits of each.
 //!
+//! One value, its XML and its limits stand together for each document, since the emulator reads what the client writes and the
+//! other way round. A property test says that what is written reads the same.
+//!
 //! Source: REST "Get Table Service Properties", "Set Table Service Properties"; recorded bodies.
 
 pub(crate) mod analytics;

@@ -3,6 +3,9 @@
 //! Owns [`TableResult`], from the answer to an operation alone, from a part of a batch's, or from the rows that show what
 //! became of a write whose answer was lost. Source: REST "Insert Entity", "Query Entities", "Performing entity group
 //! transactions".
+//!
+//! A retrieved or echoed entity stays JSON, at minimal metadata, until its type is known. For an echo whose response was lost it
+//! is the row that was read back.
 
 use std::fmt;
 

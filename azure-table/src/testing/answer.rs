@@ -1,6 +1,9 @@
 //! An answer that a test gives in the service's place.
 //!
 //! Owns [`Answer`]: its status, code, headers and rows, as an answer of its own and as a part of a batch's.
+//!
+//! One answer serves faults and scripts: a rule puts it in the service's place, and a step of a `Script` is a `Fault`. So a
+//! script has no second list of failures. A late answer of a script is `Faults` in front of it.
 
 use std::fmt::Write as _;
 use std::time::Duration;

@@ -1,6 +1,9 @@
 //! One request and what came of it, as it is kept: without secrets.
 //!
 //! Owns [`Exchange`] and [`Outcome`]. What is secret is `secrets.rs`; who keeps them is `spy.rs` and `recorder.rs`.
+//!
+//! What is kept of a request is what is known to be harmless: headers by a list of names. What authenticated a request is looked
+//! for in the response, since a rejection may repeat it.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,6 +1,10 @@
 //! The transport that lets things go wrong.
 //!
 //! Owns the rules in force, what they have counted, and the log. What a fault does is `fault.rs`, when it happens `fault_rule.rs`.
+//!
+//! Faults stand at the transport, as rules: below the retry loop a test meets what the network does, and users, the matrix and
+//! the soak share one kit. The first rule that chooses a request acts alone; two faults at one request are two wrappers. A
+//! service with a wrong clock is another transport, `Fault::Instead`.
 
 use std::collections::VecDeque;
 use std::fmt;

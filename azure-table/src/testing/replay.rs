@@ -1,4 +1,9 @@
 //! Recorded answers in place of a service.
+//!
+//! A replay compares the question, not the caller: method, path, query, body, location and six headers; not ids, dates, the
+//! authorization and the remaining time. Rejections of the authorization get the current date, or the client would correct its
+//! clock; all others keep theirs, by which the client judges the age of rows. What is new in every run is masked, but recorded
+//! answers come as they are: a test with random keys reads the recorded ones.
 
 use std::fmt;
 use std::io;

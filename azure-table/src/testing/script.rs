@@ -1,4 +1,7 @@
 //! Answers in an exact order, without a service.
+//!
+//! What a test did not expect is a 501, then a panic: a panic inside a transport may be of a task that nobody joins. The client
+//! does not retry a 501, which leaves no write in doubt, and the test hears of it from `finish` or when the double is dropped.
 
 use std::collections::VecDeque;
 use std::fmt;

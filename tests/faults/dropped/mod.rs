@@ -210,7 +210,7 @@ async fn outcomes_that_are_given_up_tell_what_was_sent() {
             applied += usize::from(outcome.is_some());
         }
         let report = outcomes.finish().unwrap();
-        assert_eq!((applied, report.applied(), report.unknown()), (2, 2, 2));
+        assert_eq!((applied, report.applied(), report.in_doubt()), (2, 2, 2));
         let requests = faults.requests();
         sleep(LATE).await;
         assert_eq!(faults.requests(), requests);

@@ -1,14 +1,14 @@
-//! The end of many writes that could not go on.
+//! The error of bulk writes that ended early.
 
 use std::fmt;
 
-use crate::client::bulk::position::WritePosition;
-use crate::client::bulk::report::WriteReport;
+use crate::client::bulk::row_report::WriteReport;
+use crate::client::bulk::write_position::WritePosition;
 use crate::model::error::Error;
 
-/// Many writes that ended before their end: why, and the report `R` of what was done until then.
+/// The error of bulk writes that ended early, with the report `R` of the writes until then.
 ///
-/// One word wide. `?` makes an [`Error`] of it, without the report; look at it first where the counts and the place matter:
+/// `?` turns it into an [`Error`] and drops the report. Read the report first where the counts and the position matter:
 ///
 /// ```
 /// # use azure_table::{Column, DynamicEntity, Emulator, TableServiceClient};
@@ -21,7 +21,7 @@ use crate::model::error::Error;
 ///     Ok(report) => report,
 ///     Err(interrupted) => {
 ///         eprintln!("{}, then: {interrupted}", interrupted.report());
-///         // It can be kept, and taken up in another process.
+///         // It can be stored, and resumed by another process.
 ///         table.delete_where(old()).resume_from(interrupted.position()).await?
 ///     }
 /// };
@@ -36,24 +36,24 @@ impl<R, A> Interrupted<R, A> {
         Self(Box::new((error, report)))
     }
 
-    /// Why: what concerns no single row, or what a closure said.
+    /// Returns the error: it concerns no single row, or is the error of a closure.
     pub fn error(&self) -> &A {
         &self.0.0
     }
 
-    /// What was done until then.
+    /// Returns the report of the writes until then.
     pub fn report(&self) -> &R {
         &self.0.1
     }
 
-    /// Why, and what was done until then.
+    /// Returns the error and the report.
     pub fn into_parts(self) -> (A, R) {
         *self.0
     }
 }
 
 impl<E, A> Interrupted<WriteReport<E>, A> {
-    /// Where to go on, with `resume_from`: after all rows that have an outcome.
+    /// Returns the position for `resume_from`, behind all rows that have an outcome.
     pub fn position(&self) -> WritePosition {
         self.0.1.place()
     }
@@ -65,7 +65,7 @@ impl<R> From<Interrupted<R>> for Error {
     }
 }
 
-/// Why it ended; the report has a text of its own.
+/// Formats the error; the report has a text of its own.
 impl<R, A: fmt::Display> fmt::Display for Interrupted<R, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.0.fmt(f)

@@ -1,8 +1,11 @@
-//! How fast a bulk may send: found out, not guessed.
+//! The sending rate of a bulk, measured by the service's throttling responses.
 //!
-//! Owns the rates of the account and of partitions that were refused. Nothing is held back before the first refusal. Between
-//! two refusals of a scope its limit was used up, so what it took in between, by the time, is the limit: sending goes on a
-//! little below it, and slowly faster until the next refusal tells it anew.
+//! Owns the rates of the account and of throttled partitions. Nothing is held back before the first throttled batch. Between two
+//! throttled batches the limit of their scope was used up: the entities accepted in between, divided by the time, are the limit. The
+//! bulk sends a little below it, and slowly faster until the next throttled batch measures it anew.
+//!
+//! Latency is no signal: with four batches of a partition in flight its queue cannot grow. Throttled batches are not the retry
+//! policy's business here, or two loops would wait for each other.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,30 +16,30 @@ use crate::model::error::{Error, ErrorKind};
 use crate::pipeline::next_step::MAX_ASKED_WAIT;
 use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 
-/// Which share of the measured limit is asked for.
+/// The share of the measured limit that is sent.
 const BELOW_LIMIT: f64 = 0.985;
-/// How much lower a rate may become at once: while little was sent, little was taken, and that was no limit.
+/// The deepest cut of a rate: while little was sent, little was accepted, and that was no limit.
 const DEEPEST_CUT: f64 = 0.7;
-/// How long that is kept, and how fast it grows then: twice as fast after each doubling. What was measured for a short time is
-/// kept as short, and grows as much faster.
+/// The time for which a rate is kept, and its growth then: twice as fast after each doubling. A rate that was measured for a short
+/// time is kept as short, and grows faster.
 const HOLD: Duration = Duration::from_secs(10);
 const GROWTH_PER_SECOND: f64 = 0.005;
 const FIRST_GROWTH_PER_SECOND: f64 = 0.05;
 const DOUBLING: Duration = Duration::from_secs(20);
 const MOST_GROWTH_PER_SECOND: f64 = 0.5;
-/// How late a turn may come without being lost: timers have milliseconds, and others run in between.
+/// The lateness of a turn that loses nothing: timers have milliseconds, and other tasks run in between.
 const LATENESS: Duration = Duration::from_millis(10);
-/// The first pause after a refusal; twice as long after each that nothing was taken in between, up to the longest.
+/// The first pause after a throttled batch. It doubles while no batch is accepted in between, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// Over what time a limit is measured at least, before it is measured anew.
+/// The shortest time over which a limit is measured before it is measured anew.
 const MEASURED: Duration = Duration::from_secs(10);
-/// Two partitions that are refused within this time are a sign of the account's limit.
+/// Two partitions that are throttled within this time are a sign of the account's limit.
 const TOGETHER: Duration = Duration::from_secs(1);
-/// How many partitions are known before those are forgotten that were not refused for so long: they are far from their limit.
+/// The number of rates from which on partitions are forgotten that were not throttled for so long: they are far from their limit.
 const MANY_PARTITIONS: usize = 1_024;
 const FORGOTTEN: Duration = Duration::from_secs(60);
-/// How long nothing may be taken of what is sent before a refusal is final.
+/// The time without an accepted batch after which a throttled batch is final.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The rates of a bulk. Clones are one.
@@ -47,11 +50,11 @@ pub(crate) struct Pace(Arc<Mutex<Rates>>);
 struct Rates {
     account: Rate,
     partitions: HashMap<Box<str>, Rate>,
-    /// How many of them there may be before some are forgotten.
+    /// The number of them from which on some are forgotten.
     most_partitions: usize,
-    /// The partition that was refused last, and when.
+    /// The partition that was throttled last, and when.
     last_refused: Option<(Box<str>, Instant)>,
-    /// Since when nothing was taken of what was sent.
+    /// Since when no batch was accepted.
     refused_since: Option<Instant>,
     asked_wait: Option<Duration>,
     refused: u64,
@@ -67,20 +70,20 @@ struct Rate {
     next: Instant,
     paused_until: Instant,
     pause: Duration,
-    /// Since when, and how many entities, it took.
+    /// Since when it is measured, and the entities accepted since.
     measured_since: Option<Instant>,
     taken: f64,
     /// For how long the rate was measured, up to [`MEASURED`].
     measured_for: Duration,
-    /// When it was refused last.
+    /// When it was throttled last.
     refused_at: Option<Instant>,
     grown_at: Instant,
-    /// Whether someone waited for it since it grew.
+    /// `true` if a batch waited for it since it grew.
     is_used: bool,
 }
 
 impl Pace {
-    /// With a ceiling of entities per second for all partitions together.
+    /// A pace with a ceiling of entities per second for all partitions together.
     pub(crate) fn new(most: Option<f64>) -> Self {
         let now = Instant::now();
         Self(Arc::new(Mutex::new(Rates {
@@ -94,7 +97,7 @@ impl Pace {
         })))
     }
 
-    /// Waits until so many entities may be sent to a partition; gives the time.
+    /// Waits until this number of entities may be sent to a partition, and returns the time.
     pub(crate) async fn turn(&self, partition_key: &str, entities: usize) -> Instant {
         loop {
             let now = Instant::now();
@@ -106,7 +109,7 @@ impl Pace {
         }
     }
 
-    /// Hears that entities were taken.
+    /// Counts entities that were accepted.
     pub(crate) fn taken(&self, partition_key: &str, entities: usize) {
         let now = Instant::now();
         let mut rates = self.rates();
@@ -117,7 +120,7 @@ impl Pace {
         }
     }
 
-    /// Hears that what was sent at this time was refused because there was too much. Whether it is worth another try.
+    /// Counts a batch that was sent at this time and throttled. Returns `true` if it should be sent again.
     pub(crate) fn refused(&self, partition_key: &str, sent_at: Instant, error: &Error) -> bool {
         let now = Instant::now();
         let mut rates = self.rates();
@@ -144,7 +147,7 @@ impl Pace {
         now - *rates.refused_since.get_or_insert(now) < PATIENCE
     }
 
-    /// How many requests were refused.
+    /// Returns the number of requests that were throttled.
     pub(crate) fn refusals(&self) -> u64 {
         self.rates().refused
     }
@@ -155,7 +158,7 @@ impl Pace {
 }
 
 impl Rates {
-    /// Keeps their number in bounds: a bulk may write to any number of partitions.
+    /// Bounds the number of rates: a bulk may write to any number of partitions.
     fn forget(&mut self, now: Instant) {
         if self.partitions.len() < self.most_partitions {
             return;
@@ -166,7 +169,7 @@ impl Rates {
         self.most_partitions = MANY_PARTITIONS.max(2 * self.partitions.len());
     }
 
-    /// How long to wait; nothing, and the place is taken, if it is both scopes' turn.
+    /// Returns the time to wait. Zero if both scopes allow it now; then the entities are counted as sent.
     fn wait(&mut self, partition_key: &str, entities: usize, now: Instant) -> Duration {
         let mut wait = self.account.wait(now);
         if let Some(rate) = self.partitions.get_mut(partition_key) {
@@ -292,7 +295,7 @@ impl RetryPolicy for LeavesThrottled {
     }
 }
 
-/// Whether there was too much, and nothing was applied.
+/// Returns `true` if the error is throttling, and nothing was applied.
 pub(crate) fn is_throttled(error: &Error) -> bool {
     error.kind() == ErrorKind::Throttled && !error.may_have_applied()
 }

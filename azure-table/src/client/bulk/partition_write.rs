@@ -1,12 +1,20 @@
 //! Operations on one partition, and an outcome for each.
 //!
 //! Owns the cutting into batches and the search for what makes one fail: a batch is applied whole or not at all, so whoever is
-//! at fault is taken out and the others go again. Knows nothing of where the operations come from.
+//! at fault is taken out and the others go again. Owns the outcomes so far too, which an owner reads when it cancels. Knows nothing
+//! of where the operations come from.
+//!
+//! The row at the reported index is taken out, or the batch is halved where there is no index, and the others go again. A failure
+//! that concerns no row ends the whole bulk; so does a 404 without a code, which may come from something in front of the service.
+//! A batch in doubt is reported row by row, except deletes that were repeated and found nothing.
+//!
 //! Source: REST "Performing entity group transactions".
 
-use std::sync::Arc;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
 
-use crate::client::bulk::known::Known;
 use crate::client::bulk::pace::{Pace, is_throttled};
 use crate::client::ops::commit_batch::CommitBatch;
 use crate::client::ops::execute::ExecuteOperation;
@@ -17,55 +25,132 @@ use crate::model::name::TableName;
 use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
+use crate::pipeline::transport::BoxFuture;
 use crate::protocol::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
 use crate::protocol::operation::TableOperation;
+use crate::protocol::row_hash::RowHash;
 use crate::protocol::table_result::TableResult;
 
-/// What became of one operation.
+/// The outcome of one operation.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// With the entity's new version.
-    Applied(OperationKind, Option<ETag>),
-    /// It was not applied; or nobody knows, where the error says so. Several of one batch share an error.
-    Failed(Arc<Error>),
-    /// A delete that found no row, after an answer was lost to one before: nobody knows who removed it.
-    Gone(Arc<Error>),
+    /// With the entity's new version; `None` after a delete.
+    Applied(Option<ETag>),
+    /// A delete found no row after an earlier response was lost: either one may have deleted it.
+    Gone,
+    /// It was not applied. Several of one batch share an error.
+    Rejected(Arc<Error>),
+    /// It may have been applied.
+    InDoubt(Arc<Error>),
     /// It was not applied: an error that concerns them all came before its turn, or with it.
     NotTried,
 }
 
-/// What became of all of them.
+impl Outcome {
+    fn failed(error: Arc<Error>) -> Self {
+        match error.may_have_applied() {
+            true => Self::InDoubt(error),
+            false => Self::Rejected(error),
+        }
+    }
+
+    /// The error, if it counts as a failure.
+    pub(crate) fn failure(&self) -> Option<&Error> {
+        match self {
+            Self::Rejected(error) | Self::InDoubt(error) => Some(error),
+            Self::Applied(_) | Self::Gone | Self::NotTried => None,
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Applied(_) => f.write_str("applied"),
+            Self::Gone => f.write_str("gone"),
+            Self::Rejected(error) => error.fmt(f),
+            Self::InDoubt(error) => write!(f, "in doubt: {error}"),
+            Self::NotTried => f.write_str("not tried"),
+        }
+    }
+}
+
+/// The outcomes so far, shared by a write and an owner that may cancel it. Clones are one.
+#[derive(Clone, Debug)]
+struct SharedOutcomes(Arc<Mutex<Outcomes>>);
+
+#[derive(Debug)]
+struct Outcomes {
+    /// In the order of the operations.
+    outcomes: Vec<Outcome>,
+    /// The operations that were sent and have no response.
+    in_flight: Vec<usize>,
+}
+
+impl SharedOutcomes {
+    fn new(operations: usize) -> Self {
+        Self(Arc::new(Mutex::new(Outcomes {
+            outcomes: (0..operations).map(|_| Outcome::NotTried).collect(),
+            in_flight: Vec::new(),
+        })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Outcomes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sent(&self, operations: &[usize]) {
+        operations.clone_into(&mut self.lock().in_flight);
+    }
+
+    fn answered(&self) {
+        self.lock().in_flight.clear();
+    }
+
+    fn set_failed(&self, operations: &[usize], error: &Arc<Error>) {
+        let outcomes = &mut self.lock().outcomes;
+        for index in operations {
+            outcomes[*index] = Outcome::failed(Arc::clone(error));
+        }
+    }
+
+    /// Returns the outcomes of a write that was cancelled. `error` is that of operations without a response.
+    fn cancel(&self, error: &Arc<Error>) -> Vec<Outcome> {
+        let in_flight = std::mem::take(&mut self.lock().in_flight);
+        self.set_failed(&in_flight, error);
+        std::mem::take(&mut self.lock().outcomes)
+    }
+}
+
+/// The outcomes of all of them.
 #[derive(Debug)]
 pub(crate) struct Written {
     /// In the order of the operations.
     pub(crate) outcomes: Vec<Outcome>,
-    /// What concerns no single row: further writes would meet it too.
+    /// The error that concerns no single row: further writes would meet it too.
     pub(crate) stopped: Option<Arc<Error>>,
 }
 
-/// The operations; shared with who wants them back.
-pub(crate) type Operations = Arc<Vec<TableOperation>>;
-
-/// Operations on one partition, any number of them.
+/// Operations on distinct rows of one partition, any number of them.
 pub(crate) struct PartitionWrite {
     pipeline: Arc<Pipeline>,
     table: TableName,
-    /// Those of the client among them.
+    /// The options of its calls, the client's included.
     options: CallOptions,
-    /// The time that is left for it and others.
+    /// The time limit that it shares with others.
     total: TotalTimeout,
-    operations: Operations,
-    known: Known,
-    /// What is still to be sent, each in one batch if it fits; the next one last.
+    /// Shared with the owner, who wants them back.
+    operations: Arc<Vec<TableOperation>>,
+    outcomes: SharedOutcomes,
+    /// The operations to be sent, each list in one batch if it fits; the next one last.
     waiting: Vec<Vec<usize>>,
-    /// The longest body of a batch, if shorter than what the service takes.
+    /// The longest body of a batch, if shorter than the service's limit.
     most_bytes: Option<usize>,
-    /// Whether those that go with one that fails are sent again without it.
+    /// Sends the others of a batch again without the operation that failed.
     takes_out: bool,
-    has_distinct_rows: bool,
-    /// Deletes that were sent, and whose answer was lost.
+    /// Deletes that were sent and whose response was lost.
     lost: Vec<usize>,
-    /// How fast it may send; without it what is throttled ends it.
+    /// The sending rate; without it a throttled batch ends the write.
     pace: Option<Pace>,
 }
 
@@ -76,70 +161,42 @@ impl PartitionWrite {
         options: &CallOptions,
         operations: Vec<TableOperation>,
     ) -> Self {
-        let mut outcomes = Vec::with_capacity(operations.len());
-        let mut sendable = Vec::with_capacity(operations.len());
-        for (index, operation) in operations.iter().enumerate() {
-            outcomes.push(match operation.check() {
-                Ok(()) => {
-                    sendable.push(index);
-                    Outcome::NotTried
-                }
-                Err(e) => Outcome::Failed(Arc::new(e)),
-            });
-        }
         Self {
             pipeline: Arc::clone(pipeline),
             table: table.clone(),
             options: options.clone(),
             total: TotalTimeout::default(),
+            outcomes: SharedOutcomes::new(operations.len()),
+            waiting: vec![(0..operations.len()).collect()],
             operations: Arc::new(operations),
-            known: Known::new(outcomes),
-            waiting: vec![sendable],
             most_bytes: None,
             takes_out: true,
-            has_distinct_rows: false,
             lost: Vec::new(),
             pace: None,
         }
     }
 
-    /// At this pace: what is throttled is sent again.
-    pub(crate) fn at(mut self, pace: &Pace) -> Self {
-        self.pace = Some(pace.clone());
+    /// Sends throttled batches again, at this pace, if there is one.
+    pub(crate) fn at(mut self, pace: Option<Pace>) -> Self {
+        self.pace = pace;
         self
     }
 
-    /// In no more time than this.
+    /// Limits its time.
     pub(crate) fn within(mut self, total: TotalTimeout) -> Self {
         self.total = total;
         self
     }
 
-    /// With shorter bodies, and with or without the search for what makes a batch fail.
+    /// Limits the bodies, and sets whether operations that fail are taken out of their batch.
     pub(crate) fn with(mut self, most_bytes: Option<usize>, takes_out: bool) -> Self {
         self.most_bytes = most_bytes;
         self.takes_out = takes_out;
         self
     }
 
-    /// Of rows that are known to be distinct.
-    pub(crate) fn of_distinct_rows(mut self) -> Self {
-        self.has_distinct_rows = true;
-        self
-    }
-
-    /// What it writes.
-    pub(crate) fn operations(&self) -> Operations {
-        Arc::clone(&self.operations)
-    }
-
-    /// What is known of them, at any time.
-    pub(crate) fn known(&self) -> Known {
-        self.known.clone()
-    }
-
-    /// Sends them, one batch after the other, until each has an outcome or something stops them all.
-    pub(crate) async fn run(mut self) -> Written {
+    /// Sends them, one batch after the other, until each has an outcome or an error stops them all.
+    async fn run(mut self) -> Written {
         let mut stopped = None;
         while let Some(next) = self.waiting.pop() {
             let (sent, change_set) = self.compose(next);
@@ -153,9 +210,9 @@ impl PartitionWrite {
             };
             match result {
                 Ok(results) => {
-                    let outcomes = &mut self.known.facts().outcomes;
+                    let outcomes = &mut self.outcomes.lock().outcomes;
                     for (index, result) in sent.into_iter().zip(results) {
-                        outcomes[index] = Outcome::Applied(result.kind(), result.into_etag());
+                        outcomes[index] = Outcome::Applied(result.into_etag());
                     }
                 }
                 Err(error) => {
@@ -167,17 +224,16 @@ impl PartitionWrite {
             }
         }
         Written {
-            outcomes: std::mem::take(&mut self.known.facts().outcomes),
+            outcomes: std::mem::take(&mut self.outcomes.lock().outcomes),
             stopped,
         }
     }
 
-    /// As many of these as fit into one batch; the others wait.
+    /// Returns as many of these as fit into one batch; the others wait.
     fn compose(&mut self, mut indices: Vec<usize>) -> (Vec<usize>, ChangeSet) {
-        let mut change_set = ChangeSet::new(&self.pipeline.endpoint, self.table.as_str()).at_most(self.most_bytes);
-        if self.has_distinct_rows {
-            change_set = change_set.of_distinct_rows();
-        }
+        let mut change_set = ChangeSet::new(&self.pipeline.endpoint, self.table.as_str())
+            .at_most(self.most_bytes)
+            .of_distinct_rows();
         // One that goes alone is put into no batch.
         if let [index] = indices[..] {
             return (vec![index], change_set);
@@ -191,7 +247,7 @@ impl PartitionWrite {
                 Ok(()) => sent.push(index),
                 Err(broken) if matches!(broken.rule, BatchRule::Valid | BatchRule::OnePartition) => {
                     let error = broken.error.at_batch_index(None);
-                    self.known.facts().outcomes[index] = Outcome::Failed(Arc::new(error));
+                    self.outcomes.set_failed(&[index], &Arc::new(error));
                 }
                 // What fits into no batch may go alone.
                 Err(_) if sent.is_empty() => {
@@ -212,8 +268,8 @@ impl PartitionWrite {
         (sent, change_set)
     }
 
-    /// Sends a batch, when it is time; `None` if there was too much. One operation alone needs no batch, which not all
-    /// credentials and services take.
+    /// Sends a batch at the pace, and returns `None` if it was throttled. One operation alone is sent without a batch, which not all
+    /// credentials and services accept.
     async fn send(&self, sent: &[usize], change_set: ChangeSet) -> Option<Result<Vec<TableResult>>> {
         let partition_key = self.operations.iter().find_map(TableOperation::keys);
         let partition_key = partition_key.map_or("", |(key, _)| key);
@@ -221,7 +277,7 @@ impl PartitionWrite {
             Some(pace) => Some((pace, pace.turn(partition_key, sent.len()).await)),
             None => None,
         };
-        self.known.sends(sent);
+        self.outcomes.sent(sent);
         let result = match sent {
             [] => Ok(Vec::new()),
             [index] => self
@@ -233,7 +289,7 @@ impl PartitionWrite {
                 commit.of_options(self.call_options()).await
             }
         };
-        self.known.answered();
+        self.outcomes.answered();
         if let Some((pace, sent_at)) = turn {
             match &result {
                 Err(e) if is_throttled(e) => {
@@ -248,7 +304,7 @@ impl PartitionWrite {
         Some(result)
     }
 
-    /// One operation needs no batch, unless nobody takes its address: its keys fit into a body, as they would have beside others.
+    /// Sends one operation without a batch. If its URL is too long it is sent in one, where the keys fit into the body.
     async fn send_alone(&self, operation: &TableOperation) -> Result<TableResult> {
         let execute = || {
             let execute = ExecuteOperation::new(&self.pipeline, &self.table, operation.copy());
@@ -269,7 +325,7 @@ impl PartitionWrite {
         options
     }
 
-    /// What an error says of the operations that were sent together. Gives it back if it concerns others as well.
+    /// Sets the outcomes of operations that were sent together and failed. Returns the error if it concerns others as well.
     fn failed(&mut self, mut sent: Vec<usize>, error: Error) -> Option<Arc<Error>> {
         // Its place in the batch says nothing to who did not make the batch.
         let batch_index = error.batch_index();
@@ -283,19 +339,12 @@ impl PartitionWrite {
         }
         if !may_repeat || !self.takes_out {
             let error = Arc::new(error);
-            let outcomes = &mut self.known.facts().outcomes;
-            for index in sent {
-                outcomes[index] = Outcome::Failed(Arc::clone(&error));
-            }
+            self.outcomes.set_failed(&sent, &error);
             return (!concerns_row).then_some(error);
         }
         if error.may_have_applied() && sent.len() > 1 {
             // One by one: all of them may be gone, and each would make a batch fail. Until then they are in doubt, should all end here.
-            let error = Arc::new(error);
-            let outcomes = &mut self.known.facts().outcomes;
-            for index in &sent {
-                outcomes[*index] = Outcome::Failed(Arc::clone(&error));
-            }
+            self.outcomes.set_failed(&sent, &Arc::new(error));
             self.waiting.extend(sent.iter().map(|index| vec![*index]));
             self.lost.extend(sent);
             return None;
@@ -309,10 +358,10 @@ impl PartitionWrite {
                 let index = sent.remove(at);
                 let is_gone = error.kind() == ErrorKind::NotFound && is_delete(&index);
                 let is_lost = error.may_have_applied() || self.lost.contains(&index);
-                let error = Arc::new(if is_gone { error.maybe_applied(false) } else { error });
-                self.known.facts().outcomes[index] = match is_gone && is_lost {
-                    true => Outcome::Gone(error),
-                    false => Outcome::Failed(error),
+                let error = if is_gone { error.maybe_applied(false) } else { error };
+                self.outcomes.lock().outcomes[index] = match is_gone && is_lost {
+                    true => Outcome::Gone,
+                    false => Outcome::failed(Arc::new(error)),
                 };
             }
             // Nobody says which: it is in one of the halves.
@@ -328,7 +377,82 @@ impl PartitionWrite {
     }
 }
 
-/// Whether an error is about a row of a batch, and others may well be written; else it would come again with the next request.
+/// Operations of one partition that were sent together.
+pub(crate) struct Batch {
+    /// Their numbers and their rows.
+    places: Vec<(u64, RowHash)>,
+    operations: Arc<Vec<TableOperation>>,
+}
+
+impl Batch {
+    pub(crate) fn partition_key(&self) -> &str {
+        let keys = self.operations.first().and_then(TableOperation::keys);
+        keys.map_or("", |(partition_key, _)| partition_key)
+    }
+
+    pub(crate) fn rows(&self) -> impl Iterator<Item = RowHash> {
+        self.places.iter().map(|(_, row)| *row)
+    }
+
+    /// Each operation with its number.
+    pub(crate) fn operations(self) -> impl Iterator<Item = (u64, TableOperation)> {
+        // The write that shared them is over.
+        let operations = Arc::try_unwrap(self.operations);
+        let operations = operations.unwrap_or_else(|shared| shared.iter().map(TableOperation::copy).collect());
+        self.places.into_iter().map(|(index, _)| index).zip(operations)
+    }
+}
+
+/// A batch in flight. Returns the batch with the outcomes of its operations.
+pub(crate) struct RunningBatch {
+    /// Until it has ended.
+    batch: Option<Batch>,
+    outcomes: SharedOutcomes,
+    write: BoxFuture<'static, Written>,
+}
+
+impl RunningBatch {
+    pub(crate) fn new(places: Vec<(u64, RowHash)>, write: PartitionWrite) -> Self {
+        Self {
+            batch: Some(Batch {
+                places,
+                operations: Arc::clone(&write.operations),
+            }),
+            outcomes: write.outcomes.clone(),
+            write: Box::pin(write.run()),
+        }
+    }
+
+    /// Returns its operations and their outcomes so far. `error` is that of operations without a response.
+    pub(crate) fn cancel(self, error: &Arc<Error>) -> Option<(Batch, Written)> {
+        drop(self.write);
+        let outcomes = self.outcomes.cancel(error);
+        let stopped = None;
+        Some((self.batch?, Written { outcomes, stopped }))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.batch.as_ref().map_or(0, |batch| batch.places.len())
+    }
+}
+
+impl Future for RunningBatch {
+    type Output = (Batch, Written);
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let written = ready!(self.write.as_mut().poll(cx));
+        match self.batch.take() {
+            Some(batch) => {
+                // It shares the operations.
+                self.write = Box::pin(std::future::pending());
+                Poll::Ready((batch, written))
+            }
+            None => Poll::Pending,
+        }
+    }
+}
+
+/// Returns `true` if an error is about a row of a batch, so that others may be written; any other would return with the next request.
 fn concerns_row(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::ConditionNotMet | ErrorKind::AlreadyExists | ErrorKind::Rejected => true,

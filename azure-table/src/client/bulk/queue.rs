@@ -1,7 +1,11 @@
-//! Operations that wait for their batch, by partition.
+//! The queue of operations that wait for their batch, by partition.
 //!
-//! Owns the order: of one row the operations are sent one after the other, never two at once and never two in a batch. Rows of
-//! a partition keep the order in which they came as far as that allows.
+//! Owns the order: operations on one row are sent one after the other, never two in flight and never two in a batch. Operations of a
+//! partition keep their order as far as that allows.
+//!
+//! Waiting operations are grouped by partition; an operation behind one on the same row waits for its batch, all others may go.
+//! So any sequence of writes ends as if sent one by one, which a property test holds it to. Rows are compared by hash: two rows
+//! of one hash are kept apart as if they were one, which is slower and never wrong.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -9,7 +13,7 @@ use std::sync::Arc;
 use crate::protocol::operation::TableOperation;
 use crate::protocol::row_hash::{RowHash, RowHashes};
 
-/// An operation and its place in the source.
+/// An operation and its number.
 #[derive(Debug)]
 pub(crate) struct Queued {
     pub(crate) index: u64,
@@ -28,29 +32,29 @@ impl Queued {
     }
 }
 
-/// How many of a partition's operations are looked at for a batch, in batches: those behind a row that is on its way wait.
+/// The number of a partition's operations that are searched for a batch, in batches: those behind a row in flight wait.
 const MOST_LOOKED_AT: usize = 4;
 
-/// By how many times its length the list of a partition grows.
+/// The growth of a partition's list, in times of its length.
 const GROWTH: usize = 4;
 
-/// Which batches leave that are not full.
+/// The batches that are sent though they are not full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Short {
     None,
-    /// Of partitions that have nothing on their way.
+    /// Those of partitions without a batch in flight.
     OfIdle,
     Any,
 }
 
-/// What waits, and what is on its way.
+/// The operations that wait, and the rows in flight.
 pub(crate) struct Queue {
-    /// Where each is that has operations.
+    /// The place of each partition that has operations.
     places: HashMap<Arc<str>, usize>,
     partitions: Vec<Partition>,
-    /// Those that have none, for others.
+    /// The places without operations, for other partitions.
     spare: Vec<usize>,
-    /// The one that the last operation came to: the next is often of the same.
+    /// The place of the last operation: the next is often of the same partition.
     latest: usize,
     /// The partitions with a full batch, and those with any operation, as they came to it. A spare place may still be listed: who
     /// comes to it has its turn, so that no list is longer than there are places.
@@ -65,7 +69,7 @@ pub(crate) struct Queue {
 struct Partition {
     key: Arc<str>,
     waiting: VecDeque<Queued>,
-    /// The rows of its batches that are on their way.
+    /// The rows of its batches in flight.
     rows: RowHashes,
     batches: usize,
     is_in_full: bool,
@@ -88,17 +92,17 @@ impl Queue {
         }
     }
 
-    /// How many operations wait.
+    /// Returns the number of operations that wait.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// About how many bytes wait.
+    /// Returns the approximate number of bytes that wait.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Where a partition is, from now on.
+    /// Returns the place of a partition, which it has from now on.
     fn place(&mut self, partition_key: &str) -> usize {
         if let Some(latest) = self.partitions.get(self.latest)
             && !latest.is_spare()
@@ -150,8 +154,8 @@ impl Queue {
         }
     }
 
-    /// The operations of the next batch: a full one; or, if short ones may leave, what there is of the partition that has waited
-    /// longest.
+    /// Returns the operations of the next batch: a full one, or else a short one of the partition that has waited longest, if short
+    /// ones may be sent.
     pub(crate) fn next(&mut self, short: Short) -> Option<Vec<Queued>> {
         for _ in 0..self.full.len() {
             let place = self.full.pop_front()?;
@@ -186,7 +190,7 @@ impl Queue {
         None
     }
 
-    /// A batch of this partition, if it may have one more on its way.
+    /// Returns a batch of this partition, if it may have one more in flight.
     fn take(&mut self, place: usize) -> Option<Vec<Queued>> {
         let partition = &mut self.partitions[place];
         if partition.batches >= self.batches_per_partition {
@@ -218,7 +222,7 @@ impl Queue {
         Some(taken)
     }
 
-    /// A batch of these rows has ended.
+    /// Releases the rows of a batch that has ended.
     pub(crate) fn ended(&mut self, partition_key: &str, rows: impl Iterator<Item = RowHash>) {
         let Some(&place) = self.places.get(partition_key) else {
             return;
@@ -237,7 +241,7 @@ impl Queue {
         }
     }
 
-    /// Leaves the place to another partition. There may be many: none keeps the memory that it had.
+    /// Releases the place for another partition, without its memory: there may be many.
     fn free(&mut self, place: usize) {
         let partition = &mut self.partitions[place];
         self.places.remove(&partition.key);
@@ -245,7 +249,7 @@ impl Queue {
         self.spare.push(place);
     }
 
-    /// All that waits, in the order of the source.
+    /// Removes and returns all operations, in the order of their numbers.
     pub(crate) fn drain(&mut self) -> Vec<Queued> {
         let mut all = Vec::with_capacity(self.len);
         if self.len == 0 {
@@ -281,7 +285,7 @@ impl Partition {
         }
     }
 
-    /// Whether it has nothing.
+    /// Returns `true` if it has no operations.
     fn is_spare(&self) -> bool {
         self.batches == 0 && self.waiting.is_empty()
     }
@@ -410,7 +414,7 @@ mod tests {
             assert_eq!(drained, waiting);
         }
 
-        /// What it counts, and that nothing is kept of partitions that are gone.
+        /// Checks its counts, and that it keeps nothing of partitions that are gone.
         fn check(&mut self) {
             let queue = &self.queue;
             assert_eq!(queue.len(), self.waiting.len());

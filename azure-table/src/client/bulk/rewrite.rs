@@ -1,10 +1,14 @@
-//! A stored row in the form in which its struct writes it now.
+//! The rewriting of a stored row in the present form of its struct.
 //!
-//! Owns what stays of a row that its struct does not know, and whether there is anything to write at all.
+//! Owns the properties that the struct does not know, and the check for a row that is up to date.
+//!
+//! Updates and upgrades over a query keep what the struct does not know, unlike `modify`, whose caller has seen its row. A
+//! property that the struct knew and no longer writes, older names included, is removed by a replace with the rest of the row.
+//! Where nothing is removed, a merge sends less.
 
 use std::collections::BTreeMap;
 
-use crate::client::bulk::selected_row::RowVersion;
+use crate::client::bulk::row_plan::RowVersion;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::edm::EdmValue;
 use crate::model::entity::TableEntity;
@@ -19,17 +23,17 @@ use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::protocol::operation::TableOperation;
 use crate::protocol::read_back::is_same;
 
-/// What a struct writes.
+/// The properties that a struct writes.
 pub(crate) struct Form {
     row: DynamicEntity,
     write_id: Option<Box<Guid>>,
 }
 
 impl Form {
-    /// The form of an entity that was read as the row of this key.
+    /// Returns the form of an entity that was read as the row of this key.
     ///
     /// # Errors
-    /// `InvalidInput` — it cannot be written, or would be another row.
+    /// `InvalidInput`: it cannot be written, or would be another row.
     pub(crate) fn of<E: TableEntity>(entity: &E, version: &RowVersion<E>) -> Result<Self> {
         let texts = key_texts(entity)?;
         let (partition_key, row_key) = texts.pair();
@@ -49,7 +53,7 @@ impl Form {
         Ok(Self { row, write_id })
     }
 
-    /// Whether all of it is stored so: names, types and values. The id of a write is another each time, and need only be there.
+    /// Returns `true` if all of it is stored: names, types and values. A write id differs each time and need only be present.
     pub(crate) fn is_stored(&self, stored: &DynamicEntity) -> bool {
         self.row.properties.iter().all(|(name, value)| {
             let is_id = |value: &EdmValue| matches!(value, EdmValue::Guid(_));
@@ -64,14 +68,15 @@ impl Form {
     }
 }
 
-/// Whether a row has properties under names that the struct reads and writes no more.
+/// Returns `true` if a row has properties under names that the struct reads and no longer writes.
 pub(crate) fn has_older_names<E: TableEntity>(stored: &DynamicEntity, now: &Form) -> bool {
     let mut names = stored.properties.keys();
     names.any(|name| !now.has(name) && E::SCHEMA.has_older_name(name))
 }
 
-/// Writes `entity` into the row, of which `before` is what the struct knew of it. What the struct does not know stays as it is;
-/// what it knew and writes no more goes, older names among that. That takes a replace; where nothing goes, a merge says less.
+/// Returns the operation that writes `entity` into its row, of which the struct knew `before`. Properties that the struct does not
+/// know stay. Properties that it knew and no longer writes go, older names included: that takes a replace. Where none goes, a merge
+/// is shorter.
 pub(crate) fn rewrite<E: TableEntity>(
     entity: &E,
     version: &RowVersion<E>,
@@ -90,7 +95,7 @@ pub(crate) fn rewrite<E: TableEntity>(
     operation.if_match(version.etag.clone())
 }
 
-/// An entity, and what is stored beside it.
+/// An entity with the stored properties that its struct does not know.
 struct WithUnknown<'a, E> {
     entity: &'a E,
     unknown: BTreeMap<&'a String, &'a EdmValue>,

@@ -1,59 +1,56 @@
 //! Writes over the rows of a query, page by page.
 //!
-//! Owns the walk: a page is read, each of its rows planned, the writes of one partition cut into batches, and several batches are
-//! on their way at once; the next page is read when all have their outcome. So no more than a page is held, and the place is known
-//! to the row. Polled by hand and not boxed, so that neither entity nor closure needs to be `'static` or `Send`.
+//! Owns the walk: a page is read, each of its rows planned, the operations go to the engine (`engine.rs`), and the next page is read
+//! when all have their outcome. So no more than a page is held, and the position is known to the row. Polled by hand and not boxed,
+//! so that neither entity nor closure needs to be `'static` or `Send`.
+//!
+//! The position is the page and the keys of it that are done, at most 1,000: no row is passed over, none is counted twice, and no
+//! order of keys is relied on. Rows in doubt after an update are done too; to delete or patch them again is harmless.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
 use std::fmt;
 use std::mem;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use futures_core::Stream as _;
 
+use crate::client::bulk::engine::{Engine, EngineSettings, Settled};
 use crate::client::bulk::interrupted::Interrupted;
-use crate::client::bulk::known::Known;
-use crate::client::bulk::partition_write::{Outcome, PartitionWrite, Written};
-use crate::client::bulk::plan::{Plan, WritesRows};
-use crate::client::bulk::position::WritePosition;
-use crate::client::bulk::report::WriteReport;
+use crate::client::bulk::partition_write::Outcome;
+use crate::client::bulk::row_plan::{Plan, WritesRows};
+use crate::client::bulk::row_report::WriteReport;
+use crate::client::bulk::write_position::WritePosition;
 use crate::client::ops::operation::ended;
 use crate::client::query::TableQuery;
 use crate::client::query::page::Page;
-use crate::client::query::selects::Walk;
+use crate::client::query::selection::Walk;
 use crate::client::table::TableClient;
-use crate::client::total_timeout::TotalTimeout;
 use crate::model::entity::TableEntity;
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::model::operation_kind::OperationKind;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::transport::BoxFuture;
-use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 use crate::protocol::continuation::Continuation;
-use crate::protocol::operation::TableOperation;
 
-/// How many batches are on their way at once, by default: one for each partition.
+/// The number of batches in flight, by default. Those of one partition follow one another: it takes 2,000 entities a second, which
+/// one batch after the other asks of it.
+///
+/// Source: REST "Scalability and performance targets for Table storage".
 const CONCURRENCY: usize = 4;
-/// How many rows may fail, by default: they are held in memory, and more of them mean that something else is wrong.
-const MOST_FAILURES: usize = 1_000;
 
-/// Writes that have not begun, go on, or have ended.
+/// Writes over a query: idle, running or done.
 pub(crate) struct RowWrites<E, W, Row> {
     table: TableClient<E>,
     pub(crate) writes: W,
     pub(crate) options: CallOptions,
-    pub(crate) total: TotalTimeout,
-    pub(crate) concurrency: usize,
-    pub(crate) most_failures: usize,
+    pub(crate) settings: EngineSettings,
     pub(crate) position: Option<WritePosition>,
     pub(crate) hear: Option<Box<Hear<E>>>,
     state: State<E, Row>,
 }
 
-/// How they end.
+/// The result of the writes.
 type Ended<E, A> = Result<WriteReport<E>, Interrupted<WriteReport<E>, A>>;
 
 type Hear<E> = dyn FnMut(&WriteReport<E>) + Send;
@@ -66,49 +63,33 @@ enum State<E, Row> {
 
 struct Run<E, Row> {
     walk: Walk<Row>,
+    engine: Engine,
+    /// The keys of the page's planned rows, by the number of their operation; taken with their outcome.
+    keys: Vec<Option<Key<E>>>,
     /// The position behind the page that is written, and the greatest key of that page.
     next: Option<(Option<Continuation>, Option<Key<E>>)>,
-    waiting: VecDeque<RowBatch<E>>,
-    running: Vec<RunningBatch<E>>,
-    stopped: Option<Arc<Error>>,
     report: WriteReport<E>,
 }
 
-/// Writes of one partition, as many as fit into a batch by number; the operations are taken when it runs.
-struct RowBatch<E> {
-    keys: Vec<Key<E>>,
-    operations: Vec<TableOperation>,
-}
-
-/// A batch in flight.
-struct RunningBatch<E> {
-    batch: RowBatch<E>,
-    known: Known,
-    write: BoxFuture<'static, Written>,
-}
-
-impl<E> RowBatch<E> {
-    fn partition_key(&self) -> Option<&str> {
-        self.keys.first().map(Key::partition_key)
-    }
-}
-
 impl<E, W, Row> RowWrites<E, W, Row> {
-    pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>, writes: W) -> Self {
+    pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>, operation: OperationKind, writes: W) -> Self {
         Self {
             table: table.clone(),
             writes,
             options: CallOptions::new(),
-            total: TotalTimeout::default(),
-            concurrency: CONCURRENCY,
-            most_failures: MOST_FAILURES,
+            settings: EngineSettings {
+                concurrency: CONCURRENCY,
+                partition_concurrency: 1,
+                expects_gone: true,
+                ..EngineSettings::new(operation, "rows")
+            },
             position: None,
             hear: None,
             state: State::Idle(Box::new(query)),
         }
     }
 
-    fn told(&mut self, report: &WriteReport<E>) {
+    fn report_progress(&mut self, report: &WriteReport<E>) {
         if let Some(hear) = &mut self.hear {
             hear(report);
         }
@@ -125,7 +106,7 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
         let mut run = match begun {
             Ok(run) => run,
             Err(e) => {
-                let e = e.in_operation(W::OPERATION, Some(self.table.name().as_str()));
+                let e = e.in_operation(self.settings.operation, Some(self.table.name().as_str()));
                 let report = self.untouched();
                 return Poll::Ready(Err(Interrupted::new(e.into(), report)));
             }
@@ -140,7 +121,7 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
         }
     }
 
-    /// The report of writes that did not begin: their place is where they would have.
+    /// Returns the report of writes that did not begin, at the position where they would have.
     fn untouched(&self) -> WriteReport<E> {
         let Some(position) = &self.position else {
             return WriteReport::new(None, HashSet::new());
@@ -158,49 +139,51 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
             Some(position) => (position.from.clone(), position.keys()?),
             None => Default::default(),
         };
-        let walk = query.walk(&self.table, from, &self.options, self.total)?;
+        let walk = query.walk(&self.table, from, &self.options, self.settings.total)?;
         if let Some(position) = &self.position {
-            position.check(W::OPERATION.name(), walk.identity)?;
+            position.check(self.settings.operation.name(), walk.identity)?;
         }
+        let settings = EngineSettings {
+            total: walk.total,
+            ..self.settings.clone()
+        };
+        let options = walk.options.clone();
         Ok(Box::new(Run {
-            report: WriteReport::new(walk.from.clone(), done).of(W::OPERATION.name(), walk.identity),
+            report: WriteReport::new(walk.from.clone(), done).of(self.settings.operation.name(), walk.identity),
+            engine: Engine::new(self.table.pipeline(), self.table.name(), options, settings),
             walk,
+            keys: Vec::new(),
             next: None,
-            waiting: VecDeque::new(),
-            running: Vec::new(),
-            stopped: None,
         }))
     }
 
     fn step(&mut self, run: &mut Run<E, W::Row>, cx: &mut Context<'_>) -> Poll<Result<(), W::Error>> {
         loop {
-            let is_out_of_time = run.walk.total.is_over();
-            if run.stopped.is_none() && !is_out_of_time {
-                self.start(run);
+            while let Some(settled) = ready!(run.engine.poll_outcome(cx)) {
+                run.count::<W>(settled);
+                if !run.engine.has_ready() {
+                    self.report_progress(&run.report);
+                }
             }
-            if self.finish(run, cx) {
-                continue;
-            }
-            if is_out_of_time {
-                self.give_up(run);
-            }
-            if !run.running.is_empty() {
-                return Poll::Pending;
-            }
-            // Only now, so that what was on its way is told of too.
-            if let Some(e) = run.stopped.take() {
-                return Poll::Ready(Err(e.copy().into()));
+            // Only now, so that what was in flight is reported too.
+            if let Some(e) = run.engine.stopped() {
+                return Poll::Ready(Err(e.into()));
             }
             match run.next.take() {
                 Some((Some(next), last)) => {
-                    run.report.tell_page(next, last.as_ref());
-                    self.told(&run.report);
+                    run.report.page_done(next, last.as_ref());
+                    self.report_progress(&run.report);
                 }
                 Some((None, _)) => return self.complete(run),
                 None => {}
             }
             match ready!(Pin::new(&mut run.walk.pages).poll_next(cx)) {
-                Some(Ok(page)) => self.plan(run, page)?,
+                Some(Ok(page)) => {
+                    if let Err(e) = self.plan(run, page) {
+                        run.cancel::<W>();
+                        return Poll::Ready(Err(e));
+                    }
+                }
                 Some(Err(e)) => return Poll::Ready(Err(e.into())),
                 None => return self.complete(run),
             }
@@ -208,18 +191,18 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
     }
 
     fn complete(&mut self, run: &mut Run<E, W::Row>) -> Poll<Result<(), W::Error>> {
-        run.report.tell_complete();
-        self.told(&run.report);
+        run.report.complete();
+        self.report_progress(&run.report);
         Poll::Ready(Ok(()))
     }
 
-    /// Plans the rows of a page. They come in the order of their keys, but Cosmos DB does not promise that.
+    /// Plans the rows of a page.
     fn plan(&mut self, run: &mut Run<E, W::Row>, page: Page<W::Row>) -> Result<(), W::Error> {
         let next = page.continuation().cloned();
-        let mut open = HashMap::<String, usize>::new();
-        // Cosmos DB promises no order, so nothing is last.
+        // Rows come in the order of their keys. Cosmos DB does not promise that, so nothing is last there.
         let is_ordered = self.table.pipeline().endpoint.profile().rules().is_ordered;
         let mut last = None;
+        run.keys.clear();
         for row in page.into_items() {
             let key = W::key(&row).clone();
             if is_ordered {
@@ -228,154 +211,56 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
             if run.report.was_done(&key) {
                 continue;
             }
-            let operation = match self.writes.plan(row)? {
-                Plan::Write(operation) => operation,
-                Plan::Keep => {
-                    run.report.tell_unchanged(key);
-                    continue;
+            match self.writes.plan(row)? {
+                Plan::Write(operation) => {
+                    run.engine.push(run.keys.len() as u64, operation);
+                    run.keys.push(Some(key));
                 }
-                Plan::Bad(bad) => {
-                    match &run.walk.on_bad_row {
-                        Some(seen) => {
-                            seen(&bad);
-                            run.report.tell_unchanged(key);
-                        }
-                        None => self.refuse(run, key, bad.into_error()),
+                Plan::Keep => run.report.count_unchanged(key),
+                Plan::Bad(bad) => match &run.walk.on_bad_row {
+                    Some(seen) => {
+                        seen(&bad);
+                        run.report.count_unchanged(key);
                     }
-                    continue;
-                }
+                    None => run.reject::<W>(key, bad.into_error()),
+                },
                 Plan::Refuse(e) => {
                     let e = e.at_entity(key.partition_key(), key.row_key());
-                    self.refuse(run, key, e);
-                    continue;
-                }
-            };
-            let last = open.get(key.partition_key()).and_then(|at| run.waiting.get_mut(*at));
-            match last.filter(|batch| batch.keys.len() < MAX_BATCH_OPERATIONS) {
-                Some(batch) => {
-                    batch.keys.push(key);
-                    batch.operations.push(operation);
-                }
-                None => {
-                    open.insert(key.partition_key().to_owned(), run.waiting.len());
-                    run.waiting.push_back(RowBatch {
-                        keys: vec![key],
-                        operations: vec![operation],
-                    });
+                    run.reject::<W>(key, e);
                 }
             }
         }
         run.next = Some((next, last));
         Ok(())
     }
+}
 
-    fn refuse(&self, run: &mut Run<E, W::Row>, key: Key<E>, error: Error) {
-        let error = error.in_operation(W::OPERATION, Some(self.table.name().as_str()));
-        run.report.tell_failed(key, Arc::new(error), W::IS_REPEATABLE);
-        self.stop_if_too_many(run);
+impl<E: TableEntity, Row> Run<E, Row> {
+    fn reject<W: WritesRows<E>>(&mut self, key: Key<E>, error: Error) {
+        let outcome = Outcome::Rejected(self.engine.reject(error));
+        self.report.count(key, outcome, (false, W::IS_REPEATABLE));
     }
 
-    /// Puts batches on their way. Those of one partition follow one another: a partition takes 2,000 entities a second, which one
-    /// batch after the other asks of it.
-    ///
-    /// Source: REST "Scalability and performance targets for Table storage".
-    fn start(&self, run: &mut Run<E, W::Row>) {
-        while run.running.len() < self.concurrency {
-            let is_busy = |batch: &RowBatch<E>| {
-                let mut running = run.running.iter();
-                running.any(|running| running.batch.partition_key() == batch.partition_key())
-            };
-            let Some(mut batch) = run
-                .waiting
-                .iter()
-                .position(|batch| !is_busy(batch))
-                .and_then(|at| run.waiting.remove(at))
-            else {
-                return;
-            };
-            let operations = mem::take(&mut batch.operations);
-            let write = PartitionWrite::new(self.table.pipeline(), self.table.name(), &run.walk.options, operations);
-            let write = write.within(run.walk.total);
-            run.running.push(RunningBatch {
-                batch,
-                known: write.known(),
-                write: Box::pin(write.run()),
-            });
+    fn count<W: WritesRows<E>>(&mut self, settled: Settled) {
+        let index = usize::try_from(settled.index).ok();
+        let key = index.and_then(|index| self.keys.get_mut(index)).and_then(Option::take);
+        let is_delete = settled.operation.kind() == OperationKind::Delete;
+        if let Some(key) = key {
+            self.report.count(key, settled.outcome, (is_delete, W::IS_REPEATABLE));
         }
     }
 
-    /// Takes in the batches that have ended. Whether there were any.
-    fn finish(&mut self, run: &mut Run<E, W::Row>, cx: &mut Context<'_>) -> bool {
-        let mut ended = Vec::new();
-        run.running.retain_mut(|running| match running.write.as_mut().poll(cx) {
-            Poll::Pending => true,
-            Poll::Ready(written) => {
-                ended.push((mem::take(&mut running.batch.keys), written));
-                false
-            }
-        });
-        let any = !ended.is_empty();
-        for (keys, Written { outcomes, stopped }) in ended {
-            Self::take_in(run, keys, outcomes);
-            let stopped = stopped.map(|error| match run.walk.total.ended(&error) {
-                true => self.out_of_time(run),
-                false => error,
-            });
-            run.stopped = run.stopped.take().or(stopped);
-            self.stop_if_too_many(run);
-            self.told(&run.report);
-        }
-        any
-    }
-
-    fn take_in(run: &mut Run<E, W::Row>, keys: Vec<Key<E>>, outcomes: Vec<Outcome>) {
-        for (key, outcome) in keys.into_iter().zip(outcomes) {
-            match outcome {
-                Outcome::Applied(kind, _) => run.report.tell_applied(key, kind == OperationKind::Delete),
-                Outcome::Failed(e) | Outcome::Gone(e) => run.report.tell_failed(key, e, W::IS_REPEATABLE),
-                Outcome::NotTried => {}
-            }
-        }
-    }
-
-    /// Ends it because its time is over: what is in flight is in doubt, what waits was not tried.
-    fn give_up(&mut self, run: &mut Run<E, W::Row>) {
-        if run.running.is_empty() && run.waiting.is_empty() {
-            return;
-        }
-        let error = Arc::new(run.walk.total.error().maybe_applied(true));
-        for RunningBatch { batch, known, write } in mem::take(&mut run.running) {
-            drop(write);
-            Self::take_in(run, batch.keys, known.given_up(&error));
-        }
-        run.stopped = run.stopped.take().or_else(|| Some(self.out_of_time(run)));
-        self.told(&run.report);
-    }
-
-    fn out_of_time(&self, run: &Run<E, W::Row>) -> Arc<Error> {
-        let error = run.walk.total.error();
-        Arc::new(error.in_operation(W::OPERATION, Some(self.table.name().as_str())))
-    }
-
-    fn stop_if_too_many(&self, run: &mut Run<E, W::Row>) {
-        let report = &run.report;
-        let failed = report.failures().len() + report.in_doubt().len();
-        let last = report.failures().last().or(report.in_doubt().last());
-        if let (Some(last), None, true) = (last, &run.stopped, failed > self.most_failures) {
-            let why = format!(
-                "{failed} rows failed, and `.failures(..)` allows {}; the last: {last}",
-                self.most_failures
-            );
-            let error = Error::new(last.error().kind(), why);
-            run.stopped = Some(Arc::new(
-                error.in_operation(W::OPERATION, Some(self.table.name().as_str())),
-            ));
+    /// Ends it before the page is sent.
+    fn cancel<W: WritesRows<E>>(&mut self) {
+        self.engine.cancel();
+        while let Some(settled) = self.engine.take_ready() {
+            self.count::<W>(settled);
         }
     }
 }
 
 impl<E, W, Row> RowWrites<E, W, Row> {
-    /// As the builder of this name shows itself.
+    /// Formats the builder of this name.
     pub(crate) fn fmt_as(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.state {
             State::Idle(_) => "not begun",
@@ -385,7 +270,78 @@ impl<E, W, Row> RowWrites<E, W, Row> {
         f.debug_struct(name)
             .field("table", &self.table.name().as_str())
             .field("state", &state)
-            .field("concurrency", &self.concurrency)
+            .field("concurrency", &self.settings.concurrency)
             .finish_non_exhaustive()
     }
 }
+
+/// Implements the setters of all writes over queries, and `Future`, for a struct with the field `rows: RowWrites<…>`. Options apply
+/// to each page and each batch.
+macro_rules! row_writes {
+    ($name:ident [$($parameter:ident),+], $error:ty, where $($bounds:tt)+) => {
+        $crate::pipeline::options::call_options!($name[$($parameter),+], rows.options);
+        $crate::client::total_timeout::total_timeout!(
+            $name[$($parameter),+],
+            rows.settings.total,
+            "At the deadline the whole is [`Interrupted`](crate::Interrupted) by an error of kind `Timeout`, with its report: rows \
+             in flight are in doubt, those that wait are not tried. A limit of the query applies where this is not set."
+        );
+
+        impl<$($parameter),+> $name<$($parameter),+> {
+            /// Sets the number of batches in flight: 4 by default, at least 1. Each partition has at most one, so more of them
+            /// help where a page has rows of several partitions.
+            pub fn concurrency(mut self, batches: usize) -> Self {
+                self.rows.settings.concurrency = batches.max(1);
+                self
+            }
+
+            /// Sets the number of rows that may be rejected or in doubt: 1,000 by default. One more ends the whole. The report
+            /// holds each of them.
+            pub fn failures(mut self, most: u64) -> Self {
+                self.rows.settings.failures = most;
+                self
+            }
+
+            /// Calls `hear` with the report so far, after each batch and after each page. Keep its
+            /// [`position`](crate::WriteReport::position) somewhere safe to resume after the end of the process. Rows in flight
+            /// have no outcome in it.
+            pub fn on_progress(mut self, hear: impl FnMut(&$crate::client::bulk::row_report::WriteReport<E>) + Send + 'static) -> Self {
+                self.rows.hear = Some(::std::boxed::Box::new(hear));
+                self
+            }
+
+            /// Resumes an earlier run over the same query. A limit of the query counts anew.
+            pub fn resume_from(mut self, position: $crate::client::bulk::write_position::WritePosition) -> Self {
+                self.rows.position = Some(position);
+                self
+            }
+        }
+
+        /// Nothing is pinned: rows are moved out.
+        impl<$($parameter),+> Unpin for $name<$($parameter),+> {}
+
+        impl<$($parameter),+> ::std::future::Future for $name<$($parameter),+>
+        where
+            $($bounds)+
+        {
+            type Output = $crate::model::error::Result<
+                $crate::client::bulk::row_report::WriteReport<E>,
+                $crate::client::bulk::interrupted::Interrupted<$crate::client::bulk::row_report::WriteReport<E>, $error>,
+            >;
+
+            fn poll(
+                self: ::std::pin::Pin<&mut Self>,
+                cx: &mut ::std::task::Context<'_>,
+            ) -> ::std::task::Poll<Self::Output> {
+                self.get_mut().rows.poll(cx)
+            }
+        }
+
+        impl<$($parameter),+> ::std::fmt::Debug for $name<$($parameter),+> {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                self.rows.fmt_as(stringify!($name), f)
+            }
+        }
+    };
+}
+pub(crate) use row_writes;

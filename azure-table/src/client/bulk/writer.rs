@@ -1,36 +1,32 @@
-//! Writes that come one by one, over a long time, and leave in batches.
+//! Writes that are pushed one by one over a long time, and sent in batches.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
 use std::marker::PhantomData;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_core::Stream;
-
 use crate::client::bulk::bulk_builder::Bulk;
+use crate::client::bulk::bulk_report::{BulkOutcome, BulkReport};
 use crate::client::bulk::bulk_run::BulkRun;
+use crate::client::bulk::engine::Input;
 use crate::client::bulk::interrupted::Interrupted;
-use crate::client::bulk::outcome::{BulkOutcome, BulkReport};
 use crate::client::table::TableClient;
 use crate::client::total_timeout::total_timeout;
 use crate::model::entity::WritesEntity;
-use crate::model::error::{Error, Result};
+use crate::model::error::Result;
 use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::protocol::operation::TableOperation;
 
-/// How long an operation waits for others, by default.
+/// The time that an operation waits for others, by default.
 const LINGER: Duration = Duration::from_millis(200);
 
-/// Takes writes one by one and sends them in batches, when one is full or its first has waited long enough: for logs and events.
-/// Made by [`TableClient::writer`] or [`Bulk::writer`].
+/// Takes writes one by one and sends them in batches, for logs and events. A batch is sent when it is full or its first operation has
+/// waited for [`linger`](Self::linger). Built by [`TableClient::writer`] or [`Bulk::writer`].
 ///
-/// Its caller drives it: things go on in `send`, [`flush`](Self::flush), [`drive`](Self::drive) and [`close`](Self::close), and in
-/// no hidden task; a batch on its way that nobody drives for the time of an attempt (60 s by default) ends in doubt. Close it,
-/// for what became of all of them, and even after an error: what was not sent when it is dropped is lost, and so is the report.
+/// The caller drives it: it runs in `send`, [`flush`](Self::flush), [`drive`](Self::drive) and [`close`](Self::close), and spawns no
+/// task. A batch in flight that is not driven for the `attempt_timeout` (60 s by default) ends in doubt. Call `close` for the report,
+/// even after an error: operations still pending when the writer is dropped are never sent.
 ///
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -72,10 +68,9 @@ const LINGER: Duration = Duration::from_millis(200);
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "it has to be closed: what was not sent when it is dropped is lost"]
+#[must_use = "call `close()`: operations still pending when the writer is dropped are never sent"]
 pub struct Writer<E> {
-    run: BulkRun<Inbox, Error>,
-    inbox: Arc<Mutex<Waiting>>,
+    run: BulkRun,
     /// The variant whose rows alone it writes.
     variant: Option<&'static MarkedVariant>,
     entity: PhantomData<fn() -> E>,
@@ -83,50 +78,27 @@ pub struct Writer<E> {
 
 total_timeout!(
     Writer[E],
-    run.settings.total,
-    "When it is over, the writer takes no more, and [`close`](Self::close) is [`Interrupted`] by an error of kind `Timeout`, with its \
+    run.engine.settings.total,
+    "At the deadline the writer takes no more, and [`close`](Self::close) is [`Interrupted`] by an error of kind `Timeout`, with its \
      report: operations in flight are in doubt, those that wait are not tried."
 );
 
-/// What was taken and is not read yet.
-#[derive(Default)]
-struct Waiting {
-    operations: VecDeque<TableOperation>,
-    is_closed: bool,
-}
-
-/// The source of the run: its owner polls the run after each change, so nobody has to be woken.
-pub(crate) struct Inbox(Arc<Mutex<Waiting>>);
-
-impl Stream for Inbox {
-    type Item = Result<TableOperation>;
-
-    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match waiting.operations.pop_front() {
-            Some(operation) => Poll::Ready(Some(Ok(operation))),
-            None if waiting.is_closed => Poll::Ready(None),
-            None => Poll::Pending,
-        }
-    }
-}
-
 impl<E> TableClient<E> {
-    /// Takes writes one by one and sends them in batches: see [`Writer`].
+    /// Returns a writer that takes writes one by one and sends them in batches: see [`Writer`].
     pub fn writer(&self) -> Writer<E> {
         self.bulk().writer()
     }
 }
 
 impl<E> Bulk<E> {
-    /// A [`Writer`] with these sizes, rates and limits.
+    /// Returns a [`Writer`] with these sizes, rates and limits.
     pub fn writer(self) -> Writer<E> {
-        let (inbox, variant) = (Arc::<Mutex<Waiting>>::default(), self.variant());
-        let mut run = self.run(Inbox(Arc::clone(&inbox)));
-        run.settings.linger = Some(LINGER);
+        let variant = self.variant();
+        let mut run = self.run();
+        run.engine.input = Input::Open;
+        run.engine.settings.linger = Some(LINGER);
         Writer {
             run,
-            inbox,
             variant,
             entity: PhantomData,
         }
@@ -134,35 +106,35 @@ impl<E> Bulk<E> {
 }
 
 impl<E> Writer<E> {
-    /// How long an operation waits at most for its batch to be full, while the writer is driven: 200 ms by default.
+    /// Limits the time that an operation waits for its batch to be full, while the writer is driven: 200 ms by default.
     pub fn linger(mut self, time: Duration) -> Self {
-        self.run.settings.linger = Some(time);
+        self.run.engine.settings.linger = Some(time);
         self
     }
 
-    /// How many operations are pending at most, on their way or before: 20,000 by default. More wait in `send`.
+    /// Limits the number of operations that wait or are in flight: 20,000 by default. At the limit `send` waits.
     pub fn max_pending(mut self, operations: usize) -> Self {
-        self.run.settings.pending = operations.max(1);
+        self.run.engine.settings.pending = operations.max(1);
         self
     }
 
-    /// Takes an operation; waits while too many are pending. It is not taken if this is dropped before its end.
+    /// Takes an operation. Waits while too many are pending. The operation is not taken if the future is dropped before its end.
     ///
     /// # Errors
-    /// What ended all: see [`BulkWrite`](crate::BulkWrite). The operation is not taken then; [`close`](Self::close) has the
-    /// report.
+    /// The error that ended the whole: see [`BulkWrite`](crate::BulkWrite). The operation is not taken then;
+    /// [`close`](Self::close) returns the report.
     pub async fn send(&mut self, operation: TableOperation) -> Result<()> {
         let mut operation = Some(operation);
         poll_fn(|cx| {
             self.go_on(cx);
-            if let Some(error) = self.run.stopped() {
+            if let Some(error) = self.run.engine.stopped() {
                 return Poll::Ready(Err(error));
             }
-            if self.run.pending() >= self.run.settings.pending || !self.run.is_room() {
+            if self.run.engine.pending() >= self.run.engine.settings.pending || !self.run.engine.is_room() {
                 return Poll::Pending;
             }
             if let Some(operation) = operation.take() {
-                self.waiting(|waiting| waiting.operations.push_back(operation));
+                self.run.push(operation);
                 self.go_on(cx);
             }
             Poll::Ready(Ok(()))
@@ -170,7 +142,7 @@ impl<E> Writer<E> {
         .await
     }
 
-    /// [`send`](Self::send) of an insert.
+    /// Sends an insert: see [`send`](Self::send).
     ///
     /// # Errors
     /// As `send`.
@@ -179,7 +151,7 @@ impl<E> Writer<E> {
         self.send(TableOperation::insert(&entity)).await
     }
 
-    /// [`send`](Self::send) of an insert-or-replace.
+    /// Sends an insert-or-replace: see [`send`](Self::send).
     ///
     /// # Errors
     /// As `send`.
@@ -188,7 +160,7 @@ impl<E> Writer<E> {
         self.send(TableOperation::insert_or_replace(&entity)).await
     }
 
-    /// [`send`](Self::send) of an insert-or-merge.
+    /// Sends an insert-or-merge: see [`send`](Self::send).
     ///
     /// # Errors
     /// As `send`.
@@ -197,18 +169,18 @@ impl<E> Writer<E> {
         self.send(TableOperation::insert_or_merge(&entity)).await
     }
 
-    /// Sends what is pending, full batches or not, and waits until all have their outcome.
+    /// Sends all pending operations, in batches that may not be full, and waits until each has its outcome.
     ///
     /// # Errors
-    /// What ended all.
+    /// The error that ended the whole.
     pub async fn flush(&mut self) -> Result<()> {
-        self.run.flushes = true;
+        self.run.engine.flushes = true;
         poll_fn(|cx| {
             self.go_on(cx);
-            if let Some(error) = self.run.stopped() {
+            if let Some(error) = self.run.engine.stopped() {
                 return Poll::Ready(Err(error));
             }
-            match self.run.pending() {
+            match self.run.engine.pending() {
                 0 => Poll::Ready(Ok(())),
                 _ => Poll::Pending,
             }
@@ -216,7 +188,7 @@ impl<E> Writer<E> {
         .await
     }
 
-    /// Goes on with what is pending, for as long as it is polled: beside whatever brings the next operation. Never ends by itself.
+    /// Drives pending operations for as long as it is polled. Never completes: use it in a `select!` beside the source of operations.
     pub async fn drive(&mut self) {
         poll_fn(|cx| {
             self.go_on(cx);
@@ -225,20 +197,20 @@ impl<E> Writer<E> {
         .await
     }
 
-    /// What was done so far. Rows that are left are among its leftovers.
+    /// Returns the report so far, leftovers included.
     pub fn report(&self) -> &BulkReport {
         &self.run.report
     }
 
-    /// Sends what is pending and gives the report.
+    /// Sends all pending operations and returns the report.
     ///
     /// # Errors
     /// As awaiting [`BulkWrite`](crate::BulkWrite).
     pub async fn close(mut self) -> Result<BulkReport, Interrupted<BulkReport>> {
-        self.waiting(|waiting| waiting.is_closed = true);
+        self.run.engine.input = Input::Closed;
         poll_fn(|cx| {
             self.go_on(cx);
-            match self.run.is_over() {
+            match self.run.engine.is_over() {
                 true => Poll::Ready(()),
                 false => Poll::Pending,
             }
@@ -251,7 +223,7 @@ impl<E> Writer<E> {
         }
     }
 
-    /// Lets the run go on as far as it can, and takes in the outcomes.
+    /// Polls the run as far as it can go, and takes in the outcomes.
     fn go_on(&mut self, cx: &mut Context<'_>) {
         while let Poll::Ready(Some(outcome)) = self.run.poll_outcome(cx) {
             if let BulkOutcome::Left(leftover) = outcome {
@@ -259,16 +231,12 @@ impl<E> Writer<E> {
             }
         }
     }
-
-    fn waiting<T>(&self, change: impl FnOnce(&mut Waiting) -> T) -> T {
-        change(&mut self.inbox.lock().unwrap_or_else(PoisonError::into_inner))
-    }
 }
 
 impl<E> fmt::Debug for Writer<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Writer")
-            .field("pending", &self.run.pending())
+            .field("pending", &self.run.engine.pending())
             .field("report", &self.run.report)
             .finish_non_exhaustive()
     }

@@ -1,4 +1,7 @@
 //! List the tables of an account.
+//!
+//! A list of tables is a query: a table in it is a row of one property, so pages, continuations, limits and prefetch are the same
+//! code.
 
 use std::fmt;
 use std::pin::Pin;
@@ -6,10 +9,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use crate::client::ops::operation::ended;
-use crate::client::query::asked::{Asked, top};
-use crate::client::query::page_stream::PageStream;
-use crate::client::query::prefetch::Prefetch;
-use crate::client::query::stream::EntityStream;
+use crate::client::query::entity_stream::EntityStream;
+use crate::client::query::page_stream::{PageStream, Prefetch, PreparedQuery, top};
 use crate::client::shape::Shape;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::model::error::Result;
@@ -124,7 +125,7 @@ impl ListTables {
         let (pipeline, options) = (Arc::clone(&self.pipeline), std::mem::take(&mut self.options));
         match wished {
             Ok(prefetch) => {
-                let asked = Asked {
+                let query = PreparedQuery {
                     request,
                     comparisons: 0,
                     has_keys: false,
@@ -133,7 +134,7 @@ impl ListTables {
                     in_task: false,
                     total: self.total,
                 };
-                PageStream::new(pipeline, options, asked, self.from.take(), shape)
+                PageStream::new(pipeline, options, query, self.from.take(), shape)
             }
             Err(e) => PageStream::refused(pipeline, request, e, shape),
         }

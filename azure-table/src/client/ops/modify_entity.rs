@@ -1,7 +1,8 @@
 //! Read, change, write under the ETag that was read, and again if someone else was faster.
 //!
-//! Owns the loop and what the closure may answer. Polled by hand and not boxed, so that neither the entity nor the closure
-//! needs to be `'static` or `Send`.
+//! Owns the loop and the results of the closure. The future is a state machine by hand: the type of an `async` block has no name, so
+//! the builder could hold one only as a `Box<dyn Future>`. With `+ Send` that takes no closure or entity that stays on its thread,
+//! without it the builder cannot be spawned, and either way the closure cannot borrow.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -1,15 +1,15 @@
 //! One query as several: a chain of requests for each of its partitions or keys, some at once.
+//!
+//! Parts are tasks of bytes: polled by their reader alone, a slow reader would let healthy requests run out of their time.
 
 use std::collections::VecDeque;
 use std::fmt;
 
-use crate::client::query::TableQuery;
-use crate::client::query::get_many::CONCURRENCY;
-use crate::client::query::keys::{starts, under};
+use crate::client::query::concurrent::{CONCURRENCY, Order};
+use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::part_pages::{Part, PartPages};
-use crate::client::query::plan::QueryPlan;
-use crate::client::query::several::Order;
-use crate::client::query::stream::EntityStream;
+use crate::client::query::query_plan::QueryPlan;
+use crate::client::query::{TableQuery, starts, under};
 use crate::client::shape::Shape;
 use crate::client::total_timeout::total_timeout;
 use crate::filter::access::{Access, AccessPath};
@@ -244,10 +244,10 @@ impl<E: TableEntity, P> FanOut<E, P> {
                 return Err(Error::invalid_input(why));
             }
             query.check_access(part.as_ref())?;
-            let asked = query.part_for(part)?;
+            let prepared = query.prepare_part(part)?;
             Ok(Part {
                 index,
-                asked,
+                prepared,
                 from: None,
             })
         };

@@ -2,9 +2,12 @@
 //!
 //! Owns [`Gather`] for the slots `Option`, `Vec` and tuples of slots, and [`TableQuery::gather`]. Parents with their children
 //! are `gather/families.rs`; which type is which variant says `VariantOf`.
+//!
+//! A kind is its type: the derive implements `VariantOf<Enum>` for what exactly one variant holds, so that a slot that no row
+//! could fill does not compile. Children join their parents after all rows have come, since Cosmos DB promises no order.
 
 use crate::client::query::TableQuery;
-use crate::client::query::prefetch::Prefetch;
+use crate::client::query::page_stream::Prefetch;
 use crate::model::entity::TableEntity;
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};

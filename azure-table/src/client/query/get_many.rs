@@ -1,4 +1,4 @@
-//! Many entities by their keys: a point read each, several at once.
+//! Reads of many entities by their keys, concurrently: a point read each.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,7 +11,7 @@ use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
 use crate::client::ops::get_entity::GetEntity;
-use crate::client::query::several::{Order, Several, Source};
+use crate::client::query::concurrent::{CONCURRENCY, Concurrent, ItemSource, Order};
 use crate::client::table::TableClient;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::model::entity::ReadEntity;
@@ -21,24 +21,21 @@ use crate::model::operation_kind::OperationKind;
 use crate::model::versioned::Versioned;
 use crate::pipeline::options::{CallOptions, call_options, via_batch};
 
-/// How many reads are on their way at once, by default.
-pub(crate) const CONCURRENCY: usize = 16;
-
-/// Reads entities by their keys, several at once: a [`Stream`] of each key with its entity, `None` where there is none, in the
-/// order of the keys. One request for each key. See [`TableClient::get_many`].
+/// Reads entities by their keys, concurrently: a [`Stream`] of each key with its entity, `None` if absent, in the order of the keys.
+/// One request per key. See [`TableClient::get_many`].
 ///
-/// A read that fails is an item, and the others go on. Reads begin when the stream is polled, and no more than
-/// [`concurrency`](Self::concurrency) are begun before their items are taken.
+/// A read that fails is an item, and the others go on. Reads start when the stream is polled. At most
+/// [`concurrency`](Self::concurrency) of them are in flight or wait to be yielded.
 #[must_use = "nothing is sent until it is polled"]
 pub struct GetMany<E, P = E> {
     table: TableClient<E>,
     get: fn(&TableClient<E>, Key<E>) -> GetEntity<E, P>,
     options: CallOptions,
     total: TotalTimeout,
-    reads: Several<Result<Key<E>>, Read<E, P>>,
+    reads: Concurrent<Result<Key<E>>, Read<E, P>>,
 }
 
-/// One of them.
+/// The read of a key.
 #[expect(
     clippy::large_enum_variant,
     reason = "nearly all are reads, and no more than go on at once"
@@ -49,10 +46,10 @@ enum Read<E, P> {
     Over,
 }
 
-/// A key with its entity, or why it was not read.
+/// A key with its entity, or the error of its read.
 type Outcome<E, P> = Result<(Key<E>, Option<P>)>;
 
-impl<E, P> Source for Read<E, P> {
+impl<E, P> ItemSource for Read<E, P> {
     type Item = Outcome<E, P>;
 
     fn poll_item(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outcome<E, P>>> {
@@ -87,7 +84,7 @@ impl<E: ReadEntity> GetMany<E> {
             get: |table, key| table.get(key),
             options: CallOptions::new(),
             total: TotalTimeout::default(),
-            reads: Several::new(keys, CONCURRENCY, Order::AsGiven),
+            reads: Concurrent::new(keys, CONCURRENCY, Order::AsGiven),
         }
     }
 
@@ -99,41 +96,41 @@ impl<E: ReadEntity> GetMany<E> {
             get: |table, key| table.get(key).versioned(),
             options: self.options,
             total: self.total,
-            reads: Several::new(self.reads.into_waiting(), concurrency, order),
+            reads: Concurrent::new(self.reads.into_waiting(), concurrency, order),
         }
     }
 }
 
 impl<E, P> GetMany<E, P> {
-    /// How many reads are on their way at once; 16 by default, at least one.
+    /// Sets the number of concurrent reads: 16 by default, at least 1.
     pub fn concurrency(mut self, reads: usize) -> Self {
         self.reads.concurrency = reads.max(1);
         self
     }
 
-    /// Gives the entities as they come, not in the order of the keys.
+    /// Yields the entities as they arrive, not in the order of the keys.
     pub fn unordered(mut self) -> Self {
         self.reads.order = Order::AsTheyCome;
         self
     }
 
-    /// How many requests it takes, retries aside.
+    /// Returns the number of requests that are left, retries aside.
     pub fn requests(&self) -> usize {
         self.reads.len()
     }
 
-    /// The next key with its entity; `None` after the last.
+    /// Returns the next key with its entity, or `None` after the last.
     ///
     /// # Errors
-    /// Those of [`TableClient::get`], for this key; the ones after it can still be read.
+    /// Those of [`TableClient::get`], for this key. The keys after it can still be read.
     pub async fn try_next(&mut self) -> Result<Option<(Key<E>, Option<P>)>> {
         poll_fn(|cx| self.poll_one(cx)).await.transpose()
     }
 
-    /// All keys with their entities.
+    /// Returns all keys with their entities.
     ///
     /// # Errors
-    /// The first that fails; reads on their way are dropped.
+    /// The first that fails; reads in flight are dropped.
     pub async fn all(mut self) -> Result<Vec<(Key<E>, Option<P>)>> {
         let mut all = Vec::with_capacity(self.requests());
         while let Some(one) = self.try_next().await? {

@@ -1,5 +1,11 @@
-//! A page, as its reader has it.
+//! A page as its reader has it, and a row of it that does not fit.
 
+use std::fmt;
+
+use crate::model::dynamic::DynamicEntity;
+use crate::model::entity::ReadEntity as _;
+use crate::model::error::Error;
+use crate::model::row::Row;
 use crate::protocol::continuation::Continuation;
 
 /// One page of a query.
@@ -12,29 +18,75 @@ pub struct Page<P> {
 }
 
 impl<P> Page<P> {
-    /// The rows; a page may have none though others follow.
+    /// Returns the rows. A page may be empty though others follow.
     pub fn items(&self) -> &[P] {
         &self.items
     }
 
-    /// The rows.
+    /// Returns the rows.
     pub fn into_items(self) -> Vec<P> {
         self.items
     }
 
-    /// Where the next page begins. `None` on the last page, and on one that [`limit`](crate::TableQuery::limit) cut
-    /// short.
+    /// Returns the continuation token of the next page. `None` on the last page, and on one that
+    /// [`limit`](crate::TableQuery::limit) cut short.
     pub fn continuation(&self) -> Option<&Continuation> {
         self.continuation.as_ref()
     }
 
-    /// The service's id of the request.
+    /// Returns the service's id of the request.
     pub fn request_id(&self) -> Option<&str> {
         self.request_id.as_deref()
     }
 
-    /// What the page cost with all attempts, in request units of Cosmos DB; Storage never says.
+    /// Returns the cost of the page with all attempts, in request units. Cosmos DB alone reports it.
     pub fn request_charge(&self) -> Option<f64> {
         self.request_charge
+    }
+}
+
+/// A row that does not fit, with its error and its properties. [`TableQuery::lenient`](crate::TableQuery::lenient) and
+/// [`TableQuery::skip_bad_rows`](crate::TableQuery::skip_bad_rows) report it.
+#[derive(Debug)]
+pub struct BadRow {
+    error: Error,
+    row: Option<DynamicEntity>,
+}
+
+/// A callback for rows that are skipped.
+pub(crate) type OnBadRow = dyn Fn(&BadRow) + Send + Sync;
+
+impl BadRow {
+    pub(crate) fn of(row: &Row<'_>, error: Error) -> Self {
+        Self {
+            error: row.locate(error),
+            row: DynamicEntity::read(row).ok(),
+        }
+    }
+
+    /// Returns the error, which names the keys and the property.
+    pub fn error(&self) -> &Error {
+        &self.error
+    }
+
+    pub(crate) fn into_error(self) -> Error {
+        self.error
+    }
+
+    /// Returns the row with all its properties, or `None` if they cannot be read.
+    pub fn row(&self) -> Option<&DynamicEntity> {
+        self.row.as_ref()
+    }
+}
+
+impl fmt::Display for BadRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for BadRow {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
     }
 }

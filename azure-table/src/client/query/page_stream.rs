@@ -2,7 +2,11 @@
 //!
 //! Owns the walk from continuation to continuation, of entities and of tables. A page without rows that has a continuation
 //! is not the end; the absence of the continuation is. At most two pages are held: the one that is read, and the one behind
-//! it (`prefetch.rs`).
+//! it ([`Prefetch`]).
+//!
+//! Prefetch is a task of bytes: it knows no entity type and is aborted with its stream. It begins when the reader has come back
+//! once, since many readers want one page. Before a page is decoded other tasks get a turn, or on a runtime of one thread the
+//! request would leave a millisecond late. With a limit the page is decoded first, since its rows may suffice.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -16,10 +20,8 @@ use futures_core::stream::FusedStream;
 use http::StatusCode;
 
 use crate::client::ops::operation::start;
-use crate::client::query::asked::Asked;
 use crate::client::query::page::Page;
-use crate::client::query::plan::too_much;
-use crate::client::query::prefetch::{Prefetch, departure};
+use crate::client::query::query_plan::too_much;
 use crate::client::shape::Shape;
 use crate::client::task::Running;
 use crate::client::total_timeout::TotalTimeout;
@@ -32,7 +34,71 @@ use crate::pipeline::options::CallOptions;
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::answer;
 use crate::protocol::continuation::Continuation;
-use crate::protocol::query::{self, QueryRequest};
+use crate::protocol::query::{self, MAX_PAGE_SIZE, QueryRequest};
+
+/// A query that was checked, as its stream needs it.
+pub(crate) struct PreparedQuery {
+    pub(crate) request: QueryRequest,
+    /// The number of comparisons of its filter.
+    pub(crate) comparisons: usize,
+    /// `true` if keys are among the operands of an `or`.
+    pub(crate) has_keys: bool,
+    /// The number of rows still wanted.
+    pub(crate) limit: Option<usize>,
+    pub(crate) prefetch: Prefetch,
+    /// Fetches pages in a task: a reader of several streams may be busy with one of them.
+    pub(crate) in_task: bool,
+    /// The time limit of all pages together.
+    pub(crate) total: TotalTimeout,
+}
+
+/// Returns the page size. A limit within one page is also its size, so that no row is read in vain. The size is the same on every
+/// page, as the service demands.
+///
+/// # Errors
+/// `InvalidInput`: the page size is not 1 to 1,000.
+pub(crate) fn top(page_size: Option<u32>, limit: Option<usize>) -> Result<Option<u32>> {
+    if let Some(rows @ (0 | 1_001..)) = page_size {
+        return Err(Error::invalid_input(format!(
+            "page size {rows}: it must be 1 to {MAX_PAGE_SIZE}"
+        )));
+    }
+    let limit = limit
+        .and_then(|rows| u32::try_from(rows).ok())
+        .filter(|rows| (1..=MAX_PAGE_SIZE).contains(rows));
+    Ok(match (page_size, limit) {
+        (Some(page_size), Some(limit)) => Some(page_size.min(limit)),
+        (page_size, limit) => page_size.or(limit),
+    })
+}
+
+/// The moment from which on a stream fetches a page ahead of its reader.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Prefetch {
+    Never,
+    /// Once the reader has come back for a second page: many want the first alone.
+    #[default]
+    AfterFirst,
+    FromStart,
+}
+
+impl Prefetch {
+    /// A prefetch of this number of pages.
+    pub(crate) fn of(pages: usize) -> Result<Self> {
+        match pages {
+            0 => Ok(Self::Never),
+            1 => Ok(Self::FromStart),
+            more => Err(Error::invalid_input(format!(
+                "prefetch {more}: a stream holds two pages, so it is 0 or 1"
+            ))),
+        }
+    }
+}
+
+/// Lets other tasks go first, once. To decode a page takes about a millisecond, in which a runtime of one thread would send nothing.
+fn departure() -> BoxFuture<'static, ()> {
+    Box::pin(tokio::task::yield_now())
+}
 
 /// The pages of a query: a [`Stream`], with a `try_next` of its own. Ends after the last page and after an error.
 #[must_use = "nothing is sent until it is polled"]
@@ -40,10 +106,10 @@ pub struct PageStream<P> {
     pipeline: Arc<Pipeline>,
     options: CallOptions,
     /// In a box: streams are moved, and stay small.
-    asked: Box<Asked>,
+    query: Box<PreparedQuery>,
     state: State,
     arrived: Option<Box<Arrived>>,
-    /// Whether a page was given.
+    /// `true` once a page was yielded.
     has_given: bool,
     shape: Shape<P>,
 }
@@ -69,15 +135,15 @@ impl<P> PageStream<P> {
     pub(crate) fn new(
         pipeline: Arc<Pipeline>,
         options: CallOptions,
-        asked: Asked,
+        query: PreparedQuery,
         from: Option<Continuation>,
         shape: Shape<P>,
     ) -> Self {
         let kept = from.as_ref().and_then(|from| from.query);
-        let state = if kept.is_some_and(|kept| kept != asked.request.identity()) {
+        let state = if kept.is_some_and(|kept| kept != query.request.identity()) {
             let why = "the continuation is of another query: of another table, or with other conditions";
-            State::Refused(Error::invalid_input(why).in_operation(asked.request.operation(), asked.request.table()))
-        } else if asked.limit == Some(0) {
+            State::Refused(Error::invalid_input(why).in_operation(query.request.operation(), query.request.table()))
+        } else if query.limit == Some(0) {
             State::Done
         } else {
             State::Ready(from)
@@ -85,7 +151,7 @@ impl<P> PageStream<P> {
         Self {
             pipeline,
             options,
-            asked: Box::new(asked),
+            query: Box::new(query),
             state,
             arrived: None,
             has_given: false,
@@ -93,10 +159,10 @@ impl<P> PageStream<P> {
         }
     }
 
-    /// One that gives the error.
+    /// Returns a stream that yields the error.
     pub(crate) fn refused(pipeline: Arc<Pipeline>, request: QueryRequest, error: Error, shape: Shape<P>) -> Self {
         let error = error.in_operation(request.operation(), request.table());
-        let asked = Asked {
+        let query = PreparedQuery {
             request,
             comparisons: 0,
             has_keys: false,
@@ -105,12 +171,12 @@ impl<P> PageStream<P> {
             in_task: false,
             total: TotalTimeout::default(),
         };
-        let mut stream = Self::new(pipeline, CallOptions::new(), asked, None, shape);
+        let mut stream = Self::new(pipeline, CallOptions::new(), query, None, shape);
         stream.state = State::Refused(error);
         stream
     }
 
-    /// The next page; `None` after the last.
+    /// Returns the next page, or `None` after the last.
     ///
     /// # Errors
     /// See [`TableQuery`](crate::TableQuery).
@@ -118,7 +184,7 @@ impl<P> PageStream<P> {
         poll_fn(|cx| self.poll_page(cx)).await.transpose()
     }
 
-    /// The items of all pages.
+    /// Returns the items of all pages.
     pub(crate) async fn all(mut self) -> Result<Vec<P>> {
         let mut all = Vec::new();
         while let Some(page) = self.try_next().await? {
@@ -130,7 +196,7 @@ impl<P> PageStream<P> {
         Ok(all)
     }
 
-    /// The request for the first page as text.
+    /// Returns the request for the first page as text.
     pub(crate) fn request(self) -> Result<String> {
         let from = match self.state {
             State::Refused(e) => return Err(e),
@@ -138,14 +204,14 @@ impl<P> PageStream<P> {
             // A limit of no rows asks for nothing.
             _ => None,
         };
-        let request = &self.asked.request;
+        let request = &self.query.request;
         let call = request.call(&self.pipeline.endpoint, from.as_ref());
         call.and_then(|call| self.pipeline.show(call, &self.options))
             .map_err(|e| e.in_operation(request.operation(), request.table()))
     }
 
     pub(crate) fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Page<P>>>> {
-        self.asked.total.begin();
+        self.query.total.begin();
         loop {
             if let Some(arrived) = &mut self.arrived {
                 if let Some(pause) = &mut arrived.pause {
@@ -165,7 +231,7 @@ impl<P> PageStream<P> {
                 State::Ready(_) | State::Refused(_) | State::Done => match mem::replace(&mut self.state, State::Done) {
                     State::Ready(from) => {
                         self.state = match self.call(from) {
-                            Ok(call) if self.asked.in_task => State::Running(Running::in_task(call)),
+                            Ok(call) if self.query.in_task => State::Running(Running::in_task(call)),
                             Ok(call) => State::Running(Running::Here(call)),
                             Err(e) => State::Refused(e),
                         };
@@ -178,14 +244,14 @@ impl<P> PageStream<P> {
             self.state = State::Done;
             match answered.and_then(|answer| self.arrive(answer)) {
                 Ok(arrived) => self.arrived = Some(Box::new(arrived)),
-                Err(e) => return Poll::Ready(Some(Err(self.asked.total.name(e)))),
+                Err(e) => return Poll::Ready(Some(Err(self.query.total.name(e)))),
             }
         }
     }
 
-    /// The call for the page at this position.
+    /// Returns the call for the page at this position.
     fn call(&self, from: Option<Continuation>) -> Result<BoxFuture<'static, Result<Answer>>> {
-        let Asked { request, total, .. } = &*self.asked;
+        let PreparedQuery { request, total, .. } = &*self.query;
         let call = total
             .check()
             .and_then(|()| request.call(&self.pipeline.endpoint, from.as_ref()))
@@ -207,13 +273,13 @@ impl<P> PageStream<P> {
             _ => None,
         };
         if let Some(next) = &mut next {
-            next.query = Some(self.asked.request.identity());
+            next.query = Some(self.query.request.identity());
             // What is a position in one region is none in the other.
             if self.options.get().location_mode.is_some() {
                 next.location = Some(call.location);
             }
         }
-        if self.asked.limit.is_none() {
+        if self.query.limit.is_none() {
             self.go_on(next.as_ref());
         }
         let pause = matches!(&self.state, State::Running(next) if next.is_in_task()).then(departure);
@@ -226,7 +292,7 @@ impl<P> PageStream<P> {
         let request_id = answer::request_id(&response);
         let rows = query::answer(response, self.shape.metadata, |row| self.shape.read_or_skip(row))
             .map_err(|e| self.advise(call.complete(e)))?;
-        if let Some(table) = self.asked.request.table() {
+        if let Some(table) = self.query.request.table() {
             self.pipeline.observers.notify(&Event::Read {
                 operation: OperationKind::Query.name(),
                 table,
@@ -239,7 +305,7 @@ impl<P> PageStream<P> {
             request_id,
             request_charge: call.diagnostics.request_charge(),
         };
-        if let Some(wanted) = &mut self.asked.limit {
+        if let Some(wanted) = &mut self.query.limit {
             if page.items.len() > *wanted {
                 page.items.truncate(*wanted);
                 page.continuation = None;
@@ -252,10 +318,10 @@ impl<P> PageStream<P> {
         Ok(page)
     }
 
-    /// What comes after a page: the next one, which may be fetched at once.
+    /// Prepares the page after this one, or fetches it ahead.
     fn go_on(&mut self, next: Option<&Continuation>) {
         let Some(next) = next else { return };
-        let is_at_once = match self.asked.prefetch {
+        let is_at_once = match self.query.prefetch {
             Prefetch::Never => false,
             Prefetch::AfterFirst => self.has_given,
             Prefetch::FromStart => true,
@@ -270,24 +336,24 @@ impl<P> PageStream<P> {
         };
     }
 
-    /// What tells the query from others: see [`QueryRequest::identity`].
+    /// Returns the identity of the query: see [`QueryRequest::identity`].
     pub(crate) fn identity(&self) -> u64 {
-        self.asked.request.identity()
+        self.query.request.identity()
     }
 
     pub(crate) fn is_over(&self) -> bool {
         self.arrived.is_none() && matches!(self.state, State::Done)
     }
 
-    /// What a refused query may have too much of.
+    /// Adds to the error of a rejected query what it may have too much of.
     fn advise(&self, error: Error) -> Error {
         let is_refused = matches!(error.status(), Some(400 | 404 | 413 | 414 | 431));
         if !is_refused || error.has_message() || error.code() == Some("TableNotFound") {
             return error;
         }
-        let url = self.asked.request.call(&self.pipeline.endpoint, None);
+        let url = self.query.request.call(&self.pipeline.endpoint, None);
         let characters = url.map_or(0, |call| call.request.uri().to_string().len());
-        match too_much(self.asked.comparisons, characters, self.asked.has_keys) {
+        match too_much(self.query.comparisons, characters, self.query.has_keys) {
             Some(what) => error.with_message(what),
             None => error,
         }
@@ -311,7 +377,7 @@ impl<P> FusedStream for PageStream<P> {
 impl<P> fmt::Debug for PageStream<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PageStream")
-            .field("wanted", &self.asked.limit)
+            .field("wanted", &self.query.limit)
             .finish_non_exhaustive()
     }
 }

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use crate::client::query::asked::Asked;
+use crate::client::query::concurrent::{Concurrent, ItemSource, Order};
 use crate::client::query::page::Page;
 use crate::client::query::page_stream::PageStream;
-use crate::client::query::several::{Order, Several, Source};
+use crate::client::query::page_stream::PreparedQuery;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::TotalTimeout;
 use crate::model::error::{Error, Result};
@@ -17,9 +17,9 @@ use crate::protocol::continuation::Continuation;
 
 /// A part of the rows: one chain of requests.
 pub(crate) struct Part {
-    /// Which of them.
+    /// The number of the part.
     pub(crate) index: usize,
-    pub(crate) asked: Asked,
+    pub(crate) prepared: PreparedQuery,
     pub(crate) from: Option<Continuation>,
 }
 
@@ -29,9 +29,9 @@ pub(crate) struct PartPages<P> {
     options: CallOptions,
     shape: Shape<P>,
     refused: Option<Error>,
-    /// One for all parts.
+    /// The limit of all parts together.
     total: TotalTimeout,
-    several: Several<Part, Chain<P>>,
+    parts: Concurrent<Part, Chain<P>>,
 }
 
 struct Chain<P> {
@@ -39,7 +39,7 @@ struct Chain<P> {
     pages: PageStream<P>,
 }
 
-impl<P> Source for Chain<P> {
+impl<P> ItemSource for Chain<P> {
     type Item = (usize, Result<Page<P>>);
 
     fn poll_item(&mut self, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -71,7 +71,7 @@ impl<P> PartPages<P> {
             shape,
             refused,
             total,
-            several: Several::new(parts, concurrency, order),
+            parts: Concurrent::new(parts, concurrency, order),
         }
     }
 
@@ -81,24 +81,24 @@ impl<P> PartPages<P> {
         }
         self.total.begin();
         let (pipeline, options, shape, total) = (&self.pipeline, &self.options, &self.shape, self.total);
-        let page = ready!(self.several.poll(cx, |part| {
-            let asked = Asked { total, ..part.asked };
+        let page = ready!(self.parts.poll(cx, |part| {
+            let query = PreparedQuery { total, ..part.prepared };
             Chain {
                 index: part.index,
-                pages: PageStream::new(Arc::clone(pipeline), options.clone(), asked, part.from, shape.clone()),
+                pages: PageStream::new(Arc::clone(pipeline), options.clone(), query, part.from, shape.clone()),
             }
         }));
         if matches!(page, Some((_, Err(_)))) {
-            self.several.clear();
+            self.parts.clear();
         }
         Poll::Ready(page)
     }
 
     pub(crate) fn clear(&mut self) {
-        self.several.clear();
+        self.parts.clear();
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.refused.is_none() && self.several.len() == 0
+        self.refused.is_none() && self.parts.len() == 0
     }
 }

@@ -13,12 +13,11 @@ use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
 use crate::client::query::TableQuery;
-use crate::client::query::get_many::CONCURRENCY;
+use crate::client::query::concurrent::{CONCURRENCY, Order};
 use crate::client::query::page::Page;
+use crate::client::query::page_stream::Prefetch;
 use crate::client::query::part_pages::{Part, PartPages};
-use crate::client::query::prefetch::Prefetch;
 use crate::client::query::scan_position::{Read, ScanPosition, ranges};
-use crate::client::query::several::Order;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::total_timeout;
 use crate::filter::key_range::KeyRange;
@@ -188,7 +187,7 @@ impl<E: TableEntity, P> Scan<E, P> {
         }
         let filter = query.expression()?;
         query.check_access(filter.as_ref())?;
-        let identity = query.asked_for(filter.clone(), Prefetch::Never)?.request.identity();
+        let identity = query.prepare_for(filter.clone(), Prefetch::Never)?.request.identity();
         let mut position = match &self.from {
             Some(position) if position.query != identity => {
                 let why = "the position is of another query: of another table, or with other conditions";
@@ -215,10 +214,10 @@ impl<E: TableEntity, P> Scan<E, P> {
                 range.read = Read::All;
                 continue;
             }
-            let mut asked = query.part_for(part)?;
+            let mut prepared = query.prepare_part(part)?;
             // The limit is one of all ranges; and a page that is cut short has no continuation to go on from.
-            asked.limit = None;
-            parts.push_back(Part { index, asked, from });
+            prepared.limit = None;
+            parts.push_back(Part { index, prepared, from });
         }
         Ok((position, parts))
     }

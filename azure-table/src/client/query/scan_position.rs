@@ -1,4 +1,7 @@
 //! What a scan has read of each of its ranges.
+//!
+//! A position counts whole pages: rows that were handed out are read, and a page that is half read comes again. The ends of the
+//! ranges are the caller's, since the service does not tell how rows are spread.
 
 use serde::{Deserialize, Serialize};
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::ops::recreate_table::RecreateTable;
-use crate::client::ops::tables::{CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, TableExists};
+use crate::client::ops::table_operations::{
+    CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, TableExists,
+};
 use crate::client::table::TableClient;
 use crate::pipeline::Pipeline;
 

@@ -2,6 +2,10 @@
 //!
 //! Owns the names that are not properties (`odata.…`, `…@odata.type`, the keys, Timestamp). A row is filled in one pass
 //! and used again for the next one of the page; all its text is borrowed from the body.
+//!
+//! The reader is our own, not a serde visitor: entities need the digits of a number as they stand (`5` is Int32, `5.0` is Double,
+//! and a Double must not be rounded twice), whatever features of serde_json another crate turns on. With `arbitrary_precision` a
+//! visitor sees numbers as maps. serde_json is the oracle of the property tests; it reads error bodies and lists of tables.
 
 use std::borrow::Cow;
 

@@ -22,7 +22,7 @@ use crate::model::ordinal;
 #[derive(Debug)]
 pub(crate) struct Grant {
     pub(crate) rights: Rights,
-    pub(crate) rows: Rows,
+    pub(crate) rows: RowRange,
 }
 
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Grant {
     pub(crate) fn of(rights: Rights) -> Self {
         Self {
             rights,
-            rows: Rows::default(),
+            rows: RowRange::default(),
         }
     }
 
@@ -124,14 +124,14 @@ impl Grant {
 
 /// A range of rows, both ends inside. An empty text is no limit: the string to sign does not tell it from none.
 #[derive(Debug, Default)]
-pub(crate) struct Rows {
+pub(crate) struct RowRange {
     pub(crate) start_partition: String,
     pub(crate) start_row: String,
     pub(crate) end_partition: String,
     pub(crate) end_row: String,
 }
 
-impl Rows {
+impl RowRange {
     /// The least keys of the range.
     pub(crate) fn start(&self) -> RowId {
         RowId::new(self.start_partition.as_str(), self.start_row.as_str())
@@ -178,7 +178,7 @@ mod tests {
             (("a", "95", "b", "2"), [false, true, true, false, false]),
             (("c", "", "a", ""), [false, false, false, false, false]),
         ] {
-            let range = Rows {
+            let range = RowRange {
                 start_partition: spk.into(),
                 start_row: srk.into(),
                 end_partition: epk.into(),

@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 
 use http::request::Parts;
 
-use crate::emulator::access::grant::{Grant, Rights, Rows};
+use crate::emulator::access::grant::{Grant, Rights, RowRange};
 use crate::emulator::access::shared_key::{WRONG_SIGNATURE, in_words, no_account};
 use crate::emulator::request::address::Site;
 use crate::emulator::rules::TENANT;
@@ -171,7 +171,7 @@ impl Kind {
                     table: text("tn"),
                     letters,
                 },
-                rows: Rows {
+                rows: RowRange {
                     start_partition: text("spk"),
                     start_row: text("srk"),
                     end_partition: text("epk"),

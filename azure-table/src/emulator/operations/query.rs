@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use crate::emulator::access::grant;
+use crate::emulator::access::grant::RowRange;
 use crate::emulator::operations::Call;
 use crate::emulator::operations::scan::{RowFilter, Turn};
 use crate::emulator::request::continuation::{self, Next};
@@ -72,7 +72,7 @@ pub(crate) async fn page(shared: &SharedStore, call: &Call<'_>, table: &str) -> 
 struct Query<'q> {
     condition: &'q RowFilter,
     range: KeyRange<'q>,
-    granted: &'q grant::Rows,
+    granted: &'q RowRange,
     limit: usize,
     ends: PageEnds,
     rules: &'q Rules,

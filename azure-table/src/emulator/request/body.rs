@@ -166,7 +166,7 @@ fn check_name(name: &str, rules: &Rules) -> Result<()> {
     property_name_fault(name).map_or(Ok(()), |_| Err(Refusal::PROPERTY_NAME_INVALID))
 }
 
-/// Whether this is a bare integer that no type holds.
+/// Returns whether this is a bare integer that no type holds.
 fn is_large_integer(value: &WireValue<'_>) -> bool {
     match (&value.token, value.annotation) {
         (Token::Number(digits), None) => !digits.contains(['.', 'e', 'E']) && digits.parse::<i64>().is_err(),

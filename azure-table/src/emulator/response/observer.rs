@@ -2,6 +2,9 @@
 //!
 //! Owns [`AnsweredRequest`] and what of a request is shown: no header, and of the query only what is no part of a signature.
 //! It is the service's view; what a client sees of its own calls is `pipeline/observer.rs`.
+//!
+//! The log shows what is known to be harmless. Options of a query string are shown by name; anything else may be part of a
+//! signature, whatever it is called and however it is encoded.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -70,7 +70,7 @@ pub(crate) const SHARED_ACCESS_SIGNATURES: &str = "2015-04-05";
 /// Source: the announcement of 2026; "Versioning for Azure Storage".
 pub(crate) const USER_DELEGATION: &str = "2025-07-05";
 
-/// Whether a version is taken.
+/// Returns whether a version is taken.
 pub(crate) fn is_known(version: &str) -> bool {
     VERSIONS.binary_search(&version).is_ok()
 }

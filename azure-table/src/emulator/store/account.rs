@@ -18,7 +18,7 @@ use crate::protocol::service_properties::analytics::{Logging, Metrics};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Replica<'a> {
     pub(crate) account: &'a str,
-    /// Whether it shows an older state than the first region does.
+    /// Shows an older state than the first region does.
     pub(crate) is_behind: bool,
     pub(crate) rules: &'static Rules,
 }

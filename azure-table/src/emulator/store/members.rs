@@ -3,6 +3,9 @@
 //! Owns the text of a property, and the form in which rows are kept: the text at minimal metadata, with an index of types and
 //! lengths before it, so that annotations can be left out and values can be read. Which members an answer has, and their order,
 //! is `response/payload.rs`.
+//!
+//! The text is Storage's; only times differ on Cosmos DB, which are written anew. A merge reads the row and writes it again:
+//! merges are rarer than reads.
 
 use std::borrow::Cow;
 use std::io::Write as _;

@@ -209,7 +209,7 @@ fn said(count: usize, ended: Ended) -> Said {
 /// The outcomes of `count` writes, of which the first were `taken`: all that were read and are not left were applied.
 fn said_of(count: usize, taken: usize, ended: Ended) -> Said {
     let report = ended.unwrap_or_else(|interrupted| interrupted.into_parts().1);
-    let read = report.applied() + report.rejected() + report.unknown() + report.not_tried();
+    let read = report.applied() + report.rejected() + report.in_doubt() + report.not_tried();
     let read = usize::try_from(read).unwrap();
     assert!(read <= taken, "{report}");
     let mut claims: Vec<Claim> = (0..count)
@@ -246,7 +246,7 @@ pub(super) fn said_of_one(ended: Ended) -> Said {
         }
     };
     match (report.leftovers().first().map(|left| left.why()), error) {
-        (Some(LeftReason::Rejected(e) | LeftReason::Unknown(e)), _) => Said::Failed(e.clone()),
+        (Some(LeftReason::Rejected(e) | LeftReason::InDoubt(e)), _) => Said::Failed(e.clone()),
         (_, Some(e)) => Said::Failed(e.into()),
         _ => Said::Done,
     }
@@ -255,7 +255,7 @@ pub(super) fn said_of_one(ended: Ended) -> Said {
 fn left_over(why: &LeftReason) -> Claim {
     match why {
         LeftReason::Rejected(e) => Claim::Rejected(e.kind()),
-        LeftReason::Unknown(_) => Claim::InDoubt,
+        LeftReason::InDoubt(_) => Claim::InDoubt,
         LeftReason::NotTried => Claim::NotTried,
         _ => unreachable!(),
     }

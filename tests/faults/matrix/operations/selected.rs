@@ -110,16 +110,21 @@ fn said<E>(ended: Result<WriteReport<E>, Interrupted<WriteReport<E>>>) -> Said {
         }
     };
     let row = |row: &azure_table::RowError<E>| row.key().row_key().to_owned();
+    let leftovers = report.leftovers().iter();
+    let (in_doubt, rejected): (Vec<_>, Vec<_>) = leftovers.partition(|left| left.error().may_have_applied());
+    assert_eq!(
+        (rejected.len() as u64, in_doubt.len() as u64),
+        (report.rejected(), report.in_doubt())
+    );
     Said::Selected(Report {
-        applied: report.applied(),
-        unchanged: report.unchanged(),
-        gone: report.gone(),
-        failures: report
-            .failures()
-            .iter()
-            .map(|failed| (row(failed), failed.error().kind()))
+        applied: report.applied() as usize,
+        unchanged: report.unchanged() as usize,
+        gone: report.gone() as usize,
+        failures: rejected
+            .into_iter()
+            .map(|rejected| (row(rejected), rejected.error().kind()))
             .collect(),
-        in_doubt: report.in_doubt().iter().map(row).collect(),
+        in_doubt: in_doubt.into_iter().map(row).collect(),
         ended,
     })
 }

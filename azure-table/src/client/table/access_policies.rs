@@ -1,7 +1,7 @@
 //! The stored access policies of the table.
 
 use crate::client::ops::access_policies::{Change, ChangeAccessPolicies};
-use crate::client::ops::tables::GetAccessPolicies;
+use crate::client::ops::table_operations::GetAccessPolicies;
 use crate::client::table::TableClient;
 use crate::protocol::access_policy::StoredAccessPolicy;
 

@@ -1,4 +1,4 @@
-//! Where writes over a query go on.
+//! The position from which writes over a query resume.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,17 +8,17 @@ use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::protocol::continuation::Continuation;
 
-/// Where writes over a query go on after an interruption: the page at which they were, and the keys of it that have their
-/// outcome already, at most 1,000; of deletes only those that failed. So no row is passed over, and none is written twice. (On Cosmos
-/// DB, which promises no order, keys of rows that vanished since stay.)
+/// A position in writes over a query: a page, and the keys of its rows that have their outcome. At most 1,000 keys; of deletes only
+/// those that failed.
 ///
-/// Opaque and serializable: keep it, and go on later, in another process even, with `resume_from` on the same method over the
-/// same query; another is refused. Rows that came into that page since are written too.
+/// Writes that resume from it skip no row and write none twice. It is opaque and serializable, so that another process can resume,
+/// by `resume_from` on the same method over the same query. Rows that were inserted into the page since are written too. (Cosmos DB
+/// promises no order, so keys of rows that vanished stay in it.)
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WritePosition {
-    /// Of which method; `None` of one that did not begin.
+    /// The method; `None` if it did not begin.
     pub(crate) operation: Option<String>,
-    /// Of which query.
+    /// The identity of the query.
     pub(crate) query: Option<u64>,
     /// The page; `None` is the first.
     pub(crate) from: Option<Continuation>,
@@ -43,14 +43,15 @@ impl WritePosition {
         }
     }
 
-    /// Of this method over this query.
+    /// Names the method and the query.
     pub(crate) fn of(mut self, operation: &str, query: u64) -> Self {
         self.operation = Some(operation.to_owned());
         self.query = Some(query);
         self
     }
 
-    /// Refuses one of another method or query.
+    /// # Errors
+    /// `InvalidInput`: the position is of another method or query.
     pub(crate) fn check(&self, operation: &str, query: u64) -> Result<()> {
         if let Some(other) = self.operation.as_deref().filter(|other| *other != operation) {
             return Err(Error::invalid_input(format!("the position is one of `{other}`")));

@@ -1,11 +1,11 @@
-//! What says over which rows to write: a condition, or a whole query.
+//! The selection of rows to be written, by a condition or a whole query.
 
 use std::sync::Arc;
 
 use crate::client::query::TableQuery;
-use crate::client::query::bad_row::OnBadRow;
+use crate::client::query::page::OnBadRow;
 use crate::client::query::page_stream::PageStream;
-use crate::client::query::prefetch::Prefetch;
+use crate::client::query::page_stream::Prefetch;
 use crate::client::shape::Shape;
 use crate::client::table::TableClient;
 use crate::client::total_timeout::TotalTimeout;
@@ -19,8 +19,8 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 use crate::protocol::continuation::Continuation;
 
-/// What selects rows of `E` to be written: a [`Filter`], or a [`TableQuery`] with its partition, prefix, limit, page size,
-/// continuation and wishes. How the query would read its rows does not matter.
+/// A selection of rows of `E` to be written: a [`Filter`], or a [`TableQuery`] with its partition, prefix, limit, page size,
+/// continuation and options. The shape in which the query reads its rows does not matter.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` selects no rows of `{E}`",
     label = "expected a `Filter<{E}>` or a `TableQuery<{E}>`",
@@ -45,23 +45,23 @@ impl<E: TableEntity, P> Selects<E> for TableQuery<E, P> {
     }
 }
 
-/// A query that is walked for its writes.
+/// The pages of a query whose rows are written.
 pub(crate) struct Walk<P> {
     pub(crate) pages: PageStream<P>,
-    /// Who hears of rows that do not fit, if they are to be passed over.
+    /// The callback for rows that do not fit, if they are skipped.
     pub(crate) on_bad_row: Option<Arc<OnBadRow>>,
-    /// Where it begins.
+    /// The position of the first page.
     pub(crate) from: Option<Continuation>,
-    /// What tells the query from others.
+    /// The identity of the query.
     pub(crate) identity: u64,
     /// The options of its writes: those of the table, and those of the query.
     pub(crate) options: CallOptions,
-    /// The time of all pages and writes.
+    /// The time limit of all pages and writes.
     pub(crate) total: TotalTimeout,
 }
 
 impl<E: TableEntity> TableQuery<E, ()> {
-    /// The pages of the query from `from`, or where it says.
+    /// Returns the pages of the query from `from`, or from its own continuation.
     ///
     /// # Errors
     /// `InvalidInput`: it is of another table, of other rows than the handle writes, or its continuation is one of the secondary.

@@ -18,7 +18,7 @@ use crate::model::error::Result;
 pub struct EntityStream<P> {
     pages: Pages<P>,
     rows: vec::IntoIter<P>,
-    /// How many rows are still wanted of several chains; one chain knows itself.
+    /// The number of rows still wanted of several chains; one chain counts itself.
     wanted: usize,
 }
 
@@ -48,7 +48,7 @@ impl<P> EntityStream<P> {
         }
     }
 
-    /// The next row; `None` after the last.
+    /// Returns the next row, or `None` after the last.
     ///
     /// # Errors
     /// See [`TableQuery`](crate::TableQuery).

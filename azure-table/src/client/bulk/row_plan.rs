@@ -1,21 +1,53 @@
-//! The rows that a query selects, as far as what becomes of them needs them.
+//! The plan of each row that a query selects: what is read of it, and what is written.
 
-use crate::client::query::bad_row::BadRow;
+use crate::client::query::page::BadRow;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::model::etag::ETag;
 use crate::model::row::Row;
+use crate::protocol::operation::TableOperation;
 
-/// Which row, in which version. No property of it is read.
+/// Plans the write of each row that a query selects.
+pub(crate) trait WritesRows<E> {
+    /// `true` if the write is idempotent.
+    const IS_REPEATABLE: bool;
+    type Row: ReadEntity;
+    type Error: From<Error>;
+
+    /// Validates the write before the first page.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn key(row: &Self::Row) -> &Key<E>;
+
+    /// Returns the plan for a row.
+    ///
+    /// # Errors
+    /// Returns an error that stops the whole operation.
+    fn plan(&mut self, row: Self::Row) -> Result<Plan, Self::Error>;
+}
+
+/// The plan for a row.
+pub(crate) enum Plan {
+    Write(TableOperation),
+    Keep,
+    /// The row cannot be read as an entity.
+    Bad(BadRow),
+    /// The row cannot be written.
+    Refuse(Error),
+}
+
+/// The key and the ETag of a row. No property of it is read.
 pub(crate) struct RowVersion<E> {
     pub(crate) key: Key<E>,
     pub(crate) etag: ETag,
 }
 
 impl<E> ReadEntity for RowVersion<E> {
-    /// The level at which rows come with their ETags, whatever is selected.
+    /// The lowest level that has ETags.
     const METADATA: MetadataLevel = MetadataLevel::Minimal;
     const SELECT: Option<&'static [&'static str]> = Some(&["PartitionKey", "RowKey"]);
 
@@ -28,7 +60,7 @@ impl<E> ReadEntity for RowVersion<E> {
     }
 }
 
-/// A row with all that it has, and what an `E` makes of it. One that does not fit is no reason to read no further.
+/// A whole row, read as an `E` if it fits. A row that does not fit does not end the page.
 pub(crate) struct WholeRow<E> {
     pub(crate) version: RowVersion<E>,
     pub(crate) read: Result<ReadRow<E>, BadRow>,

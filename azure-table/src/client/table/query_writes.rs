@@ -1,24 +1,21 @@
 //! Writes over all rows that a query selects: delete, patch, update, upgrade.
 
-use crate::client::bulk::delete_where::DeleteWhere;
-use crate::client::bulk::patch_where::PatchWhere;
-use crate::client::bulk::update_where::UpdateWhere;
-use crate::client::bulk::upgrade_all::UpgradeAll;
+use crate::client::bulk::row_verbs::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeAll};
 use crate::client::ops::modify_entity::ModifyOutcome;
-use crate::client::query::selects::Selects;
+use crate::client::query::selection::Selects;
 use crate::client::table::TableClient;
 use crate::filter::assignment::AssignmentOf;
 use crate::model::entity::{ReadEntity, TableEntity};
 
-/// Writes over all rows that a query selects, which may be any number.
+/// Writes over all rows that a query selects, any number of them.
 ///
-/// All of them read page after page, and write the rows of a page in batches of one partition, at most 100 rows each, several at
-/// once; then comes the next page. **They are not atomic**: a batch is, the whole is not. Each row is written under the ETag
-/// with which it was read, so that nobody's change is overwritten: a row that was changed in between is a failure in the
-/// [`WriteReport`](crate::WriteReport), and the others are written. What concerns no single row (the connection, the right to write, the query)
-/// ends the whole with an [`Interrupted`](crate::Interrupted), which has the report and where to go on.
+/// The client reads a page, writes its rows in concurrent batches of one partition and at most 100 rows each, then reads the next
+/// page. **These writes are not atomic**: a batch is atomic, the whole is not. Each row is written under the ETag with which it was
+/// read, so that no other change is overwritten. A row that was changed in between is rejected and stands in the
+/// [`WriteReport`](crate::WriteReport); the others are written. An error that concerns no single row (the connection, the right to
+/// write, the query) ends the whole with an [`Interrupted`](crate::Interrupted), which has the report and the position to resume from.
 ///
-/// Requests: one for each page, and one for each batch; each failure in a batch sends the rest of it once more.
+/// Requests: one per page, and one per batch; each failure in a batch sends the rest of it once more.
 impl<E: TableEntity> TableClient<E> {
     /// Deletes all rows that a condition or a query selects. Reads their keys and ETags alone.
     ///
@@ -40,7 +37,7 @@ impl<E: TableEntity> TableClient<E> {
     /// #     blogs.insert(&Blog { channel: "Channel9".into(), id, rating: id.cast_signed() }).await?;
     /// # }
     /// let report = blogs.delete_where(Blog::RATING.lt(2)).await?;
-    /// assert_eq!((report.applied(), report.failures().len()), (2, 0));
+    /// assert_eq!((report.applied(), report.rejected()), (2, 0));
     ///
     /// let report = blogs
     ///     .delete_where(blogs.query().partition("Channel9"))

@@ -1,0 +1,249 @@
+//! The outcomes of a bulk, one by one and in numbers.
+//!
+//! Owns the [`Counts`] of all writes in bulk too, so that both reports count with the same words.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::client::bulk::partition_write::Outcome;
+use crate::model::error::Error;
+use crate::model::etag::ETag;
+use crate::model::operation_kind::OperationKind;
+use crate::protocol::operation::TableOperation;
+
+/// The outcome of one operation of a bulk.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BulkOutcome {
+    /// It was applied.
+    Applied(AppliedOperation),
+    /// It was not applied, or is in doubt.
+    Left(Leftover),
+}
+
+/// An operation that was applied.
+#[derive(Debug)]
+pub struct AppliedOperation {
+    pub(crate) index: u64,
+    pub(crate) operation: TableOperation,
+    pub(crate) etag: Option<ETag>,
+}
+
+impl AppliedOperation {
+    /// Returns its place in the source, from 0.
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// Returns the kind of the operation.
+    pub fn kind(&self) -> OperationKind {
+        self.operation.kind()
+    }
+
+    /// Returns PartitionKey and RowKey.
+    pub fn keys(&self) -> (&str, &str) {
+        self.operation.keys().unwrap_or_default()
+    }
+
+    /// Returns the entity's new ETag, or `None` after a delete.
+    pub fn etag(&self) -> Option<&ETag> {
+        self.etag.as_ref()
+    }
+}
+
+/// An operation that was not applied, or is in doubt, and the reason. It is ready to be sent again.
+#[derive(Debug)]
+pub struct Leftover {
+    pub(crate) index: u64,
+    pub(crate) operation: Option<TableOperation>,
+    pub(crate) why: LeftReason,
+}
+
+/// The reason of a [`Leftover`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum LeftReason {
+    /// The service rejected it, or it cannot be sent. Nothing was applied.
+    Rejected(Arc<Error>),
+    /// It may have been applied: the response was lost, or the service failed. Read the row before sending it again; an upsert can
+    /// be sent as it is.
+    InDoubt(Arc<Error>),
+    /// The bulk ended before its turn. Nothing was applied.
+    NotTried,
+}
+
+impl Leftover {
+    /// Returns its place in the source, from 0.
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// Returns the operation, or `None` if it could not be encoded.
+    pub fn operation(&self) -> Option<&TableOperation> {
+        self.operation.as_ref()
+    }
+
+    /// Returns the operation to be sent again, or `None` if it could not be encoded.
+    pub fn into_operation(self) -> Option<TableOperation> {
+        self.operation
+    }
+
+    /// Returns the reason.
+    pub fn why(&self) -> &LeftReason {
+        &self.why
+    }
+}
+
+impl fmt::Display for Leftover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.operation {
+            Some(operation) => write!(f, "{operation}: ")?,
+            None => write!(f, "operation {} of the source: ", self.index)?,
+        }
+        match &self.why {
+            LeftReason::Rejected(e) => e.fmt(f),
+            LeftReason::InDoubt(e) => write!(f, "in doubt: {e}"),
+            LeftReason::NotTried => f.write_str("not tried"),
+        }
+    }
+}
+
+/// The number of operations or rows with each outcome.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) applied: u64,
+    pub(crate) unchanged: u64,
+    pub(crate) gone: u64,
+    pub(crate) rejected: u64,
+    pub(crate) in_doubt: u64,
+    pub(crate) not_tried: u64,
+}
+
+impl Counts {
+    pub(crate) fn count(&mut self, outcome: &Outcome) {
+        *match outcome {
+            Outcome::Applied(_) => &mut self.applied,
+            Outcome::Gone => &mut self.gone,
+            Outcome::Rejected(_) => &mut self.rejected,
+            Outcome::InDoubt(_) => &mut self.in_doubt,
+            Outcome::NotTried => &mut self.not_tried,
+        } += 1;
+    }
+}
+
+/// In one line, without what there is none of: `250 applied, 3 unchanged, 1 gone, 2 rejected`.
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} applied", self.applied)?;
+        for (count, what) in [
+            (self.unchanged, "unchanged"),
+            (self.gone, "gone"),
+            (self.rejected, "rejected"),
+            (self.in_doubt, "in doubt"),
+            (self.not_tried, "not tried"),
+        ] {
+            if count > 0 {
+                write!(f, ", {count} {what}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The outcomes of all operations of a bulk: each that was read is counted once.
+#[derive(Debug, Default)]
+#[must_use = "operations may be left: see `leftovers`"]
+pub struct BulkReport {
+    counts: Counts,
+    pub(crate) throttled: u64,
+    leftovers: Vec<Leftover>,
+    settled: u64,
+    /// From the first that has no outcome: which have one.
+    ahead: VecDeque<bool>,
+    /// The first that will never be applied or refused: nothing behind it counts.
+    stays: Option<u64>,
+}
+
+impl BulkReport {
+    /// Returns the number of operations that were applied.
+    pub fn applied(&self) -> u64 {
+        self.counts.applied
+    }
+
+    /// Returns the number of operations that the service rejected, or that cannot be sent.
+    pub fn rejected(&self) -> u64 {
+        self.counts.rejected
+    }
+
+    /// Returns the number of operations that may have been applied: the response was lost, or the service failed.
+    pub fn in_doubt(&self) -> u64 {
+        self.counts.in_doubt
+    }
+
+    /// Returns the number of operations that were read from the source and never sent.
+    pub fn not_tried(&self) -> u64 {
+        self.counts.not_tried
+    }
+
+    /// Returns the number of requests that the service throttled. They were sent again, more slowly.
+    pub fn throttled(&self) -> u64 {
+        self.throttled
+    }
+
+    /// Returns the operations that were not applied or are in doubt, in the order of the source.
+    ///
+    /// Operations that the [outcomes](crate::BulkWrite::outcomes) yielded are not among them. After
+    /// [`finish`](crate::BulkOutcomes::finish) those are that were in flight or waited.
+    pub fn leftovers(&self) -> &[Leftover] {
+        &self.leftovers
+    }
+
+    /// Returns the [`leftovers`](Self::leftovers) to be sent again.
+    pub fn into_leftovers(self) -> Vec<Leftover> {
+        self.leftovers
+    }
+
+    /// Returns the number of operations from the first of the source on that were all applied or rejected. Another process can
+    /// continue behind them. Operations behind may have been applied, too.
+    pub fn settled(&self) -> u64 {
+        self.settled
+    }
+
+    pub(crate) fn keep(&mut self, leftover: Leftover) {
+        self.leftovers.push(leftover);
+    }
+
+    /// In the order of the source: of two writes to one row the second is sent again behind the first.
+    pub(crate) fn sort_leftovers(&mut self) {
+        self.leftovers.sort_by_key(|left| left.index);
+    }
+
+    pub(crate) fn count(&mut self, index: u64, outcome: &Outcome) {
+        self.counts.count(outcome);
+        if matches!(outcome, Outcome::InDoubt(_) | Outcome::NotTried) {
+            self.stays = Some(self.stays.map_or(index, |first| first.min(index)));
+            return;
+        }
+        if self.stays.is_some_and(|first| index > first) {
+            return;
+        }
+        let Ok(place) = usize::try_from(index - self.settled) else {
+            return;
+        };
+        if self.ahead.len() <= place {
+            self.ahead.resize(place + 1, false);
+        }
+        self.ahead[place] = true;
+        while self.ahead.front() == Some(&true) {
+            self.ahead.pop_front();
+            self.settled += 1;
+        }
+    }
+}
+
+impl fmt::Display for BulkReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.counts.fmt(f)
+    }
+}

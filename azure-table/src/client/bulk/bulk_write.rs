@@ -1,0 +1,284 @@
+//! The writes of a bulk as a future of their report, or as a stream of outcomes.
+//!
+//! Owns the reading of the source: as much as the engine would send now.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_core::Stream;
+use futures_core::stream::FusedStream;
+
+use crate::client::bulk::bulk_report::{BulkOutcome, BulkReport};
+use crate::client::bulk::bulk_run::BulkRun;
+use crate::client::bulk::engine::Input;
+use crate::client::bulk::interrupted::Interrupted;
+use crate::client::ops::operation::ended;
+use crate::model::error::{Error, Result};
+use crate::protocol::operation::TableOperation;
+
+/// The writes of a [`Bulk`](crate::Bulk): await them for the report, or read their [`outcomes`](Self::outcomes).
+///
+/// [`total_timeout`](crate::Bulk::total_timeout) limits its time and keeps its report. A dropped write sends no more, and its report is
+/// lost: tokio's `timeout(time, write)` does that. To stop it at another moment, keep it: await `&mut write` (it is `Unpin`), or the
+/// [`next`](BulkOutcomes::next) of its outcomes, then take the report of [`finish`](BulkOutcomes::finish). Operations that were sent
+/// and have no response are left over as [`InDoubt`](crate::LeftReason::InDoubt). Operations that were read and never sent are left
+/// over as [`NotTried`](crate::LeftReason::NotTried).
+///
+/// ```
+/// # use azure_table::{Emulator, LeftReason, ServiceModel, TableEntity, TableServiceClient};
+/// use std::time::Duration;
+/// # #[derive(TableEntity, Clone)]
+/// # struct Reading { #[table(partition_key)] sensor: String, #[table(row_key)] at: u32, value: f64 }
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> azure_table::Result<()> {
+/// # let slow = ServiceModel::new().write_latency(Duration::from_millis(1_500));
+/// # let service = TableServiceClient::on(Emulator::new().with_service_model(slow));
+/// # let readings = service.table::<Reading>("Readings")?;
+/// # readings.create_table().await?;
+/// # let many = (0..100_000).map(|n| Reading { sensor: format!("s{}", n % 7), at: n, value: 0.5 });
+/// let mut write = readings.bulk().insert_or_replace(many);
+/// let report = match tokio::time::timeout(Duration::from_secs(10), &mut write).await {
+///     Ok(ended) => ended?,
+///     Err(_) => write.outcomes().finish()?,       // until now
+/// };
+/// println!("{report}");                           // applied, in doubt, not tried
+/// # assert!(report.applied() > 0 && report.in_doubt() > 0 && report.not_tried() > 0, "{report}");
+/// # assert_eq!(report.leftovers().len() as u64, report.in_doubt() + report.not_tried());
+/// # let stored = readings.query().count().await? as u64;
+/// # assert!((report.applied()..=report.applied() + report.in_doubt()).contains(&stored), "{stored} rows, {report}");
+/// # let in_doubt = |why: &LeftReason| matches!(why, LeftReason::InDoubt(_));
+/// # let left = report.leftovers().iter().filter(|left| in_doubt(left.why()));
+/// # assert_eq!(left.count() as u64, report.in_doubt());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`Interrupted`], which has the report:
+/// - An error that concerns no single operation: `Unauthenticated`, `Forbidden`, `Connection`, `Timeout`, `Throttled`, `ServerFault`,
+///   `NotFound` of the table.
+/// - More failures than [`failures`](crate::Bulk::failures) allows.
+/// - An error of the source.
+///
+/// Operations in flight get their outcome first. Operations that waited are left over as not tried.
+#[must_use = "nothing is written until it is awaited"]
+pub struct BulkWrite<S, X = Error> {
+    /// Until the report was returned.
+    run: Option<BulkRun>,
+    source: Option<Pin<Box<S>>>,
+    /// Why the source ended early.
+    source_error: Option<X>,
+    hear: Option<Box<Hear>>,
+}
+
+type Hear = dyn FnMut(&BulkReport) + Send;
+
+impl<S, X> BulkWrite<S, X> {
+    pub(super) fn new(mut run: BulkRun, source: S) -> Self {
+        run.engine.input = Input::Open;
+        Self {
+            run: Some(run),
+            source: Some(Box::pin(source)),
+            source_error: None,
+            hear: None,
+        }
+    }
+}
+
+impl<S, X> BulkWrite<S, X>
+where
+    S: Stream<Item = Result<TableOperation, X>>,
+    X: From<Error>,
+{
+    /// Calls `hear` with the report so far after each batch.
+    pub fn on_progress(mut self, hear: impl FnMut(&BulkReport) + Send + 'static) -> Self {
+        self.hear = Some(Box::new(hear));
+        self
+    }
+
+    /// Returns a stream of the outcomes.
+    pub fn outcomes(self) -> BulkOutcomes<S, X> {
+        BulkOutcomes(self)
+    }
+
+    /// Returns the next outcome. The caller counts it, then calls [`report_progress`](Self::report_progress).
+    fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
+        self.read(cx);
+        match &mut self.run {
+            Some(run) => run.poll_outcome(cx),
+            None => Poll::Ready(None),
+        }
+    }
+
+    /// Reads the source and sends what there is, as long as the engine wants more.
+    fn read(&mut self, cx: &mut Context<'_>) {
+        let Some(run) = &mut self.run else { return };
+        while run.engine.wants_more() {
+            let before = run.pushed();
+            Self::read_batch(run, &mut self.source, &mut self.source_error, cx);
+            run.engine.start();
+            if run.pushed() == before {
+                break;
+            }
+        }
+        if run.engine.input == Input::Closed {
+            self.source = None;
+        }
+    }
+
+    /// Reads as many operations as a batch has, if there is room.
+    fn read_batch(
+        run: &mut BulkRun,
+        source: &mut Option<Pin<Box<S>>>,
+        source_error: &mut Option<X>,
+        cx: &mut Context<'_>,
+    ) {
+        let Some(source) = source else { return };
+        for _ in 0..run.engine.settings.batch_size {
+            if !run.engine.is_room() || run.engine.has_ready() {
+                return;
+            }
+            match source.as_mut().poll_next(cx) {
+                Poll::Ready(Some(Ok(operation))) => {
+                    run.engine.input = Input::Open;
+                    run.push(operation);
+                }
+                Poll::Ready(Some(Err(e))) => {
+                    *source_error = Some(e);
+                    run.engine.input = Input::Closed;
+                    return;
+                }
+                Poll::Ready(None) => {
+                    run.engine.input = Input::Closed;
+                    return;
+                }
+                Poll::Pending => {
+                    run.engine.input = Input::Idle;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Reports progress once all outcomes of a batch were taken.
+    fn report_progress(&mut self) {
+        if let (Some(hear), Some(run)) = (&mut self.hear, &self.run)
+            && !run.engine.has_ready()
+        {
+            hear(&run.report);
+        }
+    }
+
+    /// Returns how it ended.
+    fn end(&mut self) -> Result<BulkReport, Interrupted<BulkReport, X>> {
+        let Some(run) = self.run.take() else {
+            return Err(Interrupted::new(ended().into(), BulkReport::default()));
+        };
+        let (report, stopped) = run.into_report();
+        match self.source_error.take().or(stopped.map(X::from)) {
+            None => Ok(report),
+            Some(e) => Err(Interrupted::new(e, report)),
+        }
+    }
+}
+
+impl<S, X> Unpin for BulkWrite<S, X> {}
+
+impl<S, X> Future for BulkWrite<S, X>
+where
+    S: Stream<Item = Result<TableOperation, X>>,
+    X: From<Error>,
+{
+    type Output = Result<BulkReport, Interrupted<BulkReport, X>>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        while let Some(outcome) = ready!(this.poll_outcome(cx)) {
+            if let (BulkOutcome::Left(leftover), Some(run)) = (outcome, &mut this.run) {
+                run.report.keep(leftover);
+            }
+            this.report_progress();
+        }
+        this.report_progress();
+        Poll::Ready(this.end())
+    }
+}
+
+impl<S, X> fmt::Debug for BulkWrite<S, X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BulkWrite")
+            .field("report", &self.run.as_ref().map(|run| &run.report))
+            .finish_non_exhaustive()
+    }
+}
+
+/// The outcomes of a [`BulkWrite`]: a [`Stream`] with a `next` of its own. Batches are sent while it is polled. A batch in flight that
+/// is not polled for the `attempt_timeout`, 60 s by default, ends in doubt.
+#[must_use = "nothing is written until it is polled"]
+pub struct BulkOutcomes<S, X = Error>(BulkWrite<S, X>);
+
+impl<S, X> Unpin for BulkOutcomes<S, X> {}
+
+impl<S, X> BulkOutcomes<S, X>
+where
+    S: Stream<Item = Result<TableOperation, X>>,
+    X: From<Error>,
+{
+    /// Returns the next outcome, or `None` after the last. Dropping the future loses no outcome.
+    pub async fn next(&mut self) -> Option<BulkOutcome> {
+        poll_fn(|cx| self.poll(cx)).await
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
+        let outcome = ready!(self.0.poll_outcome(cx));
+        self.0.report_progress();
+        Poll::Ready(outcome)
+    }
+
+    /// Returns the report so far.
+    pub fn report(&self) -> Option<&BulkReport> {
+        self.0.run.as_ref().map(|run| &run.report)
+    }
+
+    /// Cancels the rest and returns the report. Operations without a response are in doubt, operations that were not sent are not
+    /// tried, and both are [left over](BulkReport::leftovers).
+    ///
+    /// # Errors
+    /// As awaiting [`BulkWrite`].
+    pub fn finish(mut self) -> Result<BulkReport, Interrupted<BulkReport, X>> {
+        if let Some(run) = &mut self.0.run {
+            run.engine.cancel();
+        }
+        self.0.end()
+    }
+}
+
+impl<S, X> Stream for BulkOutcomes<S, X>
+where
+    S: Stream<Item = Result<TableOperation, X>>,
+    X: From<Error>,
+{
+    type Item = BulkOutcome;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
+        self.get_mut().poll(cx)
+    }
+}
+
+impl<S, X> FusedStream for BulkOutcomes<S, X>
+where
+    S: Stream<Item = Result<TableOperation, X>>,
+    X: From<Error>,
+{
+    fn is_terminated(&self) -> bool {
+        self.0.run.as_ref().is_none_or(|run| run.engine.is_over())
+    }
+}
+
+impl<S, X> fmt::Debug for BulkOutcomes<S, X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

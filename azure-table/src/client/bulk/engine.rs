@@ -1,0 +1,429 @@
+//! The engine of all writes in bulk: planned operations in, an outcome for each of them out.
+//!
+//! Owns the batches in flight, the sending rate and the end: the limit of failures, the total timeout, cancellation. The order of
+//! operations is `queue.rs`, what becomes of a batch `partition_write.rs`. Knows no source and no query: those push operations and
+//! poll for outcomes (`bulk_write.rs`, `writer.rs`, `row_writes.rs`). No task is spawned: an owner that stops polling has a report
+//! that is right.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_core::Stream;
+use futures_util::stream::FuturesUnordered;
+
+use crate::client::bulk::pace::{LeavesThrottled, Pace};
+use crate::client::bulk::partition_write::{Batch, Outcome, PartitionWrite, RunningBatch, Written};
+use crate::client::bulk::queue::{Queue, Queued, Short};
+use crate::client::total_timeout::TotalTimeout;
+use crate::model::clock;
+use crate::model::error::{Error, ErrorKind};
+use crate::model::name::TableName;
+use crate::model::operation_kind::OperationKind;
+use crate::pipeline::Pipeline;
+use crate::pipeline::options::CallOptions;
+use crate::pipeline::transport::BoxFuture;
+use crate::protocol::batch::MAX_BATCH_OPERATIONS;
+use crate::protocol::operation::TableOperation;
+
+/// The sizes, limits and rates of an engine.
+#[derive(Clone, Debug)]
+pub(crate) struct EngineSettings {
+    /// The operation that errors name.
+    pub(crate) operation: OperationKind,
+    /// The plural of what fails, in the error of too many failures.
+    pub(crate) unit: &'static str,
+    pub(crate) batch_size: usize,
+    pub(crate) batch_bytes: Option<usize>,
+    pub(crate) concurrency: usize,
+    pub(crate) partition_concurrency: usize,
+    pub(crate) pending: usize,
+    pub(crate) failures: u64,
+    /// Sends the others of a batch again when one of them fails.
+    pub(crate) takes_out: bool,
+    /// Counts an absent row as gone, not as rejected: it was there when it was selected.
+    pub(crate) expects_gone: bool,
+    pub(crate) max_rate: Option<f64>,
+    /// The time that an operation waits for others. Without it batches that are not full leave when the input is idle.
+    pub(crate) linger: Option<Duration>,
+    pub(crate) total: TotalTimeout,
+}
+
+impl EngineSettings {
+    pub(crate) fn new(operation: OperationKind, unit: &'static str) -> Self {
+        Self {
+            operation,
+            unit,
+            batch_size: MAX_BATCH_OPERATIONS,
+            batch_bytes: None,
+            concurrency: CONCURRENCY,
+            partition_concurrency: PARTITION_CONCURRENCY,
+            pending: PENDING,
+            failures: FAILURES,
+            takes_out: true,
+            expects_gone: false,
+            max_rate: None,
+            linger: None,
+            total: TotalTimeout::default(),
+        }
+    }
+}
+
+/// The number of batches in flight, by default.
+const CONCURRENCY: usize = 32;
+/// The same of one partition: enough for its target of 2,000 entities/s where a batch takes 200 ms.
+const PARTITION_CONCURRENCY: usize = 4;
+/// The number of operations that wait for their batch, by default.
+const PENDING: usize = 20_000;
+/// The number of failures, by default: each is held, and more of them mean that something else is wrong.
+const FAILURES: u64 = 1_000;
+/// The most bytes of bodies that wait: 16 of the largest batches.
+const MOST_PENDING_BYTES: usize = 64 << 20;
+
+/// The state of what pushes operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// More operations follow.
+    Open,
+    /// More operations may follow, none for now.
+    Idle,
+    /// No operation follows before those that were pushed have their outcome.
+    Closed,
+}
+
+/// An operation with its outcome.
+#[derive(Debug)]
+pub(crate) struct Settled {
+    /// The number it was pushed with.
+    pub(crate) index: u64,
+    pub(crate) operation: TableOperation,
+    pub(crate) outcome: Outcome,
+}
+
+pub(crate) struct Engine {
+    pipeline: Arc<Pipeline>,
+    table: TableName,
+    /// Those of the client among them.
+    options: CallOptions,
+    pub(crate) settings: EngineSettings,
+    pub(crate) input: Input,
+    /// Sends batches that are not full, until nothing waits.
+    pub(crate) flushes: bool,
+    queue: Queue,
+    /// Without it the retry policy handles throttling.
+    pace: Option<Pace>,
+    throttled: u64,
+    /// Each is polled when it was woken: there may be many.
+    running: FuturesUnordered<RunningBatch>,
+    ready: VecDeque<Settled>,
+    /// Until the first that waits has waited long enough.
+    timer: Option<BoxFuture<'static, ()>>,
+    /// Until the total timeout.
+    end: Option<BoxFuture<'static, ()>>,
+    failures: u64,
+    /// The error that concerns no single operation.
+    stopped: Option<Arc<Error>>,
+}
+
+impl Engine {
+    /// `options` are those of its calls, the client's included.
+    pub(crate) fn new(
+        pipeline: &Arc<Pipeline>,
+        table: &TableName,
+        options: CallOptions,
+        settings: EngineSettings,
+    ) -> Self {
+        Self {
+            pipeline: Arc::clone(pipeline),
+            table: table.clone(),
+            options,
+            queue: Queue::new(settings.batch_size, settings.partition_concurrency),
+            settings,
+            input: Input::Closed,
+            flushes: false,
+            pace: None,
+            throttled: 0,
+            running: FuturesUnordered::new(),
+            ready: VecDeque::new(),
+            timer: None,
+            end: None,
+            failures: 0,
+            stopped: None,
+        }
+    }
+
+    /// Sends throttled batches again at the measured rate, in place of the retry policy.
+    pub(crate) fn paced(mut self) -> Self {
+        let pace = Pace::new(self.settings.max_rate);
+        let inner = self.options.get().retry.as_ref().unwrap_or(&self.pipeline.retry);
+        let policy = LeavesThrottled {
+            inner: Arc::clone(inner),
+            pace: pace.clone(),
+        };
+        self.options.set(|wishes| wishes.retry = Some(Arc::new(policy)));
+        self.pace = Some(pace);
+        self
+    }
+
+    /// Adds an operation. One that cannot be sent is rejected.
+    pub(crate) fn push(&mut self, index: u64, operation: TableOperation) {
+        let checked = match operation.kind() {
+            OperationKind::Get => {
+                let why = "a bulk writes: entities are read by `get_many`";
+                Err(Error::invalid_input(why))
+            }
+            _ => operation.check(),
+        };
+        match checked {
+            Ok(()) => self.queue.push(Queued::new(index, operation)),
+            Err(error) => {
+                let outcome = Outcome::Rejected(Arc::new(self.named(error)));
+                self.ready.push_back(Settled {
+                    index,
+                    operation,
+                    outcome,
+                });
+            }
+        }
+    }
+
+    /// Counts a failure that has no operation.
+    pub(crate) fn reject(&mut self, error: Error) -> Arc<Error> {
+        let error = Arc::new(self.named(error));
+        self.failures += 1;
+        if self.failures > self.settings.failures {
+            self.stop_for_failures(&error, &error);
+        }
+        error
+    }
+
+    fn named(&self, error: Error) -> Error {
+        error.in_operation(self.settings.operation, Some(self.table.as_str()))
+    }
+
+    /// Returns the next outcome, or `None` once every operation has one and the input is closed.
+    pub(crate) fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Option<Settled>> {
+        loop {
+            if let Some(settled) = self.take_ready() {
+                return Poll::Ready(Some(settled));
+            }
+            let is_out_of_time = self.settings.total.poll_is_over(&mut self.end, cx);
+            if !is_out_of_time {
+                self.linger(cx);
+                self.start();
+            }
+            let has_ended = self.finish(cx);
+            if is_out_of_time && self.has_more_to_do() {
+                self.stop_for_time();
+                self.abandon(self.settings.total.error());
+            }
+            if self.stopped.is_some() && self.running.is_empty() {
+                self.leave_waiting();
+            }
+            if let Some(pace) = &self.pace {
+                self.throttled = pace.refusals();
+            }
+            if !self.ready.is_empty() || has_ended {
+                continue;
+            }
+            return match self.is_over() {
+                true => Poll::Ready(None),
+                false => Poll::Pending,
+            };
+        }
+    }
+
+    /// Returns the next outcome that is already known.
+    pub(crate) fn take_ready(&mut self) -> Option<Settled> {
+        let settled = self.ready.pop_front()?;
+        if let Some(error) = settled.outcome.failure() {
+            self.failures += 1;
+            if self.failures > self.settings.failures && self.stopped.is_none() {
+                self.stop_for_failures(error, &settled);
+            }
+        }
+        Some(settled)
+    }
+
+    /// Returns `true` if outcomes are known that were not taken.
+    pub(crate) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    fn has_more_to_do(&self) -> bool {
+        self.input != Input::Closed || !self.running.is_empty() || self.queue.len() > 0
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.ready.is_empty() && !self.has_more_to_do()
+    }
+
+    /// The number of operations without an outcome.
+    pub(crate) fn pending(&self) -> usize {
+        self.queue.len() + self.running.iter().map(RunningBatch::len).sum::<usize>()
+    }
+
+    /// The number of requests that were throttled and sent again.
+    pub(crate) fn throttled(&self) -> u64 {
+        self.throttled
+    }
+
+    /// Returns the error that ends the whole.
+    pub(crate) fn stopped(&self) -> Option<Error> {
+        self.stopped.as_deref().map(Error::copy)
+    }
+
+    /// Returns `true` if more operations may be pushed.
+    pub(crate) fn is_room(&self) -> bool {
+        self.queue.len() < self.settings.pending && self.queue.bytes() < MOST_PENDING_BYTES
+    }
+
+    /// Returns `true` if more operations would be sent now. No more is read than that takes: what waits is cold when it is sent.
+    pub(crate) fn wants_more(&mut self) -> bool {
+        self.settings.total.begin();
+        self.input != Input::Closed
+            && self.running.len() < self.settings.concurrency
+            // What was rejected is reported first: it may be too much.
+            && self.ready.is_empty()
+            && !self.settings.total.is_over()
+    }
+
+    /// Ends it because its owner does: operations in flight are in doubt, those that wait are not tried.
+    pub(crate) fn cancel(&mut self) {
+        self.abandon(Error::new(
+            ErrorKind::Timeout,
+            "the bulk was given up while this was on its way",
+        ));
+    }
+
+    fn abandon(&mut self, error: Error) {
+        self.input = Input::Closed;
+        let error = Arc::new(error.maybe_applied(true));
+        for running in std::mem::take(&mut self.running) {
+            if let Some((batch, written)) = running.cancel(&error) {
+                self.take_in(batch, written);
+            }
+        }
+        // Behind what may be of the same rows.
+        self.leave_waiting();
+    }
+
+    /// Lets what has waited long enough leave.
+    fn linger(&mut self, cx: &mut Context<'_>) {
+        let Some(time) = self.settings.linger else { return };
+        if self.queue.len() == 0 {
+            (self.timer, self.flushes) = (None, false);
+            return;
+        }
+        let timer = self.timer.get_or_insert_with(|| Box::pin(clock::sleep(time)));
+        if !self.flushes {
+            self.flushes = timer.as_mut().poll(cx).is_ready();
+        }
+    }
+
+    /// Sends batches: full ones, and short ones where no more will come, or none for now.
+    pub(crate) fn start(&mut self) {
+        // An idle input leaves what there is, of each partition one batch.
+        let is_idle = self.settings.linger.is_none() && self.input == Input::Idle;
+        while self.running.len() < self.settings.concurrency && self.stopped.is_none() {
+            let short = match self.flushes || self.input == Input::Closed || !self.is_room() {
+                true => Short::Any,
+                false if is_idle => Short::OfIdle,
+                false => Short::None,
+            };
+            let Some(batch) = self.queue.next(short) else { return };
+            let queued = batch.into_iter();
+            let (places, operations) = queued.map(|q| ((q.index, q.row), q.operation)).unzip();
+            let write = PartitionWrite::new(&self.pipeline, &self.table, &self.options, operations)
+                .with(self.settings.batch_bytes, self.settings.takes_out)
+                .within(self.settings.total)
+                .at(self.pace.clone());
+            self.running.push(RunningBatch::new(places, write));
+        }
+    }
+
+    /// Takes in the batches that have ended. Returns `true` if there were any.
+    fn finish(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut any = false;
+        while let Poll::Ready(Some((batch, mut written))) = Pin::new(&mut self.running).poll_next(cx) {
+            any = true;
+            self.queue.ended(batch.partition_key(), batch.rows());
+            let stopped = written.stopped.take();
+            self.take_in(batch, written);
+            if let Some(error) = stopped {
+                match self.settings.total.ended(&error) {
+                    true => self.stop_for_time(),
+                    false => self.stop(error),
+                }
+            }
+        }
+        any
+    }
+
+    fn take_in(&mut self, batch: Batch, written: Written) {
+        for ((index, operation), outcome) in batch.operations().zip(written.outcomes) {
+            let outcome = match outcome {
+                Outcome::Rejected(e) if self.settings.expects_gone && e.kind() == ErrorKind::NotFound => Outcome::Gone,
+                // A delete has what it wanted where nothing is left to delete.
+                Outcome::Gone if !self.settings.expects_gone => Outcome::Applied(None),
+                outcome => outcome,
+            };
+            self.ready.push_back(Settled {
+                index,
+                operation,
+                outcome,
+            });
+        }
+    }
+
+    /// Stops it because of more failures than allowed. Those that are ready count as well.
+    fn stop_for_failures(&mut self, error: &Error, last: &dyn fmt::Display) {
+        let mut ready = self
+            .ready
+            .iter()
+            .filter_map(|settled| Some((settled, settled.outcome.failure()?)));
+        let failures = self.failures + ready.clone().count() as u64;
+        let (kind, last) = match ready.next_back() {
+            Some((settled, error)) => (error.kind(), settled as &dyn fmt::Display),
+            None => (error.kind(), last),
+        };
+        let why = format!(
+            "{failures} {} failed, and `.failures(..)` allows {}; the last: {last}",
+            self.settings.unit, self.settings.failures
+        );
+        self.stop(Arc::new(self.named(Error::new(kind, why))));
+    }
+
+    fn stop_for_time(&mut self) {
+        self.stop(Arc::new(self.named(self.settings.total.error())));
+    }
+
+    /// Sends no more; what is in flight goes on. What waits is reported when that has ended: it may be of the same rows.
+    fn stop(&mut self, error: Arc<Error>) {
+        self.stopped.get_or_insert(error);
+        self.input = Input::Closed;
+    }
+
+    fn leave_waiting(&mut self) {
+        for Queued { index, operation, .. } in self.queue.drain() {
+            self.ready.push_back(Settled {
+                index,
+                operation,
+                outcome: Outcome::NotTried,
+            });
+        }
+    }
+}
+
+impl fmt::Display for Settled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.operation.keys() {
+            Some(_) => write!(f, "{}: ", self.operation)?,
+            None => write!(f, "operation {} of the source: ", self.index)?,
+        }
+        self.outcome.fmt(f)
+    }
+}

@@ -1,0 +1,212 @@
+//! The outcomes of writes over a query, in numbers and as rows that are left.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::client::bulk::bulk_report::Counts;
+use crate::client::bulk::partition_write::Outcome;
+use crate::client::bulk::write_position::WritePosition;
+use crate::model::entity_key::Key;
+use crate::model::error::Error;
+use crate::protocol::continuation::Continuation;
+
+/// The outcomes of writes over a query: each row that was read is counted once.
+#[must_use = "rows may be left: see `leftovers`"]
+pub struct WriteReport<E> {
+    counts: Counts,
+    leftovers: Vec<RowError<E>>,
+    /// Of which method and query; `None` of writes that did not begin.
+    subject: Option<(String, u64)>,
+    /// The page at which it is.
+    from: Option<Continuation>,
+    /// The rows of this page that have an outcome.
+    done: Vec<Key<E>>,
+    /// Rows that had theirs before, and were not met yet.
+    done_before: HashSet<Key<E>>,
+    is_complete: bool,
+}
+
+/// A row that was not written, or is in doubt, and why.
+pub struct RowError<E> {
+    key: Key<E>,
+    /// Rows of one batch share it.
+    error: Arc<Error>,
+}
+
+impl<E> RowError<E> {
+    /// Returns the key of the row.
+    pub fn key(&self) -> &Key<E> {
+        &self.key
+    }
+
+    /// Returns the error of the row:
+    /// - `ConditionNotMet`: someone changed the row since it was read.
+    /// - `Rejected`, `InvalidInput`: the row cannot be stored so.
+    /// - `InvalidResponse`: the row does not read as an `E`.
+    /// - Any kind with [`may_have_applied`](Error::may_have_applied): the row is in doubt.
+    pub fn error(&self) -> &Error {
+        &self.error
+    }
+}
+
+impl<E> WriteReport<E> {
+    /// A report of writes that begin at this page.
+    pub(crate) fn new(from: Option<Continuation>, done_before: HashSet<Key<E>>) -> Self {
+        Self {
+            counts: Counts::default(),
+            leftovers: Vec::new(),
+            subject: None,
+            from,
+            done: Vec::new(),
+            done_before,
+            is_complete: false,
+        }
+    }
+
+    /// Of this method over this query.
+    pub(crate) fn of(mut self, operation: &str, query: u64) -> Self {
+        self.subject = Some((operation.to_owned(), query));
+        self
+    }
+
+    /// Returns the number of rows that were deleted or written.
+    pub fn applied(&self) -> u64 {
+        self.counts.applied
+    }
+
+    /// Returns the number of rows that were not written: the closure kept them, they are up to date, or
+    /// [`skip_bad_rows`](crate::TableQuery::skip_bad_rows) skipped them.
+    pub fn unchanged(&self) -> u64 {
+        self.counts.unchanged
+    }
+
+    /// Returns the number of rows that were absent when they were written. After a delete whose response was lost and that was
+    /// repeated, these may be rows that it deleted itself.
+    pub fn gone(&self) -> u64 {
+        self.counts.gone
+    }
+
+    /// Returns the number of rows that the service rejected, or that cannot be read or sent. They were not written.
+    pub fn rejected(&self) -> u64 {
+        self.counts.rejected
+    }
+
+    /// Returns the number of rows that may have been written: the response was lost, or the service failed. Read them before writing
+    /// them again.
+    pub fn in_doubt(&self) -> u64 {
+        self.counts.in_doubt
+    }
+
+    /// Returns the number of rows that were read and never sent. Writes that resume from the [`position`](Self::position) write them.
+    pub fn not_tried(&self) -> u64 {
+        self.counts.not_tried
+    }
+
+    /// Returns the rows that were rejected or are in doubt, with their errors.
+    pub fn leftovers(&self) -> &[RowError<E>] {
+        &self.leftovers
+    }
+
+    /// Returns the position to resume from, or `None` after the last row.
+    pub fn position(&self) -> Option<WritePosition> {
+        (!self.is_complete).then(|| self.place())
+    }
+
+    pub(crate) fn place(&self) -> WritePosition {
+        let place = WritePosition::new(self.from.clone(), self.done.iter().chain(&self.done_before));
+        match &self.subject {
+            Some((operation, query)) => place.of(operation, *query),
+            None => place,
+        }
+    }
+
+    /// Returns `true` if the row had its outcome before.
+    pub(crate) fn was_done(&mut self, key: &Key<E>) -> bool {
+        let known = self.done_before.take(key);
+        let was_done = known.is_some();
+        self.done.extend(known);
+        was_done
+    }
+
+    /// Counts a row that was not written because it is as it should be.
+    pub(crate) fn count_unchanged(&mut self, key: Key<E>) {
+        self.counts.unchanged += 1;
+        self.done.push(key);
+    }
+
+    /// Counts a row, which is done unless it may be met again: rows that are absent are not, and rows in doubt are written again
+    /// where that is the same as writing them once.
+    pub(crate) fn count(&mut self, key: Key<E>, outcome: Outcome, (is_delete, is_repeatable): (bool, bool)) {
+        self.counts.count(&outcome);
+        match outcome {
+            Outcome::Applied(_) if is_delete => {}
+            Outcome::Applied(_) => self.done.push(key),
+            Outcome::Gone | Outcome::NotTried => {}
+            Outcome::Rejected(error) | Outcome::InDoubt(error) => {
+                if !(error.may_have_applied() && is_repeatable) {
+                    self.done.push(key.clone());
+                }
+                self.leftovers.push(RowError { key, error });
+            }
+        }
+    }
+
+    /// All rows of the page have their outcome. Where rows come in order, none up to its last is met again.
+    pub(crate) fn page_done(&mut self, next: Continuation, last: Option<&Key<E>>) {
+        self.from = Some(next);
+        self.done.clear();
+        if let Some(last) = last {
+            self.done_before.retain(|key| key > last);
+        }
+    }
+
+    pub(crate) fn complete(&mut self) {
+        self.is_complete = true;
+        (self.from, self.done, self.done_before) = (None, Vec::new(), HashSet::new());
+    }
+}
+
+impl<E> fmt::Display for WriteReport<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.counts.fmt(f)
+    }
+}
+
+impl<E> fmt::Debug for WriteReport<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriteReport")
+            .field("counts", &self.counts)
+            .field("leftovers", &self.leftovers)
+            .field("is_complete", &self.is_complete)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<E> Clone for RowError<E> {
+    fn clone(&self) -> Self {
+        Self {
+            key: self.key.clone(),
+            error: Arc::clone(&self.error),
+        }
+    }
+}
+
+/// The keys are part of the error's text where it is of this row alone.
+impl<E> fmt::Display for RowError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.error.entity() {
+            Some(_) => self.error.fmt(f),
+            None => write!(f, "entity {}: {}", self.key, self.error),
+        }
+    }
+}
+
+impl<E> fmt::Debug for RowError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RowError")
+            .field("key", &self.key)
+            .field("error", &self.error)
+            .finish()
+    }
+}

@@ -1,0 +1,238 @@
+//! The verbs over all rows that a query selects: delete, patch, update, upgrade.
+//!
+//! Each is a builder and the plan of a row. The walk over pages is `row_writes.rs`, the form in which a row is written anew `rewrite.rs`.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+
+use crate::client::bulk::rewrite::{Form, has_older_names, rewrite};
+use crate::client::bulk::row_plan::{Plan, ReadRow, RowVersion, WholeRow, WritesRows};
+use crate::client::bulk::row_writes::{RowWrites, row_writes};
+use crate::client::ops::modify_entity::{Change, ModifyOutcome};
+use crate::client::query::TableQuery;
+use crate::client::table::TableClient;
+use crate::filter::assignment::AssignmentOf;
+use crate::model::dynamic::DynamicEntity;
+use crate::model::edm::EdmValue;
+use crate::model::entity::{ReadEntity, TableEntity};
+use crate::model::entity_key::Key;
+use crate::model::error::{Error, Result};
+use crate::model::operation_kind::OperationKind;
+use crate::model::variant_mark::{AsVariant, MarkedVariant};
+use crate::protocol::operation::TableOperation;
+
+/// Deletes the selected rows. See [`TableClient::delete_where`]. Options of calls, such as `timeout`, apply to each page and each batch.
+#[must_use = "nothing is sent until it is awaited"]
+pub struct DeleteWhere<E> {
+    rows: RowWrites<E, Delete, RowVersion<E>>,
+}
+row_writes!(DeleteWhere[E], Error, where E: TableEntity);
+
+struct Delete;
+
+impl<E> DeleteWhere<E> {
+    pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>) -> Self {
+        Self {
+            rows: RowWrites::new(table, query, OperationKind::DeleteWhere, Delete),
+        }
+    }
+}
+
+impl<E: TableEntity> WritesRows<E> for Delete {
+    const IS_REPEATABLE: bool = true;
+    type Row = RowVersion<E>;
+    type Error = Error;
+
+    fn key(row: &RowVersion<E>) -> &Key<E> {
+        &row.key
+    }
+
+    fn plan(&mut self, row: RowVersion<E>) -> Result<Plan> {
+        Ok(Plan::Write(TableOperation::delete(row.key).if_match(row.etag)))
+    }
+}
+
+/// Writes columns of the selected rows. See [`TableClient::patch_where`]. Options of calls, such as `timeout`, apply to each page and each batch.
+#[must_use = "nothing is sent until it is awaited"]
+pub struct PatchWhere<E> {
+    rows: RowWrites<E, Patch, RowVersion<E>>,
+}
+row_writes!(PatchWhere[E], Error, where E: TableEntity);
+
+struct Patch {
+    columns: Result<BTreeMap<String, EdmValue>>,
+}
+
+impl<E> PatchWhere<E> {
+    pub(crate) fn new(
+        table: &TableClient<E>,
+        query: TableQuery<E, ()>,
+        columns: impl IntoIterator<Item: AssignmentOf<E>>,
+    ) -> Self {
+        let columns = columns.into_iter();
+        let columns = columns.map(|column| column.into_assignment().into_property()).collect();
+        Self {
+            rows: RowWrites::new(table, query, OperationKind::PatchWhere, Patch { columns }),
+        }
+    }
+}
+
+impl<E: TableEntity> WritesRows<E> for Patch {
+    const IS_REPEATABLE: bool = true;
+    type Row = RowVersion<E>;
+    type Error = Error;
+
+    fn check(&self) -> Result<()> {
+        match &self.columns {
+            Ok(columns) if columns.is_empty() => Err(Error::invalid_input("no column is set")),
+            Ok(_) => Ok(()),
+            Err(e) => Err(e.copy()),
+        }
+    }
+
+    fn key(row: &RowVersion<E>) -> &Key<E> {
+        &row.key
+    }
+
+    fn plan(&mut self, row: RowVersion<E>) -> Result<Plan> {
+        let mut patch = DynamicEntity::new(row.key.partition_key(), row.key.row_key());
+        patch.properties = self.columns.as_ref().map_err(Error::copy)?.clone();
+        Ok(Plan::Write(TableOperation::merge(&patch).if_match(row.etag)))
+    }
+}
+
+/// Changes the selected rows by a closure. See [`TableClient::update_where`]. Options of calls, such as `timeout`, apply to each page and each batch.
+#[must_use = "nothing is sent until it is awaited"]
+pub struct UpdateWhere<E, F, R> {
+    rows: RowWrites<E, Update<F, R>, WholeRow<E>>,
+}
+row_writes!(
+    UpdateWhere[E, F, R],
+    R::Error,
+    where E: TableEntity + ReadEntity, F: FnMut(&mut E) -> R, R: ModifyOutcome
+);
+
+struct Update<F, R> {
+    change: F,
+    variant: Option<&'static MarkedVariant>,
+    outcome: PhantomData<fn() -> R>,
+}
+
+impl<E, F, R> UpdateWhere<E, F, R> {
+    pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>, change: F) -> Self {
+        let update = Update {
+            change,
+            variant: table.pipeline().settings.variant,
+            outcome: PhantomData,
+        };
+        Self {
+            rows: RowWrites::new(table, query, OperationKind::UpdateWhere, update),
+        }
+    }
+}
+
+impl<E, F, R> WritesRows<E> for Update<F, R>
+where
+    E: TableEntity + ReadEntity,
+    F: FnMut(&mut E) -> R,
+    R: ModifyOutcome,
+{
+    // A closure that counts would count twice.
+    const IS_REPEATABLE: bool = false;
+    type Row = WholeRow<E>;
+    type Error = R::Error;
+
+    fn key(row: &WholeRow<E>) -> &Key<E> {
+        &row.version.key
+    }
+
+    fn plan(&mut self, row: WholeRow<E>) -> Result<Plan, R::Error> {
+        let ReadRow { mut entity, stored } = match row.read {
+            Ok(read) => read,
+            Err(bad) => return Ok(Plan::Bad(bad)),
+        };
+        let before = match Form::of(&entity, &row.version) {
+            Ok(before) => before,
+            Err(e) => return Ok(Plan::Refuse(e)),
+        };
+        if (self.change)(&mut entity).into_change()? == Change::Keep {
+            return Ok(Plan::Keep);
+        }
+        if Key::of(&entity)? != row.version.key {
+            let (partition_key, row_key) = (row.version.key.partition_key(), row.version.key.row_key());
+            let why = "the closure changed the entity's key: an entity with another key is another entity; \
+                       insert it and delete the old one";
+            return Err(Error::invalid_input(why).at_entity(partition_key, row_key).into());
+        }
+        Ok(match Form::of(&entity, &row.version) {
+            Ok(now) => {
+                let forms = (&before, &now);
+                Plan::Write(rewrite(&entity, &row.version, &stored, forms, self.variant))
+            }
+            Err(e) => Plan::Refuse(e),
+        })
+    }
+}
+
+/// Rewrites rows of older forms. See [`TableClient::upgrade_all`]. Options of calls, such as `timeout`, apply to each page and each batch.
+#[must_use = "nothing is sent until it is awaited"]
+pub struct UpgradeAll<E> {
+    rows: RowWrites<E, Upgrade, WholeRow<E>>,
+}
+row_writes!(UpgradeAll[E], Error, where E: TableEntity + ReadEntity);
+
+struct Upgrade {
+    drops_unknown: bool,
+    variant: Option<&'static MarkedVariant>,
+}
+
+impl<E> UpgradeAll<E> {
+    pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>) -> Self {
+        let upgrade = Upgrade {
+            drops_unknown: false,
+            variant: table.pipeline().settings.variant,
+        };
+        Self {
+            rows: RowWrites::new(table, query, OperationKind::Upgrade, upgrade),
+        }
+    }
+
+    /// Removes all properties that the struct does not write: **properties that it does not know are lost**. Rows that have such
+    /// properties are written though all else is up to date.
+    pub fn drop_unknown(mut self) -> Self {
+        self.rows.writes.drops_unknown = true;
+        self
+    }
+}
+
+impl<E: TableEntity + ReadEntity> WritesRows<E> for Upgrade {
+    const IS_REPEATABLE: bool = true;
+    type Row = WholeRow<E>;
+    type Error = Error;
+
+    fn key(row: &WholeRow<E>) -> &Key<E> {
+        &row.version.key
+    }
+
+    fn plan(&mut self, row: WholeRow<E>) -> Result<Plan> {
+        let ReadRow { entity, stored } = match row.read {
+            Ok(read) => read,
+            Err(bad) => return Ok(Plan::Bad(bad)),
+        };
+        let now = match Form::of(&entity, &row.version) {
+            Ok(now) => now,
+            Err(e) => return Ok(Plan::Refuse(e)),
+        };
+        let has_more = match self.drops_unknown {
+            true => stored.properties.keys().any(|name| !now.has(name)),
+            false => has_older_names::<E>(&stored, &now),
+        };
+        if now.is_stored(&stored) && !has_more {
+            return Ok(Plan::Keep);
+        }
+        Ok(Plan::Write(match self.drops_unknown {
+            true => TableOperation::replace(&AsVariant::new(&entity, self.variant)).if_match(row.version.etag),
+            false => rewrite(&entity, &row.version, &stored, (&now, &now), self.variant),
+        }))
+    }
+}

@@ -1,0 +1,94 @@
+//! Checks a query and prepares its chain of requests, or one for each part of its rows.
+
+use crate::client::query::TableQuery;
+use crate::client::query::page_stream::{PageStream, Prefetch, PreparedQuery, top};
+use crate::client::query::query_plan;
+use crate::filter::access::Access;
+use crate::filter::expression::Expression;
+use crate::filter::typed::Filter;
+use crate::model::entity::TableEntity;
+use crate::model::error::{Error, Result};
+use crate::protocol::query::{List, QueryRequest};
+
+/// Filters from this length on may be longer than a URL, encoded.
+const LONG_FILTER: usize = 16_384;
+
+impl<E: TableEntity, P> TableQuery<E, P> {
+    /// Takes the condition on the keys and all others.
+    pub(super) fn expression(&mut self) -> Result<Option<Expression>> {
+        let keys = self
+            .keys
+            .take()
+            .transpose()
+            .map_err(|why| Error::invalid_input(String::from(why)))?;
+        let filter = self.filter.take().map(Filter::into_expression).transpose()?;
+        Ok(match (keys, filter) {
+            (Some(keys), Some(filter)) => Some(keys.and(filter)),
+            (keys, filter) => keys.or(filter),
+        })
+    }
+
+    pub(super) fn prepare(&mut self, prefetch: Prefetch) -> Result<PreparedQuery> {
+        let filter = self.expression()?;
+        self.check_access(filter.as_ref())?;
+        self.prepare_for(filter, prefetch)
+    }
+
+    /// # Errors
+    /// `InvalidInput`: the client denies the access path of the condition.
+    pub(super) fn check_access(&self, filter: Option<&Expression>) -> Result<()> {
+        let access = Access::of(filter);
+        let path = access.path();
+        if self.pipeline.settings.denied.is_some_and(|denied| path >= denied) && self.allowed < Some(path) {
+            let advice = query_plan::advice(&access).unwrap_or("ask for less");
+            return Err(Error::invalid_input(format!(
+                "it would read {path}, which this client denies: {}; {advice}, or allow it for this call",
+                query_plan::why(&access)
+            )));
+        }
+        Ok(())
+    }
+
+    /// Prepares one chain of requests for the rows of a condition.
+    pub(super) fn prepare_for(&self, filter: Option<Expression>, prefetch: Prefetch) -> Result<PreparedQuery> {
+        let top = top(self.page_size, self.limit)?;
+        let request = QueryRequest {
+            list: List::Entities(self.table.as_str().to_owned()),
+            filter: filter.as_ref().map(Expression::to_string),
+            select: self.shape.select.clone(),
+            top,
+            metadata: self.shape.metadata,
+        };
+        let access = Access::of(filter.as_ref());
+        Ok(PreparedQuery {
+            request,
+            comparisons: access.comparisons,
+            has_keys: access.has_key_in_or,
+            limit: self.limit,
+            prefetch: self.prefetch.map_or(Ok(prefetch), Prefetch::of)?,
+            in_task: false,
+            total: self.total,
+        })
+    }
+
+    /// Prepares the chain of a part of the rows, which runs beside others and fetches no page ahead.
+    pub(super) fn prepare_part(&self, filter: Option<Expression>) -> Result<PreparedQuery> {
+        let mut query = self.prepare_for(filter, Prefetch::Never)?;
+        (query.prefetch, query.in_task) = (Prefetch::Never, true);
+        Ok(query)
+    }
+
+    /// Returns the first request for the rows of a condition as text, or the error of a filter that is too long for a URL.
+    pub(super) fn shown_or_why_not(self, filter: Option<Expression>) -> Result<Result<String, Error>> {
+        let is_long = filter
+            .as_ref()
+            .is_some_and(|filter| filter.to_string().len() > LONG_FILTER);
+        let query = self.prepare_for(filter, Prefetch::Never)?;
+        let options = self.call_options();
+        let shown = PageStream::new(self.pipeline, options, query, self.from, self.shape).request();
+        match shown {
+            Err(e) if is_long => Ok(Err(e)),
+            shown => shown.map(Ok),
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The attempts of one call: what a policy and the caller see of them, and the limits on their number.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use azure_table::{
+    Anonymous, AuthorizationContext, BoxFuture, Credential, Decision, DynamicEntity, Emulator, ErrorKind,
+    FailedAttempt, LinearRetry, Reached, Refusal, RetryBudget, RetryPolicy, TableServiceClient, Transport,
+    TransportError,
+};
+use azure_table_tests::canned::{Canned, Step};
+use bytes::Bytes;
+use http::{Method, Request, Response};
+
+#[tokio::test(start_paused = true)]
+async fn policy_sees_the_remaining_time_of_the_call() {
+    /// Retries after 5 s.
+    #[derive(Debug)]
+    struct Log(Arc<Mutex<Vec<Option<u64>>>>);
+    impl RetryPolicy for Log {
+        fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
+            let remaining = failed.remaining().map(|left| left.as_secs());
+            self.0.lock().unwrap().push(remaining);
+            Decision::after(Duration::from_secs(5))
+        }
+    }
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let canned = Canned::new((0..9).map(|_| Step::status(503)));
+    let service = canned.service().retry(Log(Arc::clone(&log)).limit_attempts(3));
+    service.ping().timeout(Duration::from_secs(20)).await.unwrap_err();
+    service.ping().timeout(Duration::from_secs(12)).await.unwrap_err();
+    service.ping().await.unwrap_err();
+    assert_eq!(
+        *log.lock().unwrap(),
+        [Some(20), Some(15), Some(12), Some(7), None, None]
+    );
+}
+
+/// A policy that retries nothing, and counts the responses that end a call.
+#[derive(Debug)]
+struct Ended(Arc<AtomicU64>);
+
+impl RetryPolicy for Ended {
+    fn decide(&self, _: &FailedAttempt<'_>) -> Decision {
+        Decision::Stop
+    }
+
+    fn succeeded(&self, _: u32) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn failure_that_is_not_transient_counts_as_an_answer_of_a_healthy_service() {
+    for (status, healthy) in [(404, 1), (400, 1), (503, 0), (500, 0)] {
+        let ended = Arc::new(AtomicU64::new(0));
+        let canned = Canned::new([Step::status(status)]);
+        let service = canned.service().retry(Ended(Arc::clone(&ended)));
+        service.ping().await.unwrap_err();
+        assert_eq!(ended.load(Ordering::Relaxed), healthy, "{status}");
+    }
+
+    let budget = RetryBudget::new(100);
+    let retry = LinearRetry::new(Duration::ZERO, 1).budget(budget.clone());
+    let canned = Canned::new([503, 503, 404].map(Step::status));
+    let service = canned.service().retry(retry);
+    service.ping().await.unwrap_err();
+    assert_eq!(budget.available(), 86);
+    service.ping().await.unwrap_err();
+    assert_eq!(budget.available(), 87);
+}
+
+/// A credential that fetches another token after each rejection.
+#[derive(Debug, Default)]
+struct Renewed(AtomicU64);
+
+impl Credential for Renewed {
+    fn authorize<'a>(
+        &'a self,
+        _: &'a mut Request<Bytes>,
+        _: &'a AuthorizationContext<'a>,
+    ) -> BoxFuture<'a, azure_table::Result<()>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn generation(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn refused(&self, _: &Refusal<'_>) -> Option<String> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        None
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn credential_is_renewed_at_most_twice_in_a_call() {
+    let service = TableServiceClient::new("https://contoso.table.core.windows.net", Renewed::default()).unwrap();
+    let canned = Canned::new((0..9).map(|_| Step::status(401)));
+    let error = service.over(canned.clone()).ping().await.unwrap_err();
+    assert_eq!((error.status(), error.attempts()), (Some(401), 3), "{error}");
+    assert_eq!(canned.sent().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn read_only_client_sends_reads_alone() {
+    let canned = Canned::new([Step::status(404)]);
+    let table = canned.service().read_only().dynamic_table("Things").unwrap();
+    let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    assert!(canned.sent().is_empty());
+    let error = table.get(("p", "r")).await.err();
+    assert!(error.is_none_or(|error| error.status() == Some(404)));
+    assert_eq!(canned.sent().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn error_keeps_the_headers_of_the_last_response() {
+    let headers = [("x-ms-activity-id", "a-7"), ("etag", "e")];
+    let canned = Canned::new([Step::answer(400, &headers, "")]);
+    let error = canned.service().ping().await.unwrap_err();
+    assert_eq!(error.header("x-ms-activity-id"), Some("a-7"));
+    assert_eq!(error.header("etag"), None, "not known to be harmless");
+}
+
+/// Takes the first replace that it is sent, keeps it, and applies it when the next one comes.
+#[derive(Clone, Debug)]
+struct Delaying {
+    service: Emulator,
+    kept: Arc<Mutex<Vec<Request<Bytes>>>>,
+    puts: Arc<AtomicU64>,
+}
+
+impl Transport for Delaying {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        Box::pin(async move {
+            if request.method() == Method::PUT {
+                if self.puts.fetch_add(1, Ordering::Relaxed) == 0 {
+                    self.kept.lock().unwrap().push(request);
+                    return Err(TransportError::new(Reached::MaybeSent, "delayed"));
+                }
+                let kept = self.kept.lock().unwrap().pop();
+                if let Some(kept) = kept {
+                    self.service.send(kept).await?;
+                }
+            }
+            self.service.send(request).await
+        })
+    }
+}
+
+/// The read-back finds the old entity, and the first attempt is applied after it: the second meets its own ETag.
+#[tokio::test(start_paused = true)]
+async fn write_that_is_applied_after_its_read_back_stays_in_doubt() {
+    let emulator = Emulator::new();
+    let truth = TableServiceClient::on(emulator.clone())
+        .dynamic_table("Things")
+        .unwrap();
+    truth.create_table().await.unwrap();
+    let mut entity = DynamicEntity::new("p", "r");
+    entity.insert("Count", 1);
+    let etag = truth.insert(&entity).await.unwrap();
+    let transport = Delaying {
+        service: emulator,
+        kept: Arc::default(),
+        puts: Arc::default(),
+    };
+    let puts = Arc::clone(&transport.puts);
+    let table = TableServiceClient::on(transport).dynamic_table("Things").unwrap();
+    entity.insert("Count", 2);
+    let error = table.replace(&entity).if_match(etag).await.unwrap_err();
+    assert_eq!(puts.load(Ordering::Relaxed), 2);
+    assert_eq!(
+        (error.kind(), error.may_have_applied()),
+        (ErrorKind::ConditionNotMet, true),
+        "{error}"
+    );
+    let stored = truth.get(("p", "r")).await.unwrap().unwrap();
+    assert_eq!(stored.properties, entity.properties);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rejected_address_is_explained_where_the_keys_make_it_long() {
+    let rejected = || Canned::new([Step::status(414)]);
+    let table = |canned: &Canned| canned.service().dynamic_table("Things").unwrap();
+    let entity = DynamicEntity::new("p", "r");
+
+    let advised = [
+        table(&rejected()).get(("p", "r")).await.unwrap_err(),
+        table(&rejected()).merge(&entity).await.unwrap_err(),
+        table(&rejected()).delete(("p", "r")).await.unwrap_err(),
+    ];
+    for error in advised {
+        assert!(error.to_string().contains(".via_batch()"), "{error}");
+    }
+    let mut batch = table(&rejected()).batch();
+    batch.merge(&entity).unwrap();
+    let unadvised = [
+        table(&rejected()).insert(&entity).await.unwrap_err(),
+        table(&rejected()).merge(&entity).via_batch().await.unwrap_err(),
+        table(&rejected()).query().all().await.unwrap_err(),
+        table(&rejected()).delete_table().await.unwrap_err(),
+        batch.commit().await.unwrap_err(),
+    ];
+    for error in unadvised {
+        assert!(!error.to_string().contains(".via_batch()"), "{error}");
+    }
+    let canned = Canned::new([Step::status(404)]);
+    let error = table(&canned).delete(("p", "r")).await.unwrap_err();
+    assert!(!error.to_string().contains(".via_batch()"), "{error}");
+}
+
+/// Of a shared account nothing is known but what it answers: its rejection is no clock's and no credential's.
+#[tokio::test(start_paused = true)]
+async fn rejected_credential_that_stays_the_same_is_not_sent_again() {
+    let canned = Canned::new((0..9).map(|_| Step::status(403)));
+    let service = TableServiceClient::new("https://contoso.table.core.windows.net", Anonymous).unwrap();
+    let error = service.over(canned.clone()).ping().await.unwrap_err();
+    assert_eq!((error.status(), error.attempts()), (Some(403), 1), "{error}");
+}

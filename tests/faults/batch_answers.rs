@@ -1,0 +1,105 @@
+//! Responses to batches: the operation that failed, and what the client makes of a response that it cannot trust.
+
+use azure_table::{DynamicEntity, Emulator, ErrorKind, TableClient, TableServiceClient};
+use azure_table_tests::canned::{Canned, Step};
+
+/// A response with these parts: status line with headers, and body.
+fn parts(parts: &[(&str, &str)]) -> Step {
+    let mut text = "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n".to_owned();
+    for (head, body) in parts {
+        text += "--c\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n";
+        text += &format!("HTTP/1.1 {head}\r\n\r\n{body}\r\n");
+    }
+    text += "--c--\r\n--b--\r\n";
+    Step::answer(202, &[("content-type", "multipart/mixed; boundary=b")], &text)
+}
+
+fn failure(message: &str) -> String {
+    format!(r#"{{"odata.error":{{"code":"InvalidInput","message":{{"lang":"en-US","value":"{message}"}}}}}}"#)
+}
+
+fn table(step: Step) -> TableClient {
+    Canned::new([step]).service().dynamic_table("Things").unwrap()
+}
+
+async fn insert_two(step: Step) -> azure_table::Result<usize> {
+    let mut batch = table(step).batch();
+    batch.insert(&DynamicEntity::new("p", "0")).unwrap();
+    batch.insert(&DynamicEntity::new("p", "1")).unwrap();
+    batch.commit().await.map(|results| results.len())
+}
+
+#[tokio::test(start_paused = true)]
+async fn failing_operation_is_named_only_if_the_batch_has_it() {
+    for (message, index) in [
+        ("0:Bad.", Some(0)),
+        ("1:Bad.", Some(1)),
+        ("2:Bad.", None),
+        ("Bad.", None),
+    ] {
+        let error = insert_two(parts(&[("400 Bad Request", &failure(message))]))
+            .await
+            .unwrap_err();
+        let row_key = error.entity().map(|(_, row_key)| row_key.to_owned());
+        assert_eq!(error.batch_index(), index, "{message}");
+        assert_eq!(row_key, index.map(|index| index.to_string()), "{message}");
+        assert!(!error.may_have_applied());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn write_without_an_etag_in_its_response_is_in_doubt() {
+    let written = ("204 No Content\r\nETag: e", "");
+    assert_eq!(insert_two(parts(&[written, written])).await.unwrap(), 2);
+    for step in [
+        parts(&[written, ("204 No Content", "")]),
+        parts(&[written]),
+        parts(&[written, written, written]),
+        parts(&[written, ("302 Found", "")]),
+    ] {
+        let error = insert_two(step).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
+        assert!(error.may_have_applied(), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn retrieve_in_a_batch_finds_an_entity_or_none() {
+    let table = TableServiceClient::on(Emulator::new()).dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    table.insert(&DynamicEntity::new("p", "0")).await.unwrap();
+    for (row_key, is_stored) in [("0", true), ("1", false)] {
+        let mut batch = table.batch();
+        batch.retrieve(("p", row_key)).unwrap();
+        let results = batch.commit().await.unwrap();
+        let entity = results[0].entity::<DynamicEntity>().unwrap();
+        assert_eq!(entity.is_some(), is_stored);
+        assert_eq!(results[0].status(), if is_stored { 200 } else { 404 });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn retrieve_from_a_missing_table_is_an_error() {
+    let table = TableServiceClient::on(Emulator::new()).dynamic_table("Things").unwrap();
+    let mut batch = table.batch();
+    batch.retrieve(("p", "r")).unwrap();
+    let error = batch.commit().await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.code()),
+        (ErrorKind::NotFound, Some("TableNotFound"))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn batch_creates_its_missing_table_if_the_handle_says_so() {
+    let service = TableServiceClient::on(Emulator::new());
+    let table = service.dynamic_table("Things").unwrap();
+    let mut batch = table.create_on_not_found().batch();
+    batch.insert(&DynamicEntity::new("p", "0")).unwrap();
+    batch.commit().await.unwrap();
+    assert!(table.get(("p", "0")).await.unwrap().is_some());
+
+    let single = service.dynamic_table("Others").unwrap().create_on_not_found();
+    single.insert(&DynamicEntity::new("p", "0")).await.unwrap();
+    assert!(single.get(("p", "0")).await.unwrap().is_some());
+}
