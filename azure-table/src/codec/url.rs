@@ -1,14 +1,11 @@
 //! The one place where names, keys and filters become URL text.
 //!
-//! Everything outside of `A–Z a–z 0–9 - . _ ~` is percent-encoded as UTF-8, once; the same text is signed and sent.
-//! Quotes of key values are doubled first; the quotes, parentheses, commas and equals signs of the address itself stand
-//! raw.
+//! Everything outside of `A–Z a–z 0–9 - . _ ~` is percent-encoded as UTF-8, once; the same text is signed and sent. The paths of
+//! resources, whose quotes, parentheses, commas and equals signs stand raw, are `odata/path.rs`.
 
 use std::fmt;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
-
-use crate::codec::text::Doubled;
 
 /// What is encoded: all but RFC 3986's unreserved characters.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -24,23 +21,6 @@ pub(crate) fn decode(text: &str) -> Option<String> {
         .decode_utf8()
         .ok()
         .map(std::borrow::Cow::into_owned)
-}
-
-/// The address of an entity below the base: `table(PartitionKey='…',RowKey='…')`.
-///
-/// Source: REST "Addressing Table service resources".
-pub(crate) fn entity(table: &str, partition_key: &str, row_key: &str) -> String {
-    format!(
-        "{}(PartitionKey='{}',RowKey='{}')",
-        encode(table),
-        encode(&Doubled(partition_key).to_string()),
-        encode(&Doubled(row_key).to_string()),
-    )
-}
-
-/// The address of a table in the collection of tables: `Tables('…')`.
-pub(crate) fn table(name: &str) -> String {
-    format!("Tables('{}')", encode(&Doubled(name).to_string()))
 }
 
 /// A query string under construction; pairs come in the order they are added.
@@ -67,15 +47,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[test]
-    fn keys_are_doubled_then_encoded() {
-        assert_eq!(
-            entity("T", "it's 100%", "漢 /+&"),
-            "T(PartitionKey='it%27%27s%20100%25',RowKey='%E6%BC%A2%20%2F%2B%26')"
-        );
-        assert_eq!(entity("T", "", ""), "T(PartitionKey='',RowKey='')");
-    }
 
     #[test]
     fn a_query_keeps_its_order_and_its_dollar_signs() {

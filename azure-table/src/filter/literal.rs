@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::codec::text::Doubled;
+use crate::codec::odata::literal::Doubled;
 use crate::model::edm::{Edm, double_text};
 
 /// A value as it stands in a filter, type prefix and quotes included.

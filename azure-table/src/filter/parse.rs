@@ -10,6 +10,7 @@
 
 use std::fmt;
 
+use crate::codec::odata::literal::quoted;
 use crate::filter::expression::{Comparison, Expression};
 use crate::model::edm::EdmValue;
 
@@ -70,24 +71,6 @@ pub(crate) fn parse_to(text: &str) -> std::result::Result<Expression, (ParseErro
         depth: 0,
     };
     parser.whole().map_err(|error| (error, parser.begun))
-}
-
-/// Reads text in single quotes, with doubled quotes inside, from the opening quote on; gives the text and the number of
-/// bytes it took, quotes included.
-pub(crate) fn quoted(text: &str) -> Option<(String, usize)> {
-    let body = text.strip_prefix('\'')?;
-    let mut value = String::new();
-    let mut at = 0;
-    loop {
-        let end = at + body[at..].find('\'')?;
-        value.push_str(&body[at..end]);
-        at = end + 1;
-        if !body[at..].starts_with('\'') {
-            return Some((value, 1 + at));
-        }
-        value.push('\'');
-        at += 1;
-    }
 }
 
 enum Token<'a> {

@@ -1,6 +1,6 @@
 //! Rows without a struct.
 //!
-//! Owns [`DynamicEntity`]: its properties, its way from and to any entity type. Its form in serde is `dynamic/json.rs`.
+//! Owns [`DynamicEntity`]: its properties, its way from and to any entity type. Its form in serde is `codec/json/dynamic.rs`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,8 +16,6 @@ use crate::model::property::ReadProperty;
 use crate::model::property_writer::{PropertySink, PropertyWriter};
 use crate::model::row::{Row, RowProperty};
 use crate::model::schema::EntitySchema;
-
-mod json;
 
 /// An entity whose properties are known at run time only; each keeps its EDM type.
 ///

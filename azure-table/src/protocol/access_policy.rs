@@ -9,7 +9,7 @@
 
 use bytes::Bytes;
 
-use crate::codec::text::seven_digits;
+use crate::codec::odata::literal::seven_digits;
 use crate::codec::xml::Element;
 use crate::model::datetime::DateTime;
 use crate::model::error::{Error, Result, ValueError};

@@ -18,7 +18,7 @@ const MAX_URL: usize = u16::MAX as usize - 1;
 const MAX_ACCOUNT: usize = 44;
 
 /// Behind the account's name in the address of its copy in the second region.
-const SECONDARY: &str = "-secondary";
+pub(crate) const SECONDARY: &str = "-secondary";
 
 /// An account's base addresses, such as `https://contoso.table.core.windows.net`.
 #[derive(Clone, Debug, PartialEq, Eq)]

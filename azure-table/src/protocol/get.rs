@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::{Method, Response, StatusCode};
 
 use crate::codec::json::read;
+use crate::codec::odata::path;
 use crate::codec::url;
 use crate::model::entity::MetadataLevel;
 use crate::model::error::Result;
@@ -28,7 +29,7 @@ pub(crate) fn call(
     if let Some(select) = select {
         query.pair("$select", select);
     }
-    let path = url::entity(table, partition_key, row_key) + query.as_str();
+    let path = path::entity(table, partition_key, row_key) + query.as_str();
     let request = odata(endpoint, Method::GET, &path, metadata.accept())?;
     let call = Call::new(OperationKind::Get, request);
     Ok(call.in_table(table).at_entity((partition_key, row_key)))

@@ -18,6 +18,7 @@ use http::Method;
 use http::header::{HeaderName, IF_MATCH};
 
 use crate::codec::json::write::{self, Written};
+use crate::codec::odata::path;
 use crate::codec::url;
 use crate::filter::assignment::AssignmentOf;
 use crate::model::entity::{MetadataLevel, TableEntity};
@@ -278,7 +279,7 @@ impl TableOperation {
         };
         let path = match self.kind {
             OperationKind::Insert => url::encode(table).into(),
-            _ => url::entity(table, partition_key, row_key).into(),
+            _ => path::entity(table, partition_key, row_key).into(),
         };
         if self.kind.is_conditional() {
             let value = match encoded.condition() {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{Method, Response, StatusCode};
 
 use crate::codec::json::read;
-use crate::codec::text::Doubled;
+use crate::codec::odata::literal::Doubled;
 use crate::codec::url;
 use crate::model::entity::MetadataLevel;
 use crate::model::error::Result;

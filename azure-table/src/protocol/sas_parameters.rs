@@ -10,6 +10,15 @@ use std::net::IpAddr;
 
 use crate::model::datetime::DateTime;
 
+/// The query parameters of shared access signatures; all others of a query are the request's own.
+///
+/// Source: REST "Create an account SAS", "Create a service SAS", "Create a user delegation SAS".
+#[cfg(any(feature = "emulator", feature = "test-util"))]
+pub(crate) const SAS_PARAMETERS: [&str; 24] = [
+    "sv", "ss", "srt", "sp", "se", "st", "spr", "sip", "sig", "tn", "spk", "srk", "epk", "erk", "si", "skoid", "sktid",
+    "skt", "ske", "sks", "skv", "skdutid", "sduoid", "ses",
+];
+
 /// The decoded parameters of a signature, in the order in which they came. `Debug` shows their names alone: one of them is
 /// the signature.
 #[derive(Clone, Default, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use http::header::HeaderValue;
 use http::{Method, Response, StatusCode};
 
 use crate::codec::json::write::Object;
-use crate::codec::url;
+use crate::codec::odata::path;
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};
 use crate::model::operation_kind::OperationKind;
@@ -90,7 +90,7 @@ pub(crate) fn delete(endpoint: &Endpoint, table: &str) -> Result<Call> {
     let request = odata(
         endpoint,
         Method::DELETE,
-        &url::table(table),
+        &path::table(table),
         MetadataLevel::None.accept(),
     )?;
     Ok(Call::new(OperationKind::DeleteTable, request).in_table(table))
@@ -121,7 +121,7 @@ fn is_missing(error: &Error) -> bool {
 
 /// `GET /Tables('…')`.
 pub(crate) fn get(endpoint: &Endpoint, table: &str) -> Result<Call> {
-    let request = odata(endpoint, Method::GET, &url::table(table), MetadataLevel::None.accept())?;
+    let request = odata(endpoint, Method::GET, &path::table(table), MetadataLevel::None.accept())?;
     Ok(Call::new(OperationKind::GetTable, request).in_table(table))
 }
 

@@ -10,6 +10,7 @@ use http::Response;
 use serde_json::Value;
 
 use crate::codec::json::write::Object;
+use crate::codec::odata::path;
 use crate::codec::{json, url};
 use crate::model::datetime::DateTime;
 use crate::model::dynamic::DynamicEntity;
@@ -188,7 +189,7 @@ fn keys_have_the_canonical_address() {
     for case in cases(&vectors).filter(|case| case["partition_key"].is_string()) {
         let path = format!(
             "/{}",
-            url::entity("T", text(case, "partition_key"), text(case, "row_key"))
+            path::entity("T", text(case, "partition_key"), text(case, "row_key"))
         );
         assert_eq!(path, text(case, "canonical_path"));
         checked += 1;

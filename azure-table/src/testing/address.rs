@@ -5,15 +5,10 @@
 
 use http::Uri;
 
+use crate::codec::odata::path;
 use crate::codec::url;
-
-/// What a shared access signature adds to a query.
-///
-/// Source: REST "Create an account SAS", "Create a service SAS", "Create a user delegation SAS".
-const OF_SIGNATURES: [&str; 24] = [
-    "sv", "ss", "srt", "sp", "se", "st", "spr", "sip", "sig", "tn", "spk", "srk", "epk", "erk", "si", "skoid", "sktid",
-    "skt", "ske", "sks", "skv", "skdutid", "sduoid", "ses",
-];
+use crate::protocol::endpoint::SECONDARY;
+use crate::protocol::sas_parameters::SAS_PARAMETERS;
 
 /// The parts of an address.
 #[derive(Clone, Debug)]
@@ -33,10 +28,8 @@ pub(crate) struct Address {
 impl Address {
     pub(crate) fn of(uri: &Uri) -> Self {
         let authority = uri.authority().map(ToString::to_string).unwrap_or_default();
-        let path = uri.path();
-        // Nothing before a parenthesis holds one, and keys hold no slash that is not encoded.
-        let head = path.split('(').next().unwrap_or_default();
-        let (prefix, _) = path.split_at(head.rfind('/').unwrap_or_default());
+        let whole = uri.path();
+        let (prefix, below) = path::split(whole);
         let pairs = || {
             uri.query()
                 .unwrap_or_default()
@@ -44,17 +37,17 @@ impl Address {
                 .filter(|pair| !pair.is_empty())
         };
         let signature = pairs().find_map(|pair| pair.strip_prefix("sig="));
-        let is_said = |pair: &&str| signature.is_none() || !OF_SIGNATURES.contains(&name(pair));
+        let is_said = |pair: &&str| signature.is_none() || !SAS_PARAMETERS.contains(&name(pair));
         let account = match prefix {
             "" => authority.split('.').next().unwrap_or_default(),
             prefix => prefix,
         };
         Self {
             base: format!("{}://{authority}{prefix}", uri.scheme_str().unwrap_or("http")),
-            path: path.get(prefix.len()..).unwrap_or_default().to_owned(),
+            path: below.to_owned(),
             query: pairs().filter(is_said).collect::<Vec<_>>().join("&"),
             signature: signature.map(str::to_owned),
-            is_secondary: account.ends_with("-secondary"),
+            is_secondary: account.ends_with(SECONDARY),
             authority,
         }
     }
@@ -68,7 +61,7 @@ impl Address {
             Some(account) => account,
             None => self.authority.split_once(".table.")?.0,
         };
-        let account = account.strip_suffix("-secondary").unwrap_or(account);
+        let account = account.strip_suffix(SECONDARY).unwrap_or(account);
         (!account.is_empty()).then_some(account)
     }
 }

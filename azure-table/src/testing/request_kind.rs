@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::header::IF_MATCH;
 use http::{Method, Request};
 
+use crate::codec::odata::path::{self, Resource};
 use crate::codec::url;
 use crate::model::operation_kind::OperationKind;
 
@@ -16,7 +17,9 @@ pub(crate) fn of(request: &Request<Bytes>) -> (Option<OperationKind>, Option<Str
     let component = query.split('&').find_map(|pair| pair.strip_prefix("comp="));
     let (method, path) = (method(request), request.uri().path());
     let must_exist = request.headers().contains_key(IF_MATCH);
-    let resource = Resource::of(path);
+    let Some(resource) = resource_of(path) else {
+        return (None, None);
+    };
     let operation = match (&resource, component, method) {
         (_, Some("acl"), "GET") => GetAccessPolicies,
         (_, Some("acl"), "PUT") => SetAccessPolicies,
@@ -24,23 +27,23 @@ pub(crate) fn of(request: &Request<Bytes>) -> (Option<OperationKind>, Option<Str
         (_, Some("properties"), "PUT") => SetServiceProperties,
         (_, Some("stats"), "GET") => GetServiceStatistics,
         (_, Some("userdelegationkey"), "POST") => GetUserDelegationKey,
-        (_, Some(_), _) => return (None, resource.table()),
+        (_, Some(_), _) => return (None, table_of(resource)),
         (Resource::Batch, ..) => return (Some(Batch), table_of_batch(request.body())),
         (Resource::Tables, _, "POST") => return (Some(CreateTable), table_of_body(request.body())),
         (Resource::Tables, ..) => ListTables,
         (Resource::Table(_), _, "DELETE") => DeleteTable,
         (Resource::Table(_), ..) => GetTable,
-        (Resource::Rows(_), _, "POST") => Insert,
-        (Resource::Rows(_), ..) => Query,
-        (Resource::Row(_), _, "GET") => Get,
-        (Resource::Row(_), _, "DELETE") => Delete,
-        (Resource::Row(_), _, "PUT") if must_exist => Replace,
-        (Resource::Row(_), _, "PUT") => InsertOrReplace,
-        (Resource::Row(_), _, "PATCH" | "MERGE") if must_exist => Merge,
-        (Resource::Row(_), _, "PATCH" | "MERGE") => InsertOrMerge,
-        (Resource::Row(_), ..) => return (None, resource.table()),
+        (Resource::Entities(_) | Resource::Service, _, "POST") => Insert,
+        (Resource::Entities(_) | Resource::Service, ..) => Query,
+        (Resource::Entity { .. }, _, "GET") => Get,
+        (Resource::Entity { .. }, _, "DELETE") => Delete,
+        (Resource::Entity { .. }, _, "PUT") if must_exist => Replace,
+        (Resource::Entity { .. }, _, "PUT") => InsertOrReplace,
+        (Resource::Entity { .. }, _, "PATCH" | "MERGE") if must_exist => Merge,
+        (Resource::Entity { .. }, _, "PATCH" | "MERGE") => InsertOrMerge,
+        (Resource::Entity { .. }, ..) => return (None, table_of(resource)),
     };
-    (Some(operation), resource.table())
+    (Some(operation), table_of(resource))
 }
 
 /// Returns the name of an operation in the texts of the test kit.
@@ -56,35 +59,17 @@ fn method(request: &Request<Bytes>) -> &str {
         .unwrap_or(request.method().as_str())
 }
 
-enum Resource<'a> {
-    Batch,
-    Tables,
-    /// `Tables('…')`, the name still in the address's form.
-    Table(&'a str),
-    Rows(&'a str),
-    Row(&'a str),
+/// The resource of a path or a whole address.
+fn resource_of(path: &str) -> Option<Resource> {
+    let (_, below) = path::split(path);
+    Resource::read(&url::decode(below.trim_start_matches('/'))?).ok()
 }
 
-impl<'a> Resource<'a> {
-    /// Of a path or a whole address. Nothing before a parenthesis holds one, and keys hold no slash that is not encoded.
-    fn of(path: &'a str) -> Self {
-        let (head, arguments) = path.split_once('(').unwrap_or((path, ""));
-        let name = head.rsplit('/').next().unwrap_or_default();
-        let arguments = arguments.trim_end_matches(')');
-        match (name, arguments.is_empty()) {
-            ("$batch", _) => Self::Batch,
-            ("Tables", true) => Self::Tables,
-            ("Tables", false) => Self::Table(arguments.trim_matches('\'')),
-            (name, true) => Self::Rows(name),
-            (name, false) => Self::Row(name),
-        }
-    }
-
-    fn table(&self) -> Option<String> {
-        match self {
-            Self::Table(name) | Self::Rows(name) | Self::Row(name) => url::decode(name).filter(|name| !name.is_empty()),
-            Self::Batch | Self::Tables => None,
-        }
+/// The table that a resource is of.
+fn table_of(resource: Resource) -> Option<String> {
+    match resource {
+        Resource::Table(table) | Resource::Entities(table) | Resource::Entity { table, .. } => Some(table),
+        Resource::Service | Resource::Batch | Resource::Tables => None,
     }
 }
 
@@ -93,7 +78,7 @@ fn table_of_batch(body: &[u8]) -> Option<String> {
     let lines = body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
     let mut requests = lines.filter(|line| line.ends_with(b" HTTP/1.1"));
     let address = std::str::from_utf8(requests.next()?).ok()?.split(' ').nth(1)?;
-    Resource::of(address).table()
+    table_of(resource_of(address)?)
 }
 
 /// The table that is to be made.

@@ -11,14 +11,13 @@ use std::borrow::Cow;
 
 use crate::codec::json::scan::is_annotation;
 use crate::codec::json::token::{JsonError, Reader};
+use crate::codec::odata::member::TYPE_ANNOTATION;
 use crate::model::edm::{EdmType, Token};
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, Result};
 use crate::model::error_text::Shown;
 use crate::model::row::{Row, RowProperty};
 
-/// The ending of a type annotation's name.
-const TYPE_ANNOTATION: &str = "@odata.type";
 /// The most members of an entity's object. The service's entities have at most 255 properties, and beside each stands one
 /// annotation; more is no entity, would take many times the memory of its text, and long to find the annotations in.
 ///

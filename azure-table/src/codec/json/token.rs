@@ -178,6 +178,12 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The number of bytes that are read.
+    #[cfg(feature = "emulator")]
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
     #[cold]
     pub(crate) fn error(&self, what: impl Into<Cow<'static, str>>) -> JsonError {
         JsonError::new(self.at, what)

@@ -32,15 +32,11 @@ use crate::emulator::store::Store;
 use crate::model::datetime::DateTime;
 use crate::protocol::access_policy::StoredAccessPolicy;
 use crate::protocol::sas_parameters::{
-    SasParameters, account_string_to_sign, addresses, table_string_to_sign, time, user_delegation_string_to_sign,
+    SAS_PARAMETERS, SasParameters, account_string_to_sign, addresses, table_string_to_sign, time,
+    user_delegation_string_to_sign,
 };
 use crate::protocol::signature::SigningKey;
 
-/// The parameters of signatures; all others of a query are the request's own.
-const NAMES: &[&str] = &[
-    "sv", "tn", "sp", "st", "se", "sip", "spr", "si", "spk", "srk", "epk", "erk", "ss", "srt", "ses", "sig", "skoid",
-    "sktid", "skt", "ske", "sks", "skv", "skdutid", "sduoid",
-];
 /// The letters of a table's permissions, in the order that is demanded.
 const TABLE_LETTERS: &str = "raud";
 /// The letters of an account's permissions for all services.
@@ -131,7 +127,9 @@ impl Kind {
         let value = |name| sas.get(name);
         let is_known_version = value("sv") >= SHARED_ACCESS_SIGNATURES && version::is_known(value("sv"));
         // What is signed is cut by line ends: with one in a value, it would not be clear where each ends.
-        let is_cut = NAMES.iter().any(|name| sas.get(name).contains(char::is_control));
+        let is_cut = SAS_PARAMETERS
+            .iter()
+            .any(|name| sas.get(name).contains(char::is_control));
         if !is_known_version || is_repeated(sas) || is_cut {
             return None;
         }
@@ -260,7 +258,7 @@ fn either<T>(said: &str, stored: Option<T>, read: impl Fn(&str) -> Option<T>) ->
 
 /// Whether a parameter of a signature is there twice. It would not be clear which is meant.
 fn is_repeated(sas: &SasParameters) -> bool {
-    NAMES
+    SAS_PARAMETERS
         .iter()
         .any(|name| sas.pairs().iter().filter(|(known, _)| known == name).count() > 1)
 }

@@ -10,17 +10,14 @@
 
 use http::Uri;
 
+use crate::codec::odata::path::{self, PathFault};
 use crate::codec::url;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::{MAX_URL, Rules, STORAGE};
 use crate::emulator::settings::Settings;
 use crate::emulator::store::account::Replica;
 use crate::emulator::store::row::RowId;
-use crate::filter::parse::quoted;
-use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
-
-/// Behind an account's name: its copy in the second region, which can only be read.
-const SECONDARY: &str = "-secondary";
+use crate::protocol::endpoint::{DEVELOPMENT_ACCOUNT, SECONDARY};
 
 /// The account that is asked, and the address it is asked at.
 #[derive(Debug)]
@@ -169,28 +166,23 @@ impl Site {
     }
 
     fn read(&self, path: &str) -> Result<Resource> {
-        let Some((name, keys)) = path.split_once('(') else {
-            return match path {
-                "" => Ok(Resource::Service),
-                "$batch" => Ok(Resource::Batch),
-                "Tables" => Ok(Resource::Tables),
-                _ if path.contains('/') => Err(Refusal::INVALID_URI),
-                _ => Ok(Resource::Entities(path.to_owned())),
-            };
-        };
-        let keys = keys.strip_suffix(')').ok_or(Refusal::INVALID_URI)?;
-        let keys = key_values(keys).ok_or(Refusal::INVALID_INPUT)?;
-        match (name, keys.as_slice()) {
-            ("", _) => Err(Refusal::INVALID_URI),
-            ("Tables", []) => Ok(Resource::Tables),
-            ("Tables", [("" | "TableName", table)]) => Ok(Resource::Table(table.clone())),
-            (_, []) => Ok(Resource::Entities(name.to_owned())),
-            (_, [("PartitionKey", partition), ("RowKey", row)] | [("RowKey", row), ("PartitionKey", partition)]) => Ok(
-                Resource::Entity(name.to_owned(), RowId::new(partition.as_str(), row.as_str())),
-            ),
-            (_, [_, _]) => Err(Refusal::INVALID_INPUT),
-            _ => Err(Refusal::number_of_keys(&self.account, name)),
-        }
+        let resource = path::Resource::read(path).map_err(|fault| match fault {
+            PathFault::Path => Refusal::INVALID_URI,
+            PathFault::Keys => Refusal::INVALID_INPUT,
+            PathFault::NumberOfKeys(name) => Refusal::number_of_keys(&self.account, &name),
+        })?;
+        Ok(match resource {
+            path::Resource::Service => Resource::Service,
+            path::Resource::Batch => Resource::Batch,
+            path::Resource::Tables => Resource::Tables,
+            path::Resource::Table(name) => Resource::Table(name),
+            path::Resource::Entities(table) => Resource::Entities(table),
+            path::Resource::Entity {
+                table,
+                partition_key,
+                row_key,
+            } => Resource::Entity(table, RowId::new(partition_key, row_key)),
+        })
     }
 }
 
@@ -212,32 +204,6 @@ pub(crate) fn too_long(length: usize) -> String {
 fn is_encoded(path: &str) -> bool {
     let mut parts = path.split('%').skip(1).map(str::as_bytes);
     parts.all(|part| part.len() >= 2 && part[..2].iter().all(u8::is_ascii_hexdigit))
-}
-
-/// The keys between the parentheses: `Name='value'`, or a value alone, whose name is empty then.
-fn key_values(mut text: &str) -> Option<Vec<(&str, String)>> {
-    let mut keys = Vec::new();
-    text = text.trim();
-    while !text.is_empty() {
-        let quote = text.find('\'')?;
-        let name = match text[..quote].trim() {
-            "" => "",
-            name => name.strip_suffix('=')?.trim_end(),
-        };
-        if !name.bytes().all(|b| b.is_ascii_alphanumeric()) {
-            return None;
-        }
-        let (value, length) = quoted(&text[quote..])?;
-        keys.push((name, value));
-        text = text[quote + length..].trim_start();
-        match text.strip_prefix(',') {
-            Some(rest) if !rest.trim().is_empty() => text = rest.trim_start(),
-            Some(_) => return None,
-            None if text.is_empty() => {}
-            None => return None,
-        }
-    }
-    Some(keys)
 }
 
 #[cfg(test)]

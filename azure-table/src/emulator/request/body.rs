@@ -8,9 +8,8 @@
 //!
 //! Source: REST "Insert Entity", "Understanding the Table service data model"; recorded refusals.
 
-use std::borrow::Cow;
-
 use crate::codec::json::token::{JsonError, Reader};
+use crate::codec::odata::member::{self, Member, MemberFault, OtherAnnotations};
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::{MAX_KEY_UNITS, MAX_PROPERTIES, MAX_PROPERTY_NAME, Rules};
 use crate::emulator::store::members::Properties;
@@ -20,9 +19,6 @@ use crate::model::edm::{Edm, EdmType, Token, WireValue};
 use crate::model::key::key_text_fault;
 use crate::model::name::property_name_fault;
 use crate::model::ordinal::utf16_len;
-
-/// The ending of a type annotation's name.
-const TYPE_ANNOTATION: &str = "@odata.type";
 
 /// The body of an insert: it holds the keys.
 pub(crate) fn insert(body: &[u8], rules: &Rules) -> Result<(RowId, Properties)> {
@@ -117,13 +113,7 @@ struct Entity<'a> {
 impl<'a> Entity<'a> {
     fn read(body: &'a [u8], rules: &Rules) -> Result<Self> {
         let mut entity = Self::default();
-        for Member {
-            name,
-            annotation,
-            token,
-        } in members(body)?
-        {
-            let value = WireValue { annotation, token };
+        for Member { name, value, .. } in members(body)? {
             if let (Token::Text(key), true) = (&value.token, rules.keeps_place_of_keys && is_key(&name)) {
                 entity
                     .properties
@@ -151,56 +141,19 @@ impl<'a> Entity<'a> {
     }
 }
 
-struct Member<'a> {
-    name: Cow<'a, str>,
-    annotation: Option<EdmType>,
-    token: Token<'a>,
-}
-
-/// The members of an object, each with the type annotation that stands before or after it.
+/// The members of an object, far above any entity that can be stored.
 fn members(body: &[u8]) -> Result<Vec<Member<'_>>> {
-    let mut members: Vec<Member<'_>> = Vec::new();
-    let mut pending: Vec<(Cow<'_, str>, EdmType)> = Vec::new();
-    let mut reader = Reader::new(body).map_err(unreadable)?;
-    let mut first = true;
-    reader.enter_object().map_err(unreadable)?;
-    while let Some(name) = reader.next_member(&mut first).map_err(unreadable)? {
-        if name.starts_with("odata.") {
-            reader.skip().map_err(unreadable)?;
-        } else if let Some(property) = name.strip_suffix(TYPE_ANNOTATION) {
-            let edm_type = match reader.scalar().map_err(unreadable)? {
-                Token::Text(name) => EdmType::from_name(&name).ok_or(Refusal::UNREADABLE_VALUE)?,
-                _ => return Err(Refusal::UNREADABLE_VALUE),
-            };
-            match members.iter_mut().rfind(|member| member.name == property) {
-                Some(member) => member.annotation = Some(edm_type),
-                None => pending.push((property.to_owned().into(), edm_type)),
-            }
-        } else if name.contains('@') {
-            reader.skip().map_err(unreadable)?;
-        } else {
-            let token = reader.scalar().map_err(unreadable)?;
-            if members.iter().any(|member| member.name == name) {
-                return Err(match is_key(&name) {
-                    true => Refusal::DUPLICATE_KEY_PROPERTY,
-                    false => Refusal::DUPLICATE_PROPERTIES,
-                });
-            }
-            let at = pending.iter().position(|(pending, _)| *pending == name);
-            let annotation = at.map(|at| pending.swap_remove(at).1);
-            members.push(Member {
-                name,
-                annotation,
-                token,
-            });
-        }
-        // Far above any entity that can be stored: keeps the searches above short for a body made to be slow.
-        if members.len().max(pending.len()) > 8 * MAX_PROPERTIES {
-            return Err(Refusal::TOO_MANY_PROPERTIES);
-        }
-    }
-    reader.end().map_err(unreadable)?;
-    Ok(members)
+    member::members(
+        body,
+        8 * MAX_PROPERTIES,
+        OtherAnnotations::Ignored,
+        |fault| match fault {
+            MemberFault::Json(_) | MemberFault::Type(..) => Refusal::UNREADABLE_VALUE,
+            MemberFault::Duplicate(_, name) if is_key(name) => Refusal::DUPLICATE_KEY_PROPERTY,
+            MemberFault::Duplicate(..) => Refusal::DUPLICATE_PROPERTIES,
+            MemberFault::TooMany(_) => Refusal::TOO_MANY_PROPERTIES,
+        },
+    )
 }
 
 fn check_name(name: &str, rules: &Rules) -> Result<()> {

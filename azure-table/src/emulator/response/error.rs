@@ -4,7 +4,7 @@
 //!
 //! Source: REST "Status and error codes"; recorded error bodies of both services.
 
-use crate::codec::text::seven_digits;
+use crate::codec::odata::literal::seven_digits;
 use crate::codec::xml;
 use crate::emulator::request::ErrorForm;
 use crate::emulator::request::options::Level;

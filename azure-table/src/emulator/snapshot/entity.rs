@@ -5,20 +5,20 @@
 
 use bytes::Bytes;
 
-use crate::codec::json::token::{JsonError, Reader};
 use crate::codec::json::write::Object;
+use crate::codec::odata::member::{self, Member, MemberFault, OtherAnnotations};
 use crate::emulator::request::body;
 use crate::emulator::rules::refusal::Refusal;
 use crate::emulator::rules::{MAX_PROPERTIES, Rules};
 use crate::emulator::snapshot::line::Fault;
 use crate::emulator::store::row::{Row, RowId, check_limits, is_key};
 use crate::model::datetime::DateTime;
-use crate::model::edm::{EdmType, Token, WireValue};
+use crate::model::edm::{Token, WireValue};
 use crate::model::error_text::Shown;
 use crate::model::name::property_name_fault;
 
-const TYPE_ANNOTATION: &str = "@odata.type";
 const KEYS: [&str; 2] = ["PartitionKey", "RowKey"];
+/// Far above any entity, as in a request's body.
 const MOST_MEMBERS: usize = 4 * MAX_PROPERTIES;
 
 /// With the keys first, unless they have another place among the properties: then the Timestamp is first, so that no property
@@ -56,30 +56,18 @@ pub(super) fn read(
     Ok((id, row))
 }
 
-/// A member of the line: where its value begins, and what it is.
-struct Member<'a> {
-    name: String,
-    at: usize,
-    token: Token<'a>,
-}
-
 /// Finds what is wrong with a line, and its Timestamp.
 fn look(line: &str) -> std::result::Result<Option<DateTime>, Fault> {
-    let (members, types) = members(line)?;
+    let members = members(line)?;
     for key in KEYS {
         if !members.iter().any(|member| member.name == key) {
             return Err(Fault::of_line(format!("{key} is missing")));
         }
     }
     let mut timestamp = None;
-    for Member { name, at, token } in members {
+    for Member { name, at, value } in members {
         let wrong = |why: &dyn std::fmt::Display| Fault::at(at, format!("property {}: {why}", Shown(&name)));
-        let annotation = types.iter().find(|(property, _)| *property == name);
-        let value = WireValue {
-            annotation: annotation.map(|(_, edm_type)| *edm_type),
-            token,
-        };
-        match name.as_str() {
+        match &*name {
             "Timestamp" => {
                 let value = WireValue {
                     annotation: None,
@@ -101,58 +89,21 @@ fn look(line: &str) -> std::result::Result<Option<DateTime>, Fault> {
     Ok(timestamp)
 }
 
-type Types = Vec<(String, EdmType)>;
-
-fn members(line: &str) -> std::result::Result<(Vec<Member<'_>>, Types), Fault> {
-    let mut members: Vec<Member<'_>> = Vec::new();
-    let mut types = Types::new();
-    let fault = |e: JsonError| {
-        let (at, what) = e.into_parts();
-        Fault::at(at, what.into_owned())
-    };
-    let mut reader = Reader::new(line.as_bytes()).map_err(fault)?;
-    let mut first = true;
-    reader.enter_object().map_err(fault)?;
-    while let Some(name) = reader.next_member(&mut first).map_err(fault)? {
-        let at = reader.error("").into_parts().0;
-        if name.starts_with("odata.") {
-            reader.skip().map_err(fault)?;
-            continue;
+fn members(line: &str) -> std::result::Result<Vec<Member<'_>>, Fault> {
+    let most = MOST_MEMBERS;
+    member::members(line.as_bytes(), most, OtherAnnotations::Kept, |fault| match fault {
+        MemberFault::Json(error) => {
+            let (at, what) = error.into_parts();
+            Fault::at(at, what.into_owned())
         }
-        let token = reader.scalar().map_err(fault)?;
-        if let Some(property) = name.strip_suffix(TYPE_ANNOTATION) {
-            let edm_type = match &token {
-                Token::Text(text) => EdmType::from_name(text),
-                _ => None,
-            };
-            let why = || {
-                Fault::at(
-                    at,
-                    format!("property {}: its type is none of Edm's eight", Shown(property)),
-                )
-            };
-            types.push((property.to_owned(), edm_type.ok_or_else(why)?));
-        } else {
-            if members.iter().any(|member| member.name == *name) {
-                return Err(Fault::at(
-                    at,
-                    format!("property {}: it stands there twice", Shown(&name)),
-                ));
-            }
-            members.push(Member {
-                name: name.into_owned(),
-                at,
-                token,
-            });
-        }
-        // Far above any entity, as in a request's body: keeps the searches short.
-        if members.len().max(types.len()) > MOST_MEMBERS {
-            return Err(Fault::at(
-                at,
-                format!("more than {MOST_MEMBERS} properties, the limit is {MAX_PROPERTIES}"),
-            ));
-        }
-    }
-    reader.end().map_err(fault)?;
-    Ok((members, types))
+        MemberFault::Type(at, property) => Fault::at(
+            at,
+            format!("property {}: its type is none of Edm's eight", Shown(property)),
+        ),
+        MemberFault::Duplicate(at, name) => Fault::at(at, format!("property {}: it stands there twice", Shown(name))),
+        MemberFault::TooMany(at) => Fault::at(
+            at,
+            format!("more than {most} properties, the limit is {MAX_PROPERTIES}"),
+        ),
+    })
 }

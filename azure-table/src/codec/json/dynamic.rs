@@ -7,12 +7,11 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::DynamicEntity;
+use crate::codec::odata::member::{ENTITY_ANNOTATION, TYPE_ANNOTATION};
+use crate::model::dynamic::DynamicEntity;
 use crate::model::edm::{Edm, EdmType, EdmValue, Token, WireValue, base64_text, double_text};
 use crate::model::error::ValueError;
 use crate::model::etag::ETag;
-
-const ANNOTATION: &str = "@odata.type";
 
 impl Serialize for DynamicEntity {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -27,7 +26,7 @@ impl Serialize for DynamicEntity {
         }
         for (name, value) in &self.properties {
             if !matches!(value, Edm::String(_) | Edm::Boolean(_) | Edm::Int32(_)) {
-                map.serialize_entry(&format!("{name}{ANNOTATION}"), value.edm_type().name())?;
+                map.serialize_entry(&format!("{name}{TYPE_ANNOTATION}"), value.edm_type().name())?;
             }
             match value {
                 Edm::String(text) => map.serialize_entry(name, text)?,
@@ -83,7 +82,7 @@ impl<'de> Visitor<'de> for EntityVisitor {
                 "RowKey" => row_key = Some(map.next_value()?),
                 "Timestamp" => entity.timestamp = map.next_value()?,
                 "odata.etag" => entity.etag = map.next_value::<Option<String>>()?.map(ETag::new),
-                _ => match name.strip_suffix(ANNOTATION) {
+                _ => match name.strip_suffix(TYPE_ANNOTATION) {
                     Some("Timestamp") => drop(map.next_value::<de::IgnoredAny>()?),
                     Some(name) => {
                         let edm_type: String = map.next_value()?;
@@ -91,7 +90,7 @@ impl<'de> Visitor<'de> for EntityVisitor {
                             .ok_or_else(|| de::Error::custom(format_args!("unknown property type {edm_type:?}")))?;
                         types.insert(name.to_owned(), edm_type);
                     }
-                    None if name.starts_with("odata.") => drop(map.next_value::<de::IgnoredAny>()?),
+                    None if name.starts_with(ENTITY_ANNOTATION) => drop(map.next_value::<de::IgnoredAny>()?),
                     None => drop(members.insert(name, map.next_value()?)),
                 },
             }

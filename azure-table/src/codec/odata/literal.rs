@@ -1,4 +1,6 @@
-//! Text forms that the service uses in more than one place.
+//! Literals: text in single quotes, in both directions, and times with all their digits.
+//!
+//! The literals of filters with their types are `filter/literal.rs` and `filter/parse.rs`.
 
 use std::fmt;
 
@@ -16,6 +18,25 @@ impl fmt::Display for Doubled<'_> {
             f.write_str(part)?;
         }
         Ok(())
+    }
+}
+
+/// Reads text in single quotes, with doubled quotes inside, from the opening quote on. Returns the text and the number of bytes that
+/// it took, quotes included.
+#[cfg(any(feature = "emulator", feature = "test-util"))]
+pub(crate) fn quoted(text: &str) -> Option<(String, usize)> {
+    let body = text.strip_prefix('\'')?;
+    let mut value = String::new();
+    let mut at = 0;
+    loop {
+        let end = at + body[at..].find('\'')?;
+        value.push_str(&body[at..end]);
+        at = end + 1;
+        if !body[at..].starts_with('\'') {
+            return Some((value, 1 + at));
+        }
+        value.push('\'');
+        at += 1;
     }
 }
 

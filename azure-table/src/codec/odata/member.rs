@@ -1,0 +1,103 @@
+//! The members of an entity's object: properties, and annotations of their types.
+//!
+//! Owns the names of annotations, and [`members`], which reads the members of an object with their positions. Rows of pages are read by
+//! `codec/json/read.rs`, which borrows and keeps no positions.
+
+#[cfg(feature = "emulator")]
+use std::borrow::Cow;
+
+#[cfg(feature = "emulator")]
+use crate::codec::json::token::{JsonError, Reader};
+#[cfg(feature = "emulator")]
+use crate::model::edm::{EdmType, Token, WireValue};
+
+/// The ending of the name of a type annotation.
+pub(crate) const TYPE_ANNOTATION: &str = "@odata.type";
+
+/// The beginning of the names of annotations of an entity.
+pub(crate) const ENTITY_ANNOTATION: &str = "odata.";
+
+/// A property as it was sent.
+#[cfg(feature = "emulator")]
+#[derive(Debug)]
+pub(crate) struct Member<'a> {
+    pub(crate) name: Cow<'a, str>,
+    /// The position of its value.
+    pub(crate) at: usize,
+    pub(crate) value: WireValue<'a>,
+}
+
+/// The fault of an object that is no entity.
+#[cfg(feature = "emulator")]
+#[derive(Debug)]
+pub(crate) enum MemberFault<'a> {
+    Json(JsonError),
+    /// The type of this property is none of Edm's eight. With the position of the type.
+    Type(usize, &'a str),
+    /// This property occurs twice. With the position of the second.
+    Duplicate(usize, &'a str),
+    /// More members than asked for. With the position of the first too many.
+    TooMany(usize),
+}
+
+/// The annotations that are neither of a type nor of the entity, `Text@odata.associationLink` for example.
+#[cfg(feature = "emulator")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OtherAnnotations {
+    Ignored,
+    /// As properties, whose names are not valid.
+    Kept,
+}
+
+/// Reads the properties of an object, each with the annotation of its type, which stands before or after it.
+///
+/// `most` bounds properties and annotations: it keeps the searches short for a body made to be slow.
+///
+/// # Errors
+/// The text is no JSON object, a type is unknown, or a property occurs twice.
+#[cfg(feature = "emulator")]
+pub(crate) fn members<E>(
+    body: &[u8],
+    most: usize,
+    others: OtherAnnotations,
+    fault: impl Fn(MemberFault<'_>) -> E,
+) -> Result<Vec<Member<'_>>, E> {
+    let json = |error| fault(MemberFault::Json(error));
+    let mut members: Vec<Member<'_>> = Vec::new();
+    let mut pending: Vec<(Cow<'_, str>, EdmType)> = Vec::new();
+    let mut reader = Reader::new(body).map_err(json)?;
+    let mut first = true;
+    reader.enter_object().map_err(json)?;
+    while let Some(name) = reader.next_member(&mut first).map_err(json)? {
+        let at = reader.position();
+        if name.starts_with(ENTITY_ANNOTATION) {
+            reader.skip().map_err(json)?;
+        } else if let Some(property) = name.strip_suffix(TYPE_ANNOTATION) {
+            let edm_type = match reader.scalar().map_err(json)? {
+                Token::Text(text) => EdmType::from_name(&text),
+                _ => None,
+            };
+            let edm_type = edm_type.ok_or_else(|| fault(MemberFault::Type(at, property)))?;
+            match members.iter_mut().rfind(|member| member.name == property) {
+                Some(member) => member.value.annotation = Some(edm_type),
+                None => pending.push((property.to_owned().into(), edm_type)),
+            }
+        } else if name.contains('@') && others == OtherAnnotations::Ignored {
+            reader.skip().map_err(json)?;
+        } else {
+            let token = reader.scalar().map_err(json)?;
+            if members.iter().any(|member| member.name == name) {
+                return Err(fault(MemberFault::Duplicate(at, &name)));
+            }
+            let annotated = pending.iter().position(|(pending, _)| *pending == name);
+            let annotation = annotated.map(|place| pending.swap_remove(place).1);
+            let value = WireValue { annotation, token };
+            members.push(Member { name, at, value });
+        }
+        if members.len().max(pending.len()) > most {
+            return Err(fault(MemberFault::TooMany(at)));
+        }
+    }
+    reader.end().map_err(json)?;
+    Ok(members)
+}
