@@ -17,6 +17,7 @@ use azure_table_tests::canned::{Canned, Step};
 mod attempts;
 mod batch_answers;
 mod bulk;
+mod bulk_rows;
 mod clock;
 mod dropped;
 mod page_schedules;
