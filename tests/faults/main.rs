@@ -20,6 +20,7 @@ mod bulk;
 mod bulk_rows;
 mod clock;
 mod dropped;
+mod modify;
 mod page_schedules;
 mod policies;
 mod prefetch;
