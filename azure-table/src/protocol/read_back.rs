@@ -234,6 +234,41 @@ mod tests {
         assert_eq!(judged(&delete, &[stored("r", "x", BEFORE)]), Verdict::NotApplied);
     }
 
+    /// The service's time of a row may be that of the request itself, to the tick.
+    #[test]
+    fn row_of_the_very_time_is_not_older() {
+        let insert = || [TableOperation::insert(&entity("r", "ours"))];
+        let at_first = [stored("r", "ours", SENT)];
+        assert_eq!(judged(&insert(), &at_first), applied(&[Some("ours")]));
+        assert_eq!(judged(&insert(), &[stored("r", "theirs", SENT)]), Verdict::Unknown);
+        let clocks_apart = [stored("r", "ours", "2025-12-31T23:45:01Z")];
+        assert_eq!(judged(&insert(), &clocks_apart), Verdict::Unknown);
+        let further = [stored("r", "ours", "2025-12-31T23:45:00.9999999Z")];
+        assert_eq!(judged(&insert(), &further), Verdict::NotApplied);
+    }
+
+    #[test]
+    fn numbers_are_compared_by_value_and_nan_is_itself() {
+        for (sent, found, is_ours) in [
+            (1.5, 1.5, true),
+            (1.5, 2.5, false),
+            (f64::NAN, f64::NAN, true),
+            (f64::NAN, 1.5, false),
+            (1.5, f64::NAN, false),
+        ] {
+            let (mut ours, mut row) = (entity("r", "ours"), stored("r", "ours", AFTER));
+            ours.insert("D", sent);
+            row.insert("D", found);
+            let verdict = judged(&[TableOperation::insert(&ours)], &[row]);
+            let expected = if is_ours {
+                applied(&[Some("ours")])
+            } else {
+                Verdict::Unknown
+            };
+            assert_eq!(verdict, expected, "{sent} {found}");
+        }
+    }
+
     #[test]
     fn a_merge_leaves_other_properties_and_a_replace_does_not() {
         let mut more = stored("r", "ours", AFTER);

@@ -297,7 +297,6 @@ impl PartitionWrite {
                         return None;
                     }
                 }
-                Err(e) if e.kind() == ErrorKind::Throttled => {}
                 _ => pace.taken(partition_key, sent.len()),
             }
         }

@@ -1,0 +1,140 @@
+//! Rows of a bulk that fail: each alone, whatever the service says of them, and with no more requests than needed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use azure_table::testing::{Fault, FaultRule, Faults, RequestKind};
+use azure_table::{
+    BoxFuture, DynamicEntity, Emulator, ErrorKind, ExponentialRetry, LeftReason, TableClient, TableServiceClient,
+    Transport, TransportError,
+};
+use bytes::Bytes;
+use http::{Request, Response};
+
+/// Rejects each request with a bad row, and does not say which row of a batch it is.
+#[derive(Clone, Debug)]
+struct Unnamed {
+    emulator: Emulator,
+    requests: Arc<AtomicU64>,
+}
+
+impl Transport for Unnamed {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        Box::pin(async move {
+            self.requests.fetch_add(1, Ordering::Relaxed);
+            if !String::from_utf8_lossy(request.body()).contains("bad") {
+                return self.emulator.send(request).await;
+            }
+            let json = r#"{"odata.error":{"code":"InvalidInput","message":{"lang":"en-US","value":"Bad."}}}"#;
+            let rejection = if request.uri().path().ends_with("$batch") {
+                let parts = format!(
+                    "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\n\
+                     Content-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 400 Bad Request\r\n\r\n{json}\r\n--c--\r\n--b--\r\n"
+                );
+                let response = Response::builder().status(202);
+                response
+                    .header("content-type", "multipart/mixed; boundary=b")
+                    .body(Bytes::from(parts))
+            } else {
+                Response::builder()
+                    .status(400)
+                    .body(Bytes::from_static(json.as_bytes()))
+            };
+            Ok(rejection.unwrap())
+        })
+    }
+}
+
+fn row(key: &str, value: &str) -> DynamicEntity {
+    let mut entity = DynamicEntity::new("p", key);
+    entity.insert("V", value);
+    entity
+}
+
+async fn table(service: &TableServiceClient) -> TableClient {
+    let table = service.dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    table
+}
+
+#[tokio::test(start_paused = true)]
+async fn row_that_the_service_does_not_name_is_found_by_halves() {
+    for rows in 1..=9 {
+        for bad in 0..rows {
+            let requests = Arc::new(AtomicU64::new(0));
+            let emulator = Emulator::new();
+            let truth = table(&TableServiceClient::on(emulator.clone())).await;
+            let service = TableServiceClient::on(Unnamed {
+                emulator,
+                requests: Arc::clone(&requests),
+            });
+            let table = service.dynamic_table("Things").unwrap();
+            let value = |at| if at == bad { "bad" } else { "good" };
+            let entities = (0..rows).map(|at| row(&at.to_string(), value(at)));
+            let report = table.bulk().insert(entities).await.unwrap();
+            assert_eq!((report.applied(), report.rejected()), (rows - 1, 1));
+            assert_eq!(report.leftovers()[0].index(), bad);
+            assert_eq!(truth.query().count().await.unwrap() as u64, rows - 1);
+            // The whole, and for each halving two halves.
+            let halvings = u64::from(rows.next_power_of_two().ilog2());
+            let sent = requests.load(Ordering::Relaxed);
+            assert!(sent <= 1 + 2 * halvings, "{bad} of {rows}: {sent} requests");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn row_that_the_client_rejects_does_not_end_the_bulk() {
+    let long = "k".repeat(1_025);
+    // Cosmos DB takes no empty key.
+    for (emulator, key) in [(Emulator::new(), &*long), (Emulator::cosmos(), "")] {
+        let table = table(&TableServiceClient::on(emulator)).await;
+        let rows = [row("1", "x"), row(key, "x"), row("2", "x")];
+        let report = table.bulk().insert(rows).await.unwrap();
+        assert_eq!((report.applied(), report.rejected()), (2, 1));
+        let left = &report.leftovers()[0];
+        let LeftReason::Rejected(error) = left.why() else {
+            panic!("{left}");
+        };
+        assert_eq!((left.index(), error.kind()), (1, ErrorKind::InvalidInput));
+        assert_eq!(
+            error.batch_index(),
+            None,
+            "no place in a batch that the caller did not make"
+        );
+        assert_eq!(table.query().count().await.unwrap(), 2);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn bulk_of_nothing_that_can_be_sent_sends_nothing() {
+    let faults = Faults::new(Emulator::new());
+    let table = table(&TableServiceClient::on(faults.clone())).await;
+    let before = faults.requests();
+    let report = table.bulk().insert([row("a/b", "x"), row("c/d", "x")]).await.unwrap();
+    assert_eq!((report.rejected(), faults.requests() - before), (2, 0));
+}
+
+/// The repetition of a delete finds no row: it is deleted, by this bulk or by another. Nothing more is to be found out.
+#[tokio::test(start_paused = true)]
+async fn lost_delete_is_repeated_once() {
+    for rows in [1, 2] {
+        let faults = Faults::new(Emulator::new());
+        let table = table(&TableServiceClient::on(faults.clone())).await;
+        let entities: Vec<_> = (0..rows).map(|at| row(&at.to_string(), "x")).collect();
+        table.bulk().insert(&entities).await.unwrap();
+        faults.add(FaultRule::new(Fault::LoseAnswer).on_writes().first(1));
+        let before = faults.log().len();
+        let bulk = table.bulk().retry(ExponentialRetry::default()).delete(&entities);
+        let report = bulk.await.unwrap();
+        assert_eq!((report.applied(), report.rejected(), report.unknown()), (rows, 0, 0));
+        let log = faults.log();
+        let kinds: Vec<_> = log[before..].iter().map(|record| record.kind()).collect();
+        use RequestKind::{Batch, Delete, Query};
+        match rows {
+            1 => assert_eq!(kinds, [Delete, Query, Delete, Query]),
+            _ => assert_eq!(kinds, [Batch, Query, Batch, Query, Delete, Delete]),
+        }
+        assert_eq!(table.query().count().await.unwrap(), 0);
+    }
+}
