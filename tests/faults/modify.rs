@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use azure_table::testing::{Answer, Fault, FaultRule, Faults, RequestKind};
+use azure_table::OperationKind;
+use azure_table::testing::{Answer, Fault, FaultRule, Faults};
 use azure_table::{Change, DynamicEntity, Emulator, ErrorKind, TableClient, TableServiceClient};
 use tokio::time::Instant;
 
@@ -29,11 +30,11 @@ async fn tables() -> (Faults, TableClient, TableClient) {
 }
 
 fn changed_meanwhile() -> FaultRule {
-    FaultRule::new(Answer::new(412).code("UpdateConditionNotSatisfied")).on(RequestKind::Replace)
+    FaultRule::new(Answer::new(412).code("UpdateConditionNotSatisfied")).on(OperationKind::Replace)
 }
 
-fn sent(faults: &Faults, kind: RequestKind) -> usize {
-    faults.log().iter().filter(|record| record.kind() == kind).count()
+fn sent(faults: &Faults, kind: OperationKind) -> usize {
+    faults.log().iter().filter(|record| record.kind() == Some(kind)).count()
 }
 
 #[tokio::test(start_paused = true)]
@@ -47,7 +48,7 @@ async fn modify_writes_once_more_than_it_may_conflict() {
         assert_eq!(error.kind(), ErrorKind::ConditionNotMet, "{error}");
         let told = format!("{} conflicting writes, the limit is {conflicts}", conflicts + 1);
         assert!(error.to_string().contains(&told), "{error}");
-        assert_eq!(sent(&faults, RequestKind::Replace), conflicts as usize + 1);
+        assert_eq!(sent(&faults, OperationKind::Replace), conflicts as usize + 1);
         rule.disable();
 
         faults.add(changed_meanwhile().at_most(conflicts.into()));
@@ -88,7 +89,7 @@ async fn waits_of_modify_grow_to_a_second() {
 async fn entity_that_is_deleted_meanwhile_is_inserted_anew_only_if_it_may_be() {
     let missing = || {
         let rejection = Answer::new(404).code("ResourceNotFound");
-        FaultRule::new(rejection).on(RequestKind::Replace).at_most(1)
+        FaultRule::new(rejection).on(OperationKind::Replace).at_most(1)
     };
     let (faults, table, truth) = tables().await;
     truth.insert(&entity()).await.unwrap();
@@ -96,12 +97,12 @@ async fn entity_that_is_deleted_meanwhile_is_inserted_anew_only_if_it_may_be() {
     let modify = table.modify(("p", "r"), change);
     let error = modify.await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
-    assert_eq!(sent(&faults, RequestKind::Replace), 1);
+    assert_eq!(sent(&faults, OperationKind::Replace), 1);
 
     faults.add(missing());
     let modify = table.modify(("p", "r"), change);
     modify.or_insert(entity).await.unwrap();
-    assert_eq!(sent(&faults, RequestKind::Replace), 3);
+    assert_eq!(sent(&faults, OperationKind::Replace), 3);
 }
 
 /// Inserted between read and insert: the entity that is there now is changed.
@@ -109,20 +110,20 @@ async fn entity_that_is_deleted_meanwhile_is_inserted_anew_only_if_it_may_be() {
 async fn entity_that_is_inserted_meanwhile_is_changed() {
     let (faults, table, truth) = tables().await;
     let rejection = Answer::new(409).code("EntityAlreadyExists");
-    faults.add(FaultRule::new(rejection).on(RequestKind::Insert).at_most(1));
+    faults.add(FaultRule::new(rejection).on(OperationKind::Insert).at_most(1));
     let modify = table.modify(("p", "r"), change);
     modify.or_insert(entity).await.unwrap();
-    assert_eq!(sent(&faults, RequestKind::Insert), 2);
+    assert_eq!(sent(&faults, OperationKind::Insert), 2);
     assert_eq!(truth.get(("p", "r")).await.unwrap().unwrap().get("V"), Some(&1.into()));
 
     // Other rejections are no conflicts.
     for (status, code, kind) in [
-        (404, "TableNotFound", RequestKind::Insert),
-        (403, "AuthorizationFailure", RequestKind::Insert),
-        (403, "AuthorizationFailure", RequestKind::Replace),
+        (404, "TableNotFound", OperationKind::Insert),
+        (403, "AuthorizationFailure", OperationKind::Insert),
+        (403, "AuthorizationFailure", OperationKind::Replace),
     ] {
         let (faults, table, truth) = tables().await;
-        if kind == RequestKind::Replace {
+        if kind == OperationKind::Replace {
             truth.insert(&entity()).await.unwrap();
         }
         faults.add(FaultRule::new(Answer::new(status).code(code)).on(kind));
@@ -137,9 +138,9 @@ async fn entity_that_is_inserted_meanwhile_is_changed() {
 #[tokio::test(start_paused = true)]
 async fn modify_in_doubt_ends() {
     for (kind, code, is_stored) in [
-        (RequestKind::Replace, (412, "UpdateConditionNotSatisfied"), true),
-        (RequestKind::Replace, (404, "ResourceNotFound"), true),
-        (RequestKind::Insert, (409, "EntityAlreadyExists"), false),
+        (OperationKind::Replace, (412, "UpdateConditionNotSatisfied"), true),
+        (OperationKind::Replace, (404, "ResourceNotFound"), true),
+        (OperationKind::Insert, (409, "EntityAlreadyExists"), false),
     ] {
         let (faults, table, truth) = tables().await;
         if is_stored {
@@ -148,7 +149,7 @@ async fn modify_in_doubt_ends() {
         faults.add(FaultRule::new(Fault::LoseRequest).on(kind).nth(1));
         faults.add(FaultRule::new(Answer::new(code.0).code(code.1)).on(kind));
         // The read-back finds nothing.
-        faults.add(FaultRule::new(Answer::new(403)).on(RequestKind::Query));
+        faults.add(FaultRule::new(Answer::new(403)).on(OperationKind::Query));
         let modify = table.modify(("p", "r"), change).or_insert(entity);
         let error = modify.await.unwrap_err();
         assert_eq!(
@@ -166,7 +167,7 @@ async fn closure_that_keeps_an_absent_entity_inserts_none() {
     let modify = table.modify(("p", "r"), |_| Change::Keep).or_insert(entity);
     let error = modify.await.unwrap_err();
     assert_eq!((error.kind(), error.entity()), (ErrorKind::NotFound, Some(("p", "r"))));
-    assert_eq!(sent(&faults, RequestKind::Insert), 0);
+    assert_eq!(sent(&faults, OperationKind::Insert), 0);
 
     let modify = table.modify(("p", "r"), change);
     let error = modify.await.unwrap_err();
@@ -179,6 +180,6 @@ async fn closure_that_keeps_an_absent_entity_inserts_none() {
             .await
             .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
-        assert_eq!(sent(&faults, RequestKind::Insert), 0);
+        assert_eq!(sent(&faults, OperationKind::Insert), 0);
     }
 }

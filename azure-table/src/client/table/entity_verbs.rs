@@ -139,7 +139,7 @@ impl<E> TableClient<E> {
     {
         let key = Key::of(&entity.entity)?;
         let read = self.get(&key).versioned().with(&CallOptions::new().for_write()).await?;
-        *entity = read.ok_or_else(|| self.gone(&key))?;
+        *entity = read.ok_or_else(|| self.gone(OperationKind::Refresh, &key))?;
         Ok(())
     }
 
@@ -154,16 +154,19 @@ impl<E> TableClient<E> {
         let key = Key::of(&entity.entity)?;
         let version = self.get(&key).resolve(|row| Ok((row.etag(), row.timestamp()?)));
         let version = version.with(&CallOptions::new().for_write());
-        if let (Some(etag), Some(timestamp)) = version.await?.ok_or_else(|| self.gone(&key))? {
+        if let (Some(etag), Some(timestamp)) = version
+            .await?
+            .ok_or_else(|| self.gone(OperationKind::RefreshEtag, &key))?
+        {
             entity.set_etag(&etag);
             entity.timestamp = timestamp;
         }
         Ok(())
     }
 
-    fn gone(&self, key: &Key<E>) -> Error {
+    fn gone(&self, operation: OperationKind, key: &Key<E>) -> Error {
         Error::new(ErrorKind::NotFound, "the entity is not there any more")
-            .in_operation(OperationKind::Refresh, Some(self.name().as_str()))
+            .in_operation(operation, Some(self.name().as_str()))
             .at_entity(key.partition_key(), key.row_key())
     }
 }
