@@ -123,7 +123,7 @@ async fn lost_delete_is_repeated_once() {
         let faults = Faults::new(Emulator::new());
         let table = table(&TableServiceClient::on(faults.clone())).await;
         let entities: Vec<_> = (0..rows).map(|at| row(&at.to_string(), "x")).collect();
-        table.bulk().insert(&entities).await.unwrap();
+        assert_eq!(table.bulk().insert(&entities).await.unwrap().applied(), rows);
         faults.add(FaultRule::new(Fault::LoseAnswer).on_writes().first(1));
         let before = faults.log().len();
         let bulk = table.bulk().retry(ExponentialRetry::default()).delete(&entities);
