@@ -84,7 +84,7 @@ impl TableServiceClient {
     /// With a longest time for each call that says none itself: all attempts and the waits between them.
     #[must_use]
     pub fn timeout(&self, timeout: Duration) -> Self {
-        self.changed(|pipeline| pipeline.settings.defaults.set(|wishes| wishes.timeout = Some(timeout)))
+        self.changed(|pipeline| pipeline.settings.defaults.set(|values| values.timeout = Some(timeout)))
     }
 
     /// With another time for one attempt; 60 s by default. The service may work on a write for 30 s: with less, a write may
@@ -97,11 +97,11 @@ impl TableServiceClient {
             pipeline
                 .settings
                 .defaults
-                .set(|wishes| wishes.attempt_timeout = Some(timeout))
+                .set(|values| values.attempt_timeout = Some(timeout))
         })
     }
 
-    /// With these wishes for all calls, where they are some: see [`CallOptions`].
+    /// Returns a client that applies `options` to every call: see [`CallOptions`].
     #[must_use]
     pub fn with(&self, options: &CallOptions) -> Self {
         self.changed(|pipeline| {
@@ -137,7 +137,7 @@ impl TableServiceClient {
             pipeline
                 .settings
                 .defaults
-                .set(|wishes| wishes.retry = Some(Arc::new(policy)))
+                .set(|values| values.retry = Some(Arc::new(policy)))
         })
     }
 
@@ -148,7 +148,7 @@ impl TableServiceClient {
             pipeline
                 .settings
                 .defaults
-                .set(|wishes| wishes.location_mode = Some(mode))
+                .set(|values| values.location_mode = Some(mode))
         })
     }
 

@@ -65,7 +65,7 @@ impl TotalTimeout {
     /// Limits a call's `timeout` to the remaining time.
     pub(crate) fn bound(&self, options: &mut CallOptions) {
         if let Some(left) = self.remaining() {
-            options.set(|wishes| wishes.timeout = Some(wishes.timeout.map_or(left, |timeout| timeout.min(left))));
+            options.set(|values| values.timeout = Some(values.timeout.map_or(left, |timeout| timeout.min(left))));
         }
     }
 

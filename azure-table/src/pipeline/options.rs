@@ -39,12 +39,12 @@ use crate::pipeline::retry::RetryPolicy;
 #[must_use = "options have no effect until they are set on a client, a table or a call"]
 pub struct CallOptions {
     /// Most calls have none: builders and streams that hold one stay small.
-    wishes: Option<Box<Wishes>>,
+    values: Option<Box<OptionValues>>,
 }
 
-/// What there may be to wish.
+/// The options that are set.
 #[derive(Clone, Debug)]
-pub(crate) struct Wishes {
+pub(crate) struct OptionValues {
     /// The longest time for the whole call, all attempts and waits included.
     pub(crate) timeout: Option<Duration>,
     /// The time of one attempt.
@@ -90,7 +90,7 @@ impl fmt::Debug for Headers {
     }
 }
 
-static NONE: Wishes = Wishes {
+static NONE: OptionValues = OptionValues {
     timeout: None,
     attempt_timeout: None,
     client_request_id: None,
@@ -113,7 +113,7 @@ impl CallOptions {
     pub(crate) fn since(&self, begun: Instant) -> Self {
         let mut options = self.clone();
         if let Some(timeout) = self.get().timeout {
-            options.set(|wishes| wishes.timeout = Some(timeout.saturating_sub(begun.elapsed())));
+            options.set(|values| values.timeout = Some(timeout.saturating_sub(begun.elapsed())));
         }
         options
     }
@@ -121,23 +121,23 @@ impl CallOptions {
     /// The same for a read that a write depends on: the primary answers it, whatever the location mode. The secondary lags
     /// behind, and a write that is decided on its rows undoes what was written since.
     pub(crate) fn for_write(mut self) -> Self {
-        self.set(|wishes| wishes.is_for_write = true);
+        self.set(|values| values.is_for_write = true);
         self
     }
 
-    pub(crate) fn get(&self) -> &Wishes {
-        self.wishes.as_deref().unwrap_or(&NONE)
+    pub(crate) fn get(&self) -> &OptionValues {
+        self.values.as_deref().unwrap_or(&NONE)
     }
 
-    pub(crate) fn set(&mut self, set: impl FnOnce(&mut Wishes)) {
-        set(self.wishes.get_or_insert_with(|| Box::new(NONE.clone())));
+    pub(crate) fn set(&mut self, set: impl FnOnce(&mut OptionValues)) {
+        set(self.values.get_or_insert_with(|| Box::new(NONE.clone())));
     }
 
     /// Limits the time of a call: all its attempts and the waits between them. Of a stream it bounds each page, of a bulk each
     /// batch; `total_timeout` of their builders bounds the whole, as [`TableQuery::total_timeout`](crate::TableQuery::total_timeout)
     /// does. The client sends it along, so that the service stops working when the caller stops waiting. No limit by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.set(|wishes| wishes.timeout = Some(timeout));
+        self.set(|values| values.timeout = Some(timeout));
         self
     }
 
@@ -146,26 +146,26 @@ impl CallOptions {
     ///
     /// Source: REST "Setting timeouts for Table service operations".
     pub fn attempt_timeout(mut self, timeout: Duration) -> Self {
-        self.set(|wishes| wishes.attempt_timeout = Some(timeout));
+        self.set(|values| values.attempt_timeout = Some(timeout));
         self
     }
 
     /// Who decides whether a failed attempt is followed by another.
     pub fn retry(mut self, policy: impl RetryPolicy) -> Self {
-        self.set(|wishes| wishes.retry = Some(Arc::new(policy)));
+        self.set(|values| values.retry = Some(Arc::new(policy)));
         self
     }
 
     /// Sets the location that reads are sent to. Reads that a write depends on are sent to the primary in any mode.
     pub fn location_mode(mut self, mode: LocationMode) -> Self {
-        self.set(|wishes| wishes.location_mode = Some(mode));
+        self.set(|values| values.location_mode = Some(mode));
         self
     }
 
     /// The caller's own id of a call, sent as `x-ms-client-request-id`; else one is made. It stands in the service's logs and in
     /// errors. At most 1,024 visible ASCII characters, else the call fails before it is sent.
     pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
-        self.set(|wishes| wishes.client_request_id = Some(id.into()));
+        self.set(|values| values.client_request_id = Some(id.into()));
         self
     }
 
@@ -173,13 +173,13 @@ impl CallOptions {
     /// replaces the table's, that of a table the client's. Headers that the client sets itself, and those that would change
     /// what an operation does, fail the call before it is sent. The value never shows in `Debug`, errors or traces.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.set(|wishes| wishes.headers.set(name.into(), value.into()));
+        self.set(|values| values.headers.set(name.into(), value.into()));
         self
     }
 
     /// Where the story of a call is written, to be read afterwards: its attempts, their ids and what they cost.
     pub fn context(mut self, context: &OperationContext) -> Self {
-        self.set(|wishes| wishes.context = Some(context.clone()));
+        self.set(|values| values.context = Some(context.clone()));
         self
     }
 
@@ -208,27 +208,27 @@ impl CallOptions {
     ///
     /// Source: REST "Performing entity group transactions".
     pub fn via_batch(mut self) -> Self {
-        self.set(|wishes| wishes.via_batch = true);
+        self.set(|values| values.via_batch = true);
         self
     }
 
     /// Returns these options, overridden by those that `other` has. Headers are merged by name.
     pub fn with(mut self, other: &Self) -> Self {
-        let Some(other) = &other.wishes else { return self };
-        let other = Wishes::clone(other);
-        self.set(|wishes| {
+        let Some(other) = &other.values else { return self };
+        let other = OptionValues::clone(other);
+        self.set(|values| {
             for (name, value) in other.headers.0 {
-                wishes.headers.set(name, value);
+                values.headers.set(name, value);
             }
-            wishes.timeout = other.timeout.or(wishes.timeout);
-            wishes.attempt_timeout = other.attempt_timeout.or(wishes.attempt_timeout);
-            wishes.client_request_id = other.client_request_id.or(wishes.client_request_id.take());
-            wishes.context = other.context.or(wishes.context.take());
-            wishes.retry = other.retry.or(wishes.retry.take());
-            wishes.location_mode = other.location_mode.or(wishes.location_mode);
-            wishes.pinned = other.pinned.or(wishes.pinned);
-            wishes.via_batch |= other.via_batch;
-            wishes.is_for_write |= other.is_for_write;
+            values.timeout = other.timeout.or(values.timeout);
+            values.attempt_timeout = other.attempt_timeout.or(values.attempt_timeout);
+            values.client_request_id = other.client_request_id.or(values.client_request_id.take());
+            values.context = other.context.or(values.context.take());
+            values.retry = other.retry.or(values.retry.take());
+            values.location_mode = other.location_mode.or(values.location_mode);
+            values.pinned = other.pinned.or(values.pinned);
+            values.via_batch |= other.via_batch;
+            values.is_for_write |= other.is_for_write;
         });
         self
     }
@@ -296,31 +296,31 @@ macro_rules! call_options {
 
             /// See [`CallOptions::timeout`](crate::CallOptions::timeout).
             pub fn timeout(mut self, timeout: ::std::time::Duration) -> Self {
-                self.$($options).+.set(|wishes| wishes.timeout = Some(timeout));
+                self.$($options).+.set(|values| values.timeout = Some(timeout));
                 self
             }
 
             /// See [`CallOptions::attempt_timeout`](crate::CallOptions::attempt_timeout).
             pub fn attempt_timeout(mut self, timeout: ::std::time::Duration) -> Self {
-                self.$($options).+.set(|wishes| wishes.attempt_timeout = Some(timeout));
+                self.$($options).+.set(|values| values.attempt_timeout = Some(timeout));
                 self
             }
 
             /// See [`CallOptions::retry`](crate::CallOptions::retry).
             pub fn retry(mut self, policy: impl $crate::pipeline::retry::RetryPolicy) -> Self {
-                self.$($options).+.set(|wishes| wishes.retry = Some(::std::sync::Arc::new(policy)));
+                self.$($options).+.set(|values| values.retry = Some(::std::sync::Arc::new(policy)));
                 self
             }
 
             /// See [`CallOptions::location_mode`](crate::CallOptions::location_mode).
             pub fn location_mode(mut self, mode: $crate::pipeline::location::LocationMode) -> Self {
-                self.$($options).+.set(|wishes| wishes.location_mode = Some(mode));
+                self.$($options).+.set(|values| values.location_mode = Some(mode));
                 self
             }
 
             /// See [`CallOptions::client_request_id`](crate::CallOptions::client_request_id).
             pub fn client_request_id(mut self, id: impl ::std::convert::Into<::std::string::String>) -> Self {
-                self.$($options).+.set(|wishes| wishes.client_request_id = Some(id.into()));
+                self.$($options).+.set(|values| values.client_request_id = Some(id.into()));
                 self
             }
 
@@ -330,13 +330,13 @@ macro_rules! call_options {
                 name: impl ::std::convert::Into<::std::string::String>,
                 value: impl ::std::convert::Into<::std::string::String>,
             ) -> Self {
-                self.$($options).+.set(|wishes| wishes.headers.set(name.into(), value.into()));
+                self.$($options).+.set(|values| values.headers.set(name.into(), value.into()));
                 self
             }
 
             /// See [`CallOptions::context`](crate::CallOptions::context).
             pub fn context(mut self, context: &$crate::pipeline::context::OperationContext) -> Self {
-                self.$($options).+.set(|wishes| wishes.context = Some(context.clone()));
+                self.$($options).+.set(|values| values.context = Some(context.clone()));
                 self
             }
         }
@@ -350,7 +350,7 @@ macro_rules! via_batch {
         impl$(<$($parameter),+>)? $name $(<$($parameter),+>)? {
             /// See [`CallOptions::via_batch`](crate::CallOptions::via_batch).
             pub fn via_batch(mut self) -> Self {
-                self.$($options).+.set(|wishes| wishes.via_batch = true);
+                self.$($options).+.set(|values| values.via_batch = true);
                 self
             }
         }

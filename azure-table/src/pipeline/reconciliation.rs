@@ -95,7 +95,7 @@ impl Pipeline {
     ) -> Result<Option<(Vec<DynamicEntity>, i64)>> {
         let mut options = options.clone().for_write();
         if let ([write], true) = (writes, options.get().via_batch) {
-            options.set(|wishes| wishes.timeout = deadline.remaining());
+            options.set(|values| values.timeout = deadline.remaining());
             return self.stored_row(table, write, &options, told).await;
         }
         let Some(request) = read_back::request(table, writes) else {
@@ -105,7 +105,7 @@ impl Pipeline {
         let mut from = None;
         for _ in 0..MOST_PAGES {
             // Each page is a call: it has what the ones before left.
-            options.set(|wishes| wishes.timeout = deadline.remaining());
+            options.set(|values| values.timeout = deadline.remaining());
             let call = request.call(&self.endpoint, from.as_ref())?;
             let answered = self.boxed(call, options.clone()).await;
             told.append(match &answered {

@@ -27,7 +27,7 @@ const USER_AGENT: &str = concat!("azure-table/", env!("CARGO_PKG_VERSION"));
 #[derive(Clone, Debug)]
 pub(crate) struct ClientSettings {
     pub(crate) user_agent: String,
-    /// What a call wishes that says nothing else.
+    /// The options of all calls; those of a table or a call override them.
     pub(crate) defaults: CallOptions,
     /// Whether requests are signed with the service's time where this machine's is wrong.
     pub(crate) corrects_clock: bool,

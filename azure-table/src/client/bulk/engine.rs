@@ -163,7 +163,7 @@ impl Engine {
             inner: Arc::clone(inner),
             pace: pace.clone(),
         };
-        self.options.set(|wishes| wishes.retry = Some(Arc::new(policy)));
+        self.options.set(|values| values.retry = Some(Arc::new(policy)));
         self.pace = Some(pace);
         self
     }

@@ -94,7 +94,7 @@ impl Steps {
         answer: impl FnOnce(http::Response<bytes::Bytes>, bool) -> Result<T>,
     ) -> Result<T> {
         let mut options = self.options.clone();
-        options.set(|wishes| wishes.timeout = self.time_of_step());
+        options.set(|values| values.timeout = self.time_of_step());
         let Answer { response, call, .. } = start(&self.pipeline, call?, options).await?;
         answer(response, call.in_doubt).map_err(|e| call.complete(e))
     }
@@ -117,7 +117,7 @@ impl<S, T> Procedure<S, T> {
         }
     }
 
-    /// The same with another wish.
+    /// Changes the arguments before the first step.
     pub(crate) fn change(&mut self, change: impl FnOnce(&mut S)) {
         if let Some(wanted) = &mut self.wanted {
             change(wanted);

@@ -259,7 +259,7 @@ impl<P> PageStream<P> {
         let mut options = self.options.clone();
         total.bound(&mut options);
         if let Some(location) = from.and_then(|from| from.location) {
-            options.set(|wishes| wishes.pinned = Some(location));
+            options.set(|values| values.pinned = Some(location));
         }
         Ok(start(&self.pipeline, call, options))
     }
