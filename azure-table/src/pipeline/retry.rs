@@ -1,7 +1,7 @@
 //! Retry policies.
 //!
 //! Owns [`RetryPolicy`], its input [`FailedAttempt`] and its result [`Decision`]. The policies of this crate are in the folder:
-//! `exponential.rs`, `linear.rs`, decorators in `limit.rs`, the shared `budget.rs`. Reading back a write that is in doubt is
+//! `exponential.rs`, `linear.rs`, decorators in `limit.rs` and `budget.rs`. Reading back a write that is in doubt is
 //! `reconciliation.rs`.
 //!
 //! The policy decides whether and when; the loop keeps the promises: the wait that the service asks for, the time of the call,
