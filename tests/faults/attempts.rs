@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table::{
-    Anonymous, AuthorizationContext, BoxFuture, Credential, Decision, DynamicEntity, Emulator, ErrorKind,
-    FailedAttempt, LinearRetry, Reached, Refusal, RetryBudget, RetryPolicy, TableServiceClient, Transport,
+    Anonymous, AuthorizationContext, BoxFuture, Credential, Decision, DynamicEntity, Emulator, EmulatorClock,
+    ErrorKind, FailedAttempt, LinearRetry, Reached, Refusal, RetryBudget, RetryPolicy, TableServiceClient, Transport,
     TransportError,
 };
 use azure_table_tests::canned::{Canned, Step};
@@ -124,6 +124,21 @@ async fn error_keeps_the_headers_of_the_last_response() {
     assert_eq!(error.header("etag"), None, "not known to be harmless");
 }
 
+#[tokio::test(start_paused = true)]
+async fn charges_of_all_attempts_are_summed() {
+    let charged = |status, charge| Step::answer(status, &[("x-ms-request-charge", charge)], "");
+    let canned = Canned::new([charged(503, "1.5"), Step::status(503), charged(400, "2.5")]);
+    let error = canned.service().ping().await.unwrap_err();
+    let story = error.diagnostics();
+    let charges: Vec<_> = story
+        .attempts()
+        .iter()
+        .map(|attempt| attempt.request_charge())
+        .collect();
+    assert_eq!(charges, [Some(1.5), None, Some(2.5)]);
+    assert_eq!(story.request_charge(), Some(4.0));
+}
+
 /// Takes the first replace that it is sent, keeps it, and applies it when the next one comes.
 #[derive(Clone, Debug)]
 struct Delaying {
@@ -153,7 +168,8 @@ impl Transport for Delaying {
 /// The read-back finds the old entity, and the first attempt is applied after it: the second meets its own ETag.
 #[tokio::test(start_paused = true)]
 async fn write_that_is_applied_after_its_read_back_stays_in_doubt() {
-    let emulator = Emulator::new();
+    let clock = EmulatorClock::system();
+    let emulator = Emulator::new().with_clock(clock.clone());
     let truth = TableServiceClient::on(emulator.clone())
         .dynamic_table("Things")
         .unwrap();
@@ -161,6 +177,8 @@ async fn write_that_is_applied_after_its_read_back_stays_in_doubt() {
     let mut entity = DynamicEntity::new("p", "r");
     entity.insert("Count", 1);
     let etag = truth.insert(&entity).await.unwrap();
+    // So that the read-back sees that the entity is older than the first attempt.
+    clock.advance(Duration::from_secs(60));
     let transport = Delaying {
         service: emulator,
         kept: Arc::default(),

@@ -52,7 +52,7 @@ async fn modify_writes_once_more_than_it_may_conflict() {
         rule.disable();
 
         faults.add(changed_meanwhile().at_most(conflicts.into()));
-        let modify = table.modify(("p", "r"), change);
+        let modify = table.modify(("p", "r"), change).timeout(Duration::from_secs(60));
         modify.conflicts(conflicts).await.unwrap();
     }
 }

@@ -205,6 +205,16 @@ mod tests {
         assert_eq!(tenant.available(), 100);
     }
 
+    /// A wrapper of its own may ask it directly, without a policy of the call.
+    #[test]
+    fn budget_is_spent_without_a_policy_of_the_call_too() {
+        let budget = RetryBudget::new(30);
+        let policy = LinearRetry::new(Duration::ZERO, 100).budget(budget.clone());
+        let failed = FailedAttempt::answered(500, None);
+        let retries = (0..9).take_while(|_| policy.decide(&failed) != Decision::Stop).count();
+        assert_eq!((retries, budget.available()), (2, 2));
+    }
+
     #[test]
     fn throttled_retries_cost_less() {
         let budget = RetryBudget::new(100);

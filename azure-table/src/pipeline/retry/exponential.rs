@@ -126,6 +126,7 @@ mod tests {
         for status in [408, 429, 500, 502, 503, 504] {
             assert_eq!(waits(&policy, status, None).len(), 3, "{status}");
         }
+        assert_eq!(waits(&ExponentialRetry::default().retries(5), 500, None).len(), 5);
         for status in [400, 401, 403, 404, 409, 412, 413, 501, 505] {
             assert_eq!(waits(&policy, status, None), [], "{status}");
         }
@@ -161,5 +162,7 @@ mod tests {
         let mut failed = FailedAttempt::answered(503, None);
         failed.asked_wait = Some(Duration::from_secs(86_400));
         assert_eq!(ExponentialRetry::default().decide(&failed), Decision::Stop);
+        failed.asked_wait = Some(Duration::from_secs(20));
+        assert_ne!(ExponentialRetry::default().decide(&failed), Decision::Stop);
     }
 }

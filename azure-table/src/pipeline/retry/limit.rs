@@ -105,7 +105,10 @@ impl RetryPolicy for Arc<dyn RetryPolicy> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use super::*;
+    use crate::pipeline::retry::budget::RetryBudget;
     use crate::pipeline::retry::linear::LinearRetry;
 
     #[test]
@@ -120,5 +123,59 @@ mod tests {
         assert_eq!(decide(2, 7), Decision::after(Duration::from_secs(3)));
         assert_eq!(decide(2, 8), Decision::Stop);
         assert_eq!(decide(3, 0), Decision::Stop);
+    }
+
+    #[test]
+    fn limited_policy_hears_of_the_end_of_a_call() {
+        #[derive(Debug, Default)]
+        struct Heard(Arc<(AtomicU32, AtomicU32)>);
+        impl RetryPolicy for Heard {
+            fn decide(&self, _: &FailedAttempt<'_>) -> Decision {
+                Decision::Stop
+            }
+            fn succeeded(&self, attempt: u32) {
+                self.0.0.fetch_add(attempt, Ordering::Relaxed);
+            }
+            fn withdrawn(&self) {
+                self.0.1.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let heard = Arc::<(AtomicU32, AtomicU32)>::default();
+        let policy = || Heard(Arc::clone(&heard));
+        let minute = Duration::from_secs(60);
+        let policies: [Arc<dyn RetryPolicy>; 2] = [
+            Arc::new(policy().limit_attempts(9)),
+            Arc::new(policy().limit_elapsed(minute)),
+        ];
+        for policy in policies {
+            assert!(policy.for_call().is_none(), "it keeps no state of a call");
+            policy.succeeded(2);
+            policy.withdrawn();
+        }
+        assert_eq!(heard.0.load(Ordering::Relaxed), 4);
+        assert_eq!(heard.1.load(Ordering::Relaxed), 2);
+    }
+
+    /// The tokens of a retry that succeeds come back, which only a policy of the call knows.
+    #[test]
+    fn limited_policy_keeps_its_state_of_a_call() {
+        let budget = RetryBudget::new(100);
+        let policy = LinearRetry::new(Duration::ZERO, 9).budget(budget.clone());
+        let minute = Duration::from_secs(60);
+        let policies: [Arc<dyn RetryPolicy>; 2] = [
+            Arc::new(policy.clone().limit_attempts(2)),
+            Arc::new(policy.limit_elapsed(minute)),
+        ];
+        for policy in policies {
+            let call = policy.for_call().unwrap();
+            assert_ne!(call.decide(&FailedAttempt::answered(500, None)), Decision::Stop);
+            call.succeeded(2);
+            assert_eq!(budget.available(), 100);
+            assert_ne!(call.decide(&FailedAttempt::answered(500, None)), Decision::Stop);
+            call.withdrawn();
+            assert_eq!(budget.available(), 100);
+            let second = FailedAttempt::answered(500, None).at(2, minute + Duration::from_secs(1));
+            assert_eq!(call.decide(&second), Decision::Stop, "limited still");
+        }
     }
 }

@@ -152,3 +152,45 @@ impl CorsRule {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rule_is_checked_at_its_limits() {
+        let names = |count: usize| (0..count).map(|n| format!("h{n}")).collect::<Vec<_>>();
+        let prefixes = |count: usize| (0..count).map(|n| format!("h{n}*")).collect::<Vec<_>>();
+        let of_origins = |origins: Vec<String>| CorsRule::new(origins, ["GET"]);
+        let of_headers = |allowed_headers: Vec<String>| CorsRule {
+            allowed_headers,
+            ..CorsRule::new(["*"], ["GET"])
+        };
+        let of_exposed = |exposed_headers: Vec<String>| CorsRule {
+            exposed_headers,
+            ..CorsRule::new(["*"], ["GET"])
+        };
+        let of_age = |seconds| CorsRule {
+            max_age: Duration::from_secs(seconds),
+            ..CorsRule::new(["*"], ["GET"])
+        };
+        for (rule, is_taken) in [
+            (of_origins(vec!["o".repeat(256)]), true),
+            (of_origins(vec!["o".repeat(257)]), false),
+            (of_origins(names(64)), true),
+            (of_origins(names(65)), false),
+            (of_headers([names(64), prefixes(2)].concat()), true),
+            (of_headers([names(65), prefixes(2)].concat()), false),
+            (of_headers(prefixes(3)), false),
+            (of_headers(vec!["*".to_owned()]), true),
+            (of_exposed([names(64), prefixes(2)].concat()), true),
+            (of_exposed(prefixes(3)), false),
+            (of_headers(vec![String::new()]), false),
+            (of_headers(vec!["a,b".to_owned()]), false),
+            (of_age(2_147_483_647), true),
+            (of_age(2_147_483_648), false),
+        ] {
+            assert_eq!(rule.check().is_ok(), is_taken, "{:?}", rule.check());
+        }
+    }
+}
