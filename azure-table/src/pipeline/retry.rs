@@ -1,7 +1,7 @@
 //! Retry policies.
 //!
 //! Owns [`RetryPolicy`], its input [`FailedAttempt`] and its result [`Decision`]. The policies of this crate are in the folder:
-//! `exponential.rs`, `linear.rs`, decorators in `limit.rs` and `budget.rs`. Reading back a write that is in doubt is
+//! `exponential.rs`, `linear.rs`, decorators in `decorator.rs`, the tokens of a budget in `budget.rs`. Reading back a write that is in doubt is
 //! `reconciliation.rs`.
 //!
 //! The policy decides whether and when; the loop keeps the promises: the wait that the service asks for, the time of the call,
@@ -15,13 +15,14 @@ use std::time::Duration;
 
 use crate::model::location::Location;
 use crate::model::operation_kind::{Effect, OperationKind};
-use crate::pipeline::retry::budget::{RetryBudget, WithBudget};
-use crate::pipeline::retry::limit::{LimitAttempts, LimitElapsed};
+use crate::pipeline::retry::budget::RetryBudget;
+use crate::pipeline::retry::decorator::{LimitAttempts, LimitElapsed, WithBudget};
 use crate::pipeline::transport::Reached;
 
 pub(crate) mod budget;
+pub(crate) mod decorator;
 pub(crate) mod exponential;
-pub(crate) mod limit;
+
 pub(crate) mod linear;
 
 /// Decides whether a failed attempt is retried, and when.

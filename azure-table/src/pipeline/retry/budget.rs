@@ -1,18 +1,11 @@
-//! What all calls of a process may spend on retries.
+//! The tokens that retries cost and successes earn.
+//!
+//! Owns [`RetryBudget`]. The policy that spends it is [`WithBudget`](super::decorator::WithBudget), with the costs.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
-
-/// What a retry after a throttled attempt costs, and after any other.
-///
-/// Source: the retry quota of the AWS SDKs, specification 2.1.
-const THROTTLED: u32 = 5;
-const TRANSIENT: u32 = 14;
-/// What a call earns that succeeds at once.
-const EARNED: u32 = 1;
 /// The tokens of the default budget: about 35 retries in a row that all fail.
 const CAPACITY: u32 = 500;
 
@@ -55,7 +48,8 @@ impl RetryBudget {
         self.tokens.left.load(Ordering::Relaxed)
     }
 
-    fn take(&self, cost: u32) -> bool {
+    /// Takes `cost` tokens if there are as many.
+    pub(super) fn take(&self, cost: u32) -> bool {
         let take = |left: u32| left.checked_sub(cost);
         self.tokens
             .left
@@ -63,7 +57,7 @@ impl RetryBudget {
             .is_ok()
     }
 
-    fn give(&self, tokens: u32) {
+    pub(super) fn give(&self, tokens: u32) {
         let give = |left: u32| Some(left.saturating_add(tokens).min(self.tokens.capacity));
         // It always gives something.
         let _ = self
@@ -79,90 +73,13 @@ impl fmt::Debug for RetryBudget {
     }
 }
 
-/// A policy whose retries cost tokens. Made by [`RetryPolicy::budget`].
-#[derive(Clone, Debug)]
-pub struct WithBudget<P> {
-    policy: Arc<P>,
-    budget: RetryBudget,
-}
-
-impl<P> WithBudget<P> {
-    pub(crate) fn new(policy: P, budget: RetryBudget) -> Self {
-        Self {
-            policy: Arc::new(policy),
-            budget,
-        }
-    }
-}
-
-impl<P: RetryPolicy> RetryPolicy for WithBudget<P> {
-    fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
-        match self.policy.decide(failed) {
-            Decision::Retry { .. } if !self.budget.take(cost(failed)) => {
-                // A policy beneath may have paid for it, too.
-                self.policy.withdrawn();
-                Decision::Stop
-            }
-            decision => decision,
-        }
-    }
-
-    fn for_call(&self) -> Option<Arc<dyn RetryPolicy>> {
-        let policy: Arc<dyn RetryPolicy> = match self.policy.for_call() {
-            Some(policy) => policy,
-            None => Arc::clone(&self.policy) as _,
-        };
-        Some(Arc::new(OfCall {
-            policy,
-            budget: self.budget.clone(),
-            last: AtomicU32::new(0),
-        }))
-    }
-}
-
-fn cost(failed: &FailedAttempt<'_>) -> u32 {
-    if failed.is_throttled() { THROTTLED } else { TRANSIENT }
-}
-
-/// The same for one call, which knows what its last retry cost.
-#[derive(Debug)]
-struct OfCall {
-    policy: Arc<dyn RetryPolicy>,
-    budget: RetryBudget,
-    last: AtomicU32,
-}
-
-impl RetryPolicy for OfCall {
-    fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
-        let decision = self.policy.decide(failed);
-        if let Decision::Retry { .. } = decision {
-            if !self.budget.take(cost(failed)) {
-                self.policy.withdrawn();
-                return Decision::Stop;
-            }
-            self.last.store(cost(failed), Ordering::Relaxed);
-        }
-        decision
-    }
-
-    fn succeeded(&self, attempt: u32) {
-        let last = self.last.load(Ordering::Relaxed);
-        self.budget.give(if last == 0 { EARNED } else { last });
-        self.policy.succeeded(attempt);
-    }
-
-    fn withdrawn(&self) {
-        self.budget.give(self.last.swap(0, Ordering::Relaxed));
-        self.policy.withdrawn();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use super::*;
     use crate::pipeline::retry::linear::LinearRetry;
+    use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 
     /// beyond a hundred attempts allowed, the budget ends it.
     #[test]

@@ -1,9 +1,19 @@
-//! Policies that end another one's attempts.
+//! Decorators: policies that limit another policy by attempts, time or a budget.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use crate::pipeline::retry::budget::RetryBudget;
 use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
+
+/// What a retry after a throttled attempt costs, and after any other.
+///
+/// Source: the retry quota of the AWS SDKs, specification 2.1.
+const THROTTLED: u32 = 5;
+const TRANSIENT: u32 = 14;
+/// What a call earns that succeeds at once.
+const EARNED: u32 = 1;
 
 /// A policy with a limit of attempts. Made by [`RetryPolicy::limit_attempts`].
 #[derive(Clone, Debug)]
@@ -100,6 +110,84 @@ impl RetryPolicy for Arc<dyn RetryPolicy> {
 
     fn withdrawn(&self) {
         (**self).withdrawn();
+    }
+}
+
+/// A policy whose retries cost tokens. Made by [`RetryPolicy::budget`].
+#[derive(Clone, Debug)]
+pub struct WithBudget<P> {
+    policy: Arc<P>,
+    budget: RetryBudget,
+}
+
+impl<P> WithBudget<P> {
+    pub(crate) fn new(policy: P, budget: RetryBudget) -> Self {
+        Self {
+            policy: Arc::new(policy),
+            budget,
+        }
+    }
+}
+
+impl<P: RetryPolicy> RetryPolicy for WithBudget<P> {
+    fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
+        match self.policy.decide(failed) {
+            Decision::Retry { .. } if !self.budget.take(cost(failed)) => {
+                // A policy beneath may have paid for it, too.
+                self.policy.withdrawn();
+                Decision::Stop
+            }
+            decision => decision,
+        }
+    }
+
+    fn for_call(&self) -> Option<Arc<dyn RetryPolicy>> {
+        let policy: Arc<dyn RetryPolicy> = match self.policy.for_call() {
+            Some(policy) => policy,
+            None => Arc::clone(&self.policy) as _,
+        };
+        Some(Arc::new(OfCall {
+            policy,
+            budget: self.budget.clone(),
+            last: AtomicU32::new(0),
+        }))
+    }
+}
+
+fn cost(failed: &FailedAttempt<'_>) -> u32 {
+    if failed.is_throttled() { THROTTLED } else { TRANSIENT }
+}
+
+/// The same for one call, which knows what its last retry cost.
+#[derive(Debug)]
+struct OfCall {
+    policy: Arc<dyn RetryPolicy>,
+    budget: RetryBudget,
+    last: AtomicU32,
+}
+
+impl RetryPolicy for OfCall {
+    fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
+        let decision = self.policy.decide(failed);
+        if let Decision::Retry { .. } = decision {
+            if !self.budget.take(cost(failed)) {
+                self.policy.withdrawn();
+                return Decision::Stop;
+            }
+            self.last.store(cost(failed), Ordering::Relaxed);
+        }
+        decision
+    }
+
+    fn succeeded(&self, attempt: u32) {
+        let last = self.last.load(Ordering::Relaxed);
+        self.budget.give(if last == 0 { EARNED } else { last });
+        self.policy.succeeded(attempt);
+    }
+
+    fn withdrawn(&self) {
+        self.budget.give(self.last.swap(0, Ordering::Relaxed));
+        self.policy.withdrawn();
     }
 }
 
