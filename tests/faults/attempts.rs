@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use azure_table::{
     Anonymous, AuthorizationContext, BoxFuture, Credential, Decision, DynamicEntity, Emulator, EmulatorClock,
-    ErrorKind, FailedAttempt, LinearRetry, Reached, Refusal, RetryBudget, RetryPolicy, TableServiceClient, Transport,
-    TransportError,
+    ErrorKind, FailedAttempt, LinearRetry, Profile, Reached, Refusal, RetryBudget, RetryPolicy, TableServiceClient,
+    Transport, TransportError,
 };
 use azure_table_tests::canned::{Canned, Step};
 use bytes::Bytes;
@@ -122,6 +122,22 @@ async fn error_keeps_the_headers_of_the_last_response() {
     let error = canned.service().ping().await.unwrap_err();
     assert_eq!(error.header("x-ms-activity-id"), Some("a-7"));
     assert_eq!(error.header("etag"), None, "not known to be harmless");
+}
+
+/// Storage ends an operation after its `timeout`; Cosmos DB knows no such parameter.
+#[tokio::test(start_paused = true)]
+async fn request_names_the_timeout_of_its_call_to_a_service_that_knows_it() {
+    let canned = Canned::new([204; 3].map(Step::status));
+    let storage = canned.service().dynamic_table("Things").unwrap();
+    let cosmos = canned.service().with_profile(Profile::Cosmos);
+    let cosmos = cosmos.dynamic_table("Things").unwrap();
+    let limit = Duration::from_secs(20);
+    storage.delete(("p", "r")).await.unwrap();
+    storage.delete(("p", "r")).timeout(limit).await.unwrap();
+    cosmos.delete(("p", "r")).timeout(limit).await.unwrap();
+    let sent = canned.sent();
+    let queries: Vec<_> = sent.iter().map(|sent| sent.uri().query()).collect();
+    assert_eq!(queries, [None, Some("timeout=20"), None]);
 }
 
 #[tokio::test(start_paused = true)]

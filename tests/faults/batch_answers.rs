@@ -103,3 +103,11 @@ async fn batch_creates_its_missing_table_if_the_handle_says_so() {
     single.insert(&DynamicEntity::new("p", "0")).await.unwrap();
     assert!(single.get(("p", "0")).await.unwrap().is_some());
 }
+
+/// Storage leaves the number out where the first operation fails in the store.
+#[tokio::test(start_paused = true)]
+async fn failure_of_the_store_without_a_number_is_of_the_first_operation() {
+    let failure = failure("The specified entity already exists.").replace("InvalidInput", "EntityAlreadyExists");
+    let error = insert_two(parts(&[("409 Conflict", &failure)])).await.unwrap_err();
+    assert_eq!((error.batch_index(), error.entity()), (Some(0), Some(("p", "0"))));
+}

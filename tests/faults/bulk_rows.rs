@@ -23,7 +23,7 @@ impl Transport for Unnamed {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
         Box::pin(async move {
             self.requests.fetch_add(1, Ordering::Relaxed);
-            if !String::from_utf8_lossy(request.body()).contains("bad") {
+            if !String::from_utf8_lossy(request.body()).contains("spoiled") {
                 return self.emulator.send(request).await;
             }
             let json = r#"{"odata.error":{"code":"InvalidInput","message":{"lang":"en-US","value":"Bad."}}}"#;
@@ -70,7 +70,7 @@ async fn row_that_the_service_does_not_name_is_found_by_halves() {
                 requests: Arc::clone(&requests),
             });
             let table = service.dynamic_table("Things").unwrap();
-            let value = |at| if at == bad { "bad" } else { "good" };
+            let value = |at| if at == bad { "spoiled" } else { "good" };
             let entities = (0..rows).map(|at| row(&at.to_string(), value(at)));
             let report = table.bulk().insert(entities).await.unwrap();
             assert_eq!((report.applied(), report.rejected()), (rows - 1, 1));
@@ -137,5 +137,21 @@ async fn lost_delete_is_repeated_once() {
             _ => assert_eq!(kinds, [Batch, Query, Batch, Query, Delete, Delete]),
         }
         assert_eq!(table.query().count().await.unwrap(), 0);
+    }
+}
+
+/// A batch ends where its bytes do. A row that fits into no batch is written alone.
+#[tokio::test(start_paused = true)]
+async fn every_row_is_written_once_however_short_batches_are() {
+    for (bytes, fewest, most) in [(1, 9, 9), (3_000, 2, 8), (usize::MAX, 1, 1)] {
+        let faults = Faults::new(Emulator::new());
+        let table = table(&TableServiceClient::on(faults.clone())).await;
+        let before = faults.requests();
+        let entities = (0..9).map(|at| row(&at.to_string(), "x"));
+        let report = table.bulk().batch_bytes(bytes).insert(entities).await.unwrap();
+        assert_eq!((report.applied(), report.rejected()), (9, 0), "{bytes}");
+        let requests = faults.requests() - before;
+        assert!((fewest..=most).contains(&requests), "{bytes}: {requests} requests");
+        assert_eq!(table.query().count().await.unwrap(), 9);
     }
 }

@@ -288,6 +288,8 @@ mod tests {
         assert_eq!(read, key(None));
         assert_eq!(read.to_xml(), document.trim_start_matches('\u{feff}').as_bytes());
         assert_eq!((read.object_id(), read.tenant_id()), ("object", "tenant"));
+        assert_eq!(read.delegated_tenant_id(), None);
+        assert_eq!(key(Some("other".to_owned())).delegated_tenant_id(), Some("other"));
         let parameters = read.parameters().map(|(name, value)| format!("{name}={value}"));
         assert_eq!(
             parameters.join("&"),

@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+"""Runs the tests on many mutants after a single build.
+
+Reads the list of `cargo mutants --list --json` from stdin. In a copy of the sources every function gets
+one body per mutant, and the environment variable AZURE_TABLE_MUTANT selects one of them at run time:
+
+    fn f() { match crate::active_mutant() { 17 => { mutated body } 18 => { another } _ => { body } } }
+
+A mutant that the compiler rejects is taken out and listed as unviable. Constants, `const fn` and some functions
+that return `impl Trait` take no switch: they are listed as unswitchable.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import random
+import re
+import resource
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+WORK = ROOT / os.environ.get("AZURE_TABLE_MUTANTS", "target/mutants")
+COPY = WORK / "copy"
+OUTCOMES = WORK / "outcomes.txt"
+PACKAGES = ["-p", "azure-table", "-p", "azure-table-tests"]
+# The tests run far more often than they are compiled.
+OPTIMIZED = ["--config", "profile.dev.package.azure-table.opt-level=1"]
+# Measures time on a machine that is busy with mutants.
+TIMED_TESTS = ["--skip", "long_scan_delays"]
+LONG_TESTS = ["matrix", "history", "dropped"]
+ACTIVE_MUTANT = """
+pub(crate) fn active_mutant() -> u32 {
+    static ACTIVE: std::sync::LazyLock<u32> = std::sync::LazyLock::new(|| {
+        std::env::var("AZURE_TABLE_MUTANT").ok().and_then(|number| number.parse().ok()).unwrap_or_default()
+    });
+    *ACTIVE
+}
+"""
+
+
+class Mutant:
+    """One change of one place, and what became of it."""
+
+    def __init__(self, number, listed):
+        self.number = number
+        self.name = listed["name"]
+        self.file = listed["file"]
+        self.replacement = listed["replacement"]
+        self.span = listed["span"]
+        self.function = (listed.get("function") or {}).get("span")
+        self.outcome, self.test = None, ""
+
+
+class Source:
+    """A source file, and the bodies of its functions once for each mutant."""
+
+    def __init__(self, file, mutants):
+        self.file = file
+        self.text = (ROOT / file).read_text()
+        self.starts = [0]
+        for line in self.text.splitlines(keepends=True):
+            self.starts.append(self.starts[-1] + len(line))
+        self.functions = collections.defaultdict(list)
+        outer = [(0, 0)]
+        for mutant in sorted(mutants, key=lambda mutant: self.span(mutant.function)[0]):
+            start, end = self.span(mutant.function)
+            if start >= outer[-1][1]:
+                outer.append((start, end))
+            self.functions[outer[-1]].append(mutant)
+
+    def span(self, span):
+        start, end = ((self.starts[at["line"] - 1] + at["column"] - 1) for at in (span["start"], span["end"]))
+        return start, end
+
+    def signature(self, start):
+        """The function's signature, without what is documented or derived."""
+        start = self.text.rfind("\n", 0, start) + 1
+        return re.compile(r"^\s*(pub(\([\w ]+\))? )?(const )?(async )?fn [^{]*{", re.MULTILINE).search(self.text, start)
+
+    def switched(self):
+        """The text with every mutant that has no outcome yet, and the lines of each: of its own, and of its function."""
+        text, lines, written = "", {}, 0
+        for (start, end), mutants in sorted(self.functions.items()):
+            mutants = [mutant for mutant in mutants if mutant.outcome is None]
+            if not mutants:
+                continue
+            body = self.signature(start).end()
+            text += self.text[written:body] + " match crate::active_mutant() {\n"
+            for mutant in mutants:
+                first, last = self.span(mutant.span)
+                text += f"{mutant.number} => {{\n"
+                from_line = text.count("\n")
+                text += self.text[body:first] + mutant.replacement + self.text[last : end - 1] + "\n}\n"
+                lines[mutant] = range(from_line, text.count("\n") + 1)
+            from_line = text.count("\n")
+            text += "_ => {" + self.text[body : end - 1] + "\n} }\n}"
+            for mutant in mutants:
+                lines[mutant] = (lines[mutant], range(from_line, text.count("\n") + 1))
+            written = end
+        return text + self.text[written:], lines
+
+    def is_const(self, mutant):
+        start, _ = self.span(mutant.function)
+        return self.signature(start)[3] is not None
+
+
+def copy_sources():
+    """Copies what git knows or would add."""
+    listed = subprocess.check_output(["git", "ls-files", "-zco", "--exclude-standard"], cwd=ROOT, text=True)
+    kept = {file for file in listed.split("\0") if file and (ROOT / file).is_file()}
+    if COPY.exists():
+        for path in [path for path in COPY.rglob("*") if path.is_file()]:
+            if str(path.relative_to(COPY)) not in kept:
+                path.unlink()
+    for file in kept:
+        write(COPY / file, (ROOT / file).read_bytes())
+
+
+def write(path, content):
+    """Leaves a file alone that has this content, so that it is not compiled again."""
+    if not path.exists() or path.read_bytes() != content:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def cargo(*arguments):
+    run = subprocess.run(
+        ["cargo", *arguments, *PACKAGES, *OPTIMIZED, "--message-format=json"],
+        cwd=COPY,
+        # Cargo takes the copy's packages for those of the sources: each has a folder of its own.
+        env={**os.environ, "CARGO_TARGET_DIR": str(WORK / "target")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    return run, [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
+
+
+def build(sources, targets):
+    """Builds the copy, without those mutants that do not compile. Returns the test programs by their names."""
+    while True:
+        lines = {}
+        for source in sources:
+            text, lines[source.file] = source.switched()
+            if source.file == "azure-table/src/lib.rs":
+                text += ACTIVE_MUTANT
+            write(COPY / source.file, text.encode())
+        for command in (["check"], ["test", "--no-run"]):
+            run, messages = cargo(*command, *targets)
+            if run.returncode != 0:
+                break
+        else:
+            return {
+                message["target"]["name"]: message["executable"]
+                for message in messages
+                if message.get("executable") and message["target"]["name"] in ("azure_table", "faults", "it")
+            }
+        errors = [m["message"] for m in messages if m["reason"] == "compiler-message" and m["message"]["level"] == "error"]
+        spans = [span for error in errors for span in error["spans"] if span["is_primary"]]
+        # Where the switch itself does not compile, none of the function's mutants can be selected.
+        for place, outcome in enumerate(("unviable", "unswitchable")):
+            rejected = {
+                mutant
+                for span in spans
+                for mutant, within in lines.get(span["file_name"], {}).items()
+                if span["line_start"] in within[place]
+            }
+            if rejected:
+                break
+        else:
+            sys.exit(run.stderr + "".join(error["rendered"] for error in errors[:5]))
+        for mutant in rejected:
+            mutant.outcome = outcome
+        print(f"{len(rejected)} mutants are {outcome}", flush=True)
+
+
+class Tests:
+    """Some tests of a program, and the time they may take."""
+
+    def __init__(self, program, package, *arguments):
+        self.command = [program, *arguments]
+        self.directory = COPY / package
+        self.limit = 600
+        start = time.monotonic()
+        while True:
+            outcome, test = self.run(0)
+            if outcome is None:
+                break
+            if not test:
+                sys.exit(f"{' '.join(self.command)} fails without a mutant")
+            # Such as those that read the sources.
+            print(f"left out, since it fails without a mutant: {test}", flush=True)
+            self.command += ["--skip", test]
+            start = time.monotonic()
+        self.limit = 20 + 5 * (time.monotonic() - start)
+
+    def run(self, number):
+        """Stops at the first test that fails. Returns what became of the mutant, and that test."""
+        process = subprocess.Popen(
+            self.command,
+            cwd=self.directory,
+            env={**os.environ, "AZURE_TABLE_MUTANT": str(number)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30)),
+        )
+        late = threading.Event()
+        timer = threading.Timer(self.limit, lambda: (late.set(), process.kill()))
+        timer.start()
+        try:
+            for line in process.stdout:
+                failed = re.match(r"test (\S+).* \.\.\. FAILED", line)
+                if failed:
+                    return "caught", failed[1]
+            if process.wait() == 0:
+                return None, ""
+            return ("timeout" if late.is_set() else "caught"), ""
+        finally:
+            timer.cancel()
+            process.kill()
+            process.wait()
+
+
+class Judges:
+    """All tests, those first that are likely to find a mutant and soon done."""
+
+    def __init__(self, programs):
+        skips = [argument for name in LONG_TESTS for argument in ("--skip", name)]
+        self.unit_tests = programs["azure_table"]
+        self.of_module = {}
+        self.of_all = [
+            Tests(programs["faults"], "tests", *skips),
+            Tests(self.unit_tests, "azure-table", *TIMED_TESTS),
+            Tests(programs["faults"], "tests", *LONG_TESTS),
+        ]
+        if "it" in programs:
+            self.of_all.append(Tests(programs["it"], "tests"))
+
+    def prepare(self, mutant):
+        if mutant.file not in self.of_module:
+            module = re.sub(r"^azure-table/src/|(/mod)?\.rs$", "", mutant.file).replace("/", "::")
+            self.of_module[mutant.file] = Tests(self.unit_tests, "azure-table", module)
+
+    def judge(self, mutant):
+        mutant.outcome = "missed"
+        for tests in [self.of_module[mutant.file], *self.of_all]:
+            outcome, mutant.test = tests.run(mutant.number)
+            if outcome is not None:
+                mutant.outcome = outcome
+                break
+        return mutant
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=2, help="mutants that are tried at the same time")
+    parser.add_argument("--sample", type=int, help="so many of the list, drawn at random")
+    parser.add_argument("--seed", type=int, default=1, help="of the sample")
+    parser.add_argument("--it", action="store_true", help="the tests of `it` judge, too")
+    parser.add_argument("--continue", dest="resumed", action="store_true", help="only those that were not caught before")
+    options = parser.parse_args()
+
+    listed = json.load(sys.stdin)
+    if options.sample:
+        listed = random.Random(options.seed).sample(sorted(listed, key=lambda one: one["name"]), options.sample)
+    mutants = [Mutant(number, one) for number, one in enumerate(listed, start=1)]
+    if options.resumed and OUTCOMES.exists():
+        known = dict(line.split("\t")[:2] for line in OUTCOMES.read_text().splitlines())
+        for mutant in mutants:
+            mutant.outcome = known.get(mutant.name) if known.get(mutant.name) != "missed" else None
+    by_file = collections.defaultdict(list)
+    by_file["azure-table/src/lib.rs"] = []
+    for mutant in mutants:
+        if mutant.function is None:
+            mutant.outcome = "unswitchable"
+        else:
+            by_file[mutant.file].append(mutant)
+    copy_sources()
+    sources = [Source(file, mutants) for file, mutants in by_file.items()]
+    for source in sources:
+        for mutant in by_file[source.file]:
+            if source.is_const(mutant):
+                mutant.outcome = "unswitchable"
+
+    start = time.monotonic()
+    programs = build(sources, ["--lib", "--test", "faults"] + (["--test", "it"] if options.it else []))
+    print(f"built in {time.monotonic() - start:.0f} s", flush=True)
+
+    tried = [mutant for mutant in mutants if mutant.outcome is None]
+    judges = Judges(programs)
+    for mutant in tried:
+        judges.prepare(mutant)
+    start = time.monotonic()
+    with open(OUTCOMES, "a") as outcomes, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for mutant in mutants:
+            if mutant.outcome in ("unswitchable", "unviable"):
+                outcomes.write(f"{mutant.name}\t{mutant.outcome}\n")
+        running = [pool.submit(judges.judge, mutant) for mutant in tried]
+        for done in concurrent.futures.as_completed(running):
+            mutant = done.result()
+            print(f"{mutant.outcome:8} {mutant.number} {mutant.name}  {mutant.test}", flush=True)
+            outcomes.write(f"{mutant.name}\t{mutant.outcome}\t{mutant.test}\n")
+            outcomes.flush()
+    seconds = time.monotonic() - start
+
+    for mutant in mutants:
+        if mutant.outcome not in ("caught", "timeout"):
+            print(f"{mutant.outcome}: {mutant.name}")
+    counts = collections.Counter(mutant.outcome for mutant in mutants)
+    print(f"{len(mutants)} mutants: " + ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())))
+    print(f"{seconds:.0f} s, {seconds / max(1, len(tried)):.1f} s each")
+
+
+main()
