@@ -98,3 +98,13 @@ pub enum Condition {
     /// `unconditionally()`.
     Unread,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn etag_is_its_text_as_a_string() {
+        assert_eq!(String::from(ETag::new("W/\"1\"")), "W/\"1\"");
+    }
+}

@@ -135,4 +135,16 @@ mod tests {
         assert!(format!("{guid}0").parse::<Guid>().is_err());
         assert_ne!(Guid::random(), Guid::random());
     }
+
+    /// Source: RFC 9562, section 5.4.
+    #[test]
+    fn random_guid_has_version_4_and_the_variant_of_the_rfc() {
+        for _ in 0..200 {
+            let text = Guid::random().to_string();
+            assert_eq!(text.as_bytes()[14], b'4', "{text}");
+            assert!(matches!(text.as_bytes()[19], b'8' | b'9' | b'a' | b'b'), "{text}");
+        }
+        let firsts: std::collections::HashSet<_> = (0..200).map(|_| Guid::random().to_string().remove(15)).collect();
+        assert!(firsts.len() > 8, "the bits beside the version are random: {firsts:?}");
+    }
 }

@@ -60,3 +60,16 @@ pub(crate) fn shifted(time: SystemTime, seconds: i64) -> SystemTime {
     };
     shifted.unwrap_or(time)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn difference_of_two_times_has_a_sign() {
+        let now = clock::now();
+        let later = now + Duration::from_secs(90);
+        assert_eq!((seconds_between(now, later), seconds_between(later, now)), (90, -90));
+        assert_eq!(seconds_between(now, now), 0);
+    }
+}
