@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use azure_table::OperationKind;
-use azure_table::testing::{Fault, FaultRule, Faults};
+use azure_table::testing::{Answer, Fault, FaultRule, Faults};
 use azure_table::{
-    BoxFuture, DynamicEntity, Emulator, ErrorKind, ExponentialRetry, LeftReason, TableClient, TableServiceClient,
-    Transport, TransportError,
+    BoxFuture, DynamicEntity, Emulator, ErrorKind, ExponentialRetry, LeftReason, TableClient, TableOperation,
+    TableServiceClient, Transport, TransportError,
 };
 use bytes::Bytes;
 use http::{Request, Response};
@@ -154,4 +154,33 @@ async fn every_row_is_written_once_however_short_batches_are() {
         assert!((fewest..=most).contains(&requests), "{bytes}: {requests} requests");
         assert_eq!(table.query().count().await.unwrap(), 9);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn lost_delete_that_is_rejected_for_its_etag_is_not_applied() {
+    let faults = Faults::new(Emulator::new());
+    let table = table(&TableServiceClient::on(faults.clone())).await;
+    table.insert(&row("1", "old")).await.unwrap();
+    let stale = table.get(("p", "1")).await.unwrap().unwrap();
+    table.replace(&row("1", "new")).await.unwrap();
+    faults.add(FaultRule::new(Answer::new(500)).on(OperationKind::Delete).first(1));
+    let delete = TableOperation::delete::<DynamicEntity>(("p", "1")).if_match(stale.etag.unwrap());
+    let report = table.bulk().write([delete]).await.unwrap();
+    assert_eq!(
+        (report.applied(), report.rejected(), report.in_doubt()),
+        (0, 0, 1),
+        "{report}"
+    );
+    assert!(table.exists(("p", "1")).await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn delete_of_a_missing_row_is_rejected_if_no_attempt_was_lost() {
+    let table = table(&TableServiceClient::on(Emulator::new())).await;
+    let report = table.bulk().delete(&[row("1", "x")]).await.unwrap();
+    assert_eq!(
+        (report.applied(), report.rejected(), report.in_doubt()),
+        (0, 1, 0),
+        "{report}"
+    );
 }
