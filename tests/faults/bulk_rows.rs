@@ -184,3 +184,19 @@ async fn delete_of_a_missing_row_is_rejected_if_no_attempt_was_lost() {
         "{report}"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn row_that_the_service_names_costs_one_more_batch() {
+    let faults = Faults::new(Emulator::new());
+    let table = table(&TableServiceClient::on(faults.clone())).await;
+    table.insert(&row("5", "theirs")).await.unwrap();
+    let entities: Vec<_> = (0..8).map(|at| row(&at.to_string(), "ours")).collect();
+    let before = faults.log().len();
+    let report = table.bulk().insert(&entities).await.unwrap();
+    assert_eq!((report.applied(), report.rejected()), (7, 1), "{report}");
+    let kinds: Vec<_> = faults.log()[before..]
+        .iter()
+        .filter_map(|record| record.kind())
+        .collect();
+    assert_eq!(kinds, [OperationKind::Batch; 2]);
+}
