@@ -13,7 +13,7 @@ use crate::model::key_shape::{KeyPiece, KeyShape, form};
 /// The stored form of an entity type.
 ///
 /// Its text has one line for the type's name, one for each key and one for each property; keep it in a file beside the
-/// code and give it to [`assert_reads`].
+/// code and give it to [`assert_reads`](crate::assert_reads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EntitySchema {
     /// The name of the Rust type, for messages.
