@@ -1,6 +1,6 @@
 //! Telemetry: spans as a subscriber sees them, metrics as they are exported.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Once;
@@ -11,10 +11,10 @@ use azure_table_tests::canned::{Canned, Step};
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, SdkMeterProvider};
 use tokio::time::Instant;
-use tracing::Metadata;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::Interest;
+use tracing::{Instrument as _, Level, Metadata};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::{LookupSpan, Registry};
 
@@ -23,6 +23,8 @@ type Fields = BTreeMap<&'static str, String>;
 thread_local! {
     /// The spans of the test on this thread, in the order in which they began; `None` where nobody looks.
     static SEEN: RefCell<Option<Vec<Begun>>> = const { RefCell::new(None) };
+    /// The most verbose level that is recorded.
+    static MOST_VERBOSE: Cell<Level> = const { Cell::new(Level::TRACE) };
 }
 
 /// The name under which an event is kept.
@@ -51,8 +53,8 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {
         Interest::sometimes()
     }
 
-    fn enabled(&self, _: &Metadata<'_>, _: Context<'_, S>) -> bool {
-        SEEN.with_borrow(Option::is_some)
+    fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
+        SEEN.with_borrow(Option::is_some) && *metadata.level() <= MOST_VERBOSE.get()
     }
 
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, _: Context<'_, S>) {
@@ -79,9 +81,11 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {
         });
     }
 
-    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+    fn on_event(&self, event: &tracing::Event<'_>, context: Context<'_, S>) {
         let mut fields = Fields::new();
         event.record(&mut Text(&mut fields));
+        let span = context.event_span(event).map_or("", |span| span.name());
+        fields.insert("span", span.to_owned());
         fields.insert("level", event.metadata().level().to_string());
         SEEN.with_borrow_mut(|seen| {
             let now = Instant::now();
@@ -267,13 +271,42 @@ async fn retry_is_an_event_of_level_warn() {
     let [event] = &spans.named(EVENT)[..] else {
         unreachable!("{:?}", spans.named(EVENT))
     };
-    has(event, &[("level", "WARN"), ("attempt", "1"), ("wait_ms", "7000")]);
+    has(
+        event,
+        &[
+            ("level", "WARN"),
+            ("span", "call"),
+            ("attempt", "1"),
+            ("wait_ms", "7000"),
+        ],
+    );
     let text = &event["message"];
     assert!(
         text.starts_with("retrying after 7s: query attempt 1 503 ServerBusy"),
         "{text}"
     );
     assert!(!format!("{event:?}").contains("SECRETKEY"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn retry_stands_in_the_callers_span_where_only_warnings_are_recorded() {
+    MOST_VERBOSE.set(Level::WARN);
+    let spans = spans_of(async {
+        let canned = Canned::new([
+            Step::answer(503, &[("x-ms-error-code", "ServerBusy")], ""),
+            Step::answer(200, &[], r#"{"value":[]}"#),
+        ]);
+        let table = canned.service().dynamic_table("Things").unwrap();
+        let query = table.query().all().instrument(tracing::warn_span!("request"));
+        query.await.unwrap();
+    })
+    .await;
+    MOST_VERBOSE.set(Level::TRACE);
+    assert!(spans.named("call").is_empty());
+    let [event] = &spans.named(EVENT)[..] else {
+        unreachable!("{:?}", spans.named(EVENT))
+    };
+    has(event, &[("level", "WARN"), ("span", "request")]);
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
-//! The vocabulary of OData, as the service speaks it: what client, emulator and test kit read and write alike.
+//! The vocabulary of OData that client, emulator and test kit share.
 //!
-//! Owns literals (`literal`), the paths of resources (`path`) and the members of an entity's object (`member`), each in both
-//! directions. What only the service does to them, such as its limits, is the emulator's.
+//! Owns literals (`literal`), the paths of resources in both directions (`path`) and the reading of the members of an
+//! entity's object with their positions (`member`). The client reads pages by `json/read.rs`, which is faster. What
+//! only the service does to them, such as its limits, is the emulator's.
 
 pub(crate) mod literal;
 pub(crate) mod member;

@@ -5,8 +5,8 @@
 
 /// An operation of the client.
 ///
-/// The operations of an entity group transaction are the first seven. Those behind [`GetUserDelegationKey`](Self::GetUserDelegationKey)
-/// consist of several requests, each with a kind of its own.
+/// Some operations, such as [`Modify`](Self::Modify) and [`DeleteWhere`](Self::DeleteWhere), consist of several
+/// requests, each with a kind of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 // A word wide: an operation is handed on in whole words then, which is faster than to copy a byte and what is around it.
@@ -123,8 +123,8 @@ struct Facts {
     is_idempotent: bool,
     /// The status of a rejection that is a result, such as the 404 of a read.
     expected_status: Option<u16>,
-    /// The letters that a shared access signature needs: all of one of these texts. Empty where no signature suffices or
-    /// where it depends.
+    /// The letters that a shared access signature needs: all letters of one of these alternatives. Empty where no
+    /// signature suffices or where it depends.
     sas_letters: &'static [&'static str],
 }
 

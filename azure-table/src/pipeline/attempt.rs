@@ -44,7 +44,7 @@ pub(crate) struct Ended {
     pub(crate) generation: u64,
     /// The response; or how far the request got, and why there is none.
     pub(crate) outcome: Result<Response<Bytes>, (Reached, Error)>,
-    /// What the response rejects, if it does.
+    /// The rejection of a response with one.
     pub(crate) rejection: Option<Rejection>,
 }
 

@@ -129,7 +129,7 @@ pub(crate) fn plan(state: &CallState, failed: &FailedAttempt<'_>, decision: Deci
             reads_back: is_ambiguous,
         };
     }
-    // A write that was sent once only is left as it is: a policy without retries has no read either.
+    // A write without a retry is not read back: a policy without retries costs no read either.
     if is_ambiguous && state.attempt > 1 {
         Next::ReadBack
     } else {
@@ -137,8 +137,9 @@ pub(crate) fn plan(state: &CallState, failed: &FailedAttempt<'_>, decision: Deci
     }
 }
 
-/// Returns the wait of the policy, or the longer one that the service asks for. `None` if the service asks for more than
-/// [`MAX_ASKED_WAIT`] and than the policy would wait, or if no time is left for an attempt after it.
+/// Returns the wait of the policy, or the longer one that the service asks for. `None` if the service asks for more
+/// than [`MAX_ASKED_WAIT`] and than the policy would wait, or if no time is left for an attempt after it, as of before
+/// the policy was asked.
 fn effective_wait(wait: Duration, failed: &FailedAttempt<'_>) -> Option<Duration> {
     let asked = failed.asked_wait.unwrap_or_default();
     let wait = (asked <= wait.max(MAX_ASKED_WAIT)).then_some(wait.max(asked))?;

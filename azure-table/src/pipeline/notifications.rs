@@ -82,10 +82,10 @@ impl<'a> Notifications<'a> {
         self.history.read(ended, self.call);
         let attempt = self.history.attempt(ended, self.call.request.body().len());
         self.observers().notify(&Event::Received(&attempt));
-        span.received(self.call, ended, &attempt);
         if let Some(context) = &self.options.get().context {
             context.add(attempt.clone());
         }
+        span.received(self.call, ended, &attempt);
         self.history.diagnostics.add(attempt);
     }
 

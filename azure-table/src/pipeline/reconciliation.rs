@@ -65,9 +65,9 @@ impl Pipeline {
         first_sent: SystemTime,
         deadline: &Deadline,
         options: &CallOptions,
-        told: &mut Diagnostics,
+        diagnostics: &mut Diagnostics,
     ) -> Verdict {
-        match self.stored(table, writes, deadline, options, told).await {
+        match self.stored(table, writes, deadline, options, diagnostics).await {
             Ok(Some((rows, offset))) => {
                 let first_sent = shifted(first_sent, offset - DRIFT);
                 let verdict =
@@ -91,12 +91,12 @@ impl Pipeline {
         writes: &[RowWrite<'_>],
         deadline: &Deadline,
         options: &CallOptions,
-        told: &mut Diagnostics,
+        diagnostics: &mut Diagnostics,
     ) -> Result<Option<(Vec<DynamicEntity>, i64)>> {
         let mut options = options.clone().for_write();
         if let ([write], true) = (writes, options.get().via_batch) {
             options.set(|values| values.timeout = deadline.remaining());
-            return self.stored_row(table, write, &options, told).await;
+            return self.stored_row(table, write, &options, diagnostics).await;
         }
         let Some(request) = read_back::request(table, writes) else {
             return Ok(None);
@@ -108,7 +108,7 @@ impl Pipeline {
             options.set(|values| values.timeout = deadline.remaining());
             let call = request.call(&self.endpoint, from.as_ref())?;
             let answered = self.boxed(call, options.clone()).await;
-            told.append(match &answered {
+            diagnostics.append(match &answered {
                 Ok(answer) => &answer.call.diagnostics,
                 Err(e) => e.diagnostics(),
             });
@@ -135,12 +135,12 @@ impl Pipeline {
         table: &str,
         write: &RowWrite<'_>,
         options: &CallOptions,
-        told: &mut Diagnostics,
+        diagnostics: &mut Diagnostics,
     ) -> Result<Option<(Vec<DynamicEntity>, i64)>> {
         let key = (write.partition_key, write.row_key);
         let call = get::call(&self.endpoint, table, key, None, MetadataLevel::Minimal)?;
         let answered = self.boxed(call, options.clone()).await;
-        told.append(match &answered {
+        diagnostics.append(match &answered {
             Ok(answer) => &answer.call.diagnostics,
             Err(e) => e.diagnostics(),
         });

@@ -22,13 +22,14 @@ use crate::pipeline::transport::Reached;
 pub(crate) mod budget;
 pub(crate) mod decorator;
 pub(crate) mod exponential;
-
 pub(crate) mod linear;
 
 /// Decides whether a failed attempt is retried, and when.
 ///
-/// The client calls [`decide`](Self::decide) after every failed attempt: no complete response, or a status of 400 and above, 404
-/// included. For a batch it is the status of the failed operation. In every policy the client itself keeps these rules:
+/// The client calls [`decide`](Self::decide) after a failed attempt: no complete response, or a status of 400 and
+/// above, 404 included. For a batch it is the status of the failed operation. It does not ask after a 401 or 403 that
+/// renewed the credential, after a 404 of the secondary in a mode with both locations, and after a 404, 409 or 412 of a
+/// write in doubt, which it reads back. In every policy the client itself keeps these rules:
 ///
 /// - No wait is shorter than the service asks for (`Retry-After`), and none exceeds the remaining time of the call.
 /// - If the service asks for more than 90 s, the call fails, unless the policy's own wait is as long.

@@ -106,7 +106,7 @@ impl Pipeline {
                     (state.attempt, state.location) = (state.attempt + 1, location);
                     clock::sleep(wait).await;
                 }
-                // A failure always asks the policy, which never gives this step.
+                // `AskPolicy` was replaced above; the other two act below.
                 Next::AskPolicy | Next::ReadBack | Next::Fail => {}
             }
             if next.reads_back() {
@@ -118,7 +118,7 @@ impl Pipeline {
                         retry.succeeded(state.attempt);
                         return Ok((Response::new(Bytes::new()), Some(rows)));
                     }
-                    // Of the attempts before. The last one may still be applied, unless it was rejected.
+                    // No attempt so far was applied. An ambiguous last one may still be.
                     Verdict::NotApplied => state.in_doubt = end.is_ambiguous(),
                     Verdict::Unknown => {}
                 }
@@ -194,7 +194,7 @@ impl Pipeline {
     }
 }
 
-/// The policy of a call, with the retry that it decided and that is not sent yet. The retry is withdrawn if the call ends before.
+/// The policy of a call, and the retry that it decided. A retry that is never sent is withdrawn.
 struct PendingRetry<'a> {
     policy: &'a dyn RetryPolicy,
     is_pending: bool,

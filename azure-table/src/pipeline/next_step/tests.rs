@@ -122,7 +122,8 @@ fn response_and_rejection_are_classified_by_status_state_and_location() {
     }
 }
 
-/// The rows of the guide's table of writes in doubt are those with `resend(true)`: a lost write is sent again after it was read back.
+/// Each write of the guide's table ("Writes whose answer was lost") has a row: the step depends on the effect alone.
+/// What the stored rows then say of it, by ETag and write id, is the table of `protocol/read_back.rs`.
 #[test]
 fn decision_of_the_policy_becomes_a_step() {
     use LocationMode::{PrimaryOnly, PrimaryThenSecondary, SecondaryOnly, SecondaryThenPrimary};

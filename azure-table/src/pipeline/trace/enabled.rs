@@ -63,12 +63,12 @@ impl CallSpan {
         call.instrument(self.0.clone())
     }
 
-    /// Reports a retry, as an event in the span.
+    /// Reports a retry, as an event in the current span: that of the call, or the caller's if spans of calls are
+    /// filtered out.
     pub(crate) fn retrying(&self, wait: Duration, failed: Option<&Attempt>) {
         let Some(failed) = failed else { return };
         warn!(
             target: "azure_table",
-            parent: &self.0,
             attempt = failed.number(),
             wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
             "retrying after {wait:?}: {failed}",
