@@ -52,6 +52,17 @@ fn files_import_each_other_in_no_circle() {
 }
 
 #[test]
+fn services_are_told_apart_by_their_rules() {
+    for file in House::read(root()).files {
+        let is_rule = file.path.ends_with("/protocol/profile.rs") || file.path.contains("/emulator/rules");
+        let is_named = ["Profile::Storage", "Profile::Cosmos"]
+            .iter()
+            .any(|name| file.skeleton.contains(name));
+        assert!(is_rule || !is_named, "{}: look a field of the rules up", file.path);
+    }
+}
+
+#[test]
 fn files_are_small_and_say_what_they_own() {
     for file in House::read(root()).files {
         let lines = file.lines();

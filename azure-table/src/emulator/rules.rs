@@ -18,7 +18,6 @@ pub(crate) mod version;
 use serde::{Deserialize, Serialize};
 
 use crate::emulator::rules::refusal::{RaisedBy, Refusal};
-use crate::protocol::endpoint;
 use crate::protocol::profile::Profile;
 
 /// The longest URL, in bytes. HTTP.sys, which is before the live service (its `Server` header says so), counts the bytes of a URL in
@@ -266,7 +265,11 @@ impl ServiceName {
 impl Rules {
     /// The rules of the service at a host.
     pub(crate) fn at(host: &str) -> &'static Self {
-        if endpoint::is_cosmos(host) { &COSMOS } else { &STORAGE }
+        if Profile::of_host(host).is_cosmos() {
+            &COSMOS
+        } else {
+            &STORAGE
+        }
     }
 
     /// The form of a table's name that counts.

@@ -40,14 +40,10 @@ impl Endpoint {
         let refuse = |why: &str| Error::invalid_input(format!("table endpoint: {why}"));
         let (uri, authority, prefix) = parts(url)?;
         let host = authority.host();
-        let profile = if is_cosmos(host) {
-            Profile::Cosmos
-        } else {
-            Profile::Storage
-        };
+        let profile = Profile::of_host(host);
         let shown = account_shown(host, &prefix);
         let is_cloud = shown.is_some() && prefix.is_empty();
-        if (host.contains(".table.core.") || profile == Profile::Cosmos) && !prefix.is_empty() {
+        if (host.contains(".table.core.") || profile.is_cosmos()) && !prefix.is_empty() {
             return Err(refuse(
                 "it must not have a path: the table's name is given to the client",
             ));
@@ -102,7 +98,7 @@ impl Endpoint {
             host: "127.0.0.1".to_owned(),
             secondary: Some(format!("{DEVELOPMENT_ENDPOINT}{SECONDARY}")),
             account: Some(DEVELOPMENT_ACCOUNT.to_owned()),
-            profile: Profile::Storage,
+            profile: Profile::of_host("127.0.0.1"),
         }
     }
 
@@ -270,11 +266,6 @@ fn secondary_of(scheme: &str, authority: &Authority, prefix: &str) -> Option<Str
     let (account, rest) = authority.as_str().split_once('.')?;
     let account = account.trim_end_matches(SECONDARY);
     Some(format!("{scheme}://{account}{SECONDARY}.{rest}"))
-}
-
-/// Source: the host names of Cosmos DB for Table, today's and the older one.
-pub(crate) fn is_cosmos(host: &str) -> bool {
-    host.contains(".table.cosmos.") || host.contains(".table.cosmosdb.")
 }
 
 #[cfg(test)]

@@ -151,6 +151,27 @@ const COSMOS: Rules = Rules {
 };
 
 impl Profile {
+    /// Returns the service at a host.
+    ///
+    /// Source: the host names of Cosmos DB for Table, today's and the older one.
+    pub(crate) fn of_host(host: &str) -> Self {
+        if host.contains(".table.cosmos.") || host.contains(".table.cosmosdb.") {
+            Self::Cosmos
+        } else {
+            Self::Storage
+        }
+    }
+
+    pub(crate) fn is_cosmos(self) -> bool {
+        self == Self::Cosmos
+    }
+
+    /// Returns the profile of a recording, by its mark: `None` without it, where the address tells.
+    #[cfg(feature = "test-util")]
+    pub(crate) fn marked(cosmos: bool) -> Option<Self> {
+        cosmos.then_some(Self::Cosmos)
+    }
+
     pub(crate) const fn rules(self) -> &'static Rules {
         match self {
             Self::Storage => &STORAGE,

@@ -10,7 +10,6 @@ use bytes::Bytes;
 use http::{Request, Response};
 
 use crate::pipeline::transport::{BoxFuture, Reached, Transport, TransportError};
-use crate::protocol::endpoint;
 use crate::protocol::profile::Profile;
 use crate::testing::exchange::{Exchange, Outcome};
 use crate::testing::recording::{Recorded, at};
@@ -160,7 +159,10 @@ impl Transport for Recorder {
             let host = request.uri().host().unwrap_or_default();
             let mut writing = Writing {
                 recorder: self,
-                cosmos: self.profile() == Some(Profile::Cosmos) || endpoint::is_cosmos(host),
+                cosmos: [self.profile(), Some(Profile::of_host(host))]
+                    .into_iter()
+                    .flatten()
+                    .any(Profile::is_cosmos),
                 exchange,
                 secrets,
             };

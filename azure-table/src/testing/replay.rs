@@ -112,7 +112,7 @@ impl Replay {
             hidden: Redaction::default(),
             mask: None,
             in_any_order: false,
-            profile: cosmos.then_some(Profile::Cosmos),
+            profile: Profile::marked(cosmos),
         })
     }
 
