@@ -167,7 +167,20 @@ async fn a_request_is_shown_without_being_sent() {
         batch.contains("POST https://contoso.table.core.windows.net/Things HTTP/1.1"),
         "{batch}"
     );
-    assert!(table.get(("p/", "r")).request().is_err(), "what is wrong is said");
+    for (error, operation) in [
+        (table.get(("p/", "r")).request().unwrap_err(), "get"),
+        (table.exists(("p/", "r")).request().unwrap_err(), "get"),
+        (table.delete(("p/", "r")).request().unwrap_err(), "delete"),
+        (
+            table.insert(&DynamicEntity::new("p/", "r")).request().unwrap_err(),
+            "insert",
+        ),
+    ] {
+        assert!(
+            error.to_string().starts_with(&format!("{operation} in table Things: ")),
+            "{error}"
+        );
+    }
     assert!(canned.sent().is_empty());
 }
 
