@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::model::location::Location;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::retry::{Decision, FailedAttempt, Failure};
+use crate::protocol::request::Call;
 
 /// The maximum number of attempts with a renewed authorization. Two: a challenge may come first, then the rejection of an old
 /// token.
@@ -42,6 +43,21 @@ impl CallState {
             attempt: 1,
             renewals: 0,
             in_doubt: false,
+        }
+    }
+
+    /// Returns the current attempt as one that failed, without times.
+    pub(crate) fn failed<'a>(&self, call: &Call, failure: Failure<'a>) -> FailedAttempt<'a> {
+        FailedAttempt {
+            operation: call.operation,
+            effect: call.effect,
+            is_idempotent: call.is_idempotent(),
+            attempt: self.attempt,
+            elapsed: Duration::ZERO,
+            remaining: None,
+            location: self.location,
+            failure,
+            asked_wait: None,
         }
     }
 }

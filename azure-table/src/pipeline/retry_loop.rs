@@ -81,15 +81,10 @@ impl Pipeline {
             let first_sent = *first_sent.get_or_insert(ended.begun);
             let is_renewed = self.renews_authorization(call, &ended, notifications);
             let failed = ended.failure().map(|failure| FailedAttempt {
-                operation: call.operation,
-                effect: call.effect,
-                is_idempotent: call.is_idempotent(),
-                attempt: state.attempt,
                 elapsed: begun.elapsed(),
                 remaining: limits.deadline.remaining(),
-                location: state.location,
-                failure,
                 asked_wait: notifications.history.asked_wait,
+                ..state.failed(call, failure)
             });
             let end = AttemptEnd { failed, is_renewed };
             let next = match (classify(state, &end), &end.failed) {
