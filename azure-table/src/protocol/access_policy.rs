@@ -9,7 +9,7 @@
 
 use bytes::Bytes;
 
-use crate::codec::odata::literal::seven_digits;
+use crate::codec::odata::time::TimeText;
 use crate::codec::xml::Element;
 use crate::model::datetime::DateTime;
 use crate::model::error::{Error, Result, ValueError};
@@ -73,7 +73,9 @@ impl StoredAccessPolicy {
     }
 
     fn list_to_xml(policies: &[Self], has_body: fn(&[Element]) -> bool) -> Bytes {
-        let moment = |name, time: Option<DateTime>| time.map(|time| Element::of_text(name, seven_digits(time)));
+        let moment = |name, time: Option<DateTime>| {
+            time.map(|time| Element::of_text(name, TimeText::seven_digits(time).to_string()))
+        };
         let signed = policies.iter().map(|policy| {
             let fields: Vec<Element> = [
                 moment("Start", policy.start),

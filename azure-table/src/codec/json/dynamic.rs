@@ -7,6 +7,7 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::codec::odata;
 use crate::codec::odata::member::{ENTITY_ANNOTATION, TYPE_ANNOTATION};
 use crate::model::dynamic::DynamicEntity;
 use crate::model::edm::{Edm, EdmType, EdmValue, Token, WireValue, base64_text, double_text};
@@ -25,7 +26,7 @@ impl Serialize for DynamicEntity {
             map.serialize_entry("Timestamp", timestamp)?;
         }
         for (name, value) in &self.properties {
-            if !matches!(value, Edm::String(_) | Edm::Boolean(_) | Edm::Int32(_)) {
+            if odata::value::annotation(value, |_| true).is_some() {
                 map.serialize_entry(&format!("{name}{TYPE_ANNOTATION}"), value.edm_type().name())?;
             }
             match value {

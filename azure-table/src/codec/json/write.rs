@@ -7,7 +7,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::codec::json::scan::{LEAD, plain_length_to_write};
-use crate::model::edm::{Edm, base64_text, double_text};
+use crate::codec::odata::value::{self, Dialect};
+use crate::model::edm::Edm;
 use crate::model::entity::TableEntity;
 use crate::model::error::{Error, Result};
 use crate::model::guid::Guid;
@@ -109,55 +110,14 @@ impl Object {
     }
 
     fn member(&mut self, head: &impl Head, value: &Edm<'_>) {
-        // Each piece is as long as can be: copying few long ones is what makes this fast.
-        match value {
-            Edm::String(text) => self.string(head, text),
-            Edm::Boolean(value) => {
-                head.begin(&mut self.bytes);
-                self.bytes.extend_from_slice(if *value { b"true," } else { b"false," });
-            }
-            Edm::Int32(value) => {
-                head.begin(&mut self.bytes);
-                number(&mut self.bytes, value);
-                self.bytes.push(b',');
-            }
-            Edm::Int64(value) => {
-                self.annotated(head, b"@odata.type\":\"Edm.Int64\",");
-                number(&mut self.bytes, value);
-                self.end_text();
-            }
-            // An integral double has its decimal point, which the live service reads, but a server that parses numbers as
-            // JavaScript does loses it (Azurite), so its type is said as well.
-            Edm::Double(value) if value.is_finite() => {
-                if value.fract() == 0.0 {
-                    head.annotate(&mut self.bytes, b"@odata.type\":\"Edm.Double\",");
-                }
-                head.begin(&mut self.bytes);
-                finite(&mut self.bytes, *value);
-                self.bytes.push(b',');
-            }
-            Edm::Double(value) => {
-                self.annotated(head, b"@odata.type\":\"Edm.Double\",");
-                self.bytes.extend_from_slice(double_text(*value).as_bytes());
-                self.end_text();
-            }
-            Edm::DateTime(value) => {
-                self.annotated(head, b"@odata.type\":\"Edm.DateTime\",");
-                let (text, length) = value.ascii();
-                self.bytes.extend_from_slice(&text[..length]);
-                self.end_text();
-            }
-            Edm::Guid(value) => {
-                self.annotated(head, b"@odata.type\":\"Edm.Guid\",");
-                self.bytes.extend_from_slice(&value.ascii());
-                self.end_text();
-            }
-            Edm::Binary(value) => {
-                self.annotated(head, b"@odata.type\":\"Edm.Binary\",");
-                self.bytes.extend_from_slice(base64_text(value).as_bytes());
-                self.end_text();
-            }
+        // An integral double has its decimal point, which the live service reads, but a server that parses numbers as
+        // JavaScript does loses it (Azurite), so its type is said as well.
+        if let Some(annotation) = value::annotation(value, |value| value.fract() == 0.0) {
+            head.annotate(&mut self.bytes, annotation.as_bytes());
         }
+        head.begin(&mut self.bytes);
+        value::write::<Requests>(&mut self.bytes, value);
+        self.bytes.push(b',');
     }
 
     pub(crate) fn finish(self) -> Bytes {
@@ -169,17 +129,6 @@ impl Object {
         self.bytes.pop_if(|last| *last == b',');
         self.bytes.push(b'}');
         self.bytes
-    }
-
-    /// The type of a property, and the member of its value up to the text of that.
-    fn annotated(&mut self, head: &impl Head, edm_type: &[u8]) {
-        head.annotate(&mut self.bytes, edm_type);
-        head.begin(&mut self.bytes);
-        self.bytes.push(b'"');
-    }
-
-    fn end_text(&mut self) {
-        self.bytes.extend_from_slice(b"\",");
     }
 }
 
@@ -232,15 +181,23 @@ impl Head for Quoted<'_> {
     }
 }
 
-fn number(bytes: &mut Vec<u8>, value: &impl serde::Serialize) {
-    // Writing to a Vec cannot fail.
-    let _ = serde_json::to_writer(bytes, value);
+/// How requests write values.
+struct Requests;
+
+impl Dialect for Requests {
+    fn text(out: &mut Vec<u8>, text: &str) {
+        quoted(out, text);
+    }
+
+    fn finite(out: &mut Vec<u8>, value: f64) {
+        finite(out, value);
+    }
 }
 
 /// Appends the shortest digits that give the same double back, with a decimal point.
 fn finite(bytes: &mut Vec<u8>, value: f64) {
     let start = bytes.len();
-    number(bytes, &value);
+    value::number(bytes, &value);
     let digits = &bytes[start..];
     if !digits.contains(&b'.') {
         let exponent = digits.iter().position(|b| *b == b'e').unwrap_or(digits.len());

@@ -1,10 +1,8 @@
-//! Literals: text in single quotes, in both directions, and times with all their digits.
+//! Literals: text in single quotes, in both directions.
 //!
 //! The literals of filters with their types are `filter/literal.rs` and `filter/parse.rs`.
 
 use std::fmt;
-
-use crate::model::datetime::DateTime;
 
 /// Text with each single quote doubled: how OData writes text in quotes, in filters and in entity addresses.
 pub(crate) struct Doubled<'a>(pub(crate) &'a str);
@@ -37,31 +35,5 @@ pub(crate) fn quoted(text: &str) -> Option<(String, usize)> {
         }
         value.push('\'');
         at += 1;
-    }
-}
-
-/// A time with all its seven digits, as access policies and the texts of errors have it.
-pub(crate) fn seven_digits(time: DateTime) -> String {
-    let text = time.to_string();
-    let (seconds, fraction) = text
-        .trim_end_matches('Z')
-        .split_once('.')
-        .unwrap_or((text.trim_end_matches('Z'), ""));
-    format!("{seconds}.{fraction:0<7}Z")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_may_have_seven_digits() {
-        for (time, text) in [
-            ("2017-11-10T02:43:24.1959443Z", "2017-11-10T02:43:24.1959443Z"),
-            ("2024-05-04T00:37:43.073333Z", "2024-05-04T00:37:43.0733330Z"),
-            ("2024-05-04T00:37:43Z", "2024-05-04T00:37:43.0000000Z"),
-        ] {
-            assert_eq!(seven_digits(time.parse().unwrap()), text);
-        }
     }
 }

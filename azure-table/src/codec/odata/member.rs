@@ -101,3 +101,65 @@ pub(crate) fn members<E>(
     reader.end().map_err(json)?;
     Ok(members)
 }
+
+#[cfg(all(test, feature = "emulator"))]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::codec::json::read;
+    use crate::model::dynamic::DynamicEntity;
+    use crate::model::edm::EdmValue;
+    use crate::model::entity::{MetadataLevel, ReadEntity};
+
+    /// The text of a value, its annotation, and the position of the annotation: before or after.
+    fn value() -> impl Strategy<Value = (String, Option<&'static str>, bool)> {
+        let text = prop_oneof![
+            (any::<i32>().prop_map(|n| n.to_string()), Just(None)),
+            (any::<i64>().prop_map(|n| format!("\"{n}\"")), Just(Some("Edm.Int64"))),
+            (any::<bool>().prop_map(|b| b.to_string()), Just(None)),
+            ("[a-z\u{e9} ]{0,9}".prop_map(|text| format!("{text:?}")), Just(None)),
+            (Just("5.0".to_owned()), Just(Some("Edm.Double"))),
+            (
+                Just("\"2026-01-02T03:04:05.1Z\"".to_owned()),
+                Just(Some("Edm.DateTime"))
+            ),
+            (Just("\"AAEC\"".to_owned()), Just(Some("Edm.Binary"))),
+            (Just("null".to_owned()), Just(None)),
+        ];
+        (text, any::<bool>()).prop_map(|((text, annotation), is_before)| (text, annotation, is_before))
+    }
+
+    proptest! {
+        #[test]
+        fn members_are_those_that_the_reader_of_pages_finds(
+            values in proptest::collection::btree_map("[A-O][a-z0-9]{0,5}", value(), 0..8)
+        ) {
+            let mut parts = vec![r#""odata.etag":"e""#.to_owned(), r#""PartitionKey":"p""#.into(), r#""RowKey":"r""#.into()];
+            for (name, (text, annotation, is_before)) in &values {
+                let at = parts.len();
+                parts.push(format!(r#""{name}":{text}"#));
+                if let Some(annotation) = annotation {
+                    parts.insert(at + usize::from(!is_before), format!(r#""{name}@odata.type":"{annotation}""#));
+                }
+            }
+            let body = format!("{{{}}}", parts.join(","));
+            let read = read::entity(body.as_bytes(), MetadataLevel::Minimal, None, DynamicEntity::read).unwrap();
+            let members = members(body.as_bytes(), 99, OtherAnnotations::Kept, |fault| format!("{fault:?}")).unwrap();
+            let members: BTreeMap<String, EdmValue> = members
+                .into_iter()
+                .filter(|member| member.name != "PartitionKey" && member.name != "RowKey" && member.value.token != Token::Null)
+                .map(|mut member| {
+                    // Text without a type is an Edm.String at this level.
+                    if matches!(member.value.token, Token::Text(_)) {
+                        member.value.annotation.get_or_insert(EdmType::String);
+                    }
+                    (member.name.into_owned(), member.value.to_edm().unwrap().into_owned())
+                })
+                .collect();
+            prop_assert_eq!(members, read.properties.into_iter().collect());
+        }
+    }
+}

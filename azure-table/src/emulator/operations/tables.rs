@@ -15,7 +15,7 @@ use crate::emulator::response::Answer;
 use crate::emulator::rules::MemberOrder;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::json_text::{name, text_member};
-use crate::emulator::store::row::etag;
+use crate::emulator::store::row::time_text;
 use crate::emulator::store::{SharedStore, Store};
 use crate::model::datetime::DateTime;
 use crate::model::name::TableName;
@@ -127,7 +127,7 @@ pub(crate) fn create(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
     let location = format!("{}/{}", call.site().base, address(&table));
     let rules = call.site().rules;
     Ok(Answer {
-        etag: rules.has_table_etags.then(|| etag(call.caller.now, rules)),
+        etag: rules.has_table_etags.then(|| time_text(call.caller.now, rules).etag()),
         location: Some(location),
         prefer: call.prefer,
         ..answer

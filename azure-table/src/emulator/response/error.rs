@@ -4,7 +4,7 @@
 //!
 //! Source: REST "Status and error codes"; recorded error bodies of both services.
 
-use crate::codec::odata::literal::seven_digits;
+use crate::codec::odata::time::TimeText;
 use crate::codec::xml;
 use crate::emulator::request::ErrorForm;
 use crate::emulator::request::options::Level;
@@ -30,7 +30,7 @@ impl Answer {
 
 /// As the storage services write it: XML where the answer would be.
 fn with_request_id(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Answer {
-    let time = seven_digits(trace.time);
+    let time = TimeText::seven_digits(trace.time);
     let message = format!("{}\nRequestId:{}\nTime:{time}", refusal.message, trace.id);
     let (prefer, body, content) = match form {
         ErrorForm::Xml => {

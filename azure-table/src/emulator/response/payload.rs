@@ -5,13 +5,14 @@
 //!
 //! Source: REST "Payload format for Table service operations"; the member order is that of recorded answers.
 
+use crate::codec::odata::time::TimeText;
 use crate::codec::url;
 use crate::emulator::request::address::Site;
 use crate::emulator::request::options::{Level, Select};
 use crate::emulator::rules::MemberOrder;
 use crate::emulator::store::json_text::{name, text, text_member};
 use crate::emulator::store::members::{Member, Members};
-use crate::emulator::store::row::{Row, RowId, TimeText, time_text};
+use crate::emulator::store::row::{Row, RowId, time_text};
 use crate::model::edm::{Edm, EdmType};
 use crate::model::name::SYSTEM_PROPERTIES;
 
@@ -151,7 +152,7 @@ impl Shape<'_> {
         let time = time_text(row.timestamp, self.site.rules);
         if self.level > Level::None {
             begin(out, b"\"odata.etag\":\"");
-            time.put_etag(out, b"\\\"");
+            time.put_etag(out, "\\\"");
             out.push(b'"');
         }
         if self.level == Level::Full && order == MemberOrder::MetadataFirst {
@@ -207,7 +208,7 @@ impl Shape<'_> {
                     begin(out, b"\"Timestamp@odata.type\":\"Edm.DateTime\"");
                 }
                 begin(out, b"\"Timestamp\":\"");
-                time.put(out);
+                out.extend_from_slice(time.as_bytes());
                 out.push(b'"');
             }
         }
@@ -234,7 +235,7 @@ impl Shape<'_> {
                 if let Some(Edm::DateTime(time)) = member.value() {
                     let head = written.len() - time.ascii().1 - 1;
                     begin(out, &written[..head]);
-                    time_text(time, self.site.rules).put(out);
+                    out.extend_from_slice(time_text(time, self.site.rules).as_bytes());
                     out.push(b'"');
                 }
             }

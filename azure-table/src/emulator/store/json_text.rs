@@ -10,6 +10,20 @@
 use std::io::Write as _;
 
 use crate::codec::json::scan::plain_length;
+use crate::codec::odata::value::Dialect;
+
+/// How answers write values.
+pub(crate) struct Answers;
+
+impl Dialect for Answers {
+    fn text(out: &mut Vec<u8>, value: &str) {
+        text(out, value);
+    }
+
+    fn finite(out: &mut Vec<u8>, value: f64) {
+        out.extend_from_slice(double(value).as_bytes());
+    }
+}
 
 /// A member whose value is text.
 pub(crate) fn text_member(out: &mut Vec<u8>, member: &str, value: &str) {
@@ -63,7 +77,7 @@ pub(crate) fn text(out: &mut Vec<u8>, text: &str) {
 }
 
 /// A finite double as the service writes it.
-pub(crate) fn double(value: f64) -> String {
+fn double(value: f64) -> String {
     if value == 0.0 {
         return if value.is_sign_negative() { "-0.0" } else { "0.0" }.to_owned();
     }

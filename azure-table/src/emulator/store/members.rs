@@ -8,19 +8,18 @@
 //! merges are rarer than reads.
 
 use std::borrow::Cow;
-use std::io::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::emulator::store::json_text;
-use crate::model::edm::{Edm, EdmType, EdmValue, double_text};
+use crate::codec::odata::value;
+use crate::emulator::store::json_text::{self, Answers};
+use crate::model::edm::{Edm, EdmType, EdmValue};
 
-/// What stands around an annotation: `"` name `@odata.type":"` type `",`.
-const BEFORE_TYPE: &[u8] = b"@odata.type\":\"";
-const BEHIND_TYPE: &[u8] = b"\",";
-/// The type of a kind; the last one is of doubles that are no numbers, which are text.
-const KINDS: [EdmType; 9] = [
+/// The mark of a kind whose type stands beside the value.
+const ANNOTATED: u8 = 0x80;
+/// The type of a kind without its mark.
+const KINDS: [EdmType; 8] = [
     EdmType::String,
     EdmType::Boolean,
     EdmType::Int32,
@@ -29,9 +28,7 @@ const KINDS: [EdmType; 9] = [
     EdmType::DateTime,
     EdmType::Guid,
     EdmType::Binary,
-    EdmType::Double,
 ];
-const NO_NUMBER: u8 = 8;
 /// About how much text a property has.
 const USUAL_TEXT: usize = 48;
 
@@ -40,7 +37,7 @@ const USUAL_TEXT: usize = 48;
 pub(crate) type Properties = Vec<(Box<str>, EdmValue)>;
 
 /// Properties in their order, in one piece: the length of the index, the index, the text. For each property the index has its
-/// kind, the length of its name and that of its value; the text separates members by commas.
+/// type, the length of its name and that of its value; the text separates members by commas.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Members(Box<[u8]>);
 
@@ -112,9 +109,10 @@ fn next<'a>(index: &mut &[u8], text: &mut &'a [u8]) -> Option<Member<'a>> {
     let (kind, rest) = index.split_first()?;
     *index = rest;
     let (name, value) = (number(index), number(index));
-    let annotation = annotation_of(*kind).map_or(0, |edm_type| {
-        1 + name + BEFORE_TYPE.len() + edm_type.name().len() + BEHIND_TYPE.len()
-    });
+    let annotation = match kind & ANNOTATED {
+        0 => 0,
+        _ => 1 + name + value::annotation_of(type_of(*kind)).len(),
+    };
     let (annotated, rest) = text.split_at_checked(annotation + name + 3 + value)?;
     *text = rest.strip_prefix(b",").unwrap_or(rest);
     let bare = &annotated[annotation..];
@@ -126,70 +124,36 @@ fn next<'a>(index: &mut &[u8], text: &mut &'a [u8]) -> Option<Member<'a>> {
     })
 }
 
-fn annotation_of(kind: u8) -> Option<EdmType> {
-    let edm_type = *KINDS.get(usize::from(kind))?;
-    let is_annotated = match edm_type {
-        EdmType::Int64 | EdmType::DateTime | EdmType::Guid | EdmType::Binary => true,
-        EdmType::Double => kind == NO_NUMBER,
-        EdmType::String | EdmType::Boolean | EdmType::Int32 => false,
-    };
-    is_annotated.then_some(edm_type)
+fn type_of(kind: u8) -> EdmType {
+    let kind = usize::from(kind & !ANNOTATED);
+    KINDS.get(kind).copied().unwrap_or(EdmType::String)
 }
 
 fn write(index: &mut Vec<u8>, text: &mut Vec<u8>, name: &str, value: &Edm<'_>) {
-    let kind = match value {
-        Edm::String(_) => 0,
-        Edm::Boolean(_) => 1,
-        Edm::Int32(_) => 2,
-        Edm::Int64(_) => 3,
-        Edm::Double(value) if value.is_finite() => 4,
-        Edm::Double(_) => NO_NUMBER,
-        Edm::DateTime(_) => 5,
-        Edm::Guid(_) => 6,
-        Edm::Binary(_) => 7,
-    };
+    let annotation = value::annotation(value, |_| false);
     let begin = text.len();
     json_text::text(text, name);
     let name = begin + 1..text.len() - 1;
-    index.push(kind);
+    let kind = KINDS.iter().position(|edm_type| *edm_type == value.edm_type());
+    let kind = kind.unwrap_or_default() as u8;
+    index.push(annotation.map_or(kind, |_| kind | ANNOTATED));
     put_number(index, name.len());
-    if let Some(edm_type) = annotation_of(kind) {
+    if let Some(annotation) = annotation {
         text.pop();
-        text.extend_from_slice(BEFORE_TYPE);
-        text.extend_from_slice(edm_type.name().as_bytes());
-        text.extend_from_slice(BEHIND_TYPE);
+        text.extend_from_slice(annotation.as_bytes());
         text.push(b'"');
         text.extend_from_within(name);
         text.push(b'"');
     }
     text.push(b':');
     let begin = text.len();
-    write_value(text, value);
+    value::write::<Answers>(text, value);
     put_number(index, text.len() - begin);
-}
-
-/// The value as Storage writes it.
-fn write_value(text: &mut Vec<u8>, value: &Edm<'_>) {
-    // Writing to a Vec cannot fail.
-    let _ = match value {
-        Edm::String(value) => {
-            json_text::text(text, value);
-            Ok(())
-        }
-        Edm::Boolean(value) => write!(text, "{value}"),
-        Edm::Int32(value) => write!(text, "{value}"),
-        Edm::Double(value) if value.is_finite() => write!(text, "{}", json_text::double(*value)),
-        Edm::Double(value) => write!(text, "\"{}\"", double_text(*value)),
-        Edm::Int64(value) => write!(text, "\"{value}\""),
-        Edm::DateTime(value) => write!(text, "\"{value}\""),
-        Edm::Guid(value) => write!(text, "\"{value}\""),
-        Edm::Binary(bytes) => write!(text, "\"{}\"", STANDARD.encode(bytes)),
-    };
 }
 
 impl<'a> Member<'a> {
     pub(crate) fn edm_type(&self) -> EdmType {
-        KINDS.get(usize::from(self.kind)).copied().unwrap_or(EdmType::String)
+        type_of(self.kind)
     }
 
     pub(crate) fn name(&self) -> Cow<'a, str> {
@@ -207,7 +171,8 @@ impl<'a> Member<'a> {
             EdmType::Boolean => Edm::Boolean(value == b"true"),
             EdmType::Int32 => Edm::Int32(digits()?.parse().ok()?),
             EdmType::Int64 => Edm::Int64(text()?.parse().ok()?),
-            EdmType::Double if self.kind == NO_NUMBER => Edm::Double(match text()? {
+            // Only those that are no numbers are annotated.
+            EdmType::Double if self.kind & ANNOTATED != 0 => Edm::Double(match text()? {
                 "Infinity" => f64::INFINITY,
                 "-Infinity" => f64::NEG_INFINITY,
                 _ => f64::NAN,

@@ -1,12 +1,13 @@
 //! One stored entity: its keys, its properties in order, its version.
 //!
-//! Owns the order of rows, the ETag's text and the limits on an entity as a whole. Does not own how a row changes
+//! Owns the order of rows and the limits on an entity as a whole. Does not own how a row changes
 //! (`store.rs`), in which form its properties are kept (`store/members.rs`) or how it is written as JSON (`response/payload.rs`).
 //! Not confirmed: that the service's 1 MiB limit uses the published formula, which it does here.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use crate::codec::odata::time::TimeText;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::{MAX_PROPERTIES, Rules};
 use crate::emulator::store::members::{Members, Properties};
@@ -14,9 +15,6 @@ use crate::model::datetime::DateTime;
 use crate::model::edm::Edm;
 use crate::model::entity_size;
 use crate::model::ordinal;
-
-/// Where in a time's text its seconds end.
-const SECONDS: usize = 19;
 
 /// The keys of a row; ordered as the service orders rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +62,7 @@ impl Row {
 
     /// The version: made of the Timestamp, which no two writes share.
     pub(crate) fn etag(&self, rules: &Rules) -> String {
-        etag(self.timestamp, rules)
+        time_text(self.timestamp, rules).etag()
     }
 
     /// The properties, read, in their order.
@@ -84,57 +82,13 @@ impl Row {
     }
 }
 
-/// A version made of its time.
-pub(crate) fn etag(time: DateTime, rules: &Rules) -> String {
-    let mut text = Vec::with_capacity(48);
-    time_text(time, rules).put_etag(&mut text, b"\"");
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-/// The text of a time, in ASCII.
-pub(crate) struct TimeText([u8; 28], usize);
-
-impl TimeText {
-    fn bytes(&self) -> &[u8] {
-        &self.0[..self.1]
-    }
-
-    pub(crate) fn put(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.bytes());
-    }
-
-    /// Appends the version of this time between quotes, which JSON escapes.
-    pub(crate) fn put_etag(&self, out: &mut Vec<u8>, quote: &[u8]) {
-        // The colons of `2017-11-10T02:44:53.636692Z` are encoded.
-        let time = self.bytes();
-        let (date, minutes, seconds) = (&time[..13], &time[14..16], &time[17..]);
-        for part in [
-            &b"W/"[..],
-            quote,
-            b"datetime'",
-            date,
-            b"%3A",
-            minutes,
-            b"%3A",
-            seconds,
-            b"'",
-            quote,
-        ] {
-            out.extend_from_slice(part);
-        }
-    }
-}
-
 /// A time as answers have it.
 pub(crate) fn time_text(time: DateTime, rules: &Rules) -> TimeText {
-    let (mut text, length) = time.ascii();
-    if !rules.has_full_times {
-        return TimeText(text, length);
+    if rules.has_full_times {
+        TimeText::seven_digits(time)
+    } else {
+        TimeText::shortest(time)
     }
-    text[length - 1..].fill(b'0');
-    text[SECONDS] = b'.';
-    text[27] = b'Z';
-    TimeText(text, 28)
 }
 
 /// Brings properties into the order that they have after any write but an insert.

@@ -1,0 +1,112 @@
+//! Times as text, and the ETags made of them.
+//!
+//! Owns the two forms of a time (the fewest digits, all seven), and the text of an ETag. Calendars and parsing are `model/datetime`.
+
+use std::fmt;
+
+use crate::model::datetime::DateTime;
+
+/// The text of a time, in ASCII.
+pub(crate) struct TimeText {
+    text: [u8; 28],
+    length: usize,
+}
+
+impl TimeText {
+    /// The fewest digits of a second that say the time, as requests and Azure Storage's answers have it.
+    #[cfg(feature = "emulator")]
+    pub(crate) fn shortest(time: DateTime) -> Self {
+        let (text, length) = time.ascii();
+        Self { text, length }
+    }
+
+    /// All seven digits of a second, as access policies, errors and Cosmos DB's answers have it.
+    pub(crate) fn seven_digits(time: DateTime) -> Self {
+        /// The end of the seconds.
+        const SECONDS: usize = 19;
+        let (mut text, length) = time.ascii();
+        text[length - 1..].fill(b'0');
+        text[SECONDS] = b'.';
+        text[27] = b'Z';
+        Self { text, length: 28 }
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.text[..self.length]
+    }
+
+    /// Appends the ETag of an entity of this time between quotes, which JSON escapes.
+    #[cfg(feature = "emulator")]
+    pub(crate) fn put_etag(&self, out: &mut Vec<u8>, quote: &str) {
+        // The colons of `2017-11-10T02:44:53.636692Z` are encoded.
+        let time = self.as_bytes();
+        for part in [
+            b"W/",
+            quote.as_bytes(),
+            b"datetime'",
+            &time[..13],
+            b"%3A",
+            &time[14..16],
+            b"%3A",
+            &time[17..],
+            b"'",
+            quote.as_bytes(),
+        ] {
+            out.extend_from_slice(part);
+        }
+    }
+
+    /// The ETag of an entity of this time.
+    #[cfg(feature = "emulator")]
+    pub(crate) fn etag(&self) -> String {
+        let mut text = Vec::with_capacity(48);
+        self.put_etag(&mut text, "\"");
+        String::from_utf8_lossy(&text).into_owned()
+    }
+}
+
+impl fmt::Display for TimeText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(self.as_bytes()))
+    }
+}
+
+/// One ETag in quotes, weak or not. The text between the quotes may be any: an unknown one is a version that
+/// does not match (Azurite issue 1229, seen live).
+#[cfg(feature = "emulator")]
+pub(crate) fn is_etag(text: &str) -> bool {
+    let quoted = text.strip_prefix("W/").unwrap_or(text);
+    quoted
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+        .is_some_and(|text| !text.contains('"'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_may_have_seven_digits() {
+        for (time, text) in [
+            ("2017-11-10T02:43:24.1959443Z", "2017-11-10T02:43:24.1959443Z"),
+            ("2024-05-04T00:37:43.073333Z", "2024-05-04T00:37:43.0733330Z"),
+            ("2024-05-04T00:37:43Z", "2024-05-04T00:37:43.0000000Z"),
+        ] {
+            assert_eq!(TimeText::seven_digits(time.parse().unwrap()).to_string(), text);
+        }
+    }
+
+    #[cfg(feature = "emulator")]
+    #[test]
+    fn an_etag_stands_in_quotes_and_alone() {
+        let written = TimeText::shortest("2017-11-10T02:44:47.62Z".parse().unwrap()).etag();
+        assert_eq!(written, "W/\"datetime'2017-11-10T02%3A44%3A47.62Z'\"");
+        for good in ["\"x\"", "W/\"x\"", &written, "W/\"\""] {
+            assert!(is_etag(good), "{good}");
+        }
+        for bad in ["", "x", "W/x", "\"", "W/\"a\", W/\"b\"", "w/\"x\"", "0x1"] {
+            assert!(!is_etag(bad), "{bad}");
+        }
+    }
+}
