@@ -6,7 +6,9 @@ use std::fmt::Debug;
 use std::sync::Once;
 use std::time::Duration;
 
-use azure_table::{DynamicEntity, Emulator, OtelMetrics, Reached, TableServiceClient};
+use azure_table::telemetry::OtelMetrics;
+use azure_table::transport::Delivery;
+use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, SdkMeterProvider};
@@ -197,7 +199,7 @@ async fn a_call_is_a_span_with_the_names_of_opentelemetry() {
 #[tokio::test(start_paused = true)]
 async fn each_attempt_is_a_span_of_its_own() {
     let canned = Canned::new([
-        Step::Fail(Reached::NothingSent),
+        Step::Fail(Delivery::NothingSent),
         Step::status(503),
         Step::answer(200, &[("x-ms-request-charge", "2.5")], r#"{"value":[]}"#),
     ]);
@@ -231,7 +233,7 @@ async fn each_attempt_is_a_span_of_its_own() {
 #[tokio::test(start_paused = true)]
 async fn attempt_span_ends_with_the_attempt_and_says_why_it_failed() {
     let canned = Canned::new([
-        Step::Fail(Reached::NothingSent),
+        Step::Fail(Delivery::NothingSent),
         Step::answer(503, &[("x-ms-error-code", "ServerBusy"), ("retry-after", "7")], ""),
         Step::answer(404, &[("x-ms-error-code", "ResourceNotFound")], ""),
     ]);

@@ -1,9 +1,9 @@
 //! The item as the derive sees it.
 //!
-//! Owns [`Struct`], a struct with its fields in their roles, and [`Entity`], one with keys. Borrows the input, for spans.
-//! Reports only that the input is of the wrong form; the fields of the keys are `ast/key.rs`, the names of the
-//! constants `ast/constant.rs`, rules over the result `check.rs`. A field is `ast/field.rs`; enums of entities are `ast/variants.rs`, the
-//! types of properties `ast/property.rs`.
+//! Owns [`Struct`], a struct with its fields in their roles, and [`Entity`], one with keys. Borrows the input, for
+//! spans. Reports only that the input is of the wrong form; the fields of the keys are `ast/key.rs`, the names of the
+//! constants `ast/constant.rs`, rules over the result `check.rs`. A field is `ast/field.rs`; enums of entities are
+//! `ast/variants.rs`, the types of properties `ast/property.rs`.
 
 mod constant;
 mod field;

@@ -1,8 +1,8 @@
 //! The tokens of `#[table(...)]` as options.
 //!
-//! Which options there are is `attr/placement.rs`, how one is read `attr/item.rs`, how it is kept `attr/option.rs`; what stands on
-//! a struct or an enum is `attr/container.rs`, on a field `attr/field.rs`, on a variant `attr/variant.rs`. Rules over several
-//! options are `check.rs`.
+//! Which options there are is `attr/placement.rs`, how one is read `attr/item.rs`, how it is kept `attr/option.rs`;
+//! what stands on a struct or an enum is `attr/container.rs`, on a field `attr/field.rs`, on a variant
+//! `attr/variant.rs`. Rules over several options are `check.rs`.
 
 mod container;
 mod field;

@@ -1,8 +1,8 @@
 //! Trait bounds for generic types.
 //!
 //! Owns the generics of the impls. A bound is added only where a field's type mentions a parameter, and it is on the
-//! field's type, not on the parameter: an ignored `PhantomData<T>` asks nothing of `T`. For all other fields the compiler
-//! checks the code of the impl itself.
+//! field's type, not on the parameter: an ignored `PhantomData<T>` asks nothing of `T`. For all other fields the
+//! compiler checks the code of the impl itself.
 
 use std::collections::HashSet;
 

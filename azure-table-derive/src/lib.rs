@@ -4,9 +4,9 @@
 //! [`Projection`](macro@Projection). [`test`](macro@test) gives a test a service of its own.
 //!
 //! Owns the way of an item through a derive: `attr` reads the attributes, `ast` gives each field its role, `check`
-//! applies the rules over the whole item, `expand` writes the code, and `fallback` what stands in its place where there are
-//! mistakes; `derive` puts them in order. `test_attribute` is `#[azure_table::test]`. All mistakes go to one `ctxt` and are
-//! reported together. What the generated code calls is in `azure_table::__private`.
+//! applies the rules over the whole item, `expand` writes the code, and `fallback` what stands in its place where there
+//! are mistakes; `derive` puts them in order. `test_attribute` is `#[azure_table::test]`. All mistakes go to one `ctxt`
+//! and are reported together. What the generated code calls is in `azure_table::__private`.
 
 mod ast;
 mod attr;

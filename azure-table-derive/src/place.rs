@@ -1,16 +1,16 @@
 //! Where generated code points, and by which names.
 //!
 //! Owns the spans. What the compiler says about a field's type should point at that type, so some generated tokens are
-//! moved there. Owns also the names of locals, the paths of `azure_table`, which no name of the user can hide, and the attributes of
-//! an impl.
+//! moved there. Owns also the names of locals, the paths of `azure_table`, which no name of the user can hide, and the
+//! attributes of an impl.
 
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 
 use crate::attr::ContainerAttrs;
 
-/// Code of the user, usually a type: its first token and its last. No single span covers both on stable Rust, but code whose
-/// tokens begin at the one and end at the other does.
+/// Code of the user, usually a type: its first token and its last. No single span covers both on stable Rust, but code
+/// whose tokens begin at the one and end at the other does.
 pub(crate) struct Place {
     start: Span,
     end: Span,

@@ -1,7 +1,7 @@
 //! `#[azure_table::test]`: an async function with arguments as a test that makes them.
 //!
-//! Owns the options, the rules for the function, and the code. What an argument is is told by its type alone, by a trait of
-//! `azure_table::__private`, so that aliases work. The name of a table is that of its argument.
+//! Owns the options, the rules for the function, and the code. What an argument is is told by its type alone, by a
+//! trait of `azure_table::__private`, so that aliases work. The name of a table is that of its argument.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};

@@ -8,9 +8,8 @@
 
 use std::hint::black_box;
 
-use azure_table::{
-    BoxFuture, DateTime, Guid, TableClient, TableEntity, TableOperation, TableServiceClient, Transport, TransportError,
-};
+use azure_table::transport::{BoxFuture, Transport, TransportError};
+use azure_table::{DateTime, Guid, TableClient, TableEntity, TableOperation, TableServiceClient};
 use bytes::Bytes;
 use cpu_time::ThreadTime;
 use serde::{Deserialize, Serialize, Serializer};

@@ -1,9 +1,10 @@
-//! All that the code of the macros may name, besides the derive's traits and `Column`. Not part of the public interface.
+//! All that the code of the macros may name, besides the derive's traits and `Column`. Not part of the public
+//! interface.
 //!
 //! Owns what the impls of `#[derive(TableEntity)]` on a struct call. What enums of entities call is
 //! `__private/variant.rs`, projections `__private/projection.rs`, the types of properties `__private/property.rs`; what
-//! is asserted at compile time is `__private/assert.rs`, of the types of fields `__private/field.rs`, of
-//! the functions that attributes name `__private/function.rs`. What a test of `#[azure_table::test]` calls is `__private/test.rs`.
+//! is asserted at compile time is `__private/assert.rs`, of the types of fields `__private/field.rs`, of the functions
+//! that attributes name `__private/function.rs`. What a test of `#[azure_table::test]` calls is `__private/test.rs`.
 
 mod assert;
 mod field;

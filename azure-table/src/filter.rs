@@ -1,7 +1,41 @@
-//! Filters: typed columns, expressions, their text and their meaning.
+//! Filters: typed columns, comparisons, and the values of a patch.
 //!
-//! Owns the expression tree that the client renders, the emulator parses and both evaluate. Does not own the way of
-//! the text into a URL (`codec/url.rs`).
+//! The derive gives each field a constant [`Column`](crate::Column), such as `Blog::RATING`. Comparisons of columns
+//! make a [`Filter`](crate::Filter); `&`, `|` and `!` combine filters. A comparison with a value of the wrong type does
+//! not compile.
+//!
+//! | item | use |
+//! |---|---|
+//! | [`Operand`] | the values that a column compares with |
+//! | [`Assignment`] | a new value of a column, for `patch` |
+//! | [`Columns`], [`SelectColumn`] | the columns of a `select` |
+//! | [`Nested`], [`Variant`], [`VariantColumn`] | columns of flattened groups and of variants |
+//! | [`AccessPath`] | the cost class of a filter: point, partition, range or table scan |
+//! | [`ColumnRole`], [`Stored`], [`InKey`] | the role of a column: property or part of a key |
+//! | [`FilterOf`], [`AssignmentOf`], [`ColumnOfVariant`], [`NestedIn`], [`Settable`], [`StartsWith`] | bounds that turn mistakes into readable compile errors |
+//!
+//! # Examples
+//!
+//! ```
+//! use azure_table::{Filter, TableEntity};
+//!
+//! #[derive(TableEntity)]
+//! struct Blog {
+//!     #[table(partition_key)]
+//!     channel: String,
+//!     #[table(row_key)]
+//!     id: String,
+//!     rating: i32,
+//! }
+//!
+//! let good: Filter<Blog> = Blog::CHANNEL.eq("Channel9") & Blog::RATING.ge(3);
+//! assert_eq!(good.to_string(), "PartitionKey eq 'Channel9' and rating ge 3");
+//! ```
+//!
+//! More: [the guide to queries](crate::guide::queries).
+
+// Owns the expression tree that the client renders, the emulator parses and both evaluate. Does not own the way of
+// the text into a URL (`codec/url.rs`).
 
 pub(crate) mod access;
 pub(crate) mod assignment;
@@ -18,3 +52,11 @@ pub(crate) mod refused;
 pub(crate) mod select;
 pub(crate) mod split;
 pub(crate) mod typed;
+
+pub use crate::filter::access::AccessPath;
+pub use crate::filter::assignment::{Assignment, AssignmentOf, Settable};
+pub use crate::filter::column::{ColumnRole, InKey, StartsWith, Stored};
+pub use crate::filter::nested::{ColumnOfVariant, Nested, NestedIn, Variant, VariantColumn};
+pub use crate::filter::select::{Columns, SelectColumn};
+pub use crate::filter::typed::FilterOf;
+pub use crate::model::operand::Operand;

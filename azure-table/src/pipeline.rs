@@ -1,9 +1,9 @@
 //! One call, attempt by attempt: authorize, send, classify, wait.
 //!
-//! Owns [`Pipeline`], which all calls of a client share. The loop over the attempts is `retry_loop`, one attempt is `attempt`, the
-//! decision after it is `next_step`; a lost write is read back in `reconciliation`. `transport` is the seam to the network with its
-//! default `http`, `auth` holds the credentials, `retry` the policies, `options` and `settings` the options of one call and of a
-//! client. Does not know the meaning of a request: `protocol`.
+//! Owns [`Pipeline`], which all calls of a client share. The loop over the attempts is `retry_loop`, one attempt is
+//! `attempt`, the decision after it is `next_step`; a lost write is read back in `reconciliation`. `transport` is the
+//! seam to the network with its default `http`, `auth` holds the credentials, `retry` the policies, `options` and
+//! `settings` the options of one call and of a client. Does not know the meaning of a request: `protocol`.
 
 use std::sync::Arc;
 

@@ -1,13 +1,13 @@
 //! What a user's tests put between a client and its service, or in its place. Feature `test-util`.
 //!
-//! [`Faults`] let requests and answers go wrong by rules, a [`Spy`] keeps what was sent, a [`Script`] says what comes in which
-//! order, a [`Recorder`] writes a conversation to a file and a [`Replay`] answers from it. Which of them proves what, with
-//! examples, is the guide `testing` (with the features `derive` and `emulator`); a service for each test is
-//! `#[azure_table::test]` of the same features.
+//! [`Faults`] let requests and answers go wrong by rules, a [`Spy`] keeps what was sent, a [`Script`] says what comes
+//! in which order, a [`Recorder`] writes a conversation to a file and a [`Replay`] answers from it. Which of them
+//! proves what, with examples, is the guide `testing` (with the features `derive` and `emulator`); a service for each
+//! test is `#[azure_table::test]` of the same features.
 //!
-//! All are [`Transport`](crate::Transport)s: they stand below the retry loop, so a client meets what they do as it would meet it on
-//! the network. What is behind them is another's: the `Emulator`, a real connection, another one of these. Layers:
-//! `pipeline::transport`, `protocol`, `codec`, `model`; never the client or the emulator.
+//! All are [`Transport`](crate::transport::Transport)s: they stand below the retry loop, so a client meets what they do
+//! as it would meet it on the network. What is behind them is another's: the `Emulator`, a real connection, another one
+//! of these. Layers: `pipeline::transport`, `protocol`, `codec`, `model`; never the client or the emulator.
 
 mod address;
 mod answer;

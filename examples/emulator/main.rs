@@ -17,7 +17,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use azure_table::{Emulator, EmulatorServer, EmulatorSnapshot, Profile, ServerCertificate};
+use azure_table::emulator::{EmulatorSnapshot, ServerCertificate};
+use azure_table::{Emulator, EmulatorServer, Profile};
 use azure_table_examples::finish;
 
 use crate::options::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_PORT, Options};

@@ -5,7 +5,8 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
-use azure_table::{Emulator, Profile, ServiceModel};
+use azure_table::emulator::ServiceModel;
+use azure_table::{Emulator, Profile};
 use lexopt::prelude::*;
 
 use crate::say;

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use azure_table::{DynamicEntity, EmulatorSnapshot, Guid, TableServiceClient};
+use azure_table::emulator::EmulatorSnapshot;
+use azure_table::{DynamicEntity, Guid, TableServiceClient};
 
 /// Cargo builds it beside this test, where no test is named by `--test`.
 fn emulator(arguments: &[&str]) -> Command {

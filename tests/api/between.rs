@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use azure_table::{BoxFuture, Profile, Transport, TransportError};
+use azure_table::Profile;
+use azure_table::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
 

@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table::OperationKind;
+use azure_table::bulk::LeftoverReason;
+use azure_table::operation::OperationKind;
 use azure_table::testing::{Answer, Fault, FaultRule, Faults};
 use azure_table::{
-    BulkOutcome, BulkReport, DynamicEntity, EdmValue, Emulator, Error, ErrorKind, LeftReason, NoRetry, TableClient,
-    TableEntity, TableOperation, TableServiceClient, Versioned,
+    BulkOutcome, BulkReport, DynamicEntity, EdmValue, Emulator, Error, ErrorKind, NoRetry, TableClient, TableEntity,
+    TableOperation, TableServiceClient, Versioned,
 };
 use futures::{StreamExt, stream};
 use proptest::prelude::*;
@@ -78,7 +79,9 @@ async fn many_entities_of_many_partitions_leave_in_full_batches() {
     assert_eq!(report.applied(), 250);
     let report = table.bulk().merge(read).await.unwrap();
     assert_eq!(counts(&report), [0, 250, 0, 0], "they have other versions by now");
-    assert!(matches!(report.leftovers()[0].why(), LeftReason::Rejected(e) if e.kind() == ErrorKind::ConditionNotMet));
+    assert!(
+        matches!(report.leftovers()[0].why(), LeftoverReason::Rejected(e) if e.kind() == ErrorKind::ConditionNotMet)
+    );
     let report = table
         .bulk()
         .delete(many.iter().map(|one| (&*one.sensor, one.at)))
@@ -121,7 +124,7 @@ async fn one_bad_row_does_not_sink_the_others() {
         (50, Some(("a", "0000000050")))
     );
     assert!(
-        matches!(left.why(), LeftReason::Rejected(e) if e.kind() == ErrorKind::AlreadyExists),
+        matches!(left.why(), LeftoverReason::Rejected(e) if e.kind() == ErrorKind::AlreadyExists),
         "{left}"
     );
     // Its place in a batch says nothing to who made no batch.
@@ -146,7 +149,7 @@ async fn one_bad_row_does_not_sink_the_others() {
     let again = report
         .into_leftovers()
         .into_iter()
-        .filter_map(azure_table::Leftover::into_operation);
+        .filter_map(azure_table::bulk::Leftover::into_operation);
     let report = table.bulk().write(again).await.unwrap();
     assert_eq!(counts(&report), [0, 10, 0, 0]);
 }
@@ -175,7 +178,7 @@ async fn failures_end_it_where_they_are_too_many() {
         .collect();
     let interrupted = table
         .bulk()
-        .failures(0)
+        .max_failures(0)
         .batch_size(10)
         .concurrency(1)
         .insert(&many)
@@ -183,7 +186,7 @@ async fn failures_end_it_where_they_are_too_many() {
         .unwrap_err();
     assert_eq!(interrupted.error().kind(), ErrorKind::AlreadyExists);
     assert!(
-        interrupted.to_string().contains("`.failures(..)` allows 0"),
+        interrupted.to_string().contains("`.max_failures(..)` allows 0"),
         "{interrupted}"
     );
     let (_, report) = interrupted.into_parts();
@@ -195,7 +198,7 @@ async fn failures_end_it_where_they_are_too_many() {
     let rest = report
         .into_leftovers()
         .into_iter()
-        .filter_map(azure_table::Leftover::into_operation);
+        .filter_map(azure_table::bulk::Leftover::into_operation);
     let report = table.bulk().write(rest).await.unwrap();
     assert_eq!(report.applied(), not_tried);
 }
@@ -216,11 +219,11 @@ async fn what_concerns_everything_ends_it() {
 #[tokio::test]
 async fn a_lost_answer_leaves_its_batch_in_doubt() {
     let (faults, table, truth) = readings().await;
-    faults.add(FaultRule::new(Fault::LoseAnswer).nth(1));
+    faults.add(FaultRule::new(Fault::LoseResponse).nth(1));
     let many: Vec<_> = (0..150).map(|at| reading("a", at, 1)).collect();
     let error = table.bulk().partition_concurrency(1).insert(&many).await.unwrap_err();
     assert_eq!(counts(error.report()), [0, 0, 100, 50]);
-    assert!(matches!(error.report().leftovers()[0].why(), LeftReason::InDoubt(e) if e.may_have_applied()));
+    assert!(matches!(error.report().leftovers()[0].why(), LeftoverReason::InDoubt(e) if e.may_have_applied()));
     assert_eq!(truth.query().count().await.unwrap(), 100);
 }
 
@@ -278,7 +281,7 @@ async fn a_source_is_read_as_there_is_room() {
     let begun = tokio::time::Instant::now();
     let report = table
         .bulk()
-        .pending(1_500)
+        .max_pending(1_500)
         .concurrency(4)
         .insert(source)
         .on_progress(move |report| {
@@ -497,7 +500,7 @@ async fn what_cannot_be_sent_counts_before_more_is_read() {
         *counter.lock().unwrap() += 1;
         reading("a/", at, 1)
     });
-    let interrupted = table.bulk().failures(3).insert(endless).await.unwrap_err();
+    let interrupted = table.bulk().max_failures(3).insert(endless).await.unwrap_err();
     assert_eq!(interrupted.report().rejected(), 4);
     assert!(*read.lock().unwrap() < 10);
 }
@@ -509,7 +512,7 @@ async fn deletes_of_a_lost_answer_stay_in_doubt_where_all_ends() {
         let (faults, table, truth) = readings().await;
         let many: Vec<_> = (0..20).map(|at| reading("a", at, 1)).collect();
         assert_eq!(truth.bulk().insert(&many).await.unwrap().applied(), 20);
-        faults.add(FaultRule::new(Fault::LoseAnswer).first(1));
+        faults.add(FaultRule::new(Fault::LoseResponse).first(1));
         // The batch, once more, and the rows one by one.
         let refused =
             || FaultRule::new(Fault::Answer(Answer::new(403).code("AuthorizationFailure"))).on(OperationKind::Delete);
@@ -536,7 +539,7 @@ async fn deletes_of_a_lost_answer_are_applied() {
     let report = table.bulk().insert(&many).await.unwrap();
     assert_eq!(report.applied(), 100);
     let before = faults.requests();
-    faults.add(FaultRule::new(Fault::LoseAnswer).first(1));
+    faults.add(FaultRule::new(Fault::LoseResponse).first(1));
     let patient = azure_table::ExponentialRetry::default();
     let report = table.bulk().retry(patient).delete(&many).await.unwrap();
     assert_eq!(counts(&report), [100, 0, 0, 0]);
@@ -681,7 +684,7 @@ proptest! {
                     failed.push(index as u64);
                 }
             }
-            let bulk = all.bulk().batch_size(batch_size).concurrency(concurrency).pending(pending);
+            let bulk = all.bulk().batch_size(batch_size).concurrency(concurrency).max_pending(pending);
             let report = bulk
                 .partition_concurrency(partition_concurrency)
                 .write(steps.iter().map(Step::operation))

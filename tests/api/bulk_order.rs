@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use azure_table::OperationKind;
+use azure_table::bulk::LeftoverReason;
+use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::{
-    BoxFuture, DynamicEntity, EdmValue, Emulator, LeftReason, NoRetry, TableClient, TableOperation, TableServiceClient,
-    Transport, TransportError,
-};
+use azure_table::transport::{BoxFuture, Transport, TransportError};
+use azure_table::{DynamicEntity, EdmValue, Emulator, NoRetry, TableClient, TableOperation, TableServiceClient};
 use bytes::Bytes;
 use futures::{StreamExt, stream};
 use http::{Request, Response};
@@ -71,8 +70,8 @@ async fn what_waits_is_told_behind_what_is_on_its_way() {
     while let Some(outcome) = outcomes.next().await {
         told.push(match outcome {
             azure_table::BulkOutcome::Applied(applied) => (applied.index(), "applied"),
-            azure_table::BulkOutcome::Left(left) => match left.why() {
-                LeftReason::NotTried => (left.index(), "not tried"),
+            azure_table::BulkOutcome::Leftover(left) => match left.why() {
+                LeftoverReason::NotTried => (left.index(), "not tried"),
                 _ => (left.index(), "refused"),
             },
             _ => unreachable!(),

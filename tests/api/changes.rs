@@ -1,8 +1,8 @@
 //! Verbs that are made of others: modify, refresh, exists, if-absent, if-exists.
 
+use azure_table::service::Deletion;
 use azure_table::{
-    Change, Deletion, DynamicEntity, Emulator, Error, ErrorKind, TableClient, TableEntity, TableServiceClient,
-    Versioned,
+    Change, DynamicEntity, Emulator, Error, ErrorKind, TableClient, TableEntity, TableServiceClient, Versioned,
 };
 
 #[derive(TableEntity, Debug, Clone, PartialEq)]
@@ -233,9 +233,9 @@ async fn theirs_wins_or_mine_does() {
 async fn what_there_is_and_is_not_is_no_error() {
     let counters = counters().await;
     assert!(!counters.exists(KEY).await.unwrap());
-    let etag = counters.insert_if_absent(&counter(1)).await.unwrap();
+    let etag = counters.insert_if_not_exists(&counter(1)).await.unwrap();
     assert!(etag.is_some());
-    assert_eq!(counters.insert_if_absent(&counter(2)).await.unwrap(), None);
+    assert_eq!(counters.insert_if_not_exists(&counter(2)).await.unwrap(), None);
     assert!(counters.exists(KEY).await.unwrap());
     assert_eq!(counters.delete_if_exists(KEY).await.unwrap(), Deletion::Deleted);
     assert_eq!(counters.delete_if_exists(KEY).await.unwrap(), Deletion::WasMissing);
@@ -245,5 +245,10 @@ async fn what_there_is_and_is_not_is_no_error() {
         .unwrap();
     assert!(nowhere.exists(("p", "r")).await.is_err());
     assert!(nowhere.delete_if_exists(("p", "r")).await.is_err());
-    assert!(nowhere.insert_if_absent(&DynamicEntity::new("p", "r")).await.is_err());
+    assert!(
+        nowhere
+            .insert_if_not_exists(&DynamicEntity::new("p", "r"))
+            .await
+            .is_err()
+    );
 }

@@ -3,9 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table::{
-    BoxFuture, CallOptions, Emulator, TableClient, TableEntity, TableServiceClient, Transport, TransportError,
-};
+use azure_table::transport::{BoxFuture, Transport, TransportError};
+use azure_table::{CallOptions, Emulator, TableClient, TableEntity, TableServiceClient};
 use bytes::Bytes;
 use futures::StreamExt;
 use http::{Request, Response};

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use azure_table::auth::{Anonymous, AuthorizationContext, RenewableSas, SharedKeyLite};
+use azure_table::transport::BoxFuture;
 use azure_table::{
-    AccountKey, Anonymous, AuthorizationContext, BoxFuture, Credential, DateTime, DynamicEntity, Emulator, ErrorKind,
-    RenewableSas, SasToken, SharedKeyLite, TableName, TablePermissions, TableSas, TableServiceClient,
+    AccountKey, Credential, DateTime, DynamicEntity, Emulator, ErrorKind, SasToken, TableName, TablePermissions,
+    TableSas, TableServiceClient,
 };
 use azure_table_tests::canned::{Canned, Step};
 
@@ -40,7 +42,7 @@ async fn a_rotated_key_is_in_force_for_all_clones() {
     let key = AccountKey::new("contoso", KEY).unwrap();
     let service = TableServiceClient::new(ENDPOINT, key.clone())
         .unwrap()
-        .over(emulator(OTHER_KEY));
+        .transport(emulator(OTHER_KEY));
     let error = service.ping().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unauthenticated);
     assert!(error.to_string().contains("none of account contoso's"), "{error}");
@@ -53,18 +55,18 @@ async fn a_rotated_key_is_in_force_for_all_clones() {
 async fn an_attempt_that_was_overtaken_by_a_rotation_is_made_again() {
     #[derive(Debug)]
     struct Rotating(AccountKey, Emulator);
-    impl azure_table::Transport for Rotating {
+    impl azure_table::transport::Transport for Rotating {
         fn send(
             &self,
             request: http::Request<bytes::Bytes>,
-        ) -> BoxFuture<'_, Result<http::Response<bytes::Bytes>, azure_table::TransportError>> {
+        ) -> BoxFuture<'_, Result<http::Response<bytes::Bytes>, azure_table::transport::TransportError>> {
             self.0.rotate(OTHER_KEY).unwrap();
             self.1.send(request)
         }
     }
     let key = AccountKey::new("contoso", KEY).unwrap();
     let service = TableServiceClient::new(ENDPOINT, key.clone()).unwrap();
-    let service = service.over(Rotating(key, emulator(OTHER_KEY)));
+    let service = service.transport(Rotating(key, emulator(OTHER_KEY)));
     service.dynamic_table("Things").unwrap().create_table().await.unwrap();
 }
 
@@ -73,7 +75,7 @@ async fn shared_key_lite_signs_what_the_service_takes() {
     let key = AccountKey::new("contoso", KEY).unwrap();
     let service = TableServiceClient::new(ENDPOINT, SharedKeyLite(key))
         .unwrap()
-        .over(emulator(KEY));
+        .transport(emulator(KEY));
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     table.insert(&DynamicEntity::new("p", "it's")).await.unwrap();
@@ -93,7 +95,7 @@ async fn nobody_sends_no_proof() {
     let canned = Canned::new([Step::status(204)]);
     let service = TableServiceClient::new(ENDPOINT, Anonymous)
         .unwrap()
-        .over(canned.clone());
+        .transport(canned.clone());
     service.dynamic_table("Things").unwrap().delete_table().await.unwrap();
     let sent = &canned.sent()[0];
     assert!(!sent.headers().contains_key("authorization") && sent.uri().query().is_none());
@@ -113,7 +115,7 @@ async fn a_renewable_signature_is_fetched_once_and_again_when_it_is_refused() {
     let key = AccountKey::new("contoso", KEY).unwrap();
     let owner = TableServiceClient::new(ENDPOINT, key.clone())
         .unwrap()
-        .over(emulator.clone());
+        .transport(emulator.clone());
     owner.dynamic_table("Things").unwrap().create_table().await.unwrap();
 
     let fetches = Arc::new(AtomicUsize::new(0));
@@ -128,7 +130,7 @@ async fn a_renewable_signature_is_fetched_once_and_again_when_it_is_refused() {
             Ok(token)
         }
     });
-    let service = TableServiceClient::new(ENDPOINT, sas).unwrap().over(emulator);
+    let service = TableServiceClient::new(ENDPOINT, sas).unwrap().transport(emulator);
     let table = service.dynamic_table("Things").unwrap();
     let inserts = (0..16).map(|n| table.insert(&DynamicEntity::new("p", n.to_string())));
     for insert in futures::future::join_all(inserts).await {
@@ -141,7 +143,7 @@ async fn a_renewable_signature_is_fetched_once_and_again_when_it_is_refused() {
 async fn a_source_that_fails_is_the_error() {
     let sas = RenewableSas::new(|| async { Err(SasToken::new("nonsense").unwrap_err()) });
     let canned = Canned::new([]);
-    let service = TableServiceClient::new(ENDPOINT, sas).unwrap().over(canned);
+    let service = TableServiceClient::new(ENDPOINT, sas).unwrap().transport(canned);
     let error = service.ping().await.unwrap_err();
     assert!(
         error.to_string().starts_with("ping: shared access signature: no `sig`"),
@@ -153,7 +155,7 @@ async fn a_source_that_fails_is_the_error() {
 async fn a_signature_for_https_stays_off_http() {
     let token = SasToken::new("sv=2019-02-02&spr=https&sig=SECRET").unwrap();
     let service = TableServiceClient::new("http://contoso.table.core.windows.net", token).unwrap();
-    let error = service.over(Canned::new([])).ping().await.unwrap_err();
+    let error = service.transport(Canned::new([])).ping().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(
         error.to_string().contains("HTTPS only") && !error.to_string().contains("SECRET"),
@@ -177,10 +179,13 @@ async fn a_credential_from_outside_the_crate_authorizes_each_attempt() {
             Box::pin(std::future::ready(Ok(())))
         }
     }
-    let canned = Canned::new([Step::Fail(azure_table::Reached::NothingSent), Step::status(204)]);
+    let canned = Canned::new([
+        Step::Fail(azure_table::transport::Delivery::NothingSent),
+        Step::status(204),
+    ]);
     let service = TableServiceClient::new(ENDPOINT, Counting::default())
         .unwrap()
-        .over(canned.clone());
+        .transport(canned.clone());
     service.dynamic_table("Things").unwrap().delete_table().await.unwrap();
     let proofs: Vec<_> = canned
         .sent()
@@ -221,7 +226,7 @@ async fn a_proof_that_changes_under_ones_hands_is_put_on_again() {
     let canned = Canned::new([Step::status(204)]);
     let service = TableServiceClient::new(ENDPOINT, Changing::default())
         .unwrap()
-        .over(canned.clone());
+        .transport(canned.clone());
     service.dynamic_table("Things").unwrap().delete_table().await.unwrap();
     assert_eq!(canned.sent()[0].headers()["x-proof"], "1");
 }
@@ -229,7 +234,9 @@ async fn a_proof_that_changes_under_ones_hands_is_put_on_again() {
 #[tokio::test(start_paused = true)]
 async fn a_source_that_never_answers_ends_with_the_attempts_time() {
     let sas = RenewableSas::new(std::future::pending);
-    let service = TableServiceClient::new(ENDPOINT, sas).unwrap().over(Canned::new([]));
+    let service = TableServiceClient::new(ENDPOINT, sas)
+        .unwrap()
+        .transport(Canned::new([]));
     let begun = tokio::time::Instant::now();
     let error = service
         .attempt_timeout(Duration::from_secs(7))
@@ -258,7 +265,7 @@ async fn a_signature_that_cosmos_refuses_is_renewed() {
     });
     let service = TableServiceClient::new("https://contoso.table.cosmos.azure.com", sas)
         .unwrap()
-        .over(canned.clone());
+        .transport(canned.clone());
     service.dynamic_table("Things").unwrap().delete_table().await.unwrap();
     let sent = canned.sent();
     let ends: Vec<_> = sent
@@ -275,7 +282,7 @@ async fn a_batch_is_told_why_it_is_refused() {
     let emulator = emulator(KEY);
     let owner = TableServiceClient::new(ENDPOINT, key.clone())
         .unwrap()
-        .over(emulator.clone());
+        .transport(emulator.clone());
     owner.dynamic_table("Things").unwrap().create_table().await.unwrap();
     let expiry = DateTime::now() + Duration::from_secs(3_600);
     let name = TableName::new("Things").unwrap();
@@ -286,7 +293,7 @@ async fn a_batch_is_told_why_it_is_refused() {
         .unwrap();
     let table = TableServiceClient::new(ENDPOINT, token)
         .unwrap()
-        .over(emulator)
+        .transport(emulator)
         .dynamic_table("Things")
         .unwrap();
     let mut batch = table.batch();
@@ -306,6 +313,8 @@ async fn what_answers_says_which_service_it_is() {
 
     let key = AccountKey::new("contoso", KEY).unwrap();
     let service = TableServiceClient::new("https://tables.contoso.com", key).unwrap();
-    let service = service.over(Canned::new([])).with_profile(azure_table::Profile::Cosmos);
+    let service = service
+        .transport(Canned::new([]))
+        .with_profile(azure_table::Profile::Cosmos);
     assert_eq!(service.statistics().await.unwrap_err().kind(), ErrorKind::Unsupported);
 }

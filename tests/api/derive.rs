@@ -138,10 +138,10 @@ fn the_schema_is_a_constant() {
     // An etag field needs the metadata that carries it.
     assert_eq!(
         azure_table_tests::entity::Tracked::METADATA,
-        azure_table::MetadataLevel::Minimal
+        azure_table::entity::MetadataLevel::Minimal
     );
     assert_eq!(
         azure_table_tests::entity::Post::METADATA,
-        azure_table::MetadataLevel::None
+        azure_table::entity::MetadataLevel::None
     );
 }

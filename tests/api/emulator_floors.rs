@@ -2,10 +2,11 @@
 
 use azure_table_tests::house::{House, SourceFile, root};
 
-/// The floors, highest first. `emulator` is the face itself.
-const FLOORS: [&str; 12] = [
-    "http",
+/// The floors, highest first. `emulator` is the public page.
+const FLOORS: [&str; 13] = [
     "emulator",
+    "http",
+    "in_process",
     "dispatch",
     "operations",
     "access",

@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table::OperationKind;
+use azure_table::filter::AccessPath;
+use azure_table::key::Bucket;
+use azure_table::operation::OperationKind;
+use azure_table::query::ScanPosition;
 use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::{
-    AccessPath, Bucket, Emulator, ErrorKind, Key, NoRetry, ScanPosition, TableClient, TableEntity, TableServiceClient,
-};
+use azure_table::{Emulator, ErrorKind, Key, NoRetry, TableClient, TableEntity, TableServiceClient};
 use futures::{StreamExt, TryStreamExt};
 use tokio::time::Instant;
 
@@ -347,7 +348,7 @@ async fn a_scan_goes_on_where_it_was() {
     loop {
         let mut scan = query().scan().ranges(["b", "d"]).concurrency(2);
         if let Some(kept) = &kept {
-            scan = scan.resume(serde_json::from_str::<ScanPosition>(kept).unwrap());
+            scan = scan.resume_from(serde_json::from_str::<ScanPosition>(kept).unwrap());
         }
         let mut rows = scan.stream();
         let mut taken = Vec::new();
@@ -382,14 +383,14 @@ async fn a_scan_goes_on_where_it_was() {
     assert_eq!(
         query()
             .scan()
-            .resume(position.clone())
+            .resume_from(position.clone())
             .stream()
             .try_collect::<Vec<_>>()
             .await
             .unwrap(),
         []
     );
-    let error = blogs.query().scan().resume(position).count().await.unwrap_err();
+    let error = blogs.query().scan().resume_from(position).count().await.unwrap_err();
     assert!(error.to_string().contains("of another query"), "{error}");
 }
 
@@ -405,7 +406,7 @@ async fn a_position_outlives_a_scan_that_is_refused() {
         .query()
         .filter(Blog::ID.eq(1))
         .scan()
-        .resume(position.clone())
+        .resume_from(position.clone())
         .stream();
     assert!(other.try_next().await.is_err());
     assert_eq!(other.position(), &position);
@@ -421,7 +422,7 @@ async fn a_failed_scan_keeps_its_position() {
     loop {
         let mut scan = blogs.query().scan().ranges(["c"]);
         if let Some(position) = position.take() {
-            scan = scan.resume(position);
+            scan = scan.resume_from(position);
         }
         let mut rows = scan.stream();
         match rows

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use azure_table::{Emulator, ReadEntity, Result, Row, TableClient, TableServiceClient};
+use azure_table::entity::Row;
+use azure_table::{Emulator, ReadEntity, Result, TableClient, TableServiceClient};
 use azure_table_tests::entity::Tracked;
 use futures::stream::FusedStream;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -97,7 +98,7 @@ async fn a_shape_need_not_be_send() {
     struct Local(Rc<str>);
 
     impl ReadEntity for Local {
-        const METADATA: azure_table::MetadataLevel = azure_table::MetadataLevel::None;
+        const METADATA: azure_table::entity::MetadataLevel = azure_table::entity::MetadataLevel::None;
         fn read(row: &Row<'_>) -> Result<Self> {
             Ok(Self(row.row_key()?.into()))
         }
@@ -161,15 +162,15 @@ async fn a_finished_builder_says_so() {
 #[test]
 fn sizes_are_small() {
     assert_eq!(size_of::<azure_table::Error>(), size_of::<usize>());
-    assert_eq!(size_of::<azure_table::Rejected>(), size_of::<usize>());
+    assert_eq!(size_of::<azure_table::batch::RejectedOperation>(), size_of::<usize>());
     assert!(size_of::<TableClient<Tracked>>() <= 4 * size_of::<usize>());
     assert!(size_of::<TableServiceClient>() <= 2 * size_of::<usize>());
     assert!(
-        size_of::<azure_table::WriteEntity>() <= 320,
+        size_of::<azure_table::operation::WriteEntity>() <= 320,
         "{}",
-        size_of::<azure_table::WriteEntity>()
+        size_of::<azure_table::operation::WriteEntity>()
     );
-    assert!(size_of::<azure_table::EntityStream<Tracked>>() <= 320);
+    assert!(size_of::<azure_table::query::EntityStream<Tracked>>() <= 320);
 }
 
 /// A dropped future leaves nothing behind: the stream can be polled again, the next call works.

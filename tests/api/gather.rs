@@ -1,8 +1,9 @@
 //! The kinds of a query sorted out, over pages of two rows.
 
+use azure_table::entity::VariantOf;
+use azure_table::query::{Families, Gather};
 use azure_table::{
-    DynamicEntity, Emulator, Error, ErrorKind, Families, Gather, Key, Result, TableClient, TableEntity,
-    TableServiceClient, VariantOf, Versioned,
+    DynamicEntity, Emulator, Error, ErrorKind, Key, Result, TableClient, TableEntity, TableServiceClient, Versioned,
 };
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]

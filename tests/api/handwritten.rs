@@ -1,9 +1,10 @@
 //! Every trait can be implemented by a stranger.
 
+use azure_table::entity::{Condition, EntitySchema, MetadataLevel, PropertyWriter, ReadProperty, Row, WireValue};
+use azure_table::key::{KeyShape, KeyWriter, ReadTableKey};
+use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{
-    BoxFuture, Condition, Edm, EdmType, Emulator, EntitySchema, KeyShape, KeyWriter, MetadataLevel, Property,
-    PropertyWriter, ReadEntity, ReadProperty, ReadTableKey, Result, Row, TableEntity, TableKey, TableServiceClient,
-    Transport, TransportError, ValueError, WireValue,
+    Edm, EdmType, Emulator, Property, ReadEntity, Result, TableEntity, TableKey, TableServiceClient, ValueError,
 };
 use bytes::Bytes;
 

@@ -16,6 +16,7 @@ mod handwritten;
 mod language;
 mod layers;
 mod operations;
+mod public_names;
 mod queries;
 mod refusals;
 mod sas_urls;

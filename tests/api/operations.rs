@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use azure_table::service::{Creation, Deletion, ServiceProperties};
 use azure_table::{
-    AccountKey, Creation, DateTime, Deletion, DynamicEntity, Emulator, Error, ErrorKind, Profile, ServiceProperties,
-    TableClient, TableEntity, TableServiceClient,
+    AccountKey, DateTime, DynamicEntity, Emulator, Error, ErrorKind, Profile, TableClient, TableEntity,
+    TableServiceClient,
 };
 use azure_table_tests::Backend;
 
@@ -71,7 +72,10 @@ async fn perform(name: &str, service: &TableServiceClient, table: &TableClient<D
             other.delete_table().await
         }
         "insert" => table.insert(&new).await.map(drop),
-        "insert_if_absent" => table.insert_if_absent(&there).await.map(|etag| assert!(etag.is_none())),
+        "insert_if_not_exists" => table
+            .insert_if_not_exists(&there)
+            .await
+            .map(|etag| assert!(etag.is_none())),
         "replace" => table.replace(&there).await.map(drop),
         "merge" => table.merge(&there).await.map(drop),
         "patch" => {
@@ -143,7 +147,7 @@ async fn check_for_tokens(columns: &[usize], address: &str, emulator: Emulator) 
     use azure_table_tests::tokens::OneToken;
     let credential = azure_table::EntraCredential::new(std::sync::Arc::new(OneToken("token")));
     let service = TableServiceClient::new(address, credential).unwrap();
-    let service = service.over(emulator.with_token("token"));
+    let service = service.transport(emulator.with_token("token"));
     let table = service.dynamic_table("Things").unwrap();
     let rows = rows();
     let (_, said) = rows.iter().find(|(name, _)| *name == FOR_TOKENS).unwrap();
@@ -183,7 +187,7 @@ const COSMOS: &str = "https://contoso.table.cosmos.azure.com";
 async fn the_guides_table_is_true_of_cosmos_as_it_is_imitated() {
     let key = AccountKey::new("contoso", "AAECAwQFBgc=").unwrap();
     let emulator = Emulator::cosmos().with_account("contoso", "AAECAwQFBgc=").unwrap();
-    let service = TableServiceClient::new(COSMOS, key).unwrap().over(emulator);
+    let service = TableServiceClient::new(COSMOS, key).unwrap().transport(emulator);
     assert_eq!(service.profile(), Profile::Cosmos);
     check(1, &service, "Things").await;
 }

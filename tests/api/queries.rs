@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
+use azure_table::filter::AccessPath;
+use azure_table::query::BadRow;
 use azure_table::{
-    AccessPath, BadRow, Continuation, DynamicEntity, Emulator, ErrorKind, Filter, Key, TableClient, TableEntity,
-    TableServiceClient,
+    Continuation, DynamicEntity, Emulator, ErrorKind, Filter, Key, TableClient, TableEntity, TableServiceClient,
 };
 
 #[derive(TableEntity, Debug, Clone, PartialEq)]

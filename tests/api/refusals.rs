@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use azure_table::emulator::EmulatorClock;
 use azure_table::{
-    AccountKey, DateTime, DynamicEntity, Emulator, EmulatorClock, Error, ErrorKind, SasToken, TablePermissions,
-    TableSas, TableServiceClient,
+    AccountKey, DateTime, DynamicEntity, Emulator, Error, ErrorKind, SasToken, TablePermissions, TableSas,
+    TableServiceClient,
 };
 
 const ENDPOINT: &str = "https://contoso.table.core.windows.net";
@@ -31,14 +32,18 @@ async fn five_refusals_have_five_messages() {
     let key = AccountKey::new("contoso", KEY).unwrap();
     let service = TableServiceClient::new(ENDPOINT, key.clone())
         .unwrap()
-        .over(emulator.clone());
+        .transport(emulator.clone());
     let orders = service.dynamic_table("Orders").unwrap();
     orders.create_table().await.unwrap();
 
     let now = DateTime::now();
     let (past, future) = (now - Duration::from_secs(60), now + Duration::from_secs(7_200));
     let sas = |permissions| TableSas::new(orders.name()).permissions(permissions);
-    let with = |token: SasToken| TableServiceClient::new(ENDPOINT, token).unwrap().over(emulator.clone());
+    let with = |token: SasToken| {
+        TableServiceClient::new(ENDPOINT, token)
+            .unwrap()
+            .transport(emulator.clone())
+    };
 
     let expired = refusal(with(sas(TablePermissions::ADD).expiry(past).sign(&key).unwrap())).await;
     let wrong_right = refusal(with(sas(TablePermissions::READ).expiry(future).sign(&key).unwrap())).await;
@@ -48,7 +53,7 @@ async fn five_refusals_have_five_messages() {
     let wrong_key = refusal(
         TableServiceClient::new(ENDPOINT, other_key)
             .unwrap()
-            .over(emulator.clone()),
+            .transport(emulator.clone()),
     )
     .await;
     clock.advance(Duration::from_secs(20 * 60 + 5));

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use azure_table::auth::{AccountPermissions, AccountResources};
 use azure_table::{
-    AccountKey, AccountPermissions, AccountResources, AccountSas, DateTime, DynamicEntity, Emulator, EmulatorServer,
-    ErrorKind, SasToken, TableClient, TableName, TablePermissions, TableSas, TableServiceClient,
+    AccountKey, AccountSas, DateTime, DynamicEntity, Emulator, EmulatorServer, ErrorKind, SasToken, TableClient,
+    TableName, TablePermissions, TableSas, TableServiceClient,
 };
 
 const TOKEN: &str = "sv=2019-02-02&ss=t&srt=sco&sp=rl&se=2030-01-01T00%3A00%3A00Z&sig=SECRET%2F%2B%3D";

@@ -3,10 +3,14 @@
 use std::fmt::{Debug, Display};
 use std::sync::Mutex;
 
+use azure_table::auth::{
+    AccountPermissions, AccountResources, AuthorizationContext, AuthorizationFailure, RenewableSas, SharedKeyLite,
+};
+use azure_table::telemetry::OperationContext;
+use azure_table::transport::{BoxFuture, Delivery, HttpTransport};
 use azure_table::{
-    AccountKey, AccountPermissions, AccountResources, AccountSas, AuthorizationContext, BoxFuture, CallOptions,
-    Credential, DateTime, DynamicEntity, Emulator, Error, HttpTransport, NoRetry, OperationContext, Reached, Refusal,
-    RenewableSas, Result, SasToken, SharedKeyLite, TablePermissions, TableSas, TableServiceClient,
+    AccountKey, AccountSas, CallOptions, Credential, DateTime, DynamicEntity, Emulator, Error, NoRetry, Result,
+    SasToken, TablePermissions, TableSas, TableServiceClient,
 };
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
 
@@ -57,7 +61,7 @@ async fn a_signature_shows_nowhere_but_on_request() {
     let steps = || {
         [
             Step::status(403),
-            Step::Fail(Reached::MaybeSent),
+            Step::Fail(Delivery::MaybeSent),
             Step::answer(200, &[], "<html>"),
             Step::answer(
                 403,
@@ -76,7 +80,7 @@ async fn a_signature_shows_nowhere_but_on_request() {
         TableServiceClient::new(ENDPOINT, token()).unwrap(),
         TableServiceClient::new(ENDPOINT, renewable).unwrap(),
     ] {
-        let service = service.over(canned.clone());
+        let service = service.transport(canned.clone());
         let table = service.dynamic_table("Things").unwrap();
         shown.debug((&service, &table, service.settings(), table.get(("p", "r"))));
         shown.display(service.settings());
@@ -101,7 +105,9 @@ async fn a_signature_shows_nowhere_but_on_request() {
 async fn a_key_and_what_it_signs_show_nowhere() {
     let mut shown = Shown::default();
     let canned = Canned::new([Step::status(403), Step::status(404), Step::status(500)]);
-    let service = TableServiceClient::with_transport(CONTOSO, canned.clone()).unwrap();
+    let service = TableServiceClient::from_connection_string(CONTOSO)
+        .unwrap()
+        .transport(canned.clone());
     let table = service.dynamic_table("Things").unwrap();
     let key = service.account_key().unwrap().clone();
     shown.debug((&key, SharedKeyLite(key.clone()), &service, &table, service.settings()));
@@ -214,13 +220,13 @@ async fn what_credentials_are_told_has_no_secret() {
             Box::pin(std::future::ready(Ok(())))
         }
 
-        fn refused(&self, refusal: &Refusal<'_>) -> Option<String> {
+        fn refused(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
             SHOWN.lock().unwrap().debug(refusal);
             None
         }
     }
     let canned = Canned::new([Step::answer(403, &[], &format!("no ?sig={SIGNATURE}&x"))]);
-    let service = TableServiceClient::new(ENDPOINT, Logging).unwrap().over(canned);
+    let service = TableServiceClient::new(ENDPOINT, Logging).unwrap().transport(canned);
     let error = service.ping().await.unwrap_err();
     let mut shown = SHOWN.lock().unwrap();
     shown.error(&error);

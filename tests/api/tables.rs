@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use azure_table_tests::canned::{Canned, Step};
 
-use azure_table::{
-    DynamicEntity, Emulator, EmulatorClock, ErrorKind, RecreateProgress, TableClient, TableServiceClient,
-};
+use azure_table::emulator::EmulatorClock;
+use azure_table::service::RecreateProgress;
+use azure_table::{DynamicEntity, Emulator, ErrorKind, TableClient, TableServiceClient};
 
 const DELETION: Duration = Duration::from_secs(42);
 
@@ -100,7 +100,7 @@ async fn a_table_that_someone_else_deletes_is_made_anew_too() {
         Step::answer(409, &[], deleting),
         Step::answer(409, &[], deleting),
         // It was made, the answer is lost, and the next attempt finds it.
-        Step::Fail(azure_table::Reached::MaybeSent),
+        Step::Fail(azure_table::transport::Delivery::MaybeSent),
         Step::answer(409, &[], exists),
     ]);
     let table = canned.service().dynamic_table("Orders").unwrap();

@@ -1,6 +1,6 @@
 //! Rows of older forms, written anew by the present struct.
 
-use azure_table::OperationKind;
+use azure_table::operation::OperationKind;
 use azure_table::testing::Faults;
 use azure_table::{
     DynamicEntity, EdmValue, Emulator, Guid, PropertyGroup, Result, TableClient, TableEntity, TableServiceClient,

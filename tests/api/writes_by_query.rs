@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use azure_table::OperationKind;
+use azure_table::bulk::{Interrupted, WritePosition, WriteReport};
+use azure_table::filter::AccessPath;
+use azure_table::operation::OperationKind;
+use azure_table::query::BadRow;
 use azure_table::testing::{Answer, Fault, FaultRule, Faults};
 use azure_table::{
-    AccessPath, BadRow, Change, Column, DynamicEntity, EdmValue, Emulator, Error, ErrorKind, Interrupted, Key, NoRetry,
-    TableClient, TableEntity, TableServiceClient, WritePosition, WriteReport,
+    Change, Column, DynamicEntity, EdmValue, Emulator, Error, ErrorKind, Key, NoRetry, TableClient, TableEntity,
+    TableServiceClient,
 };
 
 use super::between::Between;
@@ -192,7 +195,7 @@ async fn a_patch_writes_the_named_columns_of_all_rows() {
     let rows = table.truth.query().all().await.unwrap();
     assert!(rows.iter().all(|blog| blog.author.as_deref() == Some("O'Brien")));
 
-    let none: [azure_table::Assignment<Blog>; 0] = [];
+    let none: [azure_table::filter::Assignment<Blog>; 0] = [];
     let before = table.faults.requests();
     let error = Error::from(table.blogs.patch_where(low, none).await.unwrap_err());
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
@@ -587,7 +590,7 @@ async fn the_next_page_is_read_when_the_writes_of_the_present_one_have_ended() {
 /// Of a batch whose answer is lost nobody knows, and it is told so; it is not updated twice.
 #[tokio::test]
 async fn rows_of_a_lost_answer_are_in_doubt() {
-    for fault in [Fault::LoseAnswer, Fault::LoseRequest] {
+    for fault in [Fault::LoseResponse, Fault::LoseRequest] {
         let table = filled(1_000).await;
         table
             .faults
@@ -637,7 +640,7 @@ async fn rows_of_a_lost_answer_are_in_doubt() {
 /// With retries a delete finds out by repetition; an update stays in doubt, and the others go on.
 #[tokio::test(start_paused = true)]
 async fn a_lost_answer_that_is_retried_ends_nothing() {
-    let lost = || FaultRule::new(Fault::LoseAnswer).on(OperationKind::Batch).nth(2);
+    let lost = || FaultRule::new(Fault::LoseResponse).on(OperationKind::Batch).nth(2);
     let table = filled(1_000).await;
     let blogs = TableServiceClient::on(table.faults.clone())
         .table::<Blog>("Blogs")
@@ -699,11 +702,11 @@ async fn too_many_failures_end_the_whole() {
         .faults
         .add(FaultRule::new(Answer::new(413).code("RequestBodyTooLarge")).on_writes());
     let update = table.blogs.update_where(table.blogs.query(), |blog| blog.rating += 1);
-    let interrupted = update.concurrency(1).failures(40).await.unwrap_err();
+    let interrupted = update.concurrency(1).max_failures(40).await.unwrap_err();
     assert!(
         interrupted
             .to_string()
-            .contains("72 rows failed, and `.failures(..)` allows 40"),
+            .contains("72 rows failed, and `.max_failures(..)` allows 40"),
         "{interrupted}"
     );
     assert_eq!(interrupted.error().kind(), ErrorKind::Rejected);

@@ -11,7 +11,7 @@ const TENANT: &str = "72f988bf-86f1-41af-91ab-2d7cd011db47";
 
 fn table(endpoint: &str, credential: EntraCredential, canned: &Canned) -> TableClient<DynamicEntity> {
     let service = TableServiceClient::new(endpoint, credential).unwrap();
-    service.over(canned.clone()).dynamic_table("Things").unwrap()
+    service.transport(canned.clone()).dynamic_table("Things").unwrap()
 }
 
 fn things(tokens: &FakeTokens, canned: &Canned) -> TableClient<DynamicEntity> {
@@ -268,13 +268,13 @@ async fn no_token_shows_anywhere() {
         Canned::new([
             inserted(),
             Step::status(403),
-            Step::Fail(azure_table::Reached::MaybeSent),
+            Step::Fail(azure_table::transport::Delivery::MaybeSent),
         ]),
     );
     let credential = EntraCredential::new(Arc::new(tokens.clone()));
     let service = TableServiceClient::new(CONTOSO, credential.clone())
         .unwrap()
-        .over(canned.clone());
+        .transport(canned.clone());
     let things = service.dynamic_table("Things").unwrap();
     things.insert(&row()).await.unwrap();
     let mut shown = format!("{credential:?} {service:?} {things:?} {}", service.settings());

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use azure_table::auth::Anonymous;
 use azure_table::{
-    Anonymous, DateTime, DynamicEntity, EntraCredential, ErrorKind, Guid, LocationMode, SasToken, TablePermissions,
-    TableSas, TableServiceClient,
+    DateTime, DynamicEntity, EntraCredential, ErrorKind, Guid, LocationMode, SasToken, TablePermissions, TableSas,
+    TableServiceClient,
 };
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
 use azure_table_tests::tokens::FakeTokens;
@@ -16,7 +17,7 @@ fn service(endpoint: &str, canned: &Canned) -> TableServiceClient {
     let credential = EntraCredential::new(FakeTokens::default().source());
     TableServiceClient::new(endpoint, credential)
         .unwrap()
-        .over(canned.clone())
+        .transport(canned.clone())
 }
 
 /// The documented answer for blobs, which is taken to be that for tables.
@@ -85,7 +86,7 @@ async fn a_key_signs_what_a_client_then_asks_with() {
         .expiry(end);
     let token: SasToken = sas.sign_delegated(&key, "contoso").unwrap();
     let by_signature = TableServiceClient::new("https://contoso.table.core.windows.net", token).unwrap();
-    let things = by_signature.over(canned.clone()).dynamic_table("Things").unwrap();
+    let things = by_signature.transport(canned.clone()).dynamic_table("Things").unwrap();
     things.insert(&DynamicEntity::new("p", "r")).await.unwrap();
     let query = canned.sent()[1].uri().query().unwrap().to_owned();
     assert!(
@@ -106,7 +107,7 @@ async fn only_a_token_gets_a_key() {
     assert!(CONTOSO.contains("AccountKey"));
     for (service, why) in [
         (by_key, "for a token of Entra ID only"),
-        (anonymous.over(canned.clone()), "for a token of Entra ID only"),
+        (anonymous.transport(canned.clone()), "for a token of Entra ID only"),
         (cosmos, "Azure Cosmos DB for Table does not offer user delegation keys"),
     ] {
         let error = service.user_delegation_key(in_an_hour()).await.unwrap_err();
@@ -128,7 +129,7 @@ async fn only_a_token_gets_a_key() {
 async fn a_lost_answer_is_asked_for_again_and_a_strange_one_is_not_shown() {
     let end = in_an_hour();
     let canned = Canned::new([
-        Step::Fail(azure_table::Reached::MaybeSent),
+        Step::Fail(azure_table::transport::Delivery::MaybeSent),
         key_until(end),
         Step::answer(
             200,

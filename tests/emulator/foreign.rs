@@ -2,7 +2,9 @@
 //!
 //! The vectors are those of `azure-table/vectors`.
 
-use azure_table::{DateTime, Emulator, EmulatorClock, Transport as _};
+use azure_table::emulator::EmulatorClock;
+use azure_table::transport::Transport as _;
+use azure_table::{DateTime, Emulator};
 use azure_table_tests::fixtures::vectors;
 use bytes::Bytes;
 use http::Request;

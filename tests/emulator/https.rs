@@ -1,9 +1,8 @@
 //! The emulator over HTTPS, with a certificate that is made for the test.
 
-use azure_table::{
-    DynamicEntity, Emulator, EmulatorServer, ErrorKind, HttpTransport, NoRetry, RunningEmulator, ServerCertificate,
-    TableServiceClient, Transport,
-};
+use azure_table::emulator::ServerCertificate;
+use azure_table::transport::{HttpTransport, Transport};
+use azure_table::{DynamicEntity, Emulator, EmulatorServer, ErrorKind, NoRetry, RunningEmulator, TableServiceClient};
 use bytes::Bytes;
 use http::Request;
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair};
@@ -39,7 +38,9 @@ async fn a_client_that_trusts_the_certificate_is_served() {
     );
     assert!(connection.contains(&format!("TableEndpoint=https://{}/", server.address())));
 
-    let service = TableServiceClient::with_transport(&connection, trusting(&pem)).unwrap();
+    let service = TableServiceClient::from_connection_string(&connection)
+        .unwrap()
+        .transport(trusting(&pem));
     let blogs = service.dynamic_table("Blogs").unwrap();
     blogs.create_table().await.unwrap();
     blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap();
@@ -57,8 +58,9 @@ async fn who_does_not_trust_it_or_speaks_http_is_not() {
         (connection.clone(), trusting(&other)),
         (connection.replace("https", "http"), trusting(&pem)),
     ] {
-        let service = TableServiceClient::with_transport(&connection, transport)
+        let service = TableServiceClient::from_connection_string(&connection)
             .unwrap()
+            .transport(transport)
             .retry(NoRetry);
         let error = service
             .dynamic_table("Blogs")
@@ -69,7 +71,9 @@ async fn who_does_not_trust_it_or_speaks_http_is_not() {
         assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
     }
     // And others are served as before.
-    let service = TableServiceClient::with_transport(&connection, trusting(&pem)).unwrap();
+    let service = TableServiceClient::from_connection_string(&connection)
+        .unwrap()
+        .transport(trusting(&pem));
     service.dynamic_table("Blogs").unwrap().create_table().await.unwrap();
 }
 

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use azure_table::transport::Transport as _;
 use azure_table::{
     AccountKey, DateTime, DynamicEntity, Emulator, EmulatorServer, TablePermissions, TableSas, TableServiceClient,
-    Transport as _,
 };
 use http::Request;
 

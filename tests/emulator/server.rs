@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use azure_table::{DynamicEntity, Emulator, EmulatorServer, Filter, ServiceModel, TableServiceClient};
+use azure_table::emulator::ServiceModel;
+use azure_table::{DynamicEntity, Emulator, EmulatorServer, Filter, TableServiceClient};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 

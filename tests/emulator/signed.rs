@@ -7,7 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use azure_table::{Emulator, Transport as _};
+use azure_table::Emulator;
+use azure_table::transport::Transport as _;
 use bytes::Bytes;
 use http::{Request, Response};
 

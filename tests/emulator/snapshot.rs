@@ -4,10 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use azure_table::{
-    CorsRule, DateTime, DynamicEntity, EdmValue, Emulator, EmulatorClock, EmulatorSnapshot, ErrorKind, Guid, Logging,
-    ServiceProperties, StoredAccessPolicy, TablePermissions, TableServiceClient,
-};
+use azure_table::emulator::{EmulatorClock, EmulatorSnapshot};
+use azure_table::service::{CorsRule, Logging, ServiceProperties, StoredAccessPolicy};
+use azure_table::{DateTime, DynamicEntity, EdmValue, Emulator, ErrorKind, Guid, TablePermissions, TableServiceClient};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 
@@ -405,7 +404,9 @@ async fn services_are_told_apart() {
     let both = Emulator::new().with_account("contoso", "AAAA").unwrap();
     let connection = "AccountName=contoso;AccountKey=AAAA;TableEndpoint=https://contoso.table.cosmos.azure.com:443/;";
     for name in ["Blogs", "BLOGS"] {
-        let service = TableServiceClient::with_transport(connection, both.clone()).unwrap();
+        let service = TableServiceClient::from_connection_string(connection)
+            .unwrap()
+            .transport(both.clone());
         service.dynamic_table(name).unwrap().create_table().await.unwrap();
     }
     let snapshot: EmulatorSnapshot = both.snapshot().to_string().parse().unwrap();
@@ -452,10 +453,10 @@ async fn rows_keep_the_order_in_which_they_were_inserted() {
             let upserted = ask_at(&emulator, host, "PUT", &upserted, &[], r#"{"b":1}"#).await;
             assert_eq!(upserted.status(), 204);
         }
-        let service = TableServiceClient::with_transport(
-            &format!("AccountName={ACCOUNT};AccountKey={KEY};TableEndpoint=https://{ACCOUNT}.{host}/;"),
-            emulator.clone(),
-        );
+        let service = TableServiceClient::from_connection_string(&format!(
+            "AccountName={ACCOUNT};AccountKey={KEY};TableEndpoint=https://{ACCOUNT}.{host}/;"
+        ))
+        .map(|service| service.transport(emulator.clone()));
         let blogs = service.unwrap().dynamic_table("Blogs").unwrap();
         blogs.insert(&DynamicEntity::new("client", "r")).await.unwrap();
 

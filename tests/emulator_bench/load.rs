@@ -1,6 +1,7 @@
 //! What the servers are asked for: requests, ready made and signed.
 
-use azure_table::{Emulator, Transport};
+use azure_table::Emulator;
+use azure_table::transport::Transport;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;

@@ -26,7 +26,8 @@ mod sockets;
 
 use std::time::Duration;
 
-use azure_table::{Emulator, Transport};
+use azure_table::Emulator;
+use azure_table::transport::Transport;
 
 use crate::load::Scenario;
 use crate::process::Server;

@@ -3,7 +3,8 @@
 use std::fs;
 use std::time::Instant;
 
-use azure_table::{Emulator, Transport};
+use azure_table::Emulator;
+use azure_table::transport::Transport;
 
 use crate::load;
 use crate::median;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use azure_table::{Edm, EdmType, EdmValue, ErrorKind, TableEntity, ValueError, WireValue};
+use azure_table::entity::WireValue;
+use azure_table::{Edm, EdmType, EdmValue, ErrorKind, TableEntity, ValueError};
 
 use super::{names, stored, table};
 
@@ -10,7 +11,8 @@ use super::{names, stored, table};
 mod millis {
     use std::time::Duration;
 
-    use azure_table::{Edm, EdmType, ValueError, WireValue};
+    use azure_table::entity::WireValue;
+    use azure_table::{Edm, EdmType, ValueError};
 
     pub(super) const EDM_TYPE: EdmType = EdmType::Int64;
 
@@ -30,7 +32,8 @@ mod shown {
     use std::fmt::Display;
     use std::str::FromStr;
 
-    use azure_table::{Edm, EdmType, ValueError, WireValue};
+    use azure_table::entity::WireValue;
+    use azure_table::{Edm, EdmType, ValueError};
 
     pub(super) const EDM_TYPE: EdmType = EdmType::String;
 
@@ -45,7 +48,8 @@ mod shown {
 
 /// Text, of a function that takes it as `&str`.
 mod capitals {
-    use azure_table::{Edm, EdmType, ValueError, WireValue};
+    use azure_table::entity::WireValue;
+    use azure_table::{Edm, EdmType, ValueError};
 
     pub(super) const EDM_TYPE: EdmType = EdmType::String;
 
@@ -60,7 +64,8 @@ mod capitals {
 
 /// Two bytes, of a function that takes any number.
 mod pair {
-    use azure_table::{Edm, EdmType, ValueError, WireValue};
+    use azure_table::entity::WireValue;
+    use azure_table::{Edm, EdmType, ValueError};
 
     pub(super) const EDM_TYPE: EdmType = EdmType::Binary;
 
@@ -206,7 +211,8 @@ async fn a_module_converts_and_json_is_text() {
 
 /// A number, of a module that is written for the option: `None` and 0 are absent.
 mod positive {
-    use azure_table::{Edm, EdmType, ValueError, WireValue};
+    use azure_table::entity::WireValue;
+    use azure_table::{Edm, EdmType, ValueError};
 
     pub(super) const EDM_TYPE: EdmType = EdmType::Int32;
 

@@ -1,6 +1,7 @@
 //! `flatten`: structs that are stored as properties of the entity they stand in.
 
-use azure_table::{EdmValue, MetadataLevel, PropertyGroup, ReadEntity, TableEntity};
+use azure_table::entity::MetadataLevel;
+use azure_table::{EdmValue, PropertyGroup, ReadEntity, TableEntity};
 
 use super::{names, stored, table};
 

@@ -1,6 +1,7 @@
 //! Templates with widths and with several fields.
 
-use azure_table::{ErrorKind, KeyPiece, TableEntity};
+use azure_table::key::KeyPiece;
+use azure_table::{ErrorKind, TableEntity};
 
 use super::{stored, table};
 

@@ -1,6 +1,7 @@
 //! `#[derive(Projection)]`: some columns of an entity.
 
-use azure_table::{DateTime, Descending, ETag, Key, MetadataLevel, Projection, ReadEntity, TableEntity};
+use azure_table::entity::MetadataLevel;
+use azure_table::{DateTime, Descending, ETag, Key, Projection, ReadEntity, TableEntity};
 
 use super::table;
 

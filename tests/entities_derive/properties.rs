@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use azure_table::{EdmType, EdmValue, ErrorKind, Property, ReadTableKey, TableEntity, TableKey, TableProperty};
+use azure_table::key::ReadTableKey;
+use azure_table::{EdmType, EdmValue, ErrorKind, Property, TableEntity, TableKey, TableProperty};
 
 use super::{stored, table};
 

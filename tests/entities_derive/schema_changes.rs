@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use azure_table::{DynamicEntity, EdmValue, Error, ErrorKind, MetadataLevel, ReadEntity, Result, TableEntity};
+use azure_table::entity::MetadataLevel;
+use azure_table::{DynamicEntity, EdmValue, Error, ErrorKind, ReadEntity, Result, TableEntity};
 
 use super::{names, stored, table};
 
@@ -50,7 +51,7 @@ async fn an_older_name_is_read_where_the_present_one_is_not_there() {
     assert_eq!(names(&stored(&table).await), ["Rating", "Text"]);
 
     assert_eq!(<Aliased as TableEntity>::SCHEMA.properties[0].aliases, ["Stars", "rtg"]);
-    azure_table::assert_reads::<Aliased>("Aliased\nPartitionKey p\nRowKey r\nrtg Edm.Int32\nBody Edm.String\n");
+    azure_table::entity::assert_reads::<Aliased>("Aliased\nPartitionKey p\nRowKey r\nrtg Edm.Int32\nBody Edm.String\n");
 }
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]

@@ -52,7 +52,8 @@ macro_rules! family {
 family!(Made, MadeGroup, MadeChoice, MadeProjection, inner: i64);
 
 mod halves {
-    use azure_table::{Edm, EdmType, ValueError, WireValue};
+    use azure_table::entity::WireValue;
+    use azure_table::{Edm, EdmType, ValueError};
 
     pub(super) const EDM_TYPE: EdmType = EdmType::Int32;
 

@@ -142,7 +142,8 @@ mod bare {
     }
 
     mod whole {
-        use ::azure_table::{Edm, EdmType, ValueError, WireValue};
+        use ::azure_table::entity::WireValue;
+        use ::azure_table::{Edm, EdmType, ValueError};
         use ::std::option::Option::{self, Some};
         use ::std::result::Result::{self, Ok};
 

@@ -1,8 +1,7 @@
 //! A handle to the rows of one variant of an enum of entities: it writes what tells the variant, and reads no other rows.
 
-use azure_table::{
-    Change, Deletion, DynamicEntity, EdmValue, ErrorKind, Key, TableClient, TableEntity, TableOperation,
-};
+use azure_table::service::Deletion;
+use azure_table::{Change, DynamicEntity, EdmValue, ErrorKind, Key, TableClient, TableEntity, TableOperation};
 
 use super::table;
 
@@ -84,7 +83,7 @@ async fn every_write_of_a_variant_handle_has_the_tag() {
     assert_eq!(fees.insert_echo(&fee(3)).await.unwrap().entity, fee(3));
     fees.insert_or_replace(&fee(4)).await.unwrap();
     fees.insert_or_merge(&fee(5)).await.unwrap();
-    assert!(fees.insert_if_absent(&fee(6)).await.unwrap().is_some());
+    assert!(fees.insert_if_not_exists(&fee(6)).await.unwrap().is_some());
     fees.modify(("a", 7), |_| ()).or_insert(|| fee(7)).await.unwrap();
     let mut batch = fees.batch();
     batch.insert(&fee(8)).unwrap().insert_or_merge(&fee(9)).unwrap();

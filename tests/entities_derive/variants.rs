@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use azure_table::entity::{MetadataLevel, VariantOf};
 use azure_table::{
-    DateTime, Descending, DynamicEntity, ETag, EdmValue, ErrorKind, MetadataLevel, PropertyGroup, ReadEntity,
-    TableEntity, VariantOf, Versioned,
+    DateTime, Descending, DynamicEntity, ETag, EdmValue, ErrorKind, PropertyGroup, ReadEntity, TableEntity, Versioned,
 };
 
 use super::{names, table};

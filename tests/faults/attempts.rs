@@ -4,24 +4,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use azure_table::auth::{Anonymous, AuthorizationContext, AuthorizationFailure};
+use azure_table::emulator::EmulatorClock;
+use azure_table::retry::{Decision, FailedAttempt, RetryBudget};
+use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
 use azure_table::{
-    Anonymous, AuthorizationContext, BoxFuture, Credential, Decision, DynamicEntity, Emulator, EmulatorClock,
-    ErrorKind, FailedAttempt, LinearRetry, Profile, Reached, Refusal, RetryBudget, RetryPolicy, TableServiceClient,
-    Transport, TransportError,
+    Credential, DynamicEntity, Emulator, ErrorKind, LinearRetry, Profile, RetryPolicy, TableServiceClient,
 };
 use azure_table_tests::canned::{Canned, Step};
 use bytes::Bytes;
 use http::{Method, Request, Response};
 
 #[tokio::test(start_paused = true)]
-async fn policy_sees_the_remaining_time_of_the_call() {
+async fn policy_sees_the_elapsed_and_the_remaining_time_of_the_call() {
+    /// Seconds since the call began, and seconds left.
+    type Times = (u64, Option<u64>);
     /// Retries after 5 s.
     #[derive(Debug)]
-    struct Log(Arc<Mutex<Vec<Option<u64>>>>);
+    struct Log(Arc<Mutex<Vec<Times>>>);
     impl RetryPolicy for Log {
         fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
             let remaining = failed.remaining().map(|left| left.as_secs());
-            self.0.lock().unwrap().push(remaining);
+            self.0.lock().unwrap().push((failed.elapsed().as_secs(), remaining));
             Decision::after(Duration::from_secs(5))
         }
     }
@@ -33,7 +37,14 @@ async fn policy_sees_the_remaining_time_of_the_call() {
     service.ping().await.unwrap_err();
     assert_eq!(
         *log.lock().unwrap(),
-        [Some(20), Some(15), Some(12), Some(7), None, None]
+        [
+            (0, Some(20)),
+            (5, Some(15)),
+            (0, Some(12)),
+            (5, Some(7)),
+            (0, None),
+            (5, None)
+        ]
     );
 }
 
@@ -49,6 +60,33 @@ impl RetryPolicy for Ended {
     fn succeeded(&self, _: u32) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn policy_is_told_of_success_after_any_attempt() {
+    /// The attempts that succeeded.
+    #[derive(Debug)]
+    struct Succeeded(Arc<Mutex<Vec<u32>>>);
+    impl RetryPolicy for Succeeded {
+        fn decide(&self, _: &FailedAttempt<'_>) -> Decision {
+            Decision::after(Duration::ZERO)
+        }
+
+        fn succeeded(&self, attempt: u32) {
+            self.0.lock().unwrap().push(attempt);
+        }
+    }
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let canned = Canned::new([Step::status(503), Step::status(204), Step::status(204)]);
+    let table = canned
+        .service()
+        .retry(Succeeded(Arc::clone(&log)))
+        .dynamic_table("Things")
+        .unwrap();
+    for _ in 0..2 {
+        table.delete(("p", "r")).await.unwrap();
+    }
+    assert_eq!(*log.lock().unwrap(), [2, 1]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -88,7 +126,7 @@ impl Credential for Renewed {
         self.0.load(Ordering::Relaxed)
     }
 
-    fn refused(&self, _: &Refusal<'_>) -> Option<String> {
+    fn refused(&self, _: &AuthorizationFailure<'_>) -> Option<String> {
         self.0.fetch_add(1, Ordering::Relaxed);
         None
     }
@@ -98,7 +136,7 @@ impl Credential for Renewed {
 async fn credential_is_renewed_at_most_twice_in_a_call() {
     let service = TableServiceClient::new("https://contoso.table.core.windows.net", Renewed::default()).unwrap();
     let canned = Canned::new((0..9).map(|_| Step::status(401)));
-    let error = service.over(canned.clone()).ping().await.unwrap_err();
+    let error = service.transport(canned.clone()).ping().await.unwrap_err();
     assert_eq!((error.status(), error.attempts()), (Some(401), 3), "{error}");
     assert_eq!(canned.sent().len(), 3);
 }
@@ -169,7 +207,7 @@ impl Transport for Delaying {
             if request.method() == Method::PUT {
                 if self.puts.fetch_add(1, Ordering::Relaxed) == 0 {
                     self.kept.lock().unwrap().push(request);
-                    return Err(TransportError::new(Reached::MaybeSent, "delayed"));
+                    return Err(TransportError::new(Delivery::MaybeSent, "delayed"));
                 }
                 let kept = self.kept.lock().unwrap().pop();
                 if let Some(kept) = kept {
@@ -250,6 +288,6 @@ async fn rejected_address_is_explained_where_the_keys_make_it_long() {
 async fn rejected_credential_that_stays_the_same_is_not_sent_again() {
     let canned = Canned::new((0..9).map(|_| Step::status(403)));
     let service = TableServiceClient::new("https://contoso.table.core.windows.net", Anonymous).unwrap();
-    let error = service.over(canned.clone()).ping().await.unwrap_err();
+    let error = service.transport(canned.clone()).ping().await.unwrap_err();
     assert_eq!((error.status(), error.attempts()), (Some(403), 1), "{error}");
 }

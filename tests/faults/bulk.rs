@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use azure_table::OperationKind;
+use azure_table::operation::OperationKind;
 use azure_table::testing::{Answer, Fault, FaultRule, Faults};
 use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 
@@ -23,7 +23,7 @@ async fn throttled_read_back_of_a_bulk_does_not_send_the_write_over_a_newer_one(
             .unwrap();
         truth.create_table().await.unwrap();
         let faults = Faults::new(emulator);
-        faults.add(FaultRule::new(Fault::LoseAnswer).on_writes().at_most(1));
+        faults.add(FaultRule::new(Fault::LoseResponse).on_writes().at_most(1));
         faults.add(FaultRule::new(busy()).on(OperationKind::Query).at_most(1));
         let second = faults.add(FaultRule::new(Fault::DelayRequest(Duration::from_secs(10))).on_writes());
         let table = TableServiceClient::on(faults).dynamic_table("Things").unwrap();

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use azure_table::OperationKind;
+use azure_table::bulk::LeftoverReason;
+use azure_table::operation::OperationKind;
 use azure_table::testing::{Answer, Fault, FaultRule, Faults};
+use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{
-    BoxFuture, DynamicEntity, Emulator, ErrorKind, ExponentialRetry, LeftReason, TableClient, TableOperation,
-    TableServiceClient, Transport, TransportError,
+    DynamicEntity, Emulator, ErrorKind, ExponentialRetry, TableClient, TableOperation, TableServiceClient,
 };
 use bytes::Bytes;
 use http::{Request, Response};
@@ -94,7 +95,7 @@ async fn row_that_the_client_rejects_does_not_end_the_bulk() {
         let report = table.bulk().insert(rows).await.unwrap();
         assert_eq!((report.applied(), report.rejected()), (2, 1));
         let left = &report.leftovers()[0];
-        let LeftReason::Rejected(error) = left.why() else {
+        let LeftoverReason::Rejected(error) = left.why() else {
             panic!("{left}");
         };
         assert_eq!((left.index(), error.kind()), (1, ErrorKind::InvalidInput));
@@ -124,7 +125,7 @@ async fn lost_delete_is_repeated_once() {
         let table = table(&TableServiceClient::on(faults.clone())).await;
         let entities: Vec<_> = (0..rows).map(|at| row(&at.to_string(), "x")).collect();
         assert_eq!(table.bulk().insert(&entities).await.unwrap().applied(), rows);
-        faults.add(FaultRule::new(Fault::LoseAnswer).on_writes().first(1));
+        faults.add(FaultRule::new(Fault::LoseResponse).on_writes().first(1));
         let before = faults.log().len();
         let bulk = table.bulk().retry(ExponentialRetry::default()).delete(&entities);
         let report = bulk.await.unwrap();

@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table::OperationKind;
+use azure_table::emulator::EmulatorClock;
+use azure_table::operation::OperationKind;
+use azure_table::telemetry::{Event, Observer, OperationContext};
 use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::{
-    DateTime, DynamicEntity, Emulator, EmulatorClock, ErrorKind, Event, Observer, OperationContext, TableServiceClient,
-};
+use azure_table::{DateTime, DynamicEntity, Emulator, ErrorKind, TableServiceClient};
 
 #[derive(Debug)]
 struct Corrections(Arc<Mutex<Vec<i64>>>);
@@ -95,7 +95,7 @@ async fn a_wrong_date_does_not_deny_a_write() {
     truth.create_table().await.unwrap();
     let etag = truth.insert(&DynamicEntity::new("p", "r")).await.unwrap();
 
-    faults.add(FaultRule::new(Fault::LoseAnswer).on(OperationKind::Replace).first(1));
+    faults.add(FaultRule::new(Fault::LoseResponse).on(OperationKind::Replace).first(1));
     faults.add(FaultRule::new(Fault::DateAhead(Duration::from_secs(3_600))).on(OperationKind::Query));
     let table = TableServiceClient::on(faults).dynamic_table("Things").unwrap();
     let error = table

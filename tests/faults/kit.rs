@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table::OperationKind;
+use azure_table::emulator::EmulatorClock;
+use azure_table::operation::OperationKind;
 use azure_table::testing::{Answer, Fault, FaultRule, Faults};
-use azure_table::{
-    DynamicEntity, Emulator, EmulatorClock, ErrorKind, NoRetry, Reached, SasToken, TableClient, TableServiceClient,
-    Transport,
-};
+use azure_table::transport::{Delivery, Transport};
+use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, SasToken, TableClient, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 use bytes::Bytes;
 
@@ -16,7 +15,7 @@ async fn things(emulator: &Emulator, faults: &Faults) -> TableClient {
     let truth = TableServiceClient::on(emulator.clone());
     truth.dynamic_table("Things").unwrap().create_table().await.unwrap();
     truth
-        .over(faults.clone())
+        .transport(faults.clone())
         .retry(NoRetry)
         .dynamic_table("Things")
         .unwrap()
@@ -91,7 +90,7 @@ async fn a_rule_is_for_kinds_and_a_table_and_can_be_switched() {
 /// Every fault says how far the request got, and leaves the service as it says.
 #[tokio::test(start_paused = true)]
 async fn a_fault_applies_the_request_or_not() {
-    use Reached::{AnswerCut, MaybeSent, NothingSent};
+    use Delivery::{MaybeSent, NothingSent, ResponseCut};
     let second = Duration::from_secs(1);
     let internal = Answer::internal_error;
     let elsewhere = Canned::new([Step::status(418)]);
@@ -99,8 +98,8 @@ async fn a_fault_applies_the_request_or_not() {
         (Fault::NoConnection, Err(NothingSent), false, 0),
         (Fault::LoseRequest, Err(MaybeSent), false, 0),
         (Fault::Reset, Err(MaybeSent), false, 0),
-        (Fault::LoseAnswer, Err(MaybeSent), true, 0),
-        (Fault::CutAnswer { at: 5 }, Err(AnswerCut), true, 0),
+        (Fault::LoseResponse, Err(MaybeSent), true, 0),
+        (Fault::CutAnswer { at: 5 }, Err(ResponseCut), true, 0),
         (Fault::DelayRequest(second), Ok(204), true, 1),
         (Fault::DelayAnswer(second), Ok(204), true, 1),
         (drip(2), Ok(204), true, 3),
@@ -188,7 +187,7 @@ async fn no_signature_shows_in_what_is_kept() {
     let token = SasToken::new("sv=2019-02-02&se=2020-01-01&sig=SIGNATUREMARKER").unwrap();
     let service = TableServiceClient::new("https://contoso.table.core.windows.net", token).unwrap();
     let table = service
-        .over(faults.clone())
+        .transport(faults.clone())
         .retry(NoRetry)
         .dynamic_table("Things")
         .unwrap();

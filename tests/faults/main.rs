@@ -10,9 +10,10 @@ mod matrix;
 
 use std::time::Duration;
 
-use azure_table::OperationKind;
+use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, Reached, TableClient, TableServiceClient};
+use azure_table::transport::Delivery;
+use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, TableClient, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 
 mod attempts;
@@ -47,9 +48,9 @@ fn entity() -> Step {
 #[tokio::test(start_paused = true)]
 async fn a_read_is_repeated_until_it_is_answered() {
     let canned = Canned::new([
-        Step::Fail(Reached::MaybeSent),
+        Step::Fail(Delivery::MaybeSent),
         Step::status(503),
-        Step::Fail(Reached::AnswerCut),
+        Step::Fail(Delivery::ResponseCut),
         entity(),
     ]);
     assert!(table(&canned).get(("p", "r")).await.unwrap().is_some());
@@ -67,7 +68,7 @@ async fn a_read_gives_up_after_four_attempts() {
 #[tokio::test(start_paused = true)]
 async fn every_attempt_is_signed_anew_with_the_same_body() {
     let canned = Canned::new([
-        Step::Fail(Reached::NothingSent),
+        Step::Fail(Delivery::NothingSent),
         Step::answer(204, &[("etag", "e")], ""),
     ]);
     table(&canned).insert(&row()).await.unwrap();
@@ -87,7 +88,7 @@ async fn every_attempt_is_signed_anew_with_the_same_body() {
 /// pains 40: without retries a write whose answer is lost is not called failed without saying so.
 #[tokio::test(start_paused = true)]
 async fn a_lost_write_that_is_not_repeated_is_in_doubt() {
-    for reached in [Reached::MaybeSent, Reached::AnswerCut] {
+    for reached in [Delivery::MaybeSent, Delivery::ResponseCut] {
         let canned = Canned::new([Step::Fail(reached)]);
         let error = table(&canned).insert(&row()).retry(NoRetry).await.unwrap_err();
         assert_eq!((error.kind(), error.attempts()), (ErrorKind::Connection, 1));
@@ -115,8 +116,8 @@ async fn a_lost_write_that_is_not_repeated_is_in_doubt() {
 #[tokio::test(start_paused = true)]
 async fn a_write_is_repeated_when_nothing_was_sent() {
     let canned = Canned::new([
-        Step::Fail(Reached::NothingSent),
-        Step::Fail(Reached::NothingSent),
+        Step::Fail(Delivery::NothingSent),
+        Step::Fail(Delivery::NothingSent),
         Step::status(204),
     ]);
     table(&canned).delete(("p", "r")).await.unwrap();
@@ -192,7 +193,7 @@ async fn a_timeout_is_for_the_reads_that_find_out_too() {
     let faults = Faults::new(emulator.clone());
     let truth = TableServiceClient::on(emulator).dynamic_table("Things").unwrap();
     truth.create_table().await.unwrap();
-    faults.add(FaultRule::new(Fault::LoseAnswer).on(OperationKind::Batch));
+    faults.add(FaultRule::new(Fault::LoseResponse).on(OperationKind::Batch));
     faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_secs(6))).on_reads());
     let table = TableServiceClient::on(faults).dynamic_table("Things").unwrap();
     let mut batch = table.batch();
@@ -227,7 +228,7 @@ async fn a_stream_goes_on_after_a_page_was_repeated() {
     let canned = Canned::new([
         page("1", &[("x-ms-continuation-nextpartitionkey", "x")]),
         Step::status(503),
-        Step::Fail(Reached::AnswerCut),
+        Step::Fail(Delivery::ResponseCut),
         page("2", &[]),
     ]);
     let rows = table(&canned).query().all().await.unwrap();

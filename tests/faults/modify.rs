@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use azure_table::OperationKind;
+use azure_table::operation::OperationKind;
 use azure_table::testing::{Answer, Fault, FaultRule, Faults};
 use azure_table::{Change, DynamicEntity, Emulator, ErrorKind, TableClient, TableServiceClient};
 use tokio::time::Instant;

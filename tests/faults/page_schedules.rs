@@ -5,7 +5,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use azure_table::{BoxFuture, Continuation, DynamicEntity, Reached, TableServiceClient, Transport, TransportError};
+use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
+use azure_table::{Continuation, DynamicEntity, TableServiceClient};
 use azure_table_tests::canned::CONTOSO;
 use bytes::Bytes;
 use http::{Request, Response};
@@ -121,9 +122,9 @@ impl Transport for Schedule {
         let answer = match fault {
             None => Ok(self.page(index)),
             Some(Fault::Busy) => Ok(Response::builder().status(503).body(Bytes::new()).unwrap()),
-            Some(Fault::NotSent) => Err(TransportError::new(Reached::NothingSent, "no connection")),
-            Some(Fault::Broken) => Err(TransportError::new(Reached::MaybeSent, "reset")),
-            Some(Fault::Cut) => Err(TransportError::new(Reached::AnswerCut, "cut")),
+            Some(Fault::NotSent) => Err(TransportError::new(Delivery::NothingSent, "no connection")),
+            Some(Fault::Broken) => Err(TransportError::new(Delivery::MaybeSent, "reset")),
+            Some(Fault::Cut) => Err(TransportError::new(Delivery::ResponseCut, "cut")),
         };
         Box::pin(async move { answer })
     }
@@ -163,7 +164,9 @@ fn on_paused_clock<T>(test: impl Future<Output = T>) -> T {
 
 fn table(schedule: &Schedule) -> azure_table::TableClient<DynamicEntity> {
     // No budget: a schedule may have more failures than a well service ever would.
-    let service = TableServiceClient::with_transport(CONTOSO, schedule.clone()).unwrap();
+    let service = TableServiceClient::from_connection_string(CONTOSO)
+        .unwrap()
+        .transport(schedule.clone());
     service
         .retry(azure_table::ExponentialRetry::default())
         .dynamic_table("Things")

@@ -4,9 +4,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use azure_table::auth::AuthorizationContext;
+use azure_table::retry::{Decision, FailedAttempt, RetryBudget};
+use azure_table::transport::{BoxFuture, Delivery};
 use azure_table::{
-    AuthorizationContext, BoxFuture, CallOptions, Credential, Decision, DynamicEntity, ErrorKind, ExponentialRetry,
-    FailedAttempt, LinearRetry, Reached, RetryBudget, RetryPolicy, TableServiceClient,
+    CallOptions, Credential, DynamicEntity, ErrorKind, ExponentialRetry, LinearRetry, RetryPolicy, TableServiceClient,
 };
 use azure_table_tests::canned::{Canned, Step};
 
@@ -41,7 +43,7 @@ impl RetryPolicy for Asked {
 #[tokio::test(start_paused = true)]
 async fn a_policy_is_asked_for_every_failure() {
     let canned = Canned::new([
-        Step::Fail(Reached::AnswerCut),
+        Step::Fail(Delivery::ResponseCut),
         Step::status(404),
         Step::answer(503, &[], BUSY),
         batch_answer("429 Too Many Requests", ""),
@@ -61,7 +63,7 @@ async fn a_policy_is_asked_for_every_failure() {
     assert_eq!(
         *told.lock().unwrap(),
         [
-            "get None Some(AnswerCut) -",
+            "get None Some(ResponseCut) -",
             "get Some(404) None -",
             "get Some(503) None ServerBusy",
             "batch Some(429) None -",
@@ -165,7 +167,7 @@ async fn retry_that_is_never_sent_gives_its_tokens_back() {
     let busy = || Canned::new((0..10).map(|_| Step::status(503)));
 
     let service = TableServiceClient::new("https://contoso.table.core.windows.net", Once::default()).unwrap();
-    let unauthorized = service.over(busy()).retry(policy());
+    let unauthorized = service.transport(busy()).retry(policy());
     let error = unauthorized.ping().await.unwrap_err();
     assert_eq!(error.attempts(), 1, "the second attempt was not sent");
     assert_eq!(budget.available(), 100, "no credential for the second attempt");
@@ -273,7 +275,7 @@ async fn the_service_is_told_how_long_it_may_work() {
 #[tokio::test(start_paused = true)]
 async fn an_error_tells_the_story() {
     let canned = Canned::new([
-        Step::Fail(Reached::NothingSent),
+        Step::Fail(Delivery::NothingSent),
         Step::answer(503, &[("x-ms-request-id", "r-2")], BUSY),
         Step::answer(400, &[], ""),
     ]);
@@ -329,9 +331,9 @@ async fn a_service_may_not_ask_for_any_wait() {
 #[tokio::test(start_paused = true)]
 async fn the_reads_in_between_are_in_the_story_of_the_call() {
     let canned = Canned::new([
-        Step::Fail(Reached::MaybeSent),
+        Step::Fail(Delivery::MaybeSent),
         Step::status(404),
-        Step::Fail(Reached::MaybeSent),
+        Step::Fail(Delivery::MaybeSent),
         Step::status(403),
     ]);
     let policy = LinearRetry::new(Duration::ZERO, 1);

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::{BoxFuture, DynamicEntity, Emulator, TableClient, TableServiceClient, Transport, TransportError};
+use azure_table::transport::{BoxFuture, Transport, TransportError};
+use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
 use azure_table_tests::canned::CONTOSO;
 use bytes::Bytes;
 use http::{Request, Response};
@@ -49,8 +50,9 @@ impl Pages {
     }
 
     fn table(&self) -> TableClient<DynamicEntity> {
-        TableServiceClient::with_transport(CONTOSO, self.clone())
+        TableServiceClient::from_connection_string(CONTOSO)
             .unwrap()
+            .transport(self.clone())
             .dynamic_table("Things")
             .unwrap()
     }

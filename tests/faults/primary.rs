@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use azure_table::OperationKind;
+use azure_table::emulator::EmulatorClock;
+use azure_table::operation::OperationKind;
+use azure_table::service::{Creation, StoredAccessPolicy};
 use azure_table::testing::{Answer, Exchange, FaultRule, Faults, Spy};
 use azure_table::{
-    CallOptions, Change, Creation, DynamicEntity, Emulator, EmulatorClock, ErrorKind, LocationMode, StoredAccessPolicy,
-    TableClient, TableEntity, TableServiceClient, Versioned,
+    CallOptions, Change, DynamicEntity, Emulator, ErrorKind, LocationMode, TableClient, TableEntity,
+    TableServiceClient, Versioned,
 };
 use azure_table_tests::canned::{Canned, Step};
 

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use azure_table::OperationKind;
+use azure_table::operation::OperationKind;
+use azure_table::service::{Creation, Deletion, RecreateProgress};
 use azure_table::testing::{Answer, Fault, FaultRule, Faults};
+use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
 use azure_table::{
-    BoxFuture, CallOptions, Creation, Deletion, DynamicEntity, Emulator, ErrorKind, Guid, Reached, RecreateProgress,
-    TableClient, TableEntity, TableServiceClient, Transport, TransportError,
+    CallOptions, DynamicEntity, Emulator, ErrorKind, Guid, TableClient, TableEntity, TableServiceClient,
 };
 use bytes::Bytes;
 use http::{Method, Request, Response};
@@ -86,7 +87,7 @@ impl<E: TableEntity + Clone + std::fmt::Debug + Send + Sync + 'static> Transport
             if request.method() == Method::POST && !self.came.swap(true, Ordering::Relaxed) {
                 let insert = azure_table::TableOperation::insert(&self.row);
                 self.truth.execute(insert).await.unwrap();
-                return Err(TransportError::new(Reached::MaybeSent, "lost"));
+                return Err(TransportError::new(Delivery::MaybeSent, "lost"));
             }
             self.service.send(request).await
         })
@@ -186,7 +187,7 @@ async fn client_timeout_bounds_each_step_of_recreate_table_alone() {
 async fn recreate_table_repeats_what_may_pass() {
     for (kind, fault) in [
         (OperationKind::CreateTable, Fault::HangRequest),
-        (OperationKind::CreateTable, Fault::LoseAnswer),
+        (OperationKind::CreateTable, Fault::LoseResponse),
         (OperationKind::CreateTable, Fault::NoConnection),
         (OperationKind::DeleteTable, Fault::HangAnswer),
         (OperationKind::DeleteTable, Answer::internal_error().into()),
@@ -234,7 +235,7 @@ async fn own_lost_creation_and_deletion_are_in_doubt() {
     let faults = Faults::new(emulator);
     let service = TableServiceClient::on(faults.clone());
     let table = service.dynamic_table("Things").unwrap();
-    let lose = |kind| faults.add(FaultRule::new(Fault::LoseAnswer).on(kind).first(1));
+    let lose = |kind| faults.add(FaultRule::new(Fault::LoseResponse).on(kind).first(1));
 
     lose(OperationKind::CreateTable);
     assert_eq!(table.create_table_if_not_exists().await.unwrap(), Creation::InDoubt);

@@ -1,9 +1,8 @@
 //! Reads from the copy in the second region.
 
-use azure_table::{
-    CallOptions, Continuation, DynamicEntity, ErrorKind, Location, LocationMode, OperationContext, Reached,
-    TableServiceClient,
-};
+use azure_table::telemetry::{Location, OperationContext};
+use azure_table::transport::Delivery;
+use azure_table::{CallOptions, Continuation, DynamicEntity, ErrorKind, LocationMode, TableServiceClient};
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
 
 fn entity() -> Step {
@@ -95,7 +94,9 @@ async fn a_query_stays_where_it_began() {
 async fn an_account_without_a_second_region_asks_the_first() {
     let canned = Canned::new([entity()]);
     let connection_string = format!("{CONTOSO};TableEndpoint=https://contoso.table.cosmos.azure.com");
-    let service = TableServiceClient::with_transport(&connection_string, canned.clone()).unwrap();
+    let service = TableServiceClient::from_connection_string(&connection_string)
+        .unwrap()
+        .transport(canned.clone());
     let service = service.location_mode(LocationMode::SecondaryOnly);
     let table = service.dynamic_table("Things").unwrap();
     table.get(("p", "r")).await.unwrap().unwrap();
@@ -110,7 +111,7 @@ async fn what_became_of_a_lost_write_is_asked_of_the_primary() {
     for mode in [LocationMode::SecondaryOnly, LocationMode::SecondaryThenPrimary] {
         let row = r#"{"value":[{"odata.etag":"W/\"1\"","PartitionKey":"p","RowKey":"r","Timestamp":"2099-01-01T00:00:00Z"}]}"#;
         let canned = Canned::new([
-            Step::Fail(Reached::MaybeSent),
+            Step::Fail(Delivery::MaybeSent),
             Step::answer(200, &[("date", "Fri, 01 Jan 2016 00:00:00 GMT")], row),
         ]);
         let table = canned.service().location_mode(mode).dynamic_table("Things").unwrap();
@@ -125,7 +126,7 @@ async fn attempts_of_statistics_name_the_secondary() {
         [500, 500, 500]
             .map(Step::status)
             .into_iter()
-            .chain([Step::Fail(Reached::NothingSent)]),
+            .chain([Step::Fail(Delivery::NothingSent)]),
     );
     let context = OperationContext::new();
     let service = canned.service();

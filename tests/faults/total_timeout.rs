@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table::OperationKind;
+use azure_table::bulk::LeftoverReason;
+use azure_table::operation::OperationKind;
 use azure_table::testing::{Answer, Fault, FaultRule, Faults};
 use azure_table::{
-    DynamicEntity, Emulator, Error, ErrorKind, LeftReason, TableClient, TableEntity, TableOperation, TableServiceClient,
+    DynamicEntity, Emulator, Error, ErrorKind, TableClient, TableEntity, TableOperation, TableServiceClient,
 };
 use futures::StreamExt;
 use tokio::time::Instant;
@@ -162,7 +163,7 @@ async fn all_parts_of_a_fan_out_and_a_scan_have_one_total_time() {
         };
         assert_over(&error, begun);
         assert_eq!(seen, concurrency * 6);
-        let mut rest = scan().resume(rows.position().clone()).stream();
+        let mut rest = scan().resume_from(rows.position().clone()).stream();
         while rest.try_next().await.unwrap().is_some() {
             seen += 1;
         }
@@ -213,8 +214,8 @@ async fn a_bulk_ends_when_its_total_time_is_over() {
     assert_eq!((report.applied(), report.in_doubt(), report.rejected()), (6, 2, 0));
     for left in report.leftovers() {
         match left.why() {
-            LeftReason::InDoubt(error) => assert!(error.may_have_applied() && matches!(left.index(), 6 | 7)),
-            why => assert!(matches!(why, LeftReason::NotTried) && left.index() > 7, "{left}"),
+            LeftoverReason::InDoubt(error) => assert!(error.may_have_applied() && matches!(left.index(), 6 | 7)),
+            why => assert!(matches!(why, LeftoverReason::NotTried) && left.index() > 7, "{left}"),
         }
     }
     let requests = faults.requests();

@@ -4,10 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use azure_table::{
-    BoxFuture, CallOptions, DynamicEntity, Emulator, ErrorKind, OperationContext, Reached, TableClient,
-    TableServiceClient, Transport, TransportError,
-};
+use azure_table::telemetry::OperationContext;
+use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
+use azure_table::{CallOptions, DynamicEntity, Emulator, ErrorKind, TableClient, TableServiceClient};
 use bytes::Bytes;
 use http::{Request, Response};
 
@@ -34,7 +33,7 @@ impl Transport for Narrow {
             let is_change = String::from_utf8_lossy(request.body()).contains("changeset_");
             let answer = self.emulator.send(request).await?;
             if is_change && self.loses.swap(false, Ordering::Relaxed) {
-                return Err(TransportError::new(Reached::MaybeSent, "lost"));
+                return Err(TransportError::new(Delivery::MaybeSent, "lost"));
             }
             Ok(answer)
         })

@@ -3,9 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+use azure_table::emulator::EmulatorClock;
+use azure_table::telemetry::{Event, Observer, OperationContext};
+use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
 use azure_table::{
-    BoxFuture, DynamicEntity, Emulator, EmulatorClock, ErrorKind, Event, NoRetry, Observer, OperationContext, Reached,
-    TableClient, TableEntity, TableOperation, TableServiceClient, Transport, TransportError,
+    DynamicEntity, Emulator, ErrorKind, NoRetry, TableClient, TableEntity, TableOperation, TableServiceClient,
 };
 use bytes::Bytes;
 use http::{Request, Response};
@@ -17,7 +19,7 @@ enum Fate {
     /// The service never sees it, and the client cannot know.
     LoseRequest,
     /// The service applies it, and the answer is lost.
-    LoseAnswer,
+    LoseResponse,
     /// The service applies it, and answers 500.
     FailAfter,
 }
@@ -35,11 +37,11 @@ impl Transport for Lossy {
             _ => self.fates.lock().unwrap().pop_front().unwrap_or(Fate::Pass),
         };
         Box::pin(async move {
-            let lost = || TransportError::new(Reached::MaybeSent, "lost");
+            let lost = || TransportError::new(Delivery::MaybeSent, "lost");
             match fate {
                 Fate::Pass => self.emulator.send(request).await,
                 Fate::LoseRequest => Err(lost()),
-                Fate::LoseAnswer => self.emulator.send(request).await.and(Err(lost())),
+                Fate::LoseResponse => self.emulator.send(request).await.and(Err(lost())),
                 Fate::FailAfter => {
                     let mut answer = self.emulator.send(request).await?;
                     *answer.status_mut() = http::StatusCode::INTERNAL_SERVER_ERROR;
@@ -77,7 +79,7 @@ fn row(key: &str, value: &str) -> DynamicEntity {
     row
 }
 
-const LOSSES: [Fate; 3] = [Fate::LoseRequest, Fate::LoseAnswer, Fate::FailAfter];
+const LOSSES: [Fate; 3] = [Fate::LoseRequest, Fate::LoseResponse, Fate::FailAfter];
 
 #[tokio::test(start_paused = true)]
 async fn a_lost_insert_is_not_reported_as_a_conflict() {
@@ -142,7 +144,7 @@ async fn a_lost_write_under_an_etag_is_never_taken_for_anothers() {
 /// The policy's last attempt is looked after as the ones before.
 #[tokio::test(start_paused = true)]
 async fn who_tried_again_looks_once_more_before_giving_up() {
-    for fate in [Fate::LoseAnswer, Fate::FailAfter] {
+    for fate in [Fate::LoseResponse, Fate::FailAfter] {
         let Tables { lossy, truth, .. } = tables(&[Fate::LoseRequest, Fate::LoseRequest, fate]).await;
         let policy = azure_table::LinearRetry::new(std::time::Duration::ZERO, 2);
         let etag = lossy.insert(&row("r", "x")).retry(policy).await.unwrap();
@@ -204,7 +206,7 @@ async fn a_lost_batch_is_applied_once() {
 /// What is gone shows nothing: whether it was this delete, nobody can know.
 #[tokio::test(start_paused = true)]
 async fn a_delete_that_cannot_be_known_says_so() {
-    let Tables { lossy, truth, .. } = tables(&[Fate::LoseAnswer]).await;
+    let Tables { lossy, truth, .. } = tables(&[Fate::LoseResponse]).await;
     truth.insert(&row("r", "x")).await.unwrap();
     let error = lossy.delete(("p", "r")).await.unwrap_err();
     assert_eq!(
@@ -241,9 +243,9 @@ impl Lock {
 #[tokio::test(start_paused = true)]
 async fn a_write_id_tells_ones_own_row_from_anothers() {
     let lock = || Lock::of("7");
-    let Tables { lossy, .. } = tables::<Lock>(&[Fate::LoseAnswer]).await;
+    let Tables { lossy, .. } = tables::<Lock>(&[Fate::LoseResponse]).await;
     lossy.insert(&lock()).await.unwrap();
-    let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::LoseAnswer]).await;
+    let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::LoseResponse]).await;
     let etag = truth.insert(&lock()).await.unwrap();
     lossy.replace(&lock()).if_match(etag).await.unwrap();
     let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::LoseRequest]).await;
@@ -259,7 +261,7 @@ async fn a_write_id_tells_ones_own_row_from_anothers() {
 /// In a batch each row is known by its own.
 #[tokio::test(start_paused = true)]
 async fn the_write_ids_of_a_batch_are_told_apart() {
-    let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::LoseAnswer]).await;
+    let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::LoseResponse]).await;
     let mut batch = lossy.batch();
     let plain = DynamicEntity::new("shard", "5");
     batch.add(TableOperation::insert(&plain)).unwrap();
@@ -274,7 +276,7 @@ async fn the_write_ids_of_a_batch_are_told_apart() {
 
 #[tokio::test(start_paused = true)]
 async fn who_does_not_retry_does_not_read_either() {
-    let Tables { lossy, .. } = tables(&[Fate::LoseAnswer]).await;
+    let Tables { lossy, .. } = tables(&[Fate::LoseResponse]).await;
     let context = OperationContext::new();
     let insert = lossy.insert(&row("r", "x")).retry(NoRetry).context(&context);
     assert!(insert.await.unwrap_err().may_have_applied());
@@ -300,7 +302,7 @@ async fn the_story_tells_of_the_read() {
     }
     let log = Arc::new(Mutex::new(Vec::new()));
     let emulator = Emulator::new();
-    let fates = Arc::new(Mutex::new([Fate::Pass, Fate::LoseAnswer].into()));
+    let fates = Arc::new(Mutex::new([Fate::Pass, Fate::LoseResponse].into()));
     let service = TableServiceClient::on(Lossy { emulator, fates });
     service.dynamic_table("Things").unwrap().create_table().await.unwrap();
     let table = service.observer(Log(Arc::clone(&log))).dynamic_table("Things").unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use azure_table::OperationKind;
+use azure_table::operation::OperationKind;
 use azure_table::testing::{Answer, Fault, FaultRule, Faults, Spy};
 use azure_table::{DynamicEntity, Emulator, ErrorKind, Profile, TableClient, TableEntity, TableServiceClient};
 
@@ -57,7 +57,7 @@ async fn all_that_a_test_is_given_is_of_one_service(
     emulator: Emulator,
 ) -> azure_table::Result<()> {
     assert_eq!(spy.requests(), 0, "making the table is no part of the test");
-    faults.add(FaultRule::new(Fault::LoseAnswer).on(OperationKind::Insert).first(1));
+    faults.add(FaultRule::new(Fault::LoseResponse).on(OperationKind::Insert).first(1));
     blogs.insert(&blog(1)).await?;
     let kinds: Vec<_> = spy.exchanges().iter().map(|it| (it.kind(), it.status())).collect();
     assert_eq!(

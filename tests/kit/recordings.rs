@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use azure_table::OperationKind;
+use azure_table::operation::OperationKind;
 use azure_table::testing::{Answer, Fault, FaultRule, Faults, Recorder, Replay, mask_guids, mask_times};
 use azure_table::{DateTime, DynamicEntity, Emulator, Guid, Profile, Result, TableOperation, TableServiceClient};
 use futures::future::join_all;
@@ -130,7 +130,12 @@ async fn a_recording_is_of_no_account() {
     let emulator = Emulator::new().with_account("contoso", KEY).unwrap();
     let recorder = Recorder::create(&file, emulator).unwrap();
     let connection = format!("AccountName=contoso;AccountKey={KEY}");
-    let recorded = talk(TableServiceClient::with_transport(&connection, recorder).unwrap()).await;
+    let recorded = talk(
+        TableServiceClient::from_connection_string(&connection)
+            .unwrap()
+            .transport(recorder),
+    )
+    .await;
     let text = fs::read_to_string(&file).unwrap();
     assert!(!text.contains("contoso"), "{text}");
     assert!(text.contains("https://account.invalid/Things"));
@@ -164,7 +169,7 @@ async fn failures_and_what_was_given_up_come_again() {
             .on(OperationKind::Insert)
             .first(1),
     );
-    faults.add(FaultRule::new(Fault::LoseAnswer).on(OperationKind::Insert).first(1));
+    faults.add(FaultRule::new(Fault::LoseResponse).on(OperationKind::Insert).first(1));
     faults.add(FaultRule::new(Fault::HangRequest).on(OperationKind::Get).first(1));
     faults.add(FaultRule::new(Fault::NoConnection).on(OperationKind::Delete).first(1));
     let recorder = Recorder::create(&file, faults).unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use azure_table::OperationKind;
+use azure_table::operation::OperationKind;
 use azure_table::testing::{Answer, Fault, FaultRule, Faults, Script};
 use azure_table::{
     DateTime, DynamicEntity, ETag, Emulator, ErrorKind, NoRetry, TableClient, TableEntity, TableServiceClient,
@@ -89,7 +89,7 @@ async fn writes_batches_and_failures_are_answered_in_order() {
             Answer::batch([Answer::written().etag("a"), Answer::written().etag("b")]),
         )
         .then(OperationKind::Batch, Answer::batch([exists]))
-        .then(OperationKind::Delete, Fault::LoseAnswer);
+        .then(OperationKind::Delete, Fault::LoseResponse);
     let blogs = blogs(&script);
     assert_eq!(blogs.insert(&blog(1)).await.unwrap().as_str(), "second");
     assert_eq!(blogs.insert_or_replace(&blog(1)).await.unwrap().as_str(), "raw");

@@ -3,11 +3,12 @@
 use std::fs;
 use std::time::SystemTime;
 
-use azure_table::OperationKind;
+use azure_table::auth::AuthorizationContext;
+use azure_table::operation::OperationKind;
 use azure_table::testing::{Answer, Recorder, Replay, Script, Spy};
+use azure_table::transport::BoxFuture;
 use azure_table::{
-    AccountKey, AuthorizationContext, BoxFuture, Credential, DateTime, DynamicEntity, Emulator, NoRetry, Result,
-    SasToken, TableServiceClient,
+    AccountKey, Credential, DateTime, DynamicEntity, Emulator, NoRetry, Result, SasToken, TableServiceClient,
 };
 
 use super::recordings::file;
@@ -58,7 +59,11 @@ async fn no_proof_of_who_asks_is_kept() {
         let spy = Spy::new(script);
         let file = file("secrets");
         let recorder = Recorder::create(&file, spy.clone()).unwrap();
-        let table = client.over(recorder).retry(NoRetry).dynamic_table("Things").unwrap();
+        let table = client
+            .transport(recorder)
+            .retry(NoRetry)
+            .dynamic_table("Things")
+            .unwrap();
         let row = DynamicEntity::new("p", "r");
         table.insert(&row).header("x-mine", "OWNMARKER").await.unwrap();
         table.get(("p", "r")).await.unwrap_err();
@@ -84,11 +89,12 @@ async fn no_proof_of_who_asks_is_kept() {
 async fn a_signature_that_a_refusal_repeats_is_hidden() {
     #[derive(Debug)]
     struct Echo;
-    impl azure_table::Transport for Echo {
+    impl azure_table::transport::Transport for Echo {
         fn send(
             &self,
             request: http::Request<bytes::Bytes>,
-        ) -> BoxFuture<'_, std::result::Result<http::Response<bytes::Bytes>, azure_table::TransportError>> {
+        ) -> BoxFuture<'_, std::result::Result<http::Response<bytes::Bytes>, azure_table::transport::TransportError>>
+        {
             let authorization = request.headers()["authorization"].to_str().unwrap().to_owned();
             let signature = authorization.rsplit(':').next().unwrap().to_owned();
             let body = format!("{authorization} {signature} {}", request.uri());
@@ -151,13 +157,13 @@ async fn a_delegation_key_is_not_recorded() {
     let client = TableServiceClient::new("https://devstoreaccount1.table.core.windows.net", Token).unwrap();
     let file = file("delegation");
     let recorder = Recorder::create(&file, Emulator::new().with_token("TOKENMARKER")).unwrap();
-    let key = ask(client.over(recorder)).await;
+    let key = ask(client.transport(recorder)).await;
     let text = fs::read_to_string(&file).unwrap();
     assert!(
         text.contains("<Value>aGlkZGVu</Value>") && !text.contains("TOKENMARKER"),
         "{text}"
     );
-    let replayed = ask(client.over(Replay::parse(&text).unwrap())).await;
+    let replayed = ask(client.transport(Replay::parse(&text).unwrap())).await;
     assert_eq!(replayed.object_id(), key.object_id());
 }
 

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use azure_table::OperationKind;
+use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults, Spy};
-use azure_table::{
-    DynamicEntity, EdmValue, Emulator, Filter, LocationMode, NoRetry, Reached, TableClient, TableServiceClient,
-};
+use azure_table::transport::Delivery;
+use azure_table::{DynamicEntity, EdmValue, Emulator, Filter, LocationMode, NoRetry, TableClient, TableServiceClient};
 
 fn things(spy: &Spy) -> TableClient {
     TableServiceClient::on(spy.clone()).dynamic_table("Things").unwrap()
@@ -50,7 +49,7 @@ async fn every_attempt_is_seen_with_what_came_of_it(emulator: Emulator) -> azure
     );
     assert_eq!((spy.requests(), behind.requests()), (6, 5), "one was lost between them");
     let inserts = spy.of(Insert);
-    assert_eq!(inserts[0].failure(), Some(Reached::MaybeSent));
+    assert_eq!(inserts[0].failure(), Some(Delivery::MaybeSent));
     assert_eq!(inserts[0].client_request_id(), inserts[1].client_request_id());
     assert_eq!(
         (inserts[1].method(), inserts[1].path(), inserts[1].table()),

@@ -156,7 +156,9 @@ async fn who_is_not_let_in_asks_nothing_of_the_servers() {
     table.insert(&row("p", 1)).await.unwrap();
     let wrong = "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;AccountKey=AAEC;\
                  TableEndpoint=http://127.0.0.1:10002/devstoreaccount1;";
-    let service = TableServiceClient::with_transport(wrong, emulator.clone()).unwrap();
+    let service = TableServiceClient::from_connection_string(wrong)
+        .unwrap()
+        .transport(emulator.clone());
     let refused = service
         .dynamic_table("Things")
         .unwrap()

@@ -8,7 +8,8 @@ mod study;
 use std::time::Duration;
 
 use azure_table::TableServiceClient;
-use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, ServiceLoad, ServiceModel};
+use azure_table::emulator::{ServiceLoad, ServiceModel};
+use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry};
 use azure_table_tests::load::{Check, ClosedLoop, table};
 use tokio::time::{Instant, sleep};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use azure_table::RangeSplits;
+use azure_table::emulator::RangeSplits;
 
 use super::*;
 

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use azure_table::batch::BatchRule;
+use azure_table::operation::OperationKind;
 use azure_table::testing::Faults;
-use azure_table::{
-    BatchRule, DynamicEntity, ETag, EdmValue, Emulator, ErrorKind, OperationKind, TableOperation, TableServiceClient,
-};
+use azure_table::{DynamicEntity, ETag, EdmValue, Emulator, ErrorKind, TableOperation, TableServiceClient};
 use proptest::prelude::*;
 
 const STALE: &str = "W/\"datetime'2020-01-01T00%3A00%3A00.0000000Z'\"";
@@ -170,7 +170,7 @@ proptest! {
 
 async fn check(mut wishes: Vec<Wish>, begins_with_retrieve: bool) -> Result<(), TestCaseError> {
     let faults = Faults::new(Emulator::new());
-    let service = TableServiceClient::on(Emulator::new()).over(faults.clone());
+    let service = TableServiceClient::on(Emulator::new()).transport(faults.clone());
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     if begins_with_retrieve {

@@ -3,10 +3,10 @@
 use std::cmp::Ordering;
 use std::fmt::Debug;
 
-use azure_table::{
-    Base64Url, Bucket, DateTime, Day, Descending, DescendingKey, Escaped, EscapedPercent, Guid, Key, Month,
-    ReadTableKey, TableKey, Week, Year, prefix_range,
+use azure_table::key::{
+    Base64Url, Bucket, Day, DescendingKey, Escaped, Month, PercentEscaped, ReadTableKey, Week, Year, prefix_range,
 };
+use azure_table::{DateTime, Descending, Guid, Key, TableKey};
 use azure_table_tests::entity::Post;
 use proptest::prelude::*;
 
@@ -147,8 +147,8 @@ proptest! {
     #[test]
     fn escaped_text_sorts_and_is_permitted(a in any_text(), b in any_text()) {
         sorts_as_text(&Escaped(a.clone()), &Escaped(b.clone()), ordinal(&a, &b))?;
-        sorts_as_text(&EscapedPercent(a.clone()), &EscapedPercent(b.clone()), ordinal(&a, &b))?;
-        let (plain, percent) = (text(&Escaped(&a)), text(&EscapedPercent(&a)));
+        sorts_as_text(&PercentEscaped(a.clone()), &PercentEscaped(b.clone()), ordinal(&a, &b))?;
+        let (plain, percent) = (text(&Escaped(&a)), text(&PercentEscaped(&a)));
         prop_assert!(!plain.contains(' ') && !percent.contains([' ', '%']));
         prop_assert!(plain.len() > 1_000 || Key::<Post>::from_text(percent, plain.clone()).is_ok());
         // The beginning of a text stays its beginning.
@@ -207,7 +207,7 @@ proptest! {
         let post = Post { channel: "ch".into(), posted: Descending(time), id: id.clone(), rating: 1 };
         let of_entity = Key::<Post>::of(&post).unwrap();
         prop_assert_eq!(of_entity.row_key(), format!("{}_{}", text(&Descending(time)), id));
-        let of_tuple = azure_table::IntoKey::<Post>::into_key(("ch", time, &id)).unwrap();
+        let of_tuple = azure_table::key::IntoKey::<Post>::into_key(("ch", time, &id)).unwrap();
         prop_assert_eq!(of_entity, of_tuple);
     }
 }

@@ -2,10 +2,9 @@
 //!
 //! Signatures do not cover bodies, so all of them get past the door.
 
-use azure_table::{
-    BoxFuture, CorsRule, DynamicEntity, Emulator, Error, ServiceProperties, StoredAccessPolicy, TableServiceClient,
-    Transport, TransportError,
-};
+use azure_table::service::{CorsRule, ServiceProperties, StoredAccessPolicy};
+use azure_table::transport::{BoxFuture, Transport, TransportError};
+use azure_table::{DynamicEntity, Emulator, Error, TableServiceClient};
 use azure_table_tests::untrusted::{is_presentable, on_runtime, things};
 use bytes::Bytes;
 use http::{Request, Response};

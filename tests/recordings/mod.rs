@@ -3,9 +3,8 @@
 //! The recordings are fixtures outside of the repository (`AZURE_TABLE_FIXTURES`); without them these tests are ignored.
 //! What is sent is `requests.rs`, batches that failed or read are `failures.rs`.
 
-use azure_table::{
-    DynamicEntity, EdmValue, Error, ServiceProperties, StoredAccessPolicy, TableOperation, TableServiceClient,
-};
+use azure_table::service::{ServiceProperties, StoredAccessPolicy};
+use azure_table::{DynamicEntity, EdmValue, Error, TableOperation, TableServiceClient};
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
 use azure_table_tests::fixtures;
 use serde_json::Value;
@@ -52,7 +51,9 @@ fn step(response: &Value) -> Step {
 }
 
 fn client(response: &Value) -> TableServiceClient {
-    let service = TableServiceClient::with_transport(CONTOSO, Canned::new([step(response)])).unwrap();
+    let service = TableServiceClient::from_connection_string(CONTOSO)
+        .unwrap()
+        .transport(Canned::new([step(response)]));
     // The answers are years old.
     service.without_clock_correction()
 }

@@ -44,7 +44,9 @@ fn service(is_cosmos: bool, canned: &Canned) -> TableServiceClient {
         "contoso.table.core.windows.net"
     };
     let connection_string = format!("{CONTOSO};TableEndpoint=https://{host}");
-    TableServiceClient::with_transport(&connection_string, canned.clone()).unwrap()
+    TableServiceClient::from_connection_string(&connection_string)
+        .unwrap()
+        .transport(canned.clone())
 }
 
 fn path(url: &str) -> String {

@@ -1,9 +1,8 @@
 //! An object of a third party, stored through a wrapper.
 
-use azure_table::{
-    Emulator, EntitySchema, KeyShape, KeyWriter, MetadataLevel, PropertyWriter, ReadEntity, Result, Row, TableEntity,
-    TableServiceClient,
-};
+use azure_table::entity::{EntitySchema, MetadataLevel, PropertyWriter, Row};
+use azure_table::key::{KeyShape, KeyWriter};
+use azure_table::{Emulator, ReadEntity, Result, TableEntity, TableServiceClient};
 
 /// Somebody else's type: it knows nothing of tables.
 mod theirs {

@@ -11,7 +11,8 @@ struct Place {
 
 /// How a place is stored.
 mod place {
-    use azure_table::{Edm, EdmType, ValueError, WireValue};
+    use azure_table::entity::WireValue;
+    use azure_table::{Edm, EdmType, ValueError};
 
     use super::Place;
 

@@ -18,7 +18,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use azure_table::testing::{Answer, Fault, FaultRule, Faults};
-use azure_table::{Emulator, EmulatorServer, HttpTransport, TableServiceClient};
+use azure_table::transport::HttpTransport;
+use azure_table::{Emulator, EmulatorServer, TableServiceClient};
 use tokio::runtime::Handle;
 
 use self::worker::{Cell, Worker};
@@ -83,7 +84,7 @@ fn add_rules(faults: &Faults) {
         (Fault::NoConnection, 0.01),
         (Fault::LoseRequest, 0.01),
         (Fault::Reset, 0.01),
-        (Fault::LoseAnswer, 0.01),
+        (Fault::LoseResponse, 0.01),
         (Fault::CutAnswer { at: 20 }, 0.01),
         (Fault::DelayRequest(millis(50)), 0.02),
         (Fault::DelayAnswer(millis(50)), 0.02),
@@ -108,7 +109,7 @@ async fn main() {
     truth.dynamic_table("Soak").unwrap().create_table().await.unwrap();
     let faults = Faults::with_seed(HttpTransport::builder().build().unwrap(), 1);
     add_rules(&faults);
-    let service = truth.over(faults.clone()).timeout(Duration::from_secs(20));
+    let service = truth.transport(faults.clone()).timeout(Duration::from_secs(20));
 
     let is_over = Arc::new(AtomicBool::new(false));
     let workers = (0..WORKERS).map(|number| {

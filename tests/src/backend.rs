@@ -4,15 +4,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use azure_table::testing::{Recorder, Replay};
-use azure_table::{
-    AccountPermissions, AccountResources, AccountSas, DateTime, SasToken, SharedKeyLite, TablePermissions, TableSas,
-};
-use azure_table::{
-    BoxFuture, Emulator, EmulatorServer, RunningEmulator, TableClient, TableServiceClient, Transport, TransportError,
-};
 #[cfg(feature = "full")]
-use azure_table::{EntraCredential, HttpTransport};
+use azure_table::EntraCredential;
+use azure_table::auth::{AccountPermissions, AccountResources, SharedKeyLite};
+use azure_table::testing::{Recorder, Replay};
+use azure_table::transport::HttpTransport;
+use azure_table::transport::{BoxFuture, Transport, TransportError};
+use azure_table::{AccountSas, DateTime, SasToken, TablePermissions, TableSas};
+use azure_table::{Emulator, EmulatorServer, RunningEmulator, TableClient, TableServiceClient};
 use bytes::Bytes;
 use http::{Request, Response};
 
@@ -140,7 +139,9 @@ impl Backend {
         let credential = EntraCredential::new(FakeTokens::default().source());
         Self {
             name: "Azurite",
-            service: TableServiceClient::new(&endpoint, credential).unwrap().over(transport),
+            service: TableServiceClient::new(&endpoint, credential)
+                .unwrap()
+                .transport(transport),
             double: None,
             _server: None,
             by_table_sas: false,
@@ -190,7 +191,9 @@ impl Backend {
     /// This is no connection string.
     pub fn connect(&self, connection_string: &str) -> TableServiceClient {
         match &self.double {
-            Some(double) => TableServiceClient::with_transport(connection_string, double.clone()).unwrap(),
+            Some(double) => TableServiceClient::from_connection_string(connection_string)
+                .unwrap()
+                .transport(double.clone()),
             None => TableServiceClient::from_connection_string(connection_string).unwrap(),
         }
     }
@@ -228,7 +231,7 @@ impl Backend {
         let key = SharedKeyLite(self.service.account_key().unwrap().clone());
         let service = TableServiceClient::new(self.service.endpoint(), key).unwrap();
         self.service = match &self.double {
-            Some(double) => service.over(double.clone()),
+            Some(double) => service.transport(double.clone()),
             None => service,
         };
         self

@@ -1,6 +1,8 @@
 //! Entity group transactions: all or nothing.
 
-use azure_table::{BatchRule, DynamicEntity, ErrorKind, OperationKind, TableOperation, Versioned};
+use azure_table::batch::BatchRule;
+use azure_table::operation::OperationKind;
+use azure_table::{DynamicEntity, ErrorKind, TableOperation, Versioned};
 
 use crate::Backend;
 use crate::entity::{AllTypes, Tracked};

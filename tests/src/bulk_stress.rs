@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use azure_table::{
-    Bulk, BulkOutcome, DateTime, DynamicEntity, ETag, EdmValue, ErrorKind, Guid, LeftReason, OperationKind,
-    TableOperation,
-};
+use azure_table::bulk::LeftoverReason;
+use azure_table::operation::OperationKind;
+use azure_table::{Bulk, BulkOutcome, DateTime, DynamicEntity, ETag, EdmValue, ErrorKind, Guid, TableOperation};
 use fastrand::Rng;
 
 use crate::Backend;
@@ -159,7 +158,7 @@ impl Source {
             .batch_size(random.usize(1..=100))
             .concurrency(random.usize(1..=32))
             .partition_concurrency(random.usize(1..=4))
-            .pending(random.usize(100..=OPERATIONS));
+            .max_pending(random.usize(100..=OPERATIONS));
         match random.bool() {
             true => bulk.batch_bytes(random.usize(10_000..=200_000)),
             false => bulk,
@@ -272,8 +271,8 @@ async fn outcomes(bulk: Bulk<DynamicEntity>, writes: &[Write]) -> Vec<Option<Res
     while let Some(outcome) = outcomes.next().await {
         let (index, outcome) = match &outcome {
             BulkOutcome::Applied(applied) => (applied.index(), Ok(())),
-            BulkOutcome::Left(left) => match left.why() {
-                LeftReason::Rejected(error) => (left.index(), Err(error.kind())),
+            BulkOutcome::Leftover(left) => match left.why() {
+                LeftoverReason::Rejected(error) => (left.index(), Err(error.kind())),
                 _ => panic!("{left}"),
             },
             other => panic!("{other:?}"),

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use azure_table::{BoxFuture, Reached, TableServiceClient, Transport, TransportError};
+use azure_table::TableServiceClient;
+use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
 
@@ -17,7 +18,7 @@ pub enum Step {
     /// Answers.
     Answer(Response<Bytes>),
     /// Fails after the request got this far.
-    Fail(Reached),
+    Fail(Delivery),
     /// Never answers.
     Hang,
 }
@@ -65,7 +66,9 @@ impl Canned {
     /// # Panics
     /// Never.
     pub fn service(&self) -> TableServiceClient {
-        TableServiceClient::with_transport(CONTOSO, self.clone()).unwrap()
+        TableServiceClient::from_connection_string(CONTOSO)
+            .unwrap()
+            .transport(self.clone())
     }
 
     /// What was sent so far.

@@ -1,6 +1,7 @@
 //! Keys of all kinds, addressed and found.
 
-use azure_table::{Column, DynamicEntity, ErrorKind, InKey, Key};
+use azure_table::filter::InKey;
+use azure_table::{Column, DynamicEntity, ErrorKind, Key};
 
 use crate::Backend;
 

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use azure_table::{
-    CorsRule, Creation, DateTime, Deletion, DynamicEntity, ErrorKind, Logging, Metrics, ServiceProperties,
-    StoredAccessPolicy, TablePermissions, TableSas,
-};
+use azure_table::service::{CorsRule, Creation, Deletion, Logging, Metrics, ServiceProperties, StoredAccessPolicy};
+use azure_table::{DateTime, DynamicEntity, ErrorKind, TablePermissions, TableSas};
 use futures::TryStreamExt;
 
 use crate::Backend;
@@ -176,7 +174,7 @@ pub async fn properties_are_set_and_read(backend: &Backend) {
 /// The second region says how far it is.
 pub async fn statistics_come_from_the_second_region(backend: &Backend) {
     let statistics = backend.service().statistics().await.unwrap();
-    assert_eq!(statistics.status, azure_table::GeoReplicationStatus::Live);
+    assert_eq!(statistics.status, azure_table::service::GeoReplicationStatus::Live);
     assert!(statistics.last_sync_time.is_some());
     backend.service().ping().await.unwrap();
 }

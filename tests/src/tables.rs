@@ -1,6 +1,7 @@
 //! Tables: made, found, dropped.
 
-use azure_table::{Creation, DynamicEntity, ErrorKind};
+use azure_table::service::Creation;
+use azure_table::{DynamicEntity, ErrorKind};
 
 use crate::Backend;
 

@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use azure_core::credentials::{AccessToken, TokenCredential, TokenRequestOptions};
 use azure_core::error::{Error, ErrorKind};
-use azure_table::{Base64Url, TableKey as _};
+use azure_table::TableKey as _;
+use azure_table::key::Base64Url;
 use serde_json::json;
 
 /// What every token has in it, and nothing else may show: the begin of all base64 of JSON.

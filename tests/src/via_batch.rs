@@ -1,6 +1,7 @@
 //! Operations on one entity that go through a batch, because of their keys: what comes of them is as if they had gone alone.
 
-use azure_table::{CallOptions, Deletion, DynamicEntity, ErrorKind, TableOperation};
+use azure_table::service::Deletion;
+use azure_table::{CallOptions, DynamicEntity, ErrorKind, TableOperation};
 
 use crate::Backend;
 use crate::keys::AWKWARD;
@@ -59,7 +60,7 @@ pub async fn refusals_are_those_of_single_operations(backend: &Backend) {
 
     assert_eq!(via_batch.get(("p", "missing")).await.unwrap(), None);
     assert!(!via_batch.exists(("p", "missing")).await.unwrap());
-    assert_eq!(via_batch.insert_if_absent(&there).await.unwrap(), None);
+    assert_eq!(via_batch.insert_if_not_exists(&there).await.unwrap(), None);
     let deletion = via_batch.delete_if_exists(("p", "missing")).await.unwrap();
     assert_eq!(deletion, Deletion::WasMissing);
     let retrieve = TableOperation::retrieve::<DynamicEntity>(("p", "missing"));

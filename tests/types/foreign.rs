@@ -1,8 +1,8 @@
 //! The types of chrono, jiff, time and uuid: as properties, as keys, as operands, and converted.
 
-use azure_table::{
-    Column, DateTime, Descending, DynamicEntity, EdmType, Guid, InKey, Key, ReadTableKey, TableEntity, TableKey,
-};
+use azure_table::filter::InKey;
+use azure_table::key::ReadTableKey;
+use azure_table::{Column, DateTime, Descending, DynamicEntity, EdmType, Guid, Key, TableEntity, TableKey};
 use chrono::Utc;
 use jiff::Timestamp;
 use proptest::prelude::*;

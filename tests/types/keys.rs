@@ -5,10 +5,11 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use azure_table::{
-    Base64Url, Bucket, Column, DateTime, Day, Descending, Escaped, EscapedPercent, Guid, InKey, Key, Month, ReadEntity,
-    ReadTableKey, TableEntity, Week, Year, prefix_range,
+use azure_table::filter::InKey;
+use azure_table::key::{
+    Base64Url, Bucket, Day, Escaped, Month, PercentEscaped, ReadTableKey, Week, Year, prefix_range,
 };
+use azure_table::{Column, DateTime, Descending, Guid, Key, ReadEntity, TableEntity};
 
 use super::fresh_table;
 
@@ -72,7 +73,7 @@ where
 /// The same for the values and for `Descending` of them.
 async fn stand_in_both_orders<K>(keys: Vec<K>)
 where
-    K: ReadTableKey + azure_table::DescendingKey + PartialOrd + Clone + Debug + Send + Sync + 'static,
+    K: ReadTableKey + azure_table::key::DescendingKey + PartialOrd + Clone + Debug + Send + Sync + 'static,
     Row<K>: TableEntity<KeyFields = (String, K)> + ReadEntity,
     Row<Descending<K>>: TableEntity<KeyFields = (String, Descending<K>)> + ReadEntity,
 {
@@ -148,7 +149,7 @@ async fn escaped_text() {
         "\u{9f}", "ü",
     ];
     stand_in_order(texts.map(|text| Escaped(text.to_owned())).into()).await;
-    stand_in_order(texts.map(|text| EscapedPercent(text.to_owned())).into()).await;
+    stand_in_order(texts.map(|text| PercentEscaped(text.to_owned())).into()).await;
 }
 
 #[tokio::test]

@@ -90,7 +90,8 @@ async fn an_int32_is_widened() {
 /// Where the service says the types, text is text, whatever it looks like.
 #[tokio::test]
 async fn text_is_not_taken_for_another_type() {
-    use azure_table::{DateTime, DynamicEntity, Emulator, Guid, ReadProperty, TableServiceClient};
+    use azure_table::entity::ReadProperty;
+    use azure_table::{DateTime, DynamicEntity, Emulator, Guid, TableServiceClient};
 
     fn refuses<T: ReadProperty + std::fmt::Debug>(row: &DynamicEntity, name: &str, expected: &str) {
         let error = row.property::<T>(name).unwrap_err().to_string();

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use azure_table::{Base64Url, Column, DateTime, Descending, DynamicEntity, Escaped, Guid, InKey, Property, TableKey};
+use azure_table::filter::InKey;
+use azure_table::key::{Base64Url, Escaped};
+use azure_table::{Column, DateTime, Descending, DynamicEntity, Guid, Property, TableKey};
 use bytes::Bytes;
 
 fn column<T: Property>() -> Column<DynamicEntity, T> {

@@ -132,7 +132,9 @@ async fn cosmos_gets_its_merges_through_post() {
         "{};TableEndpoint=https://contoso.table.cosmos.azure.com:443/",
         azure_table_tests::canned::CONTOSO
     );
-    let service = azure_table::TableServiceClient::with_transport(&connection_string, canned.clone()).unwrap();
+    let service = azure_table::TableServiceClient::from_connection_string(&connection_string)
+        .unwrap()
+        .transport(canned.clone());
     service
         .dynamic_table("Things")
         .unwrap()

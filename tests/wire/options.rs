@@ -3,10 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table::{
-    BoxFuture, CallOptions, DynamicEntity, Emulator, ErrorKind, HttpTransport, NoRetry, OperationContext, TableEntity,
-    TableServiceClient, Transport, TransportError,
-};
+use azure_table::telemetry::OperationContext;
+use azure_table::transport::{BoxFuture, HttpTransport, Transport, TransportError};
+use azure_table::{CallOptions, DynamicEntity, Emulator, ErrorKind, NoRetry, TableEntity, TableServiceClient};
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
 use bytes::Bytes;
 use http::{Request, Response};
@@ -17,7 +16,7 @@ fn no_content() -> Step {
 
 #[tokio::test]
 async fn ids_and_headers_of_a_call_are_sent() {
-    let canned = Canned::new([Step::Fail(azure_table::Reached::NothingSent), no_content()]);
+    let canned = Canned::new([Step::Fail(azure_table::transport::Delivery::NothingSent), no_content()]);
     let service = canned.service().application_id("orders/1.4");
     let table = service.dynamic_table("Things").unwrap();
     let context = OperationContext::new();
@@ -186,7 +185,9 @@ async fn a_request_is_shown_without_being_sent() {
 
 #[tokio::test]
 async fn settings_show_the_effective_values() {
-    let service = TableServiceClient::with_transport(CONTOSO, Canned::new([])).unwrap();
+    let service = TableServiceClient::from_connection_string(CONTOSO)
+        .unwrap()
+        .transport(Canned::new([]));
     let settings = service
         .attempt_timeout(Duration::from_secs(5))
         .max_in_flight(64)
@@ -224,7 +225,8 @@ async fn no_more_attempts_are_on_their_way_than_allowed() {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use azure_table::{BoxFuture, Emulator, Transport, TransportError};
+    use azure_table::Emulator;
+    use azure_table::transport::{BoxFuture, Transport, TransportError};
 
     #[derive(Clone, Debug)]
     struct Counted {
@@ -419,7 +421,7 @@ async fn error_tells_wait_clock_and_harmless_headers() {
     ];
     let canned = Canned::new([
         Step::answer(503, &headers, ""),
-        Step::Fail(azure_table::Reached::NothingSent),
+        Step::Fail(azure_table::transport::Delivery::NothingSent),
     ]);
     let table = canned.service().retry(NoRetry).dynamic_table("Things").unwrap();
     let error = table.get(("p", "r")).await.unwrap_err();

@@ -1,9 +1,7 @@
 //! Requests on the service of an account, and on the policies of a table.
 
-use azure_table::{
-    CorsRule, DateTime, DynamicEntity, ErrorKind, GeoReplicationStatus, Logging, ServiceProperties, StoredAccessPolicy,
-    TablePermissions,
-};
+use azure_table::service::{CorsRule, GeoReplicationStatus, Logging, ServiceProperties, StoredAccessPolicy};
+use azure_table::{DateTime, DynamicEntity, ErrorKind, TablePermissions};
 use wiremock::ResponseTemplate;
 
 use super::server::{Server, body, headers, line};
@@ -162,7 +160,7 @@ async fn what_cosmos_does_not_have_is_not_asked() {
         azure_table::AccountKey::new("contoso", "AAAA").unwrap(),
     )
     .unwrap()
-    .over(canned.clone());
+    .transport(canned.clone());
     let table = service.dynamic_table("Things").unwrap();
     let errors = [
         service.properties().await.unwrap_err(),

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use azure_table::{CallOptions, CostMeter, Event, Observer, OperationContext, StoredAccessPolicy, TableServiceClient};
+use azure_table::service::StoredAccessPolicy;
+use azure_table::telemetry::{CostMeter, Event, Observer, OperationContext};
+use azure_table::{CallOptions, TableServiceClient};
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
 
 /// What several calls are made for shows the first of them, as it is then sent.
@@ -85,7 +87,9 @@ fn assert_lines(text: &str, lines: &[&str]) {
 
 #[tokio::test]
 async fn settings_show_all_that_was_set() {
-    let service = TableServiceClient::with_transport(CONTOSO, Canned::new([])).unwrap();
+    let service = TableServiceClient::from_connection_string(CONTOSO)
+        .unwrap()
+        .transport(Canned::new([]));
     assert_lines(
         &service.settings().to_string(),
         &[

@@ -1,6 +1,7 @@
 //! Requests on tables.
 
-use azure_table::{Continuation, Creation, DynamicEntity, ErrorKind};
+use azure_table::service::Creation;
+use azure_table::{Continuation, DynamicEntity, ErrorKind};
 use wiremock::ResponseTemplate;
 
 use super::server::{Server, body, headers, line};

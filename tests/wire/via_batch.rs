@@ -2,10 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use azure_table::{
-    CallOptions, Deletion, DynamicEntity, ErrorKind, Event, LocationMode, NoRetry, Observer, TableClient,
-    TableOperation,
-};
+use azure_table::service::Deletion;
+use azure_table::telemetry::{Event, Observer};
+use azure_table::{CallOptions, DynamicEntity, ErrorKind, LocationMode, NoRetry, TableClient, TableOperation};
 use azure_table_tests::canned::{Canned, Step};
 use wiremock::ResponseTemplate;
 
@@ -193,7 +192,7 @@ async fn the_part_is_the_answer() {
     assert_eq!(error.service_message(), Some("It is so."));
     assert_eq!(error.batch_index(), None, "the user has made no batch");
     assert_eq!(
-        table(&canned).insert_if_absent(&entity).via_batch().await.unwrap(),
+        table(&canned).insert_if_not_exists(&entity).via_batch().await.unwrap(),
         None
     );
 

@@ -1,6 +1,7 @@
 //! The names of the generated constants.
 //!
-//! Owns which fields and variants have a constant, its name, and that no two have the same. The code is `expand/column.rs`.
+//! Owns which fields and variants have a constant, its name, and that no two have the same. The code is
+//! `expand/column.rs`.
 
 use std::collections::HashMap;
 
@@ -57,8 +58,8 @@ pub(crate) fn name_variants(ctxt: &Ctxt, columns: Option<&Attr<Columns>>, varian
     name_other(columns, variants, names);
 }
 
-/// Names the constant of the variant for all other rows, which is there for what the compiler says of its use: it yields to
-/// whatever has the name.
+/// Names the constant of the variant for all other rows, which is there for what the compiler says of its use: it
+/// yields to whatever has the name.
 fn name_other(columns: Option<&Attr<Columns>>, variants: &mut [Variant<'_>], mut taken: Vec<String>) {
     let Some(prefix) = prefix(columns) else { return };
     let constants = variants.iter().filter_map(|variant| variant.constant.as_ref());
@@ -162,8 +163,8 @@ fn identifier(name: &str) -> Option<Ident> {
     syn::parse_str(name).ok()
 }
 
-/// The place of the field, so that tools lead there, but names of the derive are not mixed up with names of a macro that
-/// the struct may come from.
+/// The place of the field, so that tools lead there, but names of the derive are not mixed up with names of a macro
+/// that the struct may come from.
 fn at(constant: &Ident, ident: &Ident) -> Ident {
     Ident::new(&constant.to_string(), ident.span().resolved_at(Span::call_site()))
 }

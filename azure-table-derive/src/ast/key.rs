@@ -1,6 +1,7 @@
 //! The fields of a key.
 //!
-//! Owns the fit of a template's names to the fields of the struct: every field that a template names becomes part of that key.
+//! Owns the fit of a template's names to the fields of the struct: every field that a template names becomes part of
+//! that key.
 
 use syn::LitStr;
 

@@ -117,8 +117,8 @@ fn number(index: usize) -> Ident {
     Ident::new(&format!("__D{index}"), proc_macro2::Span::call_site())
 }
 
-/// The discriminants as constants: of an enum of unit variants the compiler tells them, of one with a catch-all they are
-/// counted here. `convert` makes them what is stored.
+/// The discriminants as constants: of an enum of unit variants the compiler tells them, of one with a catch-all they
+/// are counted here. `convert` makes them what is stored.
 fn numbers(choice: &Choice<'_>, convert: &str) -> TokenStream {
     let Paths { private, .. } = Paths::of(&choice.attrs);
     let (ident, convert) = (&choice.input.ident, Ident::new(convert, proc_macro2::Span::call_site()));

@@ -1,7 +1,7 @@
 //! `VariantOf` of the entities that an enum is made of.
 //!
-//! Owns for which types it is: those that one variant alone holds. An impl for another would clash with its like, or with
-//! nothing but what the enum's parameters may be.
+//! Owns for which types it is: those that one variant alone holds. An impl for another would clash with its like, or
+//! with nothing but what the enum's parameters may be.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -52,7 +52,7 @@ pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
         let (begin, body) = (place.derived(quote!(impl)), place.derived(body));
         quote! {
             #Generated
-            #begin #impl_generics #krate::VariantOf<#ident #ty_generics> for #ty #where_clause #body
+            #begin #impl_generics #krate::entity::VariantOf<#ident #ty_generics> for #ty #where_clause #body
         }
     });
     impls.collect()

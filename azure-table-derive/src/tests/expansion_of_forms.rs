@@ -235,7 +235,7 @@ fn what_one_variant_alone_holds_is_told_by_its_type() {
         expansion("#[table(tag = \"Kind\")] enum E { One(X), Two(a::X), Three(Y), Four(Y), #[table(other)] Five(Z) }");
     has(
         &code,
-        "impl ::azure_table::VariantOf<E> for X {
+        "impl ::azure_table::entity::VariantOf<E> for X {
             const VARIANT: &'static str = \"One\";
             const MARK: ::core::option::Option<::azure_table::__private::VariantMark> =
                 ::core::option::Option::Some(

@@ -1,9 +1,10 @@
 //! The functions that attributes name: those in `default` and `upgrade`, and the items of the module in `with`.
 //!
 //! A call of the function would be checked by its types alone, and the compiler could say only which it found. So the
-//! function is wrapped, and the call is a method of the wrapper. Where the function fits, it is the method of [`Named`] or
-//! [`Lent`]; where it does not, the search for the method goes on to [`Refused`], to which they dereference. That one has
-//! a bound that nothing meets, and the bound says what to write. On the way it passes what fits the inside of an `Option`.
+//! function is wrapped, and the call is a method of the wrapper. Where the function fits, it is the method of [`Named`]
+//! or [`Lent`]; where it does not, the search for the method goes on to [`Refused`], to which they dereference. That
+//! one has a bound that nothing meets, and the bound says what to write. On the way it passes what fits the inside of
+//! an `Option`.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -103,9 +104,9 @@ impl<T> Named<EdmType, T> {
     }
 }
 
-/// `to_edm`, and the field that it is called with. As a plain call would allow, the function may also take a reference to
-/// what the field dereferences to, `&str` for a `String`, or to the slice of an array. Where none of these fits an `Option`,
-/// the same is asked of what it holds. Each is a step of the search, and `N` the next.
+/// `to_edm`, and the field that it is called with. As a plain call would allow, the function may also take a reference
+/// to what the field dereferences to, `&str` for a `String`, or to the slice of an array. Where none of these fits an
+/// `Option`, the same is asked of what it holds. Each is a step of the search, and `N` the next.
 #[derive(Debug)]
 pub struct Lent<'v, F, T, N> {
     function: F,
@@ -340,8 +341,8 @@ impl<F, T> Refused<F, T> {
     }
 }
 
-/// What stands for what a module lacks. Derived code imports it in a block around the one in which it imports the module:
-/// there the names of the module hide these.
+/// What stands for what a module lacks. Derived code imports it in a block around the one in which it imports the
+/// module: there the names of the module hide these.
 #[expect(non_upper_case_globals, reason = "they have the names of functions")]
 pub mod lacking {
     use super::Nothing;

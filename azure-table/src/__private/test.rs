@@ -1,10 +1,11 @@
 //! What the code of `#[azure_table::test]` calls.
 //!
-//! Owns the runtime of a test, its emulator with what stands before it, and [`TestArgument`]: what a test can be given of that.
+//! Owns the runtime of a test, its emulator with what stands before it, and [`TestArgument`]: what a test can be given
+//! of that.
 //!
-//! A test gets what it names: the attribute asks the type of each argument by a trait, so aliases work and a wrong one is
-//! reported by the compiler in our words. Spy, faults and emulator of a test are one stack. The runtime is built here, so a test
-//! crate needs no tokio. A table has the name of its argument, since a type may have several tables.
+//! A test gets what it names: the attribute asks the type of each argument by a trait, so aliases work and a wrong one
+//! is reported by the compiler in our words. Spy, faults and emulator of a test are one stack. The runtime is built
+//! here, so a test crate needs no tokio. A table has the name of its argument, since a type may have several tables.
 
 use std::future::Future;
 
@@ -12,7 +13,7 @@ use tokio::runtime::Builder;
 
 use crate::client::service::TableServiceClient;
 use crate::client::table::TableClient;
-use crate::emulator::Emulator;
+use crate::emulator::in_process::Emulator;
 use crate::testing::{Faults, Spy};
 
 /// What the attribute and the arguments say.

@@ -5,19 +5,19 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::client::ops::commit_batch::CommitBatch;
-use crate::model::entity::WritesEntity;
+use crate::model::entity::AsEntity;
 use crate::model::entity_key::IntoKey;
 use crate::model::name::TableName;
 use crate::model::operation_kind::OperationKind;
 use crate::model::variant_mark::AsVariant;
 use crate::pipeline::Pipeline;
-use crate::protocol::batch::{ChangeSet, MAX_BATCH_OPERATIONS, Rejected};
+use crate::protocol::batch::{ChangeSet, MAX_BATCH_OPERATIONS, RejectedOperation};
 use crate::protocol::operation::TableOperation;
 
 /// Operations on one partition that are applied all together or not at all.
 ///
-/// At most 100 operations and 4 MiB (2 MB on Cosmos DB), one PartitionKey, each entity once, a retrieve alone: an operation
-/// that breaks a rule is given back by [`Rejected`], and the batch stays as it was.
+/// At most 100 operations and 4 MiB (2 MB on Cosmos DB), one PartitionKey, each entity once, a retrieve alone: an
+/// operation that breaks a rule is given back by [`RejectedOperation`], and the batch stays as it was.
 ///
 /// ```
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
@@ -62,8 +62,8 @@ impl<E> TableBatch<E> {
     /// Adds an insert; the batch fails if the entity exists.
     ///
     /// # Errors
-    /// [`Rejected`] — the operation breaks a rule of batches, or cannot be sent at all.
-    pub fn insert(&mut self, entity: &impl WritesEntity<E>) -> Result<&mut Self, Rejected> {
+    /// [`RejectedOperation`] — the operation breaks a rule of batches, or cannot be sent at all.
+    pub fn insert(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
         self.add(TableOperation::insert(&self.written(entity)))
     }
 
@@ -71,7 +71,7 @@ impl<E> TableBatch<E> {
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
-    pub fn insert_echo(&mut self, entity: &impl WritesEntity<E>) -> Result<&mut Self, Rejected> {
+    pub fn insert_echo(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
         self.add(TableOperation::insert_echo(&self.written(entity)))
     }
 
@@ -79,7 +79,7 @@ impl<E> TableBatch<E> {
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
-    pub fn replace(&mut self, entity: &impl WritesEntity<E>) -> Result<&mut Self, Rejected> {
+    pub fn replace(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
         self.add(TableOperation::replace(&self.written(entity)))
     }
 
@@ -87,7 +87,7 @@ impl<E> TableBatch<E> {
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
-    pub fn merge(&mut self, entity: &impl WritesEntity<E>) -> Result<&mut Self, Rejected> {
+    pub fn merge(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
         self.add(TableOperation::merge(&self.written(entity)))
     }
 
@@ -95,7 +95,7 @@ impl<E> TableBatch<E> {
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
-    pub fn insert_or_replace(&mut self, entity: &impl WritesEntity<E>) -> Result<&mut Self, Rejected> {
+    pub fn insert_or_replace(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
         self.add(TableOperation::insert_or_replace(&self.written(entity)))
     }
 
@@ -103,7 +103,7 @@ impl<E> TableBatch<E> {
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
-    pub fn insert_or_merge(&mut self, entity: &impl WritesEntity<E>) -> Result<&mut Self, Rejected> {
+    pub fn insert_or_merge(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
         self.add(TableOperation::insert_or_merge(&self.written(entity)))
     }
 
@@ -114,25 +114,26 @@ impl<E> TableBatch<E> {
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
-    pub fn delete(&mut self, key: impl IntoKey<E>) -> Result<&mut Self, Rejected> {
+    pub fn delete(&mut self, key: impl IntoKey<E>) -> Result<&mut Self, RejectedOperation> {
         self.add(TableOperation::delete(key))
     }
 
     /// Adds a read, which must be the only operation of its batch; the entity is in its
-    /// [result](crate::TableResult::entity). A get with [`via_batch`](crate::GetEntity::via_batch) sends the same.
+    /// [result](crate::TableResult::entity). A get with [`via_batch`](crate::operation::GetEntity::via_batch) sends the
+    /// same.
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
-    pub fn retrieve(&mut self, key: impl IntoKey<E>) -> Result<&mut Self, Rejected> {
+    pub fn retrieve(&mut self, key: impl IntoKey<E>) -> Result<&mut Self, RejectedOperation> {
         self.add(TableOperation::retrieve(key))
     }
 
-    /// Adds any operation, of any entity type. It is sent as it was encoded: a tag that it lacks is not added by the handle of a
-    /// [`variant`](crate::TableClient::variant).
+    /// Adds any operation, of any entity type. It is sent as it was encoded: a tag that it lacks is not added by the
+    /// handle of a [`variant`](crate::TableClient::variant).
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
-    pub fn add(&mut self, operation: TableOperation) -> Result<&mut Self, Rejected> {
+    pub fn add(&mut self, operation: TableOperation) -> Result<&mut Self, RejectedOperation> {
         self.change_set.add(operation)?;
         Ok(self)
     }
@@ -156,8 +157,8 @@ impl<E> TableBatch<E> {
         }
     }
 
-    /// Whether it has as many operations as there can be: 100, or one retrieve. One that is not full may still have no bytes left
-    /// for an operation.
+    /// Whether it has as many operations as there can be: 100, or one retrieve. One that is not full may still have no
+    /// bytes left for an operation.
     pub fn is_full(&self) -> bool {
         self.change_set.is_full()
     }
@@ -167,8 +168,8 @@ impl<E> TableBatch<E> {
         self.change_set.bytes()
     }
 
-    /// How many more bytes it may have: of 4 MiB, on Cosmos DB of 2 MB. An operation takes those of its entity as JSON, of its
-    /// address, and about 250 more.
+    /// How many more bytes it may have: of 4 MiB, on Cosmos DB of 2 MB. An operation takes those of its entity as JSON,
+    /// of its address, and about 250 more.
     ///
     /// Source: REST "Performing entity group transactions"; "Azure Cosmos DB for Table FAQ".
     pub fn remaining_bytes(&self) -> usize {

@@ -1,7 +1,8 @@
 //! Writes in bulk: any number of operations, not atomic, with an outcome per operation.
 //!
-//! Owns `Bulk` and `Writer`, the caller's own operations (`bulk_builder.rs`, `bulk_write.rs`, `writer.rs`), and the writes over all
-//! rows that a query selects (`row_verbs.rs`, `row_writes.rs`). All of them push operations to one engine (`engine.rs`).
+//! Owns `Bulk` and `Writer`, the caller's own operations (`bulk_builder.rs`, `bulk_write.rs`, `writer.rs`), and the
+//! writes over all rows that a query selects (`row_verbs.rs`, `row_writes.rs`). All of them push operations to one
+//! engine (`engine.rs`).
 
 pub(crate) mod bulk_builder;
 pub(crate) mod bulk_report;

@@ -1,6 +1,7 @@
 //! The effective settings of a client, to be read or logged.
 //!
-//! Owns [`Settings`] and its text. The settings themselves are `pipeline/settings.rs`, their setters `client/settings.rs`.
+//! Owns [`EffectiveSettings`] and its text. The settings themselves are `pipeline/settings.rs`, their setters
+//! `client/settings.rs`.
 
 use std::fmt::{self, Display};
 use std::time::Duration;
@@ -13,8 +14,8 @@ use crate::protocol::profile::Profile;
 /// The effective settings of a client or a table.
 ///
 /// Returned by [`TableServiceClient::settings`](crate::TableServiceClient::settings) and
-/// [`TableClient::settings`](crate::TableClient::settings). Its `Display` has one line per setting, for the log at the start of a
-/// program. It holds no secrets: of headers it has the names.
+/// [`TableClient::settings`](crate::TableClient::settings). Its `Display` has one line per setting, for the log at the
+/// start of a program. It holds no secrets: of headers it has the names.
 ///
 /// ```
 /// use azure_table::{Emulator, TableServiceClient};
@@ -25,7 +26,7 @@ use crate::protocol::profile::Profile;
 /// println!("{settings}");
 /// ```
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct EffectiveSettings {
     endpoint: String,
     secondary: Option<String>,
     profile: Profile,
@@ -58,7 +59,7 @@ pub(crate) enum Scope {
     Table(String),
 }
 
-impl Settings {
+impl EffectiveSettings {
     pub(crate) fn of(pipeline: &Pipeline, scope: Scope) -> Self {
         let (endpoint, settings, defaults) = (&pipeline.endpoint, &pipeline.settings, pipeline.settings.defaults.get());
         Self {
@@ -157,7 +158,7 @@ impl Settings {
     }
 }
 
-impl Display for Settings {
+impl Display for EffectiveSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn or<T: Display>(value: Option<T>, none: &str) -> String {
             value.map_or_else(|| none.to_owned(), |value| value.to_string())

@@ -1,6 +1,7 @@
 //! Queries: what is asked of a table, before it is sent.
 //!
-//! Owns [`TableQuery`]. Its pages and rows as they come are `query/entity_stream.rs`, its kinds sorted out `query/gather.rs`.
+//! Owns [`TableQuery`]. Its pages and rows as they come are `query/entity_stream.rs`, its kinds sorted out
+//! `query/gather.rs`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use crate::model::error::Result;
 use crate::model::key::after_prefix;
 use crate::model::key_shape::{KeyStart, Start};
 use crate::model::name::TableName;
-use crate::model::partition::{NamesPartition, partition_key};
+use crate::model::partition::{IntoPartitionKey, partition_key};
 use crate::model::prefix::KeyPrefix;
 use crate::model::row::Row;
 use crate::model::versioned::Versioned;
@@ -79,7 +80,7 @@ pub struct TableQuery<E, P = E> {
     /// The condition on the keys, or why there is none.
     keys: Option<Result<Expression, Box<str>>>,
     filter: Option<Filter<E>>,
-    page_size: Option<u32>,
+    page_size: Option<usize>,
     limit: Option<usize>,
     from: Option<Continuation>,
     prefetch: Option<usize>,
@@ -128,22 +129,23 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
 }
 
 impl<E: TableEntity, P> TableQuery<E, P> {
-    /// Selects one partition: the value of the PartitionKey's field, or the tuple of its fields if it has several.
-    pub fn partition(mut self, given: impl NamesPartition<E::PartitionFields>) -> Self {
+    /// RowSelection one partition: the value of the PartitionKey's field, or the tuple of its fields if it has several.
+    pub fn partition(mut self, given: impl IntoPartitionKey<E::PartitionFields>) -> Self {
         let key = partition_key::<E>(given);
         let keys = key.map(|key| starts("PartitionKey", &Start::Whole(key)));
         self.keys = Some(keys.map_err(|e| e.to_string().into()));
         self
     }
 
-    /// Selects entities whose keys begin with these fields: [`Key::prefix`](crate::Key::prefix). With a whole PartitionKey it
-    /// is a range of one partition, else one of several partitions. Takes the place of [`partition`](Self::partition).
+    /// RowSelection entities whose keys begin with these fields: [`Key::prefix`](crate::Key::prefix). With a whole
+    /// PartitionKey it is a range of one partition, else one of several partitions. Takes the place of
+    /// [`partition`](Self::partition).
     pub fn under(mut self, prefix: KeyPrefix<E>) -> Self {
         self.keys = Some(Ok(under(prefix.start())));
         self
     }
 
-    /// Selects rows that meet the condition. A second filter adds to the first.
+    /// RowSelection rows that meet the condition. A second filter adds to the first.
     pub fn filter(mut self, filter: impl FilterOf<E>) -> Self {
         let filter = filter.into_filter();
         self.filter = Some(match self.filter.take() {
@@ -153,9 +155,10 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// Limits the number of rows per page: 1 to 1,000, the default. See [`limit`](Self::limit) for the rows of all pages.
+    /// Limits the number of rows per page: 1 to 1,000, the default. See [`limit`](Self::limit) for the rows of all
+    /// pages.
     #[doc(alias = "top")]
-    pub fn page_size(mut self, rows: u32) -> Self {
+    pub fn page_size(mut self, rows: usize) -> Self {
         self.page_size = Some(rows);
         self
     }
@@ -173,15 +176,16 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// How many pages are fetched before the reader comes for them: 0, or 1 from the first page on, in a task that ends with
-    /// the stream. Without it that begins with the second page: who reads one page causes one request. Readers of
+    /// How many pages are fetched before the reader comes for them: 0, or 1 from the first page on, in a task that ends
+    /// with the stream. Without it that begins with the second page: who reads one page causes one request. Readers of
     /// everything ([`all`](Self::all), [`count`](Self::count)) begin at once.
     pub fn prefetch(mut self, pages: usize) -> Self {
         self.prefetch = Some(pages);
         self
     }
 
-    /// What the query will do: which rows the service reads, why, the request, and what would be better. Nothing is sent.
+    /// What the query will do: which rows the service reads, why, the request, and what would be better. Nothing is
+    /// sent.
     ///
     /// # Errors
     /// `InvalidInput` — a key, an operand or the page size cannot be sent. What the client denies can be planned.
@@ -203,8 +207,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// Goes on after rows that do not fit: each row is a `P`, or a [`BadRow`] that says why not. Asks for the types of all
-    /// properties.
+    /// Goes on after rows that do not fit: each row is a `P`, or a [`BadRow`] that says why not. Asks for the types of
+    /// all properties.
     pub fn lenient(self) -> TableQuery<E, Result<P, BadRow>>
     where
         P: 'static,
@@ -242,8 +246,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         Ok(count)
     }
 
-    /// The request for the first page as text, without sending it: method and URL, headers. The proof of who asks is not in
-    /// it.
+    /// The request for the first page as text, without sending it: method and URL, headers. The proof of who asks is
+    /// not in it.
     ///
     /// # Errors
     /// Those that the first read would give before anything is sent.

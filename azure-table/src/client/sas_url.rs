@@ -14,8 +14,8 @@ use crate::protocol::sas_url;
 /// Creation from a URL with its credential.
 impl TableServiceClient {
     /// Creates a client from the URL of an account with its shared access signature, such as
-    /// `https://contoso.table.core.windows.net/?sv=…&sig=…`. The portal shows it as "Table service SAS URL". An emulator's URL has
-    /// the account in its path: `http://127.0.0.1:10002/devstoreaccount1?sv=…&sig=…`.
+    /// `https://contoso.table.core.windows.net/?sv=…&sig=…`. The portal shows it as "Table service SAS URL". An
+    /// emulator's URL has the account in its path: `http://127.0.0.1:10002/devstoreaccount1?sv=…&sig=…`.
     ///
     /// For the signature alone, with or without a leading `?`, see [`SasToken::new`].
     ///
@@ -23,7 +23,8 @@ impl TableServiceClient {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # use std::time::Duration;
-    /// # use azure_table::{AccountPermissions, AccountResources, AccountSas, DateTime, Emulator, EmulatorServer};
+    /// # use azure_table::{AccountSas, DateTime, Emulator, EmulatorServer};
+    /// # use azure_table::auth::{AccountPermissions, AccountResources};
     /// use azure_table::TableServiceClient;
     /// # let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await?;
     /// # let owner = TableServiceClient::from_connection_string(&server.connection_string())?;
@@ -39,9 +40,9 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature, names a table, a secondary or another service, or no
-    /// account. On a custom domain every path names a table. The error never shows the signature. [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS
-    /// without the feature `rustls` or `native-tls`.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature, names a table, a secondary or
+    /// another service, or no account. On a custom domain every path names a table. The error never shows the
+    /// signature. [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`.
     ///
     /// Source: REST "Delegating access with a shared access signature".
     #[doc(alias = "AzureSasCredential")]
@@ -55,8 +56,9 @@ impl TableServiceClient {
 /// Creation from a URL with its credential.
 impl<E> TableClient<E> {
     /// Creates a client from the URL of a table with its shared access signature, such as
-    /// `https://contoso.table.core.windows.net/Blogs?sv=…&tn=blogs&sig=…`. The path names the table; the signature is for that table
-    /// or for the account. An emulator's URL has the account before the table: `http://127.0.0.1:10002/devstoreaccount1/Blogs?sv=…`.
+    /// `https://contoso.table.core.windows.net/Blogs?sv=…&tn=blogs&sig=…`. The path names the table; the signature is
+    /// for that table or for the account. An emulator's URL has the account before the table:
+    /// `http://127.0.0.1:10002/devstoreaccount1/Blogs?sv=…`.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -81,9 +83,9 @@ impl<E> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature, its path names no table or continues after it, the
-    /// signature is for another table, or the address is that of a secondary. The error never shows the signature.
-    /// [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature, its path names no table or continues
+    /// after it, the signature is for another table, or the address is that of a secondary. The error never shows the
+    /// signature. [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`.
     ///
     /// Source: REST "Delegating access with a shared access signature".
     #[doc(alias = "from_table_url")]

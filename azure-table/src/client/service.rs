@@ -54,8 +54,8 @@ struct View {
 }
 
 impl TableServiceClient {
-    /// A client for the account at this address, such as `https://contoso.table.core.windows.net`, of any cloud, Cosmos DB,
-    /// a custom domain or an emulator; `credential` is an [`AccountKey`], [`SasToken`], `EntraCredential` (feature
+    /// A client for the account at this address, such as `https://contoso.table.core.windows.net`, of any cloud, Cosmos
+    /// DB, a custom domain or an emulator; `credential` is an [`AccountKey`], [`SasToken`], `EntraCredential` (feature
     /// `entra`) or another [`Credential`].
     ///
     /// ```
@@ -67,8 +67,9 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the address is none of a Table service, or of another account than
-    /// the key is. [`Unsupported`](crate::ErrorKind::Unsupported) — HTTPS without the feature `rustls` or `native-tls`.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the address is none of a Table service, or of another account
+    /// than the key is. [`Unsupported`](crate::ErrorKind::Unsupported) — HTTPS without the feature `rustls` or
+    /// `native-tls`.
     pub fn new(endpoint: &str, credential: impl Credential) -> Result<Self> {
         let identity = identity_of(&credential);
         let account = match &identity {
@@ -96,19 +97,10 @@ impl TableServiceClient {
         Ok(Self::from_parsed(parsed, Arc::new(transport)))
     }
 
-    /// The same with another way to the network: a wrapper, or a double in a test.
+    /// Creates a client for a transport that is a service itself, such as the `Emulator` of the feature `emulator`. It
+    /// signs as the development account.
     ///
-    /// # Errors
-    /// As [`from_connection_string`](Self::from_connection_string).
-    pub fn with_transport(connection_string: &str, transport: impl Transport) -> Result<Self> {
-        Ok(Self::from_parsed(
-            ConnectionString::parse(connection_string)?,
-            Arc::new(transport),
-        ))
-    }
-
-    /// A client for an in-process service, such as the `Emulator` of the feature `emulator`: no network. It signs as
-    /// the development account.
+    /// To send the requests of another client over a transport, use [`transport`](Self::transport).
     pub fn on(transport: impl Transport) -> Self {
         let development = ConnectionString {
             endpoint: Endpoint::development(),
@@ -170,8 +162,8 @@ impl TableServiceClient {
     /// The table of this name, whose rows are entities of type `E`. Nothing is sent.
     ///
     /// For a table with rows of several kinds `E` is the enum of them, and the rows of one variant are its
-    /// [`variant`](TableClient::variant). With the variant itself as `E` the handle knows nothing of the enum: it reads and deletes any
-    /// row that fits, its queries select rows of all kinds, and its writes lack the tag.
+    /// [`variant`](TableClient::variant). With the variant itself as `E` the handle knows nothing of the enum: it reads
+    /// and deletes any row that fits, its queries select rows of all kinds, and its writes lack the tag.
     ///
     /// # Errors
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the name is not one of a table: see [`TableName`].
@@ -188,8 +180,8 @@ impl TableServiceClient {
         self.table(name)
     }
 
-    /// The names of all tables, in the order of the service: by lower-case name on Storage. All at once when it is awaited, one
-    /// by one as a [`stream`](ListTables::stream).
+    /// The names of all tables, in the order of the service: by lower-case name on Storage. All at once when it is
+    /// awaited, one by one as a [`stream`](ListTables::stream).
     ///
     /// ```
     /// # use azure_table::{Emulator, TableServiceClient};
@@ -206,21 +198,22 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// `Unauthenticated`, `Forbidden` — the key is not accepted. `Connection`, `Timeout`, `ServerFault` — no answer after
-    /// the retries.
+    /// `Unauthenticated`, `Forbidden` — the key is not accepted. `Connection`, `Timeout`, `ServerFault` — no answer
+    /// after the retries.
     ///
     /// Source: REST "Query Tables".
     pub fn list_tables(&self) -> ListTables {
         ListTables::new(&self.pipeline, self.namespace())
     }
 
-    /// Makes those of these tables that are missing, and tells for each, in order and by the name given here: one list, and
-    /// a call for each that is missing.
+    /// Makes those of these tables that are missing, and tells for each, in order and by the name given here: one list,
+    /// and a call for each that is missing.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// use azure_table::{Creation, Emulator, TableServiceClient};
+    /// use azure_table::{Emulator, TableServiceClient};
+    /// use azure_table::service::Creation;
     /// let service = TableServiceClient::on(Emulator::new());
     /// let made = service.ensure_tables(["Orders", "Customers"]).await?;
     /// assert!(made.iter().all(|(_, creation)| *creation == Creation::Created));
@@ -236,8 +229,8 @@ impl TableServiceClient {
         EnsureTables::new(&self.pipeline, self.namespace(), tables)
     }
 
-    /// Asks whether the service answers to who asks: a list of one table, on every service. A table's signature may not ask
-    /// that.
+    /// Asks whether the service answers to who asks: a list of one table, on every service. A table's signature may not
+    /// ask that.
     ///
     /// # Errors
     /// Those of [`list_tables`](Self::list_tables).
@@ -267,28 +260,28 @@ impl TableServiceClient {
         SetServiceProperties::new(&self.pipeline, properties)
     }
 
-    /// How far the copy in the second region is. Asked of that region's address, for accounts whose second region can be
-    /// read (RA-GRS, RA-GZRS).
+    /// How far the copy in the second region is. Asked of that region's address, for accounts whose second region can
+    /// be read (RA-GRS, RA-GZRS).
     ///
     /// # Errors
-    /// `Unsupported` — Cosmos DB has none, or the address of a custom domain's second region is not known. `Connection` —
-    /// the account's second region cannot be read.
+    /// `Unsupported` — Cosmos DB has none, or the address of a custom domain's second region is not known. `Connection`
+    /// — the account's second region cannot be read.
     ///
     /// Source: REST "Get Table Service Stats".
     pub fn statistics(&self) -> GetServiceStatistics {
         GetServiceStatistics::new(&self.pipeline, ())
     }
 
-    /// A key that signs shared access signatures until `expiry`, for at most 7 days, in the name of whom this client's token
-    /// is for: [`TableSas::sign_delegated`](crate::TableSas::sign_delegated). Whoever that is needs a role such as *Storage
-    /// Table Delegator*, and for each right of a signature one that has that right too.
+    /// A key that signs shared access signatures until `expiry`, for at most 7 days, in the name of whom this client's
+    /// token is for: [`TableSas::sign_delegated`](crate::TableSas::sign_delegated). Whoever that is needs a role such
+    /// as *Storage Table Delegator*, and for each right of a signature one that has that right too.
     ///
     /// Not confirmed by an answer of the live service.
     ///
     /// # Errors
-    /// `Unsupported` — the client has another credential than a token, or the service is Cosmos DB. `InvalidInput` — the key
-    /// would live longer than 7 days, or not at all. `Unauthenticated`, `Forbidden` — the token is not accepted, or its owner
-    /// has no such role.
+    /// `Unsupported` — the client has another credential than a token, or the service is Cosmos DB. `InvalidInput` —
+    /// the key would live longer than 7 days, or not at all. `Unauthenticated`, `Forbidden` — the token is not
+    /// accepted, or its owner has no such role.
     ///
     /// Source: REST "Get User Delegation Key".
     pub fn user_delegation_key(&self, expiry: DateTime) -> GetUserDelegationKey {

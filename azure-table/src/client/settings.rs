@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::client::effective_settings::{Scope, Settings};
+use crate::client::effective_settings::{EffectiveSettings, Scope};
 use crate::client::service::TableServiceClient;
 use crate::client::table::TableClient;
 use crate::filter::access::AccessPath;
@@ -24,11 +24,11 @@ impl TableServiceClient {
     /// use azure_table::{AccountKey, Emulator, TableServiceClient};
     /// let emulator = Emulator::new().with_account("contoso", "AAECAwQFBgc=")?;
     /// let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
-    /// let service = TableServiceClient::new("https://contoso.table.core.windows.net", key)?.over(emulator);
+    /// let service = TableServiceClient::new("https://contoso.table.core.windows.net", key)?.transport(emulator);
     /// # Ok::<(), azure_table::Error>(())
     /// ```
     #[must_use]
-    pub fn over(&self, transport: impl Transport) -> Self {
+    pub fn transport(&self, transport: impl Transport) -> Self {
         self.changed(|pipeline| {
             if let Some(profile) = transport.profile() {
                 pipeline.endpoint = pipeline.endpoint.clone().with_profile(profile);
@@ -44,12 +44,12 @@ impl TableServiceClient {
     }
 
     /// With a prefix on the names of all tables, for a test or a tenant: [`table`](Self::table) and
-    /// [`ensure_tables`](Self::ensure_tables) add it, [`list_tables`](Self::list_tables) shows only the tables that have it;
-    /// what they tell leaves it out. A table's own [`name`](crate::TableClient::name) is the whole.
+    /// [`ensure_tables`](Self::ensure_tables) add it, [`list_tables`](Self::list_tables) shows only the tables that
+    /// have it; what they tell leaves it out. A table's own [`name`](crate::TableClient::name) is the whole.
     ///
-    /// A prefix orders names and is no boundary: the credential reaches all tables of the account, by a client without the
-    /// prefix. None must be the beginning of another, in any case of letters: the client of `test1` lists the tables of
-    /// `test12` as its own.
+    /// A prefix orders names and is no boundary: the credential reaches all tables of the account, by a client without
+    /// the prefix. None must be the beginning of another, in any case of letters: the client of `test1` lists the
+    /// tables of `test12` as its own.
     ///
     /// # Errors
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — no table's name can begin so.
@@ -67,8 +67,8 @@ impl TableServiceClient {
         self.changed(|pipeline| pipeline.settings.is_read_only = true)
     }
 
-    /// With at most so many attempts on their way at once, over all tables and clones of the new client; further ones wait,
-    /// and their calls' time runs. At least one.
+    /// With at most so many attempts on their way at once, over all tables and clones of the new client; further ones
+    /// wait, and their calls' time runs. At least one.
     #[must_use]
     pub fn max_in_flight(&self, attempts: usize) -> Self {
         self.changed(|pipeline| pipeline.settings = pipeline.settings.clone().with_in_flight(attempts))
@@ -87,8 +87,8 @@ impl TableServiceClient {
         self.changed(|pipeline| pipeline.settings.defaults.set(|values| values.timeout = Some(timeout)))
     }
 
-    /// With another time for one attempt; 60 s by default. The service may work on a write for 30 s: with less, a write may
-    /// be given up and applied all the same, which [`settings`](Self::settings) warns of.
+    /// With another time for one attempt; 60 s by default. The service may work on a write for 30 s: with less, a write
+    /// may be given up and applied all the same, which [`settings`](Self::settings) warns of.
     ///
     /// Source: REST "Setting timeouts for Table service operations".
     #[must_use]
@@ -109,12 +109,14 @@ impl TableServiceClient {
         })
     }
 
-    /// Without queries that read so much of a table, or more: each fails before it is sent, and says why and what to write
-    /// instead. A call may still ask for it, by [`allow_table_scan`](crate::TableQuery::allow_table_scan).
-    /// A range of partitions is one however wide it is: deny [`PartitionRange`](AccessPath::PartitionRange) where that matters.
+    /// Without queries that read so much of a table, or more: each fails before it is sent, and says why and what to
+    /// write instead. A call may still ask for it, by [`allow_table_scan`](crate::TableQuery::allow_table_scan). A
+    /// range of partitions is one however wide it is: deny [`PartitionRange`](AccessPath::PartitionRange) where that
+    /// matters.
     ///
     /// ```
-    /// use azure_table::{AccessPath, Emulator, ErrorKind, TableServiceClient};
+    /// use azure_table::{Emulator, ErrorKind, TableServiceClient};
+    /// use azure_table::filter::AccessPath;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
     /// let service = TableServiceClient::on(Emulator::new()).deny(AccessPath::TableScan);
@@ -129,8 +131,8 @@ impl TableServiceClient {
         self.changed(|pipeline| pipeline.settings.denied = Some(path))
     }
 
-    /// With another decision about retries. By default [`ExponentialRetry::default`](crate::ExponentialRetry) decides, on a
-    /// [`RetryBudget`](crate::RetryBudget) of this client.
+    /// With another decision about retries. By default [`ExponentialRetry::default`](crate::ExponentialRetry) decides,
+    /// on a [`RetryBudget`](crate::retry::RetryBudget) of this client.
     #[must_use]
     pub fn retry(&self, policy: impl RetryPolicy) -> Self {
         self.changed(|pipeline| {
@@ -158,22 +160,23 @@ impl TableServiceClient {
         self.changed(|pipeline| pipeline.observers.add(observer))
     }
 
-    /// Without a correction of the time that requests are signed with. By default, once the service refuses a request whose
-    /// time is 5 minutes or more from its own, requests are signed with the service's time, that one once more included.
+    /// Without a correction of the time that requests are signed with. By default, once the service refuses a request
+    /// whose time is 5 minutes or more from its own, requests are signed with the service's time, that one once more
+    /// included.
     #[must_use]
     pub fn without_clock_correction(&self) -> Self {
         self.changed(|pipeline| pipeline.settings.corrects_clock = false)
     }
 
     /// Returns the effective settings of this client.
-    pub fn settings(&self) -> Settings {
-        Settings::of(&self.pipeline, Scope::Prefix(self.namespace().to_string()))
+    pub fn settings(&self) -> EffectiveSettings {
+        EffectiveSettings::of(&self.pipeline, Scope::Prefix(self.namespace().to_string()))
     }
 }
 
 impl<E> TableClient<E> {
     /// Returns the effective settings of this table.
-    pub fn settings(&self) -> Settings {
-        Settings::of(self.pipeline(), Scope::Table(self.name().to_string()))
+    pub fn settings(&self) -> EffectiveSettings {
+        EffectiveSettings::of(self.pipeline(), Scope::Table(self.name().to_string()))
     }
 }

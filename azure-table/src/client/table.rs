@@ -1,6 +1,7 @@
 //! The client of one table: a typed handle and the constructors of the operations on its entities.
 //!
-//! Handles of other types are `table/typed_handles.rs`; operations on the table itself are `table/lifecycle.rs`, those on its access policies `table/access_policies.rs`.
+//! Handles of other types are `table/typed_handles.rs`; operations on the table itself are `table/lifecycle.rs`, those
+//! on its access policies `table/access_policies.rs`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,7 +16,7 @@ use crate::client::query::TableQuery;
 use crate::client::service::TableServiceClient;
 use crate::filter::assignment::AssignmentOf;
 use crate::model::dynamic::DynamicEntity;
-use crate::model::entity::{ReadEntity, TableEntity, WritesEntity};
+use crate::model::entity::{AsEntity, ReadEntity, TableEntity};
 use crate::model::entity_key::IntoKey;
 use crate::model::error::Result;
 use crate::model::name::TableName;
@@ -51,14 +52,15 @@ mod typed_handles;
 /// ```
 ///
 /// # Cancel safety
-/// Dropping the future of a call stops it, as `tokio::select!` and `timeout` do. No further attempt, page or batch is sent, and its
-/// place among [`max_in_flight`](TableServiceClient::max_in_flight) is free. A future that was never polled sent nothing.
+/// Dropping the future of a call stops it, as `tokio::select!` and `timeout` do. No further attempt, page or batch is
+/// sent, and its place among [`max_in_flight`](TableServiceClient::max_in_flight) is free. A future that was never
+/// polled sent nothing.
 ///
-/// The service may still apply the write whose request was in flight, once; read before you write again. What takes several
-/// requests stops between two of them: rows that a [`bulk`](Self::bulk) or [`delete_where`](Self::delete_where) has written stay
-/// written, and a table that [`recreate_table`](Self::recreate_table) has deleted stays deleted. The `try_next` of a stream, the
-/// `next` of a bulk's outcomes and the methods of a [`Writer`](crate::Writer) except `close` can be dropped and called again: no row
-/// and no outcome is lost, and a `send` that was dropped took nothing.
+/// The service may still apply the write whose request was in flight, once; read before you write again. What takes
+/// several requests stops between two of them: rows that a [`bulk`](Self::bulk) or [`delete_where`](Self::delete_where)
+/// has written stay written, and a table that [`recreate_table`](Self::recreate_table) has deleted stays deleted. The
+/// `try_next` of a stream, the `next` of a bulk's outcomes and the methods of a [`Writer`](crate::Writer) except
+/// `close` can be dropped and called again: no row and no outcome is lost, and a `send` that was dropped took nothing.
 ///
 /// # Errors
 /// All operations: `InvalidInput` — a key, name, value or size that the service would refuse; nothing is sent.
@@ -119,16 +121,16 @@ impl<E> TableClient<E> {
 
     /// Inserts a new entity. Returns its ETag.
     ///
-    /// If a response is lost, the client reads the entity back and compares its content. Two callers that insert the same
-    /// content under the same key may then both see success. Give an entity that stands for a lock, a lease or a processed
-    /// message a field marked with `write_id`: the client then knows its own write from an equal one.
+    /// If a response is lost, the client reads the entity back and compares its content. Two callers that insert the
+    /// same content under the same key may then both see success. Give an entity that stands for a lock, a lease or a
+    /// processed message a field marked with `write_id`: the client then knows its own write from an equal one.
     ///
     /// # Errors
     /// `AlreadyExists`: an entity has this key.
     ///
     /// Source: REST "Insert Entity".
     #[doc(alias = "AddEntity")]
-    pub fn insert(&self, entity: &impl WritesEntity<E>) -> WriteEntity {
+    pub fn insert(&self, entity: &impl AsEntity<E>) -> WriteEntity {
         WriteEntity::new(
             &self.pipeline,
             &self.table,
@@ -136,8 +138,8 @@ impl<E> TableClient<E> {
         )
     }
 
-    /// Makes a new entity and gives it as it was stored, with its ETag and Timestamp: [`insert`](Self::insert) has the entity
-    /// in its answer as well.
+    /// Makes a new entity and gives it as it was stored, with its ETag and Timestamp: [`insert`](Self::insert) has the
+    /// entity in its answer as well.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -152,11 +154,11 @@ impl<E> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// As [`insert`](Self::insert). `InvalidResponse` — the answer does not fit `E`, or does not have the entity: then it was made
-    /// all the same.
+    /// As [`insert`](Self::insert). `InvalidResponse` — the answer does not fit `E`, or does not have the entity: then
+    /// it was made all the same.
     ///
     /// Source: REST "Insert Entity", header `Prefer`.
-    pub fn insert_echo(&self, entity: &impl WritesEntity<E>) -> InsertEntityEcho<E>
+    pub fn insert_echo(&self, entity: &impl AsEntity<E>) -> InsertEntityEcho<E>
     where
         E: ReadEntity,
     {
@@ -171,7 +173,7 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Insert Or Replace Entity".
     #[doc(alias = "upsert")]
-    pub fn insert_or_replace(&self, entity: &impl WritesEntity<E>) -> WriteEntity {
+    pub fn insert_or_replace(&self, entity: &impl AsEntity<E>) -> WriteEntity {
         WriteEntity::new(
             &self.pipeline,
             &self.table,
@@ -184,7 +186,7 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Insert Or Merge Entity".
     #[doc(alias = "upsert")]
-    pub fn insert_or_merge(&self, entity: &impl WritesEntity<E>) -> WriteEntity {
+    pub fn insert_or_merge(&self, entity: &impl AsEntity<E>) -> WriteEntity {
         WriteEntity::new(
             &self.pipeline,
             &self.table,
@@ -196,11 +198,12 @@ impl<E> TableClient<E> {
     /// or one with a filled etag field, demands that the stored one is that version; any other only that it exists.
     ///
     /// # Errors
-    /// `NotFound` — there is none. `ConditionNotMet` — it has another version. `InvalidInput` — the etag field is empty.
+    /// `NotFound` — there is none. `ConditionNotMet` — it has another version. `InvalidInput` — the etag field is
+    /// empty.
     ///
     /// Source: REST "Update Entity".
     #[doc(alias = "UpdateEntity")]
-    pub fn replace(&self, entity: &impl WritesEntity<E>) -> UpdateEntity {
+    pub fn replace(&self, entity: &impl AsEntity<E>) -> UpdateEntity {
         UpdateEntity::new(
             &self.pipeline,
             &self.table,
@@ -215,7 +218,7 @@ impl<E> TableClient<E> {
     /// As [`replace`](Self::replace).
     ///
     /// Source: REST "Merge Entity".
-    pub fn merge(&self, entity: &impl WritesEntity<E>) -> UpdateEntity {
+    pub fn merge(&self, entity: &impl AsEntity<E>) -> UpdateEntity {
         UpdateEntity::new(
             &self.pipeline,
             &self.table,
@@ -270,8 +273,8 @@ impl<E> TableClient<E> {
     /// Runs an operation that was made as a value.
     ///
     /// # Errors
-    /// Those of the method of the same name; of a [`retrieve`](TableOperation::retrieve) those of [`get`](Self::get), where the
-    /// entity is read from the result.
+    /// Those of the method of the same name; of a [`retrieve`](TableOperation::retrieve) those of [`get`](Self::get),
+    /// where the entity is read from the result.
     pub fn execute(&self, operation: TableOperation) -> ExecuteOperation {
         ExecuteOperation::new(&self.pipeline, &self.table, operation)
     }

@@ -11,8 +11,8 @@ use crate::pipeline::deadline::Deadline;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::transport::BoxFuture;
 
-/// The limit of all pages, batches, attempts and waits together, from the first poll on. Copies share the deadline once it has
-/// started.
+/// The limit of all pages, batches, attempts and waits together, from the first poll on. Copies share the deadline once
+/// it has started.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TotalTimeout {
     limit: Option<Duration>,
@@ -47,7 +47,8 @@ impl TotalTimeout {
         self.remaining().is_some_and(|left| left.is_zero())
     }
 
-    /// Starts the deadline if it has not started, and returns `true` if it has passed. `timer` wakes the task at the deadline.
+    /// Starts the deadline if it has not started, and returns `true` if it has passed. `timer` wakes the task at the
+    /// deadline.
     pub(crate) fn poll_is_over(&mut self, timer: &mut Option<BoxFuture<'static, ()>>, cx: &mut Context<'_>) -> bool {
         self.begin();
         let Some(left) = self.remaining().filter(|left| !left.is_zero()) else {
@@ -104,8 +105,8 @@ impl TotalTimeout {
 macro_rules! total_timeout {
     ($name:ident $([$($parameter:ident $(: $bound:path)?),+])?, $($total:ident).+, $end:literal) => {
         impl$(<$($parameter $(: $bound)?),+>)? $name $(<$($parameter),+>)? {
-            /// Limits the total time, from the first poll on: all calls, attempts and waits, and the caller's own work in between.
-            /// A [`timeout`](crate::CallOptions::timeout) limits each of its calls. No limit by default.
+            /// Limits the total time, from the first poll on: all calls, attempts and waits, and the caller's own work
+            /// in between. A [`timeout`](crate::CallOptions::timeout) limits each of its calls. No limit by default.
             ///
             #[doc = $end]
             pub fn total_timeout(mut self, limit: ::std::time::Duration) -> Self {

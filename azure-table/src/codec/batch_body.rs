@@ -1,4 +1,5 @@
-//! The body of a batch, as it is written: operations as HTTP requests in `multipart/mixed` (CRLF, absolute URIs, no Content-ID).
+//! The body of a batch, as it is written: operations as HTTP requests in `multipart/mixed` (CRLF, absolute URIs, no
+//! Content-ID).
 //!
 //! Which operations may be in one is `protocol`'s business; such bodies are read by `multipart.rs`.
 //! Source: REST "Performing entity group transactions"; RFC 2046 §5.1.

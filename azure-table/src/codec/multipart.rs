@@ -1,7 +1,7 @@
 //! `multipart/mixed` bodies and the HTTP messages inside of them.
 //!
-//! Owns the way from text to parts (either kind of line end, as live answers mix them). Batches are written by `batch_body.rs`; which
-//! status or body is expected is `protocol`'s business.
+//! Owns the way from text to parts (either kind of line end, as live answers mix them). Batches are written by
+//! `batch_body.rs`; which status or body is expected is `protocol`'s business.
 //!
 //! Source: REST "Performing entity group transactions"; RFC 2046 §5.1.
 
@@ -96,9 +96,9 @@ pub(crate) fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<Message<'a
     Err(malformed("the multipart body does not end with its boundary"))
 }
 
-/// The HTTP messages in the parts of a body, one after the other. Where messages are without bodies, as most answers to writes are,
-/// no end is searched for; and where one is like the one before but for its ETag
-/// and address, it is not read line by line.
+/// The HTTP messages in the parts of a body, one after the other. Where messages are without bodies, as most answers to
+/// writes are, no end is searched for; and where one is like the one before but for its ETag and address, it is not
+/// read line by line.
 #[derive(Debug)]
 pub(crate) struct HttpParts<'a> {
     delimiter: String,

@@ -1,7 +1,7 @@
 //! The one place where names, keys and filters become URL text.
 //!
-//! Everything outside of `A–Z a–z 0–9 - . _ ~` is percent-encoded as UTF-8, once; the same text is signed and sent. The paths of
-//! resources, whose quotes, parentheses, commas and equals signs stand raw, are `odata/path.rs`.
+//! Everything outside of `A–Z a–z 0–9 - . _ ~` is percent-encoded as UTF-8, once; the same text is signed and sent. The
+//! paths of resources, whose quotes, parentheses, commas and equals signs stand raw, are `odata/path.rs`.
 
 use std::fmt;
 

@@ -1,9 +1,9 @@
-//! XML, which the service speaks about itself: its properties, its statistics, access policies, keys, and errors where a
-//! request never got to the tables.
+//! XML, which the service speaks about itself: its properties, its statistics, access policies, keys, and errors where
+//! a request never got to the tables.
 //!
 //! Owns [`Element`], a small tree without attributes, as text and from text. What the elements mean is `protocol`.
-//! Reading is quick-xml's and is bounded: a document type, and so every entity of its own, is refused, as are trees too deep
-//! or of too many elements. A byte order mark at the start, which live answers have, is left out.
+//! Reading is quick-xml's and is bounded: a document type, and so every entity of its own, is refused, as are trees too
+//! deep or of too many elements. A byte order mark at the start, which live answers have, is left out.
 //!
 //! Source: recorded answers; Extensible Markup Language 1.0.
 

@@ -1,10 +1,10 @@
 //! Authorization: what a request may do by its signature or its token.
 //!
 //! Owns which credential of a request counts, and tokens of Entra ID in a test's way: what
-//! [`Emulator::with_token`](crate::Emulator::with_token) names is good, all else is not. Keys of accounts are `access/shared_key.rs`,
-//! shared access signatures `access/sas.rs`, the rights of each operation `access/grant.rs`.
-//! Not confirmed: that an `Authorization` header decides where there is a shared access signature as well; the answer to a
-//! token that came without TLS, or that is not known; that Cosmos DB says where to get a token, as Storage does.
+//! [`Emulator::with_token`](crate::Emulator::with_token) names is good, all else is not. Keys of accounts are
+//! `access/shared_key.rs`, shared access signatures `access/sas.rs`, the rights of each operation `access/grant.rs`.
+//! Not confirmed: that an `Authorization` header decides where there is a shared access signature as well; the answer
+//! to a token that came without TLS, or that is not known; that Cosmos DB says where to get a token, as Storage does.
 //!
 //! Source: REST "Authorize with Shared Key", "Authorize with Microsoft Entra ID"; a recorded challenge.
 

@@ -1,14 +1,14 @@
 //! Dispatch: the way of a request through the service.
 //!
-//! Owns the order of checks, the table of resources and verbs, and the times of an emulator with a service model. What an operation
-//! does is `operations.rs`, which of them a caller may ask for `access.rs`, who has room `load.rs`.
-//! Not confirmed: what a missing `x-ms-version` does (the client's own version is assumed), that beside a shared access
-//! signature the header goes before the query's versions, which of several faults of a request is named; the headers of refusals for
-//! want of room, and that a batch is refused as a whole; that those of a partition and of its server read the same; that Cosmos DB's
-//! always say how long to wait (reports differ).
+//! Owns the order of checks, the table of resources and verbs, and the times of an emulator with a service model. What
+//! an operation does is `operations.rs`, which of them a caller may ask for `access.rs`, who has room `load.rs`. Not
+//! confirmed: what a missing `x-ms-version` does (the client's own version is assumed), that beside a shared access
+//! signature the header goes before the query's versions, which of several faults of a request is named; the headers of
+//! refusals for want of room, and that a batch is refused as a whole; that those of a partition and of its server read
+//! the same; that Cosmos DB's always say how long to wait (reports differ).
 //!
-//! Source: REST "Table service REST API", "Versioning for Azure Storage", "Common REST API error codes"; azure-sdk-for-net issues
-//! 13554 and 26960.
+//! Source: REST "Table service REST API", "Versioning for Azure Storage", "Common REST API error codes";
+//! azure-sdk-for-net issues 13554 and 26960.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,8 +90,8 @@ impl Service {
         response
     }
 
-    /// Answers a request that has its turn, or, if it is let in, that there is no room for it. With the answer comes how many rows
-    /// a query looked at.
+    /// Answers a request that has its turn, or, if it is let in, that there is no room for it. With the answer comes
+    /// how many rows a query looked at.
     async fn respond(&self, request: http::Request<Bytes>, busy: Option<&Busy>) -> (Response<Bytes>, u64) {
         let settings = &*self.settings;
         let (head, body) = request.into_parts();
@@ -123,8 +123,8 @@ impl Service {
         (response, rows)
     }
 
-    /// What a request asks of the servers behind the front end; `None` where it does not get there, or is about tables or the
-    /// service.
+    /// What a request asks of the servers behind the front end; `None` where it does not get there, or is about tables
+    /// or the service.
     fn demand(&self, head: &Parts, body: &[u8]) -> Option<Demand> {
         let settings = &*self.settings;
         let trace = trace(&head.headers, head.uri.query(), settings.clock.now(), settings.rules());

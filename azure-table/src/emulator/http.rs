@@ -1,7 +1,8 @@
 //! The emulator on a port: the same answers over HTTP/1.1, or over HTTPS.
 //!
 //! Owns the listener, its address, and how it comes to an end. A connection and the framing of messages are
-//! `http/connection.rs`, TLS is `http/certificate.rs`. Everything else is the emulator's, which gets each request whole.
+//! `http/connection.rs`, TLS is `http/certificate.rs`. Everything else is the emulator's, which gets each request
+//! whole.
 
 #[cfg(feature = "emulator-https")]
 mod certificate;
@@ -19,8 +20,8 @@ use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::emulator::Emulator;
 use crate::emulator::http::connection::{Connection, Tls};
+use crate::emulator::in_process::Emulator;
 use crate::model::clock;
 use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
 use crate::protocol::signature::DEVELOPMENT_KEY;
@@ -78,13 +79,15 @@ impl EmulatorServer {
     /// ```no_run
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// use azure_table::{Emulator, EmulatorServer, HttpTransport, ServerCertificate, TableServiceClient};
+    /// use azure_table::{Emulator, EmulatorServer, TableServiceClient};
+    /// use azure_table::emulator::ServerCertificate;
+    /// use azure_table::transport::HttpTransport;
     /// let pem = std::fs::read("certificate.pem")?; // of 127.0.0.1
     /// let certificate = ServerCertificate::from_pem(&pem, std::fs::read("key.pem")?)?;
     /// let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await?.https(certificate);
     ///
     /// let transport = HttpTransport::builder().root_certificates(&pem).build()?;
-    /// let service = TableServiceClient::with_transport(&server.connection_string(), transport)?;
+    /// let service = TableServiceClient::from_connection_string(&server.connection_string())?.transport(transport);
     /// let running = server.spawn();
     /// service.table::<azure_table::DynamicEntity>("Blogs")?.create_table().await?;
     /// # Ok(())
@@ -97,8 +100,8 @@ impl EmulatorServer {
         self
     }
 
-    /// The same server, which waits so long for the head of a request, and again for its body, and then closes the connection;
-    /// 30 s by default. An idle connection is closed after that time too.
+    /// The same server, which waits so long for the head of a request, and again for its body, and then closes the
+    /// connection; 30 s by default. An idle connection is closed after that time too.
     #[must_use]
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
@@ -110,8 +113,8 @@ impl EmulatorServer {
         self.address
     }
 
-    /// The connection string of the account `devstoreaccount1` at this address; at an address that stands for all of this
-    /// machine's (`0.0.0.0`) the one by which the machine reaches itself.
+    /// The connection string of the account `devstoreaccount1` at this address; at an address that stands for all of
+    /// this machine's (`0.0.0.0`) the one by which the machine reaches itself.
     pub fn connection_string(&self) -> String {
         self.connection_string_of(DEVELOPMENT_ACCOUNT).unwrap_or_default()
     }
@@ -127,9 +130,9 @@ impl EmulatorServer {
         ))
     }
 
-    /// Returns whether other machines reach the account `devstoreaccount1` with the key that all emulators have: the address is no
-    /// loopback address, and the account has no [other key](Emulator::with_account). A program that lets its user choose the
-    /// address warns of it.
+    /// Returns whether other machines reach the account `devstoreaccount1` with the key that all emulators have: the
+    /// address is no loopback address, and the account has no [other key](Emulator::with_account). A program that lets
+    /// its user choose the address warns of it.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -144,8 +147,8 @@ impl EmulatorServer {
         is_open(self.address.ip(), &self.emulator)
     }
 
-    /// Answers requests until `shutdown` is ready. Those that have come whole by then are answered, for at most 10 s; then all
-    /// connections are closed.
+    /// Answers requests until `shutdown` is ready. Those that have come whole by then are answered, for at most 10 s;
+    /// then all connections are closed.
     pub async fn serve_until(self, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
         // Dropping the set ends its tasks: no connection outlives the server.

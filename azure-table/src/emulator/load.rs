@@ -1,15 +1,17 @@
 //! Load: how long the service takes, and what it has no room for.
 //!
-//! Owns what all of it speaks of: [`Demand`], the work that a request asks for, [`Busy`], its refusal for want of room, and the counts
-//! of both. What the servers can do is `load/model.rs`, who has room `load/stamp.rs`, the queue of a server `load/range_server.rs`. The
-//! demand of a request is read in `operations/entities.rs` and `operations/batch.rs`.
+//! Owns what all of it speaks of: [`Demand`], the work that a request asks for, [`Busy`], its refusal for want of room,
+//! and the counts of both. What the servers can do is `load/model.rs`, who has room `load/stamp.rs`, the queue of a
+//! server `load/range_server.rs`. The demand of a request is read in `operations/entities.rs` and
+//! `operations/batch.rs`.
 //!
-//! The way of a request is `dispatch.rs`: half of the latency, the queue, its turn, the other half. Its effect is made in its turn, so
-//! a caller who hangs up before has changed nothing, and one who hangs up after has. An emulator without a model does not come here.
+//! The way of a request is `dispatch.rs`: half of the latency, the queue, its turn, the other half. Its effect is made
+//! in its turn, so a caller who hangs up before has changed nothing, and one who hangs up after has. An emulator
+//! without a model does not come here.
 //!
-//! Time is tokio's, which a test may pause; the emulator's own clock only dates rows.
-//! Not imitated: the size of entities (each counts as one of 1 KiB), ranges that are put together again, a query that needs
-//! several servers (the one where it begins works for all).
+//! Time is tokio's, which a test may pause; the emulator's own clock only dates rows. Not imitated: the size of
+//! entities (each counts as one of 1 KiB), ranges that are put together again, a query that needs several servers (the
+//! one where it begins works for all).
 
 mod bucket;
 pub(crate) mod model;
@@ -101,9 +103,9 @@ impl Busy {
 
 /// What a service, or a partition of it, was asked for and did. Feature `emulator`.
 ///
-/// Only reads and writes of entities count, and only where there is a [`ServiceModel`](crate::ServiceModel). A batch is one
-/// request of as many entities as it has operations; a query that is accepted counts the rows that it looked at, one that is
-/// refused a single one.
+/// Only reads and writes of entities count, and only where there is a [`ServiceModel`](crate::emulator::ServiceModel).
+/// A batch is one request of as many entities as it has operations; a query that is accepted counts the rows that it
+/// looked at, one that is refused a single one.
 ///
 /// See [`Emulator::load`](crate::Emulator::load).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

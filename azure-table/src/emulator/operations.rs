@@ -1,9 +1,9 @@
 //! Operations: what each does to the store, and its answer.
 //!
-//! Owns [`Call`], an operation as it was read, with the [`Caller`] who may ask for it: the order in which it is read, and its
-//! conditions. Each kind of resource has its own file. Which operation a request asks for is `dispatch.rs`, the message `request.rs`.
-//! Not confirmed: the code for a delete without If-Match (the status is documented); what a missing `Accept` does to an
-//! operation without a body in its answer (nothing here); If-None-Match on a merge.
+//! Owns [`Call`], an operation as it was read, with the [`Caller`] who may ask for it: the order in which it is read,
+//! and its conditions. Each kind of resource has its own file. Which operation a request asks for is `dispatch.rs`, the
+//! message `request.rs`. Not confirmed: the code for a delete without If-Match (the status is documented); what a
+//! missing `Accept` does to an operation without a body in its answer (nothing here); If-None-Match on a merge.
 //!
 //! Source: REST "Delete Entity", "Update Entity", "Merge Entity", "Payload format for Table service operations".
 

@@ -1,8 +1,8 @@
 //! Requests: the message of one operation, sent by itself or inside of a batch.
 //!
-//! Owns the verb (tunnelled or not) and the form in which an error is answered. Accounts and resources are `request/address.rs`, the
-//! query string `request/options.rs`, JSON bodies `request/body.rs`, positions in a table `request/continuation.rs`. Knows nobody's
-//! rights.
+//! Owns the verb (tunnelled or not) and the form in which an error is answered. Accounts and resources are
+//! `request/address.rs`, the query string `request/options.rs`, JSON bodies `request/body.rs`, positions in a table
+//! `request/continuation.rs`. Knows nobody's rights.
 //!
 //! Source: REST "Payload format for Table service operations", "Merge Entity".
 

@@ -1,10 +1,10 @@
 //! Responses: an operation's outcome as an HTTP response, or as a part of a batch's.
 //!
-//! Owns status lines and headers. The JSON of entities is `response/payload.rs`, bodies of errors are `response/error.rs`, what
-//! observers see is `response/observer.rs`. Headers about the framing of a message (`Content-Length`, `Transfer-Encoding`) are the
-//! server's business and missing in process.
-//! Not confirmed: the headers of the front end's refusals besides a failed authentication; the text of a time before 1970 in
-//! `Date`, which is missing then.
+//! Owns status lines and headers. The JSON of entities is `response/payload.rs`, bodies of errors are
+//! `response/error.rs`, what observers see is `response/observer.rs`. Headers about the framing of a message
+//! (`Content-Length`, `Transfer-Encoding`) are the server's business and missing in process. Not confirmed: the headers
+//! of the front end's refusals besides a failed authentication; the text of a time before 1970 in `Date`, which is
+//! missing then.
 //!
 //! Source: REST "Status and error codes", "Performing entity group transactions"; recorded headers and error bodies.
 
@@ -201,8 +201,8 @@ impl Answer {
         response
     }
 
-    /// Appends the answer as the HTTP message that a part of a batch holds. The order of its headers is the recorded one, which
-    /// differs for what is there, what was changed and what was refused.
+    /// Appends the answer as the HTTP message that a part of a batch holds. The order of its headers is the recorded
+    /// one, which differs for what is there, what was changed and what was refused.
     pub(crate) fn write_part(&self, out: &mut Vec<u8>, content_id: Option<&str>, rules: &Rules) {
         let reason = self.status().canonical_reason().unwrap_or_default();
         let mut head = format!("HTTP/1.1 {} {reason}\r\n", self.status);

@@ -1,16 +1,17 @@
 //! Rules: what Table storage and Cosmos DB for Table take, store and answer, as two values of one type.
 //!
-//! Owns [`Rules`]: each limit, and each form in which the two services differ. The rest of the emulator looks a rule up and never asks
-//! which service it is. Refusals are `rules/refusal.rs`, versions of the protocol `rules/version.rs`.
+//! Owns [`Rules`]: each limit, and each form in which the two services differ. The rest of the emulator looks a rule up
+//! and never asks which service it is. Refusals are `rules/refusal.rs`, versions of the protocol `rules/version.rs`.
 //!
-//! Independent of the client on purpose: the numbers stand here a second time, so that the emulator does not repeat an error of the
-//! client's `protocol/profile.rs` and of `model`. A test below holds the two against each other.
-//! Not confirmed: of Cosmos DB the codes for a reserved name, a RowKey that is too long, a batch that is too large and a verb that is
-//! not taken; its formula of an entity's size (that of Table storage here); its limit on the number of properties (252).
-//! Not imitated: of Cosmos DB the lack of an order, filters on Timestamp that do not work, request units.
+//! Independent of the client on purpose: the numbers stand here a second time, so that the emulator does not repeat an
+//! error of the client's `protocol/profile.rs` and of `model`. A test below holds the two against each other. Not
+//! confirmed: of Cosmos DB the codes for a reserved name, a RowKey that is too long, a batch that is too large and a
+//! verb that is not taken; its formula of an entity's size (that of Table storage here); its limit on the number of
+//! properties (252). Not imitated: of Cosmos DB the lack of an order, filters on Timestamp that do not work, request
+//! units.
 //!
-//! Source: REST "Understanding the Table service data model", "Performing entity group transactions", "Query timeout and pagination";
-//! "Azure Cosmos DB for Table: frequently asked questions"; recorded answers of both.
+//! Source: REST "Understanding the Table service data model", "Performing entity group transactions", "Query timeout
+//! and pagination"; "Azure Cosmos DB for Table: frequently asked questions"; recorded answers of both.
 
 pub(crate) mod refusal;
 pub(crate) mod version;
@@ -20,8 +21,8 @@ use serde::{Deserialize, Serialize};
 use crate::emulator::rules::refusal::{RaisedBy, Refusal};
 use crate::protocol::profile::Profile;
 
-/// The longest URL, in bytes. HTTP.sys, which is before the live service (its `Server` header says so), counts the bytes of a URL in
-/// UTF-16 in 16 bits. Whether the service is set to a lower limit is not documented.
+/// The longest URL, in bytes. HTTP.sys, which is before the live service (its `Server` header says so), counts the
+/// bytes of a URL in UTF-16 in 16 bits. Whether the service is set to a lower limit is not documented.
 ///
 /// Source: Win32 "HTTP_COOKED_URL structure (http.h)".
 pub(crate) const MAX_URL: usize = 32_767;
@@ -129,7 +130,8 @@ pub(crate) enum ServiceName {
 pub(crate) enum MemberOrder {
     /// `odata.metadata`, type and id, ETag, edit link, the system properties, all others.
     MetadataFirst,
-    /// Type, id and edit link, `odata.metadata`, ETag, the keys, all others, Timestamp. In lists `odata.metadata` comes last.
+    /// Type, id and edit link, `odata.metadata`, ETag, the keys, all others, Timestamp. In lists `odata.metadata` comes
+    /// last.
     MetadataLast,
 }
 
@@ -274,7 +276,8 @@ impl Rules {
 
     /// The form of a table's name that counts.
     ///
-    /// Source: REST "Understanding the Table service data model"; "Azure Cosmos DB for Table: frequently asked questions".
+    /// Source: REST "Understanding the Table service data model"; "Azure Cosmos DB for Table: frequently asked
+    /// questions".
     pub(crate) fn table_key(&self, name: &str) -> String {
         if self.ignores_case_of_table_names {
             name.to_ascii_lowercase()

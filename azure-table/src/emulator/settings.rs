@@ -1,9 +1,9 @@
 //! The settings of an emulator: accounts and tokens, its clock, where pages end.
 //!
-//! Owns [`EmulatorClock`]: everything in the emulator that depends on the time asks it, once for each request: Timestamps and ETags,
-//! the age of a request, the times of signatures and policies, how far the second region is, when a deleted table's name is free
-//! again. The way to the system's time is `model/clock.rs`. Owns [`PageEnds`], so that tests meet every kind of page that the live
-//! service gives; what a page holds is `operations/query.rs`.
+//! Owns [`EmulatorClock`]: everything in the emulator that depends on the time asks it, once for each request:
+//! Timestamps and ETags, the age of a request, the times of signatures and policies, how far the second region is, when
+//! a deleted table's name is free again. The way to the system's time is `model/clock.rs`. Owns [`PageEnds`], so that
+//! tests meet every kind of page that the live service gives; what a page holds is `operations/query.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -51,15 +51,16 @@ pub(crate) struct Account {
 
 /// Where a page of entities ends before it is full. Feature `emulator`.
 ///
-/// Live a page ends after five seconds, at the border of a range of partitions, or for reasons that are not told, so that it may
-/// have few rows or none and still not be the last. Here it ends where a test says: after [rows that were looked
-/// at](Self::examined), at [a number of bytes](Self::bytes), or [with each partition](Self::at_partitions). Whatever comes first
-/// counts, as do `$top` and [`Emulator::with_page_size`](crate::Emulator::with_page_size).
+/// Live a page ends after five seconds, at the border of a range of partitions, or for reasons that are not told, so
+/// that it may have few rows or none and still not be the last. Here it ends where a test says: after [rows that were
+/// looked at](Self::examined), at [a number of bytes](Self::bytes), or [with each partition](Self::at_partitions).
+/// Whatever comes first counts, as do `$top` and [`Emulator::with_page_size`](crate::Emulator::with_page_size).
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
-/// use azure_table::{DynamicEntity, Emulator, Filter, PageEnds, TableServiceClient};
+/// use azure_table::{DynamicEntity, Emulator, Filter, TableServiceClient};
+/// use azure_table::emulator::PageEnds;
 /// let emulator = Emulator::new().with_page_ends(PageEnds::new().examined(2));
 /// let blogs = TableServiceClient::on(emulator).dynamic_table("Blogs")?;
 /// blogs.create_table().await?;
@@ -91,24 +92,24 @@ impl PageEnds {
         Self::default()
     }
 
-    /// After so many rows that the service looked at, whether the filter takes them or not (1 at least): pages of a filtered query
-    /// are short, or empty.
+    /// After so many rows that the service looked at, whether the filter takes them or not (1 at least): pages of a
+    /// filtered query are short, or empty.
     #[must_use]
     pub fn examined(mut self, rows: usize) -> Self {
         self.examined = Some(rows.max(1));
         self
     }
 
-    /// Before the row with which the body of the answer would have more than `bytes` bytes. A page has one row at least, however
-    /// long it is.
+    /// Before the row with which the body of the answer would have more than `bytes` bytes. A page has one row at
+    /// least, however long it is.
     #[must_use]
     pub fn bytes(mut self, bytes: usize) -> Self {
         self.bytes = Some(bytes);
         self
     }
 
-    /// Where a partition ends. The position of the next page then names a partition alone (on Cosmos DB a position is one text in
-    /// any case).
+    /// Where a partition ends. The position of the next page then names a partition alone (on Cosmos DB a position is
+    /// one text in any case).
     #[must_use]
     pub fn at_partitions(mut self) -> Self {
         self.at_partitions = true;
@@ -118,15 +119,17 @@ impl PageEnds {
 
 /// The time of an [`Emulator`](crate::Emulator). Feature `emulator`.
 ///
-/// Clones are one clock. It begins as the system's time ([`system`](Self::system)) or stands still ([`fixed`](Self::fixed)), and
-/// can be moved in either case. Timestamps of rows never go back and never repeat, whatever the clock does.
+/// Clones are one clock. It begins as the system's time ([`system`](Self::system)) or stands still
+/// ([`fixed`](Self::fixed)), and can be moved in either case. Timestamps of rows never go back and never repeat,
+/// whatever the clock does.
 ///
-/// Clients sign with the system's time: a request older than 15 minutes by this clock is refused, as the service does. To
-/// test what expires use a shared access signature, or set the clock close to the system's time.
+/// Clients sign with the system's time: a request older than 15 minutes by this clock is refused, as the service does.
+/// To test what expires use a shared access signature, or set the clock close to the system's time.
 ///
 /// ```
 /// use std::time::Duration;
-/// use azure_table::{DateTime, Emulator, EmulatorClock};
+/// use azure_table::{DateTime, Emulator};
+/// use azure_table::emulator::EmulatorClock;
 /// let clock = EmulatorClock::fixed("2030-01-01T00:00:00Z".parse::<DateTime>().unwrap());
 /// let emulator = Emulator::new().with_clock(clock.clone());
 /// clock.advance(Duration::from_secs(60));

@@ -3,8 +3,9 @@
 //! Owns [`EmulatorSnapshot`], its way from a store and back, its file, and which lines its text has. A row is
 //! `snapshot/entity.rs`, any other line `snapshot/line.rs`.
 //!
-//! A line is read by the code that reads the body of an insert, so a file holds only what the service takes, and the ETag of a
-//! row follows from its Timestamp. A first pass finds the column of a fault. Account keys are settings, and in no file.
+//! A line is read by the code that reads the body of an insert, so a file holds only what the service takes, and the
+//! ETag of a row follows from its Timestamp. A first pass finds the column of a fault. Account keys are settings, and
+//! in no file.
 
 mod entity;
 mod line;
@@ -25,13 +26,15 @@ use crate::model::datetime::DateTime;
 use crate::model::error::{Error, Result};
 use crate::model::guid::Guid;
 
-/// All that an [`Emulator`](crate::Emulator) remembers: accounts with their properties, tables with their policies, rows with their types and
-/// Timestamps (which are the ETags too). Feature `emulator`.
+/// All that an [`Emulator`](crate::Emulator) remembers: accounts with their properties, tables with their policies,
+/// rows with their types and Timestamps (which are the ETags too). Feature `emulator`.
 ///
-/// An emulator that it is [restored](crate::Emulator::restore) to answers as the first one would have. It has no keys and none of the
-/// settings that the `with_…` methods make. What a lagging second region has not seen yet it has after a restore.
+/// An emulator that it is [restored](crate::Emulator::restore) to answers as the first one would have. It has no keys
+/// and none of the settings that the `with_…` methods make. What a lagging second region has not seen yet it has after
+/// a restore.
 ///
-/// Its text has a JSON object on each line, in the order of accounts, tables and rows, so that versions of it compare line by line:
+/// Its text has a JSON object on each line, in the order of accounts, tables and rows, so that versions of it compare
+/// line by line:
 ///
 /// ```text
 /// {"azure-table-snapshot":1}
@@ -40,14 +43,15 @@ use crate::model::guid::Guid;
 /// {"PartitionKey":"Channel9","RowKey":"1","Rating":5,"Views@odata.type":"Edm.Int64","Views":"12"}
 /// ```
 ///
-/// Rows follow their table, tables their account. Values are those that an insert would have, a type beside each that JSON does
-/// not show. What is left out has its default: a text written by hand needs no more than the above. A row without Timestamp has
-/// the time at which it was read.
+/// Rows follow their table, tables their account. Values are those that an insert would have, a type beside each that
+/// JSON does not show. What is left out has its default: a text written by hand needs no more than the above. A row
+/// without Timestamp has the time at which it was read.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use azure_table::{DynamicEntity, Emulator, EmulatorSnapshot, TableServiceClient};
+/// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+/// use azure_table::emulator::EmulatorSnapshot;
 /// let text = r#"{"azure-table-snapshot":1}
 /// {"account":"devstoreaccount1"}
 /// {"table":"Blogs"}
@@ -103,7 +107,8 @@ impl EmulatorSnapshot {
     /// Reads a file.
     ///
     /// # Errors
-    /// It cannot be read; [`InvalidData`](io::ErrorKind::InvalidData) — it is no snapshot: the text names file, line and column.
+    /// It cannot be read; [`InvalidData`](io::ErrorKind::InvalidData) — it is no snapshot: the text names file, line
+    /// and column.
     pub fn read(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let bytes = fs::read(path).map_err(|e| at(path, &e))?;
@@ -113,9 +118,10 @@ impl EmulatorSnapshot {
         text.parse().map_err(|e| wrong(&e))
     }
 
-    /// Writes a file, in the place of one that is there. It is written beside its place and put there as a whole: whatever happens,
-    /// there is the old file or the new one. Who may read the old one may read the new one. When it returns, the file and its name
-    /// are on the disk, as far as the file system can tell (on Windows the name may follow).
+    /// Writes a file, in the place of one that is there. It is written beside its place and put there as a whole:
+    /// whatever happens, there is the old file or the new one. Who may read the old one may read the new one. When it
+    /// returns, the file and its name are on the disk, as far as the file system can tell (on Windows the name may
+    /// follow).
     ///
     /// # Errors
     /// It cannot be written.
@@ -221,8 +227,8 @@ impl FromStr for EmulatorSnapshot {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — it is no snapshot, or one of a later version; the message names line and
-    /// column.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — it is no snapshot, or one of a later version; the message
+    /// names line and column.
     fn from_str(text: &str) -> Result<Self> {
         read_text(text)
     }

@@ -1,8 +1,8 @@
 //! The store: accounts, their properties, their tables, their rows in order.
 //!
-//! Owns the changes of rows, their conditions and their atomicity, the uniqueness of Timestamps, and the names of tables that
-//! are on their way out. Accounts and their copy in the second region are `store/account.rs`, the rows of a table and their readers
-//! `store/rows.rs`. Knows nothing of HTTP. One lock around it makes every write atomic.
+//! Owns the changes of rows, their conditions and their atomicity, the uniqueness of Timestamps, and the names of
+//! tables that are on their way out. Accounts and their copy in the second region are `store/account.rs`, the rows of a
+//! table and their readers `store/rows.rs`. Knows nothing of HTTP. One lock around it makes every write atomic.
 //!
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
 //! Entity", "Delete Entity", "Delete Table", "Performing entity group transactions".

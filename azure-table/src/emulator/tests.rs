@@ -21,9 +21,14 @@ mod versions;
 use ::http::{Request, Response};
 use bytes::Bytes;
 
+use std::time::Duration;
+
+use super::in_process::Emulator;
 use super::*;
 use crate::model::datetime::DateTime;
-use crate::protocol::signature::{canonicalized_resource, shared_key};
+use crate::pipeline::transport::Transport as _;
+use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
+use crate::protocol::signature::{DEVELOPMENT_KEY, SigningKey, canonicalized_resource, shared_key};
 
 const BASE: &str = "http://127.0.0.1:10002/devstoreaccount1";
 

@@ -1,7 +1,7 @@
 //! How much of a table the service reads for a filter.
 //!
-//! Owns [`AccessPath`] and how it follows from the conditions on the keys. Only conditions that every row must meet count: what
-//! stands inside of an `or` or a `not` narrows nothing.
+//! Owns [`AccessPath`] and how it follows from the conditions on the keys. Only conditions that every row must meet
+//! count: what stands inside of an `or` or a `not` narrows nothing.
 //!
 //! Source: "Design for querying" (storage table design guide): point query, range query, partition scan, table scan.
 
@@ -10,8 +10,8 @@ use std::fmt;
 use crate::filter::expression::{Comparison, Expression};
 use crate::model::edm::Edm;
 
-/// How much of a table a query reads, from the least to all of it. What it gives back is another matter: the service reads
-/// all rows in between, and asks for time and money by what it reads.
+/// How much of a table a query reads, from the least to all of it. What it gives back is another matter: the service
+/// reads all rows in between, and asks for time and money by what it reads.
 ///
 /// Source: "Design for querying" (storage table design guide).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

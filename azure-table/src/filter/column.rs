@@ -2,8 +2,9 @@
 //!
 //! Owns [`Column`], its two roles and the comparisons. What may stand on the right of one is `model/operand.rs`.
 //!
-//! `Column<E, T, Stored>` and `Column<E, T, InKey>` are one struct. What is compared, what can be set and how a value is read
-//! follow from the role by a trait: to set a key does not compile, and a column has the type of its field, `Option` included.
+//! `Column<E, T, Stored>` and `Column<E, T, InKey>` are one struct. What is compared, what can be set and how a value
+//! is read follow from the role by a trait: to set a key does not compile, and a column has the type of its field,
+//! `Option` included.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -80,12 +81,12 @@ impl<T: Property> ColumnRole<T> for Stored {
     label = "the column is compared with `{Self}`, which is no text",
     note = "write a range: `.ge(..)`, `.lt(..)` or `.between(.., ..)`"
 )]
-pub trait BeginsWith {
+pub trait StartsWith {
     #[doc(hidden)]
     fn of_prefix(prefix: &str) -> Self;
 }
 
-impl BeginsWith for String {
+impl StartsWith for String {
     fn of_prefix(prefix: &str) -> Self {
         prefix.to_owned()
     }
@@ -136,7 +137,8 @@ impl<E, T: TableKey> Column<E, T, InKey> {
 }
 
 impl<E> Column<E, DateTime> {
-    /// The time of the last write, set by the service. Not indexed: such a condition reads the whole partition or table.
+    /// The time of the last write, set by the service. Not indexed: such a condition reads the whole partition or
+    /// table.
     pub const fn timestamp() -> Self {
         Self::of(ColumnName::new("Timestamp"))
     }
@@ -198,8 +200,8 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
 
     /// Equal to one of `values`; no row if there are none.
     ///
-    /// Each value is a comparison of its own: the service documents a limit of 15 in one filter, and the whole stands in
-    /// the request's URL. For more, read the keys one by one.
+    /// Each value is a comparison of its own: the service documents a limit of 15 in one filter, and the whole stands
+    /// in the request's URL. For more, read the keys one by one.
     pub fn is_in<O: Operand<R::Compared>>(self, values: impl IntoIterator<Item = O>) -> Filter<E> {
         values
             .into_iter()
@@ -211,7 +213,7 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
     /// Begins with `prefix`. Sent as a range, since the service has no such function.
     pub fn starts_with(self, prefix: &str) -> Filter<E>
     where
-        R::Compared: BeginsWith,
+        R::Compared: StartsWith,
     {
         let from = self.ge(R::Compared::of_prefix(prefix));
         match after_prefix(prefix) {

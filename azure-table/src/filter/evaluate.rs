@@ -5,7 +5,8 @@
 //! widened to a stored Int64 (seen) or Double (assumed); text compares by UTF-16 unit.
 //! Not confirmed: `not (…)` on a row that lacks the property, which is plain negation here.
 //!
-//! Source: REST "Querying tables and entities"; AzureStorageExplorer issue 5346 (widening), Azurite issue 1929 (absence).
+//! Source: REST "Querying tables and entities"; AzureStorageExplorer issue 5346 (widening), Azurite issue 1929
+//! (absence).
 
 use std::cmp::Ordering;
 

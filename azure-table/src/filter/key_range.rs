@@ -1,7 +1,7 @@
 //! The rows that a filter can reach, seen from its conditions on the keys.
 //!
-//! Only conditions that all must hold count; any other filter reaches every row. The range is never too narrow; it may be
-//! wider than the filter.
+//! Only conditions that all must hold count; any other filter reaches every row. The range is never too narrow; it may
+//! be wider than the filter.
 
 use std::cmp::Ordering;
 

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::filter::column::{BeginsWith, Column, ColumnRole};
+use crate::filter::column::{Column, ColumnRole, StartsWith};
 use crate::filter::column_name::ColumnName;
 use crate::filter::expression::{Comparison, Expression};
 use crate::filter::typed::{Filter, FilterOf};
@@ -93,9 +93,9 @@ impl<E, G> fmt::Debug for Nested<E, G> {
 /// `Item::CUSTOMER.then(Customer::NAME).eq("x")` selects customers of that name, and nothing that is no customer;
 /// `Item::CUSTOMER.only()` all customers.
 ///
-/// Where the variants are told apart by the form of their keys alone, the service can only be asked for the fixed text that
-/// a RowKey begins with. If the variant's has none, or shares it with others, their rows are selected as well: give the
-/// enum a `tag` or its variants a `row_key_prefix` to filter by variant.
+/// Where the variants are told apart by the form of their keys alone, the service can only be asked for the fixed text
+/// that a RowKey begins with. If the variant's has none, or shares it with others, their rows are selected as well:
+/// give the enum a `tag` or its variants a `row_key_prefix` to filter by variant.
 pub struct Variant<E, V> {
     mark: Mark,
     kind: PhantomData<fn() -> (E, V)>,
@@ -265,7 +265,7 @@ impl<E, V, T, R: ColumnRole<T>> VariantColumn<E, V, T, R> {
     /// Begins with `prefix`.
     pub fn starts_with(self, prefix: &str) -> Filter<E>
     where
-        R::Compared: BeginsWith,
+        R::Compared: StartsWith,
     {
         self.variant.filter(self.column.starts_with(prefix))
     }

@@ -61,8 +61,8 @@ pub(crate) fn parse(text: &str) -> Result<Expression> {
     parse_to(text).map_err(|(error, _)| error)
 }
 
-/// Reads a filter. Text that is empty or white space is not one: to the service it means no filter. A fault comes with the byte at
-/// which the word begins that does not fit.
+/// Reads a filter. Text that is empty or white space is not one: to the service it means no filter. A fault comes with
+/// the byte at which the word begins that does not fit.
 pub(crate) fn parse_to(text: &str) -> std::result::Result<Expression, (ParseError, usize)> {
     let mut parser = Parser {
         text,

@@ -1,11 +1,11 @@
 //! What is no column and is taken for one: comparisons that do not compile, each with the reason and what to write.
 //!
-//! Owns the refusals of flattened fields and of variants, [`Opaque`] and [`OtherRows`]. None of it is documented or ever
-//! runs: it is there for what the compiler says.
+//! Owns the refusals of flattened fields and of variants, [`Opaque`] and [`OtherRows`]. None of it is documented or
+//! ever runs: it is there for what the compiler says.
 //!
 //! Every compile error names its remedy. Where a type would be demanded, a trait with one impl is (`FilterOf<E>` for
-//! `Filter<E>`): the compiler says our words about a trait. What is missing exists as an item that refuses: the constant of a
-//! `json` field, the comparisons of a flattened one, the function that a module in `with` lacks.
+//! `Filter<E>`): the compiler says our words about a trait. What is missing exists as an item that refuses: the
+//! constant of a `json` field, the comparisons of a flattened one, the function that a module in `with` lacks.
 
 use std::marker::PhantomData;
 

@@ -1,10 +1,11 @@
-//! A filter cut into parts that can be asked one by one: each row is in one part, and the parts have the order of their rows.
+//! A filter cut into parts that can be asked one by one: each row is in one part, and the parts have the order of their
+//! rows.
 //!
-//! What is cut are its sets of keys: an `or` of conditions on keys, one of which every row must meet. Conditions of a set that
-//! may have rows in common stay together.
+//! What is cut are its sets of keys: an `or` of conditions on keys, one of which every row must meet. Conditions of a
+//! set that may have rows in common stay together.
 //!
-//! So every row comes once, and parts in order give rows in order, with nothing kept to compare. What stays together gets the
-//! bounds of the whole as well, or the service would scan the table for its `or`.
+//! So every row comes once, and parts in order give rows in order, with nothing kept to compare. What stays together
+//! gets the bounds of the whole as well, or the service would scan the table for its `or`.
 
 use crate::filter::expression::Expression;
 use crate::filter::key_range::KeyRange;
@@ -85,7 +86,8 @@ fn set_of_keys(condition: &Expression) -> Option<Vec<Expression>> {
     set.iter().all(|one| KeyRange::of([one]).is_narrow()).then_some(set)
 }
 
-/// What the sets that stayed together say of the PartitionKey as a whole. The service would not see it, and read the table.
+/// What the sets that stayed together say of the PartitionKey as a whole. The service would not see it, and read the
+/// table.
 fn bounds(all: &[Expression]) -> Vec<Expression> {
     let known = KeyRange::of(all);
     if known.is_one_partition() {
@@ -101,8 +103,8 @@ fn bounds(all: &[Expression]) -> Vec<Expression> {
     }
 }
 
-/// The conditions of a set in groups that have no row in common, where the others hold too; in the order of the keys, each
-/// once.
+/// The conditions of a set in groups that have no row in common, where the others hold too; in the order of the keys,
+/// each once.
 fn groups<'a, I>(set: &'a [Expression], others: impl Fn() -> I) -> Vec<Vec<&'a Expression>>
 where
     I: Iterator<Item = &'a Expression>,

@@ -15,8 +15,8 @@ use crate::model::property_writer::{PropertySink, PropertyWriter};
 
 /// A condition on the rows of `E`, made of its columns and joined with `&`, `|` and `!`.
 ///
-/// What `!` selects of rows that lack the property is not confirmed of the live service: on the emulator it is those rows
-/// too, since no comparison holds for them. Where that matters compare with `ne`.
+/// What `!` selects of rows that lack the property is not confirmed of the live service: on the emulator it is those
+/// rows too, since no comparison holds for them. Where that matters compare with `ne`.
 ///
 /// Its `Display` is the text that the service gets. A value without a form in the service makes the query fail before
 /// anything is sent.
@@ -78,8 +78,8 @@ impl<E> Filter<E> {
     /// ```
     ///
     /// # Errors
-    /// `InvalidInput` — an operand has no form in the service, or the entity cannot be written. `Unsupported` — it has text that
-    /// [`raw`](Self::raw) took.
+    /// `InvalidInput` — an operand has no form in the service, or the entity cannot be written. `Unsupported` — it has
+    /// text that [`raw`](Self::raw) took.
     pub fn matches(&self, entity: &E) -> Result<bool>
     where
         E: TableEntity,

@@ -1,7 +1,8 @@
 //! Edm.DateTime.
 //!
 //! Owns [`DateTime`]: its range, its arithmetic and its conversions from and to the system's time. Its text is
-//! `datetime/iso8601.rs`, the calendar `datetime/civil.rs`; the time types of other crates are `property/{chrono,jiff,time}.rs`.
+//! `datetime/iso8601.rs`, the calendar `datetime/civil.rs`; the time types of other crates are
+//! `property/{chrono,jiff,time}.rs`.
 
 pub(crate) mod civil;
 mod iso8601;
@@ -142,8 +143,9 @@ impl DateTime {
     /// assert_eq!(DateTime::truncate(exact), SystemTime::UNIX_EPOCH + Duration::from_nanos(1_200));
     /// ```
     ///
-    /// Takes `SystemTime`, and with the feature of that name the types of chrono, jiff and time (`DateTime::truncate(Utc::now())`);
-    /// an `OffsetDateTime` becomes UTC. A time outside of the years 1 to 9999 is returned as it is: a write of it is an error.
+    /// Takes `SystemTime`, and with the feature of that name the types of chrono, jiff and time
+    /// (`DateTime::truncate(Utc::now())`); an `OffsetDateTime` becomes UTC. A time outside of the years 1 to 9999 is
+    /// returned as it is: a write of it is an error.
     pub fn truncate<T>(time: T) -> T
     where
         T: Copy + TryFrom<Self>,

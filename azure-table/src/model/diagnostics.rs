@@ -125,8 +125,9 @@ impl fmt::Display for Attempt {
     }
 }
 
-/// What a call did: its attempts, with those of the reads that found out whether a lost write was applied. In an error it is
-/// [`Error::diagnostics`](crate::Error::diagnostics), else [`OperationContext::diagnostics`](crate::OperationContext::diagnostics).
+/// What a call did: its attempts, with those of the reads that found out whether a lost write was applied. In an error
+/// it is [`Error::diagnostics`](crate::Error::diagnostics), else
+/// [`OperationContext::diagnostics`](crate::telemetry::OperationContext::diagnostics).
 #[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
     pub(crate) attempts: Vec<Attempt>,

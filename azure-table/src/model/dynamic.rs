@@ -1,6 +1,7 @@
 //! Rows without a struct.
 //!
-//! Owns [`DynamicEntity`]: its properties, its way from and to any entity type. Its form in serde is `codec/json/dynamic.rs`.
+//! Owns [`DynamicEntity`]: its properties, its way from and to any entity type. Its form in serde is
+//! `codec/json/dynamic.rs`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

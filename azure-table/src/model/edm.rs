@@ -155,7 +155,7 @@ impl From<&str> for EdmValue {
 
 /// A value as it stood in the answer: a JSON token and the type annotation beside it, if there was one.
 ///
-/// A [`ReadProperty`](crate::ReadProperty) turns it into a Rust value. At metadata level `none` there are no
+/// A [`ReadProperty`](crate::entity::ReadProperty) turns it into a Rust value. At metadata level `none` there are no
 /// annotations: Int64, DateTime, Guid and Binary arrive as plain text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WireValue<'a> {

@@ -1,10 +1,12 @@
 //! Entities: the traits that a derived struct has, and what they say about its stored form.
 //!
-//! Owns [`TableEntity`] (writing), [`ReadEntity`] (reading) and [`MetadataLevel`]. Both traits are easy to write by hand;
-//! see their examples. Owns also [`PropertyGroup`] and [`ReadPropertyGroup`], the properties of a flattened field, and [`assert_reads`].
+//! Owns [`TableEntity`] (writing), [`ReadEntity`] (reading) and [`MetadataLevel`]. Both traits are easy to write by
+//! hand; see their examples. Owns also [`PropertyGroup`] and [`ReadPropertyGroup`], the properties of a flattened
+//! field, and [`assert_reads`].
 //!
-//! Writing and reading are separate traits (as for properties and keys), so that borrowed fields can be written though they
-//! cannot be read. There is no version property: a row goes to the user's `upgrade` when the current struct cannot read it.
+//! Writing and reading are separate traits (as for properties and keys), so that borrowed fields can be written though
+//! they cannot be read. There is no version property: a row goes to the user's `upgrade` when the current struct cannot
+//! read it.
 
 use crate::model::error::Result;
 use crate::model::etag::{Condition, ETag};
@@ -17,7 +19,9 @@ use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema, unreadable
 ///
 /// By hand it is five items:
 /// ```
-/// use azure_table::{EntitySchema, KeyShape, KeyWriter, PropertyWriter, Result, TableEntity};
+/// use azure_table::{Result, TableEntity};
+/// use azure_table::entity::{EntitySchema, PropertyWriter};
+/// use azure_table::key::{KeyShape, KeyWriter};
 ///
 /// struct Counter { name: String, value: i64 }
 ///
@@ -77,7 +81,8 @@ pub trait TableEntity {
         Condition::Exists
     }
 
-    /// Sets the field that holds the entity's ETag, after a write of this value. Does nothing if the entity has no such field.
+    /// Sets the field that holds the entity's ETag, after a write of this value. Does nothing if the entity has no such
+    /// field.
     fn set_etag(&mut self, etag: &ETag) {
         let _ = etag;
     }
@@ -97,7 +102,8 @@ pub enum MetadataLevel {
 /// A type that can be read from a table: an entity, or another shape of a row.
 ///
 /// ```
-/// use azure_table::{MetadataLevel, ReadEntity, Result, Row};
+/// use azure_table::{ReadEntity, Result};
+/// use azure_table::entity::{MetadataLevel, Row};
 ///
 /// /// Only the names of the stored properties.
 /// struct Names(Vec<String>);
@@ -146,9 +152,9 @@ pub trait Projection<E>: ReadEntity {}
     note = "`TableClient::typed` gives the same table with another entity type, `TableClient::variant` the rows of one variant of \
             an enum"
 )]
-pub trait WritesEntity<E>: TableEntity {}
+pub trait AsEntity<E>: TableEntity {}
 
-impl<E: TableEntity> WritesEntity<E> for E {}
+impl<E: TableEntity> AsEntity<E> for E {}
 
 /// A type that is stored as several properties of the entity it stands in, `#[table(flatten)]`. Usually derived.
 #[diagnostic::on_unimplemented(
@@ -191,14 +197,15 @@ pub trait ReadPropertyGroup: Sized {
     fn owns(name: &str) -> bool;
 }
 
-/// Panics where `E` no longer reads what was written under the `old` schema, the text of `E::SCHEMA` of then: a stored name
-/// vanished without an alias, a type was narrowed, or the keys have another form.
+/// Panics where `E` no longer reads what was written under the `old` schema, the text of `E::SCHEMA` of then: a stored
+/// name vanished without an alias, a type was narrowed, or the keys have another form.
 ///
 /// It compares names, EDM types and key templates; it does not see a new field that is neither optional nor has a
 /// `default`, another type behind the same key field, or the variants of an enum.
 ///
 /// ```
-/// use azure_table::{TableEntity, assert_reads};
+/// use azure_table::TableEntity;
+/// use azure_table::entity::assert_reads;
 /// #[derive(TableEntity)]
 /// struct Blog {
 ///     #[table(partition_key)]

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::entity::{TableEntity, WritesEntity};
+use crate::model::entity::{AsEntity, TableEntity};
 use crate::model::error::{Error, Result};
 use crate::model::etag::Condition;
 use crate::model::key::TableKey;
@@ -23,7 +23,8 @@ use crate::model::versioned::Versioned;
 ///
 /// Sorts as the service sorts its rows. Usually not written out: every method takes the tuple of key fields.
 ///
-/// Its serde form is a map of `partition_key` and `row_key`; what is read is checked as in [`from_text`](Self::from_text).
+/// Its serde form is a map of `partition_key` and `row_key`; what is read is checked as in
+/// [`from_text`](Self::from_text).
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "", try_from = "GivenKey")]
 pub struct Key<E> {
@@ -63,7 +64,7 @@ impl<E> Key<E> {
     ///
     /// # Errors
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a field has no key text, or the service would refuse it.
-    pub fn of(entity: &impl WritesEntity<E>) -> Result<Self> {
+    pub fn of(entity: &impl AsEntity<E>) -> Result<Self> {
         let (partition_key, row_key) = key_texts(entity)?.into_pair();
         Ok(Self::checked(partition_key, row_key))
     }
@@ -213,7 +214,7 @@ impl<E: TableEntity<KeyFields = ()>> IntoKey<E> for () {
     note = "an enum of entities has no key tuple, since its variants' keys differ: use a reference to an entity, \
             `Key::from_text(..)?`, or `variant::<V>()`"
 )]
-pub trait KeyGivenAs<G> {
+pub trait KeyFieldsFrom<G> {
     #[doc(hidden)]
     fn write_fields(given: G, key: &mut KeyWriter) -> Result<()>;
 }
@@ -222,7 +223,7 @@ macro_rules! tuples {
     ($(($($given:ident $field:ident $n:tt),+))*) => {$(
         impl<E: TableEntity, $($given),+> IntoKey<E> for ($($given,)+)
         where
-            E::KeyFields: KeyGivenAs<Self>,
+            E::KeyFields: KeyFieldsFrom<Self>,
         {
             fn into_key(self) -> Result<Key<E>> {
                 let mut key = KeyWriter::new(&E::SCHEMA.key);
@@ -232,7 +233,7 @@ macro_rules! tuples {
             }
         }
 
-        impl<$($given, $field),+> KeyGivenAs<($($given,)+)> for ($($field,)+)
+        impl<$($given, $field),+> KeyFieldsFrom<($($given,)+)> for ($($field,)+)
         where
             $($given: Operand<$field>, $field: TableKey,)+
         {

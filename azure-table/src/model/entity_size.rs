@@ -1,6 +1,7 @@
 //! The size of an entity by the published formula: what is billed, and what the limit of 1 MiB is estimated with.
 //!
-//! Source: "How the size of an entity is calculated" (2011). That the service's own check uses this sum is not confirmed.
+//! Source: "How the size of an entity is calculated" (2011). That the service's own check uses this sum is not
+//! confirmed.
 
 use crate::model::edm::Edm;
 use crate::model::ordinal::utf16_len;

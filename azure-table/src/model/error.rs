@@ -1,8 +1,8 @@
 //! The one error type of the crate.
 //!
-//! Owns: [`Error`], [`ErrorKind`] and how they read; [`ValueError`] is `error/value_error.rs`, the response's headers are
-//! `error/response_headers.rs`. Does not own: when an error
-//! is raised (each operation's file says so) and how an error answer is parsed (`protocol/answer.rs`).
+//! Owns: [`Error`], [`ErrorKind`] and how they read; [`ValueError`] is `error/value_error.rs`, the response's headers
+//! are `error/response_headers.rs`. Does not own: when an error is raised (each operation's file says so) and how an
+//! error answer is parsed (`protocol/answer.rs`).
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -28,9 +28,9 @@ type Source = Arc<dyn StdError + Send + Sync + 'static>;
 ///
 /// The service's own code, where there is one, is in [`Error::code`].
 ///
-/// It says how the last attempt failed, not what became of the call: of a write, ask [`Error::may_have_applied`] first. A
-/// repetition that was refused by `AlreadyExists`, `ConditionNotMet` or `NotFound` may have been refused for what the attempt
-/// before it did.
+/// It says how the last attempt failed, not what became of the call: of a write, ask [`Error::may_have_applied`] first.
+/// A repetition that was refused by `AlreadyExists`, `ConditionNotMet` or `NotFound` may have been refused for what the
+/// attempt before it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -315,16 +315,16 @@ impl Error {
         self.inner.attempts
     }
 
-    /// The least wait that the last response asked for, by `Retry-After` or `x-ms-retry-after-ms`: the service expects no
-    /// repetition before. `None` if it asked for none.
+    /// The least wait that the last response asked for, by `Retry-After` or `x-ms-retry-after-ms`: the service expects
+    /// no repetition before. `None` if it asked for none.
     pub fn retry_after(&self) -> Option<Duration> {
         self.inner.retry_after
     }
 
-    /// A header of the rejecting response, in any case of letters. `None` if it has no header of this name, or one that may
-    /// hold a key or a secret. Kept are `Date`, `Server`, `Via`, `Content-Type`, `Retry-After`, `x-ms-version`, `x-ms-error-code`,
-    /// `x-ms-request-id`, `x-ms-client-request-id`, `x-ms-retry-after-ms`, `x-ms-substatus`, `x-ms-activity-id` and
-    /// `x-ms-request-charge`.
+    /// A header of the rejecting response, in any case of letters. `None` if it has no header of this name, or one that
+    /// may hold a key or a secret. Kept are `Date`, `Server`, `Via`, `Content-Type`, `Retry-After`, `x-ms-version`,
+    /// `x-ms-error-code`, `x-ms-request-id`, `x-ms-client-request-id`, `x-ms-retry-after-ms`, `x-ms-substatus`,
+    /// `x-ms-activity-id` and `x-ms-request-charge`.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.inner.headers.get(name)
     }
@@ -338,8 +338,8 @@ impl Error {
         self.inner.headers.clock_skew_seconds
     }
 
-    /// What the call did: each attempt, and the reads that found out whether a lost write was applied. Empty if nothing was
-    /// sent.
+    /// What the call did: each attempt, and the reads that found out whether a lost write was applied. Empty if nothing
+    /// was sent.
     pub fn diagnostics(&self) -> &Diagnostics {
         &self.inner.diagnostics
     }

@@ -19,15 +19,16 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Whether a character changes the order in which the characters around it are displayed, so that a line reads as another one.
+/// Whether a character changes the order in which the characters around it are displayed, so that a line reads as
+/// another one.
 ///
 /// Source: Unicode Standard Annex 9, section 2 "Directional Formatting Characters".
 pub(crate) fn is_bidirectional_control(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A text with every line break and control character as a space, several as one, and bidirectional controls escaped; cut after
-/// 1,000 characters.
+/// A text with every line break and control character as a space, several as one, and bidirectional controls escaped;
+/// cut after 1,000 characters.
 pub(crate) struct OneLine<'a>(pub(crate) &'a str);
 
 impl fmt::Display for OneLine<'_> {

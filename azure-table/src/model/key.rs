@@ -1,9 +1,9 @@
 //! Text of keys: which types can be part of a key, and how their text sorts.
 //!
 //! Owns [`TableKey`], [`ReadTableKey`] and the service's rules for key text. The codecs are the files of `key/`:
-//! `string.rs`, `digits.rs` (integers and ticks), `descending.rs`, `calendar.rs`, `tuple.rs`, `escaped.rs`, `base64url.rs`,
-//! `bucket.rs`; types of other crates have theirs beside their property, in `property/`. How several fields make one key
-//! is `key_shape.rs`; a whole key of an entity is `entity_key.rs`.
+//! `string.rs`, `digits.rs` (integers and ticks), `descending.rs`, `calendar.rs`, `tuple.rs`, `escaped.rs`,
+//! `base64url.rs`, `bucket.rs`; types of other crates have theirs beside their property, in `property/`. How several
+//! fields make one key is `key_shape.rs`; a whole key of an entity is `entity_key.rs`.
 
 pub(crate) mod base64url;
 pub(crate) mod bucket;
@@ -34,12 +34,12 @@ pub const MAX_KEY_UNITS: usize = 1_024;
 /// | `i8`, `i16`, `i32`, `i64` | 3, 5, 10, 20 digits: value minus least value, so that -128 is `000` and 0 is `128` |
 /// | [`DateTime`](crate::DateTime), [`SystemTime`](std::time::SystemTime) | 19 digits: .NET ticks |
 /// | [`Guid`](crate::Guid) | its text, lower case |
-/// | [`Year`](crate::Year), [`Month`](crate::Month), [`Week`](crate::Week), [`Day`](crate::Day) | `2008`, `2008_07`, `2008_10_01`, `2010-10-23` |
+/// | [`Year`](crate::key::Year), [`Month`](crate::key::Month), [`Week`](crate::key::Week), [`Day`](crate::key::Day) | `2008`, `2008_07`, `2008_10_01`, `2010-10-23` |
 /// | [`Descending<T>`] of integers, times and the calendar | the greatest value minus the value, so the newest comes first |
 /// | `(A, B)`, `(A, B, C)`, `(A, B, C, D)` | the parts with a space between |
-/// | [`Escaped<T>`](crate::Escaped), [`EscapedPercent<T>`](crate::EscapedPercent) | the text of `T`, fit for a key whatever its characters are |
-/// | [`Bucket<N>`](crate::Bucket) | 4 digits |
-/// | [`Base64Url<T>`](crate::Base64Url) | base64url of bytes; the one text whose order is *not* that of the values |
+/// | [`Escaped<T>`](crate::key::Escaped), [`PercentEscaped<T>`](crate::key::PercentEscaped) | the text of `T`, fit for a key whatever its characters are |
+/// | [`Bucket<N>`](crate::key::Bucket) | 4 digits |
+/// | [`Base64Url<T>`](crate::key::Base64Url) | base64url of bytes; the one text whose order is *not* that of the values |
 /// | `&T`, `Box<T>` | that of `T` |
 ///
 /// The types of the features `chrono`, `jiff`, `time` and `uuid` have the text of `DateTime` and `Guid`.
@@ -50,7 +50,8 @@ pub const MAX_KEY_UNITS: usize = 1_024;
 /// A type of your own:
 ///
 /// ```
-/// use azure_table::{ReadTableKey, TableKey, ValueError};
+/// use azure_table::{TableKey, ValueError};
+/// use azure_table::key::ReadTableKey;
 ///
 /// /// A version such as 1.12, whose text is `0001.0012`.
 /// #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -175,12 +176,12 @@ pub(crate) fn after_prefix(prefix: &str) -> Option<String> {
 /// The service has no `startswith`; this is what stands for it, here in a filter of text:
 ///
 /// ```
-/// use azure_table::prefix_range;
+/// use azure_table::key::prefix_range;
 /// let (from, Some(to)) = prefix_range("Football_7991_") else { unreachable!() };
 /// assert_eq!(format!("RowKey ge '{from}' and RowKey lt '{to}'"), "RowKey ge 'Football_7991_' and RowKey lt 'Football_7991`'");
 /// ```
 ///
-/// A text column has `starts_with`, which does the same. Of [`Escaped`](crate::Escaped) text the prefix has to be
+/// A text column has `starts_with`, which does the same. Of [`Escaped`](crate::key::Escaped) text the prefix has to be
 /// escaped too; the escaped prefix is then a prefix of the escaped text.
 ///
 /// Order: ordinal, by UTF-16 code unit; above U+FFFF not confirmed by the service.

@@ -3,9 +3,10 @@
 //! Owns [`KeyShape`] (a constant that the derive emits), [`KeyWriter`] and [`KeyParts`]. Field texts come from
 //! [`TableKey`](crate::TableKey).
 //!
-//! Key templates are data, and the code that puts keys together and takes them apart is here: the rules of a template are tested
-//! once, and the derive emits constants and plain calls. An enum of entities has no key tuple, since the keys of its variants
-//! differ: `TableEntity::key_shape` is asked of the value, so that each variant is written by its own template.
+//! Key templates are data, and the code that puts keys together and takes them apart is here: the rules of a template
+//! are tested once, and the derive emits constants and plain calls. An enum of entities has no key tuple, since the
+//! keys of its variants differ: `TableEntity::key_shape` is asked of the value, so that each variant is written by its
+//! own template.
 
 use serde::Serialize;
 
@@ -318,8 +319,8 @@ impl<'a> KeyParts<'a> {
     }
 }
 
-/// The end of a piece in the text of a key. A field ends where the literal behind it first occurs, as [`KeyWriter::field`] made
-/// sure; the last takes the rest.
+/// The end of a piece in the text of a key. A field ends where the literal behind it first occurs, as
+/// [`KeyWriter::field`] made sure; the last takes the rest.
 fn end_of(piece: &KeyPiece, next: Option<&KeyPiece>, text: &str) -> Option<usize> {
     match (piece, next) {
         (KeyPiece::Literal(literal), _) => text.starts_with(literal).then_some(literal.len()),

@@ -5,7 +5,8 @@
 use std::cell::Cell;
 
 thread_local! {
-    /// Memory of keys that are not needed any more: keys are made for each entity that is written. They have at most 6 KiB.
+    /// Memory of keys that are not needed any more: keys are made for each entity that is written. They have at most 6
+    /// KiB.
     static SPARE: Cell<[String; 2]> = const { Cell::new([String::new(), String::new()]) };
 }
 

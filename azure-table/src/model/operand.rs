@@ -1,11 +1,11 @@
 //! What may stand where a value of a field is asked for: in a key tuple, in a filter and in a patch.
 //!
-//! Owns [`Operand`] and its impls for the types of this crate and of the standard library. Those of points in time and of
-//! other crates are beside their property (`property/moment.rs`, `property/uuid.rs`).
+//! Owns [`Operand`] and its impls for the types of this crate and of the standard library. Those of points in time and
+//! of other crates are beside their property (`property/moment.rs`, `property/uuid.rs`).
 //!
-//! One trait stands for everything that may take the place of a field's value: the value, a reference to it, `&str` for `String`,
-//! the plain `T` for `Descending<T>`. Key tuples, partitions and filters share it. A filter on an `Option<T>` compares with
-//! `Property::Compared`, an associated type, so that aliases of `Option` work too.
+//! One trait stands for everything that may take the place of a field's value: the value, a reference to it, `&str` for
+//! `String`, the plain `T` for `Descending<T>`. Key tuples, partitions and filters share it. A filter on an `Option<T>`
+//! compares with `Property::Compared`, an associated type, so that aliases of `Option` work too.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use bytes::Bytes;
 
 use crate::model::key::base64url::Base64Url;
 use crate::model::key::descending::Descending;
-use crate::model::key::escaped::{Escaped, EscapedPercent};
+use crate::model::key::escaped::{Escaped, PercentEscaped};
 
 /// `Self` can be given where a `T` is asked for.
 ///
 /// | `T` | given as |
 /// |---|---|
 /// | any | `T`, `&T` |
-/// | [`Descending<T>`], [`Escaped<T>`], [`EscapedPercent<T>`], [`Base64Url<T>`] | `T`, `&T` too |
+/// | [`Descending<T>`], [`Escaped<T>`], [`PercentEscaped<T>`], [`Base64Url<T>`] | `T`, `&T` too |
 /// | `String`, and with it every column of text | `&str`, `&&str`, `Cow<str>`, `Box<str>`, `Arc<str>`, and references to them |
 /// | `Cow<str>`, `Box<str>`, `Arc<str>` in a key | `&str`, `String`, `&String` |
-/// | `Escaped<String>`, `EscapedPercent<String>` | `&str` |
+/// | `Escaped<String>`, `PercentEscaped<String>` | `&str` |
 /// | `Vec<u8>`, and with it every column of bytes but `[u8; N]`; `Base64Url<Vec<u8>>` | `&[u8]`, `[u8; N]`, `&[u8; N]`, `Bytes` |
 /// | [`DateTime`](crate::DateTime), `Descending<DateTime>` | `SystemTime`, and with their features the times of chrono, jiff and time, rounded down to 100 ns; beyond the years 1 to 9999 the nearest end |
 /// | [`Guid`](crate::Guid) | with the feature `uuid`: `Uuid`, and the other way round |
@@ -72,7 +72,7 @@ macro_rules! wrapped {
         }
     )*};
 }
-wrapped! { Descending, Escaped, EscapedPercent, Base64Url }
+wrapped! { Descending, Escaped, PercentEscaped, Base64Url }
 
 /// A field of type `$target` is given as any of the types after it, all of which are a `$slice` when looked at.
 macro_rules! copied {
@@ -90,7 +90,7 @@ copied! { str:
     Box<str> = &str, String, &String;
     Arc<str> = &str, String, &String;
     Escaped<String> = &str;
-    EscapedPercent<String> = &str;
+    PercentEscaped<String> = &str;
 }
 macro_rules! cow {
     ($($given:ty),+) => {$(
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(given::<Cow<'static, str>>(&*text), "x");
         assert_eq!(given::<Escaped<String>>("x").0, "x");
         assert_eq!(given::<Escaped<String>>(&text).0, "x");
-        assert_eq!(given::<EscapedPercent<String>>(text).0, "x");
+        assert_eq!(given::<PercentEscaped<String>>(text).0, "x");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The operations of the client.
 //!
-//! Owns [`OperationKind`] and the table of what is known of each operation before any call. The request of an operation is in
-//! `protocol`, its builder in `client/ops`.
+//! Owns [`OperationKind`] and the table of what is known of each operation before any call. The request of an operation
+//! is in `protocol`, its builder in `client/ops`.
 
 /// An operation of the client.
 ///
@@ -99,8 +99,8 @@ pub(crate) enum Subject {
 
 /// The right that a token of Entra ID needs for an operation on Storage.
 ///
-/// Source: "Assign an Azure role for access to table data"; REST "Authorize with Microsoft Entra ID" (actions); REST "Get User
-/// Delegation Key".
+/// Source: "Assign an Azure role for access to table data"; REST "Authorize with Microsoft Entra ID" (actions); REST
+/// "Get User Delegation Key".
 #[cfg(any(feature = "entra", feature = "emulator"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenRight {
@@ -166,8 +166,9 @@ impl Facts {
 impl OperationKind {
     /// One row for each operation.
     ///
-    /// Source of the letters: REST "Create a service SAS", "Create an account SAS", the tables of permissions. That `w` suffices
-    /// to create a table was seen live (.NET's test of account permissions, 2021). Idempotent is as in RFC 9110, section 9.2.2.
+    /// Source of the letters: REST "Create a service SAS", "Create an account SAS", the tables of permissions. That `w`
+    /// suffices to create a table was seen live (.NET's test of account permissions, 2021). Idempotent is as in RFC
+    /// 9110, section 9.2.2.
     const fn facts(self) -> Facts {
         use Subject::{Batch, Entity, Policies, Service, Table};
         match self {
@@ -246,7 +247,8 @@ impl OperationKind {
         }
     }
 
-    /// Returns `true` if the operation requires a stored entity, and so sends `If-Match`. Without it the service would insert.
+    /// Returns `true` if the operation requires a stored entity, and so sends `If-Match`. Without it the service would
+    /// insert.
     pub(crate) const fn is_conditional(self) -> bool {
         matches!(self, Self::Replace | Self::Merge | Self::Delete)
     }

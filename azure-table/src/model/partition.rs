@@ -6,7 +6,8 @@ use crate::model::key::TableKey;
 use crate::model::key_shape::KeyWriter;
 use crate::model::operand::Operand;
 
-/// What names the partition whose PartitionKey has the fields `K`: one value for a key of one field, else the tuple of all.
+/// What names the partition whose PartitionKey has the fields `K`: one value for a key of one field, else the tuple of
+/// all.
 ///
 /// Implemented for what may stand for the fields' values; not meant to be implemented elsewhere.
 #[diagnostic::on_unimplemented(
@@ -14,18 +15,18 @@ use crate::model::operand::Operand;
     label = "expected the value of the key's one field, or the tuple of all its fields",
     note = "all rows whose keys begin with some of the fields are read by `.under(Key::prefix(..)?)`"
 )]
-pub trait NamesPartition<K> {
+pub trait IntoPartitionKey<K> {
     #[doc(hidden)]
     fn write_partition(self, key: &mut KeyWriter) -> Result<()>;
 }
 
-impl NamesPartition<()> for () {
+impl IntoPartitionKey<()> for () {
     fn write_partition(self, _: &mut KeyWriter) -> Result<()> {
         Ok(())
     }
 }
 
-impl<K: TableKey, G: Operand<K>> NamesPartition<(K,)> for G {
+impl<K: TableKey, G: Operand<K>> IntoPartitionKey<(K,)> for G {
     fn write_partition(self, key: &mut KeyWriter) -> Result<()> {
         key.field(&self.into_operand())
     }
@@ -33,7 +34,7 @@ impl<K: TableKey, G: Operand<K>> NamesPartition<(K,)> for G {
 
 macro_rules! tuples {
     ($(($($given:ident $field:ident $n:tt),+))*) => {$(
-        impl<$($given, $field),+> NamesPartition<($($field,)+)> for ($($given,)+)
+        impl<$($given, $field),+> IntoPartitionKey<($($field,)+)> for ($($given,)+)
         where
             $($given: Operand<$field>, $field: TableKey,)+
         {
@@ -55,7 +56,7 @@ tuples! {
 }
 
 /// The PartitionKey of the partition of `E` that `given` names.
-pub(crate) fn partition_key<E: TableEntity>(given: impl NamesPartition<E::PartitionFields>) -> Result<String> {
+pub(crate) fn partition_key<E: TableEntity>(given: impl IntoPartitionKey<E::PartitionFields>) -> Result<String> {
     let mut key = KeyWriter::new(&E::SCHEMA.key);
     given.write_partition(&mut key)?;
     key.finish_partition()

@@ -72,7 +72,7 @@ impl<E: TableEntity> Key<E> {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a field has no key text, or the service would refuse it.
     pub fn prefix<G>(fields: G) -> Result<KeyPrefix<E>>
     where
-        E::KeyFields: PrefixGivenAs<G>,
+        E::KeyFields: KeyPrefixFrom<G>,
     {
         let mut key = KeyWriter::new(&E::SCHEMA.key);
         E::KeyFields::write_prefix(fields, &mut key)?;
@@ -91,7 +91,7 @@ impl<E: TableEntity> Key<E> {
     label = "expected a tuple of its leading fields",
     note = "an enum of entities has no key tuple, since its variants' keys differ: use `variant::<V>()`"
 )]
-pub trait PrefixGivenAs<G> {
+pub trait KeyPrefixFrom<G> {
     #[doc(hidden)]
     fn write_prefix(fields: G, key: &mut KeyWriter) -> Result<()>;
 }
@@ -99,7 +99,7 @@ pub trait PrefixGivenAs<G> {
 /// One impl: all field types of a key, and the fields that are given.
 macro_rules! prefix {
     ([$($all:ident)+] ($($given:ident $field:ident $n:tt),+)) => {
-        impl<$($all,)+ $($given),+> PrefixGivenAs<($($given,)+)> for ($($all,)+)
+        impl<$($all,)+ $($given),+> KeyPrefixFrom<($($given,)+)> for ($($all,)+)
         where
             $($given: Operand<$field>, $field: TableKey,)+
         {

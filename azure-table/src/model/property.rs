@@ -57,12 +57,12 @@ pub(crate) use crate::model::property::text::one_character;
 ///
 /// All of them are converted from and to [`DateTime`] and [`Guid`] by `From` or `TryFrom`.
 ///
-/// **Times of other types lose what is below 100 ns, without an error**: `Utc::now()` is not what is read back. Round it
-/// beforehand by [`DateTime::truncate`], or use [`DateTime`] in the entity.
+/// **Times of other types lose what is below 100 ns, without an error**: `Utc::now()` is not what is read back. Round
+/// it beforehand by [`DateTime::truncate`], or use [`DateTime`] in the entity.
 ///
-/// No other type loses anything. An integer that is stored in a wider type is checked when it is read: 300 in a `u8` field is the
-/// error `300 is above the greatest u8 255`. No Int64 is read into a field that is stored as Int32 or Double; an Int32 is read into a
-/// field stored as Int64 or Double.
+/// No other type loses anything. An integer that is stored in a wider type is checked when it is read: 300 in a `u8`
+/// field is the error `300 is above the greatest u8 255`. No Int64 is read into a field that is stored as Int32 or
+/// Double; an Int32 is read into a field stored as Int64 or Double.
 ///
 /// `None` is the absence of the property: a merge leaves the stored value as it is, a replace removes it. The service
 /// has no stored null.
@@ -70,7 +70,8 @@ pub(crate) use crate::model::property::text::one_character;
 /// A type of your own:
 ///
 /// ```
-/// use azure_table::{Edm, EdmType, Property, ReadProperty, ValueError, WireValue};
+/// use azure_table::{Edm, EdmType, Property, ValueError};
+/// use azure_table::entity::{ReadProperty, WireValue};
 ///
 /// #[derive(Clone, Copy, Debug, PartialEq)]
 /// struct Celsius(f64);

@@ -90,8 +90,8 @@ impl<'a> PropertyWriter<'a> {
         self.converted(name, value.to_edm())
     }
 
-    /// The same for a name that was checked when the program was compiled, of ASCII and none of the service's own: as a member of
-    /// JSON begins with it, `"Name":`.
+    /// The same for a name that was checked when the program was compiled, of ASCII and none of the service's own: as a
+    /// member of JSON begins with it, `"Name":`.
     #[doc(hidden)]
     #[inline]
     pub fn named<T: Property + ?Sized>(&mut self, member: &'static str, value: &T) -> Result<()> {

@@ -3,9 +3,9 @@
 //! Owns [`Row`] and [`RowProperty`]: names, values and annotations, borrowed from the answer's text. `codec/json` fills
 //! a row and uses it again for the next one; a [`ReadEntity`](crate::ReadEntity) reads it.
 //!
-//! A row stands before the entity because an annotation may come before or after its property, an entity may want its keys first,
-//! and an enum picks its variant by row key. In a borrowed row all of these are lookups. It costs no allocation after the first
-//! row of a page, and a hand-written `ReadEntity` is a loop over names.
+//! A row stands before the entity because an annotation may come before or after its property, an entity may want its
+//! keys first, and an enum picks its variant by row key. In a borrowed row all of these are lookups. It costs no
+//! allocation after the first row of a page, and a hand-written `ReadEntity` is a loop over names.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! What an entity type stores, as data: names, types, the form of its keys.
 //!
-//! Owns [`EntitySchema`] and its parts, their text, and what rows of an older schema a newer one does not read. The derive emits a
-//! schema as a constant.
+//! Owns [`EntitySchema`] and its parts, their text, and what rows of an older schema a newer one does not read. The
+//! derive emits a schema as a constant.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::model::key_shape::{KeyPiece, KeyShape, form};
 /// The stored form of an entity type.
 ///
 /// Its text has one line for the type's name, one for each key and one for each property; keep it in a file beside the
-/// code and give it to [`assert_reads`](crate::assert_reads).
+/// code and give it to [`assert_reads`](crate::entity::assert_reads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EntitySchema {
     /// The name of the Rust type, for messages.

@@ -6,13 +6,14 @@
 use crate::model::variant_mark::VariantMark;
 use crate::model::versioned::Versioned;
 
-/// The entity that one variant of the enum `E` holds. Derived with the enum, for each type that one variant alone holds.
+/// The entity that one variant of the enum `E` holds. Derived with the enum, for each type that one variant alone
+/// holds.
 ///
-/// [`TableQuery::gather`](crate::TableQuery::gather) sorts rows out by it, and [`TableClient::variant`](crate::TableClient::variant)
-/// gives a handle to the rows of one variant. An enum that was written by hand needs an impl for
-/// each of its variants:
+/// [`TableQuery::gather`](crate::TableQuery::gather) sorts rows out by it, and
+/// [`TableClient::variant`](crate::TableClient::variant) gives a handle to the rows of one variant. An enum that was
+/// written by hand needs an impl for each of its variants:
 /// ```
-/// use azure_table::{VariantMark, VariantOf};
+/// use azure_table::entity::{VariantMark, VariantOf};
 ///
 /// # struct Customer;
 /// # struct Order;
@@ -40,8 +41,8 @@ pub trait VariantOf<E>: Sized {
     /// The name of the variant, as errors tell it.
     const VARIANT: &'static str;
 
-    /// What tells the rows of the variant, for [`TableClient::variant`](crate::TableClient::variant). `None` if nothing does, as for
-    /// the variant that takes all other rows.
+    /// What tells the rows of the variant, for [`TableClient::variant`](crate::TableClient::variant). `None` if nothing
+    /// does, as for the variant that takes all other rows.
     const MARK: Option<VariantMark> = None;
 
     /// The entity, if the value is of this variant.

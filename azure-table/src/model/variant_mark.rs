@@ -1,11 +1,12 @@
 //! What tells the rows of one variant of an enum of entities from those of the others.
 //!
-//! Owns [`VariantMark`], what a handle to the rows of a variant does with it ([`MarkedVariant`]), and the entity with its mark
-//! ([`AsVariant`]). The enum's own reading and writing is code of the derive, which calls the same functions.
+//! Owns [`VariantMark`], what a handle to the rows of a variant does with it ([`MarkedVariant`]), and the entity with
+//! its mark ([`AsVariant`]). The enum's own reading and writing is code of the derive, which calls the same functions.
 //!
-//! `variant::<V>()` returns a `TableClient<V>`, so whatever takes a table takes it. The mark is data in the settings of its
-//! pipeline: writes wrap their entity, and reads check the row and take the tag out. A const assertion compares schemas to reject
-//! `typed::<V>()` of a variant, since a type has no identity in a constant: `cargo build` sees it, `cargo check` does not.
+//! `variant::<V>()` returns a `TableClient<V>`, so whatever takes a table takes it. The mark is data in the settings of
+//! its pipeline: writes wrap their entity, and reads check the row and take the tag out. A const assertion compares
+//! schemas to reject `typed::<V>()` of a variant, since a type has no identity in a constant: `cargo build` sees it,
+//! `cargo check` does not.
 
 use std::borrow::Cow;
 
@@ -21,7 +22,7 @@ use crate::model::row::{Row, RowProperty};
 use crate::model::schema::EntitySchema;
 
 /// What tells the rows of a variant of an enum of entities from those of its other variants. See
-/// [`VariantOf`](crate::VariantOf).
+/// [`VariantOf`](crate::entity::VariantOf).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VariantMark {
@@ -54,8 +55,8 @@ pub(crate) struct MarkedVariant {
 }
 
 impl MarkedVariant {
-    /// The error of a handle to the rows of `self` whose enum is `outer`, itself a variant: such rows have two marks, and a handle
-    /// writes one.
+    /// The error of a handle to the rows of `self` whose enum is `outer`, itself a variant: such rows have two marks,
+    /// and a handle writes one.
     pub(crate) fn within(&self, outer: &Self) -> Error {
         Error::invalid_input(format!(
             "`{}` is a variant of the variant `{}` of `{}`, and a handle writes the mark of one variant alone: read and write \
@@ -210,7 +211,8 @@ pub fn write_prefixed_key<V: TableEntity + ?Sized>(
     entity.write_key(key)
 }
 
-/// Writes the key of a variant whose rows are known by the form of their keys, which is asked of the `earlier` ones first.
+/// Writes the key of a variant whose rows are known by the form of their keys, which is asked of the `earlier` ones
+/// first.
 pub fn write_key_of_form<V: TableEntity + ?Sized>(
     entity: &V,
     key: &mut KeyWriter,

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::model::datetime::DateTime;
-use crate::model::entity::{MetadataLevel, ReadEntity, TableEntity, WritesEntity};
+use crate::model::entity::{AsEntity, MetadataLevel, ReadEntity, TableEntity};
 use crate::model::error::{Error, Result};
 use crate::model::etag::{Condition, ETag};
 use crate::model::key_shape::{KeyShape, KeyWriter};
@@ -27,8 +27,8 @@ pub struct Versioned<E> {
 }
 
 impl<E> Versioned<E> {
-    /// Another entity under the same version: a variant that was sorted out becomes its enum again, and is written with what
-    /// tells the variant.
+    /// Another entity under the same version: a variant that was sorted out becomes its enum again, and is written with
+    /// what tells the variant.
     ///
     /// ```
     /// use azure_table::{Emulator, TableEntity, TableServiceClient, Versioned};
@@ -110,7 +110,7 @@ impl<E: TableEntity> TableEntity for Versioned<E> {
     }
 }
 
-impl<E: TableEntity> WritesEntity<E> for Versioned<E> {}
+impl<E: TableEntity> AsEntity<E> for Versioned<E> {}
 
 impl<E: ReadEntity> ReadEntity for Versioned<E> {
     const METADATA: MetadataLevel = MetadataLevel::Minimal;

@@ -1,8 +1,8 @@
 //! One attempt of a call: acquire a permit, authorize, send, read the response.
 //!
-//! A request is signed until the authorization holds still: the generation of the credential is read before and after. If it
-//! changed, by a fetch for this attempt or by a rotation, nobody could say which one was sent, and its rejection would be judged
-//! wrongly.
+//! A request is signed until the authorization holds still: the generation of the credential is read before and after.
+//! If it changed, by a fetch for this attempt or by a rotation, nobody could say which one was sent, and its rejection
+//! would be judged wrongly.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -15,14 +15,14 @@ use crate::model::clock::{self, Instant};
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::location::Location;
 use crate::pipeline::Pipeline;
-use crate::pipeline::auth::{AuthorizationContext, Refusal};
+use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure};
 use crate::pipeline::deadline::{Deadline, timed_out};
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::rejection::Rejection;
 use crate::pipeline::retry::Failure;
 use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::skew::is_far;
-use crate::pipeline::transport::Reached;
+use crate::pipeline::transport::Delivery;
 use crate::protocol::read_back::WrittenRow;
 use crate::protocol::request::Call;
 
@@ -43,7 +43,7 @@ pub(crate) struct Ended {
     /// The generation of the credential that authorized it.
     pub(crate) generation: u64,
     /// The response; or how far the request got, and why there is none.
-    pub(crate) outcome: Result<Response<Bytes>, (Reached, Error)>,
+    pub(crate) outcome: Result<Response<Bytes>, (Delivery, Error)>,
     /// The rejection of a response with one.
     pub(crate) rejection: Option<Rejection>,
 }
@@ -137,7 +137,7 @@ impl Pipeline {
                     Error::new(ErrorKind::Connection, why).with_source(e.into_source()),
                 ))
             }
-            None => Err((Reached::MaybeSent, timed_out(limit))),
+            None => Err((Delivery::MaybeSent, timed_out(limit))),
         };
         drop(slot);
         Ok(Ended {
@@ -181,7 +181,7 @@ impl Pipeline {
         else {
             return None;
         };
-        let refusal = Refusal {
+        let refusal = AuthorizationFailure {
             response,
             status,
             code,

@@ -1,8 +1,8 @@
 //! Who asks: the credential of a client, applied to each attempt anew.
 //!
 //! Owns [`Credential`], which may be implemented outside of the crate, and what it is told. Account keys are
-//! `shared_key.rs`, shared access signatures `sas.rs`, tokens of Entra ID `entra.rs`, none at all `anonymous.rs`; what is fetched and kept until it
-//! expires is `renewing.rs`. The strings to sign are `protocol/signature.rs`.
+//! `shared_key.rs`, shared access signatures `sas.rs`, tokens of Entra ID `entra.rs`, none at all `anonymous.rs`; what
+//! is fetched and kept until it expires is `renewing.rs`. The strings to sign are `protocol/signature.rs`.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -28,12 +28,14 @@ pub(crate) mod shared_key;
 
 /// Proves to the service who asks: puts a signature or a token on each attempt.
 ///
-/// This crate has [`AccountKey`](crate::AccountKey) (SharedKey), [`SharedKeyLite`](crate::SharedKeyLite),
-/// [`SasToken`](crate::SasToken), [`RenewableSas`](crate::RenewableSas), [`Anonymous`](crate::Anonymous), and with the
-/// feature `entra` `EntraCredential`. Others can be made outside:
+/// This crate has [`AccountKey`](crate::AccountKey) (SharedKey), [`SharedKeyLite`](crate::auth::SharedKeyLite),
+/// [`SasToken`](crate::SasToken), [`RenewableSas`](crate::auth::RenewableSas), [`Anonymous`](crate::auth::Anonymous),
+/// and with the feature `entra` `EntraCredential`. Others can be made outside:
 ///
 /// ```
-/// use azure_table::{AuthorizationContext, BoxFuture, Credential, Result, TableServiceClient};
+/// use azure_table::{Credential, Result, TableServiceClient};
+/// use azure_table::auth::AuthorizationContext;
+/// use azure_table::transport::BoxFuture;
 /// use bytes::Bytes;
 ///
 /// /// A gateway in front of the account that knows its callers by a header.
@@ -59,8 +61,8 @@ pub(crate) mod shared_key;
 pub trait Credential: fmt::Debug + Send + Sync + 'static {
     /// Puts the proof on `request`, which is otherwise complete. Called once per attempt.
     ///
-    /// Its `Debug` is shown by [`settings`](crate::TableServiceClient::settings): it must not show secrets. Headers that
-    /// hold some should be marked by `HeaderValue::set_sensitive`.
+    /// Its `Debug` is shown by [`settings`](crate::TableServiceClient::settings): it must not show secrets. Headers
+    /// that hold some should be marked by `HeaderValue::set_sensitive`.
     ///
     /// # Errors
     /// There is no proof to be had. The call ends with this error; nothing was sent.
@@ -70,20 +72,21 @@ pub trait Credential: fmt::Debug + Send + Sync + 'static {
         context: &'a AuthorizationContext<'a>,
     ) -> BoxFuture<'a, Result<()>>;
 
-    /// The protocol's version to ask for with this credential, `x-ms-version`; `2019-02-02` unless it needs a newer one.
+    /// The protocol's version to ask for with this credential, `x-ms-version`; `2019-02-02` unless it needs a newer
+    /// one.
     fn version(&self) -> &'static str {
         X_MS_VERSION
     }
 
-    /// Changes whenever the proof does: after a key was rotated, a token renewed or found to be worthless. An attempt that
-    /// the service refused (401, 403) is made once more if this has changed since it was authorized.
+    /// Changes whenever the proof does: after a key was rotated, a token renewed or found to be worthless. An attempt
+    /// that the service refused (401, 403) is made once more if this has changed since it was authorized.
     fn generation(&self) -> u64 {
         0
     }
 
     /// Hears that the service refused an attempt (401, 403), and says what a person may do about it: it stands in the
     /// error. What was fetched and turned out to be worthless is forgotten here, and the generation changes.
-    fn refused(&self, refusal: &Refusal<'_>) -> Option<String> {
+    fn refused(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
         let _ = refusal;
         None
     }
@@ -119,7 +122,7 @@ impl AuthorizationContext<'_> {
 }
 
 /// An answer that refuses an attempt, or an operation of a batch, for who asks: status 401 or 403.
-pub struct Refusal<'a> {
+pub struct AuthorizationFailure<'a> {
     pub(crate) response: &'a Response<Bytes>,
     pub(crate) status: u16,
     pub(crate) code: Option<&'a str>,
@@ -128,7 +131,7 @@ pub struct Refusal<'a> {
     pub(crate) operation: OperationKind,
 }
 
-impl Refusal<'_> {
+impl AuthorizationFailure<'_> {
     /// 401 or 403; of a batch the status of the operation that was refused.
     pub fn status(&self) -> u16 {
         self.status
@@ -172,9 +175,9 @@ impl Refusal<'_> {
 }
 
 /// The answer itself may repeat a signature.
-impl fmt::Debug for Refusal<'_> {
+impl fmt::Debug for AuthorizationFailure<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Refusal")
+        f.debug_struct("AuthorizationFailure")
             .field("operation", &self.operation.name())
             .field("status", &self.status())
             .field("code", &self.code())

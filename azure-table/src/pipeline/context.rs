@@ -9,7 +9,8 @@ use crate::model::diagnostics::{Attempt, Diagnostics};
 /// Where calls write what they did. Clones share it; it may be given to several calls, one after the other or at once.
 ///
 /// ```
-/// use azure_table::{DynamicEntity, Emulator, OperationContext, TableServiceClient};
+/// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+/// use azure_table::telemetry::OperationContext;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
 /// # let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
@@ -49,7 +50,8 @@ impl OperationContext {
         self.log().diagnostics.clone()
     }
 
-    /// What all attempts cost, in request units of Cosmos DB; `None` if no answer said so, as those of Storage never do.
+    /// What all attempts cost, in request units of Cosmos DB; `None` if no answer said so, as those of Storage never
+    /// do.
     pub fn request_charge(&self) -> Option<f64> {
         self.log().request_charge
     }

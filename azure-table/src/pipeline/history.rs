@@ -1,7 +1,7 @@
 //! The history of a call.
 //!
-//! Owns [`CallHistory`], which grows with each attempt and completes the errors of the call, and [`Answer`], the result of a call
-//! with its history.
+//! Owns [`CallHistory`], which grows with each attempt and completes the errors of the call, and [`Answer`], the result
+//! of a call with its history.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,13 +3,13 @@
 //! Redirects are not followed: a request carries its signature. The TLS settings are the client's own; nothing is set
 //! for the whole process. An answer is read piece by piece and never beyond [`MAX_ANSWER`], whatever it announces.
 //!
-//! A connection that the server closed while it was idle is no failure: where the close is seen before a byte of the next
-//! request was sent, hyper takes another connection. Where it crosses the request, nobody can say whether the server read
-//! it: that is [`Reached::MaybeSent`].
+//! A connection that the server closed while it was idle is no failure: where the close is seen before a byte of the
+//! next request was sent, hyper takes another connection. Where it crosses the request, nobody can say whether the
+//! server read it: that is [`Delivery::MaybeSent`].
 //!
-//! The client speaks HTTP/1.1 only: the service was never seen to offer HTTP/2. Trust is the platform's; no certificates are
-//! loaded for an `http` endpoint. A reqwest client built elsewhere cannot be used: it may follow redirects, and with them send a
-//! signature and a row to another host, and there is no way to ask it.
+//! The client speaks HTTP/1.1 only: the service was never seen to offer HTTP/2. Trust is the platform's; no
+//! certificates are loaded for an `http` endpoint. A reqwest client built elsewhere cannot be used: it may follow
+//! redirects, and with them send a signature and a row to another host, and there is no way to ask it.
 
 use std::fmt;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use bytes::{Bytes, BytesMut};
 use http::{Request, Response};
 
 use crate::model::error::{Error, ErrorKind, Result};
-use crate::pipeline::transport::{BoxFuture, Reached, Transport, TransportError};
+use crate::pipeline::transport::{BoxFuture, Delivery, Transport, TransportError};
 
 /// Below the time after which a load balancer drops idle connections.
 const POOL_IDLE: Duration = Duration::from_secs(20);
@@ -37,13 +37,14 @@ const MAX_RESERVED: usize = 4 << 20;
 /// A client makes its own; one made here has other settings, or serves several clients.
 ///
 /// ```no_run
-/// use azure_table::{HttpTransport, TableServiceClient};
+/// use azure_table::TableServiceClient;
+/// use azure_table::transport::HttpTransport;
 /// # fn main() -> azure_table::Result<()> {
 /// let transport = HttpTransport::builder()
 ///     .connect_timeout(std::time::Duration::from_secs(3))
 ///     .proxy("http://proxy.contoso.com:8080")
 ///     .build()?;
-/// let service = TableServiceClient::with_transport("AccountName=contoso;AccountKey=AAECAwQFBgc=", transport)?;
+/// let service = TableServiceClient::from_connection_string("AccountName=contoso;AccountKey=AAECAwQFBgc=")?.transport(transport);
 /// # Ok(())
 /// # }
 /// ```
@@ -90,7 +91,8 @@ impl HttpTransportBuilder {
         self
     }
 
-    /// Sends all requests through this proxy; by default the environment says (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`).
+    /// Sends all requests through this proxy; by default the environment says (`HTTPS_PROXY`, `HTTP_PROXY`,
+    /// `NO_PROXY`).
     pub fn proxy(mut self, url: impl Into<String>) -> Self {
         self.proxy = Some(url.into());
         self
@@ -102,9 +104,9 @@ impl HttpTransportBuilder {
         self
     }
 
-    /// Changes any other setting of reqwest. Whatever is set here, redirects are never followed: a request carries the proof of
-    /// who asks, and a shared access signature stands in its URL. That is also why a client that was made elsewhere
-    /// cannot be given.
+    /// Changes any other setting of reqwest. Whatever is set here, redirects are never followed: a request carries the
+    /// proof of who asks, and a shared access signature stands in its URL. That is also why a client that was made
+    /// elsewhere cannot be given.
     pub fn configure(
         mut self,
         configure: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + 'static,
@@ -171,8 +173,8 @@ impl fmt::Debug for HttpTransportBuilder {
     }
 }
 
-/// Trusts what the platform trusts, and `more`. Without HTTPS nothing is loaded, so that a machine without certificates can
-/// still talk to an emulator.
+/// Trusts what the platform trusts, and `more`. Without HTTPS nothing is loaded, so that a machine without certificates
+/// can still talk to an emulator.
 #[cfg(feature = "rustls")]
 fn tls(builder: reqwest::ClientBuilder, https: bool, more: &[u8]) -> Result<reqwest::ClientBuilder> {
     use std::sync::Arc;
@@ -236,12 +238,12 @@ fn not_pem(error: impl std::error::Error + Send + Sync + 'static) -> Error {
 impl Transport for HttpTransport {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
         Box::pin(async move {
-            let request = reqwest::Request::try_from(request).map_err(|e| failed(Reached::NothingSent, e))?;
+            let request = reqwest::Request::try_from(request).map_err(|e| failed(Delivery::NothingSent, e))?;
             let mut response = self.client.execute(request).await.map_err(|e| {
                 let reached = if e.is_connect() || e.is_builder() {
-                    Reached::NothingSent
+                    Delivery::NothingSent
                 } else {
-                    Reached::MaybeSent
+                    Delivery::MaybeSent
                 };
                 failed(reached, e)
             })?;
@@ -262,13 +264,13 @@ async fn body(mut response: reqwest::Response) -> Result<Bytes, TransportError> 
     let announced = usize::try_from(announced).unwrap_or(usize::MAX);
     if announced > MAX_ANSWER {
         let why = format!("the answer announces {announced} bytes, the limit is {MAX_ANSWER}");
-        return Err(TransportError::new(Reached::AnswerCut, why));
+        return Err(TransportError::new(Delivery::ResponseCut, why));
     }
     let mut body = BytesMut::with_capacity(announced.min(MAX_RESERVED));
-    while let Some(piece) = response.chunk().await.map_err(|e| failed(Reached::AnswerCut, e))? {
+    while let Some(piece) = response.chunk().await.map_err(|e| failed(Delivery::ResponseCut, e))? {
         if body.len() + piece.len() > MAX_ANSWER {
             let why = format!("the answer has more than {MAX_ANSWER} bytes, which is the limit");
-            return Err(TransportError::new(Reached::AnswerCut, why));
+            return Err(TransportError::new(Delivery::ResponseCut, why));
         }
         body.extend_from_slice(&piece);
     }
@@ -276,6 +278,6 @@ async fn body(mut response: reqwest::Response) -> Result<Bytes, TransportError> 
 }
 
 /// The URL stays out: its query holds the filter.
-fn failed(reached: Reached, error: reqwest::Error) -> TransportError {
+fn failed(reached: Delivery, error: reqwest::Error) -> TransportError {
     TransportError::new(reached, error.without_url())
 }

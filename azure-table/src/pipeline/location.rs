@@ -11,9 +11,10 @@ use crate::model::location::Location;
 ///   `update_where`, `upgrade_where`, `upgrade_all`, `ensure_tables` and the changes of access policies, and when the client reads
 ///   back a lost write.
 ///
-/// The secondary lags behind the primary; [`statistics`](crate::TableServiceClient::statistics) returns the last synchronization
-/// time. If the secondary does not find an entity, a mode with both locations reads it from the primary. All pages of a query come
-/// from the location of its first page: a continuation of one location is not valid in the other.
+/// The secondary lags behind the primary; [`statistics`](crate::TableServiceClient::statistics) returns the last
+/// synchronization time. If the secondary does not find an entity, a mode with both locations reads it from the
+/// primary. All pages of a query come from the location of its first page: a continuation of one location is not valid
+/// in the other.
 ///
 /// See [the guide on retries](crate::guide::retries).
 ///
@@ -28,8 +29,8 @@ pub enum LocationMode {
     PrimaryThenSecondary,
     /// Reads go to the secondary only, except where a write depends on them.
     SecondaryOnly,
-    /// Reads go to the secondary first. After a failure, or if the secondary finds nothing, they alternate between primary and
-    /// secondary.
+    /// Reads go to the secondary first. After a failure, or if the secondary finds nothing, they alternate between
+    /// primary and secondary.
     SecondaryThenPrimary,
 }
 

@@ -10,13 +10,15 @@ use crate::pipeline::observer::{Event, Observer};
 
 /// Counts requests, entities and bytes of a client's calls, by operation. An [`Observer`]; clones share the counts.
 ///
-/// On Storage the counts are an estimate of the bill. The service bills requests and decides by their outcome whether they are
-/// billable, so refused ones may be free. Sources disagree on batches: as one request by the text of 2010, while bills of today
-/// have a meter of their own for them ("Batch Write Operations") and no page says what it counts. [`Cost::requests`] counts a
-/// batch once, [`Cost::entities`] by its operations. On Cosmos DB [`Cost::request_charge`] is what the service itself says.
+/// On Storage the counts are an estimate of the bill. The service bills requests and decides by their outcome whether
+/// they are billable, so refused ones may be free. Sources disagree on batches: as one request by the text of 2010,
+/// while bills of today have a meter of their own for them ("Batch Write Operations") and no page says what it counts.
+/// [`Cost::requests`] counts a batch once, [`Cost::entities`] by its operations. On Cosmos DB [`Cost::request_charge`]
+/// is what the service itself says.
 ///
 /// ```
-/// use azure_table::{CostMeter, DynamicEntity, Emulator, TableServiceClient};
+/// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+/// use azure_table::telemetry::CostMeter;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
 /// let meter = CostMeter::new();

@@ -23,7 +23,8 @@ const ROW_BUCKETS: [f64; 13] = [
 /// `azure.table.client.retries`. Feature `otel`.
 ///
 /// ```
-/// use azure_table::{Emulator, OtelMetrics, TableServiceClient};
+/// use azure_table::{Emulator, TableServiceClient};
+/// use azure_table::telemetry::OtelMetrics;
 /// let meter = opentelemetry::global::meter("orders");
 /// let service = TableServiceClient::on(Emulator::new()).observer(OtelMetrics::new(&meter));
 /// ```

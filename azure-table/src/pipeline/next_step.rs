@@ -1,9 +1,9 @@
 //! The next step of a call after an attempt.
 //!
-//! Owns the decision as two pure functions, without I/O, clock and features: [`classify`] reads the end of an attempt, and [`plan`]
-//! the decision of the retry policy, which stands between them because it may draw jitter and spend a budget. The tables of their
-//! tests are the specification. The loop that takes the steps is `retry_loop.rs`; whether a stored row shows a write is
-//! `protocol/read_back.rs`.
+//! Owns the decision as two pure functions, without I/O, clock and features: [`classify`] reads the end of an attempt,
+//! and [`plan`] the decision of the retry policy, which stands between them because it may draw jitter and spend a
+//! budget. The tables of their tests are the specification. The loop that takes the steps is `retry_loop.rs`; whether a
+//! stored row shows a write is `protocol/read_back.rs`.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use crate::pipeline::location::LocationMode;
 use crate::pipeline::retry::{Decision, FailedAttempt, Failure};
 use crate::protocol::request::Call;
 
-/// The maximum number of attempts with a renewed authorization. Two: a challenge may come first, then the rejection of an old
-/// token.
+/// The maximum number of attempts with a renewed authorization. Two: a challenge may come first, then the rejection of
+/// an old token.
 const MAX_RENEWALS: u32 = 2;
 
 /// The maximum wait that the service may ask for: the longest wait of the storage clients themselves since 2010.
@@ -25,8 +25,8 @@ pub(crate) struct CallState {
     pub(crate) mode: LocationMode,
     /// The location of the current attempt.
     pub(crate) location: Location,
-    /// The number of the attempt as the policy counts: an attempt after a renewed authorization or at the other location is the
-    /// same one.
+    /// The number of the attempt as the policy counts: an attempt after a renewed authorization or at the other
+    /// location is the same one.
     pub(crate) attempt: u32,
     /// The number of attempts with a renewed authorization.
     pub(crate) renewals: u32,

@@ -1,7 +1,7 @@
 //! The notifications of one call: its history, the observers, its context and its spans hear of each step here.
 //!
-//! Owns the moment and the content of each notification. Their receivers are `history.rs`, `observer.rs`, `context.rs` and
-//! `trace.rs`.
+//! Owns the moment and the content of each notification. Their receivers are `history.rs`, `observer.rs`, `context.rs`
+//! and `trace.rs`.
 
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! What is told of all calls of a client while they go on.
 //!
-//! Owns [`Observer`] and [`Event`]. A meter of costs is `meter.rs`, spans are `trace.rs`; both are made of the same events.
+//! Owns [`Observer`] and [`Event`]. A meter of costs is `meter.rs`, spans are `trace.rs`; both are made of the same
+//! events.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,11 +12,12 @@ use crate::model::error::ErrorKind;
 use crate::model::location::Location;
 use crate::protocol::profile::Profile;
 
-/// Hears what the calls of a client do. Called in the calls' own tasks: it should be quick, never wait and never panic. Its `Debug` is shown
-/// by [`settings`](crate::TableServiceClient::settings): it must not show secrets.
+/// Hears what the calls of a client do. Called in the calls' own tasks: it should be quick, never wait and never panic.
+/// Its `Debug` is shown by [`settings`](crate::TableServiceClient::settings): it must not show secrets.
 ///
 /// ```
-/// use azure_table::{Emulator, Event, Observer, TableServiceClient};
+/// use azure_table::{Emulator, TableServiceClient};
+/// use azure_table::telemetry::{Event, Observer};
 ///
 /// /// Says which attempts were slow.
 /// #[derive(Debug)]

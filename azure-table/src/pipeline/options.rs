@@ -2,8 +2,8 @@
 //!
 //! Owns [`CallOptions`], and its setters on every builder of a call.
 //!
-//! The options are a box that most calls do not have, so builders and streams stay small. A write decides on the primary: a read
-//! that a write depends on carries `for_write`, which only `Pipeline::mode` reads.
+//! The options are a box that most calls do not have, so builders and streams stay small. A write decides on the
+//! primary: a read that a write depends on carries `for_write`, which only `Pipeline::mode` reads.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ use crate::pipeline::retry::RetryPolicy;
 
 /// Options of a call.
 ///
-/// Set on a client or a table they apply to all its calls, set on a call to that call only. They are validated when the request is
-/// created.
+/// Set on a client or a table they apply to all its calls, set on a call to that call only. They are validated when the
+/// request is created.
 ///
 /// ```
 /// use azure_table::{CallOptions, Emulator, NoRetry, TableServiceClient};
@@ -118,8 +118,8 @@ impl CallOptions {
         options
     }
 
-    /// The same for a read that a write depends on: the primary answers it, whatever the location mode. The secondary lags
-    /// behind, and a write that is decided on its rows undoes what was written since.
+    /// The same for a read that a write depends on: the primary answers it, whatever the location mode. The secondary
+    /// lags behind, and a write that is decided on its rows undoes what was written since.
     pub(crate) fn for_write(mut self) -> Self {
         self.set(|values| values.is_for_write = true);
         self
@@ -133,16 +133,17 @@ impl CallOptions {
         set(self.values.get_or_insert_with(|| Box::new(NONE.clone())));
     }
 
-    /// Limits the time of a call: all its attempts and the waits between them. Of a stream it bounds each page, of a bulk each
-    /// batch; `total_timeout` of their builders bounds the whole, as [`TableQuery::total_timeout`](crate::TableQuery::total_timeout)
-    /// does. The client sends it along, so that the service stops working when the caller stops waiting. No limit by default.
+    /// Limits the time of a call: all its attempts and the waits between them. Of a stream it bounds each page, of a
+    /// bulk each batch; `total_timeout` of their builders bounds the whole, as
+    /// [`TableQuery::total_timeout`](crate::TableQuery::total_timeout) does. The client sends it along, so that the
+    /// service stops working when the caller stops waiting. No limit by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.set(|values| values.timeout = Some(timeout));
         self
     }
 
-    /// The time of one attempt; 60 s by default. The service may work on a write for 30 s: with less, a write may be given up
-    /// and applied all the same.
+    /// The time of one attempt; 60 s by default. The service may work on a write for 30 s: with less, a write may be
+    /// given up and applied all the same.
     ///
     /// Source: REST "Setting timeouts for Table service operations".
     pub fn attempt_timeout(mut self, timeout: Duration) -> Self {
@@ -162,16 +163,17 @@ impl CallOptions {
         self
     }
 
-    /// The caller's own id of a call, sent as `x-ms-client-request-id`; else one is made. It stands in the service's logs and in
-    /// errors. At most 1,024 visible ASCII characters, else the call fails before it is sent.
+    /// The caller's own id of a call, sent as `x-ms-client-request-id`; else one is made. It stands in the service's
+    /// logs and in errors. At most 1,024 visible ASCII characters, else the call fails before it is sent.
     pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
         self.set(|values| values.client_request_id = Some(id.into()));
         self
     }
 
-    /// Sets an additional header of each attempt. A later value replaces an earlier one of the same name: that of a call
-    /// replaces the table's, that of a table the client's. Headers that the client sets itself, and those that would change
-    /// what an operation does, fail the call before it is sent. The value never shows in `Debug`, errors or traces.
+    /// Sets an additional header of each attempt. A later value replaces an earlier one of the same name: that of a
+    /// call replaces the table's, that of a table the client's. Headers that the client sets itself, and those that
+    /// would change what an operation does, fail the call before it is sent. The value never shows in `Debug`, errors
+    /// or traces.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.set(|values| values.headers.set(name.into(), value.into()));
         self
@@ -183,10 +185,10 @@ impl CallOptions {
         self
     }
 
-    /// Sends each operation on one entity as a batch of its own: its keys stand in the body of the request then, not in its
-    /// address. For keys that make the address too long, or hold a `%` that something on the way does not let pass. What comes
-    /// of a call is the same, its errors and what is found out about a lost write included. Queries and all other calls are
-    /// sent as they are.
+    /// Sends each operation on one entity as a batch of its own: its keys stand in the body of the request then, not in
+    /// its address. For keys that make the address too long, or hold a `%` that something on the way does not let pass.
+    /// What comes of a call is the same, its errors and what is found out about a lost write included. Queries and all
+    /// other calls are sent as they are.
     ///
     /// Such reads are POST requests and ask the primary in any location mode. Not confirmed: such reads of Cosmos DB.
     ///

@@ -1,11 +1,12 @@
 //! The reconciliation of a write in doubt: the client reads its rows back.
 //!
-//! Owns the reads. They happen before a write is sent again, so that it is not applied twice, and after a repetition was rejected,
-//! since the attempt before may have caused the rejection (`next_step.rs`). The rows are judged by `protocol/read_back.rs`.
+//! Owns the reads. They happen before a write is sent again, so that it is not applied twice, and after a repetition
+//! was rejected, since the attempt before may have caused the rejection (`next_step.rs`). The rows are judged by
+//! `protocol/read_back.rs`.
 //!
-//! A write is read back before it is sent again. To resend first and read after a 409 or 412 would save a read where the request
-//! was lost, but would apply an upsert twice, and a batch with one. Time is the service's, by the `Date` of the read, with two
-//! seconds for what a `Date` cuts off.
+//! A write is read back before it is sent again. To resend first and read after a 409 or 412 would save a read where
+//! the request was lost, but would apply an upsert twice, and a batch with one. Time is the service's, by the `Date` of
+//! the read, with two seconds for what a `Date` cuts off.
 
 use std::time::SystemTime;
 

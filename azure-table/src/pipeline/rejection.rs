@@ -1,7 +1,7 @@
 //! A response that rejects an attempt.
 //!
-//! Owns the status and the code that count, which in a batch are those of the operation that failed, and the wait that a response
-//! asks for.
+//! Owns the status and the code that count, which in a batch are those of the operation that failed, and the wait that
+//! a response asks for.
 
 use std::time::Duration;
 
@@ -54,7 +54,8 @@ pub(crate) fn asked_wait(call: &Call, response: &Response<Bytes>) -> Option<Dura
     whole
 }
 
-/// The least wait that a response asks for, in either of its headers. `Retry-After` may be a number of seconds or a date.
+/// The least wait that a response asks for, in either of its headers. `Retry-After` may be a number of seconds or a
+/// date.
 ///
 /// Source: RFC 9110, section 10.2.3.
 fn wait_asked_for(headers: &HeaderMap) -> Option<Duration> {

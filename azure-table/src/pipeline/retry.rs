@@ -1,13 +1,13 @@
 //! Retry policies.
 //!
-//! Owns [`RetryPolicy`], its input [`FailedAttempt`] and its result [`Decision`]. The policies of this crate are in the folder:
-//! `exponential.rs`, `linear.rs`, decorators in `decorator.rs`, the tokens of a budget in `budget.rs`. Reading back a write that is in doubt is
-//! `reconciliation.rs`.
+//! Owns [`RetryPolicy`], its input [`FailedAttempt`] and its result [`Decision`]. The policies of this crate are in the
+//! folder: `exponential.rs`, `linear.rs`, decorators in `decorator.rs`, the tokens of a budget in `budget.rs`. Reading
+//! back a write that is in doubt is `reconciliation.rs`.
 //!
-//! The policy decides whether and when; the loop keeps the promises: the wait that the service asks for, the time of the call,
-//! the primary for writes and the read before a repeated write. So no policy can break them. The default waits are short (0.4,
-//! 0.8, 1.6 s): a stalled partition is back within seconds, and a wrong address should be reported in three. Each client has its
-//! own retry budget; a clone shares it.
+//! The policy decides whether and when; the loop keeps the promises: the wait that the service asks for, the time of
+//! the call, the primary for writes and the read before a repeated write. So no policy can break them. The default
+//! waits are short (0.4, 0.8, 1.6 s): a stalled partition is back within seconds, and a wrong address should be
+//! reported in three. Each client has its own retry budget; a clone shares it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::model::location::Location;
 use crate::model::operation_kind::{Effect, OperationKind};
 use crate::pipeline::retry::budget::RetryBudget;
 use crate::pipeline::retry::decorator::{LimitAttempts, LimitElapsed, WithBudget};
-use crate::pipeline::transport::Reached;
+use crate::pipeline::transport::Delivery;
 
 pub(crate) mod budget;
 pub(crate) mod decorator;
@@ -36,7 +36,8 @@ pub(crate) mod linear;
 /// - Before a write in doubt is sent again, the client reads it back to see if it was applied.
 ///
 /// ```
-/// use azure_table::{Decision, FailedAttempt, RetryPolicy, TableServiceClient};
+/// use azure_table::{RetryPolicy, TableServiceClient};
+/// use azure_table::retry::{Decision, FailedAttempt};
 /// use std::time::Duration;
 ///
 /// /// Retries after a second while the service throttles. Does not retry any other failure.
@@ -70,14 +71,14 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
 
     /// Called when a call receives a response that is not retried. `attempt` starts at 1.
     ///
-    /// The response is a success or a failure that is not transient, such as 404. Also called when the client reads back a lost write
-    /// that was applied. Does nothing by default.
+    /// The response is a success or a failure that is not transient, such as 404. Also called when the client reads
+    /// back a lost write that was applied. Does nothing by default.
     fn succeeded(&self, attempt: u32) {
         let _ = attempt;
     }
 
-    /// Called when the retry decided last is never sent: no time is left, the client gets no permit or no credential, or the call is
-    /// dropped. Does nothing by default.
+    /// Called when the retry decided last is never sent: no time is left, the client gets no permit or no credential,
+    /// or the call is dropped. Does nothing by default.
     fn withdrawn(&self) {}
 
     /// Returns this policy, limited to `attempts` attempts, the first included.
@@ -115,7 +116,8 @@ pub enum Decision {
     Retry {
         /// The time before the attempt. Longer if the service asks for more.
         wait: Duration,
-        /// The location of the attempt, or `None` for that of the call's location mode. Writes always go to the primary.
+        /// The location of the attempt, or `None` for that of the call's location mode. Writes always go to the
+        /// primary.
         location: Option<Location>,
     },
 }
@@ -145,7 +147,7 @@ pub struct FailedAttempt<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure<'a> {
     /// No complete answer.
-    Transport(Reached),
+    Transport(Delivery),
     /// An answer of this status and code; of a batch those of the operation that failed.
     Answer(u16, Option<&'a str>),
 }
@@ -157,7 +159,7 @@ impl<'a> FailedAttempt<'a> {
     }
 
     /// The first attempt of a read, without a complete answer: to test a policy with.
-    pub fn unanswered(reached: Reached) -> Self {
+    pub fn unanswered(reached: Delivery) -> Self {
         Self::of(Failure::Transport(reached))
     }
 
@@ -195,8 +197,8 @@ impl<'a> FailedAttempt<'a> {
     /// Returns `true` if the request sent twice has the same effect as sent once: reads, upserts, replaces, merges and
     /// deletes without an ETag, and the deletion of a table. A repeated delete may find nothing.
     ///
-    /// Inserts and writes under an ETag are not idempotent: their repetition fails. A batch is if all of its operations are.
-    /// Source: RFC 9110, section 9.2.2.
+    /// Inserts and writes under an ETag are not idempotent: their repetition fails. A batch is if all of its operations
+    /// are. Source: RFC 9110, section 9.2.2.
     pub fn is_idempotent(&self) -> bool {
         self.is_idempotent
     }
@@ -238,7 +240,7 @@ impl<'a> FailedAttempt<'a> {
     }
 
     /// How far a request without a complete answer got; `None` with one.
-    pub fn reached(&self) -> Option<Reached> {
+    pub fn reached(&self) -> Option<Delivery> {
         match self.failure {
             Failure::Transport(reached) => Some(reached),
             Failure::Answer(..) => None,
@@ -268,12 +270,12 @@ impl<'a> FailedAttempt<'a> {
         }
     }
 
-    /// Whether it is not known if the service applied the write: no answer, though the request may have been sent, or the
-    /// service failed while it worked. Before such a write is sent again, the client reads.
+    /// Whether it is not known if the service applied the write: no answer, though the request may have been sent, or
+    /// the service failed while it worked. Before such a write is sent again, the client reads.
     pub fn is_ambiguous(&self) -> bool {
         self.is_write()
             && match self.failure {
-                Failure::Transport(reached) => reached != Reached::NothingSent,
+                Failure::Transport(reached) => reached != Delivery::NothingSent,
                 Failure::Answer(501, _) => false,
                 Failure::Answer(status, _) => matches!(status, 408 | 500..) && !self.is_throttled(),
             }
@@ -301,9 +303,9 @@ mod tests {
             ..failed
         };
         for (failed, ambiguous) in [
-            (FailedAttempt::unanswered(Reached::NothingSent), false),
-            (FailedAttempt::unanswered(Reached::MaybeSent), true),
-            (FailedAttempt::unanswered(Reached::AnswerCut), true),
+            (FailedAttempt::unanswered(Delivery::NothingSent), false),
+            (FailedAttempt::unanswered(Delivery::MaybeSent), true),
+            (FailedAttempt::unanswered(Delivery::ResponseCut), true),
             (FailedAttempt::answered(500, None), true),
             (FailedAttempt::answered(503, None), true),
             (FailedAttempt::answered(503, Some("ServerBusy")), false),

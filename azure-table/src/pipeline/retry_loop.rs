@@ -1,8 +1,8 @@
 //! The retry loop: all attempts of one call.
 //!
-//! Owns the order of a call: prepare, send, classify, ask the policy, wait, read back. One attempt is `attempt.rs`, the decision
-//! after it `next_step.rs`, the read of a lost write `reconciliation.rs`. All that is reported of a call goes through
-//! `notifications.rs`.
+//! Owns the order of a call: prepare, send, classify, ask the policy, wait, read back. One attempt is `attempt.rs`, the
+//! decision after it `next_step.rs`, the read of a lost write `reconciliation.rs`. All that is reported of a call goes
+//! through `notifications.rs`.
 
 use std::sync::Arc;
 
@@ -150,8 +150,8 @@ impl Pipeline {
         }
     }
 
-    /// Reports a rejection for the authorization to the credential and to the clock. Returns `true` if the request has another
-    /// authorization from now on.
+    /// Reports a rejection for the authorization to the credential and to the clock. Returns `true` if the request has
+    /// another authorization from now on.
     fn renews_authorization(&self, call: &Call, ended: &Ended, notifications: &mut Notifications<'_>) -> bool {
         let Some(refused) = self.refused(call, ended) else {
             return false;
@@ -173,7 +173,8 @@ impl Pipeline {
         }
     }
 
-    /// Returns the locations that the call may be sent to. Only a GET may leave the primary, and only if no write depends on it.
+    /// Returns the locations that the call may be sent to. Only a GET may leave the primary, and only if no write
+    /// depends on it.
     fn mode(&self, call: &Call, options: &CallOptions) -> LocationMode {
         if call.location == Location::Secondary {
             return LocationMode::SecondaryOnly;

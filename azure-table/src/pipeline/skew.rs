@@ -1,15 +1,15 @@
 //! How far the service's clock is from this machine's.
 //!
-//! Measured when a refusal shows it, kept for all calls of the client. Requests that are signed with a wrong time are refused
-//! as if their key were wrong.
+//! Measured when a refusal shows it, kept for all calls of the client. Requests that are signed with a wrong time are
+//! refused as if their key were wrong.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use crate::model::clock;
 
-/// From which difference on requests are signed with the service's time. The service takes 15 minutes; whoever is off by
-/// 5 may be off by more soon.
+/// From which difference on requests are signed with the service's time. The service takes 15 minutes; whoever is off
+/// by 5 may be off by more soon.
 const TOLERATED: Duration = Duration::from_secs(5 * 60);
 
 /// The time that requests are signed with.

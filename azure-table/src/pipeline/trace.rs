@@ -1,11 +1,11 @@
 //! The spans of calls and attempts, in the terms of OpenTelemetry. Without the feature `tracing` they are empty types.
 //!
-//! Owns the names of spans and fields. One span is a call, named `{operation} {table}`; inside of it one for each attempt, without
-//! the wait before the next one. A retry is an event of level WARN. A rejection that is a result in itself, such as a `get`'s 404, is
-//! no error. Keys, filters and values are in none.
+//! Owns the names of spans and fields. One span is a call, named `{operation} {table}`; inside of it one for each
+//! attempt, without the wait before the next one. A retry is an event of level WARN. A rejection that is a result in
+//! itself, such as a `get`'s 404, is no error. Keys, filters and values are in none.
 //!
-//! Source: OpenTelemetry semantic conventions 1.44, database client spans. There are none for Azure Tables: `azure.table` as the
-//! system's name is ours, `azure.cosmosdb` is registered.
+//! Source: OpenTelemetry semantic conventions 1.44, database client spans. There are none for Azure Tables:
+//! `azure.table` as the system's name is ours, `azure.cosmosdb` is registered.
 
 #[cfg(not(feature = "tracing"))]
 pub(crate) use disabled::{AttemptSpan, CallSpan};

@@ -17,14 +17,15 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 ///
 /// Called once per attempt: implementations do not retry, follow redirects or look at the status.
 pub trait Transport: fmt::Debug + Send + Sync + 'static {
-    /// Sends `request` to the host of its absolute URI. A shared access signature stands in the URI's query: whoever logs
-    /// requests leaves the query out. The header of an account's key hides itself.
+    /// Sends `request` to the host of its absolute URI. A shared access signature stands in the URI's query: whoever
+    /// logs requests leaves the query out. The header of an account's key hides itself.
     ///
     /// # Errors
-    /// No complete answer came. The error says how far the request got: [`Reached`].
+    /// No complete answer came. The error says how far the request got: [`Delivery`].
     fn send(&self, request: http::Request<Bytes>) -> BoxFuture<'_, Result<http::Response<Bytes>, TransportError>>;
 
-    /// Which service answers, where the transport knows it: an emulator, or what wraps one. By default the address tells.
+    /// Which service answers, where the transport knows it: an emulator, or what wraps one. By default the address
+    /// tells.
     fn profile(&self) -> Option<Profile> {
         None
     }
@@ -33,25 +34,25 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
 /// How far a request got before it failed. Decides whether a write may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Reached {
+pub enum Delivery {
     /// Nothing was sent: no connection was made. Repeating is always safe.
     NothingSent,
     /// The request, or a part of it, was sent, and no answer came: the service may have acted on it.
     MaybeSent,
     /// The answer began and broke off: the service has acted.
-    AnswerCut,
+    ResponseCut,
 }
 
 /// Why no complete answer came.
 #[derive(Debug)]
 pub struct TransportError {
-    reached: Reached,
+    reached: Delivery,
     source: Box<dyn std::error::Error + Send + Sync + 'static>,
 }
 
 impl TransportError {
     /// A failure and how far the request got. `source` must not show secrets: leave URLs with queries out.
-    pub fn new(reached: Reached, source: impl Into<Box<dyn std::error::Error + Send + Sync + 'static>>) -> Self {
+    pub fn new(reached: Delivery, source: impl Into<Box<dyn std::error::Error + Send + Sync + 'static>>) -> Self {
         Self {
             reached,
             source: source.into(),
@@ -59,7 +60,7 @@ impl TransportError {
     }
 
     /// How far the request got.
-    pub fn reached(&self) -> Reached {
+    pub fn reached(&self) -> Delivery {
         self.reached
     }
 
@@ -72,9 +73,9 @@ impl TransportError {
 impl fmt::Display for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.reached {
-            Reached::NothingSent => "no connection to the service",
-            Reached::MaybeSent => "the connection broke before an answer came",
-            Reached::AnswerCut => "the answer broke off",
+            Delivery::NothingSent => "no connection to the service",
+            Delivery::MaybeSent => "the connection broke before an answer came",
+            Delivery::ResponseCut => "the answer broke off",
         })
     }
 }

@@ -1,9 +1,9 @@
-//! A table's stored access policies: named halves of shared access signatures, which can be changed or taken away later.
+//! A table's stored access policies: named halves of shared access signatures, which can be changed or taken away
+//! later.
 //!
-//! Owns [`StoredAccessPolicy`] as a value, the limits on a table's list, and its XML in both directions: the same document is
-//! the answer to a read and the body of a write.
-//! Not confirmed: that two policies of one name are refused, as they are here (six of one name were, which are too many
-//! anyway).
+//! Owns [`StoredAccessPolicy`] as a value, the limits on a table's list, and its XML in both directions: the same
+//! document is the answer to a read and the body of a write. Not confirmed: that two policies of one name are refused,
+//! as they are here (six of one name were, which are too many anyway).
 //!
 //! Source: REST "Get Table ACL", "Set Table ACL", "Define a stored access policy"; recorded bodies.
 
@@ -23,11 +23,13 @@ const MAX_ID: usize = 64;
 
 /// A policy of a table that shared access signatures refer to by name ([`TableSas::policy`](crate::TableSas::policy)).
 ///
-/// Each of start, expiry and permissions stands either here or in the signature, never in both. A signature works as long
-/// as its policy is there: changing or removing the policy changes or revokes all signatures that name it, within 30 seconds.
+/// Each of start, expiry and permissions stands either here or in the signature, never in both. A signature works as
+/// long as its policy is there: changing or removing the policy changes or revokes all signatures that name it, within
+/// 30 seconds.
 ///
 /// ```
-/// use azure_table::{DateTime, StoredAccessPolicy, TablePermissions};
+/// use azure_table::{DateTime, TablePermissions};
+/// use azure_table::service::StoredAccessPolicy;
 /// let policy = StoredAccessPolicy {
 ///     permissions: Some(TablePermissions::READ),
 ///     expiry: Some("2030-01-01T00:00:00Z".parse::<DateTime>().unwrap()),
@@ -60,8 +62,8 @@ impl StoredAccessPolicy {
         }
     }
 
-    /// The document of a table's policies as it is sent: a policy that leaves all to the signatures has an empty body, as
-    /// recorded clients sent it.
+    /// The document of a table's policies as it is sent: a policy that leaves all to the signatures has an empty body,
+    /// as recorded clients sent it.
     pub(crate) fn list_to_request(policies: &[Self]) -> Bytes {
         Self::list_to_xml(policies, |_| true)
     }

@@ -12,9 +12,10 @@ use crate::protocol::signature::{DEVELOPMENT_KEY, SigningKey};
 
 /// An account key: signs requests and shared access signatures. Never shown.
 ///
-/// Clones are one key: [`rotate`](Self::rotate) on one changes it for all clients that hold it, from their next attempt on;
-/// requests on their way finish with the old one. As a [`Credential`](crate::Credential) it signs with SharedKey;
-/// [`SharedKeyLite`](crate::SharedKeyLite) is the other scheme. Its bytes are overwritten when the last clone is dropped.
+/// Clones are one key: [`rotate`](Self::rotate) on one changes it for all clients that hold it, from their next attempt
+/// on; requests on their way finish with the old one. As a [`Credential`](crate::Credential) it signs with SharedKey;
+/// [`SharedKeyLite`](crate::auth::SharedKeyLite) is the other scheme. Its bytes are overwritten when the last clone is
+/// dropped.
 ///
 /// ```
 /// use azure_table::AccountKey;
@@ -83,8 +84,8 @@ impl AccountKey {
         &self.shared.account
     }
 
-    /// Puts another key in the place of this one, for all that share it. Each attempt signs with the key of its moment, and
-    /// an attempt that the service refused because it was signed before the change is made once more.
+    /// Puts another key in the place of this one, for all that share it. Each attempt signs with the key of its moment,
+    /// and an attempt that the service refused because it was signed before the change is made once more.
     ///
     /// # Errors
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the key is not base64 or empty; the old one stays.

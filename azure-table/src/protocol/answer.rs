@@ -3,10 +3,10 @@
 //! Owns the reading of error bodies and of the headers that all answers share. Source: REST "Status and error codes"
 //! and the forms seen of Storage and Cosmos DB.
 //!
-//! Input from outside is bounded: 64 MiB a response, 1,024 members an entity, 64 levels of skipped JSON, 16 levels and 4,096
-//! elements of XML, 100 levels of a filter, 1,000 characters of an error text. Each is far more than the service sends. Beyond a
-//! limit is an error, never a cut; a continuation header that cannot be read is one too, since the listing would end early and
-//! nobody would know.
+//! Input from outside is bounded: 64 MiB a response, 1,024 members an entity, 64 levels of skipped JSON, 16 levels and
+//! 4,096 elements of XML, 100 levels of a filter, 1,000 characters of an error text. Each is far more than the service
+//! sends. Beyond a limit is an error, never a cut; a continuation header that cannot be read is one too, since the
+//! listing would end early and nobody would know.
 
 use std::time::SystemTime;
 
@@ -114,7 +114,8 @@ pub(crate) fn error_of(
     answered.with_kind(kind).with_message(strange(content_type, text))
 }
 
-/// Whether the address of a request is refused, before a Table service sees it: by HTTP.sys in HTML, by others without a word.
+/// Whether the address of a request is refused, before a Table service sees it: by HTTP.sys in HTML, by others without
+/// a word.
 pub(crate) fn refuses_address(response: &Response<Bytes>) -> bool {
     let status = response.status().as_u16();
     matches!(status, 400 | 414 | 431) && is_address_refused(status, &String::from_utf8_lossy(response.body()))

@@ -1,10 +1,10 @@
 //! Entity group transactions: the rules, and the request.
 //!
-//! Owns what makes a set of operations one transaction, checked as it grows, so that [`Rejected`] can give the
+//! Owns what makes a set of operations one transaction, checked as it grows, so that [`RejectedOperation`] can give the
 //! operation back. The answer is `batch_answer.rs`; multipart text is `codec/multipart.rs`.
 //!
-//! A batch is written as it grows, so that its limit is one of the very bytes that are sent; an operation that breaks a rule is
-//! cut off again.
+//! A batch is written as it grows, so that its limit is one of the very bytes that are sent; an operation that breaks a
+//! rule is cut off again.
 //!
 //! Source: REST "Performing entity group transactions".
 
@@ -67,7 +67,7 @@ pub enum BatchRule {
 /// An operation that does not fit into a batch. The batch is as it was before.
 ///
 /// One word wide; holds the operation, so that it can go into the next batch.
-pub struct Rejected(Box<RejectedInner>);
+pub struct RejectedOperation(Box<RejectedInner>);
 
 struct RejectedInner {
     rule: BatchRule,
@@ -76,7 +76,7 @@ struct RejectedInner {
     operation: Option<TableOperation>,
 }
 
-impl Rejected {
+impl RejectedOperation {
     /// The rule that the operation would break.
     pub fn rule(&self) -> BatchRule {
         self.0.rule
@@ -93,15 +93,15 @@ impl Rejected {
     }
 }
 
-impl fmt::Display for Rejected {
+impl fmt::Display for RejectedOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.error.fmt(f)
     }
 }
 
-impl fmt::Debug for Rejected {
+impl fmt::Debug for RejectedOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rejected")
+        f.debug_struct("RejectedOperation")
             .field("rule", &self.0.rule)
             .field("index", &self.0.index)
             .field("text", &format_args!("{self}"))
@@ -109,10 +109,10 @@ impl fmt::Debug for Rejected {
     }
 }
 
-impl std::error::Error for Rejected {}
+impl std::error::Error for RejectedOperation {}
 
-impl From<Rejected> for Error {
-    fn from(rejected: Rejected) -> Self {
+impl From<RejectedOperation> for Error {
+    fn from(rejected: RejectedOperation) -> Self {
         rejected.0.error
     }
 }
@@ -185,10 +185,10 @@ impl ChangeSet {
     }
 
     /// Adds an operation if the service would take the batch with it.
-    pub(crate) fn add(&mut self, operation: TableOperation) -> Result<(), Rejected> {
+    pub(crate) fn add(&mut self, operation: TableOperation) -> Result<(), RejectedOperation> {
         self.put(&operation).map_err(|broken| {
             let Broken { rule, error } = broken;
-            Rejected(Box::new(RejectedInner {
+            RejectedOperation(Box::new(RejectedInner {
                 rule,
                 index: self.len(),
                 error,

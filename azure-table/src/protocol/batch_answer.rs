@@ -1,7 +1,8 @@
 //! The answer to an entity group transaction: a result per operation, or the one that failed.
 //!
-//! The index of a failed operation is never guessed. It comes from the message, from a batch of one, or from the four codes that
-//! Storage was seen to report without an index exactly when the first operation failed; otherwise it is `None`.
+//! The index of a failed operation is never guessed. It comes from the message, from a batch of one, or from the four
+//! codes that Storage was seen to report without an index exactly when the first operation failed; otherwise it is
+//! `None`.
 //!
 //! Source: REST "Performing entity group transactions"; the forms seen of Storage and Cosmos DB.
 
@@ -84,7 +85,8 @@ pub(crate) fn answer(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<
     Ok(results)
 }
 
-/// The answer to the only operation of a batch, as if it had been sent alone; what is no answer to a batch stays as it is.
+/// The answer to the only operation of a batch, as if it had been sent alone; what is no answer to a batch stays as it
+/// is.
 pub(crate) fn only(response: Response<Bytes>) -> Result<Response<Bytes>> {
     if response.status() != StatusCode::ACCEPTED {
         return Ok(response);

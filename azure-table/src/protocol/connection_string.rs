@@ -31,7 +31,8 @@ pub(crate) enum Identity {
 }
 
 impl ConnectionString {
-    /// The text that reads as this, with its secret. Every address is written out, so that it means the same everywhere.
+    /// The text that reads as this, with its secret. Every address is written out, so that it means the same
+    /// everywhere.
     pub(crate) fn expose(&self) -> Zeroizing<String> {
         let mut text = Zeroizing::new(String::new());
         let mut setting = |name: &str, value: &str| {

@@ -8,10 +8,10 @@ use crate::model::location::Location;
 
 /// Where the next page of a query, or of a list of tables, begins.
 ///
-/// Of a query either half may be missing. Opaque and serializable: keep it, and go on later, in another process even, with
-/// [`TableQuery::resume_from`](crate::TableQuery::resume_from) on the same query: the same table and conditions. Columns and
-/// page size may differ.
-/// A position, not a snapshot: rows written behind it are seen, rows written before it are not.
+/// Of a query either half may be missing. Opaque and serializable: keep it, and go on later, in another process even,
+/// with [`TableQuery::resume_from`](crate::TableQuery::resume_from) on the same query: the same table and conditions.
+/// Columns and page size may differ. A position, not a snapshot: rows written behind it are seen, rows written before
+/// it are not.
 ///
 /// Source: REST "Query timeout and pagination".
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -56,8 +56,8 @@ impl Continuation {
     }
 }
 
-/// A header of a position; `None` where it is missing or empty. One that cannot be read is an error: without it a listing
-/// would end too early, and nobody would know.
+/// A header of a position; `None` where it is missing or empty. One that cannot be read is an error: without it a
+/// listing would end too early, and nobody would know.
 fn position(headers: &HeaderMap, name: &str) -> Result<Option<String>> {
     let value = headers.get(name).map(|value| value.as_bytes()).unwrap_or_default();
     match std::str::from_utf8(value) {

@@ -1,9 +1,9 @@
 //! What is sent of an operation, as small as can be: many wait for their batch.
 //!
-//! An operation is one piece of memory: its body, its keys behind it, and a box for what few have. The cost of a batch beyond
-//! hand-made requests was mostly allocation; split buffers for several operations were slower, by their reference counts. Values
-//! move in whole words (a kind is a word wide, an ETag has one form, rare ids are boxed): a value written byte by byte and copied
-//! in larger pieces makes the processor wait, a tenth of a bulk.
+//! An operation is one piece of memory: its body, its keys behind it, and a box for what few have. The cost of a batch
+//! beyond hand-made requests was mostly allocation; split buffers for several operations were slower, by their
+//! reference counts. Values move in whole words (a kind is a word wide, an ETag has one form, rare ids are boxed): a
+//! value written byte by byte and copied in larger pieces makes the processor wait, a tenth of a bulk.
 
 use std::sync::Arc;
 

@@ -34,8 +34,8 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// From an absolute `http` or `https` URL. `account` is the one that is meant, where it is known: the URL of a cloud
-    /// must show the same. What is wrong is never shown: what was pasted here may hold a key or a signature.
+    /// From an absolute `http` or `https` URL. `account` is the one that is meant, where it is known: the URL of a
+    /// cloud must show the same. What is wrong is never shown: what was pasted here may hold a key or a signature.
     pub(crate) fn parse(url: &str, account: Option<&str>) -> Result<Self> {
         let refuse = |why: &str| Error::invalid_input(format!("table endpoint: {why}"));
         let (uri, authority, prefix) = parts(url)?;
@@ -241,8 +241,8 @@ pub(crate) fn is_account_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
-/// The account that an address shows: the first path segment where there is one (emulators), else the first label of the
-/// host name.
+/// The account that an address shows: the first path segment where there is one (emulators), else the first label of
+/// the host name.
 fn account_shown(host: &str, prefix: &str) -> Option<String> {
     let first = match prefix.trim_start_matches('/').split('/').next() {
         Some(segment) if !segment.is_empty() => segment,

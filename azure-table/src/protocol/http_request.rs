@@ -1,6 +1,7 @@
 //! The HTTP request of an operation: headers, versions and bodies that several operations share.
 //!
-//! Owns the requests in OData and in XML without what is asked of them. Addresses are `endpoint.rs`, calls `request.rs`.
+//! Owns the requests in OData and in XML without what is asked of them. Addresses are `endpoint.rs`, calls
+//! `request.rs`.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
@@ -23,7 +24,8 @@ const DATA_SERVICE_VERSION: HeaderName = HeaderName::from_static("dataservicever
 pub(crate) const PREFER: HeaderName = HeaderName::from_static("prefer");
 pub(crate) const X_HTTP_METHOD: HeaderName = HeaderName::from_static("x-http-method");
 
-/// The first version in which a user delegation key signs for tables, and in which access policies were seen to take a token.
+/// The first version in which a user delegation key signs for tables, and in which access policies were seen to take a
+/// token.
 ///
 /// Source: REST "Create a user delegation SAS", "Authorize with Microsoft Entra ID"; a recorded answer.
 pub(crate) const DELEGATION_VERSION: &str = "2025-07-05";

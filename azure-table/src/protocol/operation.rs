@@ -1,10 +1,11 @@
 //! One write or read of one entity, as a value.
 //!
-//! Owns [`TableOperation`], and the request that each kind is, alone or in a batch. What comes of it is `table_result.rs`.
+//! Owns [`TableOperation`], and the request that each kind is, alone or in a batch. What comes of it is
+//! `table_result.rs`.
 //!
-//! Merges are `PATCH`, which proxies know, not `MERGE`; they are tunnelled through `POST` on Cosmos DB. Bodies repeat the keys: a
-//! body without properties is known to be accepted in that form only. Writes take `WritesEntity<E>`, not `&E`: a `&Versioned<E>`
-//! would be dereferenced on the way in and lose its ETag.
+//! Merges are `PATCH`, which proxies know, not `MERGE`; they are tunnelled through `POST` on Cosmos DB. Bodies repeat
+//! the keys: a body without properties is known to be accepted in that form only. Writes take `AsEntity<E>`, not `&E`:
+//! a `&Versioned<E>` would be dereferenced on the way in and lose its ETag.
 //!
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge Entity",
 //! "Delete Entity", "Query Entities".
@@ -61,14 +62,14 @@ impl TableOperation {
         Self::with_body(OperationKind::Insert, entity)
     }
 
-    /// The same, with the entity as it was stored in the answer: [`TableResult::entity`](crate::TableResult::entity). Only
-    /// inserts have that.
+    /// The same, with the entity as it was stored in the answer: [`TableResult::entity`](crate::TableResult::entity).
+    /// Only inserts have that.
     pub fn insert_echo<E: TableEntity + ?Sized>(entity: &E) -> Self {
         Self::insert(entity).with(|more| more.is_echoed = true)
     }
 
-    /// The same operation, of which only the entity's write id can show that it was applied: other callers may insert the
-    /// same content, and each relies on its own insert.
+    /// The same operation, of which only the entity's write id can show that it was applied: other callers may insert
+    /// the same content, and each relies on its own insert.
     pub(crate) fn known_by_write_id(self) -> Self {
         self.with(|more| more.needs_write_id = true)
     }
@@ -96,7 +97,7 @@ impl TableOperation {
     /// Writes the named columns into the stored entity and leaves all others as they are; it must exist, in the version
     /// that `key` holds, if it holds one. The last of two values for one column counts.
     ///
-    /// There is no way to remove a property so: see [`Assignment`](crate::Assignment).
+    /// There is no way to remove a property so: see [`Assignment`](crate::filter::Assignment).
     pub fn patch<E>(key: impl IntoKey<E>, columns: impl IntoIterator<Item: AssignmentOf<E>>) -> Self {
         let condition = key.condition();
         let encoded = key.into_key().and_then(|key| {
@@ -125,9 +126,9 @@ impl TableOperation {
         Self::with_key(OperationKind::Delete, key, condition)
     }
 
-    /// Reads an entity, which is then in [`TableResult::entity`](crate::TableResult::entity), as whatever type that is asked
-    /// for; nothing is in it if there is none, with the status 404. The type of a tuple's entity is named, as in a
-    /// [`delete`](Self::delete). In a batch it must be alone.
+    /// Reads an entity, which is then in [`TableResult::entity`](crate::TableResult::entity), as whatever type that is
+    /// asked for; nothing is in it if there is none, with the status 404. The type of a tuple's entity is named, as in
+    /// a [`delete`](Self::delete). In a batch it must be alone.
     ///
     /// [`TableClient::get`](crate::TableClient::get) reads an entity of the table's own type with fewer bytes.
     pub fn retrieve<E>(key: impl IntoKey<E>) -> Self {
@@ -253,7 +254,8 @@ impl TableOperation {
             .map_err(|e| e.at_entity(partition_key, row_key))
     }
 
-    /// The parts of its request. Only for an operation that passed [`check`](Self::check) and [`check_for`](Self::check_for).
+    /// The parts of its request. Only for an operation that passed [`check`](Self::check) and
+    /// [`check_for`](Self::check_for).
     pub(crate) fn parts<'a>(&'a self, table: &'a str, profile: Profile) -> Result<OperationParts<'a>> {
         let encoded = self.encoded.as_ref().map_err(Error::copy)?;
         let (partition_key, row_key) = encoded.keys();

@@ -1,9 +1,10 @@
 //! What differs between the services that speak this protocol, in one place.
 //!
-//! Owns [`Profile`] and its [`Rules`]; all else asks the rules and never which service it is. Which profile an address has
-//! is `endpoint.rs`; what the emulator does as either of them is its own business.
+//! Owns [`Profile`] and its [`Rules`]; all else asks the rules and never which service it is. Which profile an address
+//! has is `endpoint.rs`; what the emulator does as either of them is its own business.
 //!
-//! Source: "Azure Cosmos DB for Table FAQ"; REST "Understanding the Table service data model"; recorded answers of both.
+//! Source: "Azure Cosmos DB for Table FAQ"; REST "Understanding the Table service data model"; recorded answers of
+//! both.
 
 use std::fmt;
 
@@ -13,8 +14,8 @@ use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::error_text::Shown;
 
-/// Which service is at an address: it decides how a merge is sent, which limits are checked before anything is sent, and
-/// which operations there are.
+/// Which service is at an address: it decides how a merge is sent, which limits are checked before anything is sent,
+/// and which operations there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Profile {
@@ -64,8 +65,8 @@ pub(crate) struct Rules {
     /// The account has roles of its own, apart from those of Azure.
     #[cfg(feature = "entra")]
     pub(crate) has_own_roles: bool,
-    /// The host of the scope that a token is asked for, by the ending of the endpoint's host; the first is of the public
-    /// cloud.
+    /// The host of the scope that a token is asked for, by the ending of the endpoint's host; the first is of the
+    /// public cloud.
     #[cfg_attr(not(feature = "entra"), expect(dead_code, reason = "there are no tokens without it"))]
     pub(crate) token_audiences: &'static [(&'static str, &'static str)],
 }

@@ -25,7 +25,7 @@ pub(crate) const TABLE_NAME: &str = "TableName";
 /// The most rows of a page.
 ///
 /// Source: REST "Query timeout and pagination".
-pub(crate) const MAX_PAGE_SIZE: u32 = 1_000;
+pub(crate) const MAX_PAGE_SIZE: usize = 1_000;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct QueryRequest {
     pub(crate) filter: Option<String>,
     pub(crate) select: Option<String>,
     /// The most rows of a page; `None` leaves it to the service.
-    pub(crate) top: Option<u32>,
+    pub(crate) top: Option<usize>,
     pub(crate) metadata: MetadataLevel,
 }
 
@@ -85,8 +85,8 @@ impl QueryRequest {
         }
     }
 
-    /// What tells this query from others, as far as positions go: the table and the conditions. The same in every process
-    /// (FNV-1a).
+    /// What tells this query from others, as far as positions go: the table and the conditions. The same in every
+    /// process (FNV-1a).
     pub(crate) fn identity(&self) -> u64 {
         // No table has a slash in its name.
         let list = self.table().unwrap_or("/tables").to_ascii_lowercase();

@@ -1,11 +1,12 @@
 //! Whether a write whose answer was lost was applied, by what is stored now.
 //!
-//! Owns the read that shows the rows, and the [`Verdict`]. When to ask is `pipeline/next_step.rs`.
-//! A row is ours if it has what we wrote and was not last written before we first sent, by the service's clock; with a write id, if
-//! it has that. Of a write under an ETag, and of an insert inside `modify`, only the id counts: two writers that
-//! count the same counter write the same content, and only one of them has counted. A row that was last written before we first sent and is not as we wrote it, shows that nothing of
-//! ours was applied, and so does one that is as we wrote it and older than clocks may differ. All else says nothing: a row that is missing may
-//! have been removed since, a newer one may have covered ours.
+//! Owns the read that shows the rows, and the [`Verdict`]. When to ask is `pipeline/next_step.rs`. A row is ours if it
+//! has what we wrote and was not last written before we first sent, by the service's clock; with a write id, if it has
+//! that. Of a write under an ETag, and of an insert inside `modify`, only the id counts: two writers that count the
+//! same counter write the same content, and only one of them has counted. A row that was last written before we first
+//! sent and is not as we wrote it, shows that nothing of ours was applied, and so does one that is as we wrote it and
+//! older than clocks may differ. All else says nothing: a row that is missing may have been removed since, a newer one
+//! may have covered ours.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! A call: the request of an operation with what the pipeline knows of it.
 //!
-//! Owns [`Call`] and [`RowWrites`], the writes that it carries until it has its response. What they are needed for, if the response is
-//! lost, is `read_back.rs`.
+//! Owns [`Call`] and [`RowWrites`], the writes that it carries until it has its response. What they are needed for, if
+//! the response is lost, is `read_back.rs`.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! A write of one row: what was sent, and what it left behind.
 //!
-//! Owns [`RowWrite`], the facts that decide whether a lost write was applied, and [`WrittenRow`]. The verdict is `read_back.rs`, the
-//! writes of a call are `request.rs`.
+//! Owns [`RowWrite`], the facts that decide whether a lost write was applied, and [`WrittenRow`]. The verdict is
+//! `read_back.rs`, the writes of a call are `request.rs`.
 
 use bytes::Bytes;
 

@@ -1,7 +1,7 @@
 //! Makes shared access signatures: with an account key, or with a key of Entra ID.
 //!
-//! Owns the two builders [`TableSas`] and [`AccountSas`], and what they refuse. The signature as text is `sas_token.rs`, what
-//! is signed `sas_parameters.rs`.
+//! Owns the two builders [`TableSas`] and [`AccountSas`], and what they refuse. The signature as text is
+//! `sas_token.rs`, what is signed `sas_parameters.rs`.
 
 use zeroize::Zeroizing;
 
@@ -142,29 +142,29 @@ impl TableSas {
         self
     }
 
-    /// The table's stored access policy of this id, of at most 64 characters. What the policy says the signature must not
-    /// say again.
+    /// The table's stored access policy of this id, of at most 64 characters. What the policy says the signature must
+    /// not say again.
     pub fn policy(mut self, id: impl Into<String>) -> Self {
         self.policy = Some(id.into());
         self
     }
 
-    /// The first entity it is for. An empty RowKey is the first of its partition; an empty PartitionKey with it is no limit.
-    /// Without [`to`](Self::to) all later partitions are allowed.
+    /// The first entity it is for. An empty RowKey is the first of its partition; an empty PartitionKey with it is no
+    /// limit. Without [`to`](Self::to) all later partitions are allowed.
     pub fn from(mut self, partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
         self.from = Some((partition_key.into(), row_key.into()));
         self
     }
 
-    /// The last entity it is for. An empty RowKey is all of its partition. The PartitionKey cannot be empty: in a signature
-    /// that means no limit.
+    /// The last entity it is for. An empty RowKey is all of its partition. The PartitionKey cannot be empty: in a
+    /// signature that means no limit.
     pub fn to(mut self, partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
         self.to = Some((partition_key.into(), row_key.into()));
         self
     }
 
-    /// Only for the user with this object id in Entra ID, who has to show a token of their own besides: a [`SasToken`] as a
-    /// credential sends none. For [`sign_delegated`](Self::sign_delegated) only.
+    /// Only for the user with this object id in Entra ID, who has to show a token of their own besides: a [`SasToken`]
+    /// as a credential sends none. For [`sign_delegated`](Self::sign_delegated) only.
     pub fn for_user(mut self, object_id: Guid) -> Self {
         self.user = Some(object_id);
         self
@@ -174,8 +174,8 @@ impl TableSas {
     ///
     /// # Errors
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — permissions or expiry are missing and there is no policy; the
-    /// policy's id is empty, too long or has control characters; it would end before it starts, in time or in keys; an end
-    /// of its keys has what no key can have, or cannot be said; the address is none; it is for one user.
+    /// policy's id is empty, too long or has control characters; it would end before it starts, in time or in keys; an
+    /// end of its keys has what no key can have, or cannot be said; the address is none; it is for one user.
     pub fn sign(&self, key: &AccountKey) -> Result<SasToken> {
         if self.user.is_some() {
             return Err(refused("only one made with a user delegation key can be for one user"));
@@ -186,8 +186,8 @@ impl TableSas {
         Ok(SasToken::signed(&parameters, &signature))
     }
 
-    /// Makes the signature with a key of Entra ID in place of the account's: it allows what it says as far as whom the key
-    /// was made for may do that too, and ends no later than the key, so within 7 days. It has no stored policy.
+    /// Makes the signature with a key of Entra ID in place of the account's: it allows what it says as far as whom the
+    /// key was made for may do that too, and ends no later than the key, so within 7 days. It has no stored policy.
     ///
     /// Not confirmed by an answer of the live service.
     ///
@@ -206,8 +206,8 @@ impl TableSas {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — as [`sign`](Self::sign), except that it may be for one user; or it
-    /// has a stored policy, would begin before the key or live longer, or the account's name is none.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — as [`sign`](Self::sign), except that it may be for one user;
+    /// or it has a stored policy, would begin before the key or live longer, or the account's name is none.
     ///
     /// Source: REST "Create a user delegation SAS".
     pub fn sign_delegated(&self, key: &UserDelegationKey, account: &str) -> Result<SasToken> {
@@ -296,7 +296,8 @@ impl TableSas {
 /// A signature for the account's Table service: operations on tables and entities, by resource and permission.
 ///
 /// ```
-/// use azure_table::{AccountKey, AccountPermissions, AccountResources, AccountSas, DateTime};
+/// use azure_table::{AccountKey, AccountSas, DateTime};
+/// use azure_table::auth::{AccountPermissions, AccountResources};
 /// let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
 /// let hour = std::time::Duration::from_secs(3_600);
 /// let sas = AccountSas::new(

@@ -1,7 +1,7 @@
 //! Shared access signatures: what they say, and the strings that are signed.
 //!
-//! Owns [`SasParameters`], the query parameters of a signature, and the pure strings-to-sign of all kinds, shared by the
-//! generator (`sas_builder.rs`), the emulator and their tests.
+//! Owns [`SasParameters`], the query parameters of a signature, and the pure strings-to-sign of all kinds, shared by
+//! the generator (`sas_builder.rs`), the emulator and their tests.
 //!
 //! Source: REST "Create a service SAS", "Create an account SAS", "Create a user delegation SAS".
 
@@ -19,8 +19,8 @@ pub(crate) const SAS_PARAMETERS: [&str; 24] = [
     "skt", "ske", "sks", "skv", "skdutid", "sduoid", "ses",
 ];
 
-/// The decoded parameters of a signature, in the order in which they came. `Debug` shows their names alone: one of them is
-/// the signature.
+/// The decoded parameters of a signature, in the order in which they came. `Debug` shows their names alone: one of them
+/// is the signature.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct SasParameters(Vec<(String, String)>);
 
@@ -83,8 +83,8 @@ pub(crate) fn time(text: &str) -> Option<DateTime> {
     format!("{}{missing}", text.trim_end_matches('Z')).parse().ok()
 }
 
-/// The string to sign of a table's signature, in the form of the versions from 2015-04-05 on. The table's name is signed
-/// in lower case.
+/// The string to sign of a table's signature, in the form of the versions from 2015-04-05 on. The table's name is
+/// signed in lower case.
 pub(crate) fn table_string_to_sign(parameters: &SasParameters, account: &str, table: &str) -> String {
     let resource = format!("/table/{account}/{}", table.to_lowercase());
     let value = |name| parameters.get(name);

@@ -1,6 +1,7 @@
 //! Shared access signatures as credentials.
 //!
-//! Owns [`SasToken`], the text of a signature. The builders are `sas_builder.rs`, the text to sign is `sas_parameters.rs`.
+//! Owns [`SasToken`], the text of a signature. The builders are `sas_builder.rs`, the text to sign is
+//! `sas_parameters.rs`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,18 +16,20 @@ use crate::model::error::{Error, Result};
 use crate::protocol::sas_parameters::{SasParameters, time};
 use crate::protocol::signature::is_same_secret;
 
-/// A shared access signature: its text grants access to anyone who has it. Never shown in `Debug`, and overwritten on drop.
+/// A shared access signature: its text grants access to anyone who has it. Never shown in `Debug`, and overwritten on
+/// drop.
 #[derive(Clone)]
 pub struct SasToken(Zeroizing<Box<str>>);
 
 impl SasToken {
     /// Creates a credential from the text of a signature: a query string, with or without a leading `?`.
     ///
-    /// For a whole URL with its signature, see [`TableServiceClient::from_sas_url`](crate::TableServiceClient::from_sas_url).
+    /// For a whole URL with its signature, see
+    /// [`TableServiceClient::from_sas_url`](crate::TableServiceClient::from_sas_url).
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the text is a whole URL, has no `sig`, is for another service, or has
-    /// characters that no URL can have. The error never shows the text.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the text is a whole URL, has no `sig`, is for another service,
+    /// or has characters that no URL can have. The error never shows the text.
     pub fn new(text: impl AsRef<str>) -> Result<Self> {
         Self::read(text.as_ref()).map_err(refused)
     }

@@ -1,7 +1,7 @@
 //! A URL with its shared access signature, as the portal shows it, in its parts.
 //!
-//! Owns the decision which segment of the path is an account and which a table. Errors show table names and the address of the
-//! primary only: the rest of the URL may hold the signature.
+//! Owns the decision which segment of the path is an account and which a table. Errors show table names and the address
+//! of the primary only: the rest of the URL may hold the signature.
 //!
 //! Source: REST "Delegating access with a shared access signature"; "Use the Azurite emulator", both kinds of URL.
 
@@ -91,8 +91,8 @@ fn check_is_for(table: &TableName, signed: &str) -> Result<()> {
     )))
 }
 
-/// Checks that the address is not that of a secondary: the client would send its writes there, and the signature is valid for the
-/// primary too.
+/// Checks that the address is not that of a secondary: the client would send its writes there, and the signature is
+/// valid for the primary too.
 fn check_is_primary(endpoint: &Endpoint, table: Option<&TableName>) -> Result<()> {
     let Some(primary) = endpoint.primary_of_secondary() else {
         return Ok(());
@@ -138,14 +138,15 @@ fn parts(url: &str) -> Result<Parts<'_>> {
 }
 
 impl Parts<'_> {
-    /// Returns `true` if the path has to name the account: an IP address or a host name without a dot, as of an emulator.
+    /// Returns `true` if the path has to name the account: an IP address or a host name without a dot, as of an
+    /// emulator.
     fn needs_account(&self) -> bool {
         let is_address = self.host.starts_with('[') || self.host.parse::<IpAddr>().is_ok();
         is_address || !self.host.contains('.')
     }
 
-    /// Returns `true` if the path may name the account. A host such as `host.docker.internal` is an emulator's if its port is not
-    /// the service's; else it is a custom domain, whose path never names an account.
+    /// Returns `true` if the path may name the account. A host such as `host.docker.internal` is an emulator's if its
+    /// port is not the service's; else it is a custom domain, whose path never names an account.
     fn may_have_account(&self) -> bool {
         let has_own_port = self.port.is_some_and(|port| !SERVICE_PORTS.contains(&port));
         !self.host.contains(".table.") && (self.needs_account() || has_own_port)

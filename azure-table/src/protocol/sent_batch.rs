@@ -1,7 +1,7 @@
 //! The operations of a batch, by where they stand in its body.
 //!
-//! Owns [`SentBatch`], by which an answer is read and a lost one found out about. No operation is kept as a value: of a batch there
-//! is its body, and the keys in one piece.
+//! Owns [`SentBatch`], by which an answer is read and a lost one found out about. No operation is kept as a value: of a
+//! batch there is its body, and the keys in one piece.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

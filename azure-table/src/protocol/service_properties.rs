@@ -1,10 +1,10 @@
 //! Properties of the service: logging, metrics, and who may call it from a browser.
 //!
-//! Owns [`ServiceProperties`] as a value and its XML in both directions: the same document is the answer to a read and the
-//! body of a write. Logging and metrics are `analytics.rs`, rules for browsers `cors.rs`, with the limits of each.
+//! Owns [`ServiceProperties`] as a value and its XML in both directions: the same document is the answer to a read and
+//! the body of a write. Logging and metrics are `analytics.rs`, rules for browsers `cors.rs`, with the limits of each.
 //!
-//! One value, its XML and its limits stand together for each document, since the emulator reads what the client writes and the
-//! other way round. A property test says that what is written reads the same.
+//! One value, its XML and its limits stand together for each document, since the emulator reads what the client writes
+//! and the other way round. A property test says that what is written reads the same.
 //!
 //! Source: REST "Get Table Service Properties", "Set Table Service Properties"; recorded bodies.
 
@@ -23,11 +23,11 @@ const MAX_CORS_RULES: usize = 5;
 
 /// Settings of the Table service of an account.
 ///
-/// What is read has all of them. On a write a setting that is `None` stays as it is; `Some` of an empty list takes all rules
-/// away.
+/// What is read has all of them. On a write a setting that is `None` stays as it is; `Some` of an empty list takes all
+/// rules away.
 ///
 /// ```
-/// use azure_table::{CorsRule, Metrics, ServiceProperties};
+/// use azure_table::service::{CorsRule, Metrics, ServiceProperties};
 /// let properties = ServiceProperties::default()
 ///     .hour_metrics(Metrics { enabled: true, include_apis: true, retention_days: Some(7), ..Metrics::default() })
 ///     .cors([CorsRule::new(["https://contoso.com"], ["GET"])]);

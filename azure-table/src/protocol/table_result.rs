@@ -1,11 +1,11 @@
 //! What an operation gave.
 //!
-//! Owns [`TableResult`], from the answer to an operation alone, from a part of a batch's, or from the rows that show what
-//! became of a write whose answer was lost. Source: REST "Insert Entity", "Query Entities", "Performing entity group
-//! transactions".
+//! Owns [`TableResult`], from the answer to an operation alone, from a part of a batch's, or from the rows that show
+//! what became of a write whose answer was lost. Source: REST "Insert Entity", "Query Entities", "Performing entity
+//! group transactions".
 //!
-//! A retrieved or echoed entity stays JSON, at minimal metadata, until its type is known. For an echo whose response was lost it
-//! is the row that was read back.
+//! A retrieved or echoed entity stays JSON, at minimal metadata, until its type is known. For an echo whose response
+//! was lost it is the row that was read back.
 
 use std::fmt;
 
@@ -134,7 +134,8 @@ impl TableResult {
         self.kind
     }
 
-    /// The HTTP status: 204 of a write, 201 of an insert that the service echoed; 200 of a retrieve, or 404 if it found nothing.
+    /// The HTTP status: 204 of a write, 201 of an insert that the service echoed; 200 of a retrieve, or 404 if it found
+    /// nothing.
     pub fn status(&self) -> u16 {
         self.status
     }
@@ -143,14 +144,15 @@ impl TableResult {
         self.etag
     }
 
-    /// The entity's version: the new one after a write, the stored one of a retrieve. `None` after a delete, and where there is
-    /// no entity.
+    /// The entity's version: the new one after a write, the stored one of a retrieve. `None` after a delete, and where
+    /// there is no entity.
     pub fn etag(&self) -> Option<&ETag> {
         self.etag.as_ref()
     }
 
-    /// The entity as it is stored, with its Timestamp: of a retrieve, and of an insert that was asked to echo it. `None` of all
-    /// other operations, of a retrieve that found nothing, and where the service echoed nothing, as Azurite in batches.
+    /// The entity as it is stored, with its Timestamp: of a retrieve, and of an insert that was asked to echo it.
+    /// `None` of all other operations, of a retrieve that found nothing, and where the service echoed nothing, as
+    /// Azurite in batches.
     ///
     /// # Errors
     /// `InvalidResponse` — the stored entity does not fit `E`: a property is missing or of another type.

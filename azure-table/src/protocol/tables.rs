@@ -23,8 +23,8 @@ pub enum Creation {
     Created,
     /// The table existed before.
     Existed,
-    /// The response to an earlier attempt of this call was lost, and a later attempt found the table. Either that attempt
-    /// created it, or it existed before.
+    /// The response to an earlier attempt of this call was lost, and a later attempt found the table. Either that
+    /// attempt created it, or it existed before.
     InDoubt,
 }
 

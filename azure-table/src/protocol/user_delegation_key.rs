@@ -1,9 +1,8 @@
 //! Keys of Entra ID for shared access signatures: what asks for one, and the key as the service gives it.
 //!
-//! Owns [`UserDelegationKey`] and [`KeyInfo`] as values, the XML of both in both directions, and the request. The string that such a key
-//! signs is `sas_parameters.rs`.
-//! Not confirmed: the answer for tables, which is taken to be that for blobs; whether `Start` may be missing in a request
-//! (it is always written).
+//! Owns [`UserDelegationKey`] and [`KeyInfo`] as values, the XML of both in both directions, and the request. The
+//! string that such a key signs is `sas_parameters.rs`. Not confirmed: the answer for tables, which is taken to be that
+//! for blobs; whether `Start` may be missing in a request (it is always written).
 //!
 //! Source: REST "Get User Delegation Key", "Create a user delegation SAS".
 
@@ -234,8 +233,8 @@ impl KeyInfo {
         })
     }
 
-    /// Refuses a key that the service would not give. That it ends within 7 days of now is for the service, which has the
-    /// clock that counts.
+    /// Refuses a key that the service would not give. That it ends within 7 days of now is for the service, which has
+    /// the clock that counts.
     pub(crate) fn check(&self) -> Result<()> {
         let refuse = |why: String| Err(Error::invalid_input(format!("user delegation key: {why}")));
         if self.expiry <= self.start {

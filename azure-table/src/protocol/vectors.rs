@@ -1,7 +1,7 @@
 //! Signatures, addresses, values and connection strings as the official SDKs produce them.
 //!
-//! The vectors stand in the folder `vectors` of this crate, with a page on how they were made. Facts that need no SDK are
-//! unit tests beside the code.
+//! The vectors stand in the folder `vectors` of this crate, with a page on how they were made. Facts that need no SDK
+//! are unit tests beside the code.
 
 use std::path::Path;
 
@@ -80,8 +80,8 @@ fn shared_key_lite_signatures_are_those_of_the_sdks() {
     }
 }
 
-/// `vectors/sas.json`: what the SDKs sign, by the builders of this crate. Where they disagree (the order of letters and of
-/// resource types) ours is the service's, which one of them has.
+/// `vectors/sas.json`: what the SDKs sign, by the builders of this crate. Where they disagree (the order of letters and
+/// of resource types) ours is the service's, which one of them has.
 #[test]
 fn shared_access_signatures_are_those_of_the_sdks() {
     let vectors = vectors("sas.json");
@@ -238,7 +238,8 @@ fn values_of_the_sdks_are_read_and_written_back() {
     assert!(checked >= 60, "{checked}");
 }
 
-/// `vectors/multipart.json`: every answer is the result, or the failure at the index and with the code, that its SDK read.
+/// `vectors/multipart.json`: every answer is the result, or the failure at the index and with the code, that its SDK
+/// read.
 #[test]
 fn batch_answers_of_azurite_are_read() {
     let vectors = vectors("multipart.json");
@@ -344,8 +345,8 @@ fn connection_strings_are_read_as_expected() {
     assert!(read >= 21 && refused >= 9, "{read} {refused}");
 }
 
-/// What an error must say where a vector says why its connection string is none: the settings that it names, and what its
-/// other words mean.
+/// What an error must say where a vector says why its connection string is none: the settings that it names, and what
+/// its other words mean.
 fn at_fault(why: &str) -> Vec<&'static str> {
     let settings = SETTINGS.iter().copied().filter(|setting| why.contains(setting));
     let words = [

@@ -1,11 +1,12 @@
 //! An operation on one entity as the only one of a batch: its keys then stand in a body, and in no address.
 //!
-//! Owns the request around it. What comes back is taken out again by `batch_answer::only`, so that nobody else has to know.
-//! A read stands outside of change sets, a write in one.
+//! Owns the request around it. What comes back is taken out again by `batch_answer::only`, so that nobody else has to
+//! know. A read stands outside of change sets, a write in one.
 //!
-//! `via_batch` is an option of the call: the request is enclosed when it is prepared, and the part is taken out when the call
-//! ends. So builders, conditions and policies know nothing of it, and a lost write is read back by a point read: keys that fit
-//! into no address fit into no query either. No recording has a query or a secondary in a batch, so neither is sent.
+//! `via_batch` is an option of the call: the request is enclosed when it is prepared, and the part is taken out when
+//! the call ends. So builders, conditions and policies know nothing of it, and a lost write is read back by a point
+//! read: keys that fit into no address fit into no query either. No recording has a query or a secondary in a batch, so
+//! neither is sent.
 //!
 //! Source: REST "Performing entity group transactions"; a recorded answer to a read in a batch.
 

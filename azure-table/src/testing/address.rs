@@ -1,7 +1,7 @@
 //! The parts of a request's address.
 //!
-//! Owns [`Address`]: the account's base apart from what is asked of it, and the query without what a shared access signature
-//! adds to it.
+//! Owns [`Address`]: the account's base apart from what is asked of it, and the query without what a shared access
+//! signature adds to it.
 
 use http::Uri;
 
@@ -54,7 +54,8 @@ impl Address {
 }
 
 impl Address {
-    /// The account's name, where the address has it: as the first label of a host of the service, or behind another host.
+    /// The account's name, where the address has it: as the first label of a host of the service, or behind another
+    /// host.
     pub(crate) fn account(&self) -> Option<&str> {
         let (_, below) = self.base.split_once(&self.authority)?;
         let account = match below.strip_prefix('/') {

@@ -2,8 +2,8 @@
 //!
 //! Owns [`Answer`]: its status, code, headers and rows, as an answer of its own and as a part of a batch's.
 //!
-//! One answer serves faults and scripts: a rule puts it in the service's place, and a step of a `Script` is a `Fault`. So a
-//! script has no second list of failures. A late answer of a script is `Faults` in front of it.
+//! One answer serves faults and scripts: a rule puts it in the service's place, and a step of a `Script` is a `Fault`.
+//! So a script has no second list of failures. A late answer of a script is `Faults` in front of it.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -31,9 +31,9 @@ const INNER: &str = "changesetresponse_test";
 
 /// An answer in the service's form: a status, and an error as JSON, rows from Rust values, or the parts of a batch.
 ///
-/// It is what a [`Script`](crate::testing::Script) says and what [`Faults`](crate::testing::Faults) put in the service's place.
-/// One that HTTP cannot have, and a row that the service would refuse, fail the request as if it had never been sent, with
-/// the reason.
+/// It is what a [`Script`](crate::testing::Script) says and what [`Faults`](crate::testing::Faults) put in the
+/// service's place. One that HTTP cannot have, and a row that the service would refuse, fail the request as if it had
+/// never been sent, with the reason.
 ///
 /// ```
 /// use azure_table::DynamicEntity;
@@ -90,8 +90,8 @@ impl Answer {
         Self::new(204).etag(SOME_ETAG)
     }
 
-    /// What a get is answered with: 200 and the entity as it would be stored, at minimal metadata. Its version is the ETag that
-    /// the entity holds, or any; it was last written at the beginning of 2020.
+    /// What a get is answered with: 200 and the entity as it would be stored, at minimal metadata. Its version is the
+    /// ETag that the entity holds, or any; it was last written at the beginning of 2020.
     ///
     /// Source: REST "Query Entities".
     pub fn row<E: TableEntity + ?Sized>(entity: &E) -> Self {
@@ -116,7 +116,8 @@ impl Answer {
         }
     }
 
-    /// What a batch of writes is answered with: 202 and a part for each operation. One that fails as a whole has one part, an error.
+    /// What a batch of writes is answered with: 202 and a part for each operation. One that fails as a whole has one
+    /// part, an error.
     ///
     /// ```
     /// use azure_table::testing::Answer;
@@ -168,8 +169,8 @@ impl Answer {
         self
     }
 
-    /// The service's text of the error, beside a [`code`](Self::code). In a batch's answer Storage writes the index of the
-    /// operation before it: `2:The …`.
+    /// The service's text of the error, beside a [`code`](Self::code). In a batch's answer Storage writes the index of
+    /// the operation before it: `2:The …`.
     pub fn message(mut self, message: impl Into<String>) -> Self {
         let (code, _) = self.error();
         self.content = Content::Error {
@@ -192,7 +193,8 @@ impl Answer {
         self
     }
 
-    /// The version of the row that was written or read, in place of the one before. The rows of a page have theirs by themselves.
+    /// The version of the row that was written or read, in place of the one before. The rows of a page have theirs by
+    /// themselves.
     pub fn etag(mut self, etag: impl Into<String>) -> Self {
         self.headers
             .retain(|(name, _)| !name.eq_ignore_ascii_case(ETAG.as_str()));

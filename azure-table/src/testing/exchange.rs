@@ -2,8 +2,8 @@
 //!
 //! Owns [`Exchange`] and [`Outcome`]. What is secret is `secrets.rs`; who keeps them is `spy.rs` and `recorder.rs`.
 //!
-//! What is kept of a request is what is known to be harmless: headers by a list of names. What authenticated a request is looked
-//! for in the response, since a rejection may repeat it.
+//! What is kept of a request is what is known to be harmless: headers by a list of names. What authenticated a request
+//! is looked for in the response, since a rejection may repeat it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,19 +15,19 @@ use crate::codec::json::read;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::error::Result;
 use crate::model::operation_kind::OperationKind;
-use crate::pipeline::transport::{Reached, TransportError};
+use crate::pipeline::transport::{Delivery, TransportError};
 use crate::testing::address::{self, Address};
 use crate::testing::request_kind;
 use crate::testing::secrets::Secrets;
 
 /// One request that was sent, and what came of it.
 ///
-/// Kept without the proof of who asked, the `Authorization` and what a shared access signature adds to the address, also where an
-/// answer repeats it; without the values of headers that the protocol does not have; and without the value of a user delegation key. The
-/// account is not part of [`path`](Self::path).
+/// Kept without the proof of who asked, the `Authorization` and what a shared access signature adds to the address,
+/// also where an answer repeats it; without the values of headers that the protocol does not have; and without the
+/// value of a user delegation key. The account is not part of [`path`](Self::path).
 ///
 /// ```
-/// use azure_table::OperationKind;
+/// use azure_table::operation::OperationKind;
 /// use azure_table::testing::Spy;
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]
@@ -64,7 +64,7 @@ pub(crate) enum Outcome {
     /// Nothing yet, or never: the client stopped waiting.
     Unanswered,
     Answered(Response<Bytes>),
-    Failed(Reached),
+    Failed(Delivery),
 }
 
 impl Exchange {
@@ -144,7 +144,8 @@ impl Exchange {
         String::from_utf8_lossy(&self.body)
     }
 
-    /// The entity that was written: of an insert, a replace or a merge. [`DynamicEntity`](crate::DynamicEntity) takes any.
+    /// The entity that was written: of an insert, a replace or a merge. [`DynamicEntity`](crate::DynamicEntity) takes
+    /// any.
     ///
     /// # Errors
     /// `InvalidResponse` — the body is no entity, or does not fit `E`: a merge may have a part of its properties only.
@@ -174,8 +175,9 @@ impl Exchange {
         self.answer().map(|answer| String::from_utf8_lossy(answer.body()))
     }
 
-    /// How far the request got, if no complete answer came. A client that stopped waiting leaves neither that nor a status.
-    pub fn failure(&self) -> Option<Reached> {
+    /// How far the request got, if no complete answer came. A client that stopped waiting leaves neither that nor a
+    /// status.
+    pub fn failure(&self) -> Option<Delivery> {
         match self.outcome {
             Outcome::Failed(reached) => Some(reached),
             Outcome::Answered(_) | Outcome::Unanswered => None,

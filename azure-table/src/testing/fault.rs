@@ -12,7 +12,7 @@ use http::{Request, Response};
 
 use crate::model::clock;
 use crate::model::operation_kind::OperationKind;
-use crate::pipeline::transport::{Reached, Transport, TransportError};
+use crate::pipeline::transport::{Delivery, Transport, TransportError};
 use crate::testing::answer::Answer;
 
 /// What happens to a request.
@@ -21,15 +21,15 @@ use crate::testing::answer::Answer;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Fault {
-    /// There is no connection: [`Reached::NothingSent`].
+    /// There is no connection: [`Delivery::NothingSent`].
     NoConnection,
-    /// The request is lost on its way, and the connection closes: [`Reached::MaybeSent`], not applied.
+    /// The request is lost on its way, and the connection closes: [`Delivery::MaybeSent`], not applied.
     LoseRequest,
-    /// The connection is reset while the request is sent: [`Reached::MaybeSent`], not applied.
+    /// The connection is reset while the request is sent: [`Delivery::MaybeSent`], not applied.
     Reset,
-    /// The request is applied, and its answer lost: [`Reached::MaybeSent`].
-    LoseAnswer,
-    /// The request is applied, and the body of its answer breaks off: [`Reached::AnswerCut`].
+    /// The request is applied, and its answer lost: [`Delivery::MaybeSent`].
+    LoseResponse,
+    /// The request is applied, and the body of its answer breaks off: [`Delivery::ResponseCut`].
     CutAnswer {
         /// The bytes of the body that come; a shorter body breaks off at its end.
         at: usize,
@@ -53,7 +53,8 @@ pub enum Fault {
     Answer(Answer),
     /// The request is applied, and this answer takes the place of the service's.
     AnswerAfterApplying(Answer),
-    /// A batch is answered with 202, and this is its only part: an operation failed; not applied. Happens to batches only.
+    /// A batch is answered with 202, and this is its only part: an operation failed; not applied. Happens to batches
+    /// only.
     FailBatchPart(Answer),
     /// Another transport takes the request: a service in another state, or one whose clock is wrong.
     Instead(Arc<dyn Transport>),
@@ -77,20 +78,20 @@ impl Fault {
         use io::ErrorKind::{ConnectionRefused, ConnectionReset, UnexpectedEof};
         match self {
             Self::NoConnection => Err(broken(
-                Reached::NothingSent,
+                Delivery::NothingSent,
                 ConnectionRefused,
                 "there is no connection",
             )),
-            Self::LoseRequest => Err(broken(Reached::MaybeSent, UnexpectedEof, "the request was lost")),
-            Self::Reset => Err(broken(Reached::MaybeSent, ConnectionReset, "the connection was reset")),
-            Self::LoseAnswer => {
+            Self::LoseRequest => Err(broken(Delivery::MaybeSent, UnexpectedEof, "the request was lost")),
+            Self::Reset => Err(broken(Delivery::MaybeSent, ConnectionReset, "the connection was reset")),
+            Self::LoseResponse => {
                 behind.send(request).await?;
-                Err(broken(Reached::MaybeSent, UnexpectedEof, "the answer was lost"))
+                Err(broken(Delivery::MaybeSent, UnexpectedEof, "the answer was lost"))
             }
             Self::CutAnswer { at } => {
                 let length = behind.send(request).await?.into_body().len();
                 let why = format!("the answer broke off after {} of {length} bytes", length.min(*at));
-                Err(broken(Reached::AnswerCut, UnexpectedEof, why))
+                Err(broken(Delivery::ResponseCut, UnexpectedEof, why))
             }
             Self::DelayRequest(time) => {
                 clock::sleep(*time).await;
@@ -139,13 +140,13 @@ impl From<Answer> for Fault {
     }
 }
 
-fn broken(reached: Reached, kind: io::ErrorKind, why: impl Into<String>) -> TransportError {
+fn broken(reached: Delivery, kind: io::ErrorKind, why: impl Into<String>) -> TransportError {
     TransportError::new(reached, io::Error::new(kind, format!("injected fault: {}", why.into())))
 }
 
 /// The answer cannot be one: nothing was sent, and the test sees why.
 fn no_answer(error: Box<dyn std::error::Error + Send + Sync>) -> TransportError {
-    TransportError::new(Reached::NothingSent, error)
+    TransportError::new(Delivery::NothingSent, error)
 }
 
 fn dated(mut answer: Response<Bytes>, shift: impl FnOnce(SystemTime) -> Option<SystemTime>) -> Response<Bytes> {

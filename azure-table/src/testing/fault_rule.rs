@@ -12,7 +12,7 @@ use crate::testing::fault::Fault;
 /// [`first`](Self::first), [`every`](Self::every) and [`chance`](Self::chance) chooses among them: of several the last.
 ///
 /// ```
-/// use azure_table::OperationKind;
+/// use azure_table::operation::OperationKind;
 /// use azure_table::testing::{Fault, FaultRule};
 /// let rule = FaultRule::new(Fault::Reset).on(OperationKind::Insert).table("Orders").every(3).at_most(2);
 /// ```
@@ -96,7 +96,8 @@ impl FaultRule {
         self
     }
 
-    /// Each request that fits with this probability, from 0 to 1, drawn from the seed of [`Faults`](crate::testing::Faults).
+    /// Each request that fits with this probability, from 0 to 1, drawn from the seed of
+    /// [`Faults`](crate::testing::Faults).
     pub fn chance(mut self, probability: f64) -> Self {
         self.when = When::Chance(probability);
         self

@@ -1,10 +1,11 @@
 //! The transport that lets things go wrong.
 //!
-//! Owns the rules in force, what they have counted, and the log. What a fault does is `fault.rs`, when it happens `fault_rule.rs`.
+//! Owns the rules in force, what they have counted, and the log. What a fault does is `fault.rs`, when it happens
+//! `fault_rule.rs`.
 //!
-//! Faults stand at the transport, as rules: below the retry loop a test meets what the network does, and users, the matrix and
-//! the soak share one kit. The first rule that chooses a request acts alone; two faults at one request are two wrappers. A
-//! service with a wrong clock is another transport, `Fault::Instead`.
+//! Faults stand at the transport, as rules: below the retry loop a test meets what the network does, and users, the
+//! matrix and the soak share one kit. The first rule that chooses a request acts alone; two faults at one request are
+//! two wrappers. A service with a wrong clock is another transport, `Fault::Instead`.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -26,14 +27,15 @@ const MOST_RECORDS: usize = 1_024;
 
 /// A [`Transport`] before another one, where faults happen by rules. Feature `test-util`.
 ///
-/// Rules are asked in the order in which they were added, and the first that chooses a request acts; those after it do not
-/// see the request. For two faults at one request put `Faults` before `Faults`. Clones are one: they share rules and log.
+/// Rules are asked in the order in which they were added, and the first that chooses a request acts; those after it do
+/// not see the request. For two faults at one request put `Faults` before `Faults`. Clones are one: they share rules
+/// and log.
 ///
 /// The same seed, rules and order of requests give the same faults.
 ///
 /// ```
 /// use std::time::Duration;
-/// use azure_table::OperationKind;
+/// use azure_table::operation::OperationKind;
 /// use azure_table::testing::{Fault, Faults};
 /// use azure_table::{DynamicEntity, Emulator, ErrorKind, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]
@@ -97,8 +99,8 @@ impl Faults {
         }
     }
 
-    /// Puts a rule into force, a [`FaultRule`] or a [`Fault`] for every request, after those that are. What is given back
-    /// counts its hits and switches it off and on; it may be dropped.
+    /// Puts a rule into force, a [`FaultRule`] or a [`Fault`] for every request, after those that are. What is given
+    /// back counts its hits and switches it off and on; it may be dropped.
     pub fn add(&self, rule: impl Into<FaultRule>) -> AddedRule {
         let counters = Arc::new(Counters {
             is_enabled: AtomicBool::new(true),

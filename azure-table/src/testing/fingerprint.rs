@@ -1,7 +1,7 @@
 //! Whether a request is the one that was recorded.
 //!
-//! Owns [`Fingerprint`]: what is compared of a request, and what differs between two, in words. Compared are the method, the path
-//! below the account, the query, the region, the body, and the headers that change what is asked for.
+//! Owns [`Fingerprint`]: what is compared of a request, and what differs between two, in words. Compared are the
+//! method, the path below the account, the query, the region, the body, and the headers that change what is asked for.
 
 use std::collections::BTreeMap;
 

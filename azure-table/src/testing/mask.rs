@@ -13,8 +13,8 @@ pub fn mask_guids(text: &str) -> String {
     masked(text, "{guid}", (b'-', 8), |rest| fits(rest, FORM).then_some(FORM.len()))
 }
 
-/// Writes `{time}` in place of every date with a time in UTC, as the service writes them: `2026-01-31T12:00:00Z`, with or without a
-/// fraction of the second, in an address too, where a colon is `%3A`.
+/// Writes `{time}` in place of every date with a time in UTC, as the service writes them: `2026-01-31T12:00:00Z`, with
+/// or without a fraction of the second, in an address too, where a colon is `%3A`.
 ///
 /// ```
 /// use azure_table::testing::mask_times;

@@ -9,20 +9,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use http::{Request, Response};
 
-use crate::pipeline::transport::{BoxFuture, Reached, Transport, TransportError};
+use crate::pipeline::transport::{BoxFuture, Delivery, Transport, TransportError};
 use crate::protocol::profile::Profile;
 use crate::testing::exchange::{Exchange, Outcome};
 use crate::testing::recording::{Recorded, at};
 use crate::testing::redaction::Redaction;
 use crate::testing::secrets::Secrets;
 
-/// A [`Transport`] before another one that writes every exchange to a file, for [`Replay`](crate::testing::Replay). Feature
-/// `test-util`.
+/// A [`Transport`] before another one that writes every exchange to a file, for [`Replay`](crate::testing::Replay).
+/// Feature `test-util`.
 ///
-/// The file has one exchange a line, as JSON: `{"number", "request": {"method", "url", "headers", "body"}, "response": {"status",
-/// "headers", "body"}}`. There is no secret in it (see [`Exchange`]), and no address of the account: that is
-/// `https://account.invalid`, and refusals that repeat its name say `account`. Where your rows have the name it stays. What else is not to be there is said by [`hiding`](Self::hiding): **keys and properties of entities are
-/// there**. Each line is written when its answer has come; those that the client did not wait for too. Clones are one.
+/// The file has one exchange a line, as JSON:
+/// `{"number", "request": {"method", "url", "headers", "body"}, "response": {"status", "headers", "body"}}`. There is
+/// no secret in it (see [`Exchange`]), and no address of the account: that is `https://account.invalid`, and refusals
+/// that repeat its name say `account`. Where your rows have the name it stays. What else is not to be there is said by
+/// [`hiding`](Self::hiding): **keys and properties of entities are there**. Each line is written when its answer has
+/// come; those that the client did not wait for too. Clones are one.
 ///
 /// ```
 /// use azure_table::testing::{Recorder, Replay};
@@ -41,7 +43,7 @@ use crate::testing::secrets::Secrets;
 /// # let folder = std::env::temp_dir().join(format!("azure-table-recorder-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
 /// # let file = folder.join("talk.jsonl");
-/// // Once; with an account it is `.over(Recorder::create(&file, HttpTransport::builder().build()?)?)`.
+/// // Once; with an account it is `.transport(Recorder::create(&file, HttpTransport::builder().build()?)?)`.
 /// let recorder = Recorder::create(&file, Emulator::new())?;
 /// assert_eq!(talk(TableServiceClient::on(recorder.clone())).await?, 1);
 /// assert_eq!(recorder.finish()?, 3);
@@ -69,7 +71,8 @@ struct State {
 }
 
 impl Recorder {
-    /// Records what goes through to `transport`. A file of this name is overwritten; its folder is made where there is none.
+    /// Records what goes through to `transport`. A file of this name is overwritten; its folder is made where there is
+    /// none.
     ///
     /// # Errors
     /// The folder or the file cannot be made: its path, and why.
@@ -89,9 +92,10 @@ impl Recorder {
         })
     }
 
-    /// Writes `(hidden)` in place of this text, wherever it stands: also percent-encoded in an address, escaped in JSON or XML, and in
-    /// the continuation tokens of Storage. Binary values are not looked into, and upper and lower case are not the same. A replay
-    /// compares with what is written: [`Replay::hiding`](crate::testing::Replay::hiding) does the same there.
+    /// Writes `(hidden)` in place of this text, wherever it stands: also percent-encoded in an address, escaped in JSON
+    /// or XML, and in the continuation tokens of Storage. Binary values are not looked into, and upper and lower case
+    /// are not the same. A replay compares with what is written: [`Replay::hiding`](crate::testing::Replay::hiding)
+    /// does the same there.
     #[must_use]
     pub fn hiding(mut self, text: impl Into<String>) -> Self {
         self.hidden.add(text.into());
@@ -150,7 +154,7 @@ impl Transport for Recorder {
                 let mut state = self.state();
                 if let Some(e) = &state.failure {
                     let why = format!("the recording could not be written: {e}");
-                    return Err(TransportError::new(Reached::NothingSent, why));
+                    return Err(TransportError::new(Delivery::NothingSent, why));
                 }
                 state.requests += 1;
                 state.requests

@@ -1,7 +1,8 @@
 //! The file of a recording.
 //!
-//! Owns [`Recorded`]: one exchange as one line of JSON, to a file and from it. In it the account has no name: its address is
-//! `https://account.invalid`, in what was sent and in what came back, and refusals that repeat the name say `account`. What is compared of a request is `fingerprint.rs`.
+//! Owns [`Recorded`]: one exchange as one line of JSON, to a file and from it. In it the account has no name: its
+//! address is `https://account.invalid`, in what was sent and in what came back, and refusals that repeat the name say
+//! `account`. What is compared of a request is `fingerprint.rs`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,7 +15,7 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, TRANSF
 use http::{HeaderMap, Response};
 use serde::{Deserialize, Serialize};
 
-use crate::pipeline::transport::Reached;
+use crate::pipeline::transport::Delivery;
 use crate::testing::address::Address;
 use crate::testing::exchange::{Exchange, Outcome};
 use crate::testing::redaction::Redaction;
@@ -68,19 +69,19 @@ struct RecordedBody {
     body_base64: Option<String>,
 }
 
-/// A [`Reached`] by its name.
+/// A [`Delivery`] by its name.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum RecordedFailure {
     NothingSent,
     MaybeSent,
-    AnswerCut,
+    ResponseCut,
 }
 
 /// What is to be said to a request.
 #[derive(Debug)]
 pub(crate) enum Said {
     Answer(Response<Bytes>),
-    Failed(Reached),
+    Failed(Delivery),
     Nothing,
 }
 
@@ -200,19 +201,19 @@ impl RecordedBody {
 }
 
 impl RecordedFailure {
-    fn of(reached: Reached) -> Self {
+    fn of(reached: Delivery) -> Self {
         match reached {
-            Reached::NothingSent => Self::NothingSent,
-            Reached::MaybeSent => Self::MaybeSent,
-            Reached::AnswerCut => Self::AnswerCut,
+            Delivery::NothingSent => Self::NothingSent,
+            Delivery::MaybeSent => Self::MaybeSent,
+            Delivery::ResponseCut => Self::ResponseCut,
         }
     }
 
-    fn reached(self) -> Reached {
+    fn reached(self) -> Delivery {
         match self {
-            Self::NothingSent => Reached::NothingSent,
-            Self::MaybeSent => Reached::MaybeSent,
-            Self::AnswerCut => Reached::AnswerCut,
+            Self::NothingSent => Delivery::NothingSent,
+            Self::MaybeSent => Delivery::MaybeSent,
+            Self::ResponseCut => Delivery::ResponseCut,
         }
     }
 }
@@ -344,8 +345,8 @@ mod tests {
         let here = Address::of(&"http://h/a/T".parse().unwrap());
         let answered = recorded(Outcome::Answered(Response::new(Bytes::from_static(b"\xff\x00"))));
         assert!(matches!(answered.said(&here), Ok(Said::Answer(answer)) if answer.body().as_ref() == b"\xff\x00"));
-        let cut = recorded(Outcome::Failed(Reached::AnswerCut));
-        assert!(matches!(cut.said(&here), Ok(Said::Failed(Reached::AnswerCut))));
+        let cut = recorded(Outcome::Failed(Delivery::ResponseCut));
+        assert!(matches!(cut.said(&here), Ok(Said::Failed(Delivery::ResponseCut))));
         assert!(matches!(recorded(Outcome::Unanswered).said(&here), Ok(Said::Nothing)));
     }
 }

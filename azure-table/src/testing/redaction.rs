@@ -1,7 +1,7 @@
 //! What a test wants to be in no recording.
 //!
-//! Owns [`Redaction`]: texts, and where they stand in other text, however they are spelled there. What is secret whatever the test
-//! says is `secrets.rs`.
+//! Owns [`Redaction`]: texts, and where they stand in other text, however they are spelled there. What is secret
+//! whatever the test says is `secrets.rs`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -33,7 +33,8 @@ impl Redaction {
         self.texts.dedup();
     }
 
-    /// The text with [`HIDDEN`] in place of each: as it is, percent-encoded, escaped for JSON or XML, and in continuation tokens.
+    /// The text with [`HIDDEN`] in place of each: as it is, percent-encoded, escaped for JSON or XML, and in
+    /// continuation tokens.
     pub(crate) fn hide(&self, text: &str) -> String {
         if self.texts.is_empty() {
             return text.to_owned();

@@ -1,9 +1,9 @@
 //! Recorded answers in place of a service.
 //!
-//! A replay compares the question, not the caller: method, path, query, body, location and six headers; not ids, dates, the
-//! authorization and the remaining time. Rejections of the authorization get the current date, or the client would correct its
-//! clock; all others keep theirs, by which the client judges the age of rows. What is new in every run is masked, but recorded
-//! answers come as they are: a test with random keys reads the recorded ones.
+//! A replay compares the question, not the caller: method, path, query, body, location and six headers; not ids, dates,
+//! the authorization and the remaining time. Rejections of the authorization get the current date, or the client would
+//! correct its clock; all others keep theirs, by which the client judges the age of rows. What is new in every run is
+//! masked, but recorded answers come as they are: a test with random keys reads the recorded ones.
 
 use std::fmt;
 use std::io;
@@ -25,16 +25,18 @@ use crate::testing::verdict::{self, Verdict};
 
 /// A [`Transport`] that answers from the file of a [`Recorder`](crate::testing::Recorder). Feature `test-util`.
 ///
-/// The same requests must come in the same order: the same method, path below the account, query, body and conditions. Who asks, from
-/// where, when and under which id is not compared, nor what is left of a call's time. So the client may have any account, and
-/// `TableServiceClient::on(replay)` has one. What is new in every run is [masked](Self::masking), what is asked at once comes
-/// [in any order](Self::in_any_order). Clones are one.
+/// The same requests must come in the same order: the same method, path below the account, query, body and conditions.
+/// Who asks, from where, when and under which id is not compared, nor what is left of a call's time. So the client may
+/// have any account, and `TableServiceClient::on(replay)` has one. What is new in every run is [masked](Self::masking),
+/// what is asked at once comes [in any order](Self::in_any_order). Clones are one.
 ///
-/// What was not recorded gets 501 `NotExpected` with what is nearest and what differs; this fails the test, as does what was recorded and
-/// does not come: when [`finish`](Self::finish) is called, or else when the last clone is dropped.
+/// What was not recorded gets 501 `NotExpected` with what is nearest and what differs; this fails the test, as does
+/// what was recorded and does not come: when [`finish`](Self::finish) is called, or else when the last clone is
+/// dropped.
 ///
-/// Recorded answers keep their dates, except refusals of who asks, since a client corrects its clock by those. A request that was given
-/// up when it was recorded is never answered here either. An example is at [`Recorder`](crate::testing::Recorder).
+/// Recorded answers keep their dates, except refusals of who asks, since a client corrects its clock by those. A
+/// request that was given up when it was recorded is never answered here either. An example is at
+/// [`Recorder`](crate::testing::Recorder).
 #[derive(Clone)]
 pub struct Replay {
     open: Arc<Open>,
@@ -67,7 +69,8 @@ impl Replay {
     /// Reads a recording.
     ///
     /// # Errors
-    /// The file cannot be read, `NotFound` among them; `InvalidData` — a line of it is no exchange. Each names the path.
+    /// The file cannot be read, `NotFound` among them; `InvalidData` — a line of it is no exchange. Each names the
+    /// path.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let text = std::fs::read_to_string(path).map_err(|e| match e.kind() {
@@ -116,17 +119,18 @@ impl Replay {
         })
     }
 
-    /// Takes the requests in whatever order they come, each once: for code that sends several at once. Of equal ones the first
-    /// answer comes first.
+    /// Takes the requests in whatever order they come, each once: for code that sends several at once. Of equal ones
+    /// the first answer comes first.
     #[must_use]
     pub fn in_any_order(mut self) -> Self {
         self.in_any_order = true;
         self
     }
 
-    /// Compares after `mask`, which is given the path, the query, the body and the compared headers of what was recorded and of what comes,
-    /// such as [`mask_guids`](crate::testing::mask_guids) and [`mask_times`](crate::testing::mask_times), or both and more in a closure.
-    /// Several are applied one after the other. Answers stay as they are.
+    /// Compares after `mask`, which is given the path, the query, the body and the compared headers of what was
+    /// recorded and of what comes, such as [`mask_guids`](crate::testing::mask_guids) and
+    /// [`mask_times`](crate::testing::mask_times), or both and more in a closure. Several are applied one after the
+    /// other. Answers stay as they are.
     ///
     /// ```
     /// use azure_table::testing::{Replay, mask_guids};
@@ -145,8 +149,8 @@ impl Replay {
         self
     }
 
-    /// Compares with this text as [`Recorder::hiding`](crate::testing::Recorder::hiding) writes it. What was hidden comes from here
-    /// as `(hidden)`, and may be sent back so.
+    /// Compares with this text as [`Recorder::hiding`](crate::testing::Recorder::hiding) writes it. What was hidden
+    /// comes from here as `(hidden)`, and may be sent back so.
     ///
     /// ```
     /// use azure_table::testing::Replay;

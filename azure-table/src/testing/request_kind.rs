@@ -10,7 +10,8 @@ use crate::codec::odata::path::{self, Resource};
 use crate::codec::url;
 use crate::model::operation_kind::OperationKind;
 
-/// Returns the operation of a request, if it is one of the client's, and the table that it is about. A ping is a list of tables.
+/// Returns the operation of a request, if it is one of the client's, and the table that it is about. A ping is a list
+/// of tables.
 pub(crate) fn of(request: &Request<Bytes>) -> (Option<OperationKind>, Option<String>) {
     use OperationKind::*;
     let query = request.uri().query().unwrap_or_default();

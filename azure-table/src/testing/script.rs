@@ -1,7 +1,8 @@
 //! Answers in an exact order, without a service.
 //!
-//! What a test did not expect is a 501, then a panic: a panic inside a transport may be of a task that nobody joins. The client
-//! does not retry a 501, which leaves no write in doubt, and the test hears of it from `finish` or when the double is dropped.
+//! What a test did not expect is a 501, then a panic: a panic inside a transport may be of a task that nobody joins.
+//! The client does not retry a 501, which leaves no write in doubt, and the test hears of it from `finish` or when the
+//! double is dropped.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,19 +17,20 @@ use crate::testing::fault::Fault;
 use crate::testing::request_kind;
 use crate::testing::verdict::{self, Verdict};
 
-/// A [`Transport`] without a service behind it: which requests come, in this order, and what each gets. Feature `test-util`.
+/// A [`Transport`] without a service behind it: which requests come, in this order, and what each gets. Feature
+/// `test-util`.
 ///
-/// What it gets is an [`Answer`](crate::testing::Answer) or a [`Fault`]. Nothing is stored: where a fault lets a request be applied, what is applied is
-/// nothing, and its answer an empty 204. Attempts are requests, so what is repeated after an answer stands here once more. Clones
-/// are one.
+/// What it gets is an [`Answer`](crate::testing::Answer) or a [`Fault`]. Nothing is stored: where a fault lets a
+/// request be applied, what is applied is nothing, and its answer an empty 204. Attempts are requests, so what is
+/// repeated after an answer stands here once more. Clones are one.
 ///
-/// A request that is not the next one of the script gets 501 `NotExpected`, which is not tried again, and fails the test, as
-/// does one that does not come: when [`finish`](Self::finish) is called, or else when the last clone is dropped. Both name what came and
-/// what was expected.
+/// A request that is not the next one of the script gets 501 `NotExpected`, which is not tried again, and fails the
+/// test, as does one that does not come: when [`finish`](Self::finish) is called, or else when the last clone is
+/// dropped. Both name what came and what was expected.
 ///
 /// ```
 /// use std::time::Duration;
-/// use azure_table::OperationKind;
+/// use azure_table::operation::OperationKind;
 /// use azure_table::testing::{Answer, Fault, Script};
 /// use azure_table::{DynamicEntity, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]

@@ -1,7 +1,7 @@
 //! What of a request and its answer must not be kept.
 //!
-//! Owns [`Secrets`]. Headers are shown by a list of those that the protocol has, so that a credential nobody thought of is not
-//! among them; what proved who asks is looked for in the answer too, since a refusal may repeat it.
+//! Owns [`Secrets`]. Headers are shown by a list of those that the protocol has, so that a credential nobody thought of
+//! is not among them; what proved who asks is looked for in the answer too, since a refusal may repeat it.
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HeaderValue, SET_COOKIE, WWW_AUTHENTICATE};

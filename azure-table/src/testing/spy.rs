@@ -15,13 +15,15 @@ use crate::testing::exchange::{Exchange, Outcome};
 /// How many exchanges are kept unless it is said.
 const MOST_EXCHANGES: usize = 1_024;
 
-/// A [`Transport`] before another one that keeps what was sent and what came back, without secrets. Feature `test-util`.
+/// A [`Transport`] before another one that keeps what was sent and what came back, without secrets. Feature
+/// `test-util`.
 ///
-/// It keeps the last 1,024 exchanges, or as many as [`keep`](Self::keep) says; bodies are shared with the request and not copied.
-/// Clones are one. Before [`Faults`](crate::testing::Faults) it sees what the client sees; behind them what reaches the service.
+/// It keeps the last 1,024 exchanges, or as many as [`keep`](Self::keep) says; bodies are shared with the request and
+/// not copied. Clones are one. Before [`Faults`](crate::testing::Faults) it sees what the client sees; behind them what
+/// reaches the service.
 ///
 /// ```
-/// use azure_table::OperationKind;
+/// use azure_table::operation::OperationKind;
 /// use azure_table::testing::Spy;
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]

@@ -1,12 +1,12 @@
 //! Whether what came is what a double was told to expect.
 //!
-//! Owns [`Verdict`]: what a [`Script`](crate::testing::Script) and a [`Replay`](crate::testing::Replay) found wrong, and how a test
-//! hears of it, which is by a panic.
+//! Owns [`Verdict`]: what a [`Script`](crate::testing::Script) and a [`Replay`](crate::testing::Replay) found wrong,
+//! and how a test hears of it, which is by a panic.
 
 use bytes::Bytes;
 use http::Response;
 
-use crate::pipeline::transport::{Reached, TransportError};
+use crate::pipeline::transport::{Delivery, TransportError};
 use crate::testing::answer::Answer;
 
 /// What is wrong so far.
@@ -18,12 +18,12 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    /// Takes down a request that is not expected, and answers it: with a status that no client tries again, and of which a write
-    /// is not in doubt.
+    /// Takes down a request that is not expected, and answers it: with a status that no client tries again, and of
+    /// which a write is not in doubt.
     pub(crate) fn refuse(&mut self, why: String) -> Result<Response<Bytes>, TransportError> {
         let answer = Answer::new(501).code("NotExpected").message(&why).response();
         self.unexpected.push(why);
-        answer.map_err(|e| TransportError::new(Reached::NothingSent, e))
+        answer.map_err(|e| TransportError::new(Delivery::NothingSent, e))
     }
 
     /// What a test is to hear at its end, once: what came and was not expected, and what was expected and did not come.

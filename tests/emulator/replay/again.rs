@@ -3,7 +3,9 @@
 //! Owns what a request needs besides what was recorded: a signature, the time, and what the session takes for granted, which is
 //! made before. Versions and positions are translated between the two.
 
-use azure_table::{Emulator, EmulatorClock, Transport as _};
+use azure_table::Emulator;
+use azure_table::emulator::EmulatorClock;
+use azure_table::transport::Transport as _;
 use base64::Engine as _;
 use bytes::Bytes;
 use http::{Request, Response};

@@ -7,8 +7,9 @@ mod operations;
 
 use std::time::Duration;
 
+use azure_table::service::RecreateProgress;
 use azure_table::testing::{Answer, Fault, FaultRule, Faults};
-use azure_table::{DynamicEntity, Emulator, RecreateProgress, TableServiceClient};
+use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 use operations::{Client, OPERATIONS, Operation, Whole, account, state};
 use tokio::time::{sleep, timeout};
 
@@ -35,7 +36,7 @@ impl Point {
             Fault::HangRequest,
             Fault::HangAnswer,
             Fault::Reset,
-            Fault::LoseAnswer,
+            Fault::LoseResponse,
             Fault::Answer(busy),
         ];
         let at = |number| faults.clone().map(|fault| Self::AtRequest(number, fault));
@@ -50,7 +51,7 @@ impl Point {
     fn is_before_all(&self, operation: &Operation) -> bool {
         match self {
             Self::BeforeFirstPoll | Self::BeforeItsTurn => true,
-            Self::AtRequest(_, Fault::HangAnswer | Fault::LoseAnswer) => false,
+            Self::AtRequest(_, Fault::HangAnswer | Fault::LoseResponse) => false,
             Self::AtRequest(number, _) => *number == 1 && operation.is_whole == Whole::Yes,
         }
     }

@@ -6,9 +6,11 @@ use std::pin::Pin;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use azure_table::auth::AuthorizationContext;
+use azure_table::service::{CorsRule, ServiceProperties, StoredAccessPolicy};
+use azure_table::transport::{BoxFuture, Transport};
 use azure_table::{
-    AuthorizationContext, BoxFuture, CorsRule, Credential, DateTime, Emulator, LinearRetry, Result, ServiceProperties,
-    StoredAccessPolicy, TableClient, TableEntity, TableOperation, TableServiceClient, Transport,
+    Credential, DateTime, Emulator, LinearRetry, Result, TableClient, TableEntity, TableOperation, TableServiceClient,
 };
 use bytes::Bytes;
 use futures::TryStreamExt;
@@ -51,7 +53,7 @@ impl Client {
         let service = limited(TableServiceClient::on(transport.clone()));
         Self {
             things: service.table("Things").unwrap(),
-            delegator: limited(DELEGATOR.over(transport)),
+            delegator: limited(DELEGATOR.transport(transport)),
             service,
         }
     }
@@ -177,7 +179,7 @@ operations! {
     Yes "delete" => |c| c.things.delete(("a", 0));
     Yes "execute" => |c| c.things.execute(TableOperation::insert(&thing("a", 9, 5)));
     Yes "via_batch" => |c| c.things.insert(&thing("a", 9, 5)).via_batch();
-    Yes "insert_if_absent" => |c| c.things.insert_if_absent(&thing("a", 9, 5));
+    Yes "insert_if_not_exists" => |c| c.things.insert_if_not_exists(&thing("a", 9, 5));
     Yes "delete_if_exists" => |c| c.things.delete_if_exists(("a", 0));
     Yes "batch" => |c| {
         let mut batch = c.things.batch();

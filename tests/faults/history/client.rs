@@ -238,9 +238,9 @@ impl Client {
         }
     }
 
-    async fn insert_if_absent(&self, row: usize) {
+    async fn insert_if_not_exists(&self, row: usize) {
         let (begun, id) = self.begin();
-        let result = self.table.insert_if_absent(&cell(row, 0, id)).await;
+        let result = self.table.insert_if_not_exists(&cell(row, 0, id)).await;
         let outcome = match &result {
             Ok(None) => Some(Outcome::Refused),
             result => outcome_of(result),
@@ -293,7 +293,7 @@ impl Client {
                     }
                 }
                 5..7 => self.insert(slot).await,
-                7 => self.insert_if_absent(slot).await,
+                7 => self.insert_if_not_exists(slot).await,
                 8 => self.delete().await,
                 9 => drop(self.read(slot).await),
                 10 => self.modify(counter).await,

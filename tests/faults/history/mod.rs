@@ -15,8 +15,10 @@ mod tally;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use azure_table::emulator::EmulatorClock;
 use azure_table::testing::{Answer, Fault, FaultRule, Faults};
-use azure_table::{Emulator, EmulatorClock, LocationMode, TableServiceClient, Transport};
+use azure_table::transport::Transport;
+use azure_table::{Emulator, LocationMode, TableServiceClient};
 
 use self::check::{ROWS, State, check};
 use self::client::{Client, FIRST_SLOT, Notes};
@@ -38,7 +40,7 @@ fn add_rules(faults: &Faults) {
     let rare = [
         Fault::NoConnection,
         Fault::LoseRequest,
-        Fault::LoseAnswer,
+        Fault::LoseResponse,
         Fault::CutAnswer { at: 10 },
         Fault::HangRequest,
         Fault::HangAnswer,
@@ -71,7 +73,7 @@ fn history<T: Transport>(seed: u64, over: fn(Faults) -> T) -> Told {
     let faults = Faults::with_seed(emulator, seed);
     add_rules(&faults);
     let notes = Arc::new(Mutex::new(Notes::default()));
-    let service = truth.over(over(faults)).timeout(Duration::from_secs(30));
+    let service = truth.transport(over(faults)).timeout(Duration::from_secs(30));
     let tables = [LocationMode::PrimaryOnly, LocationMode::SecondaryThenPrimary]
         .map(|mode| service.location_mode(mode).table("Things").unwrap());
     let last = runtime.block_on(async {

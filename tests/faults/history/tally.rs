@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
-use azure_table::{BulkOutcome, Interrupted, LeftReason, TableClient, WriteReport};
+use azure_table::bulk::{Interrupted, LeftoverReason, WriteReport};
+use azure_table::{BulkOutcome, TableClient};
 
 use super::client::Notes;
 use crate::matrix::model::Cell;
@@ -87,10 +88,10 @@ pub(super) async fn bulk(table: &TableClient<Cell>, notes: &Mutex<Notes>, id: u3
     while let Some(outcome) = outcomes.next().await {
         let (index, outcome) = match outcome {
             BulkOutcome::Applied(applied) => (applied.index(), Some(true)),
-            BulkOutcome::Left(left) => (
+            BulkOutcome::Leftover(left) => (
                 left.index(),
                 match left.why() {
-                    LeftReason::InDoubt(_) => None,
+                    LeftoverReason::InDoubt(_) => None,
                     _ => Some(false),
                 },
             ),

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use azure_table::service::{Creation, Deletion};
+use azure_table::telemetry::{Attempt, Location};
 use azure_table::testing::FaultRecord;
-use azure_table::{Attempt, Creation, Deletion, ETag, Error, ErrorKind, Location, LocationMode};
+use azure_table::{ETag, Error, ErrorKind, LocationMode};
 use http::Method;
 
 use super::many::{judge_each, judge_selected};

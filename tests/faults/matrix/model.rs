@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use azure_table::{ETag, Error, ErrorKind, StoredAccessPolicy, TableClient, TableEntity, TableServiceClient};
+use azure_table::service::StoredAccessPolicy;
+use azure_table::{ETag, Error, ErrorKind, TableClient, TableEntity, TableServiceClient};
 
 /// The partition of most rows: a batch can take any of them.
 pub(crate) const PARTITION: &str = "p";

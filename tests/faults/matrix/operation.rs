@@ -4,9 +4,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table::{
-    CallOptions, Creation, Deletion, ETag, Error, ErrorKind, TableClient, TableServiceClient, Versioned,
-};
+use azure_table::service::{Creation, Deletion};
+use azure_table::{CallOptions, ETag, Error, ErrorKind, TableClient, TableServiceClient, Versioned};
 use futures::future::LocalBoxFuture;
 
 use super::model::{Cell, State, Subject, Write};

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use azure_table::telemetry::OperationContext;
 use azure_table::testing::Faults;
-use azure_table::{
-    BoxFuture, CallOptions, ExponentialRetry, LocationMode, NoRetry, OperationContext, Transport, TransportError,
-};
+use azure_table::transport::{BoxFuture, Transport, TransportError};
+use azure_table::{CallOptions, ExponentialRetry, LocationMode, NoRetry};
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response};
 

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use azure_table::emulator::EmulatorClock;
 use azure_table::testing::{Answer, Fault, FaultRule, Faults};
-use azure_table::{BoxFuture, DateTime, Emulator, EmulatorClock, Transport, TransportError};
+use azure_table::transport::{BoxFuture, Transport, TransportError};
+use azure_table::{DateTime, Emulator};
 use bytes::Bytes;
 use http::{Method, Request, Response};
 
@@ -49,7 +51,7 @@ impl Scenario {
             ("no connection", Fault::NoConnection),
             ("request lost", Fault::LoseRequest),
             ("reset", Fault::Reset),
-            ("answer lost", Fault::LoseAnswer),
+            ("answer lost", Fault::LoseResponse),
             ("answer cut at once", Fault::CutAnswer { at: 0 }),
             ("answer cut", Fault::CutAnswer { at: 40 }),
             ("request late", Fault::DelayRequest(seconds(6))),

@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use azure_table::{
-    AuthorizationContext, BoxFuture, Credential, Emulator, EmulatorClock, LocationMode, OperationContext, Result,
-    TableClient, TableServiceClient,
-};
+use azure_table::auth::AuthorizationContext;
+use azure_table::emulator::EmulatorClock;
+use azure_table::telemetry::OperationContext;
+use azure_table::transport::BoxFuture;
+use azure_table::{Credential, Emulator, LocationMode, Result, TableClient, TableServiceClient};
 use bytes::Bytes;
 use http::HeaderValue;
 
@@ -238,8 +239,8 @@ impl<'a> Unit<'a> {
 
     fn client(&self, inspector: &Inspector, options: &Options) -> On {
         let service = match self.entry.by_token {
-            true => BY_TOKEN.over(inspector.clone()),
-            false => self.truth.over(inspector.clone()),
+            true => BY_TOKEN.transport(inspector.clone()),
+            false => self.truth.transport(inspector.clone()),
         };
         let service = service.with(options.of_client());
         let mut of_table = options.of_table().clone();

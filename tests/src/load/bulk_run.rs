@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use azure_table::{DynamicEntity, Emulator, ServiceLoad, ServiceModel, TableServiceClient};
+use azure_table::emulator::{ServiceLoad, ServiceModel};
+use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 use tokio::time::{Instant, timeout_at};
 
 use crate::load::{Check, Unit};
@@ -82,7 +83,7 @@ impl ManyWrites {
         let rows =
             (0..self.entities).map(move |n| DynamicEntity::new(format!("p{:04}", n % partitions), format!("{n:07}")));
         // Batches are full where so many wait.
-        let bulk = table.bulk().pending(self.entities.min(100 * partitions));
+        let bulk = table.bulk().max_pending(self.entities.min(100 * partitions));
         let mut write = bulk.insert(rows);
         let begun = Instant::now();
         let mut watched = vec![emulator.load()];

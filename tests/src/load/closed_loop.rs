@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use azure_table::{
-    DynamicEntity, Emulator, ErrorKind, NoRetry, Result, ServiceLoad, ServiceModel, TableClient, TableServiceClient,
-};
+use azure_table::emulator::{ServiceLoad, ServiceModel};
+use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, Result, TableClient, TableServiceClient};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 

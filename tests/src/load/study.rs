@@ -8,7 +8,8 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use azure_table::{DynamicEntity, ServiceLoad, ServiceModel};
+use azure_table::DynamicEntity;
+use azure_table::emulator::{ServiceLoad, ServiceModel};
 
 use crate::load::{Check, ClosedLoop, Unit, table};
 

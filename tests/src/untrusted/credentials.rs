@@ -138,12 +138,14 @@ fn check_error(error: &Error) {
 /// It is neither.
 pub fn check_connection_string(text: &str) {
     let canned = Canned::new([Step::status(200)]);
-    match TableServiceClient::with_transport(text, canned) {
+    match TableServiceClient::from_connection_string(text).map(|service| service.transport(canned)) {
         Err(error) => check_error(&error),
         Ok(service) => {
             // Written out it is the same account, and is written out the same.
             let written = service.to_connection_string().unwrap();
-            let again = TableServiceClient::with_transport(&written, Canned::default()).unwrap();
+            let again = TableServiceClient::from_connection_string(&written)
+                .unwrap()
+                .transport(Canned::default());
             assert_eq!(again.endpoint(), service.endpoint());
             assert_eq!(again.account(), service.account());
             assert_eq!(again.to_connection_string().unwrap(), written);
@@ -175,7 +177,7 @@ pub fn check_signature(text: &str) {
             assert!(!shown.contains("SECRETSECRET"), "{shown}");
             let canned = Canned::new([Step::status(404)]);
             let service = TableServiceClient::new("http://contoso.table.core.windows.net", token.clone());
-            let service = service.unwrap().over(canned.clone());
+            let service = service.unwrap().transport(canned.clone());
             let error = on_runtime(async { things(&service).get(("p", "r")).await });
             if exposed.split('&').all(|pair| pair != "spr=https") {
                 assert!(canned.sent().len() == 1, "{error:?}");

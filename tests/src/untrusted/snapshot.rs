@@ -1,6 +1,7 @@
 //! Snapshots of the emulator, which people write and change by hand.
 
-use azure_table::{Emulator, EmulatorSnapshot};
+use azure_table::Emulator;
+use azure_table::emulator::EmulatorSnapshot;
 
 use super::{Kind, assert_presentable};
 

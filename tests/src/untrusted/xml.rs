@@ -1,6 +1,7 @@
 //! The documents that the service writes about itself: read or rejected, and written again as they were read.
 
-use azure_table::{ErrorKind, Result, ServiceProperties};
+use azure_table::service::ServiceProperties;
+use azure_table::{ErrorKind, Result};
 
 use super::{Kind, answer, answered, assert_presentable, on_runtime, things};
 use crate::canned::{Canned, Step};

@@ -7,7 +7,8 @@ struct Opaque;
 mod seconds {
     use std::time::Duration;
 
-    use azure_table::{Edm, EdmType, ValueError, WireValue};
+    use azure_table::{Edm, EdmType, ValueError};
+    use azure_table::entity::WireValue;
 
     pub(super) const EDM_TYPE: EdmType = EdmType::Int64;
 
@@ -25,7 +26,8 @@ mod half {
 }
 
 mod typeless {
-    use azure_table::{Edm, ValueError, WireValue};
+    use azure_table::{Edm, ValueError};
+    use azure_table::entity::WireValue;
 
     pub(super) fn to_edm(value: &i64) -> Result<Edm<'static>, ValueError> {
         Ok(Edm::Int64(*value))

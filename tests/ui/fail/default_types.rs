@@ -23,7 +23,8 @@ struct Page {
 }
 
 mod levels {
-    use azure_table::{Edm, EdmType, ValueError, WireValue};
+    use azure_table::{Edm, EdmType, ValueError};
+    use azure_table::entity::WireValue;
 
     use super::Level;
 

@@ -1,6 +1,7 @@
 //! Slots for what is no variant of the enum.
 
-use azure_table::{Families, Result, TableClient, TableEntity, Versioned};
+use azure_table::{Result, TableClient, TableEntity, Versioned};
+use azure_table::query::Families;
 
 #[derive(TableEntity)]
 #[table(row_key = "customer")]

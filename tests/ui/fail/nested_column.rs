@@ -29,7 +29,8 @@ struct Shop {
 }
 
 mod minutes {
-    use azure_table::{Edm, EdmType, ValueError, WireValue};
+    use azure_table::{Edm, EdmType, ValueError};
+    use azure_table::entity::WireValue;
 
     pub(super) const EDM_TYPE: EdmType = EdmType::Int32;
 

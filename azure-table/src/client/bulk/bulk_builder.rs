@@ -13,7 +13,7 @@ use crate::client::bulk::bulk_write::BulkWrite;
 use crate::client::bulk::engine::{Engine, EngineSettings};
 use crate::client::table::TableClient;
 use crate::client::total_timeout::total_timeout;
-use crate::model::entity::{TableEntity, WritesEntity};
+use crate::model::entity::{AsEntity, TableEntity};
 use crate::model::entity_key::IntoKey;
 use crate::model::error::Result;
 use crate::model::operation_kind::OperationKind;
@@ -26,10 +26,10 @@ use crate::protocol::operation::TableOperation;
 /// Writes any number of entities of any number of partitions, in concurrent batches of one partition each. Built by
 /// [`TableClient::bulk`].
 ///
-/// **Not atomic**: a batch is atomic, the whole is not, and each operation has an outcome of its own. Operations are read from their
-/// source as there is room. Operations on one row are sent in their order, operations on different rows in any order. An operation
-/// that makes its batch fail is taken out, and the client sends the others again. More than 1,000 failures end the whole; see
-/// [`failures`](Self::failures).
+/// **Not atomic**: a batch is atomic, the whole is not, and each operation has an outcome of its own. Operations are
+/// read from their source as there is room. Operations on one row are sent in their order, operations on different rows
+/// in any order. An operation that makes its batch fail is taken out, and the client sends the others again. More than
+/// 1,000 failures end the whole; see [`max_failures`](Self::max_failures).
 ///
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -59,7 +59,7 @@ call_options!(Bulk[E], options);
 total_timeout!(
     Bulk[E],
     settings.total,
-    "At the deadline the bulk is [`Interrupted`](crate::Interrupted) by an error of kind `Timeout`, with its report: operations in \
+    "At the deadline the bulk is [`Interrupted`](crate::bulk::Interrupted) by an error of kind `Timeout`, with its report: operations in \
      flight are in doubt, those that wait are not tried."
 );
 
@@ -75,8 +75,8 @@ impl<E> TableClient<E> {
 }
 
 impl<E> Bulk<E> {
-    /// Sets the largest number of operations in a batch: 1 to 100. The default, 100, costs least. Of the sizes that the storage team
-    /// measured, 20 had the best latency.
+    /// Sets the largest number of operations in a batch: 1 to 100. The default, 100, costs least. Of the sizes that the
+    /// storage team measured, 20 had the best latency.
     ///
     /// Source: "How to get the most out of Windows Azure Tables" (2010), figures 5 and 6.
     pub fn batch_size(mut self, operations: usize) -> Self {
@@ -84,8 +84,8 @@ impl<E> Bulk<E> {
         self
     }
 
-    /// Sets the largest body of a batch in bytes: by default the service's limit, 4 MiB (2 MB on Cosmos DB). A longer operation is
-    /// sent alone.
+    /// Sets the largest body of a batch in bytes: by default the service's limit, 4 MiB (2 MB on Cosmos DB). A longer
+    /// operation is sent alone.
     pub fn batch_bytes(mut self, bytes: usize) -> Self {
         self.settings.batch_bytes = Some(bytes);
         self
@@ -97,8 +97,8 @@ impl<E> Bulk<E> {
         self
     }
 
-    /// Sets the number of batches in flight per partition: 4 by default. That reaches the target of a partition, 2,000 entities/s,
-    /// where a batch takes 200 ms.
+    /// Sets the number of batches in flight per partition: 4 by default. That reaches the target of a partition, 2,000
+    /// entities/s, where a batch takes 200 ms.
     ///
     /// Source: REST "Scalability and performance targets for Table storage".
     pub fn partition_concurrency(mut self, batches: usize) -> Self {
@@ -106,31 +106,33 @@ impl<E> Bulk<E> {
         self
     }
 
-    /// Limits the entities sent per second across all partitions, to leave room for others. No limit by default: the sending rate
-    /// adapts to the service's throttling responses, and throttled batches are sent again.
+    /// Limits the entities sent per second across all partitions, to leave room for others. No limit by default: the
+    /// sending rate adapts to the service's throttling responses, and throttled batches are sent again.
     pub fn max_rate(mut self, entities_per_second: u32) -> Self {
         self.settings.max_rate = Some(f64::from(entities_per_second.max(1)));
         self
     }
 
-    /// Sets the number of operations that wait for their batch: 20,000 by default, and at most 64 MiB of them. At the limit the source
-    /// is not read, and batches are sent that are not full. A higher limit makes fuller batches where the partitions of a source are
-    /// mixed.
-    pub fn pending(mut self, operations: usize) -> Self {
+    /// Sets the number of operations that wait for their batch: 20,000 by default, and at most 64 MiB of them. At the
+    /// limit the source is not read, and batches are sent that are not full. A higher limit makes fuller batches where
+    /// the partitions of a source are mixed.
+    pub fn max_pending(mut self, operations: usize) -> Self {
         self.settings.pending = operations.max(1);
         self
     }
 
     /// Sets the number of operations that may be rejected or in doubt: 1,000 by default. One more ends the whole as
-    /// [`Interrupted`](crate::Interrupted), with the report. With 0 the first failure ends it, with [`u64::MAX`] none does. The report
-    /// holds each failed operation, unless you read the [`outcomes`](BulkWrite::outcomes).
+    /// [`Interrupted`](crate::bulk::Interrupted), with the report. With 0 the first failure ends it, with
+    /// [`usize::MAX`] none does. The report holds each failed operation, unless you read the
+    /// [`outcomes`](BulkWrite::outcomes).
     #[doc(alias = "on_error")]
-    pub fn failures(mut self, most: u64) -> Self {
-        self.settings.failures = most;
+    pub fn max_failures(mut self, most: usize) -> Self {
+        self.settings.failures = most as u64;
         self
     }
 
-    /// Leaves over all operations of a failed batch, with the error of the one that failed, and sends none of them again.
+    /// Leaves over all operations of a failed batch, with the error of the one that failed, and sends none of them
+    /// again.
     pub fn whole_batches(mut self) -> Self {
         self.settings.takes_out = false;
         self
@@ -186,8 +188,8 @@ impl<E> Bulk<E> {
         self.begin(Items::new(entities, make))
     }
 
-    /// Deletes entities by key. One that is absent is rejected (`NotFound`), or counts as applied where an earlier response was lost.
-    /// The row of the key is deleted whatever its [`variant`](TableClient::variant) is.
+    /// Deletes entities by key. One that is absent is rejected (`NotFound`), or counts as applied where an earlier
+    /// response was lost. The row of the key is deleted whatever its [`variant`](TableClient::variant) is.
     pub fn delete<K: IntoKey<E>>(
         self,
         keys: impl IntoIterator<Item = K>,
@@ -203,8 +205,8 @@ impl<E> Bulk<E> {
         self.begin(Items::new(operations, |operation| operation))
     }
 
-    /// Writes the operations of a stream. While the stream is pending, operations that wait are sent in batches that are not full, one
-    /// batch per partition at a time.
+    /// Writes the operations of a stream. While the stream is pending, operations that wait are sent in batches that
+    /// are not full, one batch per partition at a time.
     pub fn write_stream(
         self,
         operations: impl Stream<Item = TableOperation>,
@@ -212,7 +214,8 @@ impl<E> Bulk<E> {
         self.begin(Infallible(Box::pin(operations)))
     }
 
-    /// Writes the operations of a stream that may fail. An error ends the whole, and the operations before it are written.
+    /// Writes the operations of a stream that may fail. An error ends the whole, and the operations before it are
+    /// written.
     pub fn write_try_stream<S, X>(self, operations: S) -> BulkWrite<S, X>
     where
         S: Stream<Item = Result<TableOperation, X>>,
@@ -249,7 +252,8 @@ impl<E> fmt::Debug for Bulk<E> {
     }
 }
 
-/// An entity that a [`Bulk`](crate::Bulk) writes to a table of `E`: `E`, [`Versioned<E>`](crate::Versioned), or a reference to one.
+/// An entity that a [`Bulk`](crate::Bulk) writes to a table of `E`: `E`, [`Versioned<E>`](crate::Versioned), or a
+/// reference to one.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not written to a table of `{E}`",
     label = "expected `{E}`, `Versioned<{E}>` or a reference to one",
@@ -257,7 +261,7 @@ impl<E> fmt::Debug for Bulk<E> {
 )]
 pub trait BulkEntity<E> {
     #[doc(hidden)]
-    type Written: WritesEntity<E>;
+    type Written: AsEntity<E>;
 
     #[doc(hidden)]
     fn written(&self) -> &Self::Written;

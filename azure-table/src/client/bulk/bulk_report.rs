@@ -19,7 +19,7 @@ pub enum BulkOutcome {
     /// It was applied.
     Applied(AppliedOperation),
     /// It was not applied, or is in doubt.
-    Left(Leftover),
+    Leftover(Leftover),
 }
 
 /// An operation that was applied.
@@ -57,17 +57,17 @@ impl AppliedOperation {
 pub struct Leftover {
     pub(crate) index: u64,
     pub(crate) operation: Option<TableOperation>,
-    pub(crate) why: LeftReason,
+    pub(crate) why: LeftoverReason,
 }
 
 /// The reason of a [`Leftover`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum LeftReason {
+pub enum LeftoverReason {
     /// The service rejected it, or it cannot be sent. Nothing was applied.
     Rejected(Arc<Error>),
-    /// It may have been applied: the response was lost, or the service failed. Read the row before sending it again; an upsert can
-    /// be sent as it is.
+    /// It may have been applied: the response was lost, or the service failed. Read the row before sending it again; an
+    /// upsert can be sent as it is.
     InDoubt(Arc<Error>),
     /// The bulk ended before its turn. Nothing was applied.
     NotTried,
@@ -90,7 +90,7 @@ impl Leftover {
     }
 
     /// Returns the reason.
-    pub fn why(&self) -> &LeftReason {
+    pub fn why(&self) -> &LeftoverReason {
         &self.why
     }
 }
@@ -102,9 +102,9 @@ impl fmt::Display for Leftover {
             None => write!(f, "operation {} of the source: ", self.index)?,
         }
         match &self.why {
-            LeftReason::Rejected(e) => e.fmt(f),
-            LeftReason::InDoubt(e) => write!(f, "in doubt: {e}"),
-            LeftReason::NotTried => f.write_str("not tried"),
+            LeftoverReason::Rejected(e) => e.fmt(f),
+            LeftoverReason::InDoubt(e) => write!(f, "in doubt: {e}"),
+            LeftoverReason::NotTried => f.write_str("not tried"),
         }
     }
 }
@@ -193,8 +193,8 @@ impl BulkReport {
 
     /// Returns the operations that were not applied or are in doubt, in the order of the source.
     ///
-    /// Operations that the [outcomes](crate::BulkWrite::outcomes) yielded are not among them. After
-    /// [`finish`](crate::BulkOutcomes::finish) those are that were in flight or waited.
+    /// Operations that the [outcomes](crate::bulk::BulkWrite::outcomes) yielded are not among them. After
+    /// [`finish`](crate::bulk::BulkOutcomes::finish) those are that were in flight or waited.
     pub fn leftovers(&self) -> &[Leftover] {
         &self.leftovers
     }
@@ -204,8 +204,8 @@ impl BulkReport {
         self.leftovers
     }
 
-    /// Returns the number of operations from the first of the source on that were all applied or rejected. Another process can
-    /// continue behind them. Operations behind may have been applied, too.
+    /// Returns the number of operations from the first of the source on that were all applied or rejected. Another
+    /// process can continue behind them. Operations behind may have been applied, too.
     pub fn settled(&self) -> u64 {
         self.settled
     }

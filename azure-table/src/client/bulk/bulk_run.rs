@@ -2,7 +2,7 @@
 
 use std::task::{Context, Poll, ready};
 
-use crate::client::bulk::bulk_report::{AppliedOperation, BulkOutcome, BulkReport, LeftReason, Leftover};
+use crate::client::bulk::bulk_report::{AppliedOperation, BulkOutcome, BulkReport, Leftover, LeftoverReason};
 use crate::client::bulk::engine::{Engine, Settled};
 use crate::client::bulk::partition_write::Outcome;
 use crate::model::error::Error;
@@ -54,11 +54,11 @@ impl BulkRun {
                 let etag = None;
                 return BulkOutcome::Applied(AppliedOperation { index, operation, etag });
             }
-            Outcome::Rejected(error) => LeftReason::Rejected(error),
-            Outcome::InDoubt(error) => LeftReason::InDoubt(error),
-            Outcome::NotTried => LeftReason::NotTried,
+            Outcome::Rejected(error) => LeftoverReason::Rejected(error),
+            Outcome::InDoubt(error) => LeftoverReason::InDoubt(error),
+            Outcome::NotTried => LeftoverReason::NotTried,
         };
-        BulkOutcome::Left(Leftover {
+        BulkOutcome::Leftover(Leftover {
             index,
             operation: operation.if_encoded(),
             why,
@@ -68,7 +68,7 @@ impl BulkRun {
     /// Returns the report, and the error that ended the whole. Outcomes that nobody took are taken in.
     pub(crate) fn into_report(mut self) -> (BulkReport, Option<Error>) {
         while let Some(settled) = self.engine.take_ready() {
-            if let BulkOutcome::Left(leftover) = self.outcome(settled) {
+            if let BulkOutcome::Leftover(leftover) = self.outcome(settled) {
                 self.report.keep(leftover);
             }
         }

@@ -20,14 +20,17 @@ use crate::protocol::operation::TableOperation;
 
 /// The writes of a [`Bulk`](crate::Bulk): await them for the report, or read their [`outcomes`](Self::outcomes).
 ///
-/// [`total_timeout`](crate::Bulk::total_timeout) limits its time and keeps its report. A dropped write sends no more, and its report is
-/// lost: tokio's `timeout(time, write)` does that. To stop it at another moment, keep it: await `&mut write` (it is `Unpin`), or the
-/// [`next`](BulkOutcomes::next) of its outcomes, then take the report of [`finish`](BulkOutcomes::finish). Operations that were sent
-/// and have no response are left over as [`InDoubt`](crate::LeftReason::InDoubt). Operations that were read and never sent are left
-/// over as [`NotTried`](crate::LeftReason::NotTried).
+/// [`total_timeout`](crate::Bulk::total_timeout) limits its time and keeps its report. A dropped write sends no more,
+/// and its report is lost: tokio's `timeout(time, write)` does that. To stop it at another moment, keep it: await
+/// `&mut write` (it is `Unpin`), or the [`next`](BulkOutcomes::next) of its outcomes, then take the report of
+/// [`finish`](BulkOutcomes::finish). Operations that were sent and have no response are left over as
+/// [`InDoubt`](crate::bulk::LeftoverReason::InDoubt). Operations that were read and never sent are left over as
+/// [`NotTried`](crate::bulk::LeftoverReason::NotTried).
 ///
 /// ```
-/// # use azure_table::{Emulator, LeftReason, ServiceModel, TableEntity, TableServiceClient};
+/// # use azure_table::{Emulator, TableEntity, TableServiceClient};
+/// # use azure_table::bulk::LeftoverReason;
+/// # use azure_table::emulator::ServiceModel;
 /// use std::time::Duration;
 /// # #[derive(TableEntity, Clone)]
 /// # struct Reading { #[table(partition_key)] sensor: String, #[table(row_key)] at: u32, value: f64 }
@@ -48,7 +51,7 @@ use crate::protocol::operation::TableOperation;
 /// # assert_eq!(report.leftovers().len() as u64, report.in_doubt() + report.not_tried());
 /// # let stored = readings.query().count().await? as u64;
 /// # assert!((report.applied()..=report.applied() + report.in_doubt()).contains(&stored), "{stored} rows, {report}");
-/// # let in_doubt = |why: &LeftReason| matches!(why, LeftReason::InDoubt(_));
+/// # let in_doubt = |why: &LeftoverReason| matches!(why, LeftoverReason::InDoubt(_));
 /// # let left = report.leftovers().iter().filter(|left| in_doubt(left.why()));
 /// # assert_eq!(left.count() as u64, report.in_doubt());
 /// # Ok(())
@@ -59,7 +62,7 @@ use crate::protocol::operation::TableOperation;
 /// [`Interrupted`], which has the report:
 /// - An error that concerns no single operation: `Unauthenticated`, `Forbidden`, `Connection`, `Timeout`, `Throttled`, `ServerFault`,
 ///   `NotFound` of the table.
-/// - More failures than [`failures`](crate::Bulk::failures) allows.
+/// - More failures than [`failures`](crate::Bulk::max_failures) allows.
 /// - An error of the source.
 ///
 /// Operations in flight get their outcome first. Operations that waited are left over as not tried.
@@ -196,7 +199,7 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         while let Some(outcome) = ready!(this.poll_outcome(cx)) {
-            if let (BulkOutcome::Left(leftover), Some(run)) = (outcome, &mut this.run) {
+            if let (BulkOutcome::Leftover(leftover), Some(run)) = (outcome, &mut this.run) {
                 run.report.keep(leftover);
             }
             this.report_progress();
@@ -214,8 +217,8 @@ impl<S, X> fmt::Debug for BulkWrite<S, X> {
     }
 }
 
-/// The outcomes of a [`BulkWrite`]: a [`Stream`] with a `next` of its own. Batches are sent while it is polled. A batch in flight that
-/// is not polled for the `attempt_timeout`, 60 s by default, ends in doubt.
+/// The outcomes of a [`BulkWrite`]: a [`Stream`] with a `next` of its own. Batches are sent while it is polled. A batch
+/// in flight that is not polled for the `attempt_timeout`, 60 s by default, ends in doubt.
 #[must_use = "nothing is written until it is polled"]
 pub struct BulkOutcomes<S, X = Error>(BulkWrite<S, X>);
 
@@ -242,8 +245,8 @@ where
         self.0.run.as_ref().map(|run| &run.report)
     }
 
-    /// Cancels the rest and returns the report. Operations without a response are in doubt, operations that were not sent are not
-    /// tried, and both are [left over](BulkReport::leftovers).
+    /// Cancels the rest and returns the report. Operations without a response are in doubt, operations that were not
+    /// sent are not tried, and both are [left over](BulkReport::leftovers).
     ///
     /// # Errors
     /// As awaiting [`BulkWrite`].

@@ -1,9 +1,9 @@
 //! The engine of all writes in bulk: planned operations in, an outcome for each of them out.
 //!
-//! Owns the batches in flight, the sending rate and the end: the limit of failures, the total timeout, cancellation. The order of
-//! operations is `queue.rs`, what becomes of a batch `partition_write.rs`. Knows no source and no query: those push operations and
-//! poll for outcomes (`bulk_write.rs`, `writer.rs`, `row_writes.rs`). No task is spawned: an owner that stops polling has a report
-//! that is right.
+//! Owns the batches in flight, the sending rate and the end: the limit of failures, the total timeout, cancellation.
+//! The order of operations is `queue.rs`, what becomes of a batch `partition_write.rs`. Knows no source and no query:
+//! those push operations and poll for outcomes (`bulk_write.rs`, `writer.rs`, `row_writes.rs`). No task is spawned: an
+//! owner that stops polling has a report that is right.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -275,7 +275,8 @@ impl Engine {
         self.queue.len() < self.settings.pending && self.queue.bytes() < MOST_PENDING_BYTES
     }
 
-    /// Returns `true` if more operations would be sent now. No more is read than that takes: what waits is cold when it is sent.
+    /// Returns `true` if more operations would be sent now. No more is read than that takes: what waits is cold when it
+    /// is sent.
     pub(crate) fn wants_more(&mut self) -> bool {
         // What was rejected is reported first: it may be too much.
         if !self.ready.is_empty() || self.input == Input::Closed || self.running.len() >= self.settings.concurrency {
@@ -393,7 +394,7 @@ impl Engine {
             None => (error.kind(), last),
         };
         let why = format!(
-            "{failures} {} failed, and `.failures(..)` allows {}; the last: {last}",
+            "{failures} {} failed, and `.max_failures(..)` allows {}; the last: {last}",
             self.settings.unit, self.settings.failures
         );
         self.stop(Arc::new(self.named(Error::new(kind, why))));
@@ -403,7 +404,8 @@ impl Engine {
         self.stop(Arc::new(self.named(self.settings.total.error())));
     }
 
-    /// Sends no more; what is in flight goes on. What waits is reported when that has ended: it may be of the same rows.
+    /// Sends no more; what is in flight goes on. What waits is reported when that has ended: it may be of the same
+    /// rows.
     fn stop(&mut self, error: Arc<Error>) {
         self.stopped.get_or_insert(error);
         self.input = Input::Closed;

@@ -1,11 +1,12 @@
 //! The sending rate of a bulk, measured by the service's throttling responses.
 //!
-//! Owns the rates of the account and of throttled partitions. Nothing is held back before the first throttled batch. Between two
-//! throttled batches the limit of their scope was used up: the entities accepted in between, divided by the time, are the limit. The
-//! bulk sends a little below it, and slowly faster until the next throttled batch measures it anew.
+//! Owns the rates of the account and of throttled partitions. Nothing is held back before the first throttled batch.
+//! Between two throttled batches the limit of their scope was used up: the entities accepted in between, divided by the
+//! time, are the limit. The bulk sends a little below it, and slowly faster until the next throttled batch measures it
+//! anew.
 //!
-//! Latency is no signal: with four batches of a partition in flight its queue cannot grow. Throttled batches are not the retry
-//! policy's business here, or two loops would wait for each other.
+//! Latency is no signal: with four batches of a partition in flight its queue cannot grow. Throttled batches are not
+//! the retry policy's business here, or two loops would wait for each other.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,8 +21,8 @@ use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 const BELOW_LIMIT: f64 = 0.985;
 /// The deepest cut of a rate: while little was sent, little was accepted, and that was no limit.
 const DEEPEST_CUT: f64 = 0.7;
-/// The time for which a rate is kept, and its growth then: twice as fast after each doubling. A rate that was measured for a short
-/// time is kept as short, and grows faster.
+/// The time for which a rate is kept, and its growth then: twice as fast after each doubling. A rate that was measured
+/// for a short time is kept as short, and grows faster.
 const HOLD: Duration = Duration::from_secs(10);
 const GROWTH_PER_SECOND: f64 = 0.005;
 const FIRST_GROWTH_PER_SECOND: f64 = 0.05;
@@ -36,7 +37,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const MEASURED: Duration = Duration::from_secs(10);
 /// Two partitions that are throttled within this time are a sign of the account's limit.
 const TOGETHER: Duration = Duration::from_secs(1);
-/// The number of rates from which on partitions are forgotten that were not throttled for so long: they are far from their limit.
+/// The number of rates from which on partitions are forgotten that were not throttled for so long: they are far from
+/// their limit.
 const MANY_PARTITIONS: usize = 1_024;
 const FORGOTTEN: Duration = Duration::from_secs(60);
 /// The time without an accepted batch after which a throttled batch is final.
@@ -262,8 +264,8 @@ impl Rate {
     }
 }
 
-/// The retry policy of a bulk's writes. A throttled write is not retried by its call: the bulk sends it again, at its pace. Reads
-/// within the call, which read back what became of a lost write, are retried as by the policy beneath.
+/// The retry policy of a bulk's writes. A throttled write is not retried by its call: the bulk sends it again, at its
+/// pace. Reads within the call, which read back what became of a lost write, are retried as by the policy beneath.
 #[derive(Debug)]
 pub(crate) struct LeavesThrottled {
     pub(crate) inner: Arc<dyn RetryPolicy>,

@@ -1,12 +1,12 @@
 //! Operations on one partition, and an outcome for each.
 //!
-//! Owns the cutting into batches and the search for what makes one fail: a batch is applied whole or not at all, so whoever is
-//! at fault is taken out and the others go again. Owns the outcomes so far too, which an owner reads when it cancels. Knows nothing
-//! of where the operations come from.
+//! Owns the cutting into batches and the search for what makes one fail: a batch is applied whole or not at all, so
+//! whoever is at fault is taken out and the others go again. Owns the outcomes so far too, which an owner reads when it
+//! cancels. Knows nothing of where the operations come from.
 //!
-//! The row at the reported index is taken out, or the batch is halved where there is no index, and the others go again. A failure
-//! that concerns no row ends the whole bulk; so does a 404 without a code, which may come from something in front of the service.
-//! A batch in doubt is reported row by row, except deletes that were repeated and found nothing.
+//! The row at the reported index is taken out, or the batch is halved where there is no index, and the others go again.
+//! A failure that concerns no row ends the whole bulk; so does a 404 without a code, which may come from something in
+//! front of the service. A batch in doubt is reported row by row, except deletes that were repeated and found nothing.
 //!
 //! Source: REST "Performing entity group transactions".
 
@@ -268,8 +268,8 @@ impl PartitionWrite {
         (sent, change_set)
     }
 
-    /// Sends a batch at the pace, and returns `None` if it was throttled. One operation alone is sent without a batch, which not all
-    /// credentials and services accept.
+    /// Sends a batch at the pace, and returns `None` if it was throttled. One operation alone is sent without a batch,
+    /// which not all credentials and services accept.
     async fn send(&self, sent: &[usize], change_set: ChangeSet) -> Option<Result<Vec<TableResult>>> {
         let partition_key = self.operations.iter().find_map(TableOperation::keys);
         let partition_key = partition_key.map_or("", |(key, _)| key);
@@ -324,7 +324,8 @@ impl PartitionWrite {
         options
     }
 
-    /// Sets the outcomes of operations that were sent together and failed. Returns the error if it concerns others as well.
+    /// Sets the outcomes of operations that were sent together and failed. Returns the error if it concerns others as
+    /// well.
     fn failed(&mut self, mut sent: Vec<usize>, error: Error) -> Option<Arc<Error>> {
         // Its place in the batch says nothing to who did not make the batch.
         let batch_index = error.batch_index();
@@ -451,7 +452,8 @@ impl Future for RunningBatch {
     }
 }
 
-/// Returns `true` if an error is about a row of a batch, so that others may be written; any other would return with the next request.
+/// Returns `true` if an error is about a row of a batch, so that others may be written; any other would return with the
+/// next request.
 fn concerns_row(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::ConditionNotMet | ErrorKind::AlreadyExists | ErrorKind::Rejected => true,

@@ -1,11 +1,11 @@
 //! The queue of operations that wait for their batch, by partition.
 //!
-//! Owns the order: operations on one row are sent one after the other, never two in flight and never two in a batch. Operations of a
-//! partition keep their order as far as that allows.
+//! Owns the order: operations on one row are sent one after the other, never two in flight and never two in a batch.
+//! Operations of a partition keep their order as far as that allows.
 //!
-//! Waiting operations are grouped by partition; an operation behind one on the same row waits for its batch, all others may go.
-//! So any sequence of writes ends as if sent one by one, which a property test holds it to. Rows are compared by hash: two rows
-//! of one hash are kept apart as if they were one, which is slower and never wrong.
+//! Waiting operations are grouped by partition; an operation behind one on the same row waits for its batch, all others
+//! may go. So any sequence of writes ends as if sent one by one, which a property test holds it to. Rows are compared
+//! by hash: two rows of one hash are kept apart as if they were one, which is slower and never wrong.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -56,8 +56,8 @@ pub(crate) struct Queue {
     spare: Vec<usize>,
     /// The place of the last operation: the next is often of the same partition.
     latest: usize,
-    /// The partitions with a full batch, and those with any operation, as they came to it. A spare place may still be listed: who
-    /// comes to it has its turn, so that no list is longer than there are places.
+    /// The partitions with a full batch, and those with any operation, as they came to it. A spare place may still be
+    /// listed: who comes to it has its turn, so that no list is longer than there are places.
     full: VecDeque<usize>,
     any: VecDeque<usize>,
     batch_size: usize,
@@ -154,8 +154,8 @@ impl Queue {
         }
     }
 
-    /// Returns the operations of the next batch: a full one, or else a short one of the partition that has waited longest, if short
-    /// ones may be sent.
+    /// Returns the operations of the next batch: a full one, or else a short one of the partition that has waited
+    /// longest, if short ones may be sent.
     pub(crate) fn next(&mut self, short: Short) -> Option<Vec<Queued>> {
         for _ in 0..self.full.len() {
             let place = self.full.pop_front()?;

@@ -2,9 +2,9 @@
 //!
 //! Owns the properties that the struct does not know, and the check for a row that is up to date.
 //!
-//! Updates and upgrades over a query keep what the struct does not know, unlike `modify`, whose caller has seen its row. A
-//! property that the struct knew and no longer writes, older names included, is removed by a replace with the rest of the row.
-//! Where nothing is removed, a merge sends less.
+//! Updates and upgrades over a query keep what the struct does not know, unlike `modify`, whose caller has seen its
+//! row. A property that the struct knew and no longer writes, older names included, is removed by a replace with the
+//! rest of the row. Where nothing is removed, a merge sends less.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,8 @@ impl Form {
         Ok(Self { row, write_id })
     }
 
-    /// Returns `true` if all of it is stored: names, types and values. A write id differs each time and need only be present.
+    /// Returns `true` if all of it is stored: names, types and values. A write id differs each time and need only be
+    /// present.
     pub(crate) fn is_stored(&self, stored: &DynamicEntity) -> bool {
         self.row.properties.iter().all(|(name, value)| {
             let is_id = |value: &EdmValue| matches!(value, EdmValue::Guid(_));
@@ -74,9 +75,9 @@ pub(crate) fn has_older_names<E: TableEntity>(stored: &DynamicEntity, now: &Form
     names.any(|name| !now.has(name) && E::SCHEMA.has_older_name(name))
 }
 
-/// Returns the operation that writes `entity` into its row, of which the struct knew `before`. Properties that the struct does not
-/// know stay. Properties that it knew and no longer writes go, older names included: that takes a replace. Where none goes, a merge
-/// is shorter.
+/// Returns the operation that writes `entity` into its row, of which the struct knew `before`. Properties that the
+/// struct does not know stay. Properties that it knew and no longer writes go, older names included: that takes a
+/// replace. Where none goes, a merge is shorter.
 pub(crate) fn rewrite<E: TableEntity>(
     entity: &E,
     version: &RowVersion<E>,

@@ -81,8 +81,8 @@ impl<E> WriteReport<E> {
         self.counts.unchanged
     }
 
-    /// Returns the number of rows that were absent when they were written. After a delete whose response was lost and that was
-    /// repeated, these may be rows that it deleted itself.
+    /// Returns the number of rows that were absent when they were written. After a delete whose response was lost and
+    /// that was repeated, these may be rows that it deleted itself.
     pub fn gone(&self) -> u64 {
         self.counts.gone
     }
@@ -92,13 +92,14 @@ impl<E> WriteReport<E> {
         self.counts.rejected
     }
 
-    /// Returns the number of rows that may have been written: the response was lost, or the service failed. Read them before writing
-    /// them again.
+    /// Returns the number of rows that may have been written: the response was lost, or the service failed. Read them
+    /// before writing them again.
     pub fn in_doubt(&self) -> u64 {
         self.counts.in_doubt
     }
 
-    /// Returns the number of rows that were read and never sent. Writes that resume from the [`position`](Self::position) write them.
+    /// Returns the number of rows that were read and never sent. Writes that resume from the
+    /// [`position`](Self::position) write them.
     pub fn not_tried(&self) -> u64 {
         self.counts.not_tried
     }
@@ -135,8 +136,8 @@ impl<E> WriteReport<E> {
         self.done.push(key);
     }
 
-    /// Counts a row, which is done unless it may be met again: rows that are absent are not, and rows in doubt are written again
-    /// where that is the same as writing them once.
+    /// Counts a row, which is done unless it may be met again: rows that are absent are not, and rows in doubt are
+    /// written again where that is the same as writing them once.
     pub(crate) fn count(&mut self, key: Key<E>, outcome: Outcome, (is_delete, is_repeatable): (bool, bool)) {
         self.counts.count(&outcome);
         match outcome {

@@ -1,6 +1,7 @@
 //! The verbs over all rows that a query selects: delete, patch, update, upgrade.
 //!
-//! Each is a builder and the plan of a row. The walk over pages is `row_writes.rs`, the form in which a row is written anew `rewrite.rs`.
+//! Each is a builder and the plan of a row. The walk over pages is `row_writes.rs`, the form in which a row is written
+//! anew `rewrite.rs`.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -21,7 +22,8 @@ use crate::model::operation_kind::OperationKind;
 use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::protocol::operation::TableOperation;
 
-/// Deletes the selected rows. See [`TableClient::delete_where`]. Options of calls, such as `timeout`, apply to each page and each batch.
+/// Deletes the selected rows. See [`TableClient::delete_where`]. Options of calls, such as `timeout`, apply to each
+/// page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct DeleteWhere<E> {
     rows: RowWrites<E, Delete, RowVersion<E>>,
@@ -52,7 +54,8 @@ impl<E: TableEntity> WritesRows<E> for Delete {
     }
 }
 
-/// Writes columns of the selected rows. See [`TableClient::patch_where`]. Options of calls, such as `timeout`, apply to each page and each batch.
+/// Writes columns of the selected rows. See [`TableClient::patch_where`]. Options of calls, such as `timeout`, apply to
+/// each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct PatchWhere<E> {
     rows: RowWrites<E, Patch, RowVersion<E>>,
@@ -101,7 +104,8 @@ impl<E: TableEntity> WritesRows<E> for Patch {
     }
 }
 
-/// Changes the selected rows by a closure. See [`TableClient::update_where`]. Options of calls, such as `timeout`, apply to each page and each batch.
+/// Changes the selected rows by a closure. See [`TableClient::update_where`]. Options of calls, such as `timeout`,
+/// apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct UpdateWhere<E, F, R> {
     rows: RowWrites<E, Update<F, R>, WholeRow<E>>,
@@ -174,7 +178,8 @@ where
     }
 }
 
-/// Rewrites rows of older forms. See [`TableClient::upgrade_all`]. Options of calls, such as `timeout`, apply to each page and each batch.
+/// Rewrites rows of older forms. See [`TableClient::upgrade_all`]. Options of calls, such as `timeout`, apply to each
+/// page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct UpgradeAll<E> {
     rows: RowWrites<E, Upgrade, WholeRow<E>>,
@@ -197,8 +202,8 @@ impl<E> UpgradeAll<E> {
         }
     }
 
-    /// Removes all properties that the struct does not write: **properties that it does not know are lost**. Rows that have such
-    /// properties are written though all else is up to date.
+    /// Removes all properties that the struct does not write: **properties that it does not know are lost**. Rows that
+    /// have such properties are written though all else is up to date.
     pub fn drop_unknown(mut self) -> Self {
         self.rows.writes.drops_unknown = true;
         self

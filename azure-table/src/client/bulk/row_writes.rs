@@ -1,11 +1,12 @@
 //! Writes over the rows of a query, page by page.
 //!
-//! Owns the walk: a page is read, each of its rows planned, the operations go to the engine (`engine.rs`), and the next page is read
-//! when all have their outcome. So no more than a page is held, and the position is known to the row. Polled by hand and not boxed,
-//! so that neither entity nor closure needs to be `'static` or `Send`.
+//! Owns the walk: a page is read, each of its rows planned, the operations go to the engine (`engine.rs`), and the next
+//! page is read when all have their outcome. So no more than a page is held, and the position is known to the row.
+//! Polled by hand and not boxed, so that neither entity nor closure needs to be `'static` or `Send`.
 //!
-//! The position is the page and the keys of it that are done, at most 1,000: no row is passed over, none is counted twice, and no
-//! order of keys is relied on. Rows in doubt after an update are done too; to delete or patch them again is harmless.
+//! The position is the page and the keys of it that are done, at most 1,000: no row is passed over, none is counted
+//! twice, and no order of keys is relied on. Rows in doubt after an update are done too; to delete or patch them again
+//! is harmless.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -33,8 +34,8 @@ use crate::model::operation_kind::OperationKind;
 use crate::pipeline::options::CallOptions;
 use crate::protocol::continuation::Continuation;
 
-/// The number of batches in flight, by default. Those of one partition follow one another: it takes 2,000 entities a second, which
-/// one batch after the other asks of it.
+/// The number of batches in flight, by default. Those of one partition follow one another: it takes 2,000 entities a
+/// second, which one batch after the other asks of it.
 ///
 /// Source: REST "Scalability and performance targets for Table storage".
 const CONCURRENCY: usize = 4;
@@ -275,36 +276,36 @@ impl<E, W, Row> RowWrites<E, W, Row> {
     }
 }
 
-/// Implements the setters of all writes over queries, and `Future`, for a struct with the field `rows: RowWrites<…>`. Options apply
-/// to each page and each batch.
+/// Implements the setters of all writes over queries, and `Future`, for a struct with the field `rows: RowWrites<…>`.
+/// Options apply to each page and each batch.
 macro_rules! row_writes {
     ($name:ident [$($parameter:ident),+], $error:ty, where $($bounds:tt)+) => {
         $crate::pipeline::options::call_options!($name[$($parameter),+], rows.options);
         $crate::client::total_timeout::total_timeout!(
             $name[$($parameter),+],
             rows.settings.total,
-            "At the deadline the whole is [`Interrupted`](crate::Interrupted) by an error of kind `Timeout`, with its report: rows \
+            "At the deadline the whole is [`Interrupted`](crate::bulk::Interrupted) by an error of kind `Timeout`, with its report: rows \
              in flight are in doubt, those that wait are not tried. A limit of the query applies where this is not set."
         );
 
         impl<$($parameter),+> $name<$($parameter),+> {
-            /// Sets the number of batches in flight: 4 by default, at least 1. Each partition has at most one, so more of them
-            /// help where a page has rows of several partitions.
+            /// Sets the number of batches in flight: 4 by default, at least 1. Each partition has at most one, so more
+            /// of them help where a page has rows of several partitions.
             pub fn concurrency(mut self, batches: usize) -> Self {
                 self.rows.settings.concurrency = batches.max(1);
                 self
             }
 
-            /// Sets the number of rows that may be rejected or in doubt: 1,000 by default. One more ends the whole. The report
-            /// holds each of them.
-            pub fn failures(mut self, most: u64) -> Self {
-                self.rows.settings.failures = most;
+            /// Sets the number of rows that may be rejected or in doubt: 1,000 by default. One more ends the whole. The
+            /// report holds each of them.
+            pub fn max_failures(mut self, most: usize) -> Self {
+                self.rows.settings.failures = most as u64;
                 self
             }
 
             /// Calls `hear` with the report so far, after each batch and after each page. Keep its
-            /// [`position`](crate::WriteReport::position) somewhere safe to resume after the end of the process. Rows in flight
-            /// have no outcome in it.
+            /// [`position`](crate::bulk::WriteReport::position) somewhere safe to resume after the end of the process.
+            /// Rows in flight have no outcome in it.
             pub fn on_progress(mut self, hear: impl FnMut(&$crate::client::bulk::row_report::WriteReport<E>) + Send + 'static) -> Self {
                 self.rows.hear = Some(::std::boxed::Box::new(hear));
                 self

@@ -8,12 +8,12 @@ use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::protocol::continuation::Continuation;
 
-/// A position in writes over a query: a page, and the keys of its rows that have their outcome. At most 1,000 keys; of deletes only
-/// those that failed.
+/// A position in writes over a query: a page, and the keys of its rows that have their outcome. At most 1,000 keys; of
+/// deletes only those that failed.
 ///
-/// Writes that resume from it skip no row and write none twice. It is opaque and serializable, so that another process can resume,
-/// by `resume_from` on the same method over the same query. Rows that were inserted into the page since are written too. (Cosmos DB
-/// promises no order, so keys of rows that vanished stay in it.)
+/// Writes that resume from it skip no row and write none twice. It is opaque and serializable, so that another process
+/// can resume, by `resume_from` on the same method over the same query. Rows that were inserted into the page since are
+/// written too. (Cosmos DB promises no order, so keys of rows that vanished stay in it.)
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WritePosition {
     /// The method; `None` if it did not begin.

@@ -13,7 +13,7 @@ use crate::client::bulk::engine::Input;
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::table::TableClient;
 use crate::client::total_timeout::total_timeout;
-use crate::model::entity::WritesEntity;
+use crate::model::entity::AsEntity;
 use crate::model::error::Result;
 use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::protocol::operation::TableOperation;
@@ -21,12 +21,13 @@ use crate::protocol::operation::TableOperation;
 /// The time that an operation waits for others, by default.
 const LINGER: Duration = Duration::from_millis(200);
 
-/// Takes writes one by one and sends them in batches, for logs and events. A batch is sent when it is full or its first operation has
-/// waited for [`linger`](Self::linger). Built by [`TableClient::writer`] or [`Bulk::writer`].
+/// Takes writes one by one and sends them in batches, for logs and events. A batch is sent when it is full or its first
+/// operation has waited for [`linger`](Self::linger). Built by [`TableClient::writer`] or [`Bulk::writer`].
 ///
-/// The caller drives it: it runs in `send`, [`flush`](Self::flush), [`drive`](Self::drive) and [`close`](Self::close), and spawns no
-/// task. A batch in flight that is not driven for the `attempt_timeout` (60 s by default) ends in doubt. Call `close` for the report,
-/// even after an error: operations still pending when the writer is dropped are never sent.
+/// The caller drives it: it runs in `send`, [`flush`](Self::flush), [`drive`](Self::drive) and [`close`](Self::close),
+/// and spawns no task. A batch in flight that is not driven for the `attempt_timeout` (60 s by default) ends in doubt.
+/// Call `close` for the report, even after an error: operations still pending when the writer is dropped are never
+/// sent.
 ///
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -118,10 +119,11 @@ impl<E> Writer<E> {
         self
     }
 
-    /// Takes an operation. Waits while too many are pending. The operation is not taken if the future is dropped before its end.
+    /// Takes an operation. Waits while too many are pending. The operation is not taken if the future is dropped before
+    /// its end.
     ///
     /// # Errors
-    /// The error that ended the whole: see [`BulkWrite`](crate::BulkWrite). The operation is not taken then;
+    /// The error that ended the whole: see [`BulkWrite`](crate::bulk::BulkWrite). The operation is not taken then;
     /// [`close`](Self::close) returns the report.
     pub async fn send(&mut self, operation: TableOperation) -> Result<()> {
         let mut operation = Some(operation);
@@ -146,7 +148,7 @@ impl<E> Writer<E> {
     ///
     /// # Errors
     /// As `send`.
-    pub async fn insert(&mut self, entity: &impl WritesEntity<E>) -> Result<()> {
+    pub async fn insert(&mut self, entity: &impl AsEntity<E>) -> Result<()> {
         let entity = AsVariant::new(entity, self.variant);
         self.send(TableOperation::insert(&entity)).await
     }
@@ -155,7 +157,7 @@ impl<E> Writer<E> {
     ///
     /// # Errors
     /// As `send`.
-    pub async fn insert_or_replace(&mut self, entity: &impl WritesEntity<E>) -> Result<()> {
+    pub async fn insert_or_replace(&mut self, entity: &impl AsEntity<E>) -> Result<()> {
         let entity = AsVariant::new(entity, self.variant);
         self.send(TableOperation::insert_or_replace(&entity)).await
     }
@@ -164,7 +166,7 @@ impl<E> Writer<E> {
     ///
     /// # Errors
     /// As `send`.
-    pub async fn insert_or_merge(&mut self, entity: &impl WritesEntity<E>) -> Result<()> {
+    pub async fn insert_or_merge(&mut self, entity: &impl AsEntity<E>) -> Result<()> {
         let entity = AsVariant::new(entity, self.variant);
         self.send(TableOperation::insert_or_merge(&entity)).await
     }
@@ -188,7 +190,8 @@ impl<E> Writer<E> {
         .await
     }
 
-    /// Drives pending operations for as long as it is polled. Never completes: use it in a `select!` beside the source of operations.
+    /// Drives pending operations for as long as it is polled. Never completes: use it in a `select!` beside the source
+    /// of operations.
     pub async fn drive(&mut self) {
         poll_fn(|cx| {
             self.go_on(cx);
@@ -205,7 +208,7 @@ impl<E> Writer<E> {
     /// Sends all pending operations and returns the report.
     ///
     /// # Errors
-    /// As awaiting [`BulkWrite`](crate::BulkWrite).
+    /// As awaiting [`BulkWrite`](crate::bulk::BulkWrite).
     pub async fn close(mut self) -> Result<BulkReport, Interrupted<BulkReport>> {
         self.run.engine.input = Input::Closed;
         poll_fn(|cx| {
@@ -226,7 +229,7 @@ impl<E> Writer<E> {
     /// Polls the run as far as it can go, and takes in the outcomes.
     fn go_on(&mut self, cx: &mut Context<'_>) {
         while let Poll::Ready(Some(outcome)) = self.run.poll_outcome(cx) {
-            if let BulkOutcome::Left(leftover) = outcome {
+            if let BulkOutcome::Leftover(leftover) = outcome {
                 self.run.report.keep(leftover);
             }
         }

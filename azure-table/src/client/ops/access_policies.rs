@@ -1,7 +1,7 @@
 //! Read and change the stored access policies of a table.
 //!
-//! The service knows only the whole list: a change reads it, changes it and writes it back. There is no ETag on it, so of
-//! two changes at once one may be lost.
+//! The service knows only the whole list: a change reads it, changes it and writes it back. There is no ETag on it, so
+//! of two changes at once one may be lost.
 
 use std::sync::Arc;
 

@@ -70,8 +70,8 @@ impl GetUserDelegationKey {
         }
     }
 
-    /// From when on the key works, to the second; by default from now on, by the clock of this machine. Some minutes before
-    /// now allow for a service whose clock is behind.
+    /// From when on the key works, to the second; by default from now on, by the clock of this machine. Some minutes
+    /// before now allow for a service whose clock is behind.
     pub fn start(mut self, start: DateTime) -> Self {
         self.operation.spec.start = Some(start);
         self

@@ -1,7 +1,7 @@
 //! List the tables of an account.
 //!
-//! A list of tables is a query: a table in it is a row of one property, so pages, continuations, limits and prefetch are the same
-//! code.
+//! A list of tables is a query: a table in it is a row of one property, so pages, continuations, limits and prefetch
+//! are the same code.
 
 use std::fmt;
 use std::pin::Pin;
@@ -19,8 +19,8 @@ use crate::pipeline::options::{CallOptions, call_options};
 use crate::protocol::continuation::Continuation;
 use crate::protocol::query::QueryRequest;
 
-/// The names of the tables of an account: all of them when it is awaited, or a stream of names or of pages, by the rules of
-/// queries. See [`TableServiceClient::list_tables`](crate::TableServiceClient::list_tables).
+/// The names of the tables of an account: all of them when it is awaited, or a stream of names or of pages, by the
+/// rules of queries. See [`TableServiceClient::list_tables`](crate::TableServiceClient::list_tables).
 #[must_use = "nothing is sent until it is awaited, or its stream polled"]
 pub struct ListTables {
     pipeline: Arc<Pipeline>,
@@ -29,7 +29,7 @@ pub struct ListTables {
     /// What all tables of the client are called by, left out of the names.
     namespace: Arc<str>,
     prefix: String,
-    page_size: Option<u32>,
+    page_size: Option<usize>,
     limit: Option<usize>,
     prefetch: Option<usize>,
     from: Option<Continuation>,
@@ -71,19 +71,20 @@ impl ListTables {
         self
     }
 
-    /// How many names a page has at most: 1 to 1,000.
-    pub fn page_size(mut self, names: u32) -> Self {
+    /// Limits the number of names per page: 1 to 1,000.
+    pub fn page_size(mut self, names: usize) -> Self {
         self.page_size = Some(names);
         self
     }
 
-    /// How many pages are fetched before the reader comes for them: see [`TableQuery::prefetch`](crate::TableQuery::prefetch).
+    /// How many pages are fetched before the reader comes for them: see
+    /// [`TableQuery::prefetch`](crate::TableQuery::prefetch).
     pub fn prefetch(mut self, pages: usize) -> Self {
         self.prefetch = Some(pages);
         self
     }
 
-    /// How many names it gives at most, over all pages.
+    /// Limits the total number of names across all pages.
     pub fn limit(mut self, names: usize) -> Self {
         self.limit = Some(names);
         self
@@ -105,8 +106,8 @@ impl ListTables {
         EntityStream::new(self.pages())
     }
 
-    /// The request for the first page as text, without sending it: method and URL, headers. The proof of who asks is not in
-    /// it.
+    /// The request for the first page as text, without sending it: method and URL, headers. The proof of who asks is
+    /// not in it.
     ///
     /// # Errors
     /// Those that awaiting it would give before anything is sent.

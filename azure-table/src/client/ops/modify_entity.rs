@@ -1,8 +1,8 @@
 //! Read, change, write under the ETag that was read, and again if someone else was faster.
 //!
-//! Owns the loop and the results of the closure. The future is a state machine by hand: the type of an `async` block has no name, so
-//! the builder could hold one only as a `Box<dyn Future>`. With `+ Send` that takes no closure or entity that stays on its thread,
-//! without it the builder cannot be spawned, and either way the closure cannot borrow.
+//! Owns the loop and the results of the closure. The future is a state machine by hand: the type of an `async` block
+//! has no name, so the builder could hold one only as a `Box<dyn Future>`. With `+ Send` that takes no closure or
+//! entity that stays on its thread, without it the builder cannot be spawned, and either way the closure cannot borrow.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -16,7 +16,7 @@ use crate::client::ops::operation::ended;
 use crate::client::ops::write_entity::{UpdateEntity, WriteEntity};
 use crate::client::table::TableClient;
 use crate::model::clock::{self, Instant};
-use crate::model::entity::{ReadEntity, TableEntity, WritesEntity};
+use crate::model::entity::{AsEntity, ReadEntity, TableEntity};
 use crate::model::entity_key::{Key, key_texts};
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::error_text::Shown;
@@ -45,9 +45,9 @@ pub enum Change {
     Keep,
 }
 
-/// What a closure of [`TableClient::modify`] and [`TableClient::update_where`] may answer: nothing, which saves; a [`Change`]; or a `Result` of either, whose error ends
-/// the call with nothing written. The error's type must be one that the client's own [`Error`] can become, since the call
-/// may fail with that as well.
+/// What a closure of [`TableClient::modify`] and [`TableClient::update_where`] may answer: nothing, which saves; a
+/// [`Change`]; or a `Result` of either, whose error ends the call with nothing written. The error's type must be one
+/// that the client's own [`Error`] can become, since the call may fail with that as well.
 #[diagnostic::on_unimplemented(
     message = "a closure of `modify` or `update_where` cannot return `{Self}`",
     label = "returns `{Self}`",
@@ -133,8 +133,8 @@ impl<E, F, R> ModifyEntity<E, F, R> {
         }
     }
 
-    /// Builds the entity if none has the key. The closure of `modify` then changes it, and the client inserts it. Called each
-    /// time that the entity is absent; the new entity must have the requested key.
+    /// Builds the entity if none has the key. The closure of `modify` then changes it, and the client inserts it.
+    /// Called each time that the entity is absent; the new entity must have the requested key.
     ///
     /// If the response to the insert is lost, only a field marked with `write_id` shows that the stored entity is this
     /// call's. Without one the call fails with `AlreadyExists` and
@@ -165,7 +165,7 @@ impl<E, F, R, N> ModifyEntity<E, F, R, N> {
 
 impl<E, F, R, N> ModifyEntity<E, F, R, N>
 where
-    E: TableEntity + ReadEntity + WritesEntity<E>,
+    E: TableEntity + ReadEntity + AsEntity<E>,
     F: FnMut(&mut E) -> R,
     R: ModifyOutcome,
     N: FnMut() -> E,
@@ -368,7 +368,7 @@ impl<E, F, R, N> Unpin for ModifyEntity<E, F, R, N> {}
 
 impl<E, F, R, N> Future for ModifyEntity<E, F, R, N>
 where
-    E: TableEntity + ReadEntity + WritesEntity<E>,
+    E: TableEntity + ReadEntity + AsEntity<E>,
     F: FnMut(&mut E) -> R,
     R: ModifyOutcome,
     N: FnMut() -> E,

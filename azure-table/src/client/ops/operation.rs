@@ -45,8 +45,8 @@ pub(crate) trait Spec {
         0
     }
 
-    /// The output of a write whose answer was lost, and whose rows show that it was applied. Asked only of who says in its call
-    /// what it does to rows.
+    /// The output of a write whose answer was lost, and whose rows show that it was applied. Asked only of who says in
+    /// its call what it does to rows.
     fn applied(&mut self, rows: Vec<WrittenRow>) -> Result<Self::Output> {
         let _ = rows;
         Err(Error::invalid_response("the answer was lost"))
@@ -162,7 +162,8 @@ impl<S: Spec> Operation<S> {
     }
 }
 
-/// Returns the error of a call that is polled after it completed, as in a loop around `select!`. Pending would hang silently.
+/// Returns the error of a call that is polled after it completed, as in a loop around `select!`. Pending would hang
+/// silently.
 pub(crate) fn ended() -> Error {
     Error::invalid_input("the call has already completed: create a new one")
 }
@@ -215,7 +216,8 @@ macro_rules! operation {
         $crate::pipeline::options::call_options!($name $([$($parameter $(: $bound)?),+])?, operation.options);
 
         impl$(<$($parameter $(: $bound)?),+>)? $name $(<$($parameter),+>)? {
-            /// The request as text, without sending it: method and URL, headers, body. The proof of who asks is not in it.
+            /// The request as text, without sending it: method and URL, headers, body. The proof of who asks is not in
+            /// it.
             ///
             /// # Errors
             /// Those that awaiting it would give before anything is sent.

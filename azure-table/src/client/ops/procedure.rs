@@ -1,7 +1,7 @@
 //! An operation of several calls, as one builder that is a future.
 //!
-//! Owns boxing and polling, as `operation.rs` does for one call. What the calls are is said by the closure that its file
-//! gives.
+//! Owns boxing and polling, as `operation.rs` does for one call. What the calls are is said by the closure that its
+//! file gives.
 
 use std::fmt;
 use std::mem;
@@ -75,8 +75,8 @@ impl Steps {
         self.own_timeout
     }
 
-    /// The same steps, with a deadline that is an argument of the operation and bounds all of them. The timeout in effect
-    /// bounds each step.
+    /// The same steps, with a deadline that is an argument of the operation and bounds all of them. The timeout in
+    /// effect bounds each step.
     pub(crate) fn until(mut self, deadline: Duration) -> Self {
         (self.total, self.each) = (Some(deadline), self.options.get().timeout);
         self
@@ -161,15 +161,15 @@ impl<S, T> fmt::Debug for Procedure<S, T> {
     }
 }
 
-/// Makes a struct with the field `procedure: Procedure<…>` a future with the setters of single calls; the timeout is one
-/// for all of its calls, all else holds for each.
+/// Makes a struct with the field `procedure: Procedure<…>` a future with the setters of single calls; the timeout is
+/// one for all of its calls, all else holds for each.
 macro_rules! procedure {
     ($name:ident, $output:ty) => {
         $crate::pipeline::options::call_options!($name, procedure.options);
 
         impl $name {
-            /// The first of its requests as text, without sending it: method and URL, headers, body. Those after it depend on
-            /// the answers. The proof of who asks is not in it.
+            /// The first of its requests as text, without sending it: method and URL, headers, body. Those after it
+            /// depend on the answers. The proof of who asks is not in it.
             ///
             /// # Errors
             /// Those that awaiting it would give before anything is sent.

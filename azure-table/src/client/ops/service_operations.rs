@@ -39,7 +39,8 @@ impl<G, T> Spec for ServiceSpec<G, T> {
     }
 }
 
-/// A builder of one call on the service: what it is given, its output, its name, what it sends and how the answer is read.
+/// A builder of one call on the service: what it is given, its output, its name, what it sends and how the answer is
+/// read.
 macro_rules! service_operation {
     ($(#[$doc:meta])+ $name:ident($given:ty) -> $output:ty, $operation:expr, $call:expr, $answer:path) => {
         $(#[$doc])+

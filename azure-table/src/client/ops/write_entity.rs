@@ -83,15 +83,15 @@ impl UpdateEntity {
 }
 
 /// Writes an entity unless there is one of its key. See
-/// [`TableClient::insert_if_absent`](crate::TableClient::insert_if_absent).
+/// [`TableClient::insert_if_not_exists`](crate::TableClient::insert_if_not_exists).
 #[must_use = "nothing is sent until it is awaited"]
-pub struct InsertEntityIfAbsent {
+pub struct InsertEntityIfNotExists {
     operation: Operation<WriteSpec<Option<ETag>>>,
 }
-operation!(InsertEntityIfAbsent, Option<ETag>);
-via_batch!(InsertEntityIfAbsent, operation.options);
+operation!(InsertEntityIfNotExists, Option<ETag>);
+via_batch!(InsertEntityIfNotExists, operation.options);
 
-impl InsertEntityIfAbsent {
+impl InsertEntityIfNotExists {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {
         let spec = WriteSpec::new(table, operation, |result| etag(result).map(Some)).or(|e, is_in_doubt| {
             // An entity that may be this call's own is no answer.

@@ -1,10 +1,11 @@
 //! Concurrent sources of items, a bounded number of them.
 //!
-//! Owns the order of the items: source after source, or as they come. Sources that run as tasks go on while the reader is busy.
+//! Owns the order of the items: source after source, or as they come. Sources that run as tasks go on while the reader
+//! is busy.
 //!
-//! `buffered` and `buffer_unordered` of futures-util are no substitute. They start a further source only when none that has ended is
-//! left to yield, so a busy reader waits once per round: 160 reads of 20 ms, 16 at a time, with 2 ms of work for each, took 520 ms in
-//! place of 340 ms (`tests/faults/prefetch.rs`). And a chain of pages yields many items.
+//! `buffered` and `buffer_unordered` of futures-util are no substitute. They start a further source only when none that
+//! has ended is left to yield, so a busy reader waits once per round: 160 reads of 20 ms, 16 at a time, with 2 ms of
+//! work for each, took 520 ms in place of 340 ms (`tests/faults/prefetch.rs`). And a chain of pages yields many items.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
@@ -31,7 +32,8 @@ pub(crate) enum Order {
     AsTheyCome,
 }
 
-/// Sources `S`, each of which is built from a `W` when its turn comes. One that waits for its turn to yield holds one item.
+/// Sources `S`, each of which is built from a `W` when its turn comes. One that waits for its turn to yield holds one
+/// item.
 pub(crate) struct Concurrent<W, S: ItemSource> {
     waiting: VecDeque<W>,
     running: VecDeque<Running<S>>,

@@ -1,6 +1,7 @@
 //! One query as several: a chain of requests for each of its partitions or keys, some at once.
 //!
-//! Parts are tasks of bytes: polled by their reader alone, a slow reader would let healthy requests run out of their time.
+//! Parts are tasks of bytes: polled by their reader alone, a slow reader would let healthy requests run out of their
+//! time.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -20,19 +21,21 @@ use crate::model::entity::TableEntity;
 use crate::model::error::{Error, Result};
 use crate::model::key_shape::Start;
 use crate::model::operation_kind::OperationKind;
-use crate::model::partition::{NamesPartition, partition_key};
+use crate::model::partition::{IntoPartitionKey, partition_key};
 use crate::model::prefix::KeyPrefix;
 use crate::pipeline::options::call_options;
 
-/// A query that is asked in parts, several at once: one chain of requests for each partition, range or key of a set. Made by
-/// [`TableQuery::fan_out`].
+/// A query that is asked in parts, several at once: one chain of requests for each partition, range or key of a set.
+/// Made by [`TableQuery::fan_out`].
 ///
-/// The set is given by [`partitions`](Self::partitions) or [`under_each`](Self::under_each), or it stands in the filter:
-/// `is_in` on a key, or keys joined by `|`, which the service would read a whole partition or table for. A set of partitions
-/// and one of RowKeys make a part of each pair. Parts that may have rows in common are asked as one, so every row comes once.
+/// The set is given by [`partitions`](Self::partitions) or [`under_each`](Self::under_each), or it stands in the
+/// filter: `is_in` on a key, or keys joined by `|`, which the service would read a whole partition or table for. A set
+/// of partitions and one of RowKeys make a part of each pair. Parts that may have rows in common are asked as one, so
+/// every row comes once.
 ///
 /// ```
-/// use azure_table::{Bucket, Emulator, TableEntity, TableServiceClient};
+/// use azure_table::{Emulator, TableEntity, TableServiceClient};
+/// use azure_table::key::Bucket;
 /// # #[derive(TableEntity)]
 /// # #[table(partition_key = "{component};{bucket}")]
 /// # struct Line { component: String, bucket: Bucket<16>, #[table(row_key)] id: String, level: i32 }
@@ -57,10 +60,10 @@ use crate::pipeline::options::call_options;
 ///
 /// # Errors
 /// On the first read: `InvalidInput` — a part would read the whole table, and the query does not
-/// [allow](TableQuery::allow_table_scan) it; the client [denies](crate::TableServiceClient::deny) what a part reads; a key
-/// cannot be sent; there are more than 100,000 parts; the query has a continuation, which is one of a single chain. Then those
-/// of [`TableQuery`]: the first error ends the stream, and what is on its way is given up.
-/// A limit is one of the whole: each part that goes on at once is asked for as many rows.
+/// [allow](TableQuery::allow_table_scan) it; the client [denies](crate::TableServiceClient::deny) what a part reads; a
+/// key cannot be sent; there are more than 100,000 parts; the query has a continuation, which is one of a single chain.
+/// Then those of [`TableQuery`]: the first error ends the stream, and what is on its way is given up. A limit is one of
+/// the whole: each part that goes on at once is asked for as many rows.
 #[must_use = "nothing is sent until it is read"]
 pub struct FanOut<E, P = E> {
     query: TableQuery<E, P>,
@@ -93,7 +96,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
     /// These partitions: each as in [`TableQuery::partition`]. None of them is no row.
     pub fn partitions<G>(self, partitions: impl IntoIterator<Item = G>) -> Self
     where
-        G: NamesPartition<E::PartitionFields>,
+        G: IntoPartitionKey<E::PartitionFields>,
     {
         self.give(partitions.into_iter().map(|given| {
             let key = partition_key::<E>(given)?;
@@ -127,7 +130,8 @@ impl<E: TableEntity, P> FanOut<E, P> {
         self
     }
 
-    /// Gives the rows as they come, page by page. Without it they come in the order of their keys, as one query would give them.
+    /// Gives the rows as they come, page by page. Without it they come in the order of their keys, as one query would
+    /// give them.
     pub fn unordered(mut self) -> Self {
         self.order = Order::AsTheyCome;
         self
@@ -136,8 +140,8 @@ impl<E: TableEntity, P> FanOut<E, P> {
     /// What is asked for: how many requests, the widest that one of them reads, and the first. Nothing is sent.
     ///
     /// # Errors
-    /// `InvalidInput` — a key, an operand or the page size cannot be sent; there are too many parts; the query has a continuation.
-    /// What the client denies, and a scan, can be planned.
+    /// `InvalidInput` — a key, an operand or the page size cannot be sent; there are too many parts; the query has a
+    /// continuation. What the client denies, and a scan, can be planned.
     pub fn plan(&self) -> Result<QueryPlan> {
         let mut query = self.query.clone().allow_table_scan();
         let parts = self.parts(&mut query)?;

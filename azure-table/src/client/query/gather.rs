@@ -1,10 +1,11 @@
 //! The kinds of a query sorted out, over all its pages.
 //!
-//! Owns [`Gather`] for the slots `Option`, `Vec` and tuples of slots, and [`TableQuery::gather`]. Parents with their children
-//! are `gather/families.rs`; which type is which variant says `VariantOf`.
+//! Owns [`Gather`] for the slots `Option`, `Vec` and tuples of slots, and [`TableQuery::gather`]. Parents with their
+//! children are `gather/families.rs`; which type is which variant says `VariantOf`.
 //!
-//! A kind is its type: the derive implements `VariantOf<Enum>` for what exactly one variant holds, so that a slot that no row
-//! could fill does not compile. Children join their parents after all rows have come, since Cosmos DB promises no order.
+//! A kind is its type: the derive implements `VariantOf<Enum>` for what exactly one variant holds, so that a slot that
+//! no row could fill does not compile. Children join their parents after all rows have come, since Cosmos DB promises
+//! no order.
 
 use crate::client::query::TableQuery;
 use crate::client::query::page_stream::Prefetch;
@@ -22,15 +23,18 @@ pub(crate) mod families;
 /// |---|---|
 /// | `Option<A>` | the only row of the variant `A`; a second one is an error |
 /// | `Vec<A>` | all rows of the variant `A`, in the order in which they come: that of their keys |
-/// | [`Families<A, B>`](crate::Families) | the rows of `A`, each with those of `B` whose RowKeys go on from its own |
+/// | [`Families<A, B>`](crate::query::Families) | the rows of `A`, each with those of `B` whose RowKeys go on from its own |
 /// | a tuple of one to eight of these | for each row the first slot that takes its kind |
 ///
-/// Of a [`versioned`](TableQuery::versioned) query the variants are `Versioned<A>`. A row that no slot takes is passed over.
+/// Of a [`versioned`](TableQuery::versioned) query the variants are `Versioned<A>`. A row that no slot takes is passed
+/// over.
 ///
 /// A slot of your own can make something else of the rows, such as a sum of which no row has to be held:
 /// ```
-/// # use azure_table::{TableEntity, VariantOf};
-/// use azure_table::{Gather, Key, Result};
+/// # use azure_table::TableEntity;
+/// # use azure_table::entity::VariantOf;
+/// use azure_table::{Key, Result};
+/// use azure_table::query::Gather;
 /// # #[derive(TableEntity)]
 /// # struct Order {
 /// #     #[table(partition_key)]
@@ -85,12 +89,13 @@ pub trait Gather<E>: Sized {
 }
 
 impl<E: TableEntity, P> TableQuery<E, P> {
-    /// Sorts the rows of all pages out by kind, where the entity is an enum of entities: to a slot or a tuple of slots, see
-    /// [`Gather`]. Each row goes to the first slot that takes its kind; rows that no slot takes are passed over. Holds what
-    /// was taken, for `Families` its keys too, and one page.
+    /// Sorts the rows of all pages out by kind, where the entity is an enum of entities: to a slot or a tuple of slots,
+    /// see [`Gather`]. Each row goes to the first slot that takes its kind; rows that no slot takes are passed over.
+    /// Holds what was taken, for `Families` its keys too, and one page.
     ///
     /// ```
-    /// use azure_table::{Emulator, Families, TableEntity, TableServiceClient};
+    /// use azure_table::{Emulator, TableEntity, TableServiceClient};
+    /// use azure_table::query::Families;
     ///
     /// #[derive(TableEntity)]
     /// #[table(partition_key = "{customer}", row_key = "customer")]
@@ -133,7 +138,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     ///
     /// # Errors
     /// Those of the first page that fails. `InvalidResponse` — a second row for an `Option`, or in
-    /// [`Families`](crate::Families) a child without parent: its keys are named.
+    /// [`Families`](crate::query::Families) a child without parent: its keys are named.
     #[doc(alias = "group_by")]
     pub async fn gather<G: Gather<P>>(self) -> Result<G>
     where

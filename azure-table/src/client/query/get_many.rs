@@ -21,8 +21,8 @@ use crate::model::operation_kind::OperationKind;
 use crate::model::versioned::Versioned;
 use crate::pipeline::options::{CallOptions, call_options, via_batch};
 
-/// Reads entities by their keys, concurrently: a [`Stream`] of each key with its entity, `None` if absent, in the order of the keys.
-/// One request per key. See [`TableClient::get_many`].
+/// Reads entities by their keys, concurrently: a [`Stream`] of each key with its entity, `None` if absent, in the order
+/// of the keys. One request per key. See [`TableClient::get_many`].
 ///
 /// A read that fails is an item, and the others go on. Reads start when the stream is polled. At most
 /// [`concurrency`](Self::concurrency) of them are in flight or wait to be yielded.

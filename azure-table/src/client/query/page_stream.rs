@@ -1,12 +1,13 @@
 //! The pages of a query as they come.
 //!
-//! Owns the walk from continuation to continuation, of entities and of tables. A page without rows that has a continuation
-//! is not the end; the absence of the continuation is. At most two pages are held: the one that is read, and the one behind
-//! it ([`Prefetch`]).
+//! Owns the walk from continuation to continuation, of entities and of tables. A page without rows that has a
+//! continuation is not the end; the absence of the continuation is. At most two pages are held: the one that is read,
+//! and the one behind it ([`Prefetch`]).
 //!
-//! Prefetch is a task of bytes: it knows no entity type and is aborted with its stream. It begins when the reader has come back
-//! once, since many readers want one page. Before a page is decoded other tasks get a turn, or on a runtime of one thread the
-//! request would leave a millisecond late. With a limit the page is decoded first, since its rows may suffice.
+//! Prefetch is a task of bytes: it knows no entity type and is aborted with its stream. It begins when the reader has
+//! come back once, since many readers want one page. Before a page is decoded other tasks get a turn, or on a runtime
+//! of one thread the request would leave a millisecond late. With a limit the page is decoded first, since its rows may
+//! suffice.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -52,24 +53,19 @@ pub(crate) struct PreparedQuery {
     pub(crate) total: TotalTimeout,
 }
 
-/// Returns the page size. A limit within one page is also its size, so that no row is read in vain. The size is the same on every
-/// page, as the service demands.
+/// Returns the page size. A limit within one page is also its size, so that no row is read in vain. The size is the
+/// same on every page, as the service demands.
 ///
 /// # Errors
 /// `InvalidInput`: the page size is not 1 to 1,000.
-pub(crate) fn top(page_size: Option<u32>, limit: Option<usize>) -> Result<Option<u32>> {
+pub(crate) fn top(page_size: Option<usize>, limit: Option<usize>) -> Result<Option<usize>> {
     if let Some(rows @ (0 | 1_001..)) = page_size {
         return Err(Error::invalid_input(format!(
             "page size {rows}: it must be 1 to {MAX_PAGE_SIZE}"
         )));
     }
-    let limit = limit
-        .and_then(|rows| u32::try_from(rows).ok())
-        .filter(|rows| (1..=MAX_PAGE_SIZE).contains(rows));
-    Ok(match (page_size, limit) {
-        (Some(page_size), Some(limit)) => Some(page_size.min(limit)),
-        (page_size, limit) => page_size.or(limit),
-    })
+    let limit = limit.filter(|rows| (1..=MAX_PAGE_SIZE).contains(rows));
+    Ok(page_size.into_iter().chain(limit).min())
 }
 
 /// The moment from which on a stream fetches a page ahead of its reader.
@@ -95,7 +91,8 @@ impl Prefetch {
     }
 }
 
-/// Lets other tasks go first, once. To decode a page takes about a millisecond, in which a runtime of one thread would send nothing.
+/// Lets other tasks go first, once. To decode a page takes about a millisecond, in which a runtime of one thread would
+/// send nothing.
 fn departure() -> BoxFuture<'static, ()> {
     Box::pin(tokio::task::yield_now())
 }

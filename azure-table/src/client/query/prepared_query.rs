@@ -78,7 +78,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         Ok(query)
     }
 
-    /// Returns the first request for the rows of a condition as text, or the error of a filter that is too long for a URL.
+    /// Returns the first request for the rows of a condition as text, or the error of a filter that is too long for a
+    /// URL.
     pub(super) fn shown_or_why_not(self, filter: Option<Expression>) -> Result<Result<String, Error>> {
         let is_long = filter
             .as_ref()

@@ -16,7 +16,8 @@ const LONG_URL: usize = 4_096;
 /// [`TableQuery::plan`](crate::TableQuery::plan).
 ///
 /// ```
-/// use azure_table::{AccessPath, Column, DynamicEntity, Emulator, TableServiceClient};
+/// use azure_table::{Column, DynamicEntity, Emulator, TableServiceClient};
+/// use azure_table::filter::AccessPath;
 /// # fn main() -> azure_table::Result<()> {
 /// let table = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
 /// let rating = Column::<DynamicEntity, i32>::property("Rating");
@@ -66,7 +67,7 @@ impl QueryPlan {
     }
 
     /// How many requests it takes if each gets all of its rows in one page: 1 of a query, one for each part of a
-    /// [fan-out](crate::FanOut). A further page is a further request.
+    /// [fan-out](crate::query::FanOut). A further page is a further request.
     pub fn requests(&self) -> usize {
         self.requests
     }
@@ -86,8 +87,8 @@ impl QueryPlan {
         &self.notes
     }
 
-    /// The request of the first page as text: method and URL, headers; empty if there is none, as a note says then. Each page is one request; a query is one chain of
-    /// them.
+    /// The request of the first page as text: method and URL, headers; empty if there is none, as a note says then.
+    /// Each page is one request; a query is one chain of them.
     pub fn request(&self) -> &str {
         &self.request
     }

@@ -52,8 +52,8 @@ use crate::protocol::continuation::Continuation;
 /// # Errors
 /// On the first read: `InvalidInput` — the end of a range is no PartitionKey; the client
 /// [denies](crate::TableServiceClient::deny) what the whole reads, and the query does not
-/// [allow](TableQuery::allow_table_scan) it; the position is of another query. Then those of [`TableQuery`]: the first error
-/// ends the stream, and its position stays good.
+/// [allow](TableQuery::allow_table_scan) it; the position is of another query. Then those of [`TableQuery`]: the first
+/// error ends the stream, and its position stays good.
 #[must_use = "nothing is sent until it is read"]
 pub struct Scan<E, P = E> {
     query: TableQuery<E, P>,
@@ -65,17 +65,17 @@ pub struct Scan<E, P = E> {
 
 type Hear = dyn FnMut(&ScanProgress, &ScanPosition) + Send;
 
-/// How far a scan got, in numbers; since it began, or since it was resumed.
+/// The progress of a scan in numbers, since it began or was resumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScanProgress {
-    /// How many ranges there are.
+    /// The number of ranges.
     pub ranges: usize,
-    /// How many of them were read to their end.
+    /// The number of ranges read to their end.
     pub ranges_done: usize,
-    /// How many pages were read.
+    /// The number of pages read.
     pub pages: u64,
-    /// How many rows.
+    /// The number of rows read.
     pub rows: u64,
 }
 
@@ -87,7 +87,8 @@ total_timeout!(
 );
 
 impl<E: TableEntity, P> TableQuery<E, P> {
-    /// Reads the whole table in ranges of PartitionKeys, several at once: see [`Scan`]. Conditions and shape are the query's.
+    /// Reads the whole table in ranges of PartitionKeys, several at once: see [`Scan`]. Conditions and shape are the
+    /// query's.
     pub fn scan(self) -> Scan<E, P> {
         Scan {
             query: self,
@@ -100,16 +101,16 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 }
 
 impl<E: TableEntity, P> Scan<E, P> {
-    /// Where one range ends and the next begins: texts in the order of PartitionKeys, which need not be keys of any row. `n` of them
-    /// make `n + 1` ranges, of which the first begins with the table and the last ends with it. The more alike the ranges are in
-    /// rows, the sooner it is over.
+    /// Where one range ends and the next begins: texts in the order of PartitionKeys, which need not be keys of any
+    /// row. `n` of them make `n + 1` ranges, of which the first begins with the table and the last ends with it. The
+    /// more alike the ranges are in rows, the sooner it is over.
     pub fn ranges(mut self, ends: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.ends.extend(ends.into_iter().map(Into::into));
         self
     }
 
     /// Goes on where an earlier scan of the same query was: its ranges take the place of those given here.
-    pub fn resume(mut self, position: ScanPosition) -> Self {
+    pub fn resume_from(mut self, position: ScanPosition) -> Self {
         self.from = Some(position);
         self
     }
@@ -182,7 +183,7 @@ impl<E: TableEntity, P> Scan<E, P> {
     fn begin(&self) -> Result<(ScanPosition, VecDeque<Part>)> {
         let mut query = self.query.clone();
         if query.from.is_some() {
-            let why = "a continuation is one of a single chain: a scan goes on by `.resume(position)`";
+            let why = "a continuation is one of a single chain: a scan goes on by `.resume_from(position)`";
             return Err(Error::invalid_input(why));
         }
         let filter = query.expression()?;

@@ -1,7 +1,7 @@
 //! What a scan has read of each of its ranges.
 //!
-//! A position counts whole pages: rows that were handed out are read, and a page that is half read comes again. The ends of the
-//! ranges are the caller's, since the service does not tell how rows are spread.
+//! A position counts whole pages: rows that were handed out are read, and a page that is half read comes again. The
+//! ends of the ranges are the caller's, since the service does not tell how rows are spread.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +12,8 @@ use crate::model::key_shape::check_key;
 use crate::model::ordinal;
 use crate::protocol::continuation::Continuation;
 
-/// How far a scan got: of each range what was read, its last page included. Serializable; taken up by
-/// [`Scan::resume`](crate::Scan::resume) on the same query.
+/// The position of a scan: the last page read of each range. Serializable; taken up by
+/// [`Scan::resume_from`](crate::query::Scan::resume_from) on the same query.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScanPosition {
     /// Of which query.

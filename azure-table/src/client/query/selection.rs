@@ -19,27 +19,27 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 use crate::protocol::continuation::Continuation;
 
-/// A selection of rows of `E` to be written: a [`Filter`], or a [`TableQuery`] with its partition, prefix, limit, page size,
-/// continuation and options. The shape in which the query reads its rows does not matter.
+/// A selection of rows of `E` to be written: a [`Filter`], or a [`TableQuery`] with its partition, prefix, limit, page
+/// size, continuation and options. The shape in which the query reads its rows does not matter.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` selects no rows of `{E}`",
     label = "expected a `Filter<{E}>` or a `TableQuery<{E}>`",
     note = "compare a column of `{E}`, as in `{E}::COLUMN.lt(value)`, or give a query, as in `table.query().partition(..)`",
     note = "all rows of the table are `table.query()`"
 )]
-pub trait Selects<E> {
+pub trait RowSelection<E> {
     #[doc(hidden)]
     fn into_query(self, table: &TableClient<E>) -> TableQuery<E, ()>;
 }
 
-impl<E: TableEntity> Selects<E> for Filter<E> {
+impl<E: TableEntity> RowSelection<E> for Filter<E> {
     fn into_query(self, table: &TableClient<E>) -> TableQuery<E, ()> {
         let query = TableQuery::<E, DynamicEntity>::new(table.pipeline(), table.name());
         query.filter(self).into_query(table)
     }
 }
 
-impl<E: TableEntity, P> Selects<E> for TableQuery<E, P> {
+impl<E: TableEntity, P> RowSelection<E> for TableQuery<E, P> {
     fn into_query(self, _: &TableClient<E>) -> TableQuery<E, ()> {
         self.shaped(Shape::of_nothing())
     }
@@ -64,7 +64,8 @@ impl<E: TableEntity> TableQuery<E, ()> {
     /// Returns the pages of the query from `from`, or from its own continuation.
     ///
     /// # Errors
-    /// `InvalidInput`: it is of another table, of other rows than the handle writes, or its continuation is one of the secondary.
+    /// `InvalidInput`: it is of another table, of other rows than the handle writes, or its continuation is one of the
+    /// secondary.
     pub(crate) fn walk<P: ReadEntity>(
         mut self,
         table: &TableClient<E>,

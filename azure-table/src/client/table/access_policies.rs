@@ -17,20 +17,20 @@ impl<E> TableClient<E> {
         GetAccessPolicies::new(&self.pipeline, &self.table)
     }
 
-    /// Adds a stored access policy to those of the table, of at most 5; it works after up to 30 s. The service knows only the
-    /// whole list and no ETag of it: of two changes at once one may be lost.
+    /// Adds a stored access policy to those of the table, of at most 5; it works after up to 30 s. The service knows
+    /// only the whole list and no ETag of it: of two changes at once one may be lost.
     ///
     /// # Errors
-    /// As [`access_policies`](Self::access_policies). `AlreadyExists` — there is one of this id. `InvalidInput` — there are 5,
-    /// or the id has not 1 to 64 characters.
+    /// As [`access_policies`](Self::access_policies). `AlreadyExists` — there is one of this id. `InvalidInput` — there
+    /// are 5, or the id has not 1 to 64 characters.
     ///
     /// Source: REST "Set Table ACL".
     pub fn add_access_policy(&self, policy: StoredAccessPolicy) -> ChangeAccessPolicies {
         self.change_access_policies(Change::Add(policy))
     }
 
-    /// Puts a stored access policy in the place of the one of the same id: all signatures that name it change with it, within
-    /// 30 s.
+    /// Puts a stored access policy in the place of the one of the same id: all signatures that name it change with it,
+    /// within 30 s.
     ///
     /// # Errors
     /// As [`access_policies`](Self::access_policies). `NotFound` — there is none of this id.

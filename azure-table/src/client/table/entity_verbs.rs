@@ -3,10 +3,10 @@
 use crate::client::ops::delete_entity::DeleteEntityIfExists;
 use crate::client::ops::exists::EntityExists;
 use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
-use crate::client::ops::write_entity::InsertEntityIfAbsent;
+use crate::client::ops::write_entity::InsertEntityIfNotExists;
 use crate::client::query::get_many::GetMany;
 use crate::client::table::TableClient;
-use crate::model::entity::{ReadEntity, TableEntity, WritesEntity};
+use crate::model::entity::{AsEntity, ReadEntity, TableEntity};
 use crate::model::entity_key::{IntoKey, Key};
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::operation_kind::OperationKind;
@@ -51,7 +51,8 @@ impl<E> TableClient<E> {
 
     /// Deletes the entity if it exists. Returns which of the two happened; conditions as in [`delete`](Self::delete).
     ///
-    /// [`Deletion::InDoubt`](crate::Deletion::InDoubt): a response was lost, and a later attempt found no entity.
+    /// [`Deletion::InDoubt`](crate::service::Deletion::InDoubt): a response was lost, and a later attempt found no
+    /// entity.
     ///
     /// # Errors
     /// `ConditionNotMet` — it has another version.
@@ -64,20 +65,21 @@ impl<E> TableClient<E> {
     /// Makes a new entity unless there is one of its key, and gives its ETag; `None` if there is one.
     ///
     /// Source: REST "Insert Entity".
-    pub fn insert_if_absent(&self, entity: &impl WritesEntity<E>) -> InsertEntityIfAbsent {
-        InsertEntityIfAbsent::new(
+    pub fn insert_if_not_exists(&self, entity: &impl AsEntity<E>) -> InsertEntityIfNotExists {
+        InsertEntityIfNotExists::new(
             self.pipeline(),
             self.name(),
             TableOperation::insert(&self.written(entity)),
         )
     }
 
-    /// Reads the entity, changes it by the closure and writes it back if it is still the version that was read; if someone
-    /// else was faster, all of it again, so the closure may run several times. Returns the entity as it is stored then, with its new
-    /// ETag, which a field marked with `etag` holds too. A field marked with `timestamp` or `write_id` keeps what was read.
+    /// Reads the entity, changes it by the closure and writes it back if it is still the version that was read; if
+    /// someone else was faster, all of it again, so the closure may run several times. Returns the entity as it is
+    /// stored then, with its new ETag, which a field marked with `etag` holds too. A field marked with `timestamp` or
+    /// `write_id` keeps what was read.
     ///
-    /// The closure may return nothing, which saves the entity; a [`Change`](crate::Change); or a `Result` of either, whose error ends
-    /// the call with nothing written.
+    /// The closure may return nothing, which saves the entity; a [`Change`](crate::Change); or a `Result` of either,
+    /// whose error ends the call with nothing written.
     ///
     /// ```
     /// use azure_table::{Change, Emulator, TableEntity, TableServiceClient};
@@ -135,7 +137,7 @@ impl<E> TableClient<E> {
     /// `NotFound` — there is none any more; `entity` stays as it is.
     pub async fn refresh(&self, entity: &mut Versioned<E>) -> Result<()>
     where
-        E: TableEntity + ReadEntity + WritesEntity<E>,
+        E: TableEntity + ReadEntity + AsEntity<E>,
     {
         let key = Key::of(&entity.entity)?;
         let read = self.get(&key).versioned().with(&CallOptions::new().for_write()).await?;
@@ -143,13 +145,14 @@ impl<E> TableClient<E> {
         Ok(())
     }
 
-    /// Takes over the version that is stored, and leaves all else as it is held: the next write replaces what others wrote.
+    /// Takes over the version that is stored, and leaves all else as it is held: the next write replaces what others
+    /// wrote.
     ///
     /// # Errors
     /// `NotFound` — there is none any more; `entity` stays as it is.
     pub async fn refresh_etag(&self, entity: &mut Versioned<E>) -> Result<()>
     where
-        E: TableEntity + ReadEntity + WritesEntity<E>,
+        E: TableEntity + ReadEntity + AsEntity<E>,
     {
         let key = Key::of(&entity.entity)?;
         let version = self.get(&key).resolve(|row| Ok((row.etag(), row.timestamp()?)));

@@ -22,8 +22,9 @@ impl<E> TableClient<E> {
         CreateTable::new(&self.pipeline, &self.table)
     }
 
-    /// Creates the table unless it exists. Returns which of the two happened; [`Creation::InDoubt`](crate::Creation::InDoubt)
-    /// if a response was lost and a later attempt found the table.
+    /// Creates the table unless it exists. Returns which of the two happened;
+    /// [`Creation::InDoubt`](crate::service::Creation::InDoubt) if a response was lost and a later attempt found the
+    /// table.
     ///
     /// # Errors
     /// `Conflict` — it is being deleted, which takes at least 40 s.
@@ -43,8 +44,9 @@ impl<E> TableClient<E> {
         DeleteTable::new(&self.pipeline, &self.table)
     }
 
-    /// Deletes the table if it exists. Returns which of the two happened; [`Deletion::InDoubt`](crate::Deletion::InDoubt) if
-    /// a response was lost and a later attempt found no table.
+    /// Deletes the table if it exists. Returns which of the two happened;
+    /// [`Deletion::InDoubt`](crate::service::Deletion::InDoubt) if a response was lost and a later attempt found no
+    /// table.
     ///
     /// Source: REST "Delete Table".
     pub fn delete_table_if_exists(&self) -> DeleteTableIfExists {
@@ -58,17 +60,17 @@ impl<E> TableClient<E> {
         TableExists::new(&self.pipeline, &self.table)
     }
 
-    /// Deletes the table with all its rows and creates it again. The service rejects the creation for at least 40 s, so the
-    /// client repeats it every 5 s until `deadline`, counted from the first request; failures that may pass by themselves are
-    /// repeated, too. See [`on_progress`](RecreateTable::on_progress).
+    /// Deletes the table with all its rows and creates it again. The service rejects the creation for at least 40 s, so
+    /// the client repeats it every 5 s until `deadline`, counted from the first request; failures that may pass by
+    /// themselves are repeated, too. See [`on_progress`](RecreateTable::on_progress).
     ///
     /// With a deadline below about 45 s, Azure Storage deletes the table and does not create it.
     ///
-    /// The deadline bounds the whole operation. The timeout of the client or of the table bounds each of its requests; a
-    /// timeout of this call must not be below the deadline.
+    /// The deadline bounds the whole operation. The timeout of the client or of the table bounds each of its requests;
+    /// a timeout of this call must not be below the deadline.
     ///
-    /// Use a new name instead if waiting is not possible: for example a generation behind the name, `Orders7`, kept in the
-    /// configuration, and delete the old table afterwards.
+    /// Use a new name instead if waiting is not possible: for example a generation behind the name, `Orders7`, kept in
+    /// the configuration, and delete the old table afterwards.
     ///
     /// # Errors
     /// - `InvalidInput`: this call's timeout is below the deadline. Nothing was deleted.

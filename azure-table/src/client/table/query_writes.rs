@@ -2,18 +2,19 @@
 
 use crate::client::bulk::row_verbs::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeAll};
 use crate::client::ops::modify_entity::ModifyOutcome;
-use crate::client::query::selection::Selects;
+use crate::client::query::selection::RowSelection;
 use crate::client::table::TableClient;
 use crate::filter::assignment::AssignmentOf;
 use crate::model::entity::{ReadEntity, TableEntity};
 
 /// Writes over all rows that a query selects, any number of them.
 ///
-/// The client reads a page, writes its rows in concurrent batches of one partition and at most 100 rows each, then reads the next
-/// page. **These writes are not atomic**: a batch is atomic, the whole is not. Each row is written under the ETag with which it was
-/// read, so that no other change is overwritten. A row that was changed in between is rejected and stands in the
-/// [`WriteReport`](crate::WriteReport); the others are written. An error that concerns no single row (the connection, the right to
-/// write, the query) ends the whole with an [`Interrupted`](crate::Interrupted), which has the report and the position to resume from.
+/// The client reads a page, writes its rows in concurrent batches of one partition and at most 100 rows each, then
+/// reads the next page. **These writes are not atomic**: a batch is atomic, the whole is not. Each row is written under
+/// the ETag with which it was read, so that no other change is overwritten. A row that was changed in between is
+/// rejected and stands in the [`WriteReport`](crate::bulk::WriteReport); the others are written. An error that concerns
+/// no single row (the connection, the right to write, the query) ends the whole with an
+/// [`Interrupted`](crate::bulk::Interrupted), which has the report and the position to resume from.
 ///
 /// Requests: one per page, and one per batch; each failure in a batch sends the rest of it once more.
 impl<E: TableEntity> TableClient<E> {
@@ -49,20 +50,20 @@ impl<E: TableEntity> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// [`Interrupted`](crate::Interrupted) with the error of a page, see [`TableQuery`](crate::TableQuery), or of a write: not one
-    /// about a row, those are in the report, but `Unauthenticated`, `Forbidden`, `Connection`, `Timeout`, `Throttled`, `ServerFault`, and
-    /// `NotFound` of the table. `InvalidInput` — the query is of another table or of another [`variant`](Self::variant), goes on from a
-    /// continuation of the secondary location, or reads what the client denies. Any kind — more
-    /// rows failed than [`failures`](DeleteWhere::failures) allows.
+    /// [`Interrupted`](crate::bulk::Interrupted) with the error of a page, see [`TableQuery`](crate::TableQuery), or of
+    /// a write: not one about a row, those are in the report, but `Unauthenticated`, `Forbidden`, `Connection`,
+    /// `Timeout`, `Throttled`, `ServerFault`, and `NotFound` of the table. `InvalidInput` — the query is of another
+    /// table or of another [`variant`](Self::variant), goes on from a continuation of the secondary location, or reads
+    /// what the client denies. Any kind — more rows failed than [`max_failures`](DeleteWhere::max_failures) allows.
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".
     #[doc(alias = "delete_by_partition", alias = "truncate")]
-    pub fn delete_where(&self, selected: impl Selects<E>) -> DeleteWhere<E> {
+    pub fn delete_where(&self, selected: impl RowSelection<E>) -> DeleteWhere<E> {
         DeleteWhere::new(self, selected.into_query(self))
     }
 
-    /// Writes the named columns of all rows that a condition or a query selects, the same values in each; their other properties
-    /// stay as they are. Reads keys and ETags alone.
+    /// Writes the named columns of all rows that a condition or a query selects, the same values in each; their other
+    /// properties stay as they are. Reads keys and ETags alone.
     ///
     /// ```
     /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -86,28 +87,29 @@ impl<E: TableEntity> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// As [`delete_where`](Self::delete_where). `InvalidInput` — no column is set, or a value has no form in the service.
+    /// As [`delete_where`](Self::delete_where). `InvalidInput` — no column is set, or a value has no form in the
+    /// service.
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".
     pub fn patch_where(
         &self,
-        selected: impl Selects<E>,
+        selected: impl RowSelection<E>,
         columns: impl IntoIterator<Item: AssignmentOf<E>>,
     ) -> PatchWhere<E> {
         PatchWhere::new(self, selected.into_query(self), columns)
     }
 
-    /// Reads all rows that a condition or a query selects, changes each by the closure and writes it back. The closure may answer
-    /// what one of [`modify`](Self::modify) may: nothing, which saves; a [`Change`](crate::Change); or a `Result` of either, whose
-    /// error ends the whole.
+    /// Reads all rows that a condition or a query selects, changes each by the closure and writes it back. The closure
+    /// may answer what one of [`modify`](Self::modify) may: nothing, which saves; a [`Change`](crate::Change); or a
+    /// `Result` of either, whose error ends the whole.
     ///
-    /// What the struct does not know of a row stays in it, other than with `modify` and `replace`. A field that the closure makes
-    /// `None` is removed. A row that does not read as an `E` is a failure, unless the query
+    /// What the struct does not know of a row stays in it, other than with `modify` and `replace`. A field that the
+    /// closure makes `None` is removed. A row that does not read as an `E` is a failure, unless the query
     /// [skips](crate::TableQuery::skip_bad_rows) it.
     ///
-    /// Each row is written once at most, over an interruption and its [`resume_from`](UpdateWhere::resume_from) too, so that the
-    /// closure may count: rows with an outcome are not taken up again, nor those in doubt. The closure itself may see a row
-    /// again that was not written.
+    /// Each row is written once at most, over an interruption and its [`resume_from`](UpdateWhere::resume_from) too, so
+    /// that the closure may count: rows with an outcome are not taken up again, nor those in doubt. The closure itself
+    /// may see a row again that was not written.
     ///
     /// ```
     /// # use azure_table::{Change, Emulator, TableEntity, TableServiceClient};
@@ -143,11 +145,11 @@ impl<E: TableEntity> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// As [`delete_where`](Self::delete_where). `InvalidInput` — the closure changed a key. What the closure returns; of the page
-    /// at which it is nothing is written then.
+    /// As [`delete_where`](Self::delete_where). `InvalidInput` — the closure changed a key. What the closure returns;
+    /// of the page at which it is nothing is written then.
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".
-    pub fn update_where<F, R>(&self, selected: impl Selects<E>, change: F) -> UpdateWhere<E, F, R>
+    pub fn update_where<F, R>(&self, selected: impl RowSelection<E>, change: F) -> UpdateWhere<E, F, R>
     where
         E: ReadEntity,
         F: FnMut(&mut E) -> R,
@@ -156,13 +158,13 @@ impl<E: TableEntity> TableClient<E> {
         UpdateWhere::new(self, selected.into_query(self), change)
     }
 
-    /// Writes all rows of the table anew that the struct would write otherwise: those read by an `alias`, a `default` or an
-    /// `upgrade`, or stored with another type. Rows that are up to date are left alone, so a second run writes nothing; then
-    /// the attributes can go.
+    /// Writes all rows of the table anew that the struct would write otherwise: those read by an `alias`, a `default`
+    /// or an `upgrade`, or stored with another type. Rows that are up to date are left alone, so a second run writes
+    /// nothing; then the attributes can go.
     ///
-    /// Older names go once their value stands under the present one; programs that read only those must be gone before. All else that the
-    /// struct does not know stays, unless [`drop_unknown`](UpgradeAll::drop_unknown) says otherwise. A field whose text is another
-    /// each time, such as the `json` of a `HashMap`, is written each time.
+    /// Older names go once their value stands under the present one; programs that read only those must be gone before.
+    /// All else that the struct does not know stays, unless [`drop_unknown`](UpgradeAll::drop_unknown) says otherwise.
+    /// A field whose text is another each time, such as the `json` of a `HashMap`, is written each time.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Emulator, TableEntity, TableServiceClient};
@@ -202,12 +204,12 @@ impl<E: TableEntity> TableClient<E> {
         self.upgrade_where(self.query())
     }
 
-    /// [`upgrade_all`](Self::upgrade_all), of the rows that a condition or a query selects. A condition on a property finds it under its
-    /// present name alone.
+    /// [`upgrade_all`](Self::upgrade_all), of the rows that a condition or a query selects. A condition on a property
+    /// finds it under its present name alone.
     ///
     /// # Errors
     /// As [`delete_where`](Self::delete_where).
-    pub fn upgrade_where(&self, selected: impl Selects<E>) -> UpgradeAll<E>
+    pub fn upgrade_where(&self, selected: impl RowSelection<E>) -> UpgradeAll<E>
     where
         E: ReadEntity,
     {

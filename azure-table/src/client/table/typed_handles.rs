@@ -13,9 +13,9 @@ use crate::pipeline::Pipeline;
 impl<E> TableClient<E> {
     /// Returns a handle to the same table with another entity type.
     ///
-    /// It reads and writes rows as a `U` alone writes them. For the rows of one variant of an enum of entities that is not enough,
-    /// as the enum writes what tells its variants apart. From the enum's own table a variant does not compile: use
-    /// [`variant`](Self::variant).
+    /// It reads and writes rows as a `U` alone writes them. For the rows of one variant of an enum of entities that is
+    /// not enough, as the enum writes what tells its variants apart. From the enum's own table a variant does not
+    /// compile: use [`variant`](Self::variant).
     pub fn typed<U: TableEntity>(&self) -> TableClient<U>
     where
         E: TableEntity,
@@ -34,7 +34,8 @@ impl<E> TableClient<E> {
         }
     }
 
-    /// Returns a handle to the rows of one variant of the enum of entities `E`. It reads and writes `V` as the enum does.
+    /// Returns a handle to the rows of one variant of the enum of entities `E`. It reads and writes `V` as the enum
+    /// does.
     ///
     /// * Writes have what tells the variant: the tag is added. A RowKey without the variant's prefix, or with the form of an
     ///   earlier variant, is an error.
@@ -42,11 +43,11 @@ impl<E> TableClient<E> {
     /// * A read by key of a row of another variant is an error that names its tag or keys. To [`exists`](Self::exists) there is no
     ///   such row.
     ///
-    /// Writes by key see the key alone: they change whatever row has it. A [`TableOperation`](crate::TableOperation) is sent as it
-    /// was encoded.
+    /// Writes by key see the key alone: they change whatever row has it. A [`TableOperation`](crate::TableOperation) is
+    /// sent as it was encoded.
     ///
-    /// It does not compile for the type of the variant marked `other`, nor for a type that two variants hold: nothing tells such
-    /// rows from others.
+    /// It does not compile for the type of the variant marked `other`, nor for a type that two variants hold: nothing
+    /// tells such rows from others.
     ///
     /// ```
     /// use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -96,8 +97,8 @@ impl<E> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// Each call of a handle to a variant of a variant, `table.variant::<Inner>().variant::<V>()`, is an `InvalidInput`: a handle
-    /// writes one mark. Write whole values of the inner enum.
+    /// Each call of a handle to a variant of a variant, `table.variant::<Inner>().variant::<V>()`, is an
+    /// `InvalidInput`: a handle writes one mark. Write whole values of the inner enum.
     pub fn variant<V>(&self) -> TableClient<V>
     where
         E: TableEntity,

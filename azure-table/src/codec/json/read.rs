@@ -3,9 +3,10 @@
 //! Owns the names that are not properties (`odata.…`, `…@odata.type`, the keys, Timestamp). A row is filled in one pass
 //! and used again for the next one of the page; all its text is borrowed from the body.
 //!
-//! The reader is our own, not a serde visitor: entities need the digits of a number as they stand (`5` is Int32, `5.0` is Double,
-//! and a Double must not be rounded twice), whatever features of serde_json another crate turns on. With `arbitrary_precision` a
-//! visitor sees numbers as maps. serde_json is the oracle of the property tests; it reads error bodies and lists of tables.
+//! The reader is our own, not a serde visitor: entities need the digits of a number as they stand (`5` is Int32, `5.0`
+//! is Double, and a Double must not be rounded twice), whatever features of serde_json another crate turns on. With
+//! `arbitrary_precision` a visitor sees numbers as maps. serde_json is the oracle of the property tests; it reads error
+//! bodies and lists of tables.
 
 use std::borrow::Cow;
 
@@ -18,14 +19,15 @@ use crate::model::error::{Error, Result};
 use crate::model::error_text::Shown;
 use crate::model::row::{Row, RowProperty};
 
-/// The most members of an entity's object. The service's entities have at most 255 properties, and beside each stands one
-/// annotation; more is no entity, would take many times the memory of its text, and long to find the annotations in.
+/// The most members of an entity's object. The service's entities have at most 255 properties, and beside each stands
+/// one annotation; more is no entity, would take many times the memory of its text, and long to find the annotations
+/// in.
 ///
 /// Source: REST "Understanding the Table service data model".
 const MAX_MEMBERS: usize = 1_024;
 
-/// Reads one entity, asked for at this metadata level, and gives it to `read`. `etag` is that of the answer's header, used
-/// where the body has none.
+/// Reads one entity, asked for at this metadata level, and gives it to `read`. `etag` is that of the answer's header,
+/// used where the body has none.
 pub(crate) fn entity<T>(
     body: &[u8],
     metadata: MetadataLevel,
@@ -43,8 +45,8 @@ pub(crate) fn entity<T>(
     read(&row).map_err(|e| row.locate(e))
 }
 
-/// Reads the entities of a page, asked for at this metadata level, in order and gives each to `read`, which stops the page
-/// by an error.
+/// Reads the entities of a page, asked for at this metadata level, in order and gives each to `read`, which stops the
+/// page by an error.
 pub(crate) fn page(body: &[u8], metadata: MetadataLevel, mut read: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
     let mut reader = Reader::new(body).map_err(not_a_page)?;
     let mut row = Row::default();
@@ -127,8 +129,8 @@ impl<'a> Member<'a> {
     }
 }
 
-/// The members of the row before, with the text of their names: the rows of a page mostly have the same ones in the same
-/// order, and comparing that text costs less than reading it.
+/// The members of the row before, with the text of their names: the rows of a page mostly have the same ones in the
+/// same order, and comparing that text costs less than reading it.
 #[derive(Default)]
 struct Before<'a> {
     members: Vec<(&'a str, Member<'a>)>,

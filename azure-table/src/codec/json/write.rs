@@ -22,7 +22,8 @@ pub(crate) const MAX_BODY_BYTES: usize = 4 << 20;
 /// What is sent of an entity, in one piece of memory: many wait for their batch.
 #[derive(Debug)]
 pub(crate) struct Written {
-    /// The body of an insert, replace or merge: the keys, then the properties. Behind it both keys once more, as they are.
+    /// The body of an insert, replace or merge: the keys, then the properties. Behind it both keys once more, as they
+    /// are.
     pub(crate) text: Arc<str>,
     /// How long the body is.
     pub(crate) body: usize,
@@ -205,8 +206,8 @@ fn finite(bytes: &mut Vec<u8>, value: f64) {
     }
 }
 
-/// Appends a JSON string. U+2028 and U+2029 are escaped though JSON does not ask for it: Azurite takes them for the end of a line of
-/// a batch.
+/// Appends a JSON string. U+2028 and U+2029 are escaped though JSON does not ask for it: Azurite takes them for the end
+/// of a line of a batch.
 pub(crate) fn quoted(bytes: &mut Vec<u8>, text: &str) {
     bytes.push(b'"');
     let mut rest = text.as_bytes();

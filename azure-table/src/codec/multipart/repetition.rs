@@ -2,8 +2,8 @@
 //!
 //! Owns [`Repetition`]. How a part is read line by line, and what it says, is the business of `multipart.rs`.
 //!
-//! The parts of a response differ in ETag and address only, so the text around these is compared, and only a part of another form
-//! is read line by line. A property test holds the one way against the other.
+//! The parts of a response differ in ETag and address only, so the text around these is compared, and only a part of
+//! another form is read line by line. A property test holds the one way against the other.
 
 use memchr::memchr2;
 

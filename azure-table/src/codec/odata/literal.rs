@@ -19,8 +19,8 @@ impl fmt::Display for Doubled<'_> {
     }
 }
 
-/// Reads text in single quotes, with doubled quotes inside, from the opening quote on. Returns the text and the number of bytes that
-/// it took, quotes included.
+/// Reads text in single quotes, with doubled quotes inside, from the opening quote on. Returns the text and the number
+/// of bytes that it took, quotes included.
 #[cfg(any(feature = "emulator", feature = "test-util"))]
 pub(crate) fn quoted(text: &str) -> Option<(String, usize)> {
     let body = text.strip_prefix('\'')?;

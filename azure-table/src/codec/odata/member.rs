@@ -1,7 +1,7 @@
 //! The members of an entity's object: properties, and annotations of their types.
 //!
-//! Owns the names of annotations, and [`members`], which reads the members of an object with their positions. Rows of pages are read by
-//! `codec/json/read.rs`, which borrows and keeps no positions.
+//! Owns the names of annotations, and [`members`], which reads the members of an object with their positions. Rows of
+//! pages are read by `codec/json/read.rs`, which borrows and keeps no positions.
 
 #[cfg(feature = "emulator")]
 use std::borrow::Cow;

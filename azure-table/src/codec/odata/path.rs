@@ -84,8 +84,8 @@ impl Resource {
     }
 }
 
-/// Cuts a path into the account's part and the resource's. No account and no table has a parenthesis, and a slash in a key is
-/// encoded.
+/// Cuts a path into the account's part and the resource's. No account and no table has a parenthesis, and a slash in a
+/// key is encoded.
 #[cfg(feature = "test-util")]
 pub(crate) fn split(path: &str) -> (&str, &str) {
     let head = path.split('(').next().unwrap_or_default();

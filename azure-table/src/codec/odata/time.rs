@@ -1,6 +1,7 @@
 //! Times as text, and the ETags made of them.
 //!
-//! Owns the two forms of a time (the fewest digits, all seven), and the text of an ETag. Calendars and parsing are `model/datetime`.
+//! Owns the two forms of a time (the fewest digits, all seven), and the text of an ETag. Calendars and parsing are
+//! `model/datetime`.
 
 use std::fmt;
 

@@ -14,8 +14,8 @@ pub(crate) trait Dialect {
     fn finite(out: &mut Vec<u8>, value: f64);
 }
 
-/// The rest of the member that names the type of a value, from the end of the property's name to the comma; `None` where the value
-/// says its type itself. For a finite double `annotates` decides.
+/// The rest of the member that names the type of a value, from the end of the property's name to the comma; `None`
+/// where the value says its type itself. For a finite double `annotates` decides.
 #[inline]
 pub(crate) fn annotation(value: &Edm<'_>, annotates: impl FnOnce(f64) -> bool) -> Option<&'static str> {
     match value {

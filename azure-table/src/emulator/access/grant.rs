@@ -1,15 +1,15 @@
 //! Grants: the operations and rows that a credential opens.
 //!
-//! Owns what a grant allows of the rights that each operation needs (`model/operation_kind.rs`), and the range of rows that a table's signature opens. Who the sender is,
-//! and whether a signature is good, is `access.rs`. Holds nothing secret.
-//! A service signature is for rows alone: what else is asked with it is refused as AuthorizationFailure, which was seen
-//! live for a list of tables (sling-cli issue 635, 2025).
-//! Not confirmed: what a token's refusal is called (a user saw AuthorizationMismatch), that no account key gets a key of Entra
-//! ID as if it were wrong (documented is only that a token is needed); that another table than the signature's gets the same; that the
-//! resource type is looked at before the letters; that reading one table by name needs what a list of tables needs.
+//! Owns what a grant allows of the rights that each operation needs (`model/operation_kind.rs`), and the range of rows
+//! that a table's signature opens. Who the sender is, and whether a signature is good, is `access.rs`. Holds nothing
+//! secret. A service signature is for rows alone: what else is asked with it is refused as AuthorizationFailure, which
+//! was seen live for a list of tables (sling-cli issue 635, 2025). Not confirmed: what a token's refusal is called (a
+//! user saw AuthorizationMismatch), that no account key gets a key of Entra ID as if it were wrong (documented is only
+//! that a token is needed); that another table than the signature's gets the same; that the resource type is looked at
+//! before the letters; that reading one table by name needs what a list of tables needs.
 //!
-//! Source: REST "Create a service SAS", "Create an account SAS", both tables of permissions; "Authorize with Microsoft Entra
-//! ID", permissions for Table service operations.
+//! Source: REST "Create a service SAS", "Create an account SAS", both tables of permissions; "Authorize with Microsoft
+//! Entra ID", permissions for Table service operations.
 
 use crate::emulator::request::Verb;
 use crate::emulator::request::address::{Resource, Site};
@@ -29,8 +29,8 @@ pub(crate) struct Grant {
 pub(crate) enum Rights {
     /// Those of the account's key: all, but for a key of Entra ID.
     Key,
-    /// Those of a token: the roles Storage Table Data Contributor and Storage Table Delegator. The service's settings and
-    /// access policies are in neither of them.
+    /// Those of a token: the roles Storage Table Data Contributor and Storage Table Delegator. The service's settings
+    /// and access policies are in neither of them.
     Token,
     /// Those of a table's signature.
     Table { table: String, letters: String },
@@ -38,7 +38,8 @@ pub(crate) enum Rights {
     Account { types: String, letters: String },
 }
 
-/// Returns the operation that decides the rights of a request, or `None` if there is none. Tables are read as a list of tables.
+/// Returns the operation that decides the rights of a request, or `None` if there is none. Tables are read as a list of
+/// tables.
 fn operation(resource: &Resource, verb: Verb, is_conditional: bool) -> Option<OperationKind> {
     use OperationKind::*;
     Some(match (resource, verb) {

@@ -1,22 +1,21 @@
 //! Shared access signatures in the query of a request: whether one is good, and what it grants.
 //!
-//! Owns the three kinds, for a table (`tn`), for an account (`ss`) and for a table by a key of Entra ID (`skoid`), their times,
-//! addresses and protocols, and what a stored policy adds (`si`). The strings to sign are `protocol/sas_parameters.rs`; which operation needs
-//! which right is `access/grant.rs`.
-//! A key of Entra ID is an HMAC by the account's key of all that the key says. So nothing is stored, and a signature's own words
-//! (`skoid` and so on) are enough to make its key again. All tokens are those of one user, whose object id is the tenant's id: zeros.
-//! Offered are the versions from 2015-04-05 on, whose string to sign is that of today. A changed policy works at once; live it
-//! takes up to 30 seconds.
-//! Where a request comes from, the server says by an extension, a `SocketAddr`. In process there is none: a restriction
-//! of addresses then lets it in.
-//! Not confirmed: the order of the checks; that a row key without its partition key, a parameter given twice or an
-//! `st` that cannot be read, or control characters, fail like a wrong signature; that the letters of an account's signature may have any order,
-//! as the portal (`rwdlacupiyx`) and the SDKs (`rwdxylacuptfi`) write them differently; addresses in IPv6; the code for a
-//! field that stands in the signature and in its policy (the status is documented); anything about signatures by a key of
-//! Entra ID beyond the documentation; how a user-bound signature without its user's token fails (like a wrong signature).
+//! Owns the three kinds, for a table (`tn`), for an account (`ss`) and for a table by a key of Entra ID (`skoid`),
+//! their times, addresses and protocols, and what a stored policy adds (`si`). The strings to sign are
+//! `protocol/sas_parameters.rs`; which operation needs which right is `access/grant.rs`. A key of Entra ID is an HMAC
+//! by the account's key of all that the key says. So nothing is stored, and a signature's own words (`skoid` and so on)
+//! are enough to make its key again. All tokens are those of one user, whose object id is the tenant's id: zeros.
+//! Offered are the versions from 2015-04-05 on, whose string to sign is that of today. A changed policy works at once;
+//! live it takes up to 30 seconds. Where a request comes from, the server says by an extension, a `SocketAddr`. In
+//! process there is none: a restriction of addresses then lets it in. Not confirmed: the order of the checks; that a
+//! row key without its partition key, a parameter given twice or an `st` that cannot be read, or control characters,
+//! fail like a wrong signature; that the letters of an account's signature may have any order, as the portal
+//! (`rwdlacupiyx`) and the SDKs (`rwdxylacuptfi`) write them differently; addresses in IPv6; the code for a field that
+//! stands in the signature and in its policy (the status is documented); anything about signatures by a key of Entra ID
+//! beyond the documentation; how a user-bound signature without its user's token fails (like a wrong signature).
 //!
-//! Source: REST "Create a service SAS", "Create an account SAS", "Create a user delegation SAS", "Set Table ACL"; "SAS error
-//! codes".
+//! Source: REST "Create a service SAS", "Create an account SAS", "Create a user delegation SAS", "Set Table ACL"; "SAS
+//! error codes".
 
 use std::net::SocketAddr;
 

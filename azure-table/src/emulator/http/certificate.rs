@@ -1,6 +1,7 @@
 //! The certificate of a server over HTTPS.
 //!
-//! Owns [`ServerCertificate`] and the handshake: rustls with the ring provider, set here and not for the process, HTTP/1.1 alone.
+//! Owns [`ServerCertificate`] and the handshake: rustls with the ring provider, set here and not for the process,
+//! HTTP/1.1 alone.
 
 use std::fmt;
 use std::io;
@@ -23,12 +24,12 @@ use crate::model::error::{Error, Result};
 pub struct ServerCertificate(TlsAcceptor);
 
 impl ServerCertificate {
-    /// From PEM: the server's own certificate, behind it those of its authorities if there are any; and its private key (PKCS #8,
-    /// PKCS #1 or SEC1), which is not encrypted. Both may stand in one text, given twice.
+    /// From PEM: the server's own certificate, behind it those of its authorities if there are any; and its private key
+    /// (PKCS #8, PKCS #1 or SEC1), which is not encrypted. Both may stand in one text, given twice.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a text is not PEM or lacks what is asked for, or the key is not the
-    /// certificate's.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a text is not PEM or lacks what is asked for, or the key is
+    /// not the certificate's.
     pub fn from_pem(certificates: impl AsRef<[u8]>, key: impl AsRef<[u8]>) -> Result<Self> {
         let wrong = |what: &str| {
             let what = what.to_owned();

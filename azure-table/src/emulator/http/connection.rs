@@ -1,7 +1,7 @@
 //! One connection: messages of HTTP, from bytes to a whole request and back.
 //!
-//! Owns the times and sizes within which a request has to come. What is no HTTP is answered by hyper, with 400, 414 or 431, or not
-//! at all; the emulator sees whole requests alone, so that what breaks off changes nothing.
+//! Owns the times and sizes within which a request has to come. What is no HTTP is answered by hyper, with 400, 414 or
+//! 431, or not at all; the emulator sees whole requests alone, so that what breaks off changes nothing.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -20,9 +20,9 @@ use hyper_util::server::graceful::Watcher;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-use crate::emulator::Emulator;
 #[cfg(feature = "emulator-https")]
 use crate::emulator::http::certificate::ServerCertificate;
+use crate::emulator::in_process::Emulator;
 use crate::emulator::rules::MAX_BODY_BYTES;
 use crate::emulator::rules::refusal::Refusal;
 use crate::model::clock;

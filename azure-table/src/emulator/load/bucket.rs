@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::model::clock::Instant;
 
-/// Tokens that come back at a rate, up to a number. What takes more than the bucket holds waits until it is full and leaves
-/// a debt.
+/// Tokens that come back at a rate, up to a number. What takes more than the bucket holds waits until it is full and
+/// leaves a debt.
 #[derive(Debug)]
 pub(crate) struct Bucket {
     rate: f64,

@@ -1,9 +1,10 @@
 //! The service model: what its servers can do, as constants and presets with their sources.
 //!
-//! Owns [`ServiceModel`] and [`RangeSplits`]. What they mean for a request is `load/range_server.rs` and `load/bucket.rs`.
+//! Owns [`ServiceModel`] and [`RangeSplits`]. What they mean for a request is `load/range_server.rs` and
+//! `load/bucket.rs`.
 //!
-//! Source: "How to get the most out of Windows Azure Tables" (Windows Azure Storage Team, 2010), Figures 3, 4, 8, 9, 12, 13 and
-//! 15; "Scalability and performance targets for Table storage".
+//! Source: "How to get the most out of Windows Azure Tables" (Windows Azure Storage Team, 2010), Figures 3, 4, 8, 9,
+//! 12, 13 and 15; "Scalability and performance targets for Table storage".
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -28,21 +29,23 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 ///    ([`shedding`](Self::shedding), [`crowd`](Self::crowd));
 /// 4. the other half of the latency, when it has been applied.
 ///
-/// A request that is given up while it waits is not applied, though its turn passes. What is refused is not applied: 503
-/// `ServerBusy`, with "Operations per second is over the account limit." where it is the account's limit, and without a time to
-/// wait; as Cosmos DB 429 `TooManyRequests` with `x-ms-retry-after-ms`. What is about tables or the service takes its latency
-/// alone.
+/// A request that is given up while it waits is not applied, though its turn passes. What is refused is not applied:
+/// 503 `ServerBusy`, with "Operations per second is over the account limit." where it is the account's limit, and
+/// without a time to wait; as Cosmos DB 429 `TooManyRequests` with `x-ms-retry-after-ms`. What is about tables or the
+/// service takes its latency alone.
 ///
-/// Each partition has a server of its own, as after days of steady load, unless ranges are to be split ([`splits`](Self::splits)).
+/// Each partition has a server of its own, as after days of steady load, unless ranges are to be split
+/// ([`splits`](Self::splits)).
 ///
 /// No latency, time of work or time of a split is longer than a day; what is set longer is a day.
 ///
-/// Time is tokio's: with `#[tokio::test(start_paused = true)]` an hour of it takes as long as its requests do. All chance
-/// comes from the [`seed`](Self::seed), so that the same requests at the same times have the same fate.
+/// Time is tokio's: with `#[tokio::test(start_paused = true)]` an hour of it takes as long as its requests do. All
+/// chance comes from the [`seed`](Self::seed), so that the same requests at the same times have the same fate.
 ///
 /// ```
 /// use std::time::Duration;
-/// use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, ServiceModel, TableServiceClient};
+/// use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, TableServiceClient};
+/// use azure_table::emulator::ServiceModel;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
 /// # tokio::time::pause();
@@ -59,7 +62,8 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// # }
 /// ```
 ///
-/// Source: "How to get the most out of Windows Azure Tables" (2010); "Scalability and performance targets for Table storage".
+/// Source: "How to get the most out of Windows Azure Tables" (2010); "Scalability and performance targets for Table
+/// storage".
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "a model does nothing until an emulator has it"]
 pub struct ServiceModel {
@@ -108,10 +112,10 @@ impl ServiceModel {
 
     /// The service of today: 2,000 entities/s a partition, 20,000 entities/s an account, both saved for 1 s.
     ///
-    /// These two are documented, for entities of 1 KiB. All else is chosen, in the absence of a source: a latency of 10 ms for
-    /// writes and 5 ms for reads; servers that take 0.2 ms a request, 0.2 ms an entity written and 0.02 ms an entity read
-    /// (2,500 inserts or about 4,950 entities in batches of 100 per second), so that the limit of a partition is met before
-    /// its server's; a longest wait of 1 s.
+    /// These two are documented, for entities of 1 KiB. All else is chosen, in the absence of a source: a latency of 10
+    /// ms for writes and 5 ms for reads; servers that take 0.2 ms a request, 0.2 ms an entity written and 0.02 ms an
+    /// entity read (2,500 inserts or about 4,950 entities in batches of 100 per second), so that the limit of a
+    /// partition is met before its server's; a longest wait of 1 s.
     ///
     /// Source: "Scalability and performance targets for Table storage".
     pub fn today() -> Self {
@@ -128,9 +132,9 @@ impl ServiceModel {
 
     /// The service that the Storage Team measured in 2010, warmed up and steady.
     ///
-    /// A partition takes 1,000 inserts/s, or about 2,400 entities/s in batches of 100, and no rate but its server's time is
-    /// its limit; so it is for an account, which was seen to take 17,000 entities/s and not to refuse any. (The targets of
-    /// that time, 500 and 5,000 entities/s, were promises below that.)
+    /// A partition takes 1,000 inserts/s, or about 2,400 entities/s in batches of 100, and no rate but its server's
+    /// time is its limit; so it is for an account, which was seen to take 17,000 entities/s and not to refuse any. (The
+    /// targets of that time, 500 and 5,000 entities/s, were promises below that.)
     ///
     /// | constant | value | from |
     /// |---|--:|---|
@@ -154,15 +158,15 @@ impl ServiceModel {
             .crowd(1_500)
     }
 
-    /// The time on the way of a write, there and back together: the network, the front end, the copies. It takes nothing of
-    /// what the servers can do. ± 10 %.
+    /// The time on the way of a write, there and back together: the network, the front end, the copies. It takes
+    /// nothing of what the servers can do. ± 10 %.
     pub fn write_latency(mut self, mean: Duration) -> Self {
         self.write_latency = mean.min(LONGEST);
         self
     }
 
-    /// The same for a read, and for what is refused. Under a paused clock let it not be zero: a client that repeats refused
-    /// requests without a wait would do so forever at one instant.
+    /// The same for a read, and for what is refused. Under a paused clock let it not be zero: a client that repeats
+    /// refused requests without a wait would do so forever at one instant.
     pub fn read_latency(mut self, mean: Duration) -> Self {
         self.read_latency = mean.min(LONGEST);
         self
@@ -192,8 +196,8 @@ impl ServiceModel {
         self
     }
 
-    /// Refuses a `share` of requests, from 0 (none) to 1, once the wait is longer than `from` and as long as it is longer than
-    /// `until`: an overloaded server lets its queue go down before it takes all again.
+    /// Refuses a `share` of requests, from 0 (none) to 1, once the wait is longer than `from` and as long as it is
+    /// longer than `until`: an overloaded server lets its queue go down before it takes all again.
     pub fn shedding(mut self, share: f64, from: Duration, until: Duration) -> Self {
         self.shedding = (share > 0.0).then_some(Shedding { share, from, until });
         self
@@ -219,8 +223,8 @@ impl ServiceModel {
         self
     }
 
-    /// For how long these rates are saved while they are not used: 1 s, unless it is said. So many entities can come at once,
-    /// and no fewer than a single request has.
+    /// For how long these rates are saved while they are not used: 1 s, unless it is said. So many entities can come at
+    /// once, and no fewer than a single request has.
     pub fn burst(mut self, time: Duration) -> Self {
         self.burst = time;
         self
@@ -232,7 +236,8 @@ impl ServiceModel {
         self
     }
 
-    /// Gives each partition a server of its own, from the beginning. This is so unless [`splits`](Self::splits) says otherwise.
+    /// Gives each partition a server of its own, from the beginning. This is so unless [`splits`](Self::splits) says
+    /// otherwise.
     pub fn without_splits(mut self) -> Self {
         self.splits = None;
         self
@@ -264,10 +269,10 @@ impl Default for ServiceModel {
 
 /// How the ranges of a table are split over servers as its load grows. Feature `emulator`.
 ///
-/// A table begins as one range of partitions, on one server. A server that worked at least 90 % of the time until the next
-/// decision gives the part of its range from the middle of that load on to a new server; this part is away for a while, and
-/// requests for it are refused. A partition is never cut, and where each new partition is the greatest the load is always on the
-/// last server, whatever is cut off before it.
+/// A table begins as one range of partitions, on one server. A server that worked at least 90 % of the time until the
+/// next decision gives the part of its range from the middle of that load on to a new server; this part is away for a
+/// while, and requests for it are refused. A partition is never cut, and where each new partition is the greatest the
+/// load is always on the last server, whatever is cut off before it.
 ///
 /// Source: "How to get the most out of Windows Azure Tables" (2010); "Windows Azure Table" (2009).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! Range servers: one piece of work after the other, a queue with an end, and a watch over the load.
 //!
-//! Owns which server has a partition, and when a range is cut in two. A server does not wait itself: it knows when what it accepted
-//! will be done. Without splits each partition has a server of its own, as after days of steady load. With them a table begins on one
-//! server.
+//! Owns which server has a partition, and when a range is cut in two. A server does not wait itself: it knows when what
+//! it accepted will be done. Without splits each partition has a server of its own, as after days of steady load. With
+//! them a table begins on one server.
 //!
-//! The load is arithmetic, not tasks: a request learns its turn on arrival and sleeps until then. The three kinds of refusal of
-//! `in_2010` are needed to fit the study: a bounded queue alone refuses 3 % at 30 workers where 11 % were seen (Figure 15), and
-//! many waiting requests are refused by chance (Figure 8). Splits are off in the presets, whose figures are those of a service
-//! that has spread its load.
+//! The load is arithmetic, not tasks: a request learns its turn on arrival and sleeps until then. The three kinds of
+//! refusal of `in_2010` are needed to fit the study: a bounded queue alone refuses 3 % at 30 workers where 11 % were
+//! seen (Figure 15), and many waiting requests are refused by chance (Figure 8). Splits are off in the presets, whose
+//! figures are those of a service that has spread its load.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};

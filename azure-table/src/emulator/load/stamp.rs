@@ -1,7 +1,7 @@
 //! The servers of an emulator, of all accounts: who has room, and what was done.
 //!
-//! A request passes the limit of its account, then that of its partition, then the queue of its range server; it takes from
-//! none if one refuses it. All chance is drawn from one seed, in the order of the requests.
+//! A request passes the limit of its account, then that of its partition, then the queue of its range server; it takes
+//! from none if one refuses it. All chance is drawn from one seed, in the order of the requests.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

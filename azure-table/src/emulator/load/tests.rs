@@ -65,8 +65,8 @@ fn refusals_of_figure_8_are_met_within_a_factor_of_one_and_a_half() {
     assert!(refused < 0.002, "{refused} %");
 }
 
-/// Batches of 100, ten times as many as there is room for, over so many partitions: accepted entities per second, after what
-/// had been saved.
+/// Batches of 100, ten times as many as there is room for, over so many partitions: accepted entities per second, after
+/// what had been saved.
 fn flood(model: ServiceModel, per_second: u64, partitions: u64) -> u64 {
     const SECONDS: u64 = 20;
     let stamp = Stamp::new(model);

@@ -1,11 +1,11 @@
 //! Entity group transactions: several changes as one, or a single query in a batch's clothes.
 //!
-//! Owns the rules of a batch and the multipart answer. Each operation is looked at by itself, but only the request around them
-//! says who asks. The text of requests is read by `codec/multipart.rs`, each
-//! operation by `operations.rs`; that all changes are made or none is `store.rs`.
-//! Not confirmed: the index and text for more than 100 changes, the form of the refusal of a second change set, the
-//! codes for a query among other parts and for a batch that cannot be read (400 InvalidInput), the form in which an
-//! operation is refused that a shared access signature does not allow (like any other failure of an operation).
+//! Owns the rules of a batch and the multipart answer. Each operation is looked at by itself, but only the request
+//! around them says who asks. The text of requests is read by `codec/multipart.rs`, each operation by `operations.rs`;
+//! that all changes are made or none is `store.rs`. Not confirmed: the index and text for more than 100 changes, the
+//! form of the refusal of a second change set, the codes for a query among other parts and for a batch that cannot be
+//! read (400 InvalidInput), the form in which an operation is refused that a shared access signature does not allow
+//! (like any other failure of an operation).
 //!
 //! Source: REST "Performing entity group transactions"; recorded requests and answers of several SDKs.
 
@@ -96,8 +96,8 @@ pub(crate) fn refused(answer: Answer, rules: &Rules) -> Answer {
     }
 }
 
-/// What a batch asks of the servers: it is one request of as many entities as it has operations, and of one partition. Only the
-/// first operation is read, and what is wrong with the others shows in their turn.
+/// What a batch asks of the servers: it is one request of as many entities as it has operations, and of one partition.
+/// Only the first operation is read, and what is wrong with the others shows in their turn.
 pub(crate) fn demand(caller: Caller<'_>, request: &Request<'_>) -> Result<Demand> {
     let content_type = request.headers.header("content-type").unwrap_or_default();
     let text = std::str::from_utf8(request.body).map_err(|_| Refusal::INVALID_INPUT)?;
@@ -178,7 +178,8 @@ fn parts<'a>(body: &'a [u8], content_type: &str) -> Result<Vec<Message<'a>>> {
     parts.filter(is_good).ok_or(Refusal::INVALID_INPUT)
 }
 
-/// The request line and headers of a part. Its URL may be as long as that of a request of its own, though no server sees it.
+/// The request line and headers of a part. Its URL may be as long as that of a request of its own, though no server
+/// sees it.
 fn request<'a>(message: &'a Message<'a>) -> Result<Request<'a>> {
     let (method, uri) = request_line(message).ok_or(Refusal::INVALID_INPUT)?;
     if uri.len() > MAX_URL {
@@ -205,7 +206,8 @@ fn request_line<'a>(message: &'a Message<'_>) -> Option<(&'a str, &'a str)> {
     Some((method, uri))
 }
 
-/// The changes of a change set, made: an answer for each, or a single one that says which failed; and how many they are.
+/// The changes of a change set, made: an answer for each, or a single one that says which failed; and how many they
+/// are.
 fn change_set(
     store: &SharedStore,
     caller: Caller<'_>,

@@ -1,9 +1,9 @@
 //! Requests that browsers make for pages of other origins.
 //!
-//! Owns the question before such a request, which needs no signature, and the headers of the answer to the request itself.
-//! The rules are the account's (`operations/documents.rs`): the first that fits counts. They keep nobody out, the browser does.
-//! Not confirmed: the form of a refusal (JSON here); that `*` among exposed headers stands for all headers of the answer; that a
-//! name at the end of a rule's list that the answer does not have is shown all the same.
+//! Owns the question before such a request, which needs no signature, and the headers of the answer to the request
+//! itself. The rules are the account's (`operations/documents.rs`): the first that fits counts. They keep nobody out,
+//! the browser does. Not confirmed: the form of a refusal (JSON here); that `*` among exposed headers stands for all
+//! headers of the answer; that a name at the end of a rule's list that the answer does not have is shown all the same.
 //!
 //! Source: REST "Cross-Origin Resource Sharing (CORS) support for Azure Storage", "Preflight Table Request".
 

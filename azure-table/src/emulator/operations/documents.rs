@@ -1,15 +1,16 @@
-//! Operations whose bodies are XML: properties and statistics of the service, a table's access policies, keys of Entra ID.
+//! Operations whose bodies are XML: properties and statistics of the service, a table's access policies, keys of Entra
+//! ID.
 //!
-//! Owns what is set, read and answered. The documents are `protocol/service_properties.rs`, `protocol/service_statistics.rs`,
-//! `protocol/access_policy.rs` and `protocol/user_delegation_key.rs`. The rules for browsers work in `operations/cors.rs`, policies and keys in
-//! `access/sas.rs`. Nothing is logged and nothing counted.
-//! Not confirmed: the code for a document that is well-formed and says something impossible (all that were seen beyond a
-//! limit were InvalidXmlDocument), or names a setting that does not exist (it is ignored here); that statistics of the first
-//! region are refused as an invalid parameter; that two policies of one name are refused; the code for times of a key that are
-//! refused, and which clock's skew is allowed (none here).
+//! Owns what is set, read and answered. The documents are `protocol/service_properties.rs`,
+//! `protocol/service_statistics.rs`, `protocol/access_policy.rs` and `protocol/user_delegation_key.rs`. The rules for
+//! browsers work in `operations/cors.rs`, policies and keys in `access/sas.rs`. Nothing is logged and nothing counted.
+//! Not confirmed: the code for a document that is well-formed and says something impossible (all that were seen beyond
+//! a limit were InvalidXmlDocument), or names a setting that does not exist (it is ignored here); that statistics of
+//! the first region are refused as an invalid parameter; that two policies of one name are refused; the code for times
+//! of a key that are refused, and which clock's skew is allowed (none here).
 //!
-//! Source: REST "Set Table Service Properties", "Get Table Service Properties", "Get Table Service Stats", "Get Table ACL", "Set
-//! Table ACL", "Get User Delegation Key"; recorded answers.
+//! Source: REST "Set Table Service Properties", "Get Table Service Properties", "Get Table Service Stats", "Get Table
+//! ACL", "Set Table ACL", "Get User Delegation Key"; recorded answers.
 
 use crate::emulator::access::sas::delegation_key_value;
 use crate::emulator::operations::Call;

@@ -106,8 +106,8 @@ pub(crate) fn written(store: &Store, call: &Call<'_>, table: &str, applied: Appl
     })
 }
 
-/// What an operation on entities asks of the servers. A query is at the place where it begins; how many rows it looks at is known
-/// when it is done, and counted then.
+/// What an operation on entities asks of the servers. A query is at the place where it begins; how many rows it looks
+/// at is known when it is done, and counted then.
 pub(crate) fn demand(call: &Call<'_>) -> Result<Demand> {
     let site = call.site();
     let (table, partition, work) = match (&call.resource, call.verb) {

@@ -1,8 +1,9 @@
 //! A scan: a filter that is asked of row after row, in turns.
 //!
-//! Owns that a property is read once for a row, however many comparisons ask for it; what a filter means is `filter/evaluate.rs`. Owns
-//! how much a query does before it releases the store and yields to other tasks. The end of a turn depends on the rows and the filter
-//! alone, not on the time, so that tests on a paused clock run the same way each time.
+//! Owns that a property is read once for a row, however many comparisons ask for it; what a filter means is
+//! `filter/evaluate.rs`. Owns how much a query does before it releases the store and yields to other tasks. The end of
+//! a turn depends on the rows and the filter alone, not on the time, so that tests on a paused clock run the same way
+//! each time.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -108,7 +109,8 @@ impl Turn {
         Self(WORK)
     }
 
-    /// Takes the work on an item of `bytes` bytes, of which so many comparisons are made. Returns `false` if the turn is over.
+    /// Takes the work on an item of `bytes` bytes, of which so many comparisons are made. Returns `false` if the turn
+    /// is over.
     pub(crate) fn take(&mut self, comparisons: usize, bytes: usize) -> bool {
         let has_room = self.0 > 0;
         self.0 = self.0.saturating_sub(1 + comparisons + bytes / BYTES);

@@ -1,7 +1,7 @@
 //! Operations on tables.
 //!
-//! Not confirmed: the answer to a reserved name (InvalidInput); which characters of a bad name are looked at first. While a
-//! table is being deleted it is not found; live, other operations may see a conflict or even work for a while.
+//! Not confirmed: the answer to a reserved name (InvalidInput); which characters of a bad name are looked at first.
+//! While a table is being deleted it is not found; live, other operations may see a conflict or even work for a while.
 //!
 //! Source: REST "Query Tables", "Create Table", "Delete Table".
 

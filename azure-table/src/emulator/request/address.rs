@@ -1,10 +1,12 @@
 //! Addresses: the account that a request names, and the resource in it.
 //!
-//! Owns both forms of base address (account in the path, as emulators have it, and account in the host name), what a host
-//! tells of the service behind it, and the reading of `table(PartitionKey='…',RowKey='…')`. Encoded text is `codec/url.rs`.
+//! Owns both forms of base address (account in the path, as emulators have it, and account in the host name), what a
+//! host tells of the service behind it, and the reading of `table(PartitionKey='…',RowKey='…')`. Encoded text is
+//! `codec/url.rs`.
 //!
-//! Not confirmed: the answer to an unknown `comp`, or to one without its `restype`; the length of a URL that is refused; code and form
-//! of the refusal of a path with a percent sign that encodes nothing (the live service's server answers in HTML).
+//! Not confirmed: the answer to an unknown `comp`, or to one without its `restype`; the length of a URL that is
+//! refused; code and form of the refusal of a path with a percent sign that encodes nothing (the live service's server
+//! answers in HTML).
 //!
 //! Source: REST "Addressing Table service resources"; "Use the Azurite emulator", both kinds of URL.
 
@@ -61,7 +63,8 @@ impl Resource {
 
     /// The part of a resource that the query's `comp` names.
     ///
-    /// Source: REST "Set Table Service Properties", "Get Table Service Stats", "Set Table ACL", "Get User Delegation Key".
+    /// Source: REST "Set Table Service Properties", "Get Table Service Stats", "Set Table ACL", "Get User Delegation
+    /// Key".
     pub(crate) fn part(self, restype: Option<&str>, comp: Option<&str>) -> Result<Self> {
         match (self, restype, comp) {
             (whole, _, None) => Ok(whole),
@@ -119,8 +122,8 @@ impl Site {
         }
     }
 
-    /// Whether the account stands in the path. No account of Cosmos DB does, so that clients take such an address for Table storage's
-    /// and may merge without a tunnel.
+    /// Whether the account stands in the path. No account of Cosmos DB does, so that clients take such an address for
+    /// Table storage's and may merge without a tunnel.
     pub(crate) fn is_of_emulators(&self) -> bool {
         !self.prefix.is_empty()
     }
@@ -146,8 +149,8 @@ impl Site {
         self.rules.table_key(one) == self.rules.table_key(other)
     }
 
-    /// The path below which a request may be signed too: that of the first region, where the account's name stands in the
-    /// path of the second. Azurite takes both.
+    /// The path below which a request may be signed too: that of the first region, where the account's name stands in
+    /// the path of the second. Azurite takes both.
     pub(crate) fn primary_path(&self, path: &str) -> Option<String> {
         let below = path
             .strip_prefix(&self.prefix)
@@ -199,8 +202,8 @@ pub(crate) fn too_long(length: usize) -> String {
     format!("the URL has {length} characters, the limit is {MAX_URL}")
 }
 
-/// Whether two digits follow every percent sign. The live service never sees another path: its server refuses it, as it refuses one
-/// that is too long (orleans issue 772). Inside of a batch nobody looks.
+/// Whether two digits follow every percent sign. The live service never sees another path: its server refuses it, as it
+/// refuses one that is too long (orleans issue 772). Inside of a batch nobody looks.
 fn is_encoded(path: &str) -> bool {
     let mut parts = path.split('%').skip(1).map(str::as_bytes);
     parts.all(|part| part.len() >= 2 && part[..2].iter().all(u8::is_ascii_hexdigit))

@@ -1,10 +1,10 @@
 //! Bodies: the JSON of writes.
 //!
 //! Owns which members of a body count, and the limits on names and values. The limits on an entity as a whole are
-//! `store/row.rs`, since a merge meets them only with the stored row.
-//! Not confirmed: the text for a body that is no JSON and for an unknown `Edm.…` type (InvalidInput is expected); that a
-//! key beyond the limit is refused as PropertyValueTooLarge (seen for 2,048 characters); which of the two documented codes for
-//! a name that comes twice is meant for keys.
+//! `store/row.rs`, since a merge meets them only with the stored row. Not confirmed: the text for a body that is no
+//! JSON and for an unknown `Edm.…` type (InvalidInput is expected); that a key beyond the limit is refused as
+//! PropertyValueTooLarge (seen for 2,048 characters); which of the two documented codes for a name that comes twice is
+//! meant for keys.
 //!
 //! Source: REST "Insert Entity", "Understanding the Table service data model"; recorded refusals.
 

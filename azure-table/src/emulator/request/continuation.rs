@@ -1,8 +1,8 @@
 //! Continuation tokens: a position in a table, as text that is opaque to clients.
 //!
-//! The shape is that of the service: `1!`, the length of what follows, `!`, base64 with `-` for `=`. Cosmos DB has others: a JSON
-//! object for rows, whose second half is `NA`, and for tables an id with the number of pages and of tables so far. They hold no
-//! state of the emulator, so a token works as long as the table exists.
+//! The shape is that of the service: `1!`, the length of what follows, `!`, base64 with `-` for `=`. Cosmos DB has
+//! others: a JSON object for rows, whose second half is `NA`, and for tables an id with the number of pages and of
+//! tables so far. They hold no state of the emulator, so a token works as long as the table exists.
 //!
 //! Source: recorded continuation headers; REST "Query timeout and pagination".
 
@@ -45,7 +45,8 @@ pub(crate) fn of_row(partition_key: &str, row_key: Option<&str>, rules: &Rules) 
     }
 }
 
-/// The row at which a page begins. NextRowKey may be missing, but not empty (AzureStorageExplorer issue 5434, seen live).
+/// The row at which a page begins. NextRowKey may be missing, but not empty (AzureStorageExplorer issue 5434, seen
+/// live).
 pub(crate) fn row(partition: Option<&str>, row: Option<&str>, rules: &Rules) -> Result<Option<RowId>> {
     match (partition, row, rules.continuation) {
         (None, None, _) => Ok(None),
@@ -75,7 +76,8 @@ pub(crate) fn key(token: &str) -> Result<String> {
     read(token).ok_or(Refusal::INVALID_INPUT)
 }
 
-/// The position of a table, by the form of its name that counts, behind a page of `tables` tables that `earlier` led to.
+/// The position of a table, by the form of its name that counts, behind a page of `tables` tables that `earlier` led
+/// to.
 pub(crate) fn of_table(name: &str, created: DateTime, (earlier, tables): (Option<&str>, usize), rules: &Rules) -> Next {
     let token = match rules.continuation {
         // Live the second half is an id of the table.

@@ -66,8 +66,8 @@ fn decode(text: &str) -> Result<String> {
     decoded.ok_or(Refusal::INVALID_INPUT.because("the query is no encoded UTF-8"))
 }
 
-/// Source: REST "Query timeout and pagination"; for Cosmos DB, which has no limit, "Azure Cosmos DB for Table: frequently
-/// asked questions".
+/// Source: REST "Query timeout and pagination"; for Cosmos DB, which has no limit, "Azure Cosmos DB for Table:
+/// frequently asked questions".
 fn top(text: &str, rules: &Rules) -> Result<usize> {
     let most = rules.max_top.unwrap_or(usize::MAX);
     text.parse().ok().filter(|top| (1..=most).contains(top)).ok_or_else(|| {

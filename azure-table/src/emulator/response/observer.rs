@@ -1,10 +1,10 @@
 //! Observers: each answered request, for a program's log or a test.
 //!
-//! Owns [`AnsweredRequest`] and what of a request is shown: no header, and of the query only what is no part of a signature.
-//! It is the service's view; what a client sees of its own calls is `pipeline/observer.rs`.
+//! Owns [`ResponseEvent`] and what of a request is shown: no header, and of the query only what is no part of a
+//! signature. It is the service's view; what a client sees of its own calls is `pipeline/observer.rs`.
 //!
-//! The log shows what is known to be harmless. Options of a query string are shown by name; anything else may be part of a
-//! signature, whatever it is called and however it is encoded.
+//! The log shows what is known to be harmless. Options of a query string are shown by name; anything else may be part
+//! of a signature, whatever it is called and however it is encoded.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,16 +22,17 @@ use crate::model::error_text::is_bidirectional_control;
 
 /// How many characters of a target a line has.
 const MOST_OF_TARGET: usize = 500;
-/// Parameters that are shown, besides all that begin with `$` or `Next`. What is not known may be a part of a signature.
+/// Parameters that are shown, besides all that begin with `$` or `Next`. What is not known may be a part of a
+/// signature.
 const SHOWN: [&str; 4] = ["comp", "restype", "timeout", "api-version"];
 
 /// A request that an [`Emulator`](crate::Emulator) answered. Feature `emulator`.
 ///
-/// Its text is a line of a log: time, method, target, status, error code, operations of a batch, duration, and why it was refused. A
-/// target of more than 500 characters is cut there.
+/// Its text is a line of a log: time, method, target, status, error code, operations of a batch, duration, and why it
+/// was refused. A target of more than 500 characters is cut there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct AnsweredRequest {
+pub struct ResponseEvent {
     /// When it came, by the emulator's clock.
     pub at: DateTime,
     /// The method as it was sent, tunnelled or not.
@@ -40,11 +41,11 @@ pub struct AnsweredRequest {
     pub target: String,
     /// The status of the answer.
     pub status: StatusCode,
-    /// The code of a refusal, `EntityAlreadyExists` for example; of a batch that of the operation that failed, though its
-    /// status is 202.
+    /// The code of a refusal, `EntityAlreadyExists` for example; of a batch that of the operation that failed, though
+    /// its status is 202.
     pub code: Option<&'static str>,
-    /// Why it was refused, where the emulator knows more than the live service says and is answered here: `no account "nobody"`
-    /// for example. In words for a person, which may change.
+    /// Why it was refused, where the emulator knows more than the live service says and is answered here:
+    /// `no account "nobody"` for example. In words for a person, which may change.
     pub why: Option<String>,
     /// How many operations a batch has, if it could be read.
     pub operations: Option<usize>,
@@ -52,7 +53,7 @@ pub struct AnsweredRequest {
     pub duration: Duration,
 }
 
-impl fmt::Display for AnsweredRequest {
+impl fmt::Display for ResponseEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -140,7 +141,7 @@ impl Note {
 }
 
 /// Whom answered requests are shown.
-pub(crate) type Observe = Arc<dyn Fn(&AnsweredRequest) + Send + Sync>;
+pub(crate) type Observe = Arc<dyn Fn(&ResponseEvent) + Send + Sync>;
 
 /// A request on its way.
 pub(crate) struct Seen {
@@ -162,7 +163,7 @@ impl Seen {
 
     pub(crate) fn show(self, observe: &Observe, response: &Response<Bytes>) {
         let note = response.extensions().get::<Note>().cloned().unwrap_or_default();
-        observe(&AnsweredRequest {
+        observe(&ResponseEvent {
             at: self.at,
             method: self.method,
             target: self.target,
@@ -233,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_line_has_time_method_target_status_code_and_duration() {
-        let mut request = AnsweredRequest {
+        let mut request = ResponseEvent {
             at: "2026-01-02T03:04:05.0067Z".parse().unwrap(),
             method: Method::POST,
             target: "/acct/Tables".to_owned(),

@@ -1,7 +1,7 @@
 //! Payloads: JSON of entities and of pages, at the three metadata levels.
 //!
-//! Owns which members an entity has at which level, and their order. The text of JSON is `store/json_text.rs`. The properties of a row
-//! are written when they are stored (`store/members.rs`). The reading side is `codec/json/read.rs`.
+//! Owns which members an entity has at which level, and their order. The text of JSON is `store/json_text.rs`. The
+//! properties of a row are written when they are stored (`store/members.rs`). The reading side is `codec/json/read.rs`.
 //!
 //! Source: REST "Payload format for Table service operations"; the member order is that of recorded answers.
 

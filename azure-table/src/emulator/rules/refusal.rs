@@ -1,13 +1,12 @@
 //! Refusals: the errors of the service, in its own words.
 //!
-//! Owns status, code and text of each, and the part of the service that raises it: that decides on headers and on the index in a
-//! batch. Does not own the body around them (`response/error.rs`).
-//! Not confirmed: the headers of the mismatches of shared access signatures besides that of the permission, the texts of a
-//! token that is not known and of a protocol that takes no token, and the answers to requests of browsers beyond their
-//! statuses.
+//! Owns status, code and text of each, and the part of the service that raises it: that decides on headers and on the
+//! index in a batch. Does not own the body around them (`response/error.rs`). Not confirmed: the headers of the
+//! mismatches of shared access signatures besides that of the permission, the texts of a token that is not known and of
+//! a protocol that takes no token, and the answers to requests of browsers beyond their statuses.
 //!
-//! Source: REST "Table service error codes", "Common REST API error codes", "SAS error codes", "Authorize with Microsoft Entra ID";
-//! the texts are those of live answers where one was seen, else of these pages.
+//! Source: REST "Table service error codes", "Common REST API error codes", "SAS error codes", "Authorize with
+//! Microsoft Entra ID"; the texts are those of live answers where one was seen, else of these pages.
 
 use std::borrow::Cow;
 

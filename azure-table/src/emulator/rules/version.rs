@@ -4,11 +4,11 @@
 //!
 //! Source: REST "Versioning for Azure Storage".
 
-/// Those of the storage services, from the first with JSON on, whether they changed something about tables or not. Unknown ones
-/// are refused, as seen.
+/// Those of the storage services, from the first with JSON on, whether they changed something about tables or not.
+/// Unknown ones are refused, as seen.
 ///
-/// Source: REST "Versioning for Azure Storage"; Azurite's list (3.35) up to 2025-11-05; the later ones are those of the storage
-/// SDKs of 2026.
+/// Source: REST "Versioning for Azure Storage"; Azurite's list (3.35) up to 2025-11-05; the later ones are those of the
+/// storage SDKs of 2026.
 pub(crate) const VERSIONS: [&str; 43] = [
     "2013-08-15",
     "2014-02-14",

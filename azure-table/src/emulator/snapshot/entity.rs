@@ -1,7 +1,7 @@
 //! A row as a line of a snapshot.
 //!
-//! Owns the line in both directions. What the values mean, and which are refused, is what an insert of the same JSON says
-//! (`request/body.rs`); here is found out where in the line a fault is.
+//! Owns the line in both directions. What the values mean, and which are refused, is what an insert of the same JSON
+//! says (`request/body.rs`); here is found out where in the line a fault is.
 
 use bytes::Bytes;
 
@@ -21,8 +21,8 @@ const KEYS: [&str; 2] = ["PartitionKey", "RowKey"];
 /// Far above any entity, as in a request's body.
 const MOST_MEMBERS: usize = 4 * MAX_PROPERTIES;
 
-/// With the keys first, unless they have another place among the properties: then the Timestamp is first, so that no property
-/// is taken for the beginning of a table's line.
+/// With the keys first, unless they have another place among the properties: then the Timestamp is first, so that no
+/// property is taken for the beginning of a table's line.
 pub(super) fn write(id: &RowId, row: &Row) -> Bytes {
     let places = KEYS.map(|key| row.properties().position(|(name, _)| name == key));
     let has_keys_within = !matches!(places, [None, None] | [Some(0), Some(1)]);

@@ -1,7 +1,7 @@
 //! The lines of a snapshot that are no rows: the first one, accounts and tables.
 //!
-//! Owns their JSON in both directions, the version of the format, and the places of faults in any line. What has its default is not
-//! written, and may be left out.
+//! Owns their JSON in both directions, the version of the format, and the places of faults in any line. What has its
+//! default is not written, and may be left out.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,8 +1,7 @@
 //! Accounts, and their copy in the second region, which follows the first from behind.
 //!
-//! Owns what an account has, and what an effect does to it: the same in both regions. Without a lag there is no copy: both
-//! regions are one.
-//! Not confirmed: the properties that a new account has (here all is off).
+//! Owns what an account has, and what an effect does to it: the same in both regions. Without a lag there is no copy:
+//! both regions are one. Not confirmed: the properties that a new account has (here all is off).
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 

@@ -1,11 +1,12 @@
 //! JSON as the service writes it: strings in ASCII, and doubles.
 //!
-//! Owns the text of names and values, not which members there are. All characters beyond ASCII are escaped, as the live service does.
-//! A double has fifteen digits where they read back as the same value, else seventeen; a point or an exponent always, and the exponent where
-//! the number is 10^15 (of seventeen digits: 10^17) or more, or below 0.0001. What requests have is `codec/json/write.rs`.
+//! Owns the text of names and values, not which members there are. All characters beyond ASCII are escaped, as the live
+//! service does. A double has fifteen digits where they read back as the same value, else seventeen; a point or an
+//! exponent always, and the exponent where the number is 10^15 (of seventeen digits: 10^17) or more, or below 0.0001.
+//! What requests have is `codec/json/write.rs`.
 //!
-//! Source: recorded answers of 2017 (`4.94065645841247E-324`, `1.7976931348623157E+308`, `123456789012345.12`, `10.0`); live
-//! answers of 2022 (`9.2233720368547758E+21`); .NET, "Round-trip format specifier (R)", which all of them follow.
+//! Source: recorded answers of 2017 (`4.94065645841247E-324`, `1.7976931348623157E+308`, `123456789012345.12`, `10.0`);
+//! live answers of 2022 (`9.2233720368547758E+21`); .NET, "Round-trip format specifier (R)", which all of them follow.
 
 use std::io::Write as _;
 

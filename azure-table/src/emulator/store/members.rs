@@ -1,11 +1,11 @@
 //! The properties of a row as the JSON members that answers have: a page is mostly a copy of them.
 //!
-//! Owns the text of a property, and the form in which rows are kept: the text at minimal metadata, with an index of types and
-//! lengths before it, so that annotations can be left out and values can be read. Which members an answer has, and their order,
-//! is `response/payload.rs`.
+//! Owns the text of a property, and the form in which rows are kept: the text at minimal metadata, with an index of
+//! types and lengths before it, so that annotations can be left out and values can be read. Which members an answer
+//! has, and their order, is `response/payload.rs`.
 //!
-//! The text is Storage's; only times differ on Cosmos DB, which are written anew. A merge reads the row and writes it again:
-//! merges are rarer than reads.
+//! The text is Storage's; only times differ on Cosmos DB, which are written anew. A merge reads the row and writes it
+//! again: merges are rarer than reads.
 
 use std::borrow::Cow;
 
@@ -32,12 +32,12 @@ const KINDS: [EdmType; 8] = [
 /// About how much text a property has.
 const USUAL_TEXT: usize = 48;
 
-/// Properties besides Timestamp, in the order in which they are answered. The keys are among them only where their place is kept:
-/// on Cosmos DB, from an insert.
+/// Properties besides Timestamp, in the order in which they are answered. The keys are among them only where their
+/// place is kept: on Cosmos DB, from an insert.
 pub(crate) type Properties = Vec<(Box<str>, EdmValue)>;
 
-/// Properties in their order, in one piece: the length of the index, the index, the text. For each property the index has its
-/// type, the length of its name and that of its value; the text separates members by commas.
+/// Properties in their order, in one piece: the length of the index, the index, the text. For each property the index
+/// has its type, the length of its name and that of its value; the text separates members by commas.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Members(Box<[u8]>);
 

@@ -1,8 +1,8 @@
 //! One stored entity: its keys, its properties in order, its version.
 //!
-//! Owns the order of rows and the limits on an entity as a whole. Does not own how a row changes
-//! (`store.rs`), in which form its properties are kept (`store/members.rs`) or how it is written as JSON (`response/payload.rs`).
-//! Not confirmed: that the service's 1 MiB limit uses the published formula, which it does here.
+//! Owns the order of rows and the limits on an entity as a whole. Does not own how a row changes (`store.rs`), in which
+//! form its properties are kept (`store/members.rs`) or how it is written as JSON (`response/payload.rs`). Not
+//! confirmed: that the service's 1 MiB limit uses the published formula, which it does here.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;

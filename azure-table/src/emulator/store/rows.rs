@@ -1,11 +1,11 @@
 //! The rows of a table in their order, and the queries that read them in several turns.
 //!
-//! Owns that such a query sees one state of the table: every write leaves the row as it was before for each of them. A query
-//! that ends in its first turn registers nowhere, and costs writes nothing.
+//! Owns that such a query sees one state of the table: every write leaves the row as it was before for each of them. A
+//! query that ends in its first turn registers nowhere, and costs writes nothing.
 //!
-//! A query reads rows until it has made some 2,000 comparisons, then releases the store and yields, so that others wait for a
-//! turn and not for a page. A page shows all of a batch or nothing, as live. Turns end by a count, not by a clock: tests on a
-//! paused clock run the same way each time.
+//! A query reads rows until it has made some 2,000 comparisons, then releases the store and yields, so that others wait
+//! for a turn and not for a page. A page shows all of a batch or nothing, as live. Turns end by a count, not by a
+//! clock: tests on a paused clock run the same way each time.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

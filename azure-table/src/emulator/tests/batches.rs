@@ -171,8 +171,8 @@ async fn forms_that_sdks_send() {
     }
 }
 
-/// `vectors/multipart.json`: what SDKs send is taken, and answered as their authors expect. The index of the first operation is
-/// left out where the live service leaves it out, and Azurite does not.
+/// `vectors/multipart.json`: what SDKs send is taken, and answered as their authors expect. The index of the first
+/// operation is left out where the live service leaves it out, and Azurite does not.
 #[tokio::test]
 async fn batches_of_sdks_are_answered() {
     let vectors = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/vectors/multipart.json")).unwrap();
@@ -216,7 +216,8 @@ async fn batches_of_sdks_are_answered() {
     );
 }
 
-/// The status of each part, and the code and the index of its refusal; the first operation's as if it were always named.
+/// The status of each part, and the code and the index of its refusal; the first operation's as if it were always
+/// named.
 fn statuses_and_codes(response: &Response<Bytes>) -> Vec<(u16, String, String)> {
     let outer = parts(response.body(), boundary(header(response, "content-type")).unwrap()).unwrap();
     let content_type = outer[0].header("content-type").unwrap();

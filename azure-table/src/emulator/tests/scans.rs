@@ -36,8 +36,9 @@ async fn write_and_read_one(emulator: &Emulator) {
     assert_eq!(response.status(), 200);
 }
 
-/// The time of a write and a read of one row at half of all moments while they go on: the median, weighted by how long each took. So
-/// a pair that waits for all of a scan counts for all of that time, and not as one among the many before and after it.
+/// The time of a write and a read of one row at half of all moments while they go on: the median, weighted by how long
+/// each took. So a pair that waits for all of a scan counts for all of that time, and not as one among the many before
+/// and after it.
 async fn point_time(emulator: &Emulator, mut goes_on: impl FnMut(usize) -> bool) -> Duration {
     let mut times = Vec::new();
     while goes_on(times.len()) {
@@ -57,8 +58,8 @@ async fn point_time(emulator: &Emulator, mut goes_on: impl FnMut(usize) -> bool)
     *median.unwrap()
 }
 
-/// The time of such a pair beside a long scan, less that of one alone; of several scans the least, so that other programs on
-/// the machine do not matter.
+/// The time of such a pair beside a long scan, less that of one alone; of several scans the least, so that other
+/// programs on the machine do not matter.
 async fn delay_by_a_scan() -> Duration {
     let emulator = many_rows();
     let mut least = Duration::MAX;
@@ -196,7 +197,7 @@ fn query_of(length: usize) -> String {
 #[tokio::test]
 async fn url_of_more_than_32767_characters_is_refused() {
     let (seen, sink) = std::sync::mpsc::channel();
-    let observe = move |request: &AnsweredRequest| drop(seen.send(request.why.clone()));
+    let observe = move |request: &ResponseEvent| drop(seen.send(request.why.clone()));
     let emulator = with_table().await.with_observer(observe);
     let longest = send(&emulator, "GET", &query_of(32_767), &[], "").await;
     assert_eq!(longest.status(), 200);

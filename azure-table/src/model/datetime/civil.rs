@@ -1,7 +1,8 @@
 //! The Gregorian calendar: the days since 0001-01-01 as year, month and day, and back.
 //!
-//! Owns the day count of dates in the years 1 to 9999. Hours, minutes and fractions are `iso8601.rs`; the calendar types of
-//! keys are `key/calendar.rs`. The arithmetic counts years from March on, so that the leap day is a year's last.
+//! Owns the day count of dates in the years 1 to 9999. Hours, minutes and fractions are `iso8601.rs`; the calendar
+//! types of keys are `key/calendar.rs`. The arithmetic counts years from March on, so that the leap day is a year's
+//! last.
 
 /// Days from 0000-03-01, where the count of 400-year cycles begins, to 0001-01-01.
 const SHIFT: u32 = 306;

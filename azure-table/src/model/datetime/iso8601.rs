@@ -1,7 +1,7 @@
 //! The text of a date in the service's own form, `yyyy-MM-ddTHH:mm:ss[.f]Z` with one to seven fraction digits.
 //!
-//! Owns both directions, written by hand: every row of an answer has at least one date. Other forms of RFC 3339 (offsets,
-//! more digits) are read by the `time` crate, in `datetime.rs`.
+//! Owns both directions, written by hand: every row of an answer has at least one date. Other forms of RFC 3339
+//! (offsets, more digits) are read by the `time` crate, in `datetime.rs`.
 
 use super::{PER_SECOND, civil};
 
@@ -67,8 +67,8 @@ fn number(digits: &[u8]) -> Option<u32> {
     Some(number)
 }
 
-/// The text of ticks from 0 to those of the year 9999, in ASCII, and its length; a zero at the end of the fraction is left
-/// out.
+/// The text of ticks from 0 to those of the year 9999, in ASCII, and its length; a zero at the end of the fraction is
+/// left out.
 pub(super) fn ascii(ticks: i64) -> ([u8; 28], usize) {
     let (seconds, fraction) = (ticks / PER_SECOND, (ticks % PER_SECOND) as u32);
     let (days, second) = (

@@ -1,7 +1,7 @@
 //! The headers of a response that an error keeps.
 //!
-//! Owns the list of those that are known to hold neither keys nor secrets. All others are dropped: a continuation has keys, a
-//! challenge or a redirection may have more.
+//! Owns the list of those that are known to hold neither keys nor secrets. All others are dropped: a continuation has
+//! keys, a challenge or a redirection may have more.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 

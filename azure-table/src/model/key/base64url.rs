@@ -7,16 +7,18 @@ use serde::{Deserialize, Serialize};
 use crate::model::error::ValueError;
 use crate::model::key::{ReadTableKey, TableKey};
 
-/// Bytes as part of a key: base64 with `-` and `_`, without padding. `T` is `Vec<u8>`, `[u8; N]`, `Bytes` or another type
-/// of bytes.
+/// Bytes as part of a key: base64 with `-` and `_`, without padding. `T` is `Vec<u8>`, `[u8; N]`, `Bytes` or another
+/// type of bytes.
 ///
-/// **The order is not kept**: `-` sorts before the digits and `_` between the capitals and the small letters, while their
-/// values are the greatest. So there is no `Ord`, and of the comparisons of a filter only `eq` and `ne` mean something.
+/// **The order is not kept**: `-` sorts before the digits and `_` between the capitals and the small letters, while
+/// their values are the greatest. So there is no `Ord`, and of the comparisons of a filter only `eq` and `ne` mean
+/// something.
 ///
 /// A key has room for 768 bytes.
 ///
 /// ```
-/// use azure_table::{Base64Url, ReadTableKey, TableKey};
+/// use azure_table::TableKey;
+/// use azure_table::key::{Base64Url, ReadTableKey};
 /// let mut key = String::new();
 /// Base64Url([0xfb_u8, 0xff, 0xfe]).write_key(&mut key).unwrap();
 /// assert_eq!(key, "-__-");

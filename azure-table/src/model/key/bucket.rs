@@ -12,11 +12,12 @@ use crate::model::key::{ReadTableKey, TableKey};
 /// One of `N` buckets, as part of a PartitionKey: spreads the rows of one hot key over `N` partitions, each with a rate
 /// of its own. `N` is from 1 to 10,000, which the compiler checks. The text is the number in 4 digits.
 ///
-/// A bucket is chosen [by a value](Self::of) of the row, so that it can be found again, or [at random](Self::random). Reading
-/// everything then takes one query for each of [all](Self::all) buckets.
+/// A bucket is chosen [by a value](Self::of) of the row, so that it can be found again, or [at random](Self::random).
+/// Reading everything then takes one query for each of [all](Self::all) buckets.
 ///
 /// ```
-/// use azure_table::{Bucket, TableEntity};
+/// use azure_table::TableEntity;
+/// use azure_table::key::Bucket;
 ///
 /// #[derive(TableEntity)]
 /// #[table(partition_key = "{component};{bucket}")]
@@ -35,7 +36,7 @@ use crate::model::key::{ReadTableKey, TableKey};
 /// More than 10,000 do not compile:
 ///
 /// ```compile_fail
-/// let bucket = azure_table::Bucket::<10_001>::random();
+/// let bucket = azure_table::key::Bucket::<10_001>::random();
 /// ```
 ///
 /// Source: "Azure Storage Table design guide", append anti-pattern; "Scalability and performance targets for Table
@@ -55,8 +56,8 @@ impl<const N: u16> Bucket<N> {
         N
     };
 
-    /// The bucket of a text or of bytes: their FNV-1a hash of 64 bits, modulo `N`. The same on every machine and in every
-    /// version of this crate.
+    /// The bucket of a text or of bytes: their FNV-1a hash of 64 bits, modulo `N`. The same on every machine and in
+    /// every version of this crate.
     ///
     /// Source: "The FNV Non-Cryptographic Hash Algorithm", draft-eastlake-fnv.
     pub fn of(value: impl AsRef<[u8]>) -> Self {

@@ -21,7 +21,8 @@ use crate::model::key::{ReadTableKey, TableKey};
 /// Text: `2008`. [`Descending`](crate::Descending): `7991`, which is 9999 - 2008.
 ///
 /// ```
-/// use azure_table::{DateTime, Descending, TableKey, Year};
+/// use azure_table::{DateTime, Descending, TableKey};
+/// use azure_table::key::Year;
 /// let time: DateTime = "2008-07-03T12:00:00Z".parse().unwrap();
 /// assert_eq!(Year::from(time), Year::new(2008).unwrap());
 /// let mut key = String::from("Football_");
@@ -39,10 +40,11 @@ pub struct Year([u16; 1]);
 /// Text: `2008_07`. [`Descending`](crate::Descending): `7991_06`, which is 9999 - year and 13 - month, so that a month
 /// is from 12 (January) to 01 (December).
 ///
-/// All months of a year are the texts that begin with the year and `_`: see [`prefix_range`](crate::prefix_range).
+/// All months of a year are the texts that begin with the year and `_`: see [`prefix_range`](crate::key::prefix_range).
 ///
 /// ```
-/// use azure_table::{DateTime, Descending, Month, TableKey};
+/// use azure_table::{DateTime, Descending, TableKey};
+/// use azure_table::key::Month;
 /// let time: DateTime = "2008-07-03T12:00:00Z".parse().unwrap();
 /// assert_eq!(Month::from(time).to_string(), "2008_07");
 /// let mut key = String::from("Football_");
@@ -58,11 +60,12 @@ pub struct Month([u16; 2]);
 /// A week of a month, as part of a key: the days 1 to 7 are week 1, the days 29 to 31 week 5. A week of this kind never
 /// reaches into another month.
 ///
-/// Text: `2008_10_01`. [`Descending`](crate::Descending): `7991_03_04`, which is 9999 - year, 13 - month and 5 - week, so
-/// that a week is from 04 (the first) to 00.
+/// Text: `2008_10_01`. [`Descending`](crate::Descending): `7991_03_04`, which is 9999 - year, 13 - month and 5 - week,
+/// so that a week is from 04 (the first) to 00.
 ///
 /// ```
-/// use azure_table::{DateTime, Descending, TableKey, Week};
+/// use azure_table::{DateTime, Descending, TableKey};
+/// use azure_table::key::Week;
 /// let time: DateTime = "2008-10-03T12:00:00Z".parse().unwrap();
 /// assert_eq!(Week::from(time).to_string(), "2008_10_01");
 /// let mut key = String::from("Football_");
@@ -77,11 +80,12 @@ pub struct Week([u16; 3]);
 
 /// A day, as part of a key.
 ///
-/// Text: `2010-10-23`. [`Descending`](crate::Descending): `7989-02-08`, which is 9999 - year, 12 - month and 31 - day, so
-/// that a month is from 11 (January) to 00, and a day from 30 (the first) to 00. Not the convention of [`Month`].
+/// Text: `2010-10-23`. [`Descending`](crate::Descending): `7989-02-08`, which is 9999 - year, 12 - month and 31 - day,
+/// so that a month is from 11 (January) to 00, and a day from 30 (the first) to 00. Not the convention of [`Month`].
 ///
 /// ```
-/// use azure_table::{DateTime, Day, Descending, TableKey};
+/// use azure_table::{DateTime, Descending, TableKey};
+/// use azure_table::key::Day;
 /// let time: DateTime = "2010-10-23T12:00:00Z".parse().unwrap();
 /// assert_eq!(Day::from(time).to_string(), "2010-10-23");
 /// let mut key = String::new();

@@ -1,8 +1,8 @@
 //! Any text as key text, reversibly and in its order.
 //!
-//! Owns [`Escaped`] and [`EscapedPercent`] and the table of their escapes. The escapes are prefix-free and sorted as the
-//! characters they stand for, which is why whole texts keep their order: a character that may not stand in a key becomes
-//! its next lower permitted neighbour and an index, and so does that neighbour itself.
+//! Owns [`Escaped`] and [`PercentEscaped`] and the table of their escapes. The escapes are prefix-free and sorted as
+//! the characters they stand for, which is why whole texts keep their order: a character that may not stand in a key
+//! becomes its next lower permitted neighbour and an index, and so does that neighbour itself.
 
 use std::fmt;
 use std::ops::Deref;
@@ -60,7 +60,8 @@ macro_rules! escaped {
 
 escaped! {
     /// Any text as part of a key, such as a path or a URL: the characters that the service forbids in keys are escaped,
-    /// and spaces, so that the text can be part of a tuple. It is read back as it was, and texts sort as they did before.
+    /// and spaces, so that the text can be part of a tuple. It is read back as it was, and texts sort as they did
+    /// before.
     ///
     /// | character | text |
     /// |---|---|
@@ -72,12 +73,13 @@ escaped! {
     /// | `~`, U+007F..U+009F (control characters) | `~00`, `~` and the code: `~7f`..`~9f` |
     /// | all others | as they are |
     ///
-    /// A key has at most [`MAX_KEY_UNITS`](crate::MAX_KEY_UNITS); an escaped character takes two or three of them. The
-    /// escaped beginning of a text is the beginning of the escaped text, so prefixes can be searched for. Filters, keys
-    /// and patches take the plain `T`. `%` is legal in a key and stays; [`EscapedPercent`] escapes it as well.
+    /// A key has at most [`MAX_KEY_UNITS`](crate::key::MAX_KEY_UNITS); an escaped character takes two or three of them.
+    /// The escaped beginning of a text is the beginning of the escaped text, so prefixes can be searched for. Filters,
+    /// keys and patches take the plain `T`. `%` is legal in a key and stays; [`PercentEscaped`] escapes it as well.
     ///
     /// ```
-    /// use azure_table::{Escaped, ReadTableKey, TableKey};
+    /// use azure_table::TableKey;
+    /// use azure_table::key::{Escaped, ReadTableKey};
     /// let path = Escaped("/var/log/a b.txt");
     /// let mut key = String::new();
     /// path.write_key(&mut key).unwrap();
@@ -97,14 +99,15 @@ escaped! {
     /// proxies are known that decode it twice.
     ///
     /// ```
-    /// use azure_table::{EscapedPercent, TableKey};
+    /// use azure_table::TableKey;
+    /// use azure_table::key::PercentEscaped;
     /// let mut key = String::new();
-    /// EscapedPercent("100 %").write_key(&mut key).unwrap();
+    /// PercentEscaped("100 %").write_key(&mut key).unwrap();
     /// assert_eq!(key, "100!20$1");
     /// ```
     ///
     /// Source: REST "Understanding the Table service data model"; user reports of percent signs in keys.
-    EscapedPercent, true
+    PercentEscaped, true
 }
 
 /// The characters that stand for themselves and for their successor, with the index 0 and 1.
@@ -195,15 +198,15 @@ mod tests {
             assert_eq!(key_text(&Escaped(plain)), escaped);
             assert_eq!(*Escaped::<String>::read_key(escaped).unwrap(), plain);
         }
-        assert_eq!(key_text(&EscapedPercent("$%")), "$0$1");
-        assert_eq!(*EscapedPercent::<String>::read_key("$0$1").unwrap(), "$%");
+        assert_eq!(key_text(&PercentEscaped("$%")), "$0$1");
+        assert_eq!(*PercentEscaped::<String>::read_key("$0$1").unwrap(), "$%");
     }
 
     #[test]
     fn single_characters_keep_their_order_and_are_permitted() {
         let escaped: Vec<_> = (0..0xd800)
             .filter_map(char::from_u32)
-            .map(|c| (key_text(&Escaped(c)), key_text(&EscapedPercent(c))))
+            .map(|c| (key_text(&Escaped(c)), key_text(&PercentEscaped(c))))
             .collect();
         assert!(escaped.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1));
         for (plain, percent) in &escaped {
@@ -222,7 +225,7 @@ mod tests {
         }
         assert!(Escaped::<String>::read_key("$").is_ok());
         for wrong in ["$", "%", "$2"] {
-            assert!(EscapedPercent::<String>::read_key(wrong).is_err(), "{wrong:?}");
+            assert!(PercentEscaped::<String>::read_key(wrong).is_err(), "{wrong:?}");
         }
     }
 

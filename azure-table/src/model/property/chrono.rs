@@ -1,5 +1,5 @@
-//! Feature `chrono`: `chrono::DateTime<Utc>` from and to [`DateTime`]. That it is a property, a key part and an operand is
-//! in `moment.rs`.
+//! Feature `chrono`: `chrono::DateTime<Utc>` from and to [`DateTime`]. That it is a property, a key part and an operand
+//! is in `moment.rs`.
 
 use chrono::Utc;
 

@@ -54,8 +54,8 @@ macro_rules! moment {
             }
         }
 
-        /// Rounded down to 100 ns. A time before the year 1 or after the year 9999 becomes the nearest end, which compares
-        /// the same with every time that is stored.
+        /// Rounded down to 100 ns. A time before the year 1 or after the year 9999 becomes the nearest end, which
+        /// compares the same with every time that is stored.
         #[diagnostic::do_not_recommend]
         impl Operand<DateTime> for $type {
             fn into_operand(self) -> DateTime {

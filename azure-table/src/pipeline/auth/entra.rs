@@ -1,11 +1,11 @@
 //! Tokens of Entra ID as a credential.
 //!
 //! Owns [`EntraCredential`]: for which scope and tenant a token is asked for, that it travels encrypted, and what the
-//! service's challenge is believed. When it is fetched is `renewing.rs`; how a challenge reads is `challenge.rs`; where it
-//! comes from is whoever implements `TokenCredential`, such as the crate azure_identity.
+//! service's challenge is believed. When it is fetched is `renewing.rs`; how a challenge reads is `challenge.rs`; where
+//! it comes from is whoever implements `TokenCredential`, such as the crate azure_identity.
 //!
-//! Source: REST "Authorize with Microsoft Entra ID"; "Authorize access to tables using Microsoft Entra ID"; "Azure Cosmos DB
-//! for Table data plane security".
+//! Source: REST "Authorize with Microsoft Entra ID"; "Authorize access to tables using Microsoft Entra ID"; "Azure
+//! Cosmos DB for Table data plane security".
 
 use std::collections::BTreeMap;
 use std::error::Error as StdError;
@@ -24,7 +24,7 @@ use crate::model::error_text::Shown;
 use crate::model::operation_kind::{OperationKind, TokenRight};
 use crate::pipeline::auth::entra::challenge::Challenge;
 use crate::pipeline::auth::renewing::{Fetched, Renewing};
-use crate::pipeline::auth::{AuthorizationContext, Credential, Refusal, demand_https};
+use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure, Credential, demand_https};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::http_request::{TOKEN_VERSION, header_value};
@@ -35,9 +35,9 @@ mod challenge;
 /// What a scope ends with that asks for all that was granted beforehand.
 const DEFAULT_SCOPE: &str = "/.default";
 
-/// Who asks, by a token of Entra ID (Azure Active Directory): over HTTPS only, fetched when it is needed, kept until five
-/// minutes before it expires, and fetched anew when the service refuses it. Clones share their tokens, also between accounts;
-/// however many calls wait, one is fetched.
+/// Who asks, by a token of Entra ID (Azure Active Directory): over HTTPS only, fetched when it is needed, kept until
+/// five minutes before it expires, and fetched anew when the service refuses it. Clones share their tokens, also
+/// between accounts; however many calls wait, one is fetched.
 ///
 /// The scope is that of the endpoint's cloud and service, such as `https://storage.azure.com/.default` or
 /// `https://cosmos.azure.com/.default`, or what the service itself asks for, if that is one of these or its own host.
@@ -113,10 +113,11 @@ impl EntraCredential {
         Self::of(Source::One(source))
     }
 
-    /// Tokens from a source that is made for the account's tenant. The service names it: the first attempt at each host goes
-    /// without a token, is refused, and is repeated.
+    /// Tokens from a source that is made for the account's tenant. The service names it: the first attempt at each host
+    /// goes without a token, is refused, and is repeated.
     ///
-    /// The service is taken at its word. Where that is not good enough, `make` refuses the tenants that it does not know.
+    /// The service is taken at its word. Where that is not good enough, `make` refuses the tenants that it does not
+    /// know.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -143,8 +144,8 @@ impl EntraCredential {
         }
     }
 
-    /// Asks for tokens of this scope, such as `https://cosmos.azure.com/.default` for a custom domain of Cosmos DB, whatever
-    /// cloud, service and challenge say.
+    /// Asks for tokens of this scope, such as `https://cosmos.azure.com/.default` for a custom domain of Cosmos DB,
+    /// whatever cloud, service and challenge say.
     #[must_use]
     pub fn scope(mut self, scope: impl Into<String>) -> Self {
         self.scope = Some(scope.into());
@@ -205,11 +206,12 @@ impl EntraCredential {
         Ok(())
     }
 
-    /// Whether what the service asks for may be asked for: a token for this service of any cloud, for its own host, or for
-    /// what the user named.
+    /// Whether what the service asks for may be asked for: a token for this service of any cloud, for its own host, or
+    /// for what the user named.
     ///
-    /// A server that could choose freely would be given tokens that it can use elsewhere: for a vault, a subscription, or the
-    /// user's accounts at another service. So it may only choose what would be sent to it anyway, or is good for itself alone.
+    /// A server that could choose freely would be given tokens that it can use elsewhere: for a vault, a subscription,
+    /// or the user's accounts at another service. So it may only choose what would be sent to it anyway, or is good for
+    /// itself alone.
     fn trusts(&self, resource: &str, endpoint: &Endpoint) -> bool {
         let own = format!("https://{}", endpoint.host());
         let is_of = |scope: &String| {
@@ -239,7 +241,7 @@ impl EntraCredential {
     }
 
     /// Forgets the token of a refused attempt, unless something has changed since.
-    fn forget(&self, audience: &Audience, refusal: &Refusal<'_>) {
+    fn forget(&self, audience: &Audience, refusal: &AuthorizationFailure<'_>) {
         if self.generation() != refusal.generation() {
             return;
         }
@@ -250,7 +252,7 @@ impl EntraCredential {
     }
 
     /// The service did not take the token, or there was none.
-    fn not_accepted(&self, refusal: &Refusal<'_>) -> Option<String> {
+    fn not_accepted(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
         let endpoint = refusal.context.endpoint;
         let challenge = Challenge::of(refusal.headers());
         let asked = challenge.as_ref().and_then(|c| Some((c, c.resource.as_deref()?)));
@@ -299,7 +301,7 @@ impl Credential for EntraCredential {
         of_tokens + self.shared.lessons.load(Ordering::Acquire)
     }
 
-    fn refused(&self, refusal: &Refusal<'_>) -> Option<String> {
+    fn refused(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
         let code = refusal.code();
         if refusal.status() == StatusCode::UNAUTHORIZED || code == Some("AuthenticationFailed") {
             return self.not_accepted(refusal);
@@ -323,8 +325,8 @@ impl fmt::Debug for EntraCredential {
     }
 }
 
-/// What a source says of its failure is in its own words: errors of azure_core hide the bodies and headers that they hold,
-/// but a text may be anything. So it stands behind our error as its source, and not in its text.
+/// What a source says of its failure is in its own words: errors of azure_core hide the bodies and headers that they
+/// hold, but a text may be anything. So it stands behind our error as its source, and not in its text.
 async fn fetch(source: &dyn TokenCredential, scope: &str) -> Result<Fetched<HeaderValue>> {
     let AccessToken { token, expires_on } = source.get_token(&[scope], None).await.map_err(|e| {
         let why = format!("there is no token of Entra ID for {}: its source failed", Shown(scope));
@@ -339,8 +341,8 @@ async fn fetch(source: &dyn TokenCredential, scope: &str) -> Result<Fetched<Head
     })
 }
 
-/// Source: "Assign an Azure role for access to table data" (30 minutes); "Azure Cosmos DB for Table data plane security": roles
-/// of the account's own. For Storage, a missing right was seen under both codes.
+/// Source: "Assign an Azure role for access to table data" (30 minutes); "Azure Cosmos DB for Table data plane
+/// security": roles of the account's own. For Storage, a missing right was seen under both codes.
 fn missing_role(profile: Profile, code: Option<&str>, operation: OperationKind) -> Option<String> {
     if profile.rules().has_own_roles {
         return Some(
@@ -419,7 +421,7 @@ mod tests {
             .header("www-authenticate", challenge)
             .body(Bytes::new())
             .unwrap();
-        credential.refused(&Refusal {
+        credential.refused(&AuthorizationFailure {
             status: 401,
             code: None,
             response: &response,

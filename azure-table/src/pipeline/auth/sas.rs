@@ -10,7 +10,7 @@ use http::{Request, Uri};
 use crate::model::error::{Error, Result};
 use crate::pipeline::auth::renewing::{Fetched, Renewing};
 use crate::pipeline::auth::sas_advice::advice;
-use crate::pipeline::auth::{AuthorizationContext, Credential, Refusal, demand_https};
+use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure, Credential, demand_https};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::sas_token::SasToken;
 
@@ -24,7 +24,7 @@ impl Credential for SasToken {
         Box::pin(std::future::ready(put(self, request)))
     }
 
-    fn refused(&self, refusal: &Refusal<'_>) -> Option<String> {
+    fn refused(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
         advice(self, refusal)
     }
 }
@@ -43,11 +43,12 @@ fn put(token: &SasToken, request: &mut Request<Bytes>) -> Result<()> {
 
 type Source = dyn Fn() -> BoxFuture<'static, Result<SasToken>> + Send + Sync;
 
-/// A shared access signature that is fetched from a source, kept until five minutes before it expires (`se`), and fetched
-/// anew when the service refuses it. Clones share it; however many calls wait, it is fetched once.
+/// A shared access signature that is fetched from a source, kept until five minutes before it expires (`se`), and
+/// fetched anew when the service refuses it. Clones share it; however many calls wait, it is fetched once.
 ///
 /// ```
-/// use azure_table::{AccountKey, DateTime, RenewableSas, TableName, TablePermissions, TableSas, TableServiceClient};
+/// use azure_table::{AccountKey, DateTime, TableName, TablePermissions, TableSas, TableServiceClient};
+/// use azure_table::auth::RenewableSas;
 /// # fn main() -> azure_table::Result<()> {
 /// let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
 /// let orders = TableName::new("Orders")?;
@@ -105,7 +106,7 @@ impl Credential for RenewableSas {
         self.token.generation()
     }
 
-    fn refused(&self, refusal: &Refusal<'_>) -> Option<String> {
+    fn refused(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
         let token = self.token.peek()?;
         if refusal.is_about_proof() {
             self.token.forget(refusal.generation());

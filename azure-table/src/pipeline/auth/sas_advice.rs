@@ -6,12 +6,12 @@
 
 use crate::model::datetime::DateTime;
 use crate::model::operation_kind::OperationKind;
-use crate::pipeline::auth::Refusal;
+use crate::pipeline::auth::AuthorizationFailure;
 use crate::protocol::sas_parameters::{self, SasParameters};
 use crate::protocol::sas_token::SasToken;
 
 /// What a person may do about a refusal.
-pub(crate) fn advice(token: &SasToken, refusal: &Refusal<'_>) -> Option<String> {
+pub(crate) fn advice(token: &SasToken, refusal: &AuthorizationFailure<'_>) -> Option<String> {
     // Cosmos DB has another word for the same.
     let code = if refusal.is_about_proof() {
         "AuthenticationFailed"

@@ -10,7 +10,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, Request};
 
 use crate::model::error::{Error, Result};
-use crate::pipeline::auth::{AuthorizationContext, Credential, Refusal};
+use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure, Credential};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::account_key::AccountKey;
 use crate::protocol::http_request::header_value;
@@ -41,16 +41,17 @@ impl Credential for AccountKey {
         AccountKey::generation(self)
     }
 
-    fn refused(&self, refusal: &Refusal<'_>) -> Option<String> {
+    fn refused(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
         advice(self, refusal)
     }
 }
 
-/// An account key that signs with SharedKeyLite, which leaves the method and the content type out: for a proxy that changes
-/// them.
+/// An account key that signs with SharedKeyLite, which leaves the method and the content type out: for a proxy that
+/// changes them.
 ///
 /// ```
-/// use azure_table::{AccountKey, SharedKeyLite, TableServiceClient};
+/// use azure_table::{AccountKey, TableServiceClient};
+/// use azure_table::auth::SharedKeyLite;
 /// let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
 /// let service = TableServiceClient::new("https://contoso.table.core.windows.net", SharedKeyLite(key))?;
 /// # Ok::<(), azure_table::Error>(())
@@ -76,7 +77,7 @@ impl Credential for SharedKeyLite {
         self.0.generation()
     }
 
-    fn refused(&self, refusal: &Refusal<'_>) -> Option<String> {
+    fn refused(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
         advice(&self.0, refusal)
     }
 }
@@ -111,7 +112,7 @@ fn sign(
     Ok(())
 }
 
-fn advice(key: &AccountKey, refusal: &Refusal<'_>) -> Option<String> {
+fn advice(key: &AccountKey, refusal: &AuthorizationFailure<'_>) -> Option<String> {
     refusal.is_about_proof().then(|| {
         format!(
             "the key is none of account {}'s: it is of another account, or was made anew in the meantime; give the \

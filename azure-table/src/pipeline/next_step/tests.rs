@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::operation_kind::OperationKind;
-use crate::pipeline::transport::Reached;
+use crate::pipeline::transport::Delivery;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -43,9 +43,9 @@ fn code(status: u16, code: &'static str) -> Failure<'static> {
     Failure::Answer(status, Some(code))
 }
 
-const NOTHING_SENT: Failure<'static> = Failure::Transport(Reached::NothingSent);
-const NO_RESPONSE: Failure<'static> = Failure::Transport(Reached::MaybeSent);
-const CUT_RESPONSE: Failure<'static> = Failure::Transport(Reached::AnswerCut);
+const NOTHING_SENT: Failure<'static> = Failure::Transport(Delivery::NothingSent);
+const NO_RESPONSE: Failure<'static> = Failure::Transport(Delivery::MaybeSent);
+const CUT_RESPONSE: Failure<'static> = Failure::Transport(Delivery::ResponseCut);
 
 fn failed(operation: OperationKind, state: &CallState, failure: Failure<'static>) -> FailedAttempt<'static> {
     FailedAttempt {
@@ -198,7 +198,8 @@ fn retry_at(location: Location) -> Decision {
     }
 }
 
-/// The rows: the wait of the policy, the wait that the service asks for, the time that is left, the wait before the next attempt.
+/// The rows: the wait of the policy, the wait that the service asks for, the time that is left, the wait before the
+/// next attempt.
 #[test]
 fn retry_waits_as_long_as_the_service_asks_and_the_time_allows() {
     let seconds = Duration::from_secs;

@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The tokens of the default budget: about 35 retries in a row that all fail.
 const CAPACITY: u32 = 500;
 
-/// Tokens that retries cost and successes earn: while a service is down, clients that share a budget stop to repeat what
-/// fails anyway, and do not hammer it when it comes back. First attempts are never kept back.
+/// Tokens that retries cost and successes earn: while a service is down, clients that share a budget stop to repeat
+/// what fails anyway, and do not hammer it when it comes back. First attempts are never kept back.
 ///
-/// A retry costs 14 tokens, 5 after a throttled attempt, and gets them back if it succeeds; a call that succeeds at once earns 1.
-/// Clones share the tokens: give one to all clients of one endpoint. Every client has a budget of 500 tokens of its own by default.
+/// A retry costs 14 tokens, 5 after a throttled attempt, and gets them back if it succeeds; a call that succeeds at
+/// once earns 1. Clones share the tokens: give one to all clients of one endpoint. Every client has a budget of 500
+/// tokens of its own by default.
 ///
 /// Source: the retry quota of the AWS SDKs.
 #[derive(Clone)]

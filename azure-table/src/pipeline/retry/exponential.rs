@@ -6,9 +6,10 @@ use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 
 /// Waits that double, with ±20 % of chance, between a few attempts at what may pass by itself.
 ///
-/// The default makes three retries after about 0.4, 0.8 and 1.6 s: long enough for a short stall of a partition, short enough that a
-/// wrong address is reported within three seconds; after a throttled attempt the first wait is about 1 s, since a partition
-/// that is over its target is so for seconds. [`classic`](Self::classic) has the waits of the storage clients since 2010.
+/// The default makes three retries after about 0.4, 0.8 and 1.6 s: long enough for a short stall of a partition, short
+/// enough that a wrong address is reported within three seconds; after a throttled attempt the first wait is about 1 s,
+/// since a partition that is over its target is so for seconds. [`classic`](Self::classic) has the waits of the storage
+/// clients since 2010.
 ///
 /// The wait before retry n, from 0: `min(min + (2ⁿ − 1) · U(0.8, 1.2) · delta, max)`.
 ///
@@ -108,7 +109,7 @@ impl RetryPolicy for ExponentialRetry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::transport::Reached;
+    use crate::pipeline::transport::Delivery;
 
     fn waits(policy: &ExponentialRetry, status: u16, code: Option<&'static str>) -> Vec<u128> {
         (1..)
@@ -130,7 +131,7 @@ mod tests {
         for status in [400, 401, 403, 404, 409, 412, 413, 501, 505] {
             assert_eq!(waits(&policy, status, None), [], "{status}");
         }
-        for reached in [Reached::NothingSent, Reached::MaybeSent, Reached::AnswerCut] {
+        for reached in [Delivery::NothingSent, Delivery::MaybeSent, Delivery::ResponseCut] {
             assert_ne!(policy.decide(&FailedAttempt::unanswered(reached)), Decision::Stop);
         }
     }

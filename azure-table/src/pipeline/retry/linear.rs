@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 
-/// The same wait between a few attempts at what may pass by itself. No chance is in it: clients that failed together come
-/// back together.
+/// The same wait between a few attempts at what may pass by itself. No chance is in it: clients that failed together
+/// come back together.
 ///
 /// Source: the retry policies of the .NET storage client library.
 #[derive(Clone, Debug)]

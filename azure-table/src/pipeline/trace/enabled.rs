@@ -101,7 +101,8 @@ impl CallSpan {
     }
 }
 
-/// Returns the name of an operation. That of a batch is the registered one, or `BATCH` with the name that its operations share.
+/// Returns the name of an operation. That of a batch is the registered one, or `BATCH` with the name that its
+/// operations share.
 fn operation_name(endpoint: &Endpoint, call: &Call) -> String {
     if !call.is_batch() {
         return call.operation.name().to_owned();

@@ -26,7 +26,7 @@ const CORS_METHODS: &[&str] = &["DELETE", "GET", "HEAD", "MERGE", "PATCH", "POST
 ///
 /// ```
 /// use std::time::Duration;
-/// use azure_table::CorsRule;
+/// use azure_table::service::CorsRule;
 /// let rule = CorsRule {
 ///     allowed_headers: vec!["x-ms-*".into(), "content-type".into()],
 ///     max_age: Duration::from_secs(3_600),

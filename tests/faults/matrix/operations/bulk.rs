@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use azure_table::{Bulk, BulkOutcome, BulkReport, Error, Interrupted, LeftReason, TableOperation};
+use azure_table::bulk::{Interrupted, LeftoverReason};
+use azure_table::{Bulk, BulkOutcome, BulkReport, Error, TableOperation};
 use futures::stream;
 
 use super::super::model::{Cell, Demand, Write, key};
@@ -87,7 +88,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                 while let Some(outcome) = outcomes.next().await {
                     let (index, claim) = match outcome {
                         BulkOutcome::Applied(applied) => (applied.index(), Claim::Applied(applied.etag().cloned())),
-                        BulkOutcome::Left(left) => (left.index(), left_over(left.why())),
+                        BulkOutcome::Leftover(left) => (left.index(), left_over(left.why())),
                         _ => unreachable!(),
                     };
                     claims[index as usize] = claim;
@@ -246,17 +247,17 @@ pub(super) fn said_of_one(ended: Ended) -> Said {
         }
     };
     match (report.leftovers().first().map(|left| left.why()), error) {
-        (Some(LeftReason::Rejected(e) | LeftReason::InDoubt(e)), _) => Said::Failed(e.clone()),
+        (Some(LeftoverReason::Rejected(e) | LeftoverReason::InDoubt(e)), _) => Said::Failed(e.clone()),
         (_, Some(e)) => Said::Failed(e.into()),
         _ => Said::Done,
     }
 }
 
-fn left_over(why: &LeftReason) -> Claim {
+fn left_over(why: &LeftoverReason) -> Claim {
     match why {
-        LeftReason::Rejected(e) => Claim::Rejected(e.kind()),
-        LeftReason::InDoubt(_) => Claim::InDoubt,
-        LeftReason::NotTried => Claim::NotTried,
+        LeftoverReason::Rejected(e) => Claim::Rejected(e.kind()),
+        LeftoverReason::InDoubt(_) => Claim::InDoubt,
+        LeftoverReason::NotTried => Claim::NotTried,
         _ => unreachable!(),
     }
 }

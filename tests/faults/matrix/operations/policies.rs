@@ -1,6 +1,7 @@
 //! Stored access policies.
 
-use azure_table::{ErrorKind, StoredAccessPolicy, TablePermissions};
+use azure_table::service::StoredAccessPolicy;
+use azure_table::{ErrorKind, TablePermissions};
 
 use super::super::model::{State, Subject};
 use super::super::operation::{Chosen, Entry, Given, On, Origin, Parts, Said};
@@ -95,7 +96,7 @@ fn with(given: &Given<'_>, policies: Vec<StoredAccessPolicy>) -> State {
 fn change(
     after: Result<State, ErrorKind>,
     is_repeatable: bool,
-    call: impl FnOnce(On) -> azure_table::ChangeAccessPolicies + 'static,
+    call: impl FnOnce(On) -> azure_table::operation::ChangeAccessPolicies + 'static,
 ) -> Chosen {
     let policies = after.as_ref().ok().map(|after| after.policies.clone());
     Chosen::change(after, false, is_repeatable, |on| async move {

@@ -1,6 +1,7 @@
 //! Queries: their rows, their pages, and what is made of them.
 
-use azure_table::{Key, Result, TableQuery, VariantOf, Versioned};
+use azure_table::entity::VariantOf;
+use azure_table::{Key, Result, TableQuery, Versioned};
 use futures::TryStreamExt;
 
 use super::super::model::{Cell, OTHER_PARTITION, PARTITION, State};
@@ -133,7 +134,7 @@ fn query(on: &On) -> TableQuery<Cell, Versioned<Cell>> {
     on.table.query().versioned().with(&on.call)
 }
 
-fn fan_out(on: &On) -> azure_table::FanOut<Cell, Versioned<Cell>> {
+fn fan_out(on: &On) -> azure_table::query::FanOut<Cell, Versioned<Cell>> {
     query(on).fan_out().partitions([PARTITION, OTHER_PARTITION])
 }
 

@@ -1,6 +1,7 @@
 //! Writes over all rows of a query.
 
-use azure_table::{Change, Interrupted, WriteReport};
+use azure_table::Change;
+use azure_table::bulk::{Interrupted, WriteReport};
 
 use super::super::model::{Cell, OTHER_PARTITION, PARTITION, partition_of};
 use super::super::operation::{Chosen, Entry, Given, On, Promise, Report, Said, Wanted};
@@ -109,7 +110,7 @@ fn said<E>(ended: Result<WriteReport<E>, Interrupted<WriteReport<E>>>) -> Said {
             (report, Some(error))
         }
     };
-    let row = |row: &azure_table::RowError<E>| row.key().row_key().to_owned();
+    let row = |row: &azure_table::bulk::RowError<E>| row.key().row_key().to_owned();
     let leftovers = report.leftovers().iter();
     let (in_doubt, rejected): (Vec<_>, Vec<_>) = leftovers.partition(|left| left.error().may_have_applied());
     assert_eq!(

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use azure_table::{DateTime, Metrics, ServiceProperties};
+use azure_table::DateTime;
+use azure_table::service::{Metrics, ServiceProperties};
 
 use super::super::model::{State, Subject};
 use super::super::operation::{Chosen, Entry, Origin, Parts, Said, View};

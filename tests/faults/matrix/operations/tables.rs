@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use azure_table::{Creation, ErrorKind};
+use azure_table::ErrorKind;
+use azure_table::service::Creation;
 
 use super::super::model::{Cell, ROWS, State, Subject};
 use super::super::operation::{Chosen, Entry, Given, Origin, Parts, Promise, Said, View};

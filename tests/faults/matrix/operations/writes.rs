@@ -54,16 +54,16 @@ pub(super) const ENTRIES: &[Entry] = &[
         })
     })
     .inserts(),
-    Entry::new("insert if absent", &["TableClient::insert_if_absent"], |given| {
+    Entry::new("insert if absent", &["TableClient::insert_if_not_exists"], |given| {
         let (row, value) = (given.row(), given.value);
         let cell = Cell::new(&row, value, None);
         let existed = given.state.rows.contains_key(&row);
         let call = |on: On| async move {
             Said::of(
-                on.table.insert_if_absent(&cell).with(&on.call).await,
+                on.table.insert_if_not_exists(&cell).with(&on.call).await,
                 |etag| match etag {
                     Some(etag) => Said::Written(vec![Some(etag)]),
-                    None => Said::Created(azure_table::Creation::Existed),
+                    None => Said::Created(azure_table::service::Creation::Existed),
                 },
             )
         };
@@ -138,7 +138,7 @@ async fn send(on: On, write: Write) -> Said {
         Demand::Exists => None,
         Demand::Version(etag) => Some(etag.clone()),
     };
-    let update = |update: azure_table::UpdateEntity, demand| match unconditional(demand) {
+    let update = |update: azure_table::operation::UpdateEntity, demand| match unconditional(demand) {
         Some(etag) => update.if_match(etag),
         None => update,
     };

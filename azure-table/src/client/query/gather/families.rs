@@ -10,12 +10,13 @@ use crate::model::error::{Error, Result};
 use crate::model::key_shape::KeyPiece;
 use crate::model::variant::VariantOf;
 
-/// Rows of `A` with their children of `B`, in the order of the keys: a slot of [`Gather`], and a slice of `(A, Vec<B>)`.
+/// Rows of `A` with their children of `B`, in the order of the keys: a slot of [`Gather`], and a slice of
+/// `(A, Vec<B>)`.
 ///
-/// A child belongs to the parent of the same partition whose RowKey is its own up to the end of a field: `{order}` is the parent of
-/// `{order}-{line}`. Of several such parents it belongs to the one with the longest key. Where the child's RowKey is a single
-/// field, a text such as `11-1`, the parent's key ends before or behind a character that is neither letter nor digit: `11`, not
-/// `1`.
+/// A child belongs to the parent of the same partition whose RowKey is its own up to the end of a field: `{order}` is
+/// the parent of `{order}-{line}`. Of several such parents it belongs to the one with the longest key. Where the
+/// child's RowKey is a single field, a text such as `11-1`, the parent's key ends before or behind a character that is
+/// neither letter nor digit: `11`, not `1`.
 ///
 /// Rows of other kinds may come between. A child without a parent is an
 /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse), and so is one whose parent is not selected by the query.

@@ -1,7 +1,8 @@
 //! The text of calendar dates: fields of fixed width, and their mirror image.
 //!
-//! Every calendar type is a year of four digits and further fields of two; its descending text has the same fields, each
-//! taken from a fixed number. Those numbers follow the classic posts, which have two conventions ([`Calendar::MIRROR`]).
+//! Every calendar type is a year of four digits and further fields of two; its descending text has the same fields,
+//! each taken from a fixed number. Those numbers follow the classic posts, which have two conventions
+//! ([`Calendar::MIRROR`]).
 
 use std::fmt;
 

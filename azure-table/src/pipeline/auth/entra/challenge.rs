@@ -2,12 +2,12 @@
 //!
 //! Owns reading it. Whether it is believed is `entra.rs`.
 //!
-//! A challenge does not choose the audience of a token. The service may name the tenant, and as scope its own audience in any
-//! cloud, its own host, or what the user named. Anything else would hand tokens for other services to whoever answers at the
-//! address.
+//! A challenge does not choose the audience of a token. The service may name the tenant, and as scope its own audience
+//! in any cloud, its own host, or what the user named. Anything else would hand tokens for other services to whoever
+//! answers at the address.
 //!
-//! Source: RFC 9110 §11.6.1; the challenge of Azure Table storage as recorded (`authorization_uri`, `resource_id`, bare);
-//! other services of Azure quote the values and put commas between them.
+//! Source: RFC 9110 §11.6.1; the challenge of Azure Table storage as recorded (`authorization_uri`, `resource_id`,
+//! bare); other services of Azure quote the values and put commas between them.
 
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, Uri};

@@ -1,0 +1,42 @@
+//! Credentials and shared access signatures (SAS).
+//!
+//! The credentials of most programs are at the root of the crate: [`AccountKey`](crate::AccountKey),
+//! [`SasToken`](crate::SasToken), and with the feature `entra` `EntraCredential`. This module has the rest, and the
+//! parts of which your own [`Credential`](crate::Credential) is made.
+//!
+//! | type | use |
+//! |---|---|
+//! | [`SharedKeyLite`] | an account key with the shorter signature |
+//! | [`RenewableSas`] | a SAS that is fetched again before it expires |
+//! | [`Anonymous`] | a service without authorization |
+//! | [`UserDelegationKey`] | signs a SAS without the account key |
+//! | [`AccountPermissions`], [`AccountResources`] | the contents of an [`AccountSas`](crate::AccountSas) |
+//! | [`AuthorizationContext`], [`AuthorizationFailure`] | the input of a credential of your own |
+//!
+//! # Examples
+//!
+//! A SAS that may read one table for an hour:
+//!
+//! ```
+//! use azure_table::{AccountKey, DateTime, TableName, TablePermissions, TableSas};
+//! use std::time::Duration;
+//!
+//! # fn main() -> azure_table::Result<()> {
+//! let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
+//! let token = TableSas::new(&TableName::new("Blogs")?)
+//!     .permissions(TablePermissions::READ)
+//!     .expiry(DateTime::now() + Duration::from_secs(3_600))
+//!     .sign(&key)?;
+//! # let _ = token;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! All kinds, with connection strings: [the guide to accounts](crate::guide::accounts).
+
+pub use crate::pipeline::auth::anonymous::Anonymous;
+pub use crate::pipeline::auth::sas::RenewableSas;
+pub use crate::pipeline::auth::shared_key::SharedKeyLite;
+pub use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure};
+pub use crate::protocol::sas_permissions::{AccountPermissions, AccountResources};
+pub use crate::protocol::user_delegation_key::UserDelegationKey;

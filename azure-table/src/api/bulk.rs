@@ -1,0 +1,48 @@
+//! Bulk writes: any number of operations, not atomic, with an outcome for each.
+//!
+//! [`TableClient::bulk`](crate::TableClient::bulk) groups operations by partition into batches, sends them in parallel
+//! and adapts to the service's throttling. [`TableClient::update_where`](crate::TableClient::update_where) and its
+//! siblings write the rows of a query the same way.
+//!
+//! | type | use |
+//! |---|---|
+//! | [`BulkWrite`], [`BulkOutcomes`] | a running bulk: await the report, or read the outcomes one by one |
+//! | [`AppliedOperation`], [`Leftover`], [`LeftoverReason`] | the outcome of one operation |
+//! | [`Interrupted`] | the error of a bulk that stopped early, with its report |
+//! | [`UpdateWhere`], [`PatchWhere`], [`DeleteWhere`], [`UpgradeAll`] | writes by query |
+//! | [`BulkEntity`] | the entities that a bulk takes: plain, versioned, owned or borrowed |
+//! | [`WriteReport`], [`RowError`], [`WritePosition`] | their report, and the position to resume from |
+//!
+//! # Examples
+//!
+//! ```
+//! use azure_table::{Emulator, TableEntity, TableServiceClient};
+//!
+//! #[derive(TableEntity)]
+//! struct Reading {
+//!     #[table(partition_key)]
+//!     sensor: String,
+//!     #[table(row_key)]
+//!     number: u32,
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> azure_table::Result<()> {
+//! let table = TableServiceClient::on(Emulator::new()).table::<Reading>("Readings")?;
+//! table.create_table().await?;
+//! let readings = (0..1_000).map(|number| Reading { sensor: format!("s{}", number % 3), number });
+//! let report = table.bulk().insert(readings).await?;
+//! assert_eq!(report.applied(), 1_000);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! More: [the guide to batches](crate::guide::batches).
+
+pub use crate::client::bulk::bulk_builder::BulkEntity;
+pub use crate::client::bulk::bulk_report::{AppliedOperation, Leftover, LeftoverReason};
+pub use crate::client::bulk::bulk_write::{BulkOutcomes, BulkWrite};
+pub use crate::client::bulk::interrupted::Interrupted;
+pub use crate::client::bulk::row_report::{RowError, WriteReport};
+pub use crate::client::bulk::row_verbs::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeAll};
+pub use crate::client::bulk::write_position::WritePosition;

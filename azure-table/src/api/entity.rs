@@ -1,0 +1,58 @@
+//! Entities by hand: reading and writing properties, types of your own, schemas.
+//!
+//! Most programs need the derives alone. This module is for types that no derive fits.
+//!
+//! | item | use |
+//! |---|---|
+//! | [`PropertyWriter`], [`Row`], [`RowProperty`] | write and read the properties of a handwritten [`TableEntity`](crate::TableEntity) |
+//! | [`ReadProperty`], [`WireValue`] | read a [`Property`](crate::Property) type of your own |
+//! | [`ReadPropertyGroup`] | read a flattened group |
+//! | [`VariantOf`], [`VariantMark`] | the variants of an enum of entities |
+//! | [`AsEntity`] | an entity or a versioned one |
+//! | [`EntitySchema`], [`PropertySchema`], [`GroupSchema`] | stored names and types, known at compile time |
+//! | [`assert_reads`] | check that an old row still reads |
+//! | [`Chunked`] | text or bytes beyond the limit of one property |
+//! | [`Condition`], [`MetadataLevel`] | the condition of a write, the metadata of a read |
+//! | [`MAX_PROPERTIES`], [`MAX_STRING_UNITS`], [`MAX_BINARY_BYTES`], [`MAX_ENTITY_BYTES`] | limits |
+//!
+//! # Examples
+//!
+//! A property type of your own:
+//!
+//! ```
+//! use azure_table::entity::{ReadProperty, WireValue};
+//! use azure_table::{Edm, EdmType, Property, ValueError};
+//!
+//! #[derive(Clone, Copy)]
+//! struct Celsius(f64);
+//!
+//! impl Property for Celsius {
+//!     type Compared = Self;
+//!     const EDM_TYPE: EdmType = EdmType::Double;
+//!
+//!     fn to_edm(&self) -> Result<Option<Edm<'_>>, ValueError> {
+//!         Ok(Some(Edm::Double(self.0)))
+//!     }
+//! }
+//!
+//! impl ReadProperty for Celsius {
+//!     fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError> {
+//!         value.as_f64().map(Self)
+//!     }
+//! }
+//! ```
+//!
+//! All attributes of the derives: [the guide to entities](crate::guide::entities).
+
+pub use crate::model::chunked::Chunked;
+pub use crate::model::edm::WireValue;
+pub use crate::model::entity::{AsEntity, MetadataLevel, ReadPropertyGroup, assert_reads};
+pub use crate::model::etag::Condition;
+pub use crate::model::property::ReadProperty;
+pub use crate::model::property_writer::{
+    MAX_BINARY_BYTES, MAX_ENTITY_BYTES, MAX_PROPERTIES, MAX_STRING_UNITS, PropertyWriter,
+};
+pub use crate::model::row::{Row, RowProperty};
+pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema};
+pub use crate::model::variant::VariantOf;
+pub use crate::model::variant_mark::VariantMark;

@@ -1,0 +1,47 @@
+//! Key types, their text, and the forms in which calls take keys.
+//!
+//! A key is text, and the service sorts rows by it. The types here write text that sorts as their values do.
+//!
+//! | item | use |
+//! |---|---|
+//! | [`Day`], [`Week`], [`Month`], [`Year`] | times as calendar periods: a partition for each |
+//! | [`Bucket`] | a hash that spreads a hot partition |
+//! | [`Escaped`], [`PercentEscaped`], [`Base64Url`] | text and bytes with characters that keys forbid |
+//! | [`DescendingKey`] | key types for [`Descending`](crate::Descending) |
+//! | [`ReadTableKey`] | key types that read back from their text |
+//! | [`IntoKey`], [`KeyFieldsFrom`], [`IntoPartitionKey`], [`KeyPrefixFrom`] | the forms in which calls take keys, partitions and prefixes |
+//! | [`KeyShape`], [`KeyPiece`], [`KeyParts`], [`KeyWriter`] | keys of several fields, for handwritten entities |
+//! | [`prefix_range`] | the range of keys that begin with a text |
+//! | [`MAX_KEY_UNITS`], [`MAX_KEY_FIELDS`] | limits |
+//!
+//! # Examples
+//!
+//! A partition for each sensor and day, newest reading first:
+//!
+//! ```
+//! use azure_table::key::Day;
+//! use azure_table::{DateTime, Descending, TableEntity};
+//!
+//! #[derive(TableEntity)]
+//! #[table(partition_key = "{sensor}_{day}")]
+//! struct Reading {
+//!     sensor: u32,
+//!     day: Day,
+//!     #[table(row_key)]
+//!     at: Descending<DateTime>,
+//!     value: f64,
+//! }
+//! ```
+//!
+//! More: [the guide to entities](crate::guide::entities#keys).
+
+pub use crate::model::entity_key::{IntoKey, KeyFieldsFrom};
+pub use crate::model::key::base64url::Base64Url;
+pub use crate::model::key::bucket::Bucket;
+pub use crate::model::key::calendar::{Day, Month, Week, Year};
+pub use crate::model::key::descending::DescendingKey;
+pub use crate::model::key::escaped::{Escaped, PercentEscaped};
+pub use crate::model::key::{MAX_KEY_UNITS, ReadTableKey, prefix_range};
+pub use crate::model::key_shape::{KeyParts, KeyPiece, KeyShape, KeyWriter, MAX_KEY_FIELDS};
+pub use crate::model::partition::IntoPartitionKey;
+pub use crate::model::prefix::KeyPrefixFrom;

@@ -1,0 +1,34 @@
+//! The service and its tables: properties, statistics, access policies, outcomes of creating and deleting tables.
+//!
+//! | type | use |
+//! |---|---|
+//! | [`ServiceProperties`], [`CorsRule`], [`Logging`], [`Metrics`] | read and set by [`TableServiceClient::properties`](crate::TableServiceClient::properties) and `set_properties` |
+//! | [`ServiceStatistics`], [`GeoReplicationStatus`] | replication to the secondary, read by [`TableServiceClient::statistics`](crate::TableServiceClient::statistics) |
+//! | [`StoredAccessPolicy`] | permissions that a SAS names, revocable |
+//! | [`Creation`], [`Deletion`] | outcomes of `create_table_if_not_exists` and `delete_table_if_exists` |
+//! | [`RecreateProgress`] | steps of [`TableClient::recreate_table`](crate::TableClient::recreate_table) |
+//!
+//! # Examples
+//!
+//! ```
+//! use azure_table::service::Creation;
+//! use azure_table::{Emulator, TableServiceClient};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> azure_table::Result<()> {
+//! let service = TableServiceClient::on(Emulator::new());
+//! let blogs = service.dynamic_table("Blogs")?;
+//! assert_eq!(blogs.create_table_if_not_exists().await?, Creation::Created);
+//! let properties = service.properties().await?;
+//! assert_eq!(properties.cors, Some(Vec::new()));
+//! # Ok(())
+//! # }
+//! ```
+
+pub use crate::client::ops::recreate_table::RecreateProgress;
+pub use crate::protocol::access_policy::StoredAccessPolicy;
+pub use crate::protocol::service_properties::ServiceProperties;
+pub use crate::protocol::service_properties::analytics::{Logging, Metrics};
+pub use crate::protocol::service_properties::cors::CorsRule;
+pub use crate::protocol::service_statistics::{GeoReplicationStatus, ServiceStatistics};
+pub use crate::protocol::tables::{Creation, Deletion};

@@ -1,0 +1,100 @@
+//! The names of the crate: few at the root, all others in public modules, each at one path.
+
+use std::collections::BTreeMap;
+
+use azure_table_tests::house::root;
+
+/// The names at the root of the crate.
+const MOST_AT_ROOT: usize = 70;
+
+/// The public modules and their files. `prelude` repeats names of the root, `guide` has none.
+const MODULES: [(&str, &str); 15] = [
+    ("", "lib.rs"),
+    ("auth", "api/auth.rs"),
+    ("batch", "api/batch.rs"),
+    ("bulk", "api/bulk.rs"),
+    ("emulator", "emulator.rs"),
+    ("entity", "api/entity.rs"),
+    ("filter", "filter.rs"),
+    ("key", "api/key.rs"),
+    ("operation", "api/operation.rs"),
+    ("query", "api/query.rs"),
+    ("retry", "api/retry.rs"),
+    ("service", "api/service.rs"),
+    ("telemetry", "api/telemetry.rs"),
+    ("testing", "testing.rs"),
+    ("transport", "api/transport.rs"),
+];
+
+fn source(file: &str) -> String {
+    std::fs::read_to_string(root().join("azure-table/src").join(file)).unwrap()
+}
+
+/// The names that a file exports, without those of the derive crate and without modules.
+fn exported(file: &str) -> Vec<String> {
+    let text = source(file);
+    let statements = text
+        .split("pub use crate::")
+        .skip(1)
+        .map(|rest| rest.split(';').next().unwrap());
+    statements
+        .filter(|statement| !statement.starts_with("api::{"))
+        .flat_map(|statement| {
+            let names = match statement.split_once('{') {
+                Some((_, names)) => names.trim_end().trim_end_matches('}'),
+                None => statement.rsplit("::").next().unwrap(),
+            };
+            let names: Vec<_> = names.split(',').map(|name| name.trim().to_owned()).collect();
+            names.into_iter().filter(|name| !name.is_empty())
+        })
+        .collect()
+}
+
+#[test]
+fn root_has_the_names_of_a_typical_program_only() {
+    let names = exported("lib.rs");
+    assert!(names.len() > 40, "the exports were not found: {names:?}");
+    assert!(
+        names.len() <= MOST_AT_ROOT,
+        "{} names at the root: {names:?}",
+        names.len()
+    );
+}
+
+#[test]
+fn each_name_has_one_path() {
+    let mut paths: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (module, file) in MODULES {
+        for name in exported(file) {
+            paths.entry(name).or_default().push(module);
+        }
+    }
+    assert!(paths.len() > 200, "the exports were not found");
+    paths.retain(|_, modules| modules.len() > 1);
+    assert!(paths.is_empty(), "{paths:?}");
+}
+
+#[test]
+fn each_module_is_in_the_list() {
+    let mut files: Vec<_> = std::fs::read_dir(root().join("azure-table/src/api"))
+        .unwrap()
+        .map(|entry| format!("api/{}", entry.unwrap().file_name().display()))
+        .collect();
+    files.retain(|file| !MODULES.iter().any(|(_, listed)| listed == file));
+    assert!(files.is_empty(), "{files:?}");
+}
+
+#[test]
+fn each_module_has_a_table_and_an_example() {
+    for (module, file) in MODULES.into_iter().skip(1).filter(|(module, _)| *module != "testing") {
+        let page: String = source(file).lines().filter(|line| line.starts_with("//!")).collect();
+        assert!(page.contains("|---|"), "{module}: no table");
+        assert!(page.contains("# Examples"), "{module}: no example");
+        for name in exported(file) {
+            assert!(
+                page.contains(&format!("`{name}`")),
+                "{module}: its page does not name `{name}`"
+            );
+        }
+    }
+}
