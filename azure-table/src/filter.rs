@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`Operand`] | the values that a column compares with |
 //! | [`Assignment`] | a new value of a column, for `patch` |
+//! | [`NamedColumn`] | a column whose name and type are known at run time |
 //! | [`Columns`], [`SelectColumn`] | the columns of a `select` |
 //! | [`Nested`], [`Variant`], [`VariantColumn`] | columns of flattened groups and of variants |
 //! | [`AccessPath`] | the cost class of a filter: point, partition, range or table scan |
@@ -45,7 +46,9 @@ pub(crate) mod evaluate;
 pub(crate) mod expression;
 pub(crate) mod key_range;
 pub(crate) mod literal;
+pub(crate) mod named_column;
 pub(crate) mod nested;
+pub(crate) mod parameters;
 #[cfg(feature = "emulator")]
 pub(crate) mod parse;
 pub(crate) mod refused;
@@ -56,6 +59,7 @@ pub(crate) mod typed;
 pub use crate::filter::access::AccessPath;
 pub use crate::filter::assignment::{Assignment, AssignmentOf, Settable};
 pub use crate::filter::column::{ColumnRole, InKey, StartsWith, Stored};
+pub use crate::filter::named_column::NamedColumn;
 pub use crate::filter::nested::{ColumnOfVariant, Nested, NestedIn, Variant, VariantColumn};
 pub use crate::filter::select::{Columns, SelectColumn};
 pub use crate::filter::typed::FilterOf;

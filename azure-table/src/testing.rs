@@ -11,6 +11,7 @@
 
 mod address;
 mod answer;
+mod error;
 mod exchange;
 mod fault;
 mod fault_rule;
@@ -28,6 +29,7 @@ mod spy;
 mod verdict;
 
 pub use crate::testing::answer::Answer;
+pub use crate::testing::error::{error, error_in_doubt};
 pub use crate::testing::exchange::Exchange;
 pub use crate::testing::fault::Fault;
 pub use crate::testing::fault_rule::FaultRule;

@@ -72,13 +72,19 @@ impl<F: Fn() -> T, T> Named<F, T> {
     }
 }
 
-impl<F: Fn(DynamicEntity) -> Result<T>, T> Named<F, T> {
+impl<F, T, X> Named<F, T>
+where
+    F: Fn(DynamicEntity) -> std::result::Result<T, X>,
+    X: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
     /// A row that does not read as the present struct goes to the upgrade of older rows.
     pub fn call_upgrade(&self, row: &Row<'_>, read: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T> {
         match read(row) {
             Ok(read) => Ok(read),
-            Err(first) => (self.function.function)(DynamicEntity::read(row)?)
-                .map_err(|e| Error::invalid_response(format!("{first}; as an older row: {e}"))),
+            Err(first) => (self.function.function)(DynamicEntity::read(row)?).map_err(|second| {
+                let second = second.into();
+                Error::invalid_response(format!("{first}; as an older row: {second}")).with_source(second)
+            }),
         }
     }
 }
@@ -256,7 +262,8 @@ pub trait Defaults<T> {
 #[diagnostic::on_unimplemented(
     message = "this `upgrade` does not make `{T}` of an older row",
     label = "found `{Self}`",
-    note = "write `fn name(old: azure_table::DynamicEntity) -> azure_table::Result<{T}>`"
+    note = "write `fn name(old: azure_table::DynamicEntity) -> azure_table::Result<{T}>`, or return another error type that \
+            implements `std::error::Error`"
 )]
 pub trait Upgrades<T> {
     /// What would come of it.

@@ -17,6 +17,7 @@ use crate::filter::expression::{Comparison, Expression};
 use crate::filter::nested::Variant;
 use crate::filter::select::Columns;
 use crate::filter::typed::{Filter, FilterOf};
+use crate::model::dynamic::DynamicEntity;
 use crate::model::edm::EdmValue;
 use crate::model::entity::{MetadataLevel, Projection, ReadEntity, TableEntity};
 use crate::model::entity_key::Key;
@@ -266,6 +267,26 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         C::Values: 'static,
     {
         self.shaped(Shape::of_columns(columns))
+    }
+
+    /// Reads only the properties of these names, known at run time. Properties that a row lacks are absent.
+    ///
+    /// ```
+    /// # use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let blogs = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+    /// # blogs.create_table().await?;
+    /// let names = ["Text", "Rating"].map(String::from);
+    /// let rows: Vec<DynamicEntity> = blogs.query().select_names(names).all().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The stream or page returns `InvalidInput` if a text is no name of a property.
+    pub fn select_names<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> TableQuery<E, DynamicEntity> {
+        self.shaped(Shape::of_names(names.into_iter().map(Into::into).collect()))
     }
 
     /// Makes whatever `resolve` makes of each row, which has all properties with their types, and the ETag.

@@ -9,9 +9,12 @@ use std::sync::Arc;
 
 use crate::client::query::page::{BadRow, OnBadRow};
 use crate::filter::select::Columns;
+use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{MetadataLevel, ReadEntity};
 use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
+use crate::model::error_text::Shown;
+use crate::model::name::{SYSTEM_PROPERTIES, property_name_fault};
 use crate::model::row::{Row, RowProperty};
 use crate::model::variant_mark::MarkedVariant;
 use crate::model::versioned::Versioned;
@@ -55,6 +58,23 @@ impl<P> Shape<P> {
             on_bad_row: None,
             variant: None,
         }
+    }
+
+    /// Checks the names that are selected.
+    ///
+    /// # Errors
+    /// `InvalidInput`: one of them is no name of a property.
+    pub(crate) fn check_select(&self) -> Result<()> {
+        let names = self.select.iter().flat_map(|select| select.split(','));
+        for name in names.filter(|name| !SYSTEM_PROPERTIES.contains(name)) {
+            if let Some(fault) = property_name_fault(name) {
+                return Err(Error::invalid_input(format!(
+                    "select: property {}: {fault}",
+                    Shown(name)
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// The shape of the same rows as far as they are of a variant.
@@ -226,6 +246,20 @@ impl Shape<String> {
             reader: Reader::Picking(Arc::new(pick)),
             on_bad_row: None,
             variant: None,
+        }
+    }
+}
+
+impl Shape<DynamicEntity> {
+    /// The shape of properties whose names are known at run time.
+    pub(crate) fn of_names(names: Vec<String>) -> Self {
+        // Without the keys no row has an identity.
+        let mut select = "PartitionKey,RowKey".to_owned();
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        add_names(&mut select, &names);
+        Self {
+            select: Some(select),
+            ..Self::of_type()
         }
     }
 }

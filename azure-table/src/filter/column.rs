@@ -16,6 +16,7 @@ use crate::model::datetime::DateTime;
 use crate::model::edm::EdmValue;
 use crate::model::error::ValueError;
 use crate::model::key::{TableKey, after_prefix};
+use crate::model::name::TableName;
 use crate::model::operand::Operand;
 use crate::model::property::Property;
 
@@ -142,6 +143,11 @@ impl<E> Column<E, DateTime> {
     pub const fn timestamp() -> Self {
         Self::of(ColumnName::new("Timestamp"))
     }
+}
+
+impl TableName {
+    /// The column of the names in a list of tables, for [`ListTables::filter`](crate::operation::ListTables::filter).
+    pub const NAME: Column<Self, String> = Column::of(ColumnName::new("TableName"));
 }
 
 impl<E, T, R> Column<E, T, R> {

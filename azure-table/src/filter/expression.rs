@@ -97,6 +97,22 @@ impl Expression {
         }
     }
 
+    /// The same condition with each value replaced.
+    pub(crate) fn map_values(self, map: &impl Fn(EdmValue) -> EdmValue) -> Self {
+        let all = |parts: Vec<Self>| parts.into_iter().map(|part| part.map_values(map)).collect();
+        match self {
+            Self::Comparison { name, operator, value } => Self::Comparison {
+                name,
+                operator,
+                value: map(value),
+            },
+            Self::And(parts) => Self::And(all(parts)),
+            Self::Or(parts) => Self::Or(all(parts)),
+            Self::Not(inner) => Self::Not(Box::new(inner.map_values(map))),
+            Self::Raw(text) => Self::Raw(text),
+        }
+    }
+
     /// Whether some of it is text that nobody parsed.
     pub(crate) fn has_raw(&self) -> bool {
         match self {

@@ -8,7 +8,9 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::Serialize;
+use serde::de::{self, MapAccess, Visitor};
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::datetime::DateTime;
 use crate::model::error::ValueError;
@@ -133,6 +135,78 @@ impl Edm<'_> {
             Self::DateTime(value) => Edm::DateTime(value),
             Self::Guid(value) => Edm::Guid(value),
         }
+    }
+}
+
+/// The value alone: text as it is, times in ISO 8601, bytes in base64.
+///
+/// ```
+/// use azure_table::EdmValue;
+/// assert_eq!(EdmValue::from(5.0).to_string(), "5.0");
+/// assert_eq!(EdmValue::from("O'Brien").to_string(), "O'Brien");
+/// ```
+impl fmt::Display for Edm<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::String(text) => f.pad(text),
+            Self::Boolean(value) => value.fmt(f),
+            Self::Int32(value) => value.fmt(f),
+            Self::Int64(value) => value.fmt(f),
+            Self::Double(value) => f.pad(&double_text(*value)),
+            Self::DateTime(value) => f.pad(&value.to_string()),
+            Self::Guid(value) => f.pad(&value.to_string()),
+            Self::Binary(bytes) => f.pad(&base64_text(bytes)),
+        }
+    }
+}
+
+/// A map of one entry from the type to the value: `{"Edm.Int64":"5"}`. Int64, Double, DateTime, Guid and Binary are text, so that no
+/// format rounds them.
+impl Serialize for Edm<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1))?;
+        let name = self.edm_type().name();
+        match self {
+            Self::Boolean(value) => map.serialize_entry(name, value)?,
+            Self::Int32(value) => map.serialize_entry(name, value)?,
+            value => map.serialize_entry(name, &value.to_string())?,
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for EdmValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(EdmVisitor)
+    }
+}
+
+struct EdmVisitor;
+
+impl<'de> Visitor<'de> for EdmVisitor {
+    type Value = EdmValue;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map of one entry from an Edm type to a value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<EdmValue, A::Error> {
+        let name: String = map
+            .next_key()?
+            .ok_or_else(|| de::Error::invalid_length(0, &"one entry"))?;
+        let edm_type = EdmType::from_name(&name)
+            .ok_or_else(|| de::Error::custom(format_args!("unknown property type {name:?}")))?;
+        let token = match edm_type {
+            EdmType::Boolean => Token::Boolean(map.next_value()?),
+            EdmType::Int32 => Token::Number(map.next_value::<i32>()?.to_string().into()),
+            _ => Token::Text(map.next_value::<String>()?.into()),
+        };
+        if map.next_key::<de::IgnoredAny>()?.is_some() {
+            return Err(de::Error::custom("more than one entry"));
+        }
+        let annotation = Some(edm_type);
+        let value = WireValue { annotation, token };
+        value.to_edm().map(Edm::into_owned).map_err(de::Error::custom)
     }
 }
 

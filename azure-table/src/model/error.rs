@@ -24,44 +24,44 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 type Source = Arc<dyn StdError + Send + Sync + 'static>;
 
-/// What went wrong, coarsely enough to branch on.
+/// The kind of a failure, to branch on.
 ///
-/// The service's own code, where there is one, is in [`Error::code`].
-///
-/// It says how the last attempt failed, not what became of the call: of a write, ask [`Error::may_have_applied`] first.
-/// A repetition that was refused by `AlreadyExists`, `ConditionNotMet` or `NotFound` may have been refused for what the
-/// attempt before it did.
+/// The kind is that of the last attempt. After a failed write, check [`Error::may_have_applied`] first: an earlier attempt of the
+/// same call may have been applied, and the last one rejected for it (`AlreadyExists`, `ConditionNotMet`, `NotFound`).
+/// The service's own error code is [`Error::code`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Refused by this crate before anything was sent: a key, name, value, size or option that cannot work.
+    /// The client rejects a key, name, value, size or option. Nothing was sent.
     InvalidInput,
-    /// The endpoint does not offer this operation.
+    /// The endpoint does not support this operation.
     Unsupported,
     /// 404: the table or the entity does not exist.
     NotFound,
-    /// 409: the table or the entity exists already.
+    /// 409: the table or the entity already exists.
     AlreadyExists,
-    /// Any other 409, for example `TableBeingDeleted`.
+    /// Any other 409, such as `TableBeingDeleted`.
     Conflict,
-    /// 412: the entity is not the one that was read (its ETag differs).
+    /// 412: the ETag of the stored entity differs.
     ConditionNotMet,
-    /// 401, or 403 `AuthenticationFailed`: the service does not accept who we say we are.
+    /// 401, or 403 `AuthenticationFailed`: the service does not accept the credential.
     Unauthenticated,
-    /// Any other 403: known, but not allowed.
+    /// Any other 403: the credential does not permit the operation.
     Forbidden,
-    /// 429, or 503 `ServerBusy`: too many requests; nothing was applied.
+    /// 429, or 503 `ServerBusy`: too many requests. Nothing was applied.
     Throttled,
-    /// Any other 4xx: the service refused the request.
+    /// Any other 4xx: the service rejects the request.
     Rejected,
-    /// 5xx: the service failed.
+    /// Any other 5xx: the service failed.
     ServerFault,
-    /// The attempt's or the service's time ran out.
+    /// The time limit of the attempt, of the call or of the service has passed.
     Timeout,
-    /// No answer over the network: nothing listens, the name is unknown, the connection broke.
+    /// No response from the network: connection refused or broken, or the host name is unknown.
     Connection,
-    /// The answer is not what the Table service sends, or does not fit the type it is read into.
+    /// The response is not that of a Table service, or does not fit the type that it is read into.
     InvalidResponse,
+    /// An error of the program's own code: see [`Error::other`].
+    Other,
 }
 
 impl ErrorKind {
@@ -83,10 +83,10 @@ impl ErrorKind {
     }
 }
 
-/// Why an operation failed.
+/// The error of an operation.
 ///
-/// One word wide. Branch on [`kind`](Self::kind); log the `Display` text, which is one line, starts with the operation
-/// and the table, and never repeats its [`source`](StdError::source). No key, signature or token is ever part of it.
+/// One word wide. Branch on [`kind`](Self::kind). Log the `Display` text: it is one line, begins with the operation and the
+/// table, and never repeats its [`source`](StdError::source). It contains no key, signature or token.
 ///
 /// ```
 /// use azure_table::{ErrorKind, TableName};
@@ -144,8 +144,42 @@ impl Error {
         }
     }
 
-    pub(crate) fn invalid_input(message: impl Into<Cow<'static, str>>) -> Self {
+    /// Creates an error of the kind [`InvalidInput`](ErrorKind::InvalidInput), for checks in code that extends the client: property
+    /// types, credentials, closures.
+    ///
+    /// ```
+    /// use azure_table::{Error, ErrorKind};
+    /// let error = Error::invalid_input("rating 11: the limit is 10");
+    /// assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    /// assert_eq!(error.to_string(), "rating 11: the limit is 10");
+    /// ```
+    pub fn invalid_input(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::InvalidInput, message)
+    }
+
+    /// Creates an error of the kind [`Other`](ErrorKind::Other) from an error of the program's own code.
+    ///
+    /// As in [`std::io::Error::other`] its text is that of `error`, and its [`source`](StdError::source) that of `error`;
+    /// [`get_ref`](Self::get_ref) returns `error` itself.
+    ///
+    /// ```
+    /// use azure_table::{Error, ErrorKind};
+    /// let error = "1,5".parse::<f64>().map_err(Error::other).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Other);
+    /// assert_eq!(error.to_string(), "invalid float literal");
+    /// assert!(error.get_ref().unwrap().is::<std::num::ParseFloatError>());
+    /// ```
+    pub fn other(error: impl Into<Box<dyn StdError + Send + Sync + 'static>>) -> Self {
+        let error = error.into();
+        Self::new(ErrorKind::Other, error.to_string()).with_source(error)
+    }
+
+    /// Returns the error given to [`other`](Self::other), or `None` for an error of the client or the service.
+    pub fn get_ref(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
+        match self.inner.kind {
+            ErrorKind::Other => self.inner.source.as_deref(),
+            _ => None,
+        }
     }
 
     pub(crate) fn invalid_response(message: impl Into<Cow<'static, str>>) -> Self {
@@ -424,7 +458,28 @@ impl fmt::Debug for Error {
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.inner.source.as_deref().map(|s| s as &(dyn StdError + 'static))
+        let source = self.inner.source.as_deref()?;
+        match self.inner.kind {
+            // Its text is in the error's own.
+            ErrorKind::Other => source.source(),
+            _ => Some(source),
+        }
+    }
+}
+
+impl From<ValueError> for Error {
+    fn from(error: ValueError) -> Self {
+        Self::invalid_input(error.to_string())
+    }
+}
+
+/// An error of the program's own code, as by [`Error::other`].
+impl From<Box<dyn StdError + Send + Sync + 'static>> for Error {
+    fn from(error: Box<dyn StdError + Send + Sync + 'static>) -> Self {
+        match error.downcast::<Self>() {
+            Ok(error) => *error,
+            Err(error) => Self::other(error),
+        }
     }
 }
 

@@ -20,6 +20,8 @@ use crate::protocol::profile::Profile;
 
 pub(crate) mod anonymous;
 #[cfg(feature = "entra")]
+mod azure_core_error;
+#[cfg(feature = "entra")]
 pub(crate) mod entra;
 pub(crate) mod renewing;
 pub(crate) mod sas;

@@ -1,17 +1,41 @@
 //! The position at which a query goes on.
 
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::error::{Error, Result};
 use crate::model::location::Location;
 
-/// Where the next page of a query, or of a list of tables, begins.
+/// The position of the next page of a query, or of a list of tables.
 ///
-/// Of a query either half may be missing. Opaque and serializable: keep it, and go on later, in another process even,
-/// with [`TableQuery::resume_from`](crate::TableQuery::resume_from) on the same query: the same table and conditions.
-/// Columns and page size may differ. A position, not a snapshot: rows written behind it are seen, rows written before
-/// it are not.
+/// Opaque. Keep it by serde, or as text that fits into a URL ([`Display`](fmt::Display) and [`FromStr`]), and resume later, also in
+/// another process, with [`TableQuery::resume_from`](crate::TableQuery::resume_from) on the same query: the same table and
+/// conditions. Columns and page size may differ. A position is no snapshot: the query sees rows written behind it, and not
+/// those written before it.
+///
+/// ```
+/// use azure_table::{Continuation, DynamicEntity, Emulator, TableServiceClient};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// let blogs = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+/// # blogs.create_table().await?;
+/// # for n in 0..3 { blogs.insert(&DynamicEntity::new("p", n.to_string())).await?; }
+/// let page = blogs.query().page_size(2).pages().try_next().await?.expect("a first page");
+/// let link = format!("/blogs?after={}", page.continuation().expect("a third row"));
+/// let position: Continuation = link.trim_start_matches("/blogs?after=").parse()?;
+/// let rest = blogs.query().page_size(2).resume_from(position).all().await?;
+/// assert_eq!(rest.len(), 1);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The text names the keys of a row: encrypt it where clients must not read them.
 ///
 /// Source: REST "Query timeout and pagination".
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -27,6 +51,31 @@ pub struct Continuation {
     /// Where it is a position, if the query may ask elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) location: Option<Location>,
+}
+
+/// Text of letters, digits, `-` and `_`.
+impl fmt::Display for Continuation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let json = serde_json::to_vec(self).map_err(|_| fmt::Error)?;
+        f.write_str(&URL_SAFE_NO_PAD.encode(json))
+    }
+}
+
+impl FromStr for Continuation {
+    type Err = Error;
+
+    /// Reads the text of [`Display`](fmt::Display).
+    ///
+    /// # Errors
+    /// `InvalidInput`: the text is no continuation.
+    fn from_str(text: &str) -> Result<Self> {
+        let json = URL_SAFE_NO_PAD.decode(text).map_err(not_a_continuation)?;
+        serde_json::from_slice(&json).map_err(not_a_continuation)
+    }
+}
+
+fn not_a_continuation(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::invalid_input("the text is no continuation").with_source(error)
 }
 
 impl Continuation {
@@ -64,5 +113,32 @@ fn position(headers: &HeaderMap, name: &str) -> Result<Option<String>> {
         Ok("") => Ok(None),
         Ok(text) => Ok(Some(text.to_owned())),
         Err(_) => Err(Error::invalid_response(format!("the header {name} is not UTF-8"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn text_of_a_continuation_reads_back(
+            keys in any::<[Option<String>; 3]>(), query in any::<Option<u64>>(), has_location in any::<bool>()
+        ) {
+            let [next_partition_key, next_row_key, next_table_name] = keys;
+            let location = has_location.then_some(Location::Secondary);
+            let continuation = Continuation { next_partition_key, next_row_key, next_table_name, query, location };
+            let text = continuation.to_string();
+            prop_assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'));
+            prop_assert_eq!(text.parse::<Continuation>().unwrap(), continuation);
+        }
+
+        #[test]
+        fn other_text_is_no_continuation(text in "[A-Za-z0-9_-]{0,20}|\\PC{0,20}") {
+            let error = text.parse::<Continuation>().unwrap_err();
+            prop_assert_eq!(error.kind(), crate::ErrorKind::InvalidInput);
+        }
     }
 }

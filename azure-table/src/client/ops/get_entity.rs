@@ -110,6 +110,7 @@ impl<E, P> Spec for GetSpec<E, P> {
             .key
             .take()
             .unwrap_or_else(|| Err(Error::invalid_input("the call was made before")))?;
+        self.shape.check_select()?;
         get::call(
             endpoint,
             self.table.as_str(),

@@ -13,7 +13,11 @@ use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::page_stream::{PageStream, Prefetch, PreparedQuery, top};
 use crate::client::shape::Shape;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
-use crate::model::error::Result;
+use crate::filter::expression::Expression;
+use crate::filter::typed::Filter;
+use crate::model::edm::{Edm, EdmValue};
+use crate::model::error::{Error, ErrorKind, Result};
+use crate::model::name::TableName;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::{CallOptions, call_options};
 use crate::protocol::continuation::Continuation;
@@ -29,6 +33,7 @@ pub struct ListTables {
     /// What all tables of the client are called by, left out of the names.
     namespace: Arc<str>,
     prefix: String,
+    filter: Option<Filter<TableName>>,
     page_size: Option<usize>,
     limit: Option<usize>,
     prefetch: Option<usize>,
@@ -57,6 +62,7 @@ impl ListTables {
             total: TotalTimeout::default(),
             namespace: Arc::clone(namespace),
             prefix: String::new(),
+            filter: None,
             page_size: None,
             limit: None,
             prefetch: None,
@@ -65,9 +71,36 @@ impl ListTables {
         }
     }
 
-    /// Only the tables whose names begin so. The service compares; it is not documented whether case counts.
+    /// Returns only tables whose names begin with `prefix`. The service compares; whether it respects case is not documented.
+    #[doc(alias = "prefix")]
     pub fn starting_with(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
+        self
+    }
+
+    /// Returns only tables that meet a condition on [`TableName::NAME`]. With a second filter both must hold.
+    ///
+    /// ```
+    /// use azure_table::{Emulator, TableName, TableServiceClient};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// let service = TableServiceClient::on(Emulator::new());
+    /// service.ensure_tables(["Logs2023", "Logs2024", "Logs2025"]).await?;
+    /// let recent = service.list_tables().filter(TableName::NAME.ge("Logs2024")).all().await?;
+    /// assert_eq!(recent, ["Logs2024", "Logs2025"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The list returns `InvalidInput` for a value without a form in the service, and `Unsupported` for OData text
+    /// ([`Filter::raw`]) where the client adds a [prefix](crate::TableServiceClient::prefixed) to all names.
+    pub fn filter(mut self, filter: Filter<TableName>) -> Self {
+        self.filter = Some(match self.filter.take() {
+            Some(first) => first & filter,
+            None => filter,
+        });
         self
     }
 
@@ -101,6 +134,14 @@ impl ListTables {
         self.begin(Prefetch::AfterFirst)
     }
 
+    /// Returns all names. The same as awaiting the list.
+    ///
+    /// # Errors
+    /// Those of the first page that fails.
+    pub async fn all(self) -> Result<Vec<String>> {
+        self.await
+    }
+
     /// The names, page after page.
     pub fn stream(self) -> EntityStream<String> {
         EntityStream::new(self.pages())
@@ -117,9 +158,18 @@ impl ListTables {
 
     fn begin(&mut self, prefetch: Prefetch) -> PageStream<String> {
         let mut request = QueryRequest::tables(&format!("{}{}", self.namespace, self.prefix));
+        let filter = self
+            .filter
+            .take()
+            .map(|filter| under(filter, &self.namespace))
+            .transpose();
         let prefetch = self.prefetch.map_or(Ok(prefetch), Prefetch::of);
-        let wished = top(self.page_size, self.limit).and_then(|top| {
-            request.top = top;
+        let wished = filter.and_then(|filter| {
+            request.top = top(self.page_size, self.limit)?;
+            request.filter = match (request.filter.take(), filter) {
+                (Some(prefix), Some(filter)) => Some(format!("{prefix} and ({filter})")),
+                (prefix, filter) => prefix.or(filter.map(|filter| filter.to_string())),
+            };
             prefetch
         });
         let shape = Shape::of_tables(Arc::clone(&self.namespace));
@@ -140,6 +190,22 @@ impl ListTables {
             Err(e) => PageStream::refused(pipeline, request, e, shape),
         }
     }
+}
+
+/// The condition on the names in the account, which begin with `namespace`.
+fn under(filter: Filter<TableName>, namespace: &str) -> Result<Expression> {
+    let expression = filter.into_expression()?;
+    if namespace.is_empty() {
+        return Ok(expression);
+    }
+    if expression.has_raw() {
+        let why = "OData text cannot be combined with the prefix of the client; compare `TableName::NAME`";
+        return Err(Error::new(ErrorKind::Unsupported, why));
+    }
+    Ok(expression.map_values(&|value| match value {
+        Edm::String(name) => EdmValue::from(format!("{namespace}{name}")),
+        other => other,
+    }))
 }
 
 impl Future for ListTables {

@@ -52,6 +52,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// Prepares one chain of requests for the rows of a condition.
     pub(super) fn prepare_for(&self, filter: Option<Expression>, prefetch: Prefetch) -> Result<PreparedQuery> {
         let top = top(self.page_size, self.limit)?;
+        self.shape.check_select()?;
         let request = QueryRequest {
             list: List::Entities(self.table.as_str().to_owned()),
             filter: filter.as_ref().map(Expression::to_string),

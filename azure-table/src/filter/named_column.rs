@@ -1,0 +1,188 @@
+//! Columns whose name and type are known at run time.
+//!
+//! Owns [`NamedColumn`] and the check of its operands. Columns of the derive are `filter/column.rs`.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use crate::filter::column::Column;
+use crate::filter::expression::{Comparison, Expression};
+use crate::filter::typed::Filter;
+use crate::model::edm::{Edm, EdmType, EdmValue};
+use crate::model::error_text::Shown;
+use crate::model::key::after_prefix;
+use crate::model::name::{SYSTEM_PROPERTIES, property_name_fault};
+
+/// A column with a name and a type known at run time: of a report, a configuration file, a search form.
+///
+/// Comparisons check the type of their value: an Edm.Int32 value also fits an Edm.Int64 or Edm.Double column. A wrong
+/// value or a wrong name is `InvalidInput` of the call that uses the filter.
+///
+/// ```
+/// use azure_table::{Column, DynamicEntity, EdmType, Filter};
+/// let (name, edm_type) = (String::from("Views"), EdmType::Int64);
+/// let filter: Filter<DynamicEntity> = Column::named(name, edm_type).ge(1_000);
+/// assert_eq!(filter.to_string(), "Views ge 1000L");
+/// ```
+pub struct NamedColumn<E> {
+    name: Box<str>,
+    edm_type: EdmType,
+    entity: PhantomData<fn() -> E>,
+}
+
+impl<E> Column<E, EdmValue> {
+    /// Creates a column from a name and a type known at run time. Names of system properties are allowed: `PartitionKey`,
+    /// `RowKey` (Edm.String) and `Timestamp` (Edm.DateTime).
+    pub fn named(name: impl Into<Box<str>>, edm_type: EdmType) -> NamedColumn<E> {
+        NamedColumn {
+            name: name.into(),
+            edm_type,
+            entity: PhantomData,
+        }
+    }
+}
+
+impl<E> NamedColumn<E> {
+    /// Returns the name in the service.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the type that values must have.
+    pub fn edm_type(&self) -> EdmType {
+        self.edm_type
+    }
+
+    /// Equal to `value`.
+    pub fn eq(&self, value: impl Into<EdmValue>) -> Filter<E> {
+        self.compare(Comparison::Eq, value.into())
+    }
+
+    /// Present, and not equal to `value`.
+    pub fn ne(&self, value: impl Into<EdmValue>) -> Filter<E> {
+        self.compare(Comparison::Ne, value.into())
+    }
+
+    /// Greater than `value`.
+    pub fn gt(&self, value: impl Into<EdmValue>) -> Filter<E> {
+        self.compare(Comparison::Gt, value.into())
+    }
+
+    /// Greater than or equal to `value`.
+    pub fn ge(&self, value: impl Into<EdmValue>) -> Filter<E> {
+        self.compare(Comparison::Ge, value.into())
+    }
+
+    /// Less than `value`.
+    pub fn lt(&self, value: impl Into<EdmValue>) -> Filter<E> {
+        self.compare(Comparison::Lt, value.into())
+    }
+
+    /// Less than or equal to `value`.
+    pub fn le(&self, value: impl Into<EdmValue>) -> Filter<E> {
+        self.compare(Comparison::Le, value.into())
+    }
+
+    /// From `least` to `greatest`, both included.
+    pub fn between(&self, least: impl Into<EdmValue>, greatest: impl Into<EdmValue>) -> Filter<E> {
+        self.ge(least) & self.le(greatest)
+    }
+
+    /// Equal to one of `values`; no row matches an empty list. See [`Column::is_in`] for the limits.
+    pub fn is_in<V: Into<EdmValue>>(&self, values: impl IntoIterator<Item = V>) -> Filter<E> {
+        values
+            .into_iter()
+            .map(|value| self.eq(value))
+            .reduce(|any, one| any | one)
+            .unwrap_or_else(Filter::nothing)
+    }
+
+    /// Begins with `prefix`. The column must be text. Sent as a range.
+    pub fn starts_with(&self, prefix: &str) -> Filter<E> {
+        match after_prefix(prefix) {
+            Some(end) => self.ge(prefix) & self.lt(end),
+            None => self.ge(prefix),
+        }
+    }
+
+    fn compare(&self, operator: Comparison, value: EdmValue) -> Filter<E> {
+        let fault = match SYSTEM_PROPERTIES.contains(&&*self.name) {
+            true => None,
+            false => property_name_fault(&self.name),
+        };
+        if let Some(fault) = fault {
+            return Filter::fault(format!("column {}: {fault}", Shown(&self.name)));
+        }
+        let value = match (self.edm_type, value) {
+            (EdmType::Int64, Edm::Int32(value)) => Edm::Int64(value.into()),
+            (EdmType::Double, Edm::Int32(value)) => Edm::Double(value.into()),
+            (_, value) => value,
+        };
+        if value.edm_type() != self.edm_type {
+            let (expected, found) = (self.edm_type, value.edm_type());
+            return Filter::fault(format!(
+                "column `{}`: expected {expected}, found {found} {value}",
+                self.name
+            ));
+        }
+        Filter::from(Expression::comparison(&self.name, operator, value))
+    }
+}
+
+impl<E> Clone for NamedColumn<E> {
+    fn clone(&self) -> Self {
+        Column::named(self.name.clone(), self.edm_type)
+    }
+}
+
+impl<E> fmt::Debug for NamedColumn<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NamedColumn({} {})", self.name, self.edm_type)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::dynamic::DynamicEntity;
+
+    fn named(name: &str, edm_type: EdmType) -> NamedColumn<DynamicEntity> {
+        Column::named(name, edm_type)
+    }
+
+    #[test]
+    fn values_take_the_type_of_the_column() {
+        assert_eq!(named("N", EdmType::Int64).ge(5).to_string(), "N ge 5L");
+        assert_eq!(named("N", EdmType::Double).lt(5).to_string(), "N lt 5.0");
+        assert_eq!(
+            named("N", EdmType::Int32).between(1, 2).to_string(),
+            "N ge 1 and N le 2"
+        );
+        assert_eq!(
+            named("RowKey", EdmType::String).starts_with("O'").to_string(),
+            "RowKey ge 'O''' and RowKey lt 'O('"
+        );
+        assert_eq!(
+            named("N", EdmType::Int32).is_in([0; 0]).to_string(),
+            "PartitionKey lt ''"
+        );
+    }
+
+    #[test]
+    fn wrong_values_and_names_are_reported_when_the_filter_is_used() {
+        for (filter, why) in [
+            (
+                named("N", EdmType::Int32).eq(5_i64),
+                "column `N`: expected Edm.Int32, found Edm.Int64 5",
+            ),
+            (
+                named("N", EdmType::Int32).starts_with("a"),
+                "expected Edm.Int32, found Edm.String a",
+            ),
+            (named("a b", EdmType::Int32).eq(5), "column \"a b\""),
+        ] {
+            let error = filter.into_expression().unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

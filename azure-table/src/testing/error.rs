@@ -1,0 +1,83 @@
+//! Errors for mocks: values that a double of a repository returns.
+//!
+//! Owns [`error`] and [`error_in_doubt`]. Errors as the service causes them come from the client itself, over a
+//! [`Script`](crate::testing::Script) or [`Faults`](crate::testing::Faults).
+
+use crate::model::error::{Error, ErrorKind};
+
+/// Creates an error of any kind, with the status and the code that the service usually sends for it, as a return value of a mock.
+///
+/// ```
+/// use azure_table::testing::error;
+/// use azure_table::{ErrorKind, Result};
+///
+/// trait Blogs {
+///     fn rename(&self, id: &str) -> Result<()>;
+/// }
+///
+/// struct Changed;
+///
+/// impl Blogs for Changed {
+///     fn rename(&self, _: &str) -> Result<()> {
+///         Err(error(ErrorKind::ConditionNotMet))
+///     }
+/// }
+///
+/// assert_eq!(Changed.rename("1").unwrap_err().status(), Some(412));
+/// ```
+pub fn error(kind: ErrorKind) -> Error {
+    let answered = |status, code: &str| Error::answered(status, Some(code.to_owned()), None, None).with_kind(kind);
+    match kind {
+        ErrorKind::NotFound => answered(404, "ResourceNotFound"),
+        ErrorKind::AlreadyExists => answered(409, "EntityAlreadyExists"),
+        ErrorKind::Conflict => answered(409, "TableBeingDeleted"),
+        ErrorKind::ConditionNotMet => answered(412, "UpdateConditionNotSatisfied"),
+        ErrorKind::Unauthenticated => answered(403, "AuthenticationFailed"),
+        ErrorKind::Forbidden => answered(403, "AuthorizationFailure"),
+        ErrorKind::Throttled => answered(503, "ServerBusy"),
+        ErrorKind::Rejected => answered(400, "InvalidInput"),
+        ErrorKind::ServerFault => answered(500, "InternalError"),
+        ErrorKind::Timeout => Error::new(kind, "the time of the call has passed"),
+        ErrorKind::Connection => Error::new(kind, "connection refused"),
+        ErrorKind::InvalidResponse => Error::new(kind, "the answer is not an entity in JSON"),
+        ErrorKind::InvalidInput | ErrorKind::Unsupported | ErrorKind::Other => Error::new(kind, "made by a test"),
+    }
+}
+
+/// Creates the error of a write that may have been applied: [`Error::may_have_applied`] is `true`. Kinds as in [`error`].
+pub fn error_in_doubt(kind: ErrorKind) -> Error {
+    error(kind).maybe_applied(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_of_a_kind_has_a_status_that_means_it() {
+        for kind in [
+            ErrorKind::InvalidInput,
+            ErrorKind::Unsupported,
+            ErrorKind::NotFound,
+            ErrorKind::AlreadyExists,
+            ErrorKind::Conflict,
+            ErrorKind::ConditionNotMet,
+            ErrorKind::Unauthenticated,
+            ErrorKind::Forbidden,
+            ErrorKind::Throttled,
+            ErrorKind::Rejected,
+            ErrorKind::ServerFault,
+            ErrorKind::Timeout,
+            ErrorKind::Connection,
+            ErrorKind::InvalidResponse,
+            ErrorKind::Other,
+        ] {
+            let error = error_in_doubt(kind);
+            assert_eq!(error.kind(), kind);
+            assert!(error.may_have_applied());
+            if let Some(status) = error.status() {
+                assert_eq!(ErrorKind::of_answer(status, error.code()), kind);
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Errors of the program's own code: made, passed on by closures, and turned into those of other crates.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use azure_table::{DynamicEntity, Emulator, Error, ErrorKind, Result, TableEntity, TableServiceClient, ValueError};
+
+#[derive(Debug)]
+struct Bankrupt(std::num::ParseIntError);
+
+impl fmt::Display for Bankrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the account is bankrupt")
+    }
+}
+
+impl StdError for Bankrupt {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&self.0)
+    }
+}
+
+fn bankrupt() -> Bankrupt {
+    Bankrupt("x".parse::<i32>().unwrap_err())
+}
+
+#[test]
+fn an_error_of_the_program_keeps_its_text_and_its_chain() {
+    let error = Error::other(bankrupt());
+    assert_eq!(error.kind(), ErrorKind::Other);
+    assert_eq!(error.to_string(), "the account is bankrupt");
+    assert!(error.get_ref().unwrap().is::<Bankrupt>());
+    // Not once more what the text says.
+    assert!(error.source().unwrap().is::<std::num::ParseIntError>());
+    assert!(Error::invalid_input("5").get_ref().is_none());
+    assert_eq!(Error::from(ValueError::new("5 is odd")).kind(), ErrorKind::InvalidInput);
+}
+
+#[test]
+fn a_boxed_error_of_the_client_stays_itself() {
+    fn boxed() -> std::result::Result<(), Box<dyn StdError + Send + Sync>> {
+        Err(Error::invalid_input("no"))?;
+        Ok(())
+    }
+    fn passed_on() -> Result<()> {
+        boxed()?;
+        Ok(())
+    }
+    assert_eq!(passed_on().unwrap_err().kind(), ErrorKind::InvalidInput);
+}
+
+#[derive(TableEntity, Debug)]
+#[table(upgrade = older)]
+struct Account {
+    #[table(partition_key)]
+    owner: String,
+    #[table(row_key)]
+    id: String,
+    cents: i64,
+}
+
+/// Amounts were text once.
+fn older(row: DynamicEntity) -> std::result::Result<Account, Box<dyn StdError + Send + Sync>> {
+    let amount = row.get("Amount").ok_or("no amount")?.to_string();
+    Ok(Account {
+        cents: amount.parse::<i64>()? * 100,
+        owner: row.partition_key,
+        id: row.row_key,
+    })
+}
+
+#[tokio::test]
+async fn closures_and_upgrades_return_errors_of_their_own() {
+    let service = TableServiceClient::on(Emulator::new());
+    let old = service.dynamic_table("Accounts").unwrap();
+    old.create_table().await.unwrap();
+    for (id, amount) in [("1", "5"), ("2", "five")] {
+        let mut row = DynamicEntity::new("me", id);
+        row.insert("Amount", amount);
+        old.insert(&row).await.unwrap();
+    }
+    let accounts = service.table::<Account>("Accounts").unwrap();
+    assert_eq!(accounts.get(("me", "1")).await.unwrap().unwrap().cents, 500);
+    let error = accounts.get(("me", "2")).await.unwrap_err();
+    assert!(error.to_string().contains("as an older row: invalid digit"), "{error}");
+    assert!(error.source().unwrap().to_string().contains("invalid digit"));
+
+    let lengths = old.query().resolve(|row| {
+        let text = row
+            .property("Amount")
+            .ok_or_else(|| Error::invalid_input("no amount"))?
+            .read::<String>()?;
+        text.parse::<i64>().map_err(Error::other)
+    });
+    let error = lengths.all().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Other);
+
+    let error = accounts
+        .modify(("me", "1"), |_| -> Result<()> { Err(Error::other(bankrupt())) })
+        .await
+        .unwrap_err();
+    assert!(error.get_ref().unwrap().is::<Bankrupt>());
+}
