@@ -189,6 +189,7 @@ async fn failures_end_it_where_they_are_too_many() {
         interrupted.to_string().contains("`.max_failures(..)` allows 0"),
         "{interrupted}"
     );
+    assert!(interrupted.to_string().contains("EntityAlreadyExists"), "{interrupted}");
     let (_, report) = interrupted.into_parts();
     let [applied, rejected, unknown, not_tried] = counts(&report);
     assert_eq!((rejected, unknown), (1, 0));

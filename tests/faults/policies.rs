@@ -295,6 +295,8 @@ async fn an_error_tells_the_story() {
         ]
     );
     assert_eq!(story.attempts()[1].request_id(), Some("r-2"));
+    let failures: Vec<_> = story.attempts().iter().map(|a| a.failure().is_some()).collect();
+    assert_eq!(failures, [true, false, false]);
     assert_eq!(story.to_string().lines().count(), 3);
     assert_eq!(error.kind(), ErrorKind::Rejected);
 }
