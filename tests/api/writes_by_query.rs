@@ -710,6 +710,8 @@ async fn too_many_failures_end_the_whole() {
         "{interrupted}"
     );
     assert_eq!(interrupted.error().kind(), ErrorKind::Rejected);
+    let report = interrupted.report();
+    assert_eq!((report.applied(), report.rejected(), report.not_tried()), (0, 72, 178));
     table.faults.clear();
     let update = table.blogs.update_where(table.blogs.query(), |blog| blog.rating += 1);
     let report = update.resume_from(interrupted.position()).await.unwrap();
