@@ -72,7 +72,7 @@ async fn work(quakes: &TableClient<Quake>, step: &mut Step) -> Result<(), Box<dy
     let count = batches.len();
     let progress = ProgressBar::new(events.len() as u64);
     let loaded = stream::iter(batches)
-        .map(TableBatch::commit)
+        .map(TableBatch::submit)
         .buffer_unordered(8)
         .try_fold(0, async |loaded, results| {
             progress.inc(results.len() as u64);

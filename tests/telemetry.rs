@@ -149,7 +149,7 @@ async fn a_call_is_a_span_with_the_names_of_opentelemetry() {
         let mut batch = table.batch();
         batch.insert(&DynamicEntity::new("p", "1")).unwrap();
         batch.insert(&DynamicEntity::new("p", "2")).unwrap();
-        batch.commit().await.unwrap();
+        batch.submit().await.unwrap();
     })
     .await;
     let calls = spans.named("call");

@@ -324,7 +324,7 @@ fn main() {
                         for order in orders {
                             batch.insert(order).unwrap();
                         }
-                        assert_eq!(batch.commit().await.unwrap().len(), BATCH);
+                        assert_eq!(batch.submit().await.unwrap().len(), BATCH);
                     }
                     false => hand_made.batch(orders).await,
                 }

@@ -10,7 +10,6 @@
 //! of these. Layers: `pipeline::transport`, `protocol`, `codec`, `model`; never the client or the emulator.
 
 mod address;
-mod answer;
 mod error;
 mod exchange;
 mod fault;
@@ -23,12 +22,12 @@ mod recording;
 mod redaction;
 mod replay;
 mod request_kind;
+mod response_template;
 mod script;
 mod secrets;
 mod spy;
 mod verdict;
 
-pub use crate::testing::answer::Answer;
 pub use crate::testing::error::{error, error_in_doubt};
 pub use crate::testing::exchange::Exchange;
 pub use crate::testing::fault::Fault;
@@ -37,5 +36,6 @@ pub use crate::testing::faults::{AddedRule, FaultRecord, Faults};
 pub use crate::testing::mask::{mask_guids, mask_times};
 pub use crate::testing::recorder::Recorder;
 pub use crate::testing::replay::Replay;
+pub use crate::testing::response_template::ResponseTemplate;
 pub use crate::testing::script::Script;
 pub use crate::testing::spy::Spy;

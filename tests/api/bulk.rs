@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use azure_table::bulk::LeftoverReason;
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Answer, Fault, FaultRule, Faults};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{
     BulkOutcome, BulkReport, DynamicEntity, EdmValue, Emulator, Error, ErrorKind, NoRetry, TableClient, TableEntity,
     TableOperation, TableServiceClient, Versioned,
@@ -80,7 +80,7 @@ async fn many_entities_of_many_partitions_leave_in_full_batches() {
     let report = table.bulk().merge(read).await.unwrap();
     assert_eq!(counts(&report), [0, 250, 0, 0], "they have other versions by now");
     assert!(
-        matches!(report.leftovers()[0].why(), LeftoverReason::Rejected(e) if e.kind() == ErrorKind::ConditionNotMet)
+        matches!(report.leftovers()[0].reason(), LeftoverReason::Rejected(e) if e.kind() == ErrorKind::ConditionNotMet)
     );
     let report = table
         .bulk()
@@ -124,7 +124,7 @@ async fn one_bad_row_does_not_sink_the_others() {
         (50, Some(("a", "0000000050")))
     );
     assert!(
-        matches!(left.why(), LeftoverReason::Rejected(e) if e.kind() == ErrorKind::AlreadyExists),
+        matches!(left.reason(), LeftoverReason::Rejected(e) if e.kind() == ErrorKind::AlreadyExists),
         "{left}"
     );
     // Its place in a batch says nothing to who made no batch.
@@ -163,7 +163,7 @@ async fn operations_that_cannot_be_sent_are_told_apart() {
     let left = &report.leftovers()[0];
     assert_eq!((left.index(), left.operation().is_none()), (1, true));
     assert!(left.to_string().contains("'/'"), "{left}");
-    let read = TableOperation::retrieve::<Reading>(("a", 1));
+    let read = TableOperation::get::<Reading>(("a", 1));
     let report = table.bulk().write([read]).await.unwrap();
     assert_eq!(counts(&report), [0, 1, 0, 0]);
     assert!(report.leftovers()[0].to_string().contains("`get_many`"));
@@ -207,7 +207,7 @@ async fn failures_end_it_where_they_are_too_many() {
 #[tokio::test]
 async fn what_concerns_everything_ends_it() {
     let (faults, table, _) = readings().await;
-    faults.add(FaultRule::new(Fault::Answer(Answer::new(403).code("AuthorizationFailure"))).nth(2));
+    faults.add(FaultRule::new(Fault::Respond(ResponseTemplate::new(403).code("AuthorizationFailure"))).nth(2));
     let many: Vec<_> = (0..1_000).map(|at| reading("a", at, 1)).collect();
     let error = table.bulk().partition_concurrency(1).insert(&many).await.unwrap_err();
     assert_eq!(error.error().kind(), ErrorKind::Forbidden);
@@ -224,7 +224,7 @@ async fn a_lost_answer_leaves_its_batch_in_doubt() {
     let many: Vec<_> = (0..150).map(|at| reading("a", at, 1)).collect();
     let error = table.bulk().partition_concurrency(1).insert(&many).await.unwrap_err();
     assert_eq!(counts(error.report()), [0, 0, 100, 50]);
-    assert!(matches!(error.report().leftovers()[0].why(), LeftoverReason::InDoubt(e) if e.may_have_applied()));
+    assert!(matches!(error.report().leftovers()[0].reason(), LeftoverReason::InDoubt(e) if e.may_have_applied()));
     assert_eq!(truth.query().count().await.unwrap(), 100);
 }
 
@@ -270,7 +270,7 @@ async fn sources_are_streams_too_and_may_fail() {
 #[tokio::test(start_paused = true)]
 async fn a_source_is_read_as_there_is_room() {
     let (faults, table, _) = readings().await;
-    faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_millis(50))));
+    faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_millis(50))));
     let read = Arc::new(Mutex::new(0_u64));
     let counter = Arc::clone(&read);
     let source = (0..10_000_u32).map(move |n| {
@@ -303,7 +303,7 @@ async fn a_source_is_read_as_there_is_room() {
 #[tokio::test(start_paused = true)]
 async fn a_bulk_that_is_given_up_says_what_it_did() {
     let (faults, table, truth) = readings().await;
-    faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_millis(50))));
+    faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_millis(50))));
     let many: Vec<_> = (0..1_000).map(|at| reading("a", at, 1)).collect();
     let mut outcomes = table.bulk().partition_concurrency(1).insert(&many).outcomes();
     let mut applied = 0;
@@ -349,7 +349,7 @@ async fn a_bulk_that_is_given_up_says_what_it_did() {
 #[tokio::test(start_paused = true)]
 async fn a_bulk_that_is_given_up_knows_what_was_not_sent() {
     let (faults, table, truth) = readings().await;
-    faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_millis(50))));
+    faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_millis(50))));
     let soon = Duration::from_millis(70);
     let many: Vec<_> = (0..400)
         .map(|n| reading(["a", "b", "c", "d"][n / 100], n as u32, 1))
@@ -386,11 +386,11 @@ async fn what_is_throttled_is_sent_again_more_slowly() {
     let (faults, table, truth) = readings().await;
     let wait = Duration::from_secs(2);
     faults.add(
-        FaultRule::new(Fault::Answer(Answer::server_busy(wait)))
+        FaultRule::new(Fault::Respond(ResponseTemplate::server_busy(wait)))
             .every(5)
             .at_most(4),
     );
-    faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_millis(10))));
+    faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_millis(10))));
     let many: Vec<_> = (0..2_000).map(|at| reading("a", at, 1)).collect();
     let begun = tokio::time::Instant::now();
     let report = table.bulk().concurrency(1).insert(&many).await.unwrap();
@@ -413,7 +413,7 @@ async fn what_is_throttled_is_sent_again_more_slowly() {
 #[tokio::test(start_paused = true)]
 async fn patience_has_an_end() {
     let (faults, table, _) = readings().await;
-    faults.add(FaultRule::new(Fault::Answer(Answer::too_many_requests(Duration::ZERO))).on_writes());
+    faults.add(FaultRule::new(Fault::Respond(ResponseTemplate::too_many_requests(Duration::ZERO))).on_writes());
     let begun = tokio::time::Instant::now();
     let error = table
         .bulk()
@@ -431,7 +431,7 @@ async fn patience_has_an_end() {
 #[tokio::test(start_paused = true)]
 async fn a_writer_sends_by_size_and_by_time() {
     let (faults, table, truth) = readings().await;
-    faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_millis(10))));
+    faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_millis(10))));
     let mut writer = table.bulk().batch_size(10).writer().linger(Duration::from_millis(100));
     for at in 0..25 {
         writer.insert(&reading("a", at, 1)).await.unwrap();
@@ -462,7 +462,7 @@ async fn a_writer_sends_by_size_and_by_time() {
 #[tokio::test(start_paused = true)]
 async fn a_writer_holds_no_more_than_allowed_and_ends_with_a_report() {
     let (faults, table, _) = readings().await;
-    let slow = faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_secs(1))));
+    let slow = faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(1))));
     let mut writer = table.bulk().batch_size(10).concurrency(1).writer().max_pending(20);
     let begun = tokio::time::Instant::now();
     for at in 0..20 {
@@ -515,9 +515,11 @@ async fn deletes_of_a_lost_answer_stay_in_doubt_where_all_ends() {
         assert_eq!(truth.bulk().insert(&many).await.unwrap().applied(), 20);
         faults.add(FaultRule::new(Fault::LoseResponse).first(1));
         // The batch, once more, and the rows one by one.
-        let refused =
-            || FaultRule::new(Fault::Answer(Answer::new(403).code("AuthorizationFailure"))).on(OperationKind::Delete);
-        let slow = || FaultRule::new(Fault::DelayAnswer(Duration::from_secs(10))).on(OperationKind::Delete);
+        let refused = || {
+            FaultRule::new(Fault::Respond(ResponseTemplate::new(403).code("AuthorizationFailure")))
+                .on(OperationKind::Delete)
+        };
+        let slow = || FaultRule::new(Fault::DelayResponse(Duration::from_secs(10))).on(OperationKind::Delete);
         faults.add(if is_given_up { slow() } else { refused() });
         let patient = azure_table::ExponentialRetry::default();
         let mut outcomes = table.bulk().retry(patient).delete(&many).outcomes();
@@ -556,10 +558,10 @@ async fn deletes_of_a_lost_answer_are_applied() {
 async fn a_wait_that_is_too_long_ends_it() {
     let (faults, table, _) = readings().await;
     for seconds in [91, u64::MAX] {
-        let answer = Answer::new(503)
+        let answer = ResponseTemplate::new(503)
             .code("ServerBusy")
             .header("Retry-After", seconds.to_string());
-        let rule = faults.add(FaultRule::new(Fault::Answer(answer)));
+        let rule = faults.add(FaultRule::new(Fault::Respond(answer)));
         let begun = tokio::time::Instant::now();
         let error = table.bulk().insert([reading("a", 1, 1)]).await.unwrap_err();
         assert_eq!(error.error().kind(), ErrorKind::Throttled);
@@ -572,7 +574,7 @@ async fn a_wait_that_is_too_long_ends_it() {
 #[tokio::test(start_paused = true)]
 async fn short_batches_of_a_waiting_source_leave_at_once() {
     let (faults, table, _) = readings().await;
-    faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_millis(100))));
+    faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_millis(100))));
     let first = stream::iter((0..30).map(|n| TableOperation::insert(&reading(&format!("p{n}"), 1, 1))));
     let later = stream::once(async {
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -590,7 +592,7 @@ async fn patience_begins_with_a_refusal() {
     let (faults, table, _) = readings().await;
     let mut writer = table.writer();
     tokio::time::sleep(Duration::from_secs(600)).await;
-    faults.add(FaultRule::new(Fault::Answer(Answer::server_busy(Duration::ZERO))).first(2));
+    faults.add(FaultRule::new(Fault::Respond(ResponseTemplate::server_busy(Duration::ZERO))).first(2));
     writer.insert(&reading("a", 1, 1)).await.unwrap();
     let report = writer.close().await.unwrap();
     assert_eq!((counts(&report), report.throttled()), ([1, 0, 0, 0], 2));

@@ -60,8 +60,8 @@ async fn leftovers_of_one_row_are_sent_again_in_order() {
 async fn what_waits_is_told_behind_what_is_on_its_way() {
     let faults = Faults::new(Emulator::new());
     let table = table(&TableServiceClient::on(faults.clone()).retry(NoRetry)).await;
-    faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_secs(5))).nth(1));
-    faults.add(FaultRule::new(azure_table::testing::Answer::new(403).code("AuthorizationFailure")).nth(1));
+    faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(5))).nth(1));
+    faults.add(FaultRule::new(azure_table::testing::ResponseTemplate::new(403).code("AuthorizationFailure")).nth(1));
     let mut other = DynamicEntity::new("q", "r");
     other.insert("Version", 0);
     let writes = [version("r", 0), other, version("r", 1)];
@@ -70,7 +70,7 @@ async fn what_waits_is_told_behind_what_is_on_its_way() {
     while let Some(outcome) = outcomes.next().await {
         told.push(match outcome {
             azure_table::BulkOutcome::Applied(applied) => (applied.index(), "applied"),
-            azure_table::BulkOutcome::Leftover(left) => match left.why() {
+            azure_table::BulkOutcome::Leftover(left) => match left.reason() {
                 LeftoverReason::NotTried => (left.index(), "not tried"),
                 _ => (left.index(), "refused"),
             },
@@ -88,7 +88,7 @@ async fn a_slow_batch_holds_back_no_other_partition() {
     let table = table(&TableServiceClient::on(faults.clone()).retry(NoRetry)).await;
     let writes = OperationKind::Insert;
     faults.add(
-        FaultRule::new(Fault::DelayAnswer(Duration::from_secs(50)))
+        FaultRule::new(Fault::DelayResponse(Duration::from_secs(50)))
             .on(writes)
             .nth(1),
     );
@@ -155,7 +155,7 @@ proptest! {
             for millis in [3, 10, 40] {
                 let wait = Duration::from_millis(millis);
                 faults.add(FaultRule::new(Fault::DelayRequest(wait)).chance(0.3));
-                faults.add(FaultRule::new(Fault::DelayAnswer(wait)).chance(0.3));
+                faults.add(FaultRule::new(Fault::DelayResponse(wait)).chance(0.3));
             }
             let writes = rows.iter().enumerate();
             let writes = writes.map(|(n, row)| version(&row.to_string(), i32::try_from(n).unwrap()));

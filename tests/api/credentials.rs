@@ -298,7 +298,7 @@ async fn a_batch_is_told_why_it_is_refused() {
         .unwrap();
     let mut batch = table.batch();
     batch.insert(&DynamicEntity::new("p", "r")).unwrap();
-    let error = batch.commit().await.unwrap_err();
+    let error = batch.submit().await.unwrap_err();
     assert!(error.to_string().contains("allows \"r\", insert needs a"), "{error}");
 }
 

@@ -67,7 +67,7 @@ async fn clients_builders_and_streams_move_between_threads() {
     assert_send(table.delete(("g", 1)));
     assert_send(table.create_table_if_not_exists());
     assert_send(table.batch());
-    assert_send(table.batch().commit());
+    assert_send(table.batch().submit());
     assert_send(table.query());
     assert_send(table.query().stream());
     assert_send(table.query().pages());

@@ -102,7 +102,7 @@ async fn perform(name: &str, service: &TableServiceClient, table: &TableClient<D
         "batch" => {
             let mut batch = table.batch();
             batch.merge(&there)?;
-            batch.commit().await.map(drop)
+            batch.submit().await.map(drop)
         }
         "ping" => service.ping().await,
         "access_policies" => table.access_policies().await.map(drop),

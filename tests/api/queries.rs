@@ -81,7 +81,7 @@ async fn a_plan_says_what_is_read_and_why() {
         let plan = query.plan().unwrap();
         assert_eq!(plan.path(), path, "{plan}");
         assert!(
-            !plan.why().is_empty() && plan.request().starts_with("GET http"),
+            !plan.reason().is_empty() && plan.request().starts_with("GET http"),
             "{plan}"
         );
         assert!(note.is_empty() || plan.to_string().contains(note), "{note} in {plan}");

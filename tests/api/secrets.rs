@@ -123,7 +123,7 @@ async fn a_key_and_what_it_signs_show_nowhere() {
     let mut batch = table.batch();
     batch.insert(&DynamicEntity::new("p", "r")).unwrap();
     shown.debug(&batch);
-    shown.error(&batch.commit().await.unwrap_err());
+    shown.error(&batch.submit().await.unwrap_err());
     shown.debug(canned.sent());
 
     let expiry = DateTime::now() + std::time::Duration::from_secs(60);
@@ -220,7 +220,7 @@ async fn what_credentials_are_told_has_no_secret() {
             Box::pin(std::future::ready(Ok(())))
         }
 
-        fn refused(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
+        fn rejected(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
             SHOWN.lock().unwrap().debug(refusal);
             None
         }

@@ -7,7 +7,7 @@ use azure_table::bulk::{Interrupted, WritePosition, WriteReport};
 use azure_table::filter::AccessPath;
 use azure_table::operation::OperationKind;
 use azure_table::query::BadRow;
-use azure_table::testing::{Answer, Fault, FaultRule, Faults};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{
     Change, Column, DynamicEntity, EdmValue, Emulator, Error, ErrorKind, Key, NoRetry, TableClient, TableEntity,
     TableServiceClient,
@@ -56,7 +56,7 @@ async fn filled(page: usize) -> Table {
             };
             batch.insert(&blog).unwrap();
         }
-        batch.commit().await.unwrap();
+        batch.submit().await.unwrap();
     }
     let blogs = TableServiceClient::on(faults.clone())
         .retry(NoRetry)
@@ -123,7 +123,7 @@ async fn as_many_requests_are_sent_as_there_are_pages_and_batches() {
                 })
                 .unwrap();
         }
-        batch.commit().await.unwrap();
+        batch.submit().await.unwrap();
     }
     let before = faults.requests();
     let report = one
@@ -365,7 +365,8 @@ async fn rows_that_changed_since_they_were_read_are_told_and_the_others_written(
 #[tokio::test]
 async fn a_failure_without_an_index_is_found() {
     let table = filled(1_000).await;
-    let rule = FaultRule::new(Fault::FailBatchPart(Answer::new(400).code("InvalidInput"))).on(OperationKind::Batch);
+    let rule =
+        FaultRule::new(Fault::FailBatchPart(ResponseTemplate::new(400).code("InvalidInput"))).on(OperationKind::Batch);
     table.faults.add(rule.first(1));
     let report = table
         .blogs
@@ -376,10 +377,11 @@ async fn a_failure_without_an_index_is_found() {
     assert_eq!(table.sent(OperationKind::Batch), 3);
 
     table.faults.clear();
-    let always = FaultRule::new(Fault::FailBatchPart(Answer::new(400).code("InvalidInput"))).on(OperationKind::Batch);
+    let always =
+        FaultRule::new(Fault::FailBatchPart(ResponseTemplate::new(400).code("InvalidInput"))).on(OperationKind::Batch);
     table.faults.add(always);
     table.faults.add(
-        FaultRule::new(Answer::new(400).code("InvalidInput"))
+        FaultRule::new(ResponseTemplate::new(400).code("InvalidInput"))
             .on(OperationKind::Merge)
             .nth(5),
     );
@@ -397,7 +399,7 @@ async fn a_failure_without_an_index_is_found() {
 async fn an_interrupted_update_goes_on_where_it_was() {
     for (rule, concurrency) in [
         (
-            FaultRule::new(Answer::server_busy(std::time::Duration::ZERO))
+            FaultRule::new(ResponseTemplate::server_busy(std::time::Duration::ZERO))
                 .on_writes()
                 .every(3),
             1,
@@ -405,7 +407,7 @@ async fn an_interrupted_update_goes_on_where_it_was() {
         (FaultRule::new(Fault::NoConnection).on_writes().every(5), 4),
         (FaultRule::new(Fault::NoConnection).on_reads().every(4), 2),
         (
-            FaultRule::new(Answer::new(403).code("AuthorizationFailure"))
+            FaultRule::new(ResponseTemplate::new(403).code("AuthorizationFailure"))
                 .on_writes()
                 .every(4),
             3,
@@ -700,7 +702,7 @@ async fn too_many_failures_end_the_whole() {
     let table = filled(1_000).await;
     table
         .faults
-        .add(FaultRule::new(Answer::new(413).code("RequestBodyTooLarge")).on_writes());
+        .add(FaultRule::new(ResponseTemplate::new(413).code("RequestBodyTooLarge")).on_writes());
     let update = table.blogs.update_where(table.blogs.query(), |blog| blog.rating += 1);
     let interrupted = update.concurrency(1).max_failures(40).await.unwrap_err();
     assert!(

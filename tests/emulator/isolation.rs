@@ -23,7 +23,7 @@ async fn write(table: &TableClient<DynamicEntity>, number: i32) {
         entity.insert("Number", number);
         batch.insert_or_replace(&entity).unwrap();
     }
-    batch.commit().await.unwrap();
+    batch.submit().await.unwrap();
 }
 
 fn number(row: &DynamicEntity) -> i32 {
@@ -76,7 +76,7 @@ async fn a_batch_that_fails_is_not_seen() {
                 false => batch.insert_or_replace(&entity).unwrap(),
             };
         }
-        let error = batch.commit().await.unwrap_err();
+        let error = batch.submit().await.unwrap_err();
         assert_eq!(error.batch_index(), usize::try_from(failing).ok(), "{error}");
         let rows = table.query().all().await.unwrap();
         assert!(rows.iter().all(|row| number(row) == 0));

@@ -39,7 +39,7 @@ async fn requests_over_http_are_shown_without_signatures() {
     blogs.get(("p", "missing")).await.unwrap();
     let mut batch = blogs.batch();
     batch.insert(&DynamicEntity::new("p", "a b")).unwrap();
-    batch.commit().await.unwrap_err();
+    batch.submit().await.unwrap_err();
 
     let expiry = DateTime::now() + Duration::from_secs(60);
     let sas = TableSas::new(blogs.name())

@@ -77,7 +77,7 @@ async fn cosmos_can_be_used_by_the_string_that_the_server_gives() {
     let mut batch = blogs.batch();
     change.insert("C", 3);
     batch.insert_or_merge(&change).unwrap();
-    batch.commit().await.unwrap();
+    batch.submit().await.unwrap();
     let merged = blogs.get(("p", "r")).await.unwrap().unwrap();
     for (name, value) in [("A", 1), ("B", 2), ("C", 3)] {
         assert_eq!(merged.property::<i32>(name).unwrap(), value);

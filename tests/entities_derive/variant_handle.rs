@@ -92,7 +92,7 @@ async fn every_write_of_a_variant_handle_has_the_tag() {
         .unwrap()
         .insert_echo(&fee(11))
         .unwrap();
-    let results = batch.commit().await.unwrap();
+    let results = batch.submit().await.unwrap();
     assert_eq!(results[3].entity::<Fee>().unwrap(), Some(fee(11)));
     assert_eq!(fees.bulk().insert([fee(12)]).await.unwrap().leftovers().len(), 0);
     assert_eq!(
@@ -123,7 +123,7 @@ async fn every_write_of_a_variant_handle_has_the_tag() {
     fees.modify(("a", 4), |fee| fee.cents = 1).await.unwrap();
     let mut batch = fees.batch();
     batch.replace(&fee(5)).unwrap().merge(&fee(6)).unwrap();
-    batch.commit().await.unwrap();
+    batch.submit().await.unwrap();
     assert_eq!(fees.bulk().replace([fee(7)]).await.unwrap().leftovers().len(), 0);
     assert_eq!(fees.bulk().merge([fee(8)]).await.unwrap().leftovers().len(), 0);
     fees.patch(("a", 9), [Fee::CENTS.set(2)]).await.unwrap();
@@ -201,7 +201,7 @@ async fn a_row_of_another_variant_is_an_error_that_names_its_tag() {
         let expected = "the row is not of the variant `Fee`: its `Kind` is \"Deposit\", not \"charge\"";
         assert!(text.contains(expected), "{text}");
     }
-    let retrieved = fees.execute(TableOperation::retrieve::<Fee>(("a", 1))).await.unwrap();
+    let retrieved = fees.execute(TableOperation::get::<Fee>(("a", 1))).await.unwrap();
     assert!(retrieved.entity::<Fee>().is_err());
     assert_eq!(bookings.get(&deposit(1)).await.unwrap(), Some(deposit(1)));
 

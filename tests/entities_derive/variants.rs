@@ -332,7 +332,7 @@ async fn variants_are_told_by_the_form_of_their_keys() {
     for entry in &entries {
         batch.merge(entry).unwrap();
     }
-    batch.commit().await.unwrap();
+    batch.submit().await.unwrap();
 
     let forged = Entry::Other(DynamicEntity::new("s", "settings"));
     let error = table.insert_or_replace(&forged).await.unwrap_err();

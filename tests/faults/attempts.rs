@@ -121,7 +121,7 @@ impl Credential for Renewed {
         self.0.load(Ordering::Relaxed)
     }
 
-    fn refused(&self, _: &AuthorizationFailure<'_>) -> Option<String> {
+    fn rejected(&self, _: &AuthorizationFailure<'_>) -> Option<String> {
         self.0.fetch_add(1, Ordering::Relaxed);
         None
     }
@@ -268,7 +268,7 @@ async fn rejected_address_is_explained_where_the_keys_make_it_long() {
         table(&rejected()).merge(&entity).via_batch().await.unwrap_err(),
         table(&rejected()).query().all().await.unwrap_err(),
         table(&rejected()).delete_table().await.unwrap_err(),
-        batch.commit().await.unwrap_err(),
+        batch.submit().await.unwrap_err(),
     ];
     for error in unadvised {
         assert!(!error.to_string().contains(".via_batch()"), "{error}");

@@ -26,7 +26,7 @@ async fn insert_two(step: Step) -> azure_table::Result<usize> {
     let mut batch = table(step).batch();
     batch.insert(&DynamicEntity::new("p", "0")).unwrap();
     batch.insert(&DynamicEntity::new("p", "1")).unwrap();
-    batch.commit().await.map(|results| results.len())
+    batch.submit().await.map(|results| results.len())
 }
 
 #[tokio::test(start_paused = true)]
@@ -70,8 +70,8 @@ async fn retrieve_in_a_batch_finds_an_entity_or_none() {
     table.insert(&DynamicEntity::new("p", "0")).await.unwrap();
     for (row_key, is_stored) in [("0", true), ("1", false)] {
         let mut batch = table.batch();
-        batch.retrieve(("p", row_key)).unwrap();
-        let results = batch.commit().await.unwrap();
+        batch.get(("p", row_key)).unwrap();
+        let results = batch.submit().await.unwrap();
         let entity = results[0].entity::<DynamicEntity>().unwrap();
         assert_eq!(entity.is_some(), is_stored);
         assert_eq!(results[0].status(), if is_stored { 200 } else { 404 });
@@ -82,8 +82,8 @@ async fn retrieve_in_a_batch_finds_an_entity_or_none() {
 async fn retrieve_from_a_missing_table_is_an_error() {
     let table = TableServiceClient::on(Emulator::new()).dynamic_table("Things").unwrap();
     let mut batch = table.batch();
-    batch.retrieve(("p", "r")).unwrap();
-    let error = batch.commit().await.unwrap_err();
+    batch.get(("p", "r")).unwrap();
+    let error = batch.submit().await.unwrap_err();
     assert_eq!(
         (error.kind(), error.code()),
         (ErrorKind::NotFound, Some("TableNotFound"))
@@ -96,7 +96,7 @@ async fn batch_creates_its_missing_table_if_the_handle_says_so() {
     let table = service.dynamic_table("Things").unwrap();
     let mut batch = table.create_on_not_found().batch();
     batch.insert(&DynamicEntity::new("p", "0")).unwrap();
-    batch.commit().await.unwrap();
+    batch.submit().await.unwrap();
     assert!(table.get(("p", "0")).await.unwrap().is_some());
 
     let single = service.dynamic_table("Others").unwrap().create_on_not_found();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Answer, Fault, FaultRule, Faults};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 
 fn row(row: &str, value: i32) -> DynamicEntity {
@@ -15,7 +15,7 @@ fn row(row: &str, value: i32) -> DynamicEntity {
 /// The client reads back what became of a lost write. That read has the retries of any read.
 #[tokio::test(start_paused = true)]
 async fn throttled_read_back_of_a_bulk_does_not_send_the_write_over_a_newer_one() {
-    let busy = || Answer::new(503).code("ServerBusy").message("Busy.");
+    let busy = || ResponseTemplate::new(503).code("ServerBusy").message("Busy.");
     for rows in [&["1"][..], &["1", "2"]] {
         let emulator = Emulator::new();
         let truth = TableServiceClient::on(emulator.clone())

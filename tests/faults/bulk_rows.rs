@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use azure_table::bulk::LeftoverReason;
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Answer, Fault, FaultRule, Faults};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{
     DynamicEntity, Emulator, ErrorKind, ExponentialRetry, TableClient, TableOperation, TableServiceClient,
@@ -95,7 +95,7 @@ async fn row_that_the_client_rejects_does_not_end_the_bulk() {
         let report = table.bulk().insert(rows).await.unwrap();
         assert_eq!((report.applied(), report.rejected()), (2, 1));
         let left = &report.leftovers()[0];
-        let LeftoverReason::Rejected(error) = left.why() else {
+        let LeftoverReason::Rejected(error) = left.reason() else {
             panic!("{left}");
         };
         assert_eq!((left.index(), error.kind()), (1, ErrorKind::InvalidInput));
@@ -164,7 +164,11 @@ async fn lost_delete_that_is_rejected_for_its_etag_is_not_applied() {
     table.insert(&row("1", "old")).await.unwrap();
     let stale = table.get(("p", "1")).await.unwrap().unwrap();
     table.replace(&row("1", "new")).await.unwrap();
-    faults.add(FaultRule::new(Answer::new(500)).on(OperationKind::Delete).first(1));
+    faults.add(
+        FaultRule::new(ResponseTemplate::new(500))
+            .on(OperationKind::Delete)
+            .first(1),
+    );
     let delete = TableOperation::delete::<DynamicEntity>(("p", "1")).if_match(stale.etag.unwrap());
     let report = table.bulk().write([delete]).await.unwrap();
     assert_eq!(

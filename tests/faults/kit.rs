@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use azure_table::emulator::EmulatorClock;
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Answer, Fault, FaultRule, Faults};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::{Delivery, Transport};
 use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, SasToken, TableClient, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
@@ -58,12 +58,12 @@ async fn a_rule_is_for_kinds_and_a_table_and_can_be_switched() {
     let row = DynamicEntity::new("p", "r");
     assert!(table.get(("p", "r")).await.unwrap().is_none());
     assert!(table.insert(&row).await.is_err());
-    assert_eq!((elsewhere.fitting(), writes.fitting(), writes.hits()), (0, 1, 1));
+    assert_eq!((elsewhere.matched(), writes.matched(), writes.hits()), (0, 1, 1));
     writes.disable();
     table.insert(&row).await.unwrap();
     writes.enable();
     assert!(table.delete(("p", "r")).await.is_err());
-    assert_eq!((writes.fitting(), writes.hits()), (2, 2));
+    assert_eq!((writes.matched(), writes.hits()), (2, 2));
     faults.clear();
     table.delete(("p", "r")).await.unwrap();
 
@@ -92,22 +92,27 @@ async fn a_rule_is_for_kinds_and_a_table_and_can_be_switched() {
 async fn a_fault_applies_the_request_or_not() {
     use Delivery::{MaybeSent, NothingSent, ResponseCut};
     let second = Duration::from_secs(1);
-    let internal = Answer::internal_error;
+    let internal = ResponseTemplate::internal_error;
     let elsewhere = Canned::new([Step::status(418)]);
     let cases = [
         (Fault::NoConnection, Err(NothingSent), false, 0),
         (Fault::LoseRequest, Err(MaybeSent), false, 0),
         (Fault::Reset, Err(MaybeSent), false, 0),
         (Fault::LoseResponse, Err(MaybeSent), true, 0),
-        (Fault::CutAnswer { at: 5 }, Err(ResponseCut), true, 0),
+        (Fault::CutResponse { at: 5 }, Err(ResponseCut), true, 0),
         (Fault::DelayRequest(second), Ok(204), true, 1),
-        (Fault::DelayAnswer(second), Ok(204), true, 1),
+        (Fault::DelayResponse(second), Ok(204), true, 1),
         (drip(2), Ok(204), true, 3),
         (drip(0), Ok(204), true, 5),
         (internal().into(), Ok(500), false, 0),
-        (Fault::AnswerAfterApplying(internal()), Ok(500), true, 0),
-        (Answer::new(99).into(), Err(NothingSent), false, 0),
-        (Answer::new(503).header("x\n", "").into(), Err(NothingSent), false, 0),
+        (Fault::RespondAfterApplying(internal()), Ok(500), true, 0),
+        (ResponseTemplate::new(99).into(), Err(NothingSent), false, 0),
+        (
+            ResponseTemplate::new(503).header("x\n", "").into(),
+            Err(NothingSent),
+            false,
+            0,
+        ),
         (Fault::FailBatchPart(internal()), Ok(204), true, 0),
         (Fault::DateAhead(second), Ok(204), true, 0),
         (Fault::DateBehind(second), Ok(204), true, 0),
@@ -119,12 +124,12 @@ async fn a_fault_applies_the_request_or_not() {
         faults.add(fault.clone());
         let begun = tokio::time::Instant::now();
         let outcome = faults.send(http::Request::new(Bytes::new())).await;
-        let outcome = outcome.map(|answer| answer.status().as_u16()).map_err(|e| e.reached());
+        let outcome = outcome.map(|answer| answer.status().as_u16()).map_err(|e| e.delivery());
         assert_eq!(outcome, expected, "{fault:?}");
         assert_eq!(behind.sent().len(), usize::from(is_applied), "{fault:?}");
         assert_eq!(begun.elapsed().as_secs(), seconds, "{fault:?}");
     }
-    for (fault, is_applied) in [(Fault::HangRequest, false), (Fault::HangAnswer, true)] {
+    for (fault, is_applied) in [(Fault::HangRequest, false), (Fault::HangResponse, true)] {
         let behind = Canned::new([Step::status(204)]);
         let faults = Faults::new(behind.clone());
         faults.add(fault);
@@ -145,18 +150,18 @@ async fn an_answer_is_in_the_services_form() {
     let faults = Faults::new(emulator.clone());
     let table = things(&emulator, &faults).await;
     let wait = Duration::from_millis(1);
-    let busy = faults.add(Answer::server_busy(wait));
+    let busy = faults.add(ResponseTemplate::server_busy(wait));
     let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Throttled, Some("ServerBusy")));
     busy.disable();
 
     faults.add(FaultRule::new(Fault::FailBatchPart(
-        Answer::too_many_requests(wait).message("1:Too many."),
+        ResponseTemplate::too_many_requests(wait).message("1:Too many."),
     )));
     let mut batch = table.batch();
     batch.insert(&DynamicEntity::new("p", "0")).unwrap();
     batch.insert(&DynamicEntity::new("p", "1")).unwrap();
-    let error = batch.commit().await.unwrap_err();
+    let error = batch.submit().await.unwrap_err();
     assert_eq!((error.kind(), error.batch_index()), (ErrorKind::Throttled, Some(1)));
     assert!(!error.may_have_applied());
     assert!(table.query().all().await.unwrap().is_empty());
@@ -170,7 +175,7 @@ async fn faults_stand_before_faults_and_before_a_service_with_another_clock() {
     let nearer = Faults::new(emulator.clone());
     let farther = Faults::new(nearer.clone());
     let table = things(&emulator, &farther).await;
-    let cut = farther.add(FaultRule::new(Fault::CutAnswer { at: 0 }).first(1));
+    let cut = farther.add(FaultRule::new(Fault::CutResponse { at: 0 }).first(1));
     let skewed = nearer.add(FaultRule::new(Fault::Instead(Arc::new(emulator.with_clock(clock)))).at_most(1));
     // The nearer one sees the request whose answer the farther one cuts.
     let error = table.get(("p", "r")).await.unwrap_err();

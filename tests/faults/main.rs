@@ -194,14 +194,14 @@ async fn a_timeout_is_for_the_reads_that_find_out_too() {
     let truth = TableServiceClient::on(emulator).dynamic_table("Things").unwrap();
     truth.create_table().await.unwrap();
     faults.add(FaultRule::new(Fault::LoseResponse).on(OperationKind::Batch));
-    faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_secs(6))).on_reads());
+    faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(6))).on_reads());
     let table = TableServiceClient::on(faults).dynamic_table("Things").unwrap();
     let mut batch = table.batch();
     for row in ["1", "2", "3"] {
         batch.insert(&DynamicEntity::new("p", row)).unwrap();
     }
     let started = tokio::time::Instant::now();
-    let error = batch.commit().timeout(Duration::from_secs(10)).await.unwrap_err();
+    let error = batch.submit().timeout(Duration::from_secs(10)).await.unwrap_err();
     assert!(error.may_have_applied());
     assert_eq!(started.elapsed().as_secs(), 10);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Answer, Fault, FaultRule, Faults};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{Change, DynamicEntity, Emulator, ErrorKind, TableClient, TableServiceClient};
 use tokio::time::Instant;
 
@@ -30,7 +30,7 @@ async fn tables() -> (Faults, TableClient, TableClient) {
 }
 
 fn changed_meanwhile() -> FaultRule {
-    FaultRule::new(Answer::new(412).code("UpdateConditionNotSatisfied")).on(OperationKind::Replace)
+    FaultRule::new(ResponseTemplate::new(412).code("UpdateConditionNotSatisfied")).on(OperationKind::Replace)
 }
 
 fn sent(faults: &Faults, kind: OperationKind) -> usize {
@@ -88,7 +88,7 @@ async fn waits_of_modify_grow_to_a_second() {
 #[tokio::test(start_paused = true)]
 async fn entity_that_is_deleted_meanwhile_is_inserted_anew_only_if_it_may_be() {
     let missing = || {
-        let rejection = Answer::new(404).code("ResourceNotFound");
+        let rejection = ResponseTemplate::new(404).code("ResourceNotFound");
         FaultRule::new(rejection).on(OperationKind::Replace).at_most(1)
     };
     let (faults, table, truth) = tables().await;
@@ -109,7 +109,7 @@ async fn entity_that_is_deleted_meanwhile_is_inserted_anew_only_if_it_may_be() {
 #[tokio::test(start_paused = true)]
 async fn entity_that_is_inserted_meanwhile_is_changed() {
     let (faults, table, truth) = tables().await;
-    let rejection = Answer::new(409).code("EntityAlreadyExists");
+    let rejection = ResponseTemplate::new(409).code("EntityAlreadyExists");
     faults.add(FaultRule::new(rejection).on(OperationKind::Insert).at_most(1));
     let modify = table.modify(("p", "r"), change);
     modify.or_insert(entity).await.unwrap();
@@ -126,7 +126,7 @@ async fn entity_that_is_inserted_meanwhile_is_changed() {
         if kind == OperationKind::Replace {
             truth.insert(&entity()).await.unwrap();
         }
-        faults.add(FaultRule::new(Answer::new(status).code(code)).on(kind));
+        faults.add(FaultRule::new(ResponseTemplate::new(status).code(code)).on(kind));
         let modify = table.modify(("p", "r"), change).or_insert(entity);
         let error = modify.await.unwrap_err();
         assert_eq!(error.status(), Some(status), "{error}");
@@ -147,9 +147,9 @@ async fn modify_in_doubt_ends() {
             truth.insert(&entity()).await.unwrap();
         }
         faults.add(FaultRule::new(Fault::LoseRequest).on(kind).nth(1));
-        faults.add(FaultRule::new(Answer::new(code.0).code(code.1)).on(kind));
+        faults.add(FaultRule::new(ResponseTemplate::new(code.0).code(code.1)).on(kind));
         // The read-back finds nothing.
-        faults.add(FaultRule::new(Answer::new(403)).on(OperationKind::Query));
+        faults.add(FaultRule::new(ResponseTemplate::new(403)).on(OperationKind::Query));
         let modify = table.modify(("p", "r"), change).or_insert(entity);
         let error = modify.await.unwrap_err();
         assert_eq!(

@@ -33,7 +33,7 @@ impl RetryPolicy for Asked {
             "{} {:?} {:?} {code}",
             failed.operation(),
             failed.status(),
-            failed.reached()
+            failed.delivery()
         );
         self.0.lock().unwrap().push(told);
         Decision::Stop
@@ -58,7 +58,7 @@ async fn a_policy_is_asked_for_every_failure() {
     for _ in 0..2 {
         let mut batch = table.batch();
         batch.delete(("p", "r")).unwrap();
-        let _ = batch.commit().await;
+        let _ = batch.submit().await;
     }
     assert_eq!(
         *told.lock().unwrap(),
@@ -79,7 +79,7 @@ async fn a_throttled_batch_is_sent_again() {
         let table = canned.service().dynamic_table("Things").unwrap();
         let mut batch = table.batch();
         batch.delete(("p", "r")).unwrap();
-        assert_eq!(batch.commit().await.unwrap().len(), 1);
+        assert_eq!(batch.submit().await.unwrap().len(), 1);
         assert_eq!(canned.sent().len(), 2);
     }
     // The wait that the part asks for is the least.
@@ -94,7 +94,7 @@ async fn a_throttled_batch_is_sent_again() {
     let begun = tokio::time::Instant::now();
     let mut batch = table.batch();
     batch.delete(("p", "r")).unwrap();
-    batch.commit().await.unwrap();
+    batch.submit().await.unwrap();
     assert!(begun.elapsed() >= Duration::from_secs(5), "{:?}", begun.elapsed());
     table.delete(("p", "r")).via_batch().await.unwrap();
     assert!(begun.elapsed() >= Duration::from_secs(10), "{:?}", begun.elapsed());
@@ -103,7 +103,7 @@ async fn a_throttled_batch_is_sent_again() {
     let table = canned.service().dynamic_table("Things").unwrap();
     let mut batch = table.batch();
     batch.insert(&DynamicEntity::new("p", "r")).unwrap();
-    assert_eq!(batch.commit().await.unwrap_err().status(), Some(409));
+    assert_eq!(batch.submit().await.unwrap_err().status(), Some(409));
 }
 
 #[tokio::test(start_paused = true)]
@@ -226,11 +226,11 @@ async fn policy_sees_whether_an_operation_is_idempotent() {
     let mut batch = table.batch();
     batch.insert_or_replace(&row).unwrap();
     batch.insert_or_merge(&DynamicEntity::new("p", "s")).unwrap();
-    assert_eq!(attempts(batch.commit().await.unwrap_err()), 2);
+    assert_eq!(attempts(batch.submit().await.unwrap_err()), 2);
     let mut batch = table.batch();
     batch.insert_or_replace(&row).unwrap();
     batch.insert(&DynamicEntity::new("p", "s")).unwrap();
-    assert_eq!(attempts(batch.commit().await.unwrap_err()), 1);
+    assert_eq!(attempts(batch.submit().await.unwrap_err()), 1);
 }
 
 #[tokio::test(start_paused = true)]

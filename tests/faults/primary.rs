@@ -5,7 +5,7 @@ use std::time::Duration;
 use azure_table::emulator::EmulatorClock;
 use azure_table::operation::OperationKind;
 use azure_table::service::{Creation, StoredAccessPolicy};
-use azure_table::testing::{Answer, Exchange, FaultRule, Faults, Spy};
+use azure_table::testing::{Exchange, FaultRule, Faults, ResponseTemplate, Spy};
 use azure_table::{
     CallOptions, Change, DynamicEntity, Emulator, ErrorKind, LocationMode, TableClient, TableEntity,
     TableServiceClient, Versioned,
@@ -74,7 +74,7 @@ impl Account {
         self.faults.clear();
         if mode == LocationMode::PrimaryThenSecondary {
             self.faults
-                .add(FaultRule::new(Answer::internal_error()).on_reads().first(1));
+                .add(FaultRule::new(ResponseTemplate::internal_error()).on_reads().first(1));
         }
         TableServiceClient::on(self.faults.clone()).location_mode(mode)
     }
@@ -229,8 +229,8 @@ async fn batch_that_reads_stays_on_the_primary() {
         let canned = Canned::new([Step::status(500), Step::status(400)]);
         let table = canned.service().location_mode(mode).dynamic_table("Things").unwrap();
         let mut batch = table.batch();
-        batch.retrieve(("p", "r")).unwrap();
-        batch.commit().await.unwrap_err();
+        batch.get(("p", "r")).unwrap();
+        batch.submit().await.unwrap_err();
         let hosts: Vec<_> = canned
             .sent()
             .iter()

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use azure_table::operation::OperationKind;
 use azure_table::service::{Creation, Deletion, RecreateProgress};
-use azure_table::testing::{Answer, Fault, FaultRule, Faults};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
 use azure_table::{
     CallOptions, DynamicEntity, Emulator, ErrorKind, Guid, TableClient, TableEntity, TableServiceClient,
@@ -48,7 +48,7 @@ async fn modify_ends_with_the_timeout_wherever_it_is_set() {
     let truth = counters(&emulator).await;
     truth.insert(&first_visit()).await.unwrap();
     let faults = Faults::new(emulator);
-    let changed = Answer::new(412).code("UpdateConditionNotSatisfied");
+    let changed = ResponseTemplate::new(412).code("UpdateConditionNotSatisfied");
     faults.add(FaultRule::new(changed).on(OperationKind::Replace));
     let service = TableServiceClient::on(faults);
     let second = Duration::from_secs(1);
@@ -189,8 +189,8 @@ async fn recreate_table_repeats_what_may_pass() {
         (OperationKind::CreateTable, Fault::HangRequest),
         (OperationKind::CreateTable, Fault::LoseResponse),
         (OperationKind::CreateTable, Fault::NoConnection),
-        (OperationKind::DeleteTable, Fault::HangAnswer),
-        (OperationKind::DeleteTable, Answer::internal_error().into()),
+        (OperationKind::DeleteTable, Fault::HangResponse),
+        (OperationKind::DeleteTable, ResponseTemplate::internal_error().into()),
     ] {
         let (emulator, truth) = slow_to_delete(0).await;
         let faults = Faults::new(emulator);

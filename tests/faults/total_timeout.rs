@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use azure_table::bulk::LeftoverReason;
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Answer, Fault, FaultRule, Faults};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{
     DynamicEntity, Emulator, Error, ErrorKind, TableClient, TableEntity, TableOperation, TableServiceClient,
 };
@@ -55,7 +55,7 @@ async fn fixture() -> Fixture {
 }
 
 fn slow(time: u64) -> Fault {
-    Fault::DelayAnswer(Duration::from_secs(time))
+    Fault::DelayResponse(Duration::from_secs(time))
 }
 
 #[track_caller]
@@ -122,7 +122,7 @@ async fn the_time_of_a_stream_begins_with_its_first_poll_and_runs_while_its_read
 #[tokio::test(start_paused = true)]
 async fn retries_of_pages_are_within_the_total_time() {
     let Fixture { faults, table, .. } = fixture().await;
-    faults.add(FaultRule::new(Fault::HangAnswer).on(OperationKind::Query).nth(3));
+    faults.add(FaultRule::new(Fault::HangResponse).on(OperationKind::Query).nth(3));
     let begun = Instant::now();
     let query = table.query().partition("a").attempt_timeout(Duration::from_secs(60));
     assert_over(&query.total_timeout(TOTAL).all().await.unwrap_err(), begun);
@@ -213,7 +213,7 @@ async fn a_bulk_ends_when_its_total_time_is_over() {
     let report = interrupted.report();
     assert_eq!((report.applied(), report.in_doubt(), report.rejected()), (6, 2, 0));
     for left in report.leftovers() {
-        match left.why() {
+        match left.reason() {
             LeftoverReason::InDoubt(error) => assert!(error.may_have_applied() && matches!(left.index(), 6 | 7)),
             why => assert!(matches!(why, LeftoverReason::NotTried) && left.index() > 7, "{left}"),
         }
@@ -243,7 +243,7 @@ async fn no_wait_of_a_bulk_is_longer_than_its_total_time() {
     );
 
     let begun = Instant::now();
-    let busy = faults.add(FaultRule::new(Answer::new(503).code("ServerBusy").message("Busy.")).on_writes());
+    let busy = faults.add(FaultRule::new(ResponseTemplate::new(503).code("ServerBusy").message("Busy.")).on_writes());
     let bulk = table.bulk().total_timeout(TOTAL).insert([thing("new", 2)]);
     let interrupted = bulk.await.unwrap_err();
     assert_over(interrupted.error(), begun);

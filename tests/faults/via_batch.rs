@@ -93,7 +93,7 @@ async fn what_became_of_a_write_is_read_through_a_batch_too() {
     loses.store(true, Ordering::Relaxed);
     let mut batch = table.batch();
     batch.replace(&entity).unwrap();
-    let results = batch.commit().with(&CallOptions::new().via_batch()).await.unwrap();
+    let results = batch.submit().with(&CallOptions::new().via_batch()).await.unwrap();
     assert_eq!(
         results[0].etag(),
         Some(&table.get(&entity).versioned().await.unwrap().unwrap().etag)
@@ -122,7 +122,7 @@ async fn a_lost_echo_of_a_batch_is_read() {
     let mut batch = table.batch();
     batch.insert(&row("1")).unwrap().insert_echo(&row("2")).unwrap();
     loses.store(true, Ordering::Relaxed);
-    let results = batch.commit().await.unwrap();
+    let results = batch.submit().await.unwrap();
     assert_eq!((results[0].status(), results[1].status()), (204, 201));
     assert_eq!(results[0].entity::<DynamicEntity>().unwrap(), None);
     let echoed = results[1].entity::<DynamicEntity>().unwrap().unwrap();

@@ -194,7 +194,7 @@ async fn a_lost_batch_is_applied_once() {
         batch.insert(&row("a", "1")).unwrap();
         batch.insert_or_merge(&row("b", "2")).unwrap();
         batch.delete(("p", "old")).unwrap();
-        let results = batch.commit().await.unwrap();
+        let results = batch.submit().await.unwrap();
         let rows = truth.query().all().await.unwrap();
         let keys: Vec<_> = rows.iter().map(|row| row.row_key.as_str()).collect();
         assert_eq!(keys, ["a", "b"], "{fate:?}");
@@ -264,14 +264,14 @@ async fn the_write_ids_of_a_batch_are_told_apart() {
     let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::LoseResponse]).await;
     let mut batch = lossy.batch();
     let plain = DynamicEntity::new("shard", "5");
-    batch.add(TableOperation::insert(&plain)).unwrap();
+    batch.push(TableOperation::insert(&plain)).unwrap();
     for of in ["6", "7"] {
         let etag = truth.insert(&Lock::of(of)).await.unwrap();
         // Under a version a row is one's own by its write id alone.
         let replace = TableOperation::replace(&Lock::of(of)).if_match(etag);
-        batch.add(replace).unwrap();
+        batch.push(replace).unwrap();
     }
-    assert_eq!(batch.commit().await.unwrap().len(), 3);
+    assert_eq!(batch.submit().await.unwrap().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Answer, Fault, FaultRule, Faults, Spy};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate, Spy};
 use azure_table::{DynamicEntity, Emulator, ErrorKind, Profile, TableClient, TableEntity, TableServiceClient};
 
 #[derive(TableEntity, Debug, PartialEq)]
@@ -78,7 +78,7 @@ async fn all_that_a_test_is_given_is_of_one_service(
 async fn a_paused_clock_does_not_wait(blogs: TableClient<Blog>, faults: Faults) {
     let real = std::time::Instant::now();
     let begun = tokio::time::Instant::now();
-    faults.add(FaultRule::new(Answer::server_busy(Duration::from_secs(20))).first(2));
+    faults.add(FaultRule::new(ResponseTemplate::server_busy(Duration::from_secs(20))).first(2));
     blogs.insert(&blog(1)).await.unwrap();
     assert!(begun.elapsed() >= Duration::from_secs(40));
     assert!(real.elapsed() < Duration::from_secs(20));

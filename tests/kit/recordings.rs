@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Answer, Fault, FaultRule, Faults, Recorder, Replay, mask_guids, mask_times};
+use azure_table::testing::{Fault, FaultRule, Faults, Recorder, Replay, ResponseTemplate, mask_guids, mask_times};
 use azure_table::{DateTime, DynamicEntity, Emulator, Guid, Profile, Result, TableOperation, TableServiceClient};
 use futures::future::join_all;
 
@@ -76,19 +76,17 @@ async fn talk(service: TableServiceClient) -> Vec<String> {
     for n in 0..5 {
         batch.insert(&entity("q", &n.to_string(), n)).unwrap();
     }
-    say(&mut said, batch.commit().await);
+    say(&mut said, batch.submit().await);
     let mut batch = table.batch();
     batch
         .insert(&entity("q", "new", 1))
         .unwrap()
         .insert(&entity("q", "3", 3))
         .unwrap();
-    say(&mut said, batch.commit().await);
+    say(&mut said, batch.submit().await);
     say(
         &mut said,
-        table
-            .execute(TableOperation::retrieve::<DynamicEntity>(("q", "3")))
-            .await,
+        table.execute(TableOperation::get::<DynamicEntity>(("q", "3"))).await,
     );
     say(&mut said, table.query().partition("q").page_size(2).all().await);
     say(&mut said, table.delete(("q", "3")).await);
@@ -165,7 +163,7 @@ async fn failures_and_what_was_given_up_come_again() {
         .unwrap();
     let faults = Faults::new(emulator);
     faults.add(
-        FaultRule::new(Answer::server_busy(Duration::from_secs(1)))
+        FaultRule::new(ResponseTemplate::server_busy(Duration::from_secs(1)))
             .on(OperationKind::Insert)
             .first(1),
     );

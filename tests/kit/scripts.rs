@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Answer, Fault, FaultRule, Faults, Script};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate, Script};
 use azure_table::{
     DateTime, DynamicEntity, ETag, Emulator, ErrorKind, NoRetry, TableClient, TableEntity, TableServiceClient,
     Versioned,
@@ -51,17 +51,17 @@ async fn rows_and_pages_come_from_values() {
         timestamp: DateTime::from_unix_seconds(1_577_836_800),
     };
     let script = Script::new()
-        .then(OperationKind::Get, Answer::row(&blog(1)))
-        .then(OperationKind::Get, Answer::row(&held))
+        .then(OperationKind::Get, ResponseTemplate::row(&blog(1)))
+        .then(OperationKind::Get, ResponseTemplate::row(&held))
         .then(
             OperationKind::Query,
-            Answer::page([&blog(1), &blog(2)]).continuation("Channel9", "3"),
+            ResponseTemplate::page([&blog(1), &blog(2)]).continuation("Channel9", "3"),
         )
         .then(
             OperationKind::Query,
-            Answer::page::<Blog>([]).continuation("Channel9", "4"),
+            ResponseTemplate::page::<Blog>([]).continuation("Channel9", "4"),
         )
-        .then(OperationKind::Query, Answer::page([&blog(4)]));
+        .then(OperationKind::Query, ResponseTemplate::page([&blog(4)]));
     let blogs = blogs(&script);
     assert_eq!(blogs.get(("Channel9", 1_u32)).await.unwrap(), Some(blog(1)));
     let read: Versioned<Blog> = blogs.get(("Channel9", 2_u32)).versioned().await.unwrap().unwrap();
@@ -73,7 +73,9 @@ async fn rows_and_pages_come_from_values() {
 
 #[tokio::test(start_paused = true)]
 async fn writes_batches_and_failures_are_answered_in_order() {
-    let exists = Answer::new(409).code("EntityAlreadyExists").message("1:It exists.");
+    let exists = ResponseTemplate::new(409)
+        .code("EntityAlreadyExists")
+        .message("1:It exists.");
     let raw = http::Response::builder()
         .status(204)
         .header("ETag", "raw")
@@ -81,26 +83,32 @@ async fn writes_batches_and_failures_are_answered_in_order() {
         .unwrap();
     let script = Script::new()
         .then_any(Fault::NoConnection)
-        .then_any(Answer::server_busy(Duration::from_secs(5)))
-        .then(OperationKind::Insert, Answer::written().etag("first").etag("second"))
-        .then(OperationKind::InsertOrReplace, Answer::from(raw))
+        .then_any(ResponseTemplate::server_busy(Duration::from_secs(5)))
+        .then(
+            OperationKind::Insert,
+            ResponseTemplate::written().etag("first").etag("second"),
+        )
+        .then(OperationKind::InsertOrReplace, ResponseTemplate::from(raw))
         .then(
             OperationKind::Batch,
-            Answer::batch([Answer::written().etag("a"), Answer::written().etag("b")]),
+            ResponseTemplate::batch([
+                ResponseTemplate::written().etag("a"),
+                ResponseTemplate::written().etag("b"),
+            ]),
         )
-        .then(OperationKind::Batch, Answer::batch([exists]))
+        .then(OperationKind::Batch, ResponseTemplate::batch([exists]))
         .then(OperationKind::Delete, Fault::LoseResponse);
     let blogs = blogs(&script);
     assert_eq!(blogs.insert(&blog(1)).await.unwrap().as_str(), "second");
     assert_eq!(blogs.insert_or_replace(&blog(1)).await.unwrap().as_str(), "raw");
     let mut batch = blogs.batch();
     batch.insert(&blog(1)).unwrap().insert(&blog(2)).unwrap();
-    let results = batch.commit().await.unwrap();
+    let results = batch.submit().await.unwrap();
     let etags: Vec<_> = results.iter().map(|result| result.etag().unwrap().as_str()).collect();
     assert_eq!(etags, ["a", "b"]);
     let mut batch = blogs.batch();
     batch.insert(&blog(1)).unwrap().insert(&blog(2)).unwrap();
-    let error = batch.commit().await.unwrap_err();
+    let error = batch.submit().await.unwrap_err();
     assert_eq!((error.kind(), error.batch_index()), (ErrorKind::AlreadyExists, Some(1)));
     let error = blogs.delete(&blog(1)).retry(NoRetry).await.unwrap_err();
     assert!(error.may_have_applied());
@@ -114,12 +122,12 @@ async fn a_script_stands_behind_faults_and_before_a_service() {
     let truth = TableServiceClient::on(emulator.clone()).table::<Blog>("Blogs").unwrap();
     truth.create_table().await.unwrap();
     let script = Script::new()
-        .then_any(Answer::internal_error())
+        .then_any(ResponseTemplate::internal_error())
         // Whether the insert was applied; and then once more.
-        .then(OperationKind::Query, Answer::page::<Blog>([]))
+        .then(OperationKind::Query, ResponseTemplate::page::<Blog>([]))
         .then(OperationKind::Insert, Fault::Instead(std::sync::Arc::new(emulator)));
     let faults = Faults::new(script.clone());
-    faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_secs(9))).first(1));
+    faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(9))).first(1));
     let begun = tokio::time::Instant::now();
     let blogs = TableServiceClient::on(faults).table::<Blog>("Blogs").unwrap();
     blogs.insert(&blog(1)).await.unwrap();
@@ -131,8 +139,8 @@ async fn a_script_stands_behind_faults_and_before_a_service() {
 #[tokio::test]
 async fn what_is_not_expected_fails_the_test_and_is_not_tried_again() {
     let script = Script::new()
-        .then(OperationKind::Query, Answer::page::<Blog>([]))
-        .then_any(Answer::new(204));
+        .then(OperationKind::Query, ResponseTemplate::page::<Blog>([]))
+        .then_any(ResponseTemplate::new(204));
     let blogs = blogs(&script);
     let error = blogs.insert(&blog(1)).await.unwrap_err();
     assert_eq!(
@@ -158,7 +166,7 @@ async fn what_is_not_expected_fails_the_test_and_is_not_tried_again() {
 
 #[tokio::test]
 async fn a_script_that_is_dropped_tells_too() {
-    let told = panic_of(|| drop(Script::new().then(OperationKind::Get, Answer::new(404))));
+    let told = panic_of(|| drop(Script::new().then(OperationKind::Get, ResponseTemplate::new(404))));
     assert_eq!(told, "the script:\n  did not come: request 1, Get");
     let script = Script::new();
     // So far all is well.
@@ -178,8 +186,8 @@ async fn an_answer_that_cannot_be_one_says_why() {
     let mut huge = blog(1);
     huge.text = "x".repeat(40_000);
     let script = Script::new()
-        .then_any(Answer::row(&huge))
-        .then_any(Answer::batch([Answer::new(99)]));
+        .then_any(ResponseTemplate::row(&huge))
+        .then_any(ResponseTemplate::batch([ResponseTemplate::new(99)]));
     let table = TableServiceClient::on(script.clone())
         .retry(NoRetry)
         .table::<Blog>("Blogs")
@@ -190,5 +198,5 @@ async fn an_answer_that_cannot_be_one_says_why() {
         assert!(source.contains(reason), "{source}");
     }
     let row = DynamicEntity::new("p", "r");
-    assert!(format!("{:?}", Answer::row(&row).code("X")).contains("\"X\""));
+    assert!(format!("{:?}", ResponseTemplate::row(&row).code("X")).contains("\"X\""));
 }

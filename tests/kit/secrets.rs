@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use azure_table::auth::AuthorizationContext;
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Answer, Recorder, Replay, Script, Spy};
+use azure_table::testing::{Recorder, Replay, ResponseTemplate, Script, Spy};
 use azure_table::transport::BoxFuture;
 use azure_table::{
     AccountKey, Credential, DateTime, DynamicEntity, Emulator, NoRetry, Result, SasToken, TableServiceClient,
@@ -33,10 +33,10 @@ impl Credential for Careless {
 }
 
 /// A refusal that repeats what it was shown, as the live service does with signatures.
-fn refusal(of: &str) -> Answer {
+fn refusal(of: &str) -> ResponseTemplate {
     let message =
         format!("The MAC signature found in the HTTP request '{of}' is not the same as any computed signature.");
-    Answer::new(403)
+    ResponseTemplate::new(403)
         .code("AuthenticationFailed")
         .message(message)
         .header("x-ms-said", of)
@@ -54,7 +54,7 @@ async fn no_proof_of_who_asks_is_kept() {
     let shown = ["", "SASMARKER+x/y=", "TOKENMARKER.part.two"];
     for (client, shown) in clients.into_iter().zip(shown) {
         let script = Script::new()
-            .then(OperationKind::Insert, Answer::written())
+            .then(OperationKind::Insert, ResponseTemplate::written())
             .then_any(refusal(shown));
         let spy = Spy::new(script);
         let file = file("secrets");
@@ -111,7 +111,7 @@ async fn a_signature_that_a_refusal_repeats_is_hidden() {
         .get(("p", "r"))
         .await
         .unwrap_err();
-    let body = spy.last().unwrap().answer_body().unwrap().into_owned();
+    let body = spy.last().unwrap().response_body().unwrap().into_owned();
     assert!(
         body.starts_with("(hidden) (hidden) http://127.0.0.1:10002/devstoreaccount1/Things("),
         "{body}"
@@ -214,7 +214,7 @@ async fn what_is_hidden_is_so_in_every_spelling() {
         for n in 3..5 {
             batch.insert(&DynamicEntity::new(JANE, format!("{WASTE} {n}")))?;
         }
-        batch.commit().await?;
+        batch.submit().await?;
         table.get((JANE, format!("{WASTE} 1").as_str())).await?;
         let all = table.query().partition(JANE).all().await?;
         // The key as it came: in the replay that is what is written in its place.

@@ -56,8 +56,8 @@ async fn every_attempt_is_seen_with_what_came_of_it(emulator: Emulator) -> azure
         ("POST", "/Things", Some("Things"))
     );
     assert_eq!(inserts[1].header("Prefer"), Some("return-no-content"));
-    assert!(inserts[1].answer_header("etag").is_some());
-    assert_eq!(inserts[1].answer_body().as_deref(), Some(""));
+    assert!(inserts[1].response_header("etag").is_some());
+    assert_eq!(inserts[1].response_body().as_deref(), Some(""));
     let sent: DynamicEntity = inserts[1].entity()?;
     assert_eq!(
         (sent.partition_key.as_str(), sent.get("Count")),
@@ -66,7 +66,7 @@ async fn every_attempt_is_seen_with_what_came_of_it(emulator: Emulator) -> azure
     assert!(inserts[1].body().contains("\"Count\":\"5\""));
     let get = &spy.of(Get)[0];
     assert_eq!(get.path(), "/Things(PartitionKey='it%27%27s',RowKey='r')");
-    assert!(get.answer_body().unwrap().contains("\"RowKey\":\"r\""));
+    assert!(get.response_body().unwrap().contains("\"RowKey\":\"r\""));
     let query = spy.last().unwrap();
     assert_eq!(query.parameter("$filter").as_deref(), Some("Count gt 4L"));
     assert_eq!(

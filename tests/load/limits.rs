@@ -28,7 +28,7 @@ async fn a_partition_gives_its_rate_whatever_is_asked_of_it() {
     })
     .await;
     assert!((1_990..=2_010).contains(&load.accepted_entities), "{load:?}");
-    assert!(load.refused_requests > 500, "{load:?}");
+    assert!(load.throttled_requests > 500, "{load:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -69,7 +69,7 @@ async fn a_refusal_tells_the_accounts_limit_from_that_of_a_partition() {
     table.insert(&row("p", 1)).await.unwrap();
     let mut batch = table.batch();
     batch.insert(&row("q", 1)).unwrap().insert(&row("q", 2)).unwrap();
-    let refused = batch.commit().await.unwrap_err();
+    let refused = batch.submit().await.unwrap_err();
     assert_eq!((refused.status(), refused.code()), (Some(503), Some("ServerBusy")));
     let text = "Operations per second is over the account limit.";
     assert!(refused.service_message().unwrap().starts_with(text), "{refused}");
@@ -87,7 +87,7 @@ async fn cosmos_says_when_to_come_again() {
     assert_eq!(refused.code(), Some("TooManyRequests"));
     let mut batch = table.batch();
     batch.insert(&row("p", 3)).unwrap();
-    let refused = batch.commit().retry(NoRetry).await.unwrap_err();
+    let refused = batch.submit().retry(NoRetry).await.unwrap_err();
     assert_eq!(
         (refused.kind(), refused.code()),
         (ErrorKind::Throttled, Some("TooManyRequests"))
@@ -118,7 +118,7 @@ async fn a_request_that_is_given_up_in_the_queue_is_not_applied() {
 #[tokio::test(start_paused = true)]
 async fn what_would_wait_too_long_is_refused_at_once() {
     let second = Duration::from_secs(1);
-    let model = ServiceModel::new().time_per_entity(second).longest_wait(2 * second);
+    let model = ServiceModel::new().time_per_entity(second).max_wait(2 * second);
     let (_, table) = table(model).await;
     let rows: Vec<_> = (0..5).map(|n| row("p", n)).collect();
     let begun = Instant::now();
@@ -168,7 +168,7 @@ async fn who_is_not_let_in_asks_nothing_of_the_servers() {
     assert_eq!(refused.status(), Some(403), "{refused}");
     service.ping().await.unwrap_err();
     assert_eq!(
-        (emulator.load().accepted_requests, emulator.load().refused_requests),
+        (emulator.load().accepted_requests, emulator.load().throttled_requests),
         (1, 0)
     );
 }
@@ -204,7 +204,7 @@ async fn a_port_keeps_to_the_model_too() {
     table.insert(&row("p", 1)).await.unwrap();
     table.insert(&row("p", 2)).await.unwrap_err();
     assert_eq!(
-        (emulator.load().accepted_requests, emulator.load().refused_requests),
+        (emulator.load().accepted_requests, emulator.load().throttled_requests),
         (1, 1)
     );
 }

@@ -72,7 +72,7 @@ async fn most_single_calls_take_as_long_as_in_figures_3_and_4() {
         batch.insert(&row(1, n)).unwrap();
     }
     let begun = Instant::now();
-    batch.commit().await.unwrap();
+    batch.submit().await.unwrap();
     assert!(begun.elapsed() < Duration::from_millis(1_200));
 }
 
@@ -80,14 +80,14 @@ async fn most_single_calls_take_as_long_as_in_figures_3_and_4() {
 async fn the_same_seed_gives_the_same_fate() {
     let mut seen = Vec::new();
     for seed in [1, 1, 2] {
-        let (emulator, table) = table(ServiceModel::in_2010().crowd(100).seed(seed)).await;
+        let (emulator, table) = table(ServiceModel::in_2010().queue_chance(100).seed(seed)).await;
         let load = closed_loop(75, 4)
             .run(&emulator, move |worker, n| {
                 let insert = table.insert(&row(worker, n));
                 async move { insert.await.map(drop) }
             })
             .await;
-        assert!(load.refused_requests > 0);
+        assert!(load.throttled_requests > 0);
         seen.push(load);
     }
     assert_eq!(seen[0], seen[1]);

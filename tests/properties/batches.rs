@@ -56,7 +56,7 @@ impl Wish {
             OperationKind::InsertOrReplace => TableOperation::insert_or_replace(&entity),
             OperationKind::InsertOrMerge => TableOperation::insert_or_merge(&entity),
             OperationKind::Delete => TableOperation::delete::<DynamicEntity>(key),
-            _ => TableOperation::retrieve::<DynamicEntity>(key),
+            _ => TableOperation::get::<DynamicEntity>(key),
         };
         if self.is_stale {
             operation.if_match(ETag::new(STALE))
@@ -104,7 +104,7 @@ fn broken(taken: &[Wish], wish: &Wish) -> Option<BatchRule> {
         return Some(BatchRule::Operations);
     }
     if !taken.is_empty() && (is_retrieve(wish) || taken.iter().any(is_retrieve)) {
-        return Some(BatchRule::RetrieveAlone);
+        return Some(BatchRule::GetAlone);
     }
     if taken.iter().any(|other| other.partition != wish.partition) {
         return Some(BatchRule::OnePartition);
@@ -192,14 +192,14 @@ async fn check(mut wishes: Vec<Wish>, begins_with_retrieve: bool) -> Result<(), 
             before.insert(row(*number), entity.properties.clone());
             batch.insert(&entity).unwrap();
         }
-        batch.commit().await.unwrap();
+        batch.submit().await.unwrap();
     }
 
     let requests = faults.requests();
     let (mut batch, mut taken) = (table.batch(), Vec::new());
     for wish in wishes {
         let bytes = batch.bytes();
-        let added = batch.add(wish.operation()).map(|_| ());
+        let added = batch.push(wish.operation()).map(|_| ());
         match (broken(&taken, &wish), added) {
             (None, Ok(())) => taken.push(wish),
             (Some(rule), Err(rejected)) => {
@@ -232,7 +232,7 @@ async fn check(mut wishes: Vec<Wish>, begins_with_retrieve: bool) -> Result<(), 
             break;
         }
     }
-    match (verdict, batch.commit().await) {
+    match (verdict, batch.submit().await) {
         (Ok(()), Ok(results)) => {
             prop_assert_eq!(results.len(), taken.len());
             for (wish, result) in taken.iter().zip(&results) {

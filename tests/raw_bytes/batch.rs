@@ -23,7 +23,7 @@ proptest! {
         let service = answered([answer(202, &[("content-type", &format!("multipart/mixed;boundary{content_type}"))], &body.0)]);
         let mut batch = things(&service).batch();
         batch.insert(&DynamicEntity::new("p", "1")).unwrap();
-        if let Err(error) = on_runtime(async { batch.commit().retry(NoRetry).await }) {
+        if let Err(error) = on_runtime(async { batch.submit().retry(NoRetry).await }) {
             is_presentable(&error).map_err(TestCaseError::fail)?;
         }
     }

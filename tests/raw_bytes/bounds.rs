@@ -132,7 +132,7 @@ fn batches_of_any_shape_end_soon() {
             )]);
             let mut batch = things(&service).batch();
             batch.insert(&DynamicEntity::new("p", "1")).unwrap();
-            on_runtime(async { batch.commit().await })
+            on_runtime(async { batch.submit().await })
         });
     }
 }

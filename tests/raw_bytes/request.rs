@@ -111,7 +111,7 @@ proptest! {
             [
                 table.insert(&row("4")).await.err(),
                 table.merge(&row("1")).await.err(),
-                batch.commit().await.err(),
+                batch.submit().await.err(),
                 table.set_access_policies([policy]).await.err(),
                 service.set_properties(properties).await.err(),
             ]

@@ -31,9 +31,9 @@ async fn failure(response: &Value) -> Error {
     let mut batch = table.batch();
     for row in 0..OPERATIONS {
         let entity = DynamicEntity::new("p", row.to_string());
-        batch.add(TableOperation::insert(&entity)).unwrap();
+        batch.push(TableOperation::insert(&entity)).unwrap();
     }
-    batch.commit().await.unwrap_err()
+    batch.submit().await.unwrap_err()
 }
 
 /// The same answer about the operation at this index, or about one that it does not name.
@@ -145,8 +145,8 @@ async fn recorded_reads_in_a_batch_are_those_of_a_get() {
     assert_eq!(read.properties.len(), 7);
     assert_eq!(read.get("Int64Property"), Some(&5_432_873_627_392_i64.into()));
     let mut batch = table(there).batch();
-    batch.retrieve(("partition1", "row1")).unwrap();
-    let result = &batch.commit().await.unwrap()[0];
+    batch.get(("partition1", "row1")).unwrap();
+    let result = &batch.submit().await.unwrap()[0];
     assert_eq!(result.etag(), Some(&read.etag));
     assert_eq!(result.entity::<DynamicEntity>().unwrap().unwrap(), read.entity);
 
@@ -155,8 +155,8 @@ async fn recorded_reads_in_a_batch_are_those_of_a_get() {
         None
     );
     let mut batch = table(missing).batch();
-    batch.retrieve(("partition1", "row1")).unwrap();
-    assert_eq!(batch.commit().await.unwrap()[0].status(), 404);
+    batch.get(("partition1", "row1")).unwrap();
+    assert_eq!(batch.submit().await.unwrap()[0].status(), 404);
     // A write that is told so was none.
     let delete = table(missing)
         .delete(("partition1", "row1"))
@@ -184,7 +184,7 @@ async fn recorded_echoes_are_read() {
     for row in 0..3 {
         batch.insert_echo(&DynamicEntity::new("p", row.to_string())).unwrap();
     }
-    for result in batch.commit().await.unwrap() {
+    for result in batch.submit().await.unwrap() {
         let entity = result.entity::<DynamicEntity>().unwrap().unwrap();
         assert!(result.status() == 201 && entity.timestamp.is_some(), "{name}");
         assert_eq!(

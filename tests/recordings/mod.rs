@@ -322,7 +322,7 @@ async fn batch(name: &str, response: &Value, table: &azure_table::TableClient<Dy
             false => batch.insert(&row).unwrap(),
         };
     }
-    match batch.commit().await {
+    match batch.submit().await {
         Ok(results) => {
             assert!(!failed && results.len() == parts, "{name}");
             assert!(results.iter().filter(|result| result.etag().is_some()).count() <= body.matches("ETag").count());

@@ -237,14 +237,14 @@ async fn batch(name: &str, body: &str, is_cosmos: bool, differences: &mut Differ
     for recorded in &recorded {
         match operation(recorded).await {
             Ok(operation) => {
-                if batch.add(operation).is_err() {
+                if batch.push(operation).is_err() {
                     return *differences.entry(REFUSED).or_default() += 1;
                 }
             }
             Err(difference) => return *differences.entry(difference).or_default() += 1,
         }
     }
-    batch.commit().retry(NoRetry).await.unwrap_err();
+    batch.submit().retry(NoRetry).await.unwrap_err();
     let sent = inner(&ours(&canned).body);
     assert_eq!(sent.len(), recorded.len(), "{name}");
     for (recorded, ours) in recorded.iter().zip(&sent) {

@@ -67,7 +67,7 @@ async fn customers_and_orders_share_a_table_and_a_batch() {
     for order in &orders {
         batch.insert(&Item::Order(order.clone())).unwrap();
     }
-    batch.commit().await.unwrap();
+    batch.submit().await.unwrap();
     service
         .dynamic_table("Store")
         .unwrap()

@@ -27,7 +27,7 @@ pub(crate) fn figure(figure: &Figure, measured: &[Measured], file: &Path) -> Res
             .map_or(Told::Between(0.0, 0.0), |value| Told::Value(100.0 * value))
     };
     let refused = by_workers(figure, |n, point| {
-        (100.0 * measured[n].load.refused_share(), in_percent(point.refused))
+        (100.0 * measured[n].load.throttled_share(), in_percent(point.refused))
     });
     let refused = Panel {
         title: format!("refused{}", figure.note),
@@ -98,12 +98,12 @@ fn by_time(writes: &ManyWrites, run: &BulkRun) -> Panel {
     for (n, second) in run.seconds.iter().enumerate() {
         let point = (n as f64 + 0.5, second.accepted_entities as f64);
         accepted.push(point);
-        refused.extend((second.refused_requests > 0).then_some(point));
+        refused.extend((second.throttled_requests > 0).then_some(point));
     }
     let end = run.elapsed.as_secs_f64();
     let limit = vec![(0.0, writes.limit), (end, writes.limit)];
     let (_, most) = most(accepted.iter().chain(&limit));
-    let share = 100.0 * run.load.refused_share();
+    let share = 100.0 * run.load.throttled_share();
     Panel {
         title: format!("{}; {share:.2} % of the requests refused", writes.name),
         x: Axis {

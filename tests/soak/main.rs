@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use azure_table::testing::{Answer, Fault, FaultRule, Faults};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::HttpTransport;
 use azure_table::{Emulator, EmulatorServer, TableServiceClient};
 use tokio::runtime::Handle;
@@ -79,20 +79,23 @@ impl Figures {
 
 fn add_rules(faults: &Faults) {
     let millis = Duration::from_millis;
-    let internal = Answer::internal_error;
+    let internal = ResponseTemplate::internal_error;
     for (fault, chance) in [
         (Fault::NoConnection, 0.01),
         (Fault::LoseRequest, 0.01),
         (Fault::Reset, 0.01),
         (Fault::LoseResponse, 0.01),
-        (Fault::CutAnswer { at: 20 }, 0.01),
+        (Fault::CutResponse { at: 20 }, 0.01),
         (Fault::DelayRequest(millis(50)), 0.02),
-        (Fault::DelayAnswer(millis(50)), 0.02),
-        (Fault::HangAnswer, 0.000_5),
-        (Answer::server_busy(millis(100)).into(), 0.01),
+        (Fault::DelayResponse(millis(50)), 0.02),
+        (Fault::HangResponse, 0.000_5),
+        (ResponseTemplate::server_busy(millis(100)).into(), 0.01),
         (internal().into(), 0.01),
-        (Fault::AnswerAfterApplying(internal()), 0.01),
-        (Fault::FailBatchPart(Answer::too_many_requests(millis(100))), 0.01),
+        (Fault::RespondAfterApplying(internal()), 0.01),
+        (
+            Fault::FailBatchPart(ResponseTemplate::too_many_requests(millis(100))),
+            0.01,
+        ),
     ] {
         faults.add(FaultRule::new(fault).chance(chance));
     }

@@ -156,7 +156,7 @@ impl Worker {
         for row in rows {
             batch.insert_or_replace(&Cell { row, ..cell.clone() }).unwrap();
         }
-        let outcome = batch.commit().await;
+        let outcome = batch.submit().await;
         self.wrote(&rows, Some(cell.value), outcome, |_| true);
     }
 

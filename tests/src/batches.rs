@@ -31,10 +31,10 @@ pub async fn a_batch_mixes_operations_and_types(backend: &Backend) {
         .unwrap()
         .insert_or_merge(&Tracked::new("g", 5, "new"))
         .unwrap()
-        .add(TableOperation::insert(&AllTypes::sample("g", "x")))
+        .push(TableOperation::insert(&AllTypes::sample("g", "x")))
         .unwrap();
     assert_eq!((batch.len(), batch.remaining(), batch.is_full()), (7, 93, false));
-    let results = batch.commit().await.unwrap();
+    let results = batch.submit().await.unwrap();
     assert_eq!(results.len(), 7);
     assert_eq!(results[2].kind(), OperationKind::Delete);
     for (n, result) in results.iter().enumerate() {
@@ -60,7 +60,7 @@ pub async fn a_failed_batch_applies_nothing(backend: &Backend) {
     for number in 0..4 {
         batch.insert(&Tracked::new("g", number, "new")).unwrap();
     }
-    let error = batch.commit().await.unwrap_err();
+    let error = batch.submit().await.unwrap_err();
     assert_eq!(
         (error.kind(), error.code()),
         (ErrorKind::AlreadyExists, Some("EntityAlreadyExists"))
@@ -82,7 +82,7 @@ pub async fn the_first_operation_is_named_as_well(backend: &Backend) {
         .unwrap()
         .insert(&Tracked::new("g", 2, "new"))
         .unwrap();
-    let error = batch.commit().await.unwrap_err();
+    let error = batch.submit().await.unwrap_err();
     assert_eq!((error.kind(), error.batch_index()), (ErrorKind::NotFound, Some(0)));
 
     table.insert(&Tracked::new("g", 1, "v")).await.unwrap();
@@ -94,7 +94,7 @@ pub async fn the_first_operation_is_named_as_well(backend: &Backend) {
         .unwrap()
         .replace(&stale)
         .unwrap();
-    let error = batch.commit().await.unwrap_err();
+    let error = batch.submit().await.unwrap_err();
     assert_eq!(
         (error.kind(), error.batch_index()),
         (ErrorKind::ConditionNotMet, Some(1))
@@ -120,9 +120,9 @@ pub async fn the_rules_of_batches_are_checked_here(backend: &Backend) {
     assert_eq!(full.rule(), BatchRule::Operations);
     assert!(full.to_string().contains("limit is 100"), "{full}");
     let mut next = table.batch();
-    next.add(full.into_operation().unwrap()).unwrap();
-    assert_eq!(batch.commit().await.unwrap().len(), 100);
-    assert_eq!(next.commit().await.unwrap().len(), 1);
+    next.push(full.into_operation().unwrap()).unwrap();
+    assert_eq!(batch.submit().await.unwrap().len(), 100);
+    assert_eq!(next.submit().await.unwrap().len(), 1);
     assert_eq!(table.query().all().await.unwrap().len(), 101);
 
     // What was encoded comes back, and may be put right.
@@ -135,10 +135,10 @@ pub async fn the_rules_of_batches_are_checked_here(backend: &Backend) {
         "{unread}"
     );
     let mut again = table.batch();
-    again.add(unread.into_operation().unwrap().unconditionally()).unwrap();
-    again.commit().await.unwrap();
+    again.push(unread.into_operation().unwrap().unconditionally()).unwrap();
+    again.submit().await.unwrap();
 
-    let empty = table.batch().commit().await.unwrap_err();
+    let empty = table.batch().submit().await.unwrap_err();
     assert_eq!(empty.kind(), ErrorKind::InvalidInput);
     backend.drop_table(&table).await;
 }
@@ -158,7 +158,7 @@ pub async fn large_batches_are_measured_exactly(backend: &Backend) {
     assert_eq!(rejected.rule(), BatchRule::Bytes);
     assert_eq!(rejected.index(), 13);
     assert!(rejected.to_string().contains("the limit is 4194304"), "{rejected}");
-    assert_eq!(batch.commit().await.unwrap().len(), 13);
+    assert_eq!(batch.submit().await.unwrap().len(), 13);
     backend.drop_table(&table).await;
 }
 
@@ -186,7 +186,7 @@ pub async fn inserts_are_echoed_on_request(backend: &Backend) {
         .unwrap()
         .delete(("g", "2"))
         .unwrap();
-    let results = batch.commit().await.unwrap();
+    let results = batch.submit().await.unwrap();
     assert_eq!(
         results.iter().map(|it| it.status()).collect::<Vec<_>>(),
         [204, 201, 204, 204]
@@ -209,11 +209,11 @@ pub async fn a_retrieve_is_alone_in_its_batch(backend: &Backend) {
     table.insert(&Tracked::new("g", 1, "there")).await.unwrap();
     let stored = table.get(("g", 1)).versioned().await.unwrap().unwrap();
 
-    let retrieve = |number: u32| TableOperation::retrieve::<Tracked>(("g", number));
+    let retrieve = |number: u32| TableOperation::get::<Tracked>(("g", number));
     let alone = table.execute(retrieve(1)).await.unwrap();
     let mut batch = table.batch();
-    batch.retrieve(("g", 1)).unwrap();
-    let results = batch.commit().await.unwrap();
+    batch.get(("g", 1)).unwrap();
+    let results = batch.submit().await.unwrap();
     assert_eq!(results.len(), 1);
     for found in [&alone, &results[0]] {
         assert_eq!((found.kind(), found.status()), (OperationKind::Get, 200));
@@ -223,22 +223,22 @@ pub async fn a_retrieve_is_alone_in_its_batch(backend: &Backend) {
 
     let alone = table.execute(retrieve(2)).await.unwrap();
     let mut batch = table.batch();
-    batch.retrieve(("g", 2)).unwrap();
-    for missing in [&alone, &batch.commit().await.unwrap()[0]] {
+    batch.get(("g", 2)).unwrap();
+    for missing in [&alone, &batch.submit().await.unwrap()[0]] {
         assert_eq!((missing.status(), missing.etag()), (404, None));
         assert_eq!(missing.entity::<Tracked>().unwrap(), None);
     }
 
     let mut batch = table.batch();
     batch.insert(&Tracked::new("g", 3, "new")).unwrap();
-    let rejected = batch.retrieve(("g", 1)).unwrap_err();
-    assert_eq!((rejected.rule(), rejected.index()), (BatchRule::RetrieveAlone, 1));
+    let rejected = batch.get(("g", 1)).unwrap_err();
+    assert_eq!((rejected.rule(), rejected.index()), (BatchRule::GetAlone, 1));
     let mut batch = table.batch();
-    batch.add(rejected.into_operation().unwrap()).unwrap();
+    batch.push(rejected.into_operation().unwrap()).unwrap();
     assert_eq!((batch.is_full(), batch.remaining()), (true, 0));
     let rejected = batch.insert(&Tracked::new("g", 3, "new")).unwrap_err();
-    assert_eq!((rejected.rule(), rejected.index()), (BatchRule::RetrieveAlone, 1));
-    assert_eq!(batch.commit().await.unwrap()[0].status(), 200);
+    assert_eq!((rejected.rule(), rejected.index()), (BatchRule::GetAlone, 1));
+    assert_eq!(batch.submit().await.unwrap()[0].status(), 200);
     assert_eq!(table.query().count().await.unwrap(), 1);
     backend.drop_table(&table).await;
 }

@@ -14,7 +14,7 @@ async fn filled(backend: &Backend) -> TableClient<Tracked> {
                 .insert(&Tracked::new(group, number, &format!("v{}", number % 4)))
                 .unwrap();
         }
-        batch.commit().await.unwrap();
+        batch.submit().await.unwrap();
     }
     table
 }

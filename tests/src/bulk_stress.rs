@@ -271,7 +271,7 @@ async fn outcomes(bulk: Bulk<DynamicEntity>, writes: &[Write]) -> Vec<Option<Res
     while let Some(outcome) = outcomes.next().await {
         let (index, outcome) = match &outcome {
             BulkOutcome::Applied(applied) => (applied.index(), Ok(())),
-            BulkOutcome::Leftover(left) => match left.why() {
+            BulkOutcome::Leftover(left) => match left.reason() {
                 LeftoverReason::Rejected(error) => (left.index(), Err(error.kind())),
                 _ => panic!("{left}"),
             },

@@ -56,7 +56,7 @@ pub async fn awkward_keys_are_addressed_exactly(backend: &Backend) {
         table.merge(&entity).await.unwrap_or_else(|e| panic!("{key:?}: {e}"));
         let mut batch = table.batch();
         batch.replace(&entity).unwrap();
-        batch.commit().await.unwrap_or_else(|e| panic!("{key:?}: {e}"));
+        batch.submit().await.unwrap_or_else(|e| panic!("{key:?}: {e}"));
         table
             .delete((*key, *key))
             .await

@@ -15,7 +15,7 @@ async fn numbers(backend: &Backend, rows: u32) -> TableClient<Tracked> {
                 .insert(&Tracked::new("g", *number, &format!("v{}", number % 3)))
                 .unwrap();
         }
-        batch.commit().await.unwrap();
+        batch.submit().await.unwrap();
     }
     table
 }
@@ -204,7 +204,7 @@ pub async fn sets_of_keys_are_asked_in_parts(backend: &Backend) {
         for number in 0..6 {
             batch.insert(&Tracked::new(group, number, "v")).unwrap();
         }
-        batch.commit().await.unwrap();
+        batch.submit().await.unwrap();
     }
     let told =
         |rows: Vec<Tracked>| -> Vec<(String, u32)> { rows.into_iter().map(|row| (row.group, row.number)).collect() };

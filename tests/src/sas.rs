@@ -56,7 +56,7 @@ pub async fn a_table_sas_allows_what_it_says(backend: &Backend) {
     } else {
         let mut batch = rows.batch();
         batch.delete(("p", "it's")).unwrap().delete(("p", "there")).unwrap();
-        batch.commit().await.unwrap();
+        batch.submit().await.unwrap();
     }
     assert_eq!(table.query().all().await.unwrap(), []);
     table.delete_table().await.unwrap();

@@ -72,7 +72,7 @@ pub async fn a_write_makes_its_table_on_request(backend: &Backend) {
     let mut batch = other.create_on_not_found().batch();
     batch.insert(&DynamicEntity::new("p", "1")).unwrap();
     batch.insert(&DynamicEntity::new("p", "2")).unwrap();
-    batch.commit().await.unwrap();
+    batch.submit().await.unwrap();
     assert_eq!(other.query().all().await.unwrap().len(), 2);
     other.delete_table().await.unwrap();
 }

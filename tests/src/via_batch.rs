@@ -28,7 +28,7 @@ pub async fn keys_need_no_address(backend: &Backend) {
         assert_ne!(modified.etag, etag);
         table.insert_or_replace(&entity).via_batch().await.unwrap();
         table.insert_or_merge(&entity).via_batch().await.unwrap();
-        let retrieve = TableOperation::retrieve::<DynamicEntity>((key, key));
+        let retrieve = TableOperation::get::<DynamicEntity>((key, key));
         let retrieved = table.execute(retrieve).via_batch().await.unwrap();
         let retrieved = retrieved.entity::<DynamicEntity>().unwrap().unwrap();
         assert_eq!(retrieved.properties, entity.properties, "{key:?}");
@@ -63,7 +63,7 @@ pub async fn refusals_are_those_of_single_operations(backend: &Backend) {
     assert_eq!(via_batch.insert_if_not_exists(&there).await.unwrap(), None);
     let deletion = via_batch.delete_if_exists(("p", "missing")).await.unwrap();
     assert_eq!(deletion, Deletion::WasMissing);
-    let retrieve = TableOperation::retrieve::<DynamicEntity>(("p", "missing"));
+    let retrieve = TableOperation::get::<DynamicEntity>(("p", "missing"));
     assert_eq!(via_batch.execute(retrieve).await.unwrap().status(), 404);
 
     let elsewhere_via_batch = elsewhere.with(&CallOptions::new().via_batch());

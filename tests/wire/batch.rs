@@ -33,7 +33,7 @@ async fn a_batch_is_one_request_with_crlf_and_absolute_addresses() {
         .unwrap()
         .delete(("p", "2"))
         .unwrap();
-    let results = batch.commit().await.unwrap();
+    let results = batch.submit().await.unwrap();
     assert_eq!(results[0].etag().unwrap().as_str(), "W/\"1\"");
     assert_eq!(results[1].etag(), None);
 
@@ -121,7 +121,7 @@ async fn the_failing_operation_is_named_only_when_it_is_known() {
         for n in 0..3 {
             batch.insert(&DynamicEntity::new("p", n.to_string())).unwrap();
         }
-        let error = batch.commit().await.unwrap_err();
+        let error = batch.submit().await.unwrap_err();
         assert_eq!((error.batch_index(), error.entity()), (index, keys));
         assert!(!error.may_have_applied());
     }
@@ -143,7 +143,7 @@ async fn an_unreadable_answer_leaves_the_batch_in_doubt() {
             .unwrap()
             .insert(&DynamicEntity::new("p", "2"))
             .unwrap();
-        let error = batch.commit().await.unwrap_err();
+        let error = batch.submit().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidResponse);
         assert!(error.may_have_applied());
         assert!(
@@ -161,7 +161,7 @@ async fn an_inner_server_fault_is_one() {
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
     let mut batch = table.batch();
     batch.insert(&DynamicEntity::new("p", "1")).unwrap();
-    let error = batch.commit().await.unwrap_err();
+    let error = batch.submit().await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ErrorKind::ServerFault, Some(500)));
     assert!(error.may_have_applied());
 }
@@ -186,7 +186,7 @@ async fn an_answer_of_another_form_is_no_success() {
         let table = server.service().table::<DynamicEntity>("Things").unwrap();
         let mut batch = table.batch();
         batch.insert(&DynamicEntity::new("p", "1")).unwrap();
-        let error = batch.commit().await.unwrap_err();
+        let error = batch.submit().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{parts}: {error}");
         assert!(
             error.to_string().contains(said) && error.may_have_applied(),
@@ -199,5 +199,5 @@ async fn an_answer_of_another_form_is_no_success() {
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
     let mut batch = table.batch();
     batch.insert(&DynamicEntity::new("p", "1")).unwrap();
-    assert_eq!(batch.commit().await.unwrap()[0].etag().unwrap().as_str(), "W/\"1\"");
+    assert_eq!(batch.submit().await.unwrap()[0].etag().unwrap().as_str(), "W/\"1\"");
 }

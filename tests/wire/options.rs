@@ -161,7 +161,7 @@ async fn a_request_is_shown_without_being_sent() {
     );
     let mut batch = table.batch();
     batch.insert(&DynamicEntity::new("p", "r")).unwrap();
-    let batch = batch.commit().request().unwrap();
+    let batch = batch.submit().request().unwrap();
     assert!(
         batch.contains("POST https://contoso.table.core.windows.net/Things HTTP/1.1"),
         "{batch}"

@@ -114,7 +114,7 @@ async fn an_echo_is_asked_for_by_a_header() {
         .unwrap()
         .insert_echo(&entity)
         .unwrap();
-    batch.commit().await.unwrap_err();
+    batch.submit().await.unwrap_err();
     let requests = server.requests().await;
     assert_eq!(
         headers(&requests[0])[..4],
@@ -291,12 +291,10 @@ async fn observers_hear_what_failed_inside() {
     table.delete(("p", "r")).via_batch().await.unwrap_err();
     let mut batch = table.batch();
     batch.insert(&DynamicEntity::new("p", "r")).unwrap();
-    batch.commit().await.unwrap_err();
+    batch.submit().await.unwrap_err();
     let mut batch = table.batch();
-    batch
-        .add(TableOperation::retrieve::<DynamicEntity>(("p", "r")))
-        .unwrap();
-    batch.commit().await.unwrap();
+    batch.push(TableOperation::get::<DynamicEntity>(("p", "r"))).unwrap();
+    batch.submit().await.unwrap();
     let expected = [
         (404, None),
         (404, Some(ErrorKind::NotFound)),

@@ -12,7 +12,7 @@
 //! | [`TableClient::delete`](crate::TableClient::delete), [`delete_if_exists`](crate::TableClient::delete_if_exists) | [`DeleteEntity`], [`DeleteEntityIfExists`] |
 //! | [`TableClient::modify`](crate::TableClient::modify) | [`ModifyEntity`]; its closure returns a [`ModifyOutcome`] |
 //! | [`TableClient::execute`](crate::TableClient::execute) | [`ExecuteOperation`] |
-//! | [`TableBatch::commit`](crate::TableBatch::commit) | [`CommitBatch`] |
+//! | [`TableBatch::submit`](crate::TableBatch::submit) | [`SubmitBatch`] |
 //! | [`TableClient::create_table`](crate::TableClient::create_table) and its siblings | [`CreateTable`], [`CreateTableIfNotExists`], [`DeleteTable`], [`DeleteTableIfExists`], [`RecreateTable`], [`TableExists`] |
 //! | [`TableClient::access_policies`](crate::TableClient::access_policies) and its siblings | [`GetAccessPolicies`], [`ChangeAccessPolicies`] |
 //! | [`TableServiceClient::list_tables`](crate::TableServiceClient::list_tables), [`ensure_tables`](crate::TableServiceClient::ensure_tables) | [`ListTables`], [`EnsureTables`] |
@@ -48,7 +48,6 @@
 //! ```
 
 pub use crate::client::ops::access_policies::ChangeAccessPolicies;
-pub use crate::client::ops::commit_batch::CommitBatch;
 pub use crate::client::ops::delete_entity::{DeleteEntity, DeleteEntityIfExists};
 pub use crate::client::ops::ensure_tables::EnsureTables;
 pub use crate::client::ops::execute::ExecuteOperation;
@@ -61,6 +60,7 @@ pub use crate::client::ops::recreate_table::RecreateTable;
 pub use crate::client::ops::service_operations::{
     GetServiceProperties, GetServiceStatistics, Ping, SetServiceProperties,
 };
+pub use crate::client::ops::submit_batch::SubmitBatch;
 pub use crate::client::ops::table_operations::{
     CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, GetAccessPolicies, TableExists,
 };

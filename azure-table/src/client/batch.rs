@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::client::ops::commit_batch::CommitBatch;
+use crate::client::ops::submit_batch::SubmitBatch;
 use crate::model::entity::AsEntity;
 use crate::model::entity_key::IntoKey;
 use crate::model::name::TableName;
@@ -29,7 +29,7 @@ use crate::protocol::operation::TableOperation;
 /// batch
 ///     .insert(&DynamicEntity::new("Channel9", "1"))?
 ///     .insert_or_replace(&DynamicEntity::new("Channel9", "2"))?;
-/// let results = batch.commit().await?;
+/// let results = batch.submit().await?;
 /// assert_eq!(results.len(), 2);
 /// # Ok(())
 /// # }
@@ -37,7 +37,7 @@ use crate::protocol::operation::TableOperation;
 ///
 /// Source: REST "Performing entity group transactions".
 #[doc(alias = "SubmitTransaction")]
-#[must_use = "nothing is sent until `commit` is awaited"]
+#[must_use = "nothing is sent until `submit` is awaited"]
 pub struct TableBatch<E> {
     pipeline: Arc<Pipeline>,
     change_set: ChangeSet,
@@ -64,7 +64,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// [`RejectedOperation`] — the operation breaks a rule of batches, or cannot be sent at all.
     pub fn insert(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.add(TableOperation::insert(&self.written(entity)))
+        self.push(TableOperation::insert(&self.written(entity)))
     }
 
     /// Adds an insert whose [result](crate::TableResult::entity) has the entity as it was stored.
@@ -72,7 +72,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// As [`insert`](Self::insert).
     pub fn insert_echo(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.add(TableOperation::insert_echo(&self.written(entity)))
+        self.push(TableOperation::insert_echo(&self.written(entity)))
     }
 
     /// Adds a replace; the batch fails if the entity does not exist, or has another version than `entity` holds.
@@ -80,7 +80,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// As [`insert`](Self::insert).
     pub fn replace(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.add(TableOperation::replace(&self.written(entity)))
+        self.push(TableOperation::replace(&self.written(entity)))
     }
 
     /// Adds a merge; the batch fails if the entity does not exist, or has another version than `entity` holds.
@@ -88,7 +88,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// As [`insert`](Self::insert).
     pub fn merge(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.add(TableOperation::merge(&self.written(entity)))
+        self.push(TableOperation::merge(&self.written(entity)))
     }
 
     /// Adds an insert that replaces the stored entity if there is one.
@@ -96,7 +96,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// As [`insert`](Self::insert).
     pub fn insert_or_replace(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.add(TableOperation::insert_or_replace(&self.written(entity)))
+        self.push(TableOperation::insert_or_replace(&self.written(entity)))
     }
 
     /// Adds an insert that merges into the stored entity if there is one.
@@ -104,7 +104,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// As [`insert`](Self::insert).
     pub fn insert_or_merge(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.add(TableOperation::insert_or_merge(&self.written(entity)))
+        self.push(TableOperation::insert_or_merge(&self.written(entity)))
     }
 
     /// Adds a delete; the batch fails if the entity does not exist, or has another version than `key` holds.
@@ -115,7 +115,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// As [`insert`](Self::insert).
     pub fn delete(&mut self, key: impl IntoKey<E>) -> Result<&mut Self, RejectedOperation> {
-        self.add(TableOperation::delete(key))
+        self.push(TableOperation::delete(key))
     }
 
     /// Adds a read, which must be the only operation of its batch; the entity is in its
@@ -124,16 +124,18 @@ impl<E> TableBatch<E> {
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
-    pub fn retrieve(&mut self, key: impl IntoKey<E>) -> Result<&mut Self, RejectedOperation> {
-        self.add(TableOperation::retrieve(key))
+    #[doc(alias = "retrieve")]
+    pub fn get(&mut self, key: impl IntoKey<E>) -> Result<&mut Self, RejectedOperation> {
+        self.push(TableOperation::get(key))
     }
 
-    /// Adds any operation, of any entity type. It is sent as it was encoded: a tag that it lacks is not added by the
+    /// Adds any operation, of any entity type. The operation is sent as it was encoded: a tag that it lacks is not added by the
     /// handle of a [`variant`](crate::TableClient::variant).
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
-    pub fn add(&mut self, operation: TableOperation) -> Result<&mut Self, RejectedOperation> {
+    #[doc(alias = "add")]
+    pub fn push(&mut self, operation: TableOperation) -> Result<&mut Self, RejectedOperation> {
         self.change_set.add(operation)?;
         Ok(self)
     }
@@ -184,8 +186,9 @@ impl<E> TableBatch<E> {
     /// delete's entity does not, or the table does not; `ConditionNotMet` — an entity has another version;
     /// `InvalidInput` — the batch is empty. Nothing is applied, unless
     /// [`may_have_applied`](crate::Error::may_have_applied) says that this is not known.
-    pub fn commit(self) -> CommitBatch {
-        CommitBatch::new(&self.pipeline, self.change_set)
+    #[doc(alias("commit", "submit_transaction"))]
+    pub fn submit(self) -> SubmitBatch {
+        SubmitBatch::new(&self.pipeline, self.change_set)
     }
 }
 

@@ -1,7 +1,6 @@
 //! The operations: one file each, a builder that is a future.
 
 pub(crate) mod access_policies;
-pub(crate) mod commit_batch;
 pub(crate) mod delete_entity;
 pub(crate) mod ensure_tables;
 pub(crate) mod execute;
@@ -14,5 +13,6 @@ pub(crate) mod operation;
 pub(crate) mod procedure;
 pub(crate) mod recreate_table;
 pub(crate) mod service_operations;
+pub(crate) mod submit_batch;
 pub(crate) mod table_operations;
 pub(crate) mod write_entity;

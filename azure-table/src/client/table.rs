@@ -273,7 +273,7 @@ impl<E> TableClient<E> {
     /// Runs an operation that was made as a value.
     ///
     /// # Errors
-    /// Those of the method of the same name; of a [`retrieve`](TableOperation::retrieve) those of [`get`](Self::get),
+    /// Those of the method of the same name; of a [`retrieve`](TableOperation::get) those of [`get`](Self::get),
     /// where the entity is read from the result.
     pub fn execute(&self, operation: TableOperation) -> ExecuteOperation {
         ExecuteOperation::new(&self.pipeline, &self.table, operation)

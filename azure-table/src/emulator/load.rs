@@ -116,19 +116,19 @@ pub struct ServiceLoad {
     /// The entities in them.
     pub accepted_entities: u64,
     /// Requests that were answered 503 or 429, for want of room.
-    pub refused_requests: u64,
+    pub throttled_requests: u64,
     /// The entities in them.
-    pub refused_entities: u64,
+    pub throttled_entities: u64,
 }
 
 impl ServiceLoad {
     /// The refused share of all requests, from 0 to 1; 0 if there were none.
-    pub fn refused_share(&self) -> f64 {
-        let all = self.accepted_requests + self.refused_requests;
+    pub fn throttled_share(&self) -> f64 {
+        let all = self.accepted_requests + self.throttled_requests;
         if all == 0 {
             return 0.0;
         }
-        self.refused_requests as f64 / all as f64
+        self.throttled_requests as f64 / all as f64
     }
 
     /// What came since an earlier count.
@@ -137,8 +137,8 @@ impl ServiceLoad {
         Self {
             accepted_requests: self.accepted_requests.saturating_sub(earlier.accepted_requests),
             accepted_entities: self.accepted_entities.saturating_sub(earlier.accepted_entities),
-            refused_requests: self.refused_requests.saturating_sub(earlier.refused_requests),
-            refused_entities: self.refused_entities.saturating_sub(earlier.refused_entities),
+            throttled_requests: self.throttled_requests.saturating_sub(earlier.throttled_requests),
+            throttled_entities: self.throttled_entities.saturating_sub(earlier.throttled_entities),
         }
     }
 
@@ -148,14 +148,14 @@ impl ServiceLoad {
     }
 
     pub(crate) fn refuse(&mut self, entities: u64) {
-        self.refused_requests += 1;
-        self.refused_entities += entities;
+        self.throttled_requests += 1;
+        self.throttled_entities += entities;
     }
 
     pub(crate) fn add(&mut self, other: &Self) {
         self.accepted_requests += other.accepted_requests;
         self.accepted_entities += other.accepted_entities;
-        self.refused_requests += other.refused_requests;
-        self.refused_entities += other.refused_entities;
+        self.throttled_requests += other.throttled_requests;
+        self.throttled_entities += other.throttled_entities;
     }
 }

@@ -130,7 +130,7 @@ impl Pipeline {
         let outcome = match clock::within(limit, self.transport.send(attempt)).await {
             Some(Ok(response)) => Ok(response),
             Some(Err(e)) => {
-                let (reached, base) = (e.reached(), self.endpoint.base_of(location));
+                let (reached, base) = (e.delivery(), self.endpoint.base_of(location));
                 let why = format!("{e} at {base}");
                 Err((
                     reached,
@@ -193,8 +193,8 @@ impl Pipeline {
             operation: call.common_operation(),
         };
         // It hears in any case: what it fetched may be worthless, too.
-        let advice = self.credential.refused(&refusal);
-        let service = refusal.service_time().filter(|_| refusal.is_about_proof());
+        let advice = self.credential.rejected(&refusal);
+        let service = refusal.service_time().filter(|_| refusal.is_unauthenticated());
         let far = service.filter(|service| is_far(ended.signed_at, *service));
         let corrected = far.filter(|_| self.settings.corrects_clock);
         Some(Refused {

@@ -88,7 +88,7 @@ pub trait Credential: fmt::Debug + Send + Sync + 'static {
 
     /// Hears that the service refused an attempt (401, 403), and says what a person may do about it: it stands in the
     /// error. What was fetched and turned out to be worthless is forgotten here, and the generation changes.
-    fn refused(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
+    fn rejected(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
         let _ = refusal;
         None
     }
@@ -146,7 +146,7 @@ impl AuthorizationFailure<'_> {
 
     /// Whether the proof itself is refused, and not what is asked with it: 401, as Cosmos DB says it, or 403
     /// `AuthenticationFailed`.
-    pub fn is_about_proof(&self) -> bool {
+    pub fn is_unauthenticated(&self) -> bool {
         self.status == 401 || self.code == Some("AuthenticationFailed")
     }
 

@@ -29,7 +29,7 @@ use crate::pipeline::observer::{Event, Observer};
 /// assert_eq!((meter.total().requests, meter.of("insert").entities), (2, 1));
 /// let mut batch = blogs.batch();
 /// batch.insert(&DynamicEntity::new("Channel9", "2"))?.insert(&DynamicEntity::new("Channel9", "3"))?;
-/// batch.commit().await?;
+/// batch.submit().await?;
 /// assert_eq!((meter.total().requests, meter.total().entities), (3, 3));
 /// # Ok(())
 /// # }

@@ -79,7 +79,7 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
 
     /// Called when the retry decided last is never sent: no time is left, the client gets no permit or no credential,
     /// or the call is dropped. Does nothing by default.
-    fn withdrawn(&self) {}
+    fn retry_cancelled(&self) {}
 
     /// Returns this policy, limited to `attempts` attempts, the first included.
     fn limit_attempts(self, attempts: u32) -> LimitAttempts<Self>
@@ -154,12 +154,12 @@ pub(crate) enum Failure<'a> {
 
 impl<'a> FailedAttempt<'a> {
     /// The first attempt of a read, answered with this status: to test a policy with.
-    pub fn answered(status: u16, code: Option<&'a str>) -> Self {
+    pub fn with_response(status: u16, code: Option<&'a str>) -> Self {
         Self::of(Failure::Answer(status, code))
     }
 
     /// The first attempt of a read, without a complete answer: to test a policy with.
-    pub fn unanswered(reached: Delivery) -> Self {
+    pub fn without_response(reached: Delivery) -> Self {
         Self::of(Failure::Transport(reached))
     }
 
@@ -240,7 +240,7 @@ impl<'a> FailedAttempt<'a> {
     }
 
     /// How far a request without a complete answer got; `None` with one.
-    pub fn reached(&self) -> Option<Delivery> {
+    pub fn delivery(&self) -> Option<Delivery> {
         match self.failure {
             Failure::Transport(reached) => Some(reached),
             Failure::Answer(..) => None,
@@ -248,7 +248,7 @@ impl<'a> FailedAttempt<'a> {
     }
 
     /// The least wait that the service asks for: `Retry-After`, `x-ms-retry-after-ms`.
-    pub fn asked_wait(&self) -> Option<Duration> {
+    pub fn retry_after(&self) -> Option<Duration> {
         self.asked_wait
     }
 
@@ -303,16 +303,16 @@ mod tests {
             ..failed
         };
         for (failed, ambiguous) in [
-            (FailedAttempt::unanswered(Delivery::NothingSent), false),
-            (FailedAttempt::unanswered(Delivery::MaybeSent), true),
-            (FailedAttempt::unanswered(Delivery::ResponseCut), true),
-            (FailedAttempt::answered(500, None), true),
-            (FailedAttempt::answered(503, None), true),
-            (FailedAttempt::answered(503, Some("ServerBusy")), false),
-            (FailedAttempt::answered(429, None), false),
-            (FailedAttempt::answered(501, None), false),
-            (FailedAttempt::answered(408, None), true),
-            (FailedAttempt::answered(409, None), false),
+            (FailedAttempt::without_response(Delivery::NothingSent), false),
+            (FailedAttempt::without_response(Delivery::MaybeSent), true),
+            (FailedAttempt::without_response(Delivery::ResponseCut), true),
+            (FailedAttempt::with_response(500, None), true),
+            (FailedAttempt::with_response(503, None), true),
+            (FailedAttempt::with_response(503, Some("ServerBusy")), false),
+            (FailedAttempt::with_response(429, None), false),
+            (FailedAttempt::with_response(501, None), false),
+            (FailedAttempt::with_response(408, None), true),
+            (FailedAttempt::with_response(409, None), false),
         ] {
             assert!(!failed.is_ambiguous(), "a read never is: {failed:?}");
             assert_eq!(write(failed.clone()).is_ambiguous(), ambiguous, "{failed:?}");

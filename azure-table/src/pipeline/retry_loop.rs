@@ -190,7 +190,7 @@ impl Pipeline {
     }
 }
 
-/// The policy of a call, and the retry that it decided. A retry that is never sent is withdrawn.
+/// The policy of a call, and the retry that it decided. A retry that is never sent is retry_cancelled.
 struct PendingRetry<'a> {
     policy: &'a dyn RetryPolicy,
     is_pending: bool,
@@ -208,7 +208,7 @@ impl<'a> PendingRetry<'a> {
         let next = plan(state, failed, decision);
         match (decision, next) {
             (Decision::Retry { .. }, Next::Resend { .. }) => self.is_pending = true,
-            (Decision::Retry { .. }, _) => self.policy.withdrawn(),
+            (Decision::Retry { .. }, _) => self.policy.retry_cancelled(),
             // The service is well: it responds.
             (Decision::Stop, _) if !failed.is_transient() => self.policy.succeeded(failed.attempt),
             (Decision::Stop, _) => {}
@@ -229,7 +229,7 @@ impl<'a> PendingRetry<'a> {
 impl Drop for PendingRetry<'_> {
     fn drop(&mut self) {
         if self.is_pending {
-            self.policy.withdrawn();
+            self.policy.retry_cancelled();
         }
     }
 }

@@ -60,7 +60,7 @@ impl TransportError {
     }
 
     /// How far the request got.
-    pub fn reached(&self) -> Delivery {
+    pub fn delivery(&self) -> Delivery {
         self.reached
     }
 

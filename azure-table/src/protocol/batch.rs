@@ -59,7 +59,7 @@ pub enum BatchRule {
     /// Each entity occurs once.
     EachRowOnce,
     /// A retrieve is the only operation of its batch.
-    RetrieveAlone,
+    GetAlone,
     /// The operation itself cannot be sent.
     Valid,
 }
@@ -279,7 +279,7 @@ impl ChangeSet {
                 true => "the batch is a retrieve, which must be alone",
                 false => "a retrieve must be alone in a batch",
             };
-            return Some((BatchRule::RetrieveAlone, why.to_owned()));
+            return Some((BatchRule::GetAlone, why.to_owned()));
         }
         if first != partition_key {
             let why = format!("all operations of a batch have one PartitionKey, this batch has {first:?}");
@@ -471,7 +471,7 @@ mod tests {
             4 => TableOperation::insert_or_replace(entity),
             5 => TableOperation::insert_or_merge(entity),
             6 => TableOperation::delete::<DynamicEntity>(key),
-            _ => TableOperation::retrieve::<DynamicEntity>(key),
+            _ => TableOperation::get::<DynamicEntity>(key),
         }
     }
 
@@ -558,7 +558,7 @@ mod tests {
     fn what_was_rejected_leaves_no_trace() {
         let mut set = set_of(Profile::Storage);
         set.add(filling("a", 10)).unwrap();
-        let (bytes, retrieve) = (set.bytes(), TableOperation::retrieve::<DynamicEntity>(("p", "b")));
+        let (bytes, retrieve) = (set.bytes(), TableOperation::get::<DynamicEntity>(("p", "b")));
         let rejected = set.add(retrieve).unwrap_err();
         assert_eq!(
             rejected.to_string(),

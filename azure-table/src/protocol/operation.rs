@@ -131,7 +131,8 @@ impl TableOperation {
     /// a [`delete`](Self::delete). In a batch it must be alone.
     ///
     /// [`TableClient::get`](crate::TableClient::get) reads an entity of the table's own type with fewer bytes.
-    pub fn retrieve<E>(key: impl IntoKey<E>) -> Self {
+    #[doc(alias = "retrieve")]
+    pub fn get<E>(key: impl IntoKey<E>) -> Self {
         Self::with_key(OperationKind::Get, key, Condition::Exists)
     }
 

@@ -62,7 +62,7 @@ impl Asked {
 /// let stored: Option<Versioned<DynamicEntity>> = inserted.entity()?;
 /// assert_eq!(stored.map(|stored| stored.etag).as_ref(), inserted.etag());
 ///
-/// let missing = table.execute(TableOperation::retrieve::<DynamicEntity>(("Channel9", "2"))).await?;
+/// let missing = table.execute(TableOperation::get::<DynamicEntity>(("Channel9", "2"))).await?;
 /// assert_eq!((missing.status(), missing.entity::<DynamicEntity>()?), (404, None));
 /// # Ok(())
 /// # }

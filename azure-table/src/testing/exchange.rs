@@ -166,12 +166,12 @@ impl Exchange {
     }
 
     /// A header of the answer.
-    pub fn answer_header(&self, name: &str) -> Option<&str> {
+    pub fn response_header(&self, name: &str) -> Option<&str> {
         self.answer()?.headers().get(name)?.to_str().ok()
     }
 
     /// The body of the answer; `None` if none came.
-    pub fn answer_body(&self) -> Option<Cow<'_, str>> {
+    pub fn response_body(&self) -> Option<Cow<'_, str>> {
         self.answer().map(|answer| String::from_utf8_lossy(answer.body()))
     }
 
@@ -188,7 +188,7 @@ impl Exchange {
 impl Outcome {
     pub(crate) fn of(outcome: &Result<Response<Bytes>, TransportError>, secrets: &Secrets) -> Self {
         match outcome {
-            Err(e) => Self::Failed(e.reached()),
+            Err(e) => Self::Failed(e.delivery()),
             Ok(answer) => {
                 let mut kept = Response::new(secrets.of_body(answer.body()));
                 *kept.status_mut() = answer.status();

@@ -13,7 +13,7 @@ use http::{Request, Response};
 use crate::model::clock;
 use crate::model::operation_kind::OperationKind;
 use crate::pipeline::transport::{Delivery, Transport, TransportError};
-use crate::testing::answer::Answer;
+use crate::testing::response_template::ResponseTemplate;
 
 /// What happens to a request.
 ///
@@ -30,14 +30,14 @@ pub enum Fault {
     /// The request is applied, and its answer lost: [`Delivery::MaybeSent`].
     LoseResponse,
     /// The request is applied, and the body of its answer breaks off: [`Delivery::ResponseCut`].
-    CutAnswer {
+    CutResponse {
         /// The bytes of the body that come; a shorter body breaks off at its end.
         at: usize,
     },
     /// The request is on its way for so long. It is not applied if the client gives up before.
     DelayRequest(Duration),
     /// The request is applied at once, its answer is on its way for so long.
-    DelayAnswer(Duration),
+    DelayResponse(Duration),
     /// The request is applied at once, its answer comes in pieces.
     Drip {
         /// The bytes of the body in each piece; at least 1.
@@ -48,14 +48,14 @@ pub enum Fault {
     /// Nothing happens any more; not applied.
     HangRequest,
     /// The request is applied, and nothing happens any more.
-    HangAnswer,
+    HangResponse,
     /// This answer; not applied.
-    Answer(Answer),
+    Respond(ResponseTemplate),
     /// The request is applied, and this answer takes the place of the service's.
-    AnswerAfterApplying(Answer),
+    RespondAfterApplying(ResponseTemplate),
     /// A batch is answered with 202, and this is its only part: an operation failed; not applied. Happens to batches
     /// only.
-    FailBatchPart(Answer),
+    FailBatchPart(ResponseTemplate),
     /// Another transport takes the request: a service in another state, or one whose clock is wrong.
     Instead(Arc<dyn Transport>),
     /// The `Date` of the answer is so far ahead.
@@ -88,7 +88,7 @@ impl Fault {
                 behind.send(request).await?;
                 Err(broken(Delivery::MaybeSent, UnexpectedEof, "the answer was lost"))
             }
-            Self::CutAnswer { at } => {
+            Self::CutResponse { at } => {
                 let length = behind.send(request).await?.into_body().len();
                 let why = format!("the answer broke off after {} of {length} bytes", length.min(*at));
                 Err(broken(Delivery::ResponseCut, UnexpectedEof, why))
@@ -97,7 +97,7 @@ impl Fault {
                 clock::sleep(*time).await;
                 behind.send(request).await
             }
-            Self::DelayAnswer(time) => {
+            Self::DelayResponse(time) => {
                 let answer = behind.send(request).await?;
                 clock::sleep(*time).await;
                 Ok(answer)
@@ -110,17 +110,17 @@ impl Fault {
                 Ok(answer)
             }
             Self::HangRequest => std::future::pending().await,
-            Self::HangAnswer => {
+            Self::HangResponse => {
                 behind.send(request).await?;
                 std::future::pending().await
             }
-            Self::Answer(answer) => answer.response().map_err(no_answer),
-            Self::AnswerAfterApplying(answer) => {
+            Self::Respond(answer) => answer.response().map_err(no_answer),
+            Self::RespondAfterApplying(answer) => {
                 let answer = answer.response().map_err(no_answer)?;
                 behind.send(request).await?;
                 Ok(answer)
             }
-            Self::FailBatchPart(part) => Answer::batch([part.clone()]).response().map_err(no_answer),
+            Self::FailBatchPart(part) => ResponseTemplate::batch([part.clone()]).response().map_err(no_answer),
             Self::Instead(other) => other.send(request).await,
             Self::DateAhead(by) => behind
                 .send(request)
@@ -134,9 +134,9 @@ impl Fault {
     }
 }
 
-impl From<Answer> for Fault {
-    fn from(answer: Answer) -> Self {
-        Self::Answer(answer)
+impl From<ResponseTemplate> for Fault {
+    fn from(answer: ResponseTemplate) -> Self {
+        Self::Respond(answer)
     }
 }
 

@@ -3,8 +3,8 @@
 //! Owns [`FaultRule`] and the decision for one request. What has been counted so far is kept by `faults.rs`.
 
 use crate::model::operation_kind::OperationKind;
-use crate::testing::answer::Answer;
 use crate::testing::fault::Fault;
+use crate::testing::response_template::ResponseTemplate;
 
 /// A [`Fault`] and the requests it happens to; without conditions to all.
 ///
@@ -138,8 +138,8 @@ impl From<Fault> for FaultRule {
     }
 }
 
-impl From<Answer> for FaultRule {
-    fn from(answer: Answer) -> Self {
+impl From<ResponseTemplate> for FaultRule {
+    fn from(answer: ResponseTemplate) -> Self {
         Self::new(answer)
     }
 }

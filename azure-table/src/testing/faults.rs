@@ -80,7 +80,7 @@ struct Standing {
 #[derive(Debug)]
 struct Counters {
     is_enabled: AtomicBool,
-    fitting: AtomicU64,
+    matched: AtomicU64,
     hits: AtomicU64,
 }
 
@@ -104,7 +104,7 @@ impl Faults {
     pub fn add(&self, rule: impl Into<FaultRule>) -> AddedRule {
         let counters = Arc::new(Counters {
             is_enabled: AtomicBool::new(true),
-            fitting: AtomicU64::new(0),
+            matched: AtomicU64::new(0),
             hits: AtomicU64::new(0),
         });
         let mut state = self.state();
@@ -170,7 +170,7 @@ impl Standing {
     /// Counts a request that fits, and decides.
     fn chooses(&mut self) -> bool {
         // All of it happens under the lock of the state: the atomics are for the readers outside of it.
-        let count = self.counters.fitting.fetch_add(1, Ordering::Relaxed) + 1;
+        let count = self.counters.matched.fetch_add(1, Ordering::Relaxed) + 1;
         let hits = self.counters.hits.load(Ordering::Relaxed);
         let is_chosen = self.rule.chooses(count, hits, &mut self.random);
         if is_chosen {
@@ -219,8 +219,8 @@ impl AddedRule {
     }
 
     /// How many requests fitted its kinds and its table while it was on, hit or not.
-    pub fn fitting(&self) -> u64 {
-        self.0.fitting.load(Ordering::Relaxed)
+    pub fn matched(&self) -> u64 {
+        self.0.matched.load(Ordering::Relaxed)
     }
 
     /// Switches it on again. It goes on counting where it was.

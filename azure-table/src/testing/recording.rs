@@ -137,7 +137,7 @@ impl Recorded {
     /// What the service said, for a client at this address; or why it can say nothing.
     pub(crate) fn said(&self, address: &Address) -> Result<Said, String> {
         if let Some(failure) = self.failed {
-            return Ok(Said::Failed(failure.reached()));
+            return Ok(Said::Failed(failure.delivery()));
         }
         let Some(recorded) = &self.response else {
             return Ok(Said::Nothing);
@@ -209,7 +209,7 @@ impl RecordedFailure {
         }
     }
 
-    fn reached(self) -> Delivery {
+    fn delivery(self) -> Delivery {
         match self {
             Self::NothingSent => Delivery::NothingSent,
             Self::MaybeSent => Delivery::MaybeSent,

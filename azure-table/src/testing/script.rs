@@ -20,7 +20,7 @@ use crate::testing::verdict::{self, Verdict};
 /// A [`Transport`] without a service behind it: which requests come, in this order, and what each gets. Feature
 /// `test-util`.
 ///
-/// What it gets is an [`Answer`](crate::testing::Answer) or a [`Fault`]. Nothing is stored: where a fault lets a
+/// What it gets is an [`ResponseTemplate`](crate::testing::ResponseTemplate) or a [`Fault`]. Nothing is stored: where a fault lets a
 /// request be applied, what is applied is nothing, and its answer an empty 204. Attempts are requests, so what is
 /// repeated after an answer stands here once more. Clones are one.
 ///
@@ -31,18 +31,18 @@ use crate::testing::verdict::{self, Verdict};
 /// ```
 /// use std::time::Duration;
 /// use azure_table::operation::OperationKind;
-/// use azure_table::testing::{Answer, Fault, Script};
+/// use azure_table::testing::{ResponseTemplate, Fault, Script};
 /// use azure_table::{DynamicEntity, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
 /// # tokio::time::pause();
 /// let row = DynamicEntity::new("Channel9", "1");
 /// let script = Script::new()
-///     .then(OperationKind::Get, Answer::server_busy(Duration::from_secs(3)))
+///     .then(OperationKind::Get, ResponseTemplate::server_busy(Duration::from_secs(3)))
 ///     .then(OperationKind::Get, Fault::Reset)
-///     .then(OperationKind::Get, Answer::row(&row))
-///     .then(OperationKind::Query, Answer::page([] as [&DynamicEntity; 0]).continuation("Channel9", "2"))
-///     .then(OperationKind::Query, Answer::page([&row]));
+///     .then(OperationKind::Get, ResponseTemplate::row(&row))
+///     .then(OperationKind::Query, ResponseTemplate::page([] as [&DynamicEntity; 0]).continuation("Channel9", "2"))
+///     .then(OperationKind::Query, ResponseTemplate::page([&row]));
 /// let blogs = TableServiceClient::on(script.clone()).dynamic_table("Blogs")?;
 ///
 /// assert!(blogs.get(("Channel9", "1")).await?.is_some());       // after two failures
@@ -81,7 +81,7 @@ impl Script {
         Self::default()
     }
 
-    /// Expects one more request, of this kind, which gets an [`Answer`](crate::testing::Answer) or a [`Fault`].
+    /// Expects one more request, of this kind, which gets an [`ResponseTemplate`](crate::testing::ResponseTemplate) or a [`Fault`].
     #[must_use]
     pub fn then(self, kind: OperationKind, outcome: impl Into<Fault>) -> Self {
         self.and(Some(kind), outcome.into())

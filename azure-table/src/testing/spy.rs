@@ -34,7 +34,7 @@ const MOST_EXCHANGES: usize = 1_024;
 /// blogs.create_table().await?;
 /// let mut batch = blogs.batch();
 /// batch.insert(&DynamicEntity::new("Channel9", "1"))?.insert(&DynamicEntity::new("Channel9", "2"))?;
-/// batch.commit().await?;
+/// batch.submit().await?;
 ///
 /// assert_eq!(spy.requests(), 2);
 /// let batches = spy.of(OperationKind::Batch);

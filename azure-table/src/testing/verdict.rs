@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::Response;
 
 use crate::pipeline::transport::{Delivery, TransportError};
-use crate::testing::answer::Answer;
+use crate::testing::response_template::ResponseTemplate;
 
 /// What is wrong so far.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ impl Verdict {
     /// Takes down a request that is not expected, and answers it: with a status that no client tries again, and of
     /// which a write is not in doubt.
     pub(crate) fn refuse(&mut self, why: String) -> Result<Response<Bytes>, TransportError> {
-        let answer = Answer::new(501).code("NotExpected").message(&why).response();
+        let answer = ResponseTemplate::new(501).code("NotExpected").message(&why).response();
         self.unexpected.push(why);
         answer.map_err(|e| TransportError::new(Delivery::NothingSent, e))
     }

@@ -45,7 +45,7 @@ async fn variant_of_a_variant_is_rejected_before_anything_is_sent() {
         nested.delete(("a", 1)).await.unwrap_err(),
         nested.query().all().await.unwrap_err(),
         nested.delete_where(nested.query()).await.unwrap_err().into(),
-        batch.commit().await.unwrap_err(),
+        batch.submit().await.unwrap_err(),
         nested.bulk().insert([fee(1)]).await.unwrap_err().into(),
     ];
     for error in errors {

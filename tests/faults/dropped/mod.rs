@@ -8,7 +8,7 @@ mod operations;
 use std::time::Duration;
 
 use azure_table::service::RecreateProgress;
-use azure_table::testing::{Answer, Fault, FaultRule, Faults};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 use operations::{Client, OPERATIONS, Operation, Whole, account, state};
 use tokio::time::{sleep, timeout};
@@ -31,13 +31,13 @@ enum Point {
 impl Point {
     /// All points of an operation of so many requests.
     fn all(requests: u64) -> Vec<Self> {
-        let busy = Answer::new(503).code("ServerBusy").message("Busy.");
+        let busy = ResponseTemplate::new(503).code("ServerBusy").message("Busy.");
         let faults = [
             Fault::HangRequest,
-            Fault::HangAnswer,
+            Fault::HangResponse,
             Fault::Reset,
             Fault::LoseResponse,
-            Fault::Answer(busy),
+            Fault::Respond(busy),
         ];
         let at = |number| faults.clone().map(|fault| Self::AtRequest(number, fault));
         let at = (1..=requests).flat_map(at);
@@ -51,7 +51,7 @@ impl Point {
     fn is_before_all(&self, operation: &Operation) -> bool {
         match self {
             Self::BeforeFirstPoll | Self::BeforeItsTurn => true,
-            Self::AtRequest(_, Fault::HangAnswer | Fault::LoseResponse) => false,
+            Self::AtRequest(_, Fault::HangResponse | Fault::LoseResponse) => false,
             Self::AtRequest(number, _) => *number == 1 && operation.is_whole == Whole::Yes,
         }
     }
@@ -89,7 +89,7 @@ async fn drop_at(point: &Point, operation: &Operation, client: &Client, faults: 
 /// Two calls at once: one place that is not given back would make them follow one another.
 async fn assert_places_are_free(client: &Client, faults: &Faults, said: &str) {
     let time = Duration::from_secs(1);
-    let slow = faults.add(FaultRule::new(Fault::DelayAnswer(time)));
+    let slow = faults.add(FaultRule::new(Fault::DelayResponse(time)));
     for service in [&client.service, &client.delegator] {
         let table = service.dynamic_table("Things").unwrap();
         let both = async { tokio::join!(table.get(("a", "x")), table.get(("a", "y"))) };
@@ -177,7 +177,7 @@ async fn dropped_send_of_a_writer_takes_nothing() {
     let faults = Faults::new(emulator.clone());
     let table = TableServiceClient::on(faults.clone()).dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
-    let slow = faults.add(FaultRule::new(Fault::DelayAnswer(Duration::from_secs(5))).on_writes());
+    let slow = faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(5))).on_writes());
     let mut writer = table.bulk().batch_size(1).writer().max_pending(1);
     writer.insert(&DynamicEntity::new("p", "1")).await.unwrap();
     let second = DynamicEntity::new("p", "2");
@@ -196,7 +196,7 @@ async fn dropped_send_of_a_writer_takes_nothing() {
 /// What was in flight is known to whoever keeps the write, and nobody else sends it.
 #[tokio::test(start_paused = true)]
 async fn outcomes_that_are_given_up_tell_what_was_sent() {
-    for fault in [Fault::HangRequest, Fault::HangAnswer] {
+    for fault in [Fault::HangRequest, Fault::HangResponse] {
         let emulator = Emulator::new();
         let faults = Faults::new(emulator.clone());
         let service = TableServiceClient::on(faults.clone()).max_in_flight(2);
@@ -216,6 +216,6 @@ async fn outcomes_that_are_given_up_tell_what_was_sent() {
         sleep(LATE).await;
         assert_eq!(faults.requests(), requests);
         let stored = table.query().count().await.unwrap();
-        assert_eq!(stored, if matches!(fault, Fault::HangAnswer) { 4 } else { 2 });
+        assert_eq!(stored, if matches!(fault, Fault::HangResponse) { 4 } else { 2 });
     }
 }

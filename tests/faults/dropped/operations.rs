@@ -187,7 +187,7 @@ operations! {
             batch.insert(&thing("a", id, 5)).unwrap();
         }
         batch.delete(("a", 0)).unwrap();
-        batch.commit()
+        batch.submit()
     };
     Yes "modify" => |c| c.things.modify(("a", 0), |thing| thing.count += 1);
     Yes "modify or_insert" => |c| c.things.modify(("a", 9), |thing| thing.count += 1).or_insert(|| thing("a", 9, 0));

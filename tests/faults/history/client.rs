@@ -173,9 +173,9 @@ impl Client {
             let mut batch = self.table.batch();
             for seen in seen {
                 let replace = azure_table::TableOperation::replace(&next(seen)).if_match(seen.etag.clone());
-                batch.add(replace).unwrap();
+                batch.push(replace).unwrap();
             }
-            self.note(begun, &batch.commit().await, guards, sets)
+            self.note(begun, &batch.submit().await, guards, sets)
         };
         for seen in seen {
             self.count(seen.row, outcome);

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table::emulator::EmulatorClock;
-use azure_table::testing::{Answer, Fault, FaultRule, Faults};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::Transport;
 use azure_table::{Emulator, LocationMode, TableServiceClient};
 
@@ -41,20 +41,20 @@ fn add_rules(faults: &Faults) {
         Fault::NoConnection,
         Fault::LoseRequest,
         Fault::LoseResponse,
-        Fault::CutAnswer { at: 10 },
+        Fault::CutResponse { at: 10 },
         Fault::HangRequest,
-        Fault::HangAnswer,
-        Answer::server_busy(Duration::from_secs(1)).into(),
-        Answer::internal_error().into(),
-        Fault::AnswerAfterApplying(Answer::internal_error()),
-        Fault::FailBatchPart(Answer::too_many_requests(millis(100))),
+        Fault::HangResponse,
+        ResponseTemplate::server_busy(Duration::from_secs(1)).into(),
+        ResponseTemplate::internal_error().into(),
+        Fault::RespondAfterApplying(ResponseTemplate::internal_error()),
+        Fault::FailBatchPart(ResponseTemplate::too_many_requests(millis(100))),
     ];
     for fault in rare {
         faults.add(FaultRule::new(fault).chance(0.03));
     }
     for delay in [20, 150, 900] {
         faults.add(FaultRule::new(Fault::DelayRequest(millis(delay))).chance(0.1));
-        faults.add(FaultRule::new(Fault::DelayAnswer(millis(delay))).chance(0.1));
+        faults.add(FaultRule::new(Fault::DelayResponse(millis(delay))).chance(0.1));
     }
 }
 

@@ -90,7 +90,7 @@ pub(super) async fn bulk(table: &TableClient<Cell>, notes: &Mutex<Notes>, id: u3
             BulkOutcome::Applied(applied) => (applied.index(), Some(true)),
             BulkOutcome::Leftover(left) => (
                 left.index(),
-                match left.why() {
+                match left.reason() {
                     LeftoverReason::InDoubt(_) => None,
                     _ => Some(false),
                 },

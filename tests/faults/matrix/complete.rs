@@ -173,7 +173,7 @@ fn methods_that_send_are_found_by_their_types() {
         "TableServiceClient::ping",
         "TableClient::create_table",
         "TableClient::recreate_table",
-        "TableBatch::commit",
+        "TableBatch::submit",
         "Bulk::insert",
         "Bulk::write_try_stream",
         "BulkOutcomes::next",

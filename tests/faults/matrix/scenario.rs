@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use azure_table::emulator::EmulatorClock;
-use azure_table::testing::{Answer, Fault, FaultRule, Faults};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{DateTime, Emulator};
 use bytes::Bytes;
@@ -46,38 +46,41 @@ impl Scenario {
         let ahead = EmulatorClock::system();
         ahead.advance(SKEW);
         let behind = EmulatorClock::fixed(DateTime::now() - SKEW);
-        let internal = Answer::internal_error;
+        let internal = ResponseTemplate::internal_error;
         let single = [
             ("no connection", Fault::NoConnection),
             ("request lost", Fault::LoseRequest),
             ("reset", Fault::Reset),
             ("answer lost", Fault::LoseResponse),
-            ("answer cut at once", Fault::CutAnswer { at: 0 }),
-            ("answer cut", Fault::CutAnswer { at: 40 }),
+            ("answer cut at once", Fault::CutResponse { at: 0 }),
+            ("answer cut", Fault::CutResponse { at: 40 }),
             ("request late", Fault::DelayRequest(seconds(6))),
             ("request too late", Fault::DelayRequest(seconds(90))),
-            ("answer late", Fault::DelayAnswer(seconds(6))),
-            ("answer too late", Fault::DelayAnswer(seconds(90))),
+            ("answer late", Fault::DelayResponse(seconds(6))),
+            ("answer too late", Fault::DelayResponse(seconds(90))),
             ("drip", drip(16, 50)),
             ("drip too slow", drip(1, 1_000)),
             ("request hangs", Fault::HangRequest),
-            ("answer hangs", Fault::HangAnswer),
-            ("busy", Answer::server_busy(seconds(2)).into()),
-            ("busy for a day", Answer::server_busy(seconds(86_400)).into()),
+            ("answer hangs", Fault::HangResponse),
+            ("busy", ResponseTemplate::server_busy(seconds(2)).into()),
+            ("busy for a day", ResponseTemplate::server_busy(seconds(86_400)).into()),
             (
                 "throttled",
-                Answer::too_many_requests(Duration::from_millis(300)).into(),
+                ResponseTemplate::too_many_requests(Duration::from_millis(300)).into(),
             ),
             ("500", internal().into()),
-            ("500 after applying", Fault::AnswerAfterApplying(internal())),
-            ("503 after applying", Fault::AnswerAfterApplying(Answer::new(503))),
+            ("500 after applying", Fault::RespondAfterApplying(internal())),
+            (
+                "503 after applying",
+                Fault::RespondAfterApplying(ResponseTemplate::new(503)),
+            ),
             ("date ahead", Fault::DateAhead(SKEW)),
             ("date behind", Fault::DateBehind(SKEW)),
             ("clock ahead", skewed(ahead)),
             ("clock behind", skewed(behind)),
             (
                 "batch throttled",
-                Fault::FailBatchPart(Answer::too_many_requests(seconds(1))),
+                Fault::FailBatchPart(ResponseTemplate::too_many_requests(seconds(1))),
             ),
             ("batch 500", Fault::FailBatchPart(internal())),
         ];

@@ -97,7 +97,7 @@ impl ManyWrites {
         let elapsed = begun.elapsed();
         let load = emulator.load();
         assert_eq!(report.applied() as usize, self.entities);
-        assert_eq!(report.throttled(), load.refused_requests);
+        assert_eq!(report.throttled(), load.throttled_requests);
         let seconds = watched.windows(2).map(|pair| pair[1].since(&pair[0])).collect();
         BulkRun { elapsed, load, seconds }
     }
@@ -114,7 +114,7 @@ impl ManyWrites {
         let refused = Check {
             what: format!("{}: requests refused", self.name),
             unit: Unit::Share,
-            measured: run.load.refused_share(),
+            measured: run.load.throttled_share(),
             told: None,
             bar: 0.0..=MOST_REFUSED,
         };

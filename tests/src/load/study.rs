@@ -166,7 +166,7 @@ impl Figure {
                 let table = table.clone();
                 async move {
                     match batch {
-                        Some(batch) => batch.commit().await.map(drop),
+                        Some(batch) => batch.submit().await.map(drop),
                         None => table.insert(&row(worker, n)).await.map(drop),
                     }
                 }
@@ -186,12 +186,12 @@ impl Figure {
             told: point.accepted.value(),
             bar: least / self.rate_factor..=most * self.rate_factor,
         };
-        let requests = measured.load.accepted_requests + measured.load.refused_requests;
+        let requests = measured.load.accepted_requests + measured.load.throttled_requests;
         let (least, most) = point.refused.limits();
         let share = Check {
             what: what("requests refused"),
             unit: Unit::Share,
-            measured: measured.load.refused_share(),
+            measured: measured.load.throttled_share(),
             told: point.refused.value(),
             bar: *self.share.around(least, requests).start()..=*self.share.around(most, requests).end(),
         };

@@ -72,7 +72,7 @@ pub fn commit(body: &[u8]) -> Result<Vec<u16>> {
     for row_key in ["1", "2"] {
         batch.insert(&DynamicEntity::new("p", row_key)).unwrap();
     }
-    let results = on_runtime(async { batch.commit().retry(NoRetry).await })?;
+    let results = on_runtime(async { batch.submit().retry(NoRetry).await })?;
     Ok(results.iter().map(|result| result.status()).collect())
 }
 
@@ -120,8 +120,8 @@ pub fn check_one_operation(body: &[u8]) {
         assert!(error.batch_index().is_none(), "{error:?}");
     }
     let mut batch = table.batch();
-    batch.retrieve(key).unwrap();
-    if let Ok(results) = on_runtime(async { batch.commit().retry(NoRetry).await }) {
+    batch.get(key).unwrap();
+    if let Ok(results) = on_runtime(async { batch.submit().retry(NoRetry).await }) {
         assert_eq!(results.len(), 1);
         assert!(matches!(results[0].status(), 200..=299 | 404), "{results:?}");
         if let Err(error) = results[0].entity::<DynamicEntity>() {

@@ -90,7 +90,7 @@ impl Leftover {
     }
 
     /// Returns the reason.
-    pub fn why(&self) -> &LeftoverReason {
+    pub fn reason(&self) -> &LeftoverReason {
         &self.why
     }
 }

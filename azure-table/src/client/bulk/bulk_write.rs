@@ -52,7 +52,7 @@ use crate::protocol::operation::TableOperation;
 /// # let stored = readings.query().count().await? as u64;
 /// # assert!((report.applied()..=report.applied() + report.in_doubt()).contains(&stored), "{stored} rows, {report}");
 /// # let in_doubt = |why: &LeftoverReason| matches!(why, LeftoverReason::InDoubt(_));
-/// # let left = report.leftovers().iter().filter(|left| in_doubt(left.why()));
+/// # let left = report.leftovers().iter().filter(|left| in_doubt(left.reason()));
 /// # assert_eq!(left.count() as u64, report.in_doubt());
 /// # Ok(())
 /// # }

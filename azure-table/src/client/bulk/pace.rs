@@ -278,7 +278,7 @@ impl RetryPolicy for LeavesThrottled {
         if !failed.is_write() || !failed.is_throttled() || failed.attempt() > 1 {
             return self.inner.decide(failed);
         }
-        self.pace.rates().asked_wait = failed.asked_wait();
+        self.pace.rates().asked_wait = failed.retry_after();
         Decision::Stop
     }
 
@@ -292,8 +292,8 @@ impl RetryPolicy for LeavesThrottled {
         self.inner.succeeded(attempt);
     }
 
-    fn withdrawn(&self) {
-        self.inner.withdrawn();
+    fn retry_cancelled(&self) {
+        self.inner.retry_cancelled();
     }
 }
 
@@ -317,7 +317,10 @@ mod tests {
             tokio::time::advance(Duration::from_millis(100)).await;
             // Those of the last minute are not.
             let recent = partition.saturating_sub(500).to_string();
-            assert!(pace.rates().partitions.contains_key(&*recent), "{recent} at {partition}");
+            assert!(
+                pace.rates().partitions.contains_key(&*recent),
+                "{recent} at {partition}"
+            );
         }
         let known = pace.rates().partitions.len();
         assert!((600..=2 * MANY_PARTITIONS).contains(&known), "{known}");

@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use crate::client::bulk::pace::{Pace, is_throttled};
-use crate::client::ops::commit_batch::CommitBatch;
 use crate::client::ops::execute::ExecuteOperation;
+use crate::client::ops::submit_batch::SubmitBatch;
 use crate::client::total_timeout::TotalTimeout;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::etag::ETag;
@@ -285,7 +285,7 @@ impl PartitionWrite {
                 .await
                 .map(|result| vec![result]),
             _ => {
-                let commit = CommitBatch::new(&self.pipeline, change_set);
+                let commit = SubmitBatch::new(&self.pipeline, change_set);
                 commit.of_options(self.call_options()).await
             }
         };

@@ -78,7 +78,7 @@ impl QueryPlan {
     }
 
     /// Why that much.
-    pub fn why(&self) -> &str {
+    pub fn reason(&self) -> &str {
         self.why
     }
 

@@ -25,8 +25,8 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// 3. the queue of the server that has its partition, which does one thing after the other: each takes
 ///    [`time_per_request`](Self::time_per_request) and [`time_per_entity`](Self::time_per_entity), for reads
 ///    [`time_per_entity_read`](Self::time_per_entity_read). What would wait longer than
-///    [`longest_wait`](Self::longest_wait) is refused at once, a share of the requests before that
-///    ([`shedding`](Self::shedding), [`crowd`](Self::crowd));
+///    [`max_wait`](Self::max_wait) is refused at once, a share of the requests before that
+///    ([`shedding`](Self::shedding), [`queue_chance`](Self::queue_chance));
 /// 4. the other half of the latency, when it has been applied.
 ///
 /// A request that is given up while it waits is not applied, though its turn passes. What is refused is not applied:
@@ -57,7 +57,7 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// let (first, second) = tokio::join!(blogs.insert(&one), blogs.insert(&two));
 /// let refused = first.and(second).unwrap_err();
 /// assert_eq!((refused.kind(), refused.code()), (ErrorKind::Throttled, Some("ServerBusy")));
-/// assert_eq!(emulator.load().refused_requests, 1);
+/// assert_eq!(emulator.load().throttled_requests, 1);
 /// # Ok(())
 /// # }
 /// ```
@@ -72,9 +72,9 @@ pub struct ServiceModel {
     pub(crate) time_per_request: Duration,
     pub(crate) time_per_entity: Duration,
     pub(crate) time_per_entity_read: Duration,
-    pub(crate) longest_wait: Duration,
+    pub(crate) max_wait: Duration,
     pub(crate) shedding: Option<Shedding>,
-    pub(crate) crowd: Option<u32>,
+    pub(crate) queue_chance: Option<u32>,
     pub(crate) partition_rate: Option<u32>,
     pub(crate) account_rate: Option<u32>,
     pub(crate) burst: Duration,
@@ -99,9 +99,9 @@ impl ServiceModel {
             time_per_request: Duration::ZERO,
             time_per_entity: Duration::ZERO,
             time_per_entity_read: Duration::ZERO,
-            longest_wait: Duration::MAX,
+            max_wait: Duration::MAX,
             shedding: None,
-            crowd: None,
+            queue_chance: None,
             partition_rate: None,
             account_rate: None,
             burst: Duration::from_secs(1),
@@ -125,7 +125,7 @@ impl ServiceModel {
             .time_per_request(Duration::from_micros(200))
             .time_per_entity(Duration::from_micros(200))
             .time_per_entity_read(Duration::from_micros(20))
-            .longest_wait(Duration::from_secs(1))
+            .max_wait(Duration::from_secs(1))
             .partition_entities_per_second(2_000)
             .account_entities_per_second(20_000)
     }
@@ -143,7 +143,7 @@ impl ServiceModel {
     /// | time per entity read | 0.05 ms | chosen: reads are faster than inserts (Figure 9) |
     /// | shedding | 22 %, from 950 ms of wait down to 600 ms | Figure 15: refused at 50 workers, at 30, none at 20 |
     /// | longest wait | 1.5 s | chosen: beyond what was measured |
-    /// | crowd | 1,500 requests | Figure 8: refused of 75, 150 and 240 workers |
+    /// | queue_chance | 1,500 requests | Figure 8: refused of 75, 150 and 240 workers |
     ///
     /// Source: "How to get the most out of Windows Azure Tables" (2010), Figures 3, 8, 9 and 15.
     pub fn in_2010() -> Self {
@@ -153,9 +153,9 @@ impl ServiceModel {
             .time_per_request(Duration::from_micros(600))
             .time_per_entity(Duration::from_micros(405))
             .time_per_entity_read(Duration::from_micros(50))
-            .longest_wait(Duration::from_millis(1_500))
+            .max_wait(Duration::from_millis(1_500))
             .shedding(0.22, Duration::from_millis(950), Duration::from_millis(600))
-            .crowd(1_500)
+            .queue_chance(1_500)
     }
 
     /// The time on the way of a write, there and back together: the network, the front end, the copies. It takes
@@ -191,8 +191,8 @@ impl ServiceModel {
     }
 
     /// How long a request may wait for a server: one that would wait longer is refused at once.
-    pub fn longest_wait(mut self, wait: Duration) -> Self {
-        self.longest_wait = wait;
+    pub fn max_wait(mut self, wait: Duration) -> Self {
+        self.max_wait = wait;
         self
     }
 
@@ -204,8 +204,8 @@ impl ServiceModel {
     }
 
     /// Refuses a request by chance, with the probability (*n* / `requests`)³ where *n* requests wait. `None`: never.
-    pub fn crowd(mut self, requests: impl Into<Option<u32>>) -> Self {
-        self.crowd = requests.into();
+    pub fn queue_chance(mut self, requests: impl Into<Option<u32>>) -> Self {
+        self.queue_chance = requests.into();
         self
     }
 
@@ -298,7 +298,7 @@ impl RangeSplits {
     }
 
     /// For how long the part of a range that moves is away.
-    pub fn away(mut self, time: RangeInclusive<Duration>) -> Self {
+    pub fn unavailable(mut self, time: RangeInclusive<Duration>) -> Self {
         self.away = time;
         self
     }

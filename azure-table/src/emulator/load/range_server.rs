@@ -80,14 +80,14 @@ impl RangeServer {
             .as_ref()
             .filter(|_| self.is_shedding)
             .map(|shedding| shedding.share);
-        let is_refused = wait > model.longest_wait
+        let is_refused = wait > model.max_wait
             || share.is_some_and(|share| random.f64() < share)
-            || self.is_unlucky(model.crowd, random, now);
+            || self.is_unlucky(model.queue_chance, random, now);
         if is_refused {
             return Err(Busy::server(wait));
         }
         let end = self.work(work, now);
-        if model.crowd.is_some() {
+        if model.queue_chance.is_some() {
             self.ends.push_back(end);
         }
         Ok(end)
@@ -106,12 +106,12 @@ impl RangeServer {
     }
 
     /// Whether a request is refused by chance, which grows with the third power of the number that wait.
-    fn is_unlucky(&mut self, crowd: Option<u32>, random: &mut fastrand::Rng, now: Instant) -> bool {
-        let Some(crowd) = crowd else { return false };
+    fn is_unlucky(&mut self, queue_chance: Option<u32>, random: &mut fastrand::Rng, now: Instant) -> bool {
+        let Some(queue_chance) = queue_chance else { return false };
         while self.ends.front().is_some_and(|end| *end <= now) {
             self.ends.pop_front();
         }
-        let share = self.ends.len() as f64 / f64::from(crowd.max(1));
+        let share = self.ends.len() as f64 / f64::from(queue_chance.max(1));
         random.f64() < share.powi(3)
     }
 

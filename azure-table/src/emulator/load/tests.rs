@@ -45,7 +45,7 @@ fn closed_loop(model: ServiceModel, workers: u64, entities: u64, seconds: u64) -
     }
     let load = stamp.load().since(&before.unwrap());
     let per_second = load.accepted_entities as f64 / seconds as f64;
-    let refused = load.refused_share() * 100.0;
+    let refused = load.throttled_share() * 100.0;
     eprintln!("{workers:>7} {per_second:>10.0} {refused:>9.4}");
     (per_second, refused)
 }
@@ -98,7 +98,7 @@ fn no_time_is_too_long() {
         .splits(
             RangeSplits::new()
                 .decision(Duration::MAX..=Duration::MAX)
-                .away(Duration::MAX..=Duration::ZERO),
+                .unavailable(Duration::MAX..=Duration::ZERO),
         );
     let stamp = Stamp::new(model);
     for n in 0..100 {

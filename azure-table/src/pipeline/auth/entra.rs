@@ -301,7 +301,7 @@ impl Credential for EntraCredential {
         of_tokens + self.shared.lessons.load(Ordering::Acquire)
     }
 
-    fn refused(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
+    fn rejected(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
         let code = refusal.code();
         if refusal.status() == StatusCode::UNAUTHORIZED || code == Some("AuthenticationFailed") {
             return self.not_accepted(refusal);
@@ -414,14 +414,14 @@ mod tests {
     }
 
     /// Says that an attempt of the present generation was refused with this challenge.
-    fn refused(credential: &EntraCredential, endpoint: &str, challenge: &str) -> Option<String> {
+    fn rejected(credential: &EntraCredential, endpoint: &str, challenge: &str) -> Option<String> {
         let endpoint = Endpoint::parse(endpoint, None).unwrap();
         let response = Response::builder()
             .status(401)
             .header("www-authenticate", challenge)
             .body(Bytes::new())
             .unwrap();
-        credential.refused(&AuthorizationFailure {
+        credential.rejected(&AuthorizationFailure {
             status: 401,
             code: None,
             response: &response,
@@ -466,7 +466,7 @@ mod tests {
         let credential = EntraCredential::new(Arc::new(Counting::default()));
         authorized(&credential, CONTOSO, Duration::ZERO).await;
         let generation = credential.generation();
-        let advice = refused(&credential, CONTOSO, "Bearer realm=x").unwrap();
+        let advice = rejected(&credential, CONTOSO, "Bearer realm=x").unwrap();
         assert!(
             advice.contains("its scope is \"https://storage.azure.com/.default\""),
             "{advice}"
@@ -487,7 +487,7 @@ mod tests {
             "https://fabrikam.table.core.windows.net",
             "http://storage.azure.com",
         ] {
-            let advice = refused(&credential, CONTOSO, &challenge(strange)).unwrap();
+            let advice = rejected(&credential, CONTOSO, &challenge(strange)).unwrap();
             assert!(
                 advice.contains("name it by `EntraCredential::scope`"),
                 "{strange}: {advice}"
@@ -497,7 +497,7 @@ mod tests {
             ("https://storage.azure.cn", "https://storage.azure.cn/.default"),
             (CONTOSO, "https://contoso.table.core.windows.net/.default"),
         ] {
-            assert_eq!(refused(&credential, CONTOSO, &challenge(asked)), None);
+            assert_eq!(rejected(&credential, CONTOSO, &challenge(asked)), None);
             let token = authorized(&credential, CONTOSO, Duration::ZERO).await.unwrap();
             assert!(token.to_str().unwrap().contains(scope), "{scope}");
         }
@@ -514,7 +514,7 @@ mod tests {
             EntraCredential::new(Arc::new(Counting::default())).scope("https://tables.contoso.com/.default");
         for asked in ["https://storage.azure.com", "https://tables.contoso.com"] {
             assert!(
-                refused(&credential, CONTOSO, &challenge(asked))
+                rejected(&credential, CONTOSO, &challenge(asked))
                     .unwrap()
                     .contains("not accepted")
             );
@@ -533,8 +533,8 @@ mod tests {
     async fn what_one_clone_names_is_not_learned_by_another() {
         let credential = EntraCredential::new(Arc::new(Counting::default()));
         let named = credential.clone().scope("https://tables.contoso.com/.default");
-        assert!(refused(&named, CONTOSO, &challenge("https://storage.azure.cn")).is_some());
-        assert!(refused(&named, CONTOSO, &challenge("https://tables.contoso.com")).is_some());
+        assert!(rejected(&named, CONTOSO, &challenge("https://storage.azure.cn")).is_some());
+        assert!(rejected(&named, CONTOSO, &challenge("https://tables.contoso.com")).is_some());
         let token = authorized(&named, CONTOSO, Duration::ZERO).await.unwrap();
         assert!(
             token
@@ -555,10 +555,10 @@ mod tests {
             Ok(Arc::new(Counting::default()))
         });
         assert_eq!(authorized(&credential, CONTOSO, Duration::ZERO).await, None);
-        let advice = refused(&credential, CONTOSO, "Bearer resource_id=https://storage.azure.com").unwrap();
+        let advice = rejected(&credential, CONTOSO, "Bearer resource_id=https://storage.azure.com").unwrap();
         assert!(advice.contains("does not say which tenant"), "{advice}");
         assert_eq!(
-            refused(&credential, CONTOSO, &challenge("https://storage.azure.com")),
+            rejected(&credential, CONTOSO, &challenge("https://storage.azure.com")),
             None
         );
         for _ in 0..2 {

@@ -24,7 +24,7 @@ impl Credential for SasToken {
         Box::pin(std::future::ready(put(self, request)))
     }
 
-    fn refused(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
+    fn rejected(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
         advice(self, refusal)
     }
 }
@@ -106,9 +106,9 @@ impl Credential for RenewableSas {
         self.token.generation()
     }
 
-    fn refused(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
+    fn rejected(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
         let token = self.token.peek()?;
-        if refusal.is_about_proof() {
+        if refusal.is_unauthenticated() {
             self.token.forget(refusal.generation());
         }
         advice(&token, refusal)

@@ -13,7 +13,7 @@ use crate::protocol::sas_token::SasToken;
 /// What a person may do about a refusal.
 pub(crate) fn advice(token: &SasToken, refusal: &AuthorizationFailure<'_>) -> Option<String> {
     // Cosmos DB has another word for the same.
-    let code = if refusal.is_about_proof() {
+    let code = if refusal.is_unauthenticated() {
         "AuthenticationFailed"
     } else {
         refusal.code()?

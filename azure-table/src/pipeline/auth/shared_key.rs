@@ -41,7 +41,7 @@ impl Credential for AccountKey {
         AccountKey::generation(self)
     }
 
-    fn refused(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
+    fn rejected(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
         advice(self, refusal)
     }
 }
@@ -77,7 +77,7 @@ impl Credential for SharedKeyLite {
         self.0.generation()
     }
 
-    fn refused(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
+    fn rejected(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
         advice(&self.0, refusal)
     }
 }
@@ -113,7 +113,7 @@ fn sign(
 }
 
 fn advice(key: &AccountKey, refusal: &AuthorizationFailure<'_>) -> Option<String> {
-    refusal.is_about_proof().then(|| {
+    refusal.is_unauthenticated().then(|| {
         format!(
             "the key is none of account {}'s: it is of another account, or was made anew in the meantime; give the \
              present one, in a running process by `AccountKey::rotate`",

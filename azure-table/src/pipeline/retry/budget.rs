@@ -87,7 +87,7 @@ mod tests {
     fn the_budget_ends_what_always_fails_and_fills_again() {
         let budget = RetryBudget::new(100);
         let policy = LinearRetry::new(Duration::ZERO, 100).budget(budget.clone());
-        let failed = FailedAttempt::answered(500, None);
+        let failed = FailedAttempt::with_response(500, None);
         let call = policy.for_call().unwrap();
         let retries = (0..100).take_while(|_| call.decide(&failed) != Decision::Stop).count();
         assert_eq!((retries, budget.available()), (7, 2));
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(budget.available(), 22, "a retry that succeeds is paid back");
         let call = policy.for_call().unwrap();
         assert_ne!(call.decide(&failed), Decision::Stop);
-        call.withdrawn();
+        call.retry_cancelled();
         assert_eq!(budget.available(), 22, "and one that there is no time for");
         for _ in 0..200 {
             policy.for_call().unwrap().succeeded(1);
@@ -118,7 +118,7 @@ mod tests {
             .budget(shared);
         for _ in 0..3 {
             let call = policy.for_call().unwrap();
-            assert_eq!(call.decide(&FailedAttempt::answered(500, None)), Decision::Stop);
+            assert_eq!(call.decide(&FailedAttempt::with_response(500, None)), Decision::Stop);
         }
         assert_eq!(tenant.available(), 100);
     }
@@ -128,7 +128,7 @@ mod tests {
     fn budget_is_spent_without_a_policy_of_the_call_too() {
         let budget = RetryBudget::new(30);
         let policy = LinearRetry::new(Duration::ZERO, 100).budget(budget.clone());
-        let failed = FailedAttempt::answered(500, None);
+        let failed = FailedAttempt::with_response(500, None);
         let retries = (0..9).take_while(|_| policy.decide(&failed) != Decision::Stop).count();
         assert_eq!((retries, budget.available()), (2, 2));
     }
@@ -140,7 +140,7 @@ mod tests {
             .budget(budget.clone())
             .for_call()
             .unwrap();
-        assert_ne!(call.decide(&FailedAttempt::answered(429, None)), Decision::Stop);
+        assert_ne!(call.decide(&FailedAttempt::with_response(429, None)), Decision::Stop);
         assert_eq!(budget.available(), 95);
     }
 }

@@ -45,8 +45,8 @@ impl<P: RetryPolicy> RetryPolicy for LimitAttempts<P> {
         self.policy.succeeded(attempt);
     }
 
-    fn withdrawn(&self) {
-        self.policy.withdrawn();
+    fn retry_cancelled(&self) {
+        self.policy.retry_cancelled();
     }
 }
 
@@ -68,9 +68,9 @@ impl<P: RetryPolicy> RetryPolicy for LimitElapsed<P> {
         let decision = self.policy.decide(failed);
         match decision {
             Decision::Retry { wait, .. } => {
-                let wait = wait.max(failed.asked_wait().unwrap_or_default());
+                let wait = wait.max(failed.retry_after().unwrap_or_default());
                 if failed.elapsed().saturating_add(wait) > self.elapsed {
-                    self.policy.withdrawn();
+                    self.policy.retry_cancelled();
                     Decision::Stop
                 } else {
                     decision
@@ -89,8 +89,8 @@ impl<P: RetryPolicy> RetryPolicy for LimitElapsed<P> {
         self.policy.succeeded(attempt);
     }
 
-    fn withdrawn(&self) {
-        self.policy.withdrawn();
+    fn retry_cancelled(&self) {
+        self.policy.retry_cancelled();
     }
 }
 
@@ -108,8 +108,8 @@ impl RetryPolicy for Arc<dyn RetryPolicy> {
         (**self).succeeded(attempt);
     }
 
-    fn withdrawn(&self) {
-        (**self).withdrawn();
+    fn retry_cancelled(&self) {
+        (**self).retry_cancelled();
     }
 }
 
@@ -134,7 +134,7 @@ impl<P: RetryPolicy> RetryPolicy for WithBudget<P> {
         match self.policy.decide(failed) {
             Decision::Retry { .. } if !self.budget.take(cost(failed)) => {
                 // A policy beneath may have paid for it, too.
-                self.policy.withdrawn();
+                self.policy.retry_cancelled();
                 Decision::Stop
             }
             decision => decision,
@@ -171,7 +171,7 @@ impl RetryPolicy for OfCall {
         let decision = self.policy.decide(failed);
         if let Decision::Retry { .. } = decision {
             if !self.budget.take(cost(failed)) {
-                self.policy.withdrawn();
+                self.policy.retry_cancelled();
                 return Decision::Stop;
             }
             self.last.store(cost(failed), Ordering::Relaxed);
@@ -185,9 +185,9 @@ impl RetryPolicy for OfCall {
         self.policy.succeeded(attempt);
     }
 
-    fn withdrawn(&self) {
+    fn retry_cancelled(&self) {
         self.budget.give(self.last.swap(0, Ordering::Relaxed));
-        self.policy.withdrawn();
+        self.policy.retry_cancelled();
     }
 }
 
@@ -205,7 +205,7 @@ mod tests {
             .limit_attempts(3)
             .limit_elapsed(Duration::from_secs(10));
         let decide = |attempt, elapsed| {
-            policy.decide(&FailedAttempt::answered(500, None).at(attempt, Duration::from_secs(elapsed)))
+            policy.decide(&FailedAttempt::with_response(500, None).at(attempt, Duration::from_secs(elapsed)))
         };
         assert_eq!(decide(1, 0), Decision::after(Duration::from_secs(3)));
         assert_eq!(decide(2, 7), Decision::after(Duration::from_secs(3)));
@@ -224,7 +224,7 @@ mod tests {
             fn succeeded(&self, attempt: u32) {
                 self.0.0.fetch_add(attempt, Ordering::Relaxed);
             }
-            fn withdrawn(&self) {
+            fn retry_cancelled(&self) {
                 self.0.1.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -238,7 +238,7 @@ mod tests {
         for policy in policies {
             assert!(policy.for_call().is_none(), "it keeps no state of a call");
             policy.succeeded(2);
-            policy.withdrawn();
+            policy.retry_cancelled();
         }
         assert_eq!(heard.0.load(Ordering::Relaxed), 4);
         assert_eq!(heard.1.load(Ordering::Relaxed), 2);
@@ -256,13 +256,13 @@ mod tests {
         ];
         for policy in policies {
             let call = policy.for_call().unwrap();
-            assert_ne!(call.decide(&FailedAttempt::answered(500, None)), Decision::Stop);
+            assert_ne!(call.decide(&FailedAttempt::with_response(500, None)), Decision::Stop);
             call.succeeded(2);
             assert_eq!(budget.available(), 100);
-            assert_ne!(call.decide(&FailedAttempt::answered(500, None)), Decision::Stop);
-            call.withdrawn();
+            assert_ne!(call.decide(&FailedAttempt::with_response(500, None)), Decision::Stop);
+            call.retry_cancelled();
             assert_eq!(budget.available(), 100);
-            let second = FailedAttempt::answered(500, None).at(2, minute + Duration::from_secs(1));
+            let second = FailedAttempt::with_response(500, None).at(2, minute + Duration::from_secs(1));
             assert_eq!(call.decide(&second), Decision::Stop, "limited still");
         }
     }

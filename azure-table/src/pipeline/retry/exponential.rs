@@ -98,7 +98,7 @@ impl RetryPolicy for ExponentialRetry {
         if failed.attempt() > self.retries || !failed.is_transient() {
             return Decision::Stop;
         }
-        match failed.asked_wait() {
+        match failed.retry_after() {
             // Who wants to wait longer than the longest wait says so: the caller is told instead.
             Some(asked) if asked > self.max => Decision::Stop,
             _ => Decision::after(self.wait(failed)),
@@ -113,7 +113,7 @@ mod tests {
 
     fn waits(policy: &ExponentialRetry, status: u16, code: Option<&'static str>) -> Vec<u128> {
         (1..)
-            .map(|attempt| policy.decide(&FailedAttempt::answered(status, code).at(attempt, Duration::ZERO)))
+            .map(|attempt| policy.decide(&FailedAttempt::with_response(status, code).at(attempt, Duration::ZERO)))
             .map_while(|decision| match decision {
                 Decision::Retry { wait, .. } => Some(wait.as_millis()),
                 Decision::Stop => None,
@@ -132,7 +132,7 @@ mod tests {
             assert_eq!(waits(&policy, status, None), [], "{status}");
         }
         for reached in [Delivery::NothingSent, Delivery::MaybeSent, Delivery::ResponseCut] {
-            assert_ne!(policy.decide(&FailedAttempt::unanswered(reached)), Decision::Stop);
+            assert_ne!(policy.decide(&FailedAttempt::without_response(reached)), Decision::Stop);
         }
     }
 
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn who_asks_for_more_than_the_longest_wait_ends_the_call() {
-        let mut failed = FailedAttempt::answered(503, None);
+        let mut failed = FailedAttempt::with_response(503, None);
         failed.asked_wait = Some(Duration::from_secs(86_400));
         assert_eq!(ExponentialRetry::default().decide(&failed), Decision::Stop);
         failed.asked_wait = Some(Duration::from_secs(20));

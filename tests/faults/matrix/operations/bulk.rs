@@ -88,7 +88,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                 while let Some(outcome) = outcomes.next().await {
                     let (index, claim) = match outcome {
                         BulkOutcome::Applied(applied) => (applied.index(), Claim::Applied(applied.etag().cloned())),
-                        BulkOutcome::Leftover(left) => (left.index(), left_over(left.why())),
+                        BulkOutcome::Leftover(left) => (left.index(), left_over(left.reason())),
                         _ => unreachable!(),
                     };
                     claims[index as usize] = claim;
@@ -220,7 +220,7 @@ fn said_of(count: usize, taken: usize, ended: Ended) -> Said {
         })
         .collect();
     for left in report.leftovers() {
-        claims[left.index() as usize] = left_over(left.why());
+        claims[left.index() as usize] = left_over(left.reason());
     }
     let applied = claims.iter().filter(|claim| matches!(claim, Claim::Applied(_))).count();
     assert_eq!(applied as u64, report.applied(), "{report}");
@@ -246,7 +246,7 @@ pub(super) fn said_of_one(ended: Ended) -> Said {
             (report, Some(error))
         }
     };
-    match (report.leftovers().first().map(|left| left.why()), error) {
+    match (report.leftovers().first().map(|left| left.reason()), error) {
         (Some(LeftoverReason::Rejected(e) | LeftoverReason::InDoubt(e)), _) => Said::Failed(e.clone()),
         (_, Some(e)) => Said::Failed(e.into()),
         _ => Said::Done,

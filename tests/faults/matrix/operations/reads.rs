@@ -21,16 +21,16 @@ pub(super) const ENTRIES: &[Entry] = &[
     .batches(),
     Entry::new("execute a retrieve", &["TableClient::execute"], |given| {
         one(given, Origin::Any, |on, row| async move {
-            let retrieve = TableOperation::retrieve::<Cell>(key(&row));
+            let retrieve = TableOperation::get::<Cell>(key(&row));
             let result = on.table.execute(retrieve).with(&on.call).await?;
             Ok(result.entity::<Versioned<Cell>>()?.as_ref().map(shown))
         })
     }),
-    Entry::new("batch with a retrieve", &["TableBatch::commit"], |given| {
+    Entry::new("batch with a retrieve", &["TableBatch::submit"], |given| {
         one(given, Origin::Primary, |on, row| async move {
             let mut batch = on.table.batch();
-            batch.retrieve(key(&row)).unwrap();
-            let results = batch.commit().with(&on.call).await?;
+            batch.get(key(&row)).unwrap();
+            let results = batch.submit().with(&on.call).await?;
             Ok(results[0].entity::<Versioned<Cell>>()?.as_ref().map(shown))
         })
     })

@@ -164,7 +164,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             Chosen::new(Promise::Steps(states), |on| async move {
                 let mut batch = on.named(&name).create_on_not_found().batch();
                 batch.insert(&cell).unwrap();
-                Said::done(batch.commit().with(&on.call).await)
+                Said::done(batch.submit().with(&on.call).await)
             })
         },
     )

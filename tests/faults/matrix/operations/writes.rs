@@ -119,7 +119,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             })
         })
     }),
-    Entry::new("batch", &["TableBatch::commit"], |given| {
+    Entry::new("batch", &["TableBatch::submit"], |given| {
         let writes = batch(given.state, given.value);
         Chosen::writes(given, writes.clone(), |on| commit(on, writes))
     })
@@ -183,9 +183,9 @@ fn batch(state: &State, value: i64) -> Vec<Write> {
 async fn commit(on: On, writes: Vec<Write>) -> Said {
     let mut batch = on.table.batch();
     for write in &writes {
-        batch.add(operation(write)).unwrap();
+        batch.push(operation(write)).unwrap();
     }
-    Said::of(batch.commit().with(&on.call).await, |results| {
+    Said::of(batch.submit().with(&on.call).await, |results| {
         Said::Written(results.iter().map(|result| result.etag().cloned()).collect())
     })
 }

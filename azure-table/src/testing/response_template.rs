@@ -1,6 +1,6 @@
 //! An answer that a test gives in the service's place.
 //!
-//! Owns [`Answer`]: its status, code, headers and rows, as an answer of its own and as a part of a batch's.
+//! Owns [`ResponseTemplate`]: its status, code, headers and rows, as an answer of its own and as a part of a batch's.
 //!
 //! One answer serves faults and scripts: a rule puts it in the service's place, and a step of a `Script` is a `Fault`.
 //! So a script has no second list of failures. A late answer of a script is `Faults` in front of it.
@@ -37,17 +37,17 @@ const INNER: &str = "changesetresponse_test";
 ///
 /// ```
 /// use azure_table::DynamicEntity;
-/// use azure_table::testing::Answer;
-/// let gone = Answer::new(404).code("TableNotFound").message("The table specified does not exist.");
-/// let slow_down = Answer::new(503).header("Retry-After", "2");
-/// let stored = Answer::row(&DynamicEntity::new("Channel9", "1"));
-/// let page = Answer::page([&DynamicEntity::new("Channel9", "2")]).continuation("Channel9", "3");
+/// use azure_table::testing::ResponseTemplate;
+/// let gone = ResponseTemplate::new(404).code("TableNotFound").message("The table specified does not exist.");
+/// let slow_down = ResponseTemplate::new(503).header("Retry-After", "2");
+/// let stored = ResponseTemplate::row(&DynamicEntity::new("Channel9", "1"));
+/// let page = ResponseTemplate::page([&DynamicEntity::new("Channel9", "2")]).continuation("Channel9", "3");
 /// ```
 ///
 /// Source: REST "Status and error codes", "Query Entities", "Query timeout and pagination".
 #[derive(Clone, Debug)]
 #[must_use = "an answer does nothing until a rule or a script gives it"]
-pub struct Answer {
+pub struct ResponseTemplate {
     status: u16,
     headers: Vec<(String, String)>,
     content: Content,
@@ -64,12 +64,12 @@ enum Content {
     /// As it came, with its headers.
     Whole(Box<HeaderMap>, Bytes),
     /// Of a batch.
-    Parts(Vec<Answer>),
+    Parts(Vec<ResponseTemplate>),
     /// It cannot be written: why.
     Impossible(String),
 }
 
-impl Answer {
+impl ResponseTemplate {
     /// An answer without code, headers and body; the status is one from 100 to 999.
     pub fn new(status: u16) -> Self {
         Self::of(status, Content::None)
@@ -120,9 +120,9 @@ impl Answer {
     /// part, an error.
     ///
     /// ```
-    /// use azure_table::testing::Answer;
-    /// let applied = Answer::batch([Answer::written(), Answer::written().etag("W/\"2\"")]);
-    /// let failed = Answer::batch([Answer::new(409).code("EntityAlreadyExists").message("1:It exists.")]);
+    /// use azure_table::testing::ResponseTemplate;
+    /// let applied = ResponseTemplate::batch([ResponseTemplate::written(), ResponseTemplate::written().etag("W/\"2\"")]);
+    /// let failed = ResponseTemplate::batch([ResponseTemplate::new(409).code("EntityAlreadyExists").message("1:It exists.")]);
     /// ```
     ///
     /// Source: REST "Performing entity group transactions".
@@ -237,7 +237,7 @@ impl Answer {
 }
 
 /// Any answer as it is.
-impl From<Response<Bytes>> for Answer {
+impl From<Response<Bytes>> for ResponseTemplate {
     fn from(response: Response<Bytes>) -> Self {
         let (head, body) = response.into_parts();
         Self::of(head.status.as_u16(), Content::Whole(Box::new(head.headers), body))
@@ -265,7 +265,7 @@ fn row<E: TableEntity + ?Sized>(entity: &E) -> Result<(String, Vec<u8>), Error> 
 }
 
 /// Returns the content type and the body of a batch: one change set with these parts.
-fn batch_body(parts: &[Answer]) -> Result<(String, Bytes), Box<dyn std::error::Error + Send + Sync>> {
+fn batch_body(parts: &[ResponseTemplate]) -> Result<(String, Bytes), Box<dyn std::error::Error + Send + Sync>> {
     let mut body = format!("--{OUTER}\r\nContent-Type: multipart/mixed; boundary={INNER}\r\n\r\n");
     for part in parts {
         let part = part.response()?;

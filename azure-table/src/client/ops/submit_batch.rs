@@ -19,12 +19,12 @@ use crate::protocol::request::Call;
 use crate::protocol::sent_batch::SentBatch;
 use crate::protocol::table_result::TableResult;
 
-/// Commits a batch. See [`TableBatch::commit`](crate::TableBatch::commit).
+/// Commits a batch. See [`TableBatch::submit`](crate::TableBatch::submit).
 #[must_use = "nothing is sent until it is awaited"]
-pub struct CommitBatch {
+pub struct SubmitBatch {
     operation: Operation<CommitSpec>,
 }
-operation!(CommitBatch, Vec<TableResult>);
+operation!(SubmitBatch, Vec<TableResult>);
 
 struct CommitSpec {
     table: String,
@@ -35,7 +35,7 @@ struct CommitSpec {
     variant: Option<&'static MarkedVariant>,
 }
 
-impl CommitBatch {
+impl SubmitBatch {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, change_set: ChangeSet) -> Self {
         let spec = CommitSpec {
             table: change_set.table().to_owned(),
