@@ -12,7 +12,7 @@ use azure_table::{DateTime, DynamicEntity, Filter, TableServiceClient};
 use azure_table_examples::{connect, finish};
 use comfy_table::Table;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use lexopt::prelude::{Long, ValueExt, Value};
+use lexopt::prelude::{Long, Value, ValueExt};
 
 const USAGE: &str = "usage: show_table [--columns A,B,…] [--filter ODATA] [--rows N] TABLE";
 
@@ -99,7 +99,11 @@ fn as_table(rows: &[DynamicEntity], columns: &[String]) -> Table {
         let values = columns
             .iter()
             .map(|name| row.get(name).map(ToString::to_string).unwrap_or_default());
-        table.add_row([row.partition_key.clone(), row.row_key.clone()].into_iter().chain(values));
+        table.add_row(
+            [row.partition_key.clone(), row.row_key.clone()]
+                .into_iter()
+                .chain(values),
+        );
     }
     table
 }
