@@ -1,8 +1,7 @@
-//! The emulator on a port: the same answers over HTTP/1.1, or over HTTPS.
+//! The emulator on a port, over HTTP/1.1 or HTTPS.
 //!
-//! Owns the listener, its address, and how it comes to an end. A connection and the framing of messages are
-//! `http/connection.rs`, TLS is `http/certificate.rs`. Everything else is the emulator's, which gets each request
-//! whole.
+//! Owns the listener, its address and its shutdown. A connection and the framing of messages are `http/connection.rs`,
+//! TLS is `http/certificate.rs`. Everything else belongs to the emulator, which gets only complete requests.
 
 #[cfg(feature = "emulator-https")]
 mod certificate;
@@ -29,11 +28,11 @@ use crate::protocol::signature::DEVELOPMENT_KEY;
 #[cfg(feature = "emulator-https")]
 pub use crate::emulator::http::certificate::ServerCertificate;
 
-/// The pause after a connection could not be accepted, when the process has no more files to open, say.
+/// The pause after a failed accept, for example when the process is out of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// How long the head of a request, and then its body, may take.
+/// The time limit for the head of a request, and again for its body.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long requests that are on their way may take after the end was asked for.
+/// The time limit for requests in flight once the shutdown has begun.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// An [`Emulator`] that listens on a port. Feature `emulator-http`.
@@ -58,10 +57,12 @@ pub struct EmulatorServer {
 }
 
 impl EmulatorServer {
-    /// Takes a port; port 0 is any that is free. Connections wait until the server is run.
+    /// Binds a port. Port 0 selects a free one.
+    ///
+    /// Connections wait until the server runs.
     ///
     /// # Errors
-    /// The port cannot be had, [`AddrInUse`](io::ErrorKind::AddrInUse) for example.
+    /// The port cannot be bound, [`AddrInUse`](io::ErrorKind::AddrInUse) for example.
     pub async fn bind(emulator: Emulator, address: impl ToSocketAddrs) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
@@ -74,7 +75,7 @@ impl EmulatorServer {
         })
     }
 
-    /// The same server over HTTPS, with this certificate, and no longer over HTTP. Feature `emulator-https`.
+    /// Serves HTTPS with this certificate, and no longer HTTP. Feature `emulator-https`.
     ///
     /// ```no_run
     /// # #[tokio::main(flavor = "current_thread")]
@@ -100,26 +101,28 @@ impl EmulatorServer {
         self
     }
 
-    /// The same server, which waits so long for the head of a request, and again for its body, and then closes the
-    /// connection; 30 s by default. An idle connection is closed after that time too.
+    /// Sets the time limit for the head of a request, and again for its body. The default is 30 s.
+    ///
+    /// After it the server closes the connection. It closes an idle connection after this time too.
     #[must_use]
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
         self
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The connection string of the account `devstoreaccount1` at this address; at an address that stands for all of
-    /// this machine's (`0.0.0.0`) the one by which the machine reaches itself.
+    /// Returns the connection string of the account `devstoreaccount1` at this address.
+    ///
+    /// For an unspecified address (`0.0.0.0`) it names the loopback address.
     pub fn connection_string(&self) -> String {
         self.connection_string_of(DEVELOPMENT_ACCOUNT).unwrap_or_default()
     }
 
-    /// The connection string of an account; `None` if there is no such account.
+    /// Returns the connection string of an account, or `None` if no such account exists.
     pub fn connection_string_of(&self, account: &str) -> Option<String> {
         let key = &self.emulator.settings().accounts.get(account)?.key_text;
         let scheme = self.tls.scheme();
@@ -130,9 +133,10 @@ impl EmulatorServer {
         ))
     }
 
-    /// Returns whether other machines reach the account `devstoreaccount1` with the key that all emulators have: the
-    /// address is no loopback address, and the account has no [other key](Emulator::with_account). A program that lets
-    /// its user choose the address warns of it.
+    /// Returns whether other machines can reach the account `devstoreaccount1` with the public key of all emulators.
+    ///
+    /// This is so if the address is not a loopback address and the account has no [other key](Emulator::with_account).
+    /// A program that lets its user choose the address warns about it.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -147,8 +151,9 @@ impl EmulatorServer {
         is_open(self.address.ip(), &self.emulator)
     }
 
-    /// Answers requests until `shutdown` is ready. Those that have come whole by then are answered, for at most 10 s;
-    /// then all connections are closed.
+    /// Serves requests until `shutdown` completes.
+    ///
+    /// Requests received in full by then are answered, for at most 10 s. Then all connections are closed.
     pub async fn serve_until(self, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
         // Dropping the set ends its tasks: no connection outlives the server.
@@ -179,7 +184,7 @@ impl EmulatorServer {
         let _ = clock::within(GRACE, graceful.shutdown()).await;
     }
 
-    /// Runs the server in a task of its own, until the returned value is dropped or [stopped](RunningEmulator::stop).
+    /// Runs the server on a spawned task until the returned value is dropped or [stopped](RunningEmulator::stop).
     ///
     /// Call it within a tokio runtime.
     pub fn spawn(self) -> RunningEmulator {
@@ -197,14 +202,14 @@ impl EmulatorServer {
     }
 }
 
-/// Whether the public key opens the development account to other machines.
+/// Returns whether other machines can reach the development account with the public key.
 fn is_open(address: IpAddr, emulator: &Emulator) -> bool {
     let account = emulator.settings().accounts.get(DEVELOPMENT_ACCOUNT);
     let has_public_key = account.is_some_and(|account| account.key_text == DEVELOPMENT_KEY);
     has_public_key && !address.to_canonical().is_loopback()
 }
 
-/// An address that stands for all of the machine's can be listened on, but not everywhere connected to.
+/// Replaces an unspecified address by the loopback address: clients cannot connect to the former everywhere.
 fn reachable(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
@@ -214,7 +219,7 @@ fn reachable(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// A server in a task of its own. Dropping it stops the server at once.
+/// A server on a spawned task. Dropping it stops the server immediately.
 #[must_use = "dropping it stops the server"]
 pub struct RunningEmulator {
     address: SocketAddr,
@@ -224,17 +229,17 @@ pub struct RunningEmulator {
 }
 
 impl RunningEmulator {
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The connection string of the account `devstoreaccount1`.
+    /// Returns the connection string of the account `devstoreaccount1`.
     pub fn connection_string(&self) -> &str {
         &self.connection_string
     }
 
-    /// Stops the server when it has answered the requests that have come, for which it has 10 s.
+    /// Stops the server after it has answered the requests received so far, for at most 10 s.
     pub async fn stop(mut self) {
         if let Some(stop) = self.stop.take() {
             let _ = stop.send(());

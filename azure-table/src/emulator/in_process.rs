@@ -1,7 +1,7 @@
-//! The emulator of one process, and its settings.
+//! The in-process emulator and its setters.
 //!
-//! Owns [`Emulator`]: the setters `with_…`, what is asked of the state from outside, and the transport. Which request
-//! does what begins in `dispatch`.
+//! Owns [`Emulator`]: the setters `with_…`, the inspection of its state, and the transport. The dispatch of requests
+//! begins in `dispatch`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -38,26 +38,33 @@ use crate::protocol::signature::SigningKey;
 
 /// A Table service in memory. Feature `emulator`.
 ///
-/// A [`Transport`]: give it to a client in place of the network. It has the account `devstoreaccount1` with its public
-/// key, as all emulators do, and starts without tables. Clones are cheap and share the tables; what a `with_…` method
-/// sets holds for the value it returns and its clones alone.
+/// A [`Transport`]: pass it to a client in place of the network. It has the account `devstoreaccount1` with its public
+/// key, as all emulators do, and starts without tables. Clones are cheap and share the tables. The setting of a
+/// `with_…` method applies only to the returned value and its clones.
 ///
-/// It offers what the live service does: tables, entities, queries and batches, the service's properties and
-/// statistics, stored access policies, browsers' questions. Requests are checked as there: signatures with an account's
-/// key, shared access signatures of all kinds (for a table, with a policy, for an account, with a key of Entra ID),
-/// tokens ([`with_token`](Self::with_token)).
+/// It offers what the live service does:
 ///
-/// It answers at once, unless [`with_service_model`](Self::with_service_model) gives it latencies, limits and queues.
-/// Rows are put into it in one line by [`seed`](Self::seed), all of it is kept and put back by
-/// [`snapshot`](Self::snapshot) and [`restore`](Self::restore), and [`with_observer`](Self::with_observer) shows what
-/// was asked.
+/// - tables, entities, queries and batches
+/// - service properties and statistics
+/// - stored access policies
+/// - CORS preflight requests
 ///
-/// A query that looks at many rows lets other requests go first every few thousand comparisons, so that it delays none
-/// of them by more than about a millisecond. Its page still shows one state of the table: of a batch all or nothing.
+/// It checks the authorization of a request as the live service does:
 ///
-/// An account's address is `http://{host}/{account}`, as emulators have it, or a host name as in the cloud, whatever
-/// its ending: `https://{account}.table.core.windows.net`. With `-secondary` behind the account it is the copy in the
-/// second region, which can only be read ([`with_secondary_lag`](Self::with_secondary_lag)). At
+/// - signatures with an account key
+/// - shared access signatures of all kinds: for a table, with a policy, for an account, with a user delegation key
+/// - tokens ([`with_token`](Self::with_token))
+///
+/// It answers immediately, unless [`with_service_model`](Self::with_service_model) sets latencies, limits and queues.
+/// [`seed`](Self::seed) inserts rows in one line. [`snapshot`](Self::snapshot) and [`restore`](Self::restore) save and
+/// restore the whole state. [`with_observer`](Self::with_observer) reports the requests.
+///
+/// A query over many rows yields to other requests every few thousand comparisons, so it delays none of them by more
+/// than about a millisecond. Its page still shows one state of the table: a batch entirely or not at all.
+///
+/// The address of an account is `http://{host}/{account}`, as in other emulators. A host name as in the cloud works
+/// too, whatever its suffix: `https://{account}.table.core.windows.net`. With `-secondary` after the account it is the
+/// secondary, which is read-only ([`with_secondary_lag`](Self::with_secondary_lag)). At
 /// `https://{account}.table.cosmos.azure.com`, and everywhere for [`Emulator::cosmos`], it is Cosmos DB for Table.
 ///
 /// ```
@@ -71,7 +78,7 @@ use crate::protocol::signature::SigningKey;
 /// # }
 /// ```
 ///
-/// Source: REST "Table service REST API"; recorded answers of live accounts.
+/// Source: REST "Table service REST API"; recorded responses of live accounts.
 ///
 #[doc = include_str!("unknowns.md")]
 #[derive(Clone)]
@@ -81,7 +88,7 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// A service without tables.
+    /// Creates a service without tables.
     pub fn new() -> Self {
         let development = Account {
             key: SigningKey::development(),
@@ -108,12 +115,17 @@ impl Emulator {
         }
     }
 
-    /// Cosmos DB for Table without tables, at any address.
+    /// Creates a Cosmos DB for Table without tables, at any address.
     ///
-    /// What is known to differ differs: at host names merges are taken only if they are tunnelled through `POST`, table
-    /// names compare with case, keys cannot be empty, RowKeys have at most 255 bytes, batches 2 MiB, the service's
-    /// properties, statistics and access policies are refused. An [`Emulator::new`] is the same where it is asked at a
-    /// host name of Cosmos DB, by which a client knows it too:
+    /// The known differences apply:
+    ///
+    /// - at host names, merges are accepted only if they are tunnelled through `POST`
+    /// - table names compare with case
+    /// - keys cannot be empty
+    /// - a RowKey has at most 255 bytes, a batch 2 MiB
+    /// - requests for service properties, statistics and access policies are rejected
+    ///
+    /// An [`Emulator::new`] behaves the same at a host name of Cosmos DB, by which a client recognizes it too:
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -130,18 +142,18 @@ impl Emulator {
     /// # }
     /// ```
     ///
-    /// Source: "Azure Cosmos DB for Table: frequently asked questions"; recorded answers of live accounts.
+    /// Source: "Azure Cosmos DB for Table: frequently asked questions"; recorded responses of live accounts.
     pub fn cosmos() -> Self {
         let mut cosmos = Self::new();
         cosmos.settings_mut().rules = Some(&COSMOS);
         cosmos
     }
 
-    /// The same service with one more account, or another key for an account it has.
+    /// Adds an account, or sets another key for an existing one.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the name is empty or has other characters than ASCII letters,
-    /// digits and hyphens, or the key is not base64.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the name is empty or has characters other than ASCII
+    ///   letters, digits and hyphens, or the key is not base64.
     pub fn with_account(mut self, name: &str, key_base64: &str) -> Result<Self> {
         if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
             return Err(Error::invalid_input(format!(
@@ -158,28 +170,33 @@ impl Emulator {
         Ok(self)
     }
 
-    /// The same service with pages of at most `rows` rows or tables (1 to 1000, which is the service's limit), so that
-    /// a test sees many pages of few rows.
+    /// Sets the page size: at most `rows` rows or tables per page.
+    ///
+    /// From 1 to 1000, which is the service's limit. A small size lets a test see many pages of few rows.
     #[must_use]
     pub fn with_page_size(mut self, rows: usize) -> Self {
         self.settings_mut().page_size = rows.clamp(1, MAX_PAGE);
         self
     }
 
-    /// The same service, whose pages of entities end where `ends` says. Lists of tables do not ask for it.
+    /// Sets the points at which pages of entities end early.
+    ///
+    /// Lists of tables are not affected.
     #[must_use]
     pub fn with_page_ends(mut self, ends: PageEnds) -> Self {
         self.settings_mut().page_ends = ends;
         self
     }
 
-    /// The same service, which takes `token` as a token of Entra ID, at addresses with `https` alone, as the live
-    /// service does (on a port so with feature `emulator-https`). It may do what the roles Storage Table Data
-    /// Contributor and Storage Table Delegator may: all with tables and entities, and get keys for shared access
-    /// signatures, but not touch the service's properties or access policies.
+    /// Accepts `token` as a token of Entra ID.
     ///
-    /// Whoever shows another token, or none, is told where to get one (401, from version 2020-12-06 on), in the tenant
-    /// `00000000-0000-0000-0000-000000000000`.
+    /// As in the live service, only at addresses with `https` (on a port this needs feature `emulator-https`). The
+    /// token has the permissions of the roles Storage Table Data Contributor and Storage Table Delegator. It allows
+    /// everything with tables and entities, and user delegation keys, but neither service properties nor access
+    /// policies.
+    ///
+    /// A request with another token, or none, gets a 401 that names the token authority (from version 2020-12-06 on).
+    /// The tenant is `00000000-0000-0000-0000-000000000000`.
     ///
     /// Source: REST "Authorize with Microsoft Entra ID".
     #[must_use]
@@ -188,20 +205,22 @@ impl Emulator {
         self
     }
 
-    /// The same service with another clock.
+    /// Sets the clock.
     #[must_use]
     pub fn with_clock(mut self, clock: EmulatorClock) -> Self {
         self.settings_mut().clock = clock;
         self
     }
 
-    /// The clock: the system's time, unless another one was given.
+    /// Returns the clock: the system's time, unless another one was set.
     pub fn clock(&self) -> &EmulatorClock {
         &self.settings().clock
     }
 
-    /// The same service, which needs `time` to delete a table: for so long a new table of the name is refused
-    /// (`TableBeingDeleted`). Live it takes 40 seconds and more; here none, unless it is said. By the emulator's clock.
+    /// Sets the time that the deletion of a table takes, by the emulator's clock.
+    ///
+    /// During this time the service rejects a new table of the same name (`TableBeingDeleted`). A live deletion takes
+    /// 40 seconds or more; the default here is zero.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -227,10 +246,11 @@ impl Emulator {
         self
     }
 
-    /// The same service, whose second region shows the state of `lag` ago. By the emulator's clock.
+    /// Sets the lag of the secondary, by the emulator's clock.
     ///
-    /// Without a lag it shows what the first region has. What was written before is in both regions. Of clones with
-    /// several lags the shortest counts: a state that the second region has reached is never taken back.
+    /// The secondary then shows the state of `lag` ago. Without a lag it shows the state of the primary. Writes before
+    /// this call are in both locations. Of clones with different lags the shortest counts: a state that the secondary
+    /// has reached is never taken back.
     ///
     /// Source: REST "Get Table Service Stats".
     #[must_use]
@@ -242,10 +262,12 @@ impl Emulator {
         self
     }
 
-    /// The same service, which takes as long as the model says and refuses what it has no room for; by tokio's clock.
+    /// Sets latencies, limits and queues, by tokio's clock.
     ///
-    /// Its servers are those of the value it returns and its clones: the service before it shares the tables and still
-    /// answers at once, which is the way to fill tables and to look at them.
+    /// The emulator then takes as long as the model says and rejects requests beyond its capacity.
+    ///
+    /// The modelled servers belong to the returned value and its clones. The original emulator shares the tables and
+    /// still answers immediately: use it to fill and inspect them.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -273,8 +295,9 @@ impl Emulator {
         self
     }
 
-    /// What the servers were asked for and did since the [model](Self::with_service_model) was set; without one nothing
-    /// is counted.
+    /// Returns the load on the servers since the [model](Self::with_service_model) was set.
+    ///
+    /// Without a model nothing is counted.
     pub fn load(&self) -> ServiceLoad {
         self.service
             .stamp
@@ -283,7 +306,7 @@ impl Emulator {
             .unwrap_or_default()
     }
 
-    /// The same of a partition, in the tables of this name in all accounts and regions.
+    /// Returns the load of one partition, in the tables of this name in all accounts and locations.
     pub fn load_of(&self, table: &str, partition_key: &str) -> ServiceLoad {
         let stamp = self.service.stamp.as_ref();
         stamp
@@ -291,16 +314,15 @@ impl Emulator {
             .unwrap_or_default()
     }
 
-    /// The number of range splits of all servers ([`RangeSplits`](crate::emulator::RangeSplits)).
+    /// Returns the number of range splits of all servers ([`RangeSplits`](crate::emulator::RangeSplits)).
     pub fn range_splits(&self) -> u64 {
         self.service.stamp.as_ref().map_or(0, |stamp| stamp.splits())
     }
 
-    /// The same service, which shows `observe` each request that it answered through the value it returns and its
-    /// clones.
+    /// Calls `observe` for each request that the returned value or a clone of it answers.
     ///
-    /// It is called before the answer leaves, on the task that answers: it should return soon. A second observer takes
-    /// the place of the first. Over HTTP it sees what was a request; bytes that are none are not shown.
+    /// The call happens before the response is sent, on the task that answers: it should return soon. A second observer
+    /// replaces the first. Over HTTP it sees valid requests only; bytes that are not a request are not reported.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -325,8 +347,9 @@ impl Emulator {
         self
     }
 
-    /// Puts entities into a table of the account `devstoreaccount1`, and makes the table if it is not there. A row that
-    /// is there is replaced. One call in a test, without a client; it takes no time, whatever the
+    /// Inserts or replaces entities in a table of the account `devstoreaccount1`.
+    ///
+    /// Creates the table if it is missing. One call in a test, without a client. It takes no time, whatever the
     /// [model](Self::with_service_model).
     ///
     /// ```
@@ -350,27 +373,31 @@ impl Emulator {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a name, key or value that the service would refuse; the
-    /// entities before it are there then.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a name, key or value that the service would reject. The
+    ///   entities before it are stored.
     pub fn seed<E: TableEntity>(&self, table: &str, entities: impl IntoIterator<Item = E>) -> Result<()> {
         seed::seed(&self.service.store, self.settings(), table, entities)
     }
 
-    /// All that it remembers, as of now. It is a copy, and takes as much memory again.
+    /// Returns a copy of the whole state.
+    ///
+    /// The copy takes as much memory again.
     pub fn snapshot(&self) -> EmulatorSnapshot {
         EmulatorSnapshot::of(&self.service.store, self.settings().rules())
     }
 
-    /// Forgets all that it remembers for what the snapshot has, for all clones. Accounts and other settings stay.
+    /// Replaces the whole state with that of the snapshot, for all clones.
+    ///
+    /// Accounts and other settings stay.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the snapshot is of [Cosmos DB](Self::cosmos) and the emulator
-    /// is not, or the other way round.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the snapshot is of [Cosmos DB](Self::cosmos) and the
+    ///   emulator is not, or the other way round.
     pub fn restore(&self, snapshot: &EmulatorSnapshot) -> Result<()> {
         snapshot.restore_to(&self.service.store, self.settings().rules())
     }
 
-    /// Answers a request, and shows it to whoever observes.
+    /// Answers a request and reports it to the observer.
     pub(crate) async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
         let Some(observe) = &self.observer else {
             return self.service.answer(request).await;
@@ -381,13 +408,13 @@ impl Emulator {
         response
     }
 
-    /// The answer to a request whose body is not read.
+    /// Rejects a request without reading its body.
     #[cfg(feature = "emulator-http")]
     pub(crate) fn refuse(&self, headers: &HeaderMap, refusal: &Refusal) -> Response<Bytes> {
         self.service.refuse(headers, refusal)
     }
 
-    /// Shows an answer that was given without asking the service.
+    /// Reports a response that did not come from the service.
     #[cfg(feature = "emulator-http")]
     pub(crate) fn show(&self, method: &Method, uri: &Uri, response: &Response<Bytes>) {
         if let Some(observe) = &self.observer {
@@ -415,7 +442,7 @@ impl Transport for Emulator {
         Box::pin(async move { Ok(self.answer(request).await) })
     }
 
-    /// Cosmos DB where it was made by [`cosmos`](Self::cosmos); else the address tells, as to the emulator itself.
+    /// Returns Cosmos DB for an emulator built by [`cosmos`](Self::cosmos). Otherwise the address decides, here too.
     fn profile(&self) -> Option<Profile> {
         self.settings().rules.map(|rules| rules.profile)
     }

@@ -1,17 +1,19 @@
-//! Load: how long the service takes, and what it has no room for.
+//! Load: the latency of the modelled service and its capacity.
 //!
-//! Owns what all of it speaks of: [`Demand`], the work that a request asks for, [`Busy`], its refusal for want of room,
-//! and the counts of both. What the servers can do is `load/model.rs`, who has room `load/stamp.rs`, the queue of a
-//! server `load/range_server.rs`. The demand of a request is read in `operations/entities.rs` and
-//! `operations/batch.rs`.
+//! Owns the shared vocabulary: [`Demand`], the work that a request asks for, [`Busy`], its rejection for lack of
+//! capacity, and the counts of both. The constants of the servers are `load/model.rs`, the decision about capacity is
+//! `load/stamp.rs`, the queue of a server `load/range_server.rs`. `operations/entities.rs` and `operations/batch.rs`
+//! read the demand of a request.
 //!
-//! The way of a request is `dispatch.rs`: half of the latency, the queue, its turn, the other half. Its effect is made
-//! in its turn, so a caller who hangs up before has changed nothing, and one who hangs up after has. An emulator
+//! `dispatch.rs` takes a request through half of the latency, the queue, its turn, and the other half. The request is
+//! applied in its turn. A caller who hangs up before has changed nothing, and one who hangs up after has. An emulator
 //! without a model does not come here.
 //!
-//! Time is tokio's, which a test may pause; the emulator's own clock only dates rows. Not imitated: the size of
-//! entities (each counts as one of 1 KiB), ranges that are put together again, a query that needs several servers (the
-//! one where it begins works for all).
+//! Time is tokio's, which a test may pause; the emulator's own clock only dates rows. Not modelled:
+//!
+//! - the size of entities: each counts as one of 1 KiB
+//! - merges of ranges
+//! - queries over several servers: the one where the query begins does all of the work
 
 mod bucket;
 pub(crate) mod model;
@@ -28,9 +30,9 @@ use crate::model::ordinal;
 /// Work on one partition.
 #[derive(Debug)]
 pub(crate) struct Demand {
-    /// With the region: the copy in the second one has servers of its own.
+    /// With the location: the secondary has servers of its own.
     pub(crate) account: String,
-    /// By the form of its name that counts.
+    /// By the form of its name that is compared.
     pub(crate) table: String,
     pub(crate) partition: PartitionKey,
     pub(crate) work: Work,
@@ -39,7 +41,7 @@ pub(crate) struct Demand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     Read,
-    /// So many entities.
+    /// The number of entities.
     Write(u64),
 }
 
@@ -74,7 +76,7 @@ impl PartialOrd for PartitionKey {
     }
 }
 
-/// The limit that left no room.
+/// The limit that was exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
     Account,
@@ -82,7 +84,7 @@ pub(crate) enum Limit {
     Server,
 }
 
-/// A refusal for want of room, and after what time there may be some.
+/// A rejection for lack of capacity, and the time after which there may be some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Busy {
     pub(crate) limit: Limit,
@@ -101,28 +103,28 @@ impl Busy {
     }
 }
 
-/// What a service, or a partition of it, was asked for and did. Feature `emulator`.
+/// The accepted and throttled load of a service or a partition. Feature `emulator`.
 ///
-/// Only reads and writes of entities count, and only where there is a [`ServiceModel`](crate::emulator::ServiceModel).
-/// A batch is one request of as many entities as it has operations; a query that is accepted counts the rows that it
-/// looked at, one that is refused a single one.
+/// Only reads and writes of entities count, and only with a [`ServiceModel`](crate::emulator::ServiceModel). A batch
+/// counts as one request with one entity per operation. An accepted query counts the rows that it examined, a throttled
+/// one a single row.
 ///
 /// See [`Emulator::load`](crate::Emulator::load).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServiceLoad {
-    /// Requests that got their turn, whatever came of them.
+    /// The requests that got their turn, whatever their outcome.
     pub accepted_requests: u64,
-    /// The entities in them.
+    /// The entities in the accepted requests.
     pub accepted_entities: u64,
-    /// Requests that were answered 503 or 429, for want of room.
+    /// The requests answered with 503 or 429 for lack of capacity.
     pub throttled_requests: u64,
-    /// The entities in them.
+    /// The entities in the throttled requests.
     pub throttled_entities: u64,
 }
 
 impl ServiceLoad {
-    /// The refused share of all requests, from 0 to 1; 0 if there were none.
+    /// Returns the throttled share of all requests, from 0 to 1. Returns 0 without requests.
     pub fn throttled_share(&self) -> f64 {
         let all = self.accepted_requests + self.throttled_requests;
         if all == 0 {
@@ -131,7 +133,7 @@ impl ServiceLoad {
         self.throttled_requests as f64 / all as f64
     }
 
-    /// What came since an earlier count.
+    /// Returns the load since an earlier count.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {

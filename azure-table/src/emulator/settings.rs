@@ -1,9 +1,11 @@
-//! The settings of an emulator: accounts and tokens, its clock, where pages end.
+//! The settings of an emulator: accounts and tokens, its clock, the ends of pages.
 //!
-//! Owns [`EmulatorClock`]: everything in the emulator that depends on the time asks it, once for each request:
-//! Timestamps and ETags, the age of a request, the times of signatures and policies, how far the second region is, when
-//! a deleted table's name is free again. The way to the system's time is `model/clock.rs`. Owns [`PageEnds`], so that
-//! tests meet every kind of page that the live service gives; what a page holds is `operations/query.rs`.
+//! Owns [`EmulatorClock`]. Everything time-dependent in the emulator reads it once per request: Timestamps and ETags,
+//! the age of a request, the times of signatures and policies, the lag of the secondary, and the moment at which a
+//! deleted table's name is free again. The system's time comes from `model/clock.rs`.
+//!
+//! Owns [`PageEnds`], so that tests meet every kind of page that the live service returns. The content of a page is
+//! `operations/query.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,24 +16,24 @@ use crate::emulator::rules::{Rules, STORAGE};
 use crate::model::datetime::DateTime;
 use crate::protocol::signature::SigningKey;
 
-/// The settings that the methods `with_…` of an emulator make.
+/// The values set by the `with_…` methods of an emulator.
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) accounts: BTreeMap<String, Account>,
-    /// The tokens of Entra ID that are good.
+    /// The tokens of Entra ID that are accepted.
     pub(crate) tokens: BTreeSet<String>,
     pub(crate) page_size: usize,
     pub(crate) page_ends: PageEnds,
     pub(crate) clock: EmulatorClock,
-    /// For how long a deleted table's name is not free.
+    /// The time for which a deleted table's name is not free.
     pub(crate) deletion_time: Duration,
     pub(crate) secondary_lag: Duration,
-    /// The rules at every address; `None` where the address tells.
+    /// The rules at every address; `None` if the address decides.
     pub(crate) rules: Option<&'static Rules>,
 }
 
 impl Settings {
-    /// The rules at an address that tells nothing.
+    /// Returns the rules for an address that names no service.
     pub(crate) fn rules(&self) -> &'static Rules {
         self.rules.unwrap_or(&STORAGE)
     }
@@ -44,17 +46,19 @@ impl Settings {
 #[derive(Clone)]
 pub(crate) struct Account {
     pub(crate) key: SigningKey,
-    /// Needed for connection strings.
+    /// For connection strings.
     #[cfg(feature = "emulator-http")]
     pub(crate) key_text: String,
 }
 
-/// Where a page of entities ends before it is full. Feature `emulator`.
+/// The conditions that end a page of entities before it is full. Feature `emulator`.
 ///
-/// Live a page ends after five seconds, at the border of a range of partitions, or for reasons that are not told, so
-/// that it may have few rows or none and still not be the last. Here it ends where a test says: after [rows that were
-/// looked at](Self::examined), at [a number of bytes](Self::bytes), or [with each partition](Self::at_partitions).
-/// Whatever comes first counts, as do `$top` and [`Emulator::with_page_size`](crate::Emulator::with_page_size).
+/// A live page ends after five seconds, at the border of a range of partitions, or for undocumented reasons. So it may
+/// have few rows or none and still not be the last.
+///
+/// Here a test sets the end: after [a number of examined rows](Self::examined), at [a number of bytes](Self::bytes), or
+/// [with each partition](Self::at_partitions). The first condition to hold ends the page; `$top` and
+/// [`Emulator::with_page_size`](crate::Emulator::with_page_size) still apply.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -87,29 +91,32 @@ pub struct PageEnds {
 }
 
 impl PageEnds {
-    /// Nowhere before a page is full.
+    /// Creates conditions that end no page before it is full.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// After so many rows that the service looked at, whether the filter takes them or not (1 at least): pages of a
-    /// filtered query are short, or empty.
+    /// Ends a page after this number of examined rows, whether they match the filter or not (1 at least).
+    ///
+    /// Pages of a filtered query are then short, or empty.
     #[must_use]
     pub fn examined(mut self, rows: usize) -> Self {
         self.examined = Some(rows.max(1));
         self
     }
 
-    /// Before the row with which the body of the answer would have more than `bytes` bytes. A page has one row at
-    /// least, however long it is.
+    /// Ends a page before the row that would take the response body beyond `bytes` bytes.
+    ///
+    /// A page has at least one row, however long it is.
     #[must_use]
     pub fn bytes(mut self, bytes: usize) -> Self {
         self.bytes = Some(bytes);
         self
     }
 
-    /// Where a partition ends. The position of the next page then names a partition alone (on Cosmos DB a position is
-    /// one text in any case).
+    /// Ends a page at the end of each partition.
+    ///
+    /// The continuation token then names only a partition. On Cosmos DB a token is one text in any case.
     #[must_use]
     pub fn at_partitions(mut self) -> Self {
         self.at_partitions = true;
@@ -117,14 +124,14 @@ impl PageEnds {
     }
 }
 
-/// The time of an [`Emulator`](crate::Emulator). Feature `emulator`.
+/// The clock of an [`Emulator`](crate::Emulator). Feature `emulator`.
 ///
-/// Clones are one clock. It begins as the system's time ([`system`](Self::system)) or stands still
+/// Clones share one clock. It starts at the system's time ([`system`](Self::system)) or stands still
 /// ([`fixed`](Self::fixed)), and can be moved in either case. Timestamps of rows never go back and never repeat,
 /// whatever the clock does.
 ///
-/// Clients sign with the system's time: a request older than 15 minutes by this clock is refused, as the service does.
-/// To test what expires use a shared access signature, or set the clock close to the system's time.
+/// Clients sign with the system's time. As in the service, a request older than 15 minutes by this clock is rejected.
+/// To test expiry, use a shared access signature, or set the clock close to the system's time.
 ///
 /// ```
 /// use std::time::Duration;
@@ -140,7 +147,7 @@ pub struct EmulatorClock(Arc<Mutex<Time>>);
 
 #[derive(Clone, Copy)]
 enum Time {
-    /// The system's time, and so much more.
+    /// The system's time plus `ahead`.
     Running {
         ahead: Duration,
     },
@@ -148,12 +155,12 @@ enum Time {
 }
 
 impl EmulatorClock {
-    /// The system's time.
+    /// Creates a clock that shows the system's time.
     pub fn system() -> Self {
         Self::of(Time::Running { ahead: Duration::ZERO })
     }
 
-    /// A clock that stands still until it is moved.
+    /// Creates a clock that stands still until it is moved.
     pub fn fixed(at: DateTime) -> Self {
         Self::of(Time::Standing(at))
     }
@@ -162,7 +169,7 @@ impl EmulatorClock {
         Self(Arc::new(Mutex::new(time)))
     }
 
-    /// What it shows.
+    /// Returns the current time of the clock.
     pub fn now(&self) -> DateTime {
         match *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             Time::Running { ahead } => DateTime::now() + ahead,
@@ -170,7 +177,7 @@ impl EmulatorClock {
         }
     }
 
-    /// Moves it forward. A running clock goes on running, ahead of the system's time.
+    /// Moves the clock forward. A running clock keeps running, ahead of the system's time.
     pub fn advance(&self, by: Duration) {
         match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             Time::Running { ahead } => *ahead = ahead.saturating_add(by),
@@ -178,14 +185,14 @@ impl EmulatorClock {
         }
     }
 
-    /// Moves it to `at`, forward or back, where it stands still.
+    /// Moves the clock to `at`, forward or back, and stops it there.
     pub fn set(&self, at: DateTime) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Time::Standing(at);
     }
 }
 
 impl Default for EmulatorClock {
-    /// The system's time.
+    /// Returns a clock that shows the system's time.
     fn default() -> Self {
         Self::system()
     }

@@ -1,11 +1,11 @@
 //! Snapshots: the store as a value, and as a file that a person can read, compare and write.
 //!
-//! Owns [`EmulatorSnapshot`], its way from a store and back, its file, and which lines its text has. A row is
+//! Owns [`EmulatorSnapshot`], its conversion from and to a store, its file, and the lines of its text. A row is
 //! `snapshot/entity.rs`, any other line `snapshot/line.rs`.
 //!
-//! A line is read by the code that reads the body of an insert, so a file holds only what the service takes, and the
-//! ETag of a row follows from its Timestamp. A first pass finds the column of a fault. Account keys are settings, and
-//! in no file.
+//! The code that reads the body of an insert also reads a line. So a file holds only what the service accepts, and the
+//! ETag of a row follows from its Timestamp. A first pass finds the column of a fault. Account keys are settings and
+//! never in a file.
 
 mod entity;
 mod line;
@@ -26,15 +26,14 @@ use crate::model::datetime::DateTime;
 use crate::model::error::{Error, Result};
 use crate::model::guid::Guid;
 
-/// All that an [`Emulator`](crate::Emulator) remembers: accounts with their properties, tables with their policies,
-/// rows with their types and Timestamps (which are the ETags too). Feature `emulator`.
+/// The whole state of an [`Emulator`](crate::Emulator). Feature `emulator`.
 ///
-/// An emulator that it is [restored](crate::Emulator::restore) to answers as the first one would have. It has no keys
-/// and none of the settings that the `with_…` methods make. What a lagging second region has not seen yet it has after
-/// a restore.
+/// It holds accounts with their properties, tables with their policies, and rows with their types and Timestamps (which
+/// are the ETags too). An emulator [restored](crate::Emulator::restore) from it answers as the original would have. It
+/// has no account keys and none of the settings of the `with_…` methods. After a restore a lagging secondary has the
+/// whole state.
 ///
-/// Its text has a JSON object on each line, in the order of accounts, tables and rows, so that versions of it compare
-/// line by line:
+/// Its text has one JSON object per line, ordered by accounts, tables and rows, so that versions compare line by line:
 ///
 /// ```text
 /// {"azure-table-snapshot":1}
@@ -43,9 +42,9 @@ use crate::model::guid::Guid;
 /// {"PartitionKey":"Channel9","RowKey":"1","Rating":5,"Views@odata.type":"Edm.Int64","Views":"12"}
 /// ```
 ///
-/// Rows follow their table, tables their account. Values are those that an insert would have, a type beside each that
-/// JSON does not show. What is left out has its default: a text written by hand needs no more than the above. A row
-/// without Timestamp has the time at which it was read.
+/// Rows follow their table, tables their account. Values have the form of an insert, with a type annotation for each
+/// that JSON does not show. Omitted members have their defaults: a text written by hand needs no more than the above. A
+/// row without Timestamp gets the time at which it was read.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -72,13 +71,13 @@ use crate::model::guid::Guid;
 #[derive(Clone)]
 pub struct EmulatorSnapshot {
     rules: &'static Rules,
-    /// The time of the last version of a row: none is given twice.
+    /// The time of the latest row version: no time is used twice.
     last_write: DateTime,
     accounts: BTreeMap<String, Account>,
 }
 
 impl EmulatorSnapshot {
-    /// A copy of all that a store has.
+    /// Copies the whole state of a store.
     pub(crate) fn of(store: &SharedStore, rules: &'static Rules) -> Self {
         let store = store.read();
         let (accounts, last_write) = store.all();
@@ -90,7 +89,7 @@ impl EmulatorSnapshot {
         }
     }
 
-    /// Puts a copy of it into a store, in the place of all that is there.
+    /// Replaces the whole state of a store with a copy of this one.
     pub(crate) fn restore_to(&self, store: &SharedStore, rules: &Rules) -> Result<()> {
         let (theirs, own) = (self.rules.profile, rules.profile);
         if theirs != own {
@@ -104,11 +103,11 @@ impl EmulatorSnapshot {
         Ok(())
     }
 
-    /// Reads a file.
+    /// Reads a snapshot from a file.
     ///
     /// # Errors
-    /// It cannot be read; [`InvalidData`](io::ErrorKind::InvalidData) — it is no snapshot: the text names file, line
-    /// and column.
+    /// - The file cannot be read.
+    /// - [`InvalidData`](io::ErrorKind::InvalidData): it is not a snapshot. The text names file, line and column.
     pub fn read(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let bytes = fs::read(path).map_err(|e| at(path, &e))?;
@@ -118,13 +117,16 @@ impl EmulatorSnapshot {
         text.parse().map_err(|e| wrong(&e))
     }
 
-    /// Writes a file, in the place of one that is there. It is written beside its place and put there as a whole:
-    /// whatever happens, there is the old file or the new one. Who may read the old one may read the new one. When it
-    /// returns, the file and its name are on the disk, as far as the file system can tell (on Windows the name may
-    /// follow).
+    /// Writes the snapshot to a file, and replaces an existing one.
+    ///
+    /// It writes a temporary file in the same folder and renames it. Whatever happens, either the old or the new file
+    /// exists in full. The new file keeps the permissions of the old one.
+    ///
+    /// When it returns, the file and its name are on the disk, as far as the file system can tell. On Windows the name
+    /// may follow later.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn write(&self, path: impl AsRef<Path>) -> io::Result<()> {
         // What a link stands for is written, and not the link.
         let place = fs::canonicalize(path.as_ref()).unwrap_or_else(|_| path.as_ref().to_owned());
@@ -153,30 +155,30 @@ impl EmulatorSnapshot {
         out.get_ref().sync_all().or_else(unsupported)
     }
 
-    /// The names of the accounts that anything was written to.
+    /// Returns the names of the accounts that were written to.
     pub fn accounts(&self) -> impl Iterator<Item = &str> {
         self.accounts.keys().map(String::as_str)
     }
 
-    /// How many tables there are, in all accounts.
+    /// Returns the number of tables in all accounts.
     pub fn table_count(&self) -> usize {
         self.accounts.values().map(|account| account.tables.len()).sum()
     }
 
-    /// How many entities there are, in all tables.
+    /// Returns the number of entities in all tables.
     pub fn entity_count(&self) -> usize {
         let tables = self.accounts.values().flat_map(|account| account.tables.values());
         tables.map(|table| table.rows.len()).sum()
     }
 }
 
-/// A file in the same folder, so that it can be renamed, of a name that no other has.
+/// Returns a unique file name in the same folder, so that a rename can follow.
 fn beside(place: &Path) -> PathBuf {
     let name = place.file_name().unwrap_or_default().to_string_lossy();
     place.with_file_name(format!(".{name}.{}", Guid::random()))
 }
 
-/// The folder of a file; the present one for a bare name.
+/// Returns the folder of a file; the current one for a bare name.
 fn folder_of(file: &Path) -> &Path {
     match file.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -184,7 +186,7 @@ fn folder_of(file: &Path) -> &Path {
     }
 }
 
-/// Waits until the names in a folder are on the disk: a rename is not, when the power fails, until its folder is.
+/// Syncs a folder: a rename survives a power failure only once its folder is on the disk.
 #[cfg(unix)]
 fn keep_name(folder: &Path) -> io::Result<()> {
     match fs::File::open(folder) {
@@ -200,7 +202,7 @@ fn keep_name(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Not every file system can be told to wait for the disk.
+/// Ignores the error of a file system that cannot sync.
 fn unsupported(error: io::Error) -> io::Result<()> {
     match error.kind() {
         io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput => Ok(()),
@@ -212,7 +214,7 @@ fn at(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// The text of the file.
+/// Writes the text of the file.
 impl fmt::Display for EmulatorSnapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut bytes = Vec::new();
@@ -227,8 +229,8 @@ impl FromStr for EmulatorSnapshot {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — it is no snapshot, or one of a later version; the message
-    /// names line and column.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): it is not a snapshot, or one of a later version. The message
+    ///   names line and column.
     fn from_str(text: &str) -> Result<Self> {
         read_text(text)
     }
@@ -297,11 +299,11 @@ fn read_text(text: &str) -> Result<EmulatorSnapshot> {
     })
 }
 
-/// What was read so far: the account and the table that the next line belongs to are not yet put away.
+/// The state of reading: the current account and table are not stored yet.
 struct Reading {
     rules: &'static Rules,
     last_write: DateTime,
-    /// The time of what has none, later for each.
+    /// The time for rows without one, later for each.
     now: DateTime,
     accounts: BTreeMap<String, Account>,
     account: Option<(String, Account)>,
@@ -385,7 +387,7 @@ enum Kind {
     Entity,
 }
 
-/// By the first member's name; what is none of the three is read, and refused, as an entity.
+/// Returns the kind of a line by its first member. An unknown line is read, and rejected, as an entity.
 fn kind(line: &str) -> Kind {
     let begins = |name: &str| {
         let rest = line.trim_start().strip_prefix('{').map(str::trim_start);

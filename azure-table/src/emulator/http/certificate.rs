@@ -1,7 +1,7 @@
-//! The certificate of a server over HTTPS.
+//! The certificate of an HTTPS server.
 //!
-//! Owns [`ServerCertificate`] and the handshake: rustls with the ring provider, set here and not for the process,
-//! HTTP/1.1 alone.
+//! Owns [`ServerCertificate`] and the handshake: rustls with the ring provider, set here and not for the process, and
+//! HTTP/1.1 only.
 
 use std::fmt;
 use std::io;
@@ -19,17 +19,19 @@ use crate::model::error::{Error, Result};
 
 /// A certificate with its key, for [`EmulatorServer::https`](crate::EmulatorServer::https). Feature `emulator-https`.
 ///
-/// The key is not shown. See there for an example.
+/// `Debug` does not show the key. [`EmulatorServer::https`](crate::EmulatorServer::https) has an example.
 #[derive(Clone)]
 pub struct ServerCertificate(TlsAcceptor);
 
 impl ServerCertificate {
-    /// From PEM: the server's own certificate, behind it those of its authorities if there are any; and its private key
-    /// (PKCS #8, PKCS #1 or SEC1), which is not encrypted. Both may stand in one text, given twice.
+    /// Creates a certificate from PEM: the certificate chain and the private key.
+    ///
+    /// The server's own certificate comes first, then those of its authorities, if any. The key is unencrypted PKCS #8,
+    /// PKCS #1 or SEC1. One text may hold both: pass it twice.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a text is not PEM or lacks what is asked for, or the key is
-    /// not the certificate's.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a text is not PEM or lacks the certificate or the key, or
+    ///   the key does not belong to the certificate.
     pub fn from_pem(certificates: impl AsRef<[u8]>, key: impl AsRef<[u8]>) -> Result<Self> {
         let wrong = |what: &str| {
             let what = what.to_owned();
@@ -69,7 +71,7 @@ impl ServerCertificate {
     }
 }
 
-/// Whether a section of PEM begins whose name ends so.
+/// Returns whether a PEM section begins whose label ends with `name`.
 fn has(text: &[u8], name: &str) -> bool {
     let end = format!("{name}-----");
     let lines = text.split(|b| matches!(b, b'\n' | b'\r'));
@@ -78,12 +80,12 @@ fn has(text: &[u8], name: &str) -> bool {
         .any(|line| line.starts_with(b"-----BEGIN ") && line.ends_with(end.as_bytes()))
 }
 
-/// In PKCS #8 the section is called so, in the older forms a header says it.
+/// Returns whether a key is encrypted: PKCS #8 says so in the label, the older forms in a header.
 fn is_encrypted(key: &[u8]) -> bool {
     has(key, "ENCRYPTED PRIVATE KEY") || key.windows(11).any(|part| part == b"4,ENCRYPTED")
 }
 
-/// What is wrong with a text, without a word of it: it may be a key.
+/// Describes an error without quoting the text, which may be a key.
 fn fault(error: &pem::Error) -> &'static str {
     match error {
         pem::Error::NoItemsFound => "the text has none in PEM",

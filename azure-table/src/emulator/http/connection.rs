@@ -1,7 +1,7 @@
-//! One connection: messages of HTTP, from bytes to a whole request and back.
+//! One connection: HTTP messages, from bytes to a complete request and back.
 //!
-//! Owns the times and sizes within which a request has to come. What is no HTTP is answered by hyper, with 400, 414 or
-//! 431, or not at all; the emulator sees whole requests alone, so that what breaks off changes nothing.
+//! Owns the time and size limits of an incoming request. hyper answers invalid HTTP with 400, 414 or 431, or not at
+//! all. The emulator sees complete requests only, so an interrupted one changes nothing.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -27,11 +27,11 @@ use crate::emulator::rules::MAX_BODY_BYTES;
 use crate::emulator::rules::refusal::Refusal;
 use crate::model::clock;
 
-/// What a body may have beyond the service's limit and still be read to its end, so that the client gets the service's
-/// refusal and not a broken connection.
+/// The bytes beyond the service's limit that are still read, so that the client gets a rejection, not a broken
+/// connection.
 const BODY_MARGIN: usize = 1 << 20;
 
-/// What a connection is encrypted by.
+/// The encryption of a connection.
 #[derive(Clone, Debug)]
 pub(super) enum Tls {
     None,
@@ -48,7 +48,7 @@ impl Tls {
         }
     }
 
-    /// Answers what comes until the connection is closed. A broken one concerns its client alone.
+    /// Serves a connection until it is closed. A failure concerns its client only.
     pub(super) async fn serve(self, connection: Connection, stream: TcpStream) {
         // Answers are small and whole: waiting for more to send only costs time.
         let _ = stream.set_nodelay(true);
@@ -65,7 +65,7 @@ impl Tls {
     }
 }
 
-/// What a connection's requests have in common.
+/// The values that all requests of a connection share.
 pub(super) struct Connection {
     pub(super) emulator: Emulator,
     pub(super) peer: SocketAddr,
@@ -138,14 +138,16 @@ async fn answer(
     emulator.answer(request).await.map(Full::new)
 }
 
-/// What is not even a request is not answered in the service's words.
+/// Creates a response without the service's headers and error, for bytes that are not a request.
 fn bare(status: StatusCode) -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = status;
     response
 }
 
-/// The address with the host that the client asked for; `None` where it is whole already, or no host is named.
+/// Returns the address with the host of the request.
+///
+/// `None` if the address is absolute already, or the request names no host.
 fn absolute(uri: &Uri, host: Option<&str>, scheme: Scheme) -> Option<Uri> {
     let mut parts = Parts::default();
     parts.scheme = Some(scheme);

@@ -1,7 +1,6 @@
-//! The service model: what its servers can do, as constants and presets with their sources.
+//! The service model: the capacity of its servers, as constants and presets with their sources.
 //!
-//! Owns [`ServiceModel`] and [`RangeSplits`]. What they mean for a request is `load/range_server.rs` and
-//! `load/bucket.rs`.
+//! Owns [`ServiceModel`] and [`RangeSplits`]. Their effect on a request is `load/range_server.rs` and `load/bucket.rs`.
 //!
 //! Source: "How to get the most out of Windows Azure Tables" (Windows Azure Storage Team, 2010), Figures 3, 4, 8, 9,
 //! 12, 13 and 15; "Scalability and performance targets for Table storage".
@@ -11,36 +10,36 @@ use std::time::Duration;
 
 use crate::emulator::load::Work;
 
-/// No time of a model is longer, so that all sums of them are points in time.
+/// The upper limit of every duration in a model, so that all sums of them are points in time.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long an [`Emulator`](crate::Emulator) takes and how much it has room for. Feature `emulator`.
+/// The latencies and the capacity of an [`Emulator`](crate::Emulator). Feature `emulator`.
 ///
-/// Without a model an emulator answers at once, whatever it is asked. With one
-/// ([`with_service_model`](crate::Emulator::with_service_model)) a request for entities passes, as in the live service
+/// Without a model an emulator answers immediately, whatever the load. With one
+/// ([`with_service_model`](crate::Emulator::with_service_model)) a request for entities passes, as in the live service:
 ///
 /// 1. half of the latency ([`write_latency`](Self::write_latency), [`read_latency`](Self::read_latency)), ± 10 %;
-/// 2. the limit of its account ([`account_entities_per_second`](Self::account_entities_per_second)) and of its partition
-///    ([`partition_entities_per_second`](Self::partition_entities_per_second));
-/// 3. the queue of the server that has its partition, which does one thing after the other: each takes
-///    [`time_per_request`](Self::time_per_request) and [`time_per_entity`](Self::time_per_entity), for reads
-///    [`time_per_entity_read`](Self::time_per_entity_read). What would wait longer than
-///    [`max_wait`](Self::max_wait) is refused at once, a share of the requests before that
+/// 2. the limit of its account ([`account_entities_per_second`](Self::account_entities_per_second)) and of its
+///    partition ([`partition_entities_per_second`](Self::partition_entities_per_second));
+/// 3. the queue of its partition's server, which handles one request after the other. Each takes
+///    [`time_per_request`](Self::time_per_request) and [`time_per_entity`](Self::time_per_entity), or
+///    [`time_per_entity_read`](Self::time_per_entity_read) for reads. A request that would wait longer than
+///    [`max_wait`](Self::max_wait) is rejected immediately, and a share of the requests even before that
 ///    ([`shedding`](Self::shedding), [`queue_chance`](Self::queue_chance));
-/// 4. the other half of the latency, when it has been applied.
+/// 4. the other half of the latency, after it has been applied.
 ///
-/// A request that is given up while it waits is not applied, though its turn passes. What is refused is not applied:
-/// 503 `ServerBusy`, with "Operations per second is over the account limit." where it is the account's limit, and
-/// without a time to wait; as Cosmos DB 429 `TooManyRequests` with `x-ms-retry-after-ms`. What is about tables or the
-/// service takes its latency alone.
+/// A request that its caller cancels while it waits is not applied, but still uses its turn.
 ///
-/// Each partition has a server of its own, as after days of steady load, unless ranges are to be split
-/// ([`splits`](Self::splits)).
+/// A rejected request is not applied. The response is 503 `ServerBusy`, without a time to wait, and at the account's
+/// limit with the text "Operations per second is over the account limit." Cosmos DB responds with 429 `TooManyRequests`
+/// and `x-ms-retry-after-ms`. Requests about tables or the service take only their latency.
 ///
-/// No latency, time of work or time of a split is longer than a day; what is set longer is a day.
+/// Each partition has a server of its own, as after days of steady load, unless [`splits`](Self::splits) are enabled.
 ///
-/// Time is tokio's: with `#[tokio::test(start_paused = true)]` an hour of it takes as long as its requests do. All
-/// chance comes from the [`seed`](Self::seed), so that the same requests at the same times have the same fate.
+/// No latency, processing time or split time is longer than a day; longer values are cut to a day.
+///
+/// Time is tokio's: with `#[tokio::test(start_paused = true)]` an hour of it takes only as long as the requests in it.
+/// All random draws come from the [`seed`](Self::seed), so the same requests at the same times have the same fate.
 ///
 /// ```
 /// use std::time::Duration;
@@ -82,7 +81,7 @@ pub struct ServiceModel {
     pub(crate) seed: u64,
 }
 
-/// Which share is refused from which wait on, until the queue is down to another.
+/// The share of requests that is shed from one wait on, until the wait is down to another.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shedding {
     pub(crate) share: f64,
@@ -91,7 +90,7 @@ pub(crate) struct Shedding {
 }
 
 impl ServiceModel {
-    /// A service that takes no time and has room for everything, to set what a test is about.
+    /// Creates a service with no latency and unlimited capacity, for a test to set the values it is about.
     pub fn new() -> Self {
         Self {
             write_latency: Duration::ZERO,
@@ -110,12 +109,17 @@ impl ServiceModel {
         }
     }
 
-    /// The service of today: 2,000 entities/s a partition, 20,000 entities/s an account, both saved for 1 s.
+    /// Creates the service of today: 2,000 entities/s per partition and 20,000 entities/s per account, both with 1 s of
+    /// burst.
     ///
-    /// These two are documented, for entities of 1 KiB. All else is chosen, in the absence of a source: a latency of 10
-    /// ms for writes and 5 ms for reads; servers that take 0.2 ms a request, 0.2 ms an entity written and 0.02 ms an
-    /// entity read (2,500 inserts or about 4,950 entities in batches of 100 per second), so that the limit of a
-    /// partition is met before its server's; a longest wait of 1 s.
+    /// These two limits are documented, for entities of 1 KiB. No source has the other values; they are chosen:
+    ///
+    /// - a latency of 10 ms for writes and 5 ms for reads
+    /// - 0.2 ms of server time per request, 0.2 ms per entity written and 0.02 ms per entity read
+    /// - a longest wait of 1 s
+    ///
+    /// A server then takes 2,500 inserts/s, or about 4,950 entities/s in batches of 100. So a partition reaches its own
+    /// limit before that of its server.
     ///
     /// Source: "Scalability and performance targets for Table storage".
     pub fn today() -> Self {
@@ -130,20 +134,20 @@ impl ServiceModel {
             .account_entities_per_second(20_000)
     }
 
-    /// The service that the Storage Team measured in 2010, warmed up and steady.
+    /// Creates the service that the Storage Team measured in 2010, warmed up and steady.
     ///
-    /// A partition takes 1,000 inserts/s, or about 2,400 entities/s in batches of 100, and no rate but its server's
-    /// time is its limit; so it is for an account, which was seen to take 17,000 entities/s and not to refuse any. (The
-    /// targets of that time, 500 and 5,000 entities/s, were promises below that.)
+    /// A partition takes 1,000 inserts/s, or about 2,400 entities/s in batches of 100. Its limit is the time of its
+    /// server, not a rate. An account has no rate either: one took 17,000 entities/s without a rejection. (The targets
+    /// of that time, 500 and 5,000 entities/s, were promises below that.)
     ///
     /// | constant | value | from |
     /// |---|--:|---|
     /// | latency of writes, of reads | 42 ms, 34 ms | Figure 3; 30 workers at 600 inserts/s (Figure 8) |
-    /// | time per request, per entity written | 0.6 ms, 0.405 ms | 1,000 inserts/s (Figure 8); 2,300 to 2,500 entities/s (Figure 15) |
+    /// | time per request, entity | 0.6 ms, 0.405 ms | 1,000 inserts/s (Figure 8); 2,300-2,500 entities/s (Figure 15) |
     /// | time per entity read | 0.05 ms | chosen: reads are faster than inserts (Figure 9) |
-    /// | shedding | 22 %, from 950 ms of wait down to 600 ms | Figure 15: refused at 50 workers, at 30, none at 20 |
-    /// | longest wait | 1.5 s | chosen: beyond what was measured |
-    /// | queue_chance | 1,500 requests | Figure 8: refused of 75, 150 and 240 workers |
+    /// | shedding | 22 %, from 950 ms of wait down to 600 ms | Figure 15: rejections at 50 workers, at 30, none at 20 |
+    /// | longest wait | 1.5 s | chosen: beyond the measured waits |
+    /// | queue_chance | 1,500 requests | Figure 8: rejections with 75, 150 and 240 workers |
     ///
     /// Source: "How to get the most out of Windows Azure Tables" (2010), Figures 3, 8, 9 and 15.
     pub fn in_2010() -> Self {
@@ -158,98 +162,106 @@ impl ServiceModel {
             .queue_chance(1_500)
     }
 
-    /// The time on the way of a write, there and back together: the network, the front end, the copies. It takes
-    /// nothing of what the servers can do. ± 10 %.
+    /// Sets the mean round-trip latency of a write: network, front end and replication. ± 10 %.
+    ///
+    /// It uses none of the servers' capacity.
     pub fn write_latency(mut self, mean: Duration) -> Self {
         self.write_latency = mean.min(LONGEST);
         self
     }
 
-    /// The same for a read, and for what is refused. Under a paused clock let it not be zero: a client that repeats
-    /// refused requests without a wait would do so forever at one instant.
+    /// Sets the mean round-trip latency of a read, and of a rejected request. ± 10 %.
+    ///
+    /// Under a paused clock set it above zero. Otherwise a client that retries rejected requests without a wait would
+    /// do so forever at one instant.
     pub fn read_latency(mut self, mean: Duration) -> Self {
         self.read_latency = mean.min(LONGEST);
         self
     }
 
-    /// How long a server works on a request, whatever is in it: a batch is one request.
+    /// Sets the server time per request, whatever its content: a batch is one request.
     pub fn time_per_request(mut self, time: Duration) -> Self {
         self.time_per_request = time.min(LONGEST);
         self
     }
 
-    /// How much longer it works for each entity that is written.
+    /// Sets the additional server time per entity written.
     pub fn time_per_entity(mut self, time: Duration) -> Self {
         self.time_per_entity = time.min(LONGEST);
         self
     }
 
-    /// How much longer it works for each entity that is read, or looked at by a query.
+    /// Sets the additional server time per entity read, or examined by a query.
     pub fn time_per_entity_read(mut self, time: Duration) -> Self {
         self.time_per_entity_read = time.min(LONGEST);
         self
     }
 
-    /// How long a request may wait for a server: one that would wait longer is refused at once.
+    /// Sets the longest wait for a server. A request that would wait longer is rejected immediately.
     pub fn max_wait(mut self, wait: Duration) -> Self {
         self.max_wait = wait;
         self
     }
 
-    /// Refuses a `share` of requests, from 0 (none) to 1, once the wait is longer than `from` and as long as it is
-    /// longer than `until`: an overloaded server lets its queue go down before it takes all again.
+    /// Rejects a `share` of the requests, from 0 (none) to 1, while the queue is too long.
+    ///
+    /// Shedding begins once the wait is longer than `from` and continues as long as it is longer than `until`. An
+    /// overloaded server shortens its queue in this way before it accepts all requests again.
     pub fn shedding(mut self, share: f64, from: Duration, until: Duration) -> Self {
         self.shedding = (share > 0.0).then_some(Shedding { share, from, until });
         self
     }
 
-    /// Refuses a request by chance, with the probability (*n* / `requests`)³ where *n* requests wait. `None`: never.
+    /// Rejects a request at random, with the probability (*n* / `requests`)³ while *n* requests wait. `None`: never.
     pub fn queue_chance(mut self, requests: impl Into<Option<u32>>) -> Self {
         self.queue_chance = requests.into();
         self
     }
 
-    /// How many entities per second may be asked of a partition; more are refused. At least 1; `None`: any number.
+    /// Limits the entities per second of a partition; requests beyond it are rejected. At least 1; `None`: unlimited.
     ///
-    /// A query counts the rows that it looks at, when it has: they are missing to those that come after.
+    /// A query counts the rows that it examined, once it has examined them. They reduce the rate left for later
+    /// requests.
     pub fn partition_entities_per_second(mut self, entities: impl Into<Option<u32>>) -> Self {
         self.partition_rate = entities.into();
         self
     }
 
-    /// The same for all partitions of an account together, each region by itself.
+    /// Limits the entities per second of an account, over all its partitions. Each location counts separately.
     pub fn account_entities_per_second(mut self, entities: impl Into<Option<u32>>) -> Self {
         self.account_rate = entities.into();
         self
     }
 
-    /// For how long these rates are saved while they are not used: 1 s, unless it is said. So many entities can come at
-    /// once, and no fewer than a single request has.
+    /// Sets how long unused rates are saved: 1 s by default.
+    ///
+    /// The saved entities can arrive in one burst. A request with more entities is accepted once all of them are saved.
     pub fn burst(mut self, time: Duration) -> Self {
         self.burst = time;
         self
     }
 
-    /// Lets a table begin on one server, and cuts its range in two where the load is too much for it.
+    /// Starts each table on one server, and splits its range under a load that is too high.
     pub fn splits(mut self, splits: RangeSplits) -> Self {
         self.splits = Some(splits);
         self
     }
 
-    /// Gives each partition a server of its own, from the beginning. This is so unless [`splits`](Self::splits) says
-    /// otherwise.
+    /// Gives each partition a server of its own from the beginning.
+    ///
+    /// This is the default; [`splits`](Self::splits) changes it.
     pub fn without_splits(mut self) -> Self {
         self.splits = None;
         self
     }
 
-    /// Where chance begins: 0, unless it is said.
+    /// Sets the seed of all random draws. The default is 0.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// How long a server works.
+    /// Returns the server time of a request.
     pub(crate) fn time_of(&self, work: Work) -> Duration {
         let (each, entities) = match work {
             Work::Read => (self.time_per_entity_read, 1),
@@ -261,18 +273,20 @@ impl ServiceModel {
 }
 
 impl Default for ServiceModel {
-    /// [`new`](Self::new).
+    /// Returns [`new`](Self::new).
     fn default() -> Self {
         Self::new()
     }
 }
 
-/// How the ranges of a table are split over servers as its load grows. Feature `emulator`.
+/// The splits of a table's ranges over servers as its load grows. Feature `emulator`.
 ///
-/// A table begins as one range of partitions, on one server. A server that worked at least 90 % of the time until the
-/// next decision gives the part of its range from the middle of that load on to a new server; this part is away for a
-/// while, and requests for it are refused. A partition is never cut, and where each new partition is the greatest the
-/// load is always on the last server, whatever is cut off before it.
+/// A table begins as one range of partitions on one server. A server splits its range if it was busy for at least 90 %
+/// of the time until the next decision. The part from the middle of that load on moves to a new server. That part is
+/// unavailable for a while, and requests for it are rejected.
+///
+/// A partition is never split. If each new partition key is the greatest one, the load stays on the last server,
+/// whatever is split off before it.
 ///
 /// Source: "How to get the most out of Windows Azure Tables" (2010); "Windows Azure Table" (2009).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -283,7 +297,9 @@ pub struct RangeSplits {
 }
 
 impl RangeSplits {
-    /// As the Storage Team told: it takes 5 to 10 minutes to decide, and the range is away for 10 to 20 s.
+    /// Creates splits with the times that the Storage Team published.
+    ///
+    /// A decision takes 5 to 10 minutes, and the range is unavailable for 10 to 20 s.
     pub fn new() -> Self {
         Self {
             decision: Duration::from_secs(300)..=Duration::from_secs(600),
@@ -291,13 +307,13 @@ impl RangeSplits {
         }
     }
 
-    /// For how long a server's load is watched before it is decided.
+    /// Sets how long a server's load is observed before each decision.
     pub fn decision(mut self, time: RangeInclusive<Duration>) -> Self {
         self.decision = time;
         self
     }
 
-    /// For how long the part of a range that moves is away.
+    /// Sets how long the moving part of a range is unavailable.
     pub fn unavailable(mut self, time: RangeInclusive<Duration>) -> Self {
         self.away = time;
         self
@@ -313,7 +329,7 @@ impl RangeSplits {
 }
 
 impl Default for RangeSplits {
-    /// [`new`](Self::new).
+    /// Returns [`new`](Self::new).
     fn default() -> Self {
         Self::new()
     }

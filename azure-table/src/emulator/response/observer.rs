@@ -1,10 +1,10 @@
 //! Observers: each answered request, for a program's log or a test.
 //!
-//! Owns [`ResponseEvent`] and what of a request is shown: no header, and of the query only what is no part of a
-//! signature. It is the service's view; what a client sees of its own calls is `pipeline/observer.rs`.
+//! Owns [`ResponseEvent`] and the decision what of a request is shown: no header, and only the query parameters that
+//! are no part of a signature. It is the service's view; the client's view of its own calls is `pipeline/observer.rs`.
 //!
-//! The log shows what is known to be harmless. Options of a query string are shown by name; anything else may be part
-//! of a signature, whatever it is called and however it is encoded.
+//! The log shows only values that are known to be harmless. Query options are shown by name. Anything else may be part
+//! of a signature, whatever its name and encoding.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,36 +20,38 @@ use crate::model::clock::Instant;
 use crate::model::datetime::DateTime;
 use crate::model::error_text::is_bidirectional_control;
 
-/// How many characters of a target a line has.
+/// The number of characters of a target in a log line.
 const MOST_OF_TARGET: usize = 500;
-/// Parameters that are shown, besides all that begin with `$` or `Next`. What is not known may be a part of a
-/// signature.
+/// The parameters that are shown, besides all that begin with `$` or `Next`. An unknown one may be part of a signature.
 const SHOWN: [&str; 4] = ["comp", "restype", "timeout", "api-version"];
 
 /// A request that an [`Emulator`](crate::Emulator) answered. Feature `emulator`.
 ///
-/// Its text is a line of a log: time, method, target, status, error code, operations of a batch, duration, and why it
-/// was refused. A target of more than 500 characters is cut there.
+/// `Display` writes a log line: time, method, target, status, error code, operations of a batch, duration, and the
+/// reason of a rejection. It cuts the target after 500 characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResponseEvent {
-    /// When it came, by the emulator's clock.
+    /// The time at which the request arrived, by the emulator's clock.
     pub at: DateTime,
     /// The method as it was sent, tunnelled or not.
     pub method: Method,
-    /// Path and query as a person reads them: decoded, on one line, without signatures.
+    /// The path and the query in readable form: decoded, on one line, without signatures.
     pub target: String,
-    /// The status of the answer.
+    /// The status of the response.
     pub status: StatusCode,
-    /// The code of a refusal, `EntityAlreadyExists` for example; of a batch that of the operation that failed, though
-    /// its status is 202.
+    /// The error code of a rejection, `EntityAlreadyExists` for example.
+    ///
+    /// For a batch it is the code of the failed operation, though the status is 202.
     pub code: Option<&'static str>,
-    /// Why it was refused, where the emulator knows more than the live service says and is answered here:
-    /// `no account "nobody"` for example. In words for a person, which may change.
+    /// The reason of a rejection, if the emulator knows more than the live service says: `no account "nobody"` for
+    /// example.
+    ///
+    /// For a person to read; the wording may change.
     pub why: Option<String>,
-    /// How many operations a batch has, if it could be read.
+    /// The number of operations of a batch, if it could be read.
     pub operations: Option<usize>,
-    /// From the last byte of the request to the answer; by tokio's clock.
+    /// The time from the last byte of the request to the response, by tokio's clock.
     pub duration: Duration,
 }
 
@@ -83,7 +85,7 @@ impl fmt::Display for ResponseEvent {
     }
 }
 
-/// A target as a line has it.
+/// A target as a log line shows it.
 struct Cut<'a>(&'a str);
 
 impl fmt::Display for Cut<'_> {
@@ -95,7 +97,7 @@ impl fmt::Display for Cut<'_> {
     }
 }
 
-/// A time with three digits behind its second, so that lines stand below each other.
+/// A time with exactly three fraction digits, so that log lines align.
 struct Millis(DateTime);
 
 impl fmt::Display for Millis {
@@ -106,7 +108,7 @@ impl fmt::Display for Millis {
     }
 }
 
-/// What is known of an answer and not said in it, or said where it would have to be looked for.
+/// Details of a response that are not in it, or hard to find in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Note {
     code: Option<&'static str>,
@@ -123,7 +125,7 @@ impl Note {
         }
     }
 
-    /// Why there is no answer of the service.
+    /// Notes why the service sent no response.
     pub(crate) fn because(why: String) -> Self {
         Self {
             why: Some(why.into()),
@@ -131,7 +133,7 @@ impl Note {
         }
     }
 
-    /// The same of the batch that it happened in.
+    /// Adds the number of operations of the batch.
     pub(crate) fn of_batch(self, operations: usize) -> Self {
         Self {
             operations: Some(operations),
@@ -140,10 +142,10 @@ impl Note {
     }
 }
 
-/// Whom answered requests are shown.
+/// The function that receives the events.
 pub(crate) type Observe = Arc<dyn Fn(&ResponseEvent) + Send + Sync>;
 
-/// A request on its way.
+/// A request in flight.
 pub(crate) struct Seen {
     at: DateTime,
     method: Method,
@@ -191,7 +193,7 @@ fn target(uri: &Uri) -> String {
     text
 }
 
-/// Decoded, where that gives text; what would break the line is escaped.
+/// Decodes a text if the result is text, and escapes characters that would break the line.
 fn shown(text: &str) -> String {
     on_one_line(&url::decode(text).unwrap_or_else(|| text.to_owned()))
 }
