@@ -1,13 +1,19 @@
-//! What a user's tests put between a client and its service, or in its place. Feature `test-util`.
+//! Transports for a user's tests, in front of a service or in its place. Feature `test-util`.
 //!
-//! [`Faults`] let requests and answers go wrong by rules, a [`Spy`] keeps what was sent, a [`Script`] says what comes
-//! in which order, a [`Recorder`] writes a conversation to a file and a [`Replay`] answers from it. Which of them
-//! proves what, with examples, is the guide `testing` (with the features `derive` and `emulator`); a service for each
-//! test is `#[azure_table::test]` of the same features.
+//! | type | purpose |
+//! |---|---|
+//! | [`Faults`] | fails requests and responses by rules |
+//! | [`Spy`] | keeps the requests and their responses |
+//! | [`Script`] | answers requests in a fixed order |
+//! | [`Recorder`] | writes a conversation to a file |
+//! | [`Replay`] | answers from that file |
 //!
-//! All are [`Transport`](crate::transport::Transport)s: they stand below the retry loop, so a client meets what they do
-//! as it would meet it on the network. What is behind them is another's: the `Emulator`, a real connection, another one
-//! of these. Layers: `pipeline::transport`, `protocol`, `codec`, `model`; never the client or the emulator.
+//! The guide `testing` says, with examples, which of them proves what (with the features `derive` and `emulator`).
+//! `#[azure_table::test]` of the same features gives each test a service of its own.
+//!
+//! All are [`Transport`](crate::transport::Transport)s. They are below the retry loop, so a client sees their effects
+//! as it would see them on the network. Behind them is another transport: the `Emulator`, a real connection, or another
+//! one of these. Layers: `pipeline::transport`, `protocol`, `codec`, `model`; never the client or the emulator.
 
 mod address;
 mod error;

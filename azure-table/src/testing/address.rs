@@ -1,7 +1,7 @@
 //! The parts of a request's address.
 //!
-//! Owns [`Address`]: the account's base apart from what is asked of it, and the query without what a shared access
-//! signature adds to it.
+//! Owns [`Address`]: the account's base apart from the path below it, and the query without the parameters of a shared
+//! access signature.
 
 use http::Uri;
 
@@ -13,14 +13,14 @@ use crate::protocol::sas_parameters::SAS_PARAMETERS;
 /// The parts of an address.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
-    /// The account's: scheme, host and, in emulators, the account, without a slash at the end.
+    /// The account's address: scheme, host and, in emulators, the account, without a slash at the end.
     pub(crate) base: String,
     pub(crate) authority: String,
-    /// What is asked for, below the base, in the form of an address: `/Blogs(PartitionKey='p',RowKey='r')`.
+    /// The path below the base, as it appears in the URL: `/Blogs(PartitionKey='p',RowKey='r')`.
     pub(crate) path: String,
-    /// Without a signature.
+    /// The query without a signature.
     pub(crate) query: String,
-    /// The signature as it stands there.
+    /// The signature, as it appears in the URL.
     pub(crate) signature: Option<String>,
     pub(crate) is_secondary: bool,
 }
@@ -54,8 +54,9 @@ impl Address {
 }
 
 impl Address {
-    /// The account's name, where the address has it: as the first label of a host of the service, or behind another
-    /// host.
+    /// Returns the account's name, if the address has it.
+    ///
+    /// It is the first label of a host of the service, or follows another host.
     pub(crate) fn account(&self) -> Option<&str> {
         let (_, below) = self.base.split_once(&self.authority)?;
         let account = match below.strip_prefix('/') {
@@ -67,7 +68,7 @@ impl Address {
     }
 }
 
-/// The value of an option in a query.
+/// Returns the value of an option in a query.
 pub(crate) fn parameter(query: &str, wanted: &str) -> Option<String> {
     let pair = query.split('&').find(|pair| name(pair) == wanted)?;
     url::decode(pair.split_once('=').map_or("", |(_, value)| value))

@@ -1,11 +1,13 @@
-//! Errors for mocks: values that a double of a repository returns.
+//! Errors for mocks: return values for a test double of a repository.
 //!
-//! Owns [`error`] and [`error_in_doubt`]. Errors as the service causes them come from the client itself, over a
+//! Owns [`error`] and [`error_in_doubt`]. For errors as the service causes them, use the client over a
 //! [`Script`](crate::testing::Script) or [`Faults`](crate::testing::Faults).
 
 use crate::model::error::{Error, ErrorKind};
 
-/// Creates an error of any kind, with the status and the code that the service usually sends for it, as a return value of a mock.
+/// Creates an error of any kind, as a return value of a mock.
+///
+/// It has the status and the code that the service usually sends for this kind.
 ///
 /// ```
 /// use azure_table::testing::error;
@@ -44,7 +46,9 @@ pub fn error(kind: ErrorKind) -> Error {
     }
 }
 
-/// Creates the error of a write that may have been applied: [`Error::may_have_applied`] is `true`. Kinds as in [`error`].
+/// Creates the error of a write that may have been applied: [`Error::may_have_applied`] is `true`.
+///
+/// Status and code are those of [`error`].
 pub fn error_in_doubt(kind: ErrorKind) -> Error {
     error(kind).maybe_applied(true)
 }

@@ -1,9 +1,10 @@
-//! One request and what came of it, as it is kept: without secrets.
+//! One request and its outcome, as they are kept: without secrets.
 //!
-//! Owns [`Exchange`] and [`Outcome`]. What is secret is `secrets.rs`; who keeps them is `spy.rs` and `recorder.rs`.
+//! Owns [`Exchange`] and [`Outcome`]. The secrets are defined in `secrets.rs`; `spy.rs` and `recorder.rs` keep
+//! exchanges.
 //!
-//! What is kept of a request is what is known to be harmless: headers by a list of names. What authenticated a request
-//! is looked for in the response, since a rejection may repeat it.
+//! Only values that are known to be harmless are kept: headers by a list of names. The credential of a request is
+//! removed from the response too, since a rejection may repeat it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,11 +21,15 @@ use crate::testing::address::{self, Address};
 use crate::testing::request_kind;
 use crate::testing::secrets::Secrets;
 
-/// One request that was sent, and what came of it.
+/// One request and its outcome.
 ///
-/// Kept without the proof of who asked, the `Authorization` and what a shared access signature adds to the address,
-/// also where an answer repeats it; without the values of headers that the protocol does not have; and without the
-/// value of a user delegation key. The account is not part of [`path`](Self::path).
+/// These parts are hidden or left out:
+///
+/// - the `Authorization` header and the parameters of a shared access signature, also where a response repeats them
+/// - the values of headers that the protocol does not have
+/// - the value of a user delegation key
+///
+/// The account is not part of [`path`](Self::path).
 ///
 /// ```
 /// use azure_table::operation::OperationKind;
@@ -58,17 +63,17 @@ pub struct Exchange {
     pub(crate) outcome: Outcome,
 }
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
-    /// Nothing yet, or never: the client stopped waiting.
+    /// No response yet, or never: the client stopped waiting.
     Unanswered,
     Answered(Response<Bytes>),
     Failed(Delivery),
 }
 
 impl Exchange {
-    /// Of a request that is about to be sent, and what its answer is cleaned with.
+    /// Creates the exchange of a request about to be sent, and the secrets to remove from its response.
     pub(crate) fn of(number: u64, request: &Request<Bytes>) -> (Self, Secrets) {
         let address = Address::of(request.uri());
         let secrets = Secrets::of(request, &address);
@@ -89,66 +94,68 @@ impl Exchange {
         (exchange, secrets)
     }
 
-    /// Its place among all requests, from 1.
+    /// Returns the position among all requests, from 1.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// The operation, or `None` if the client has no such operation. A ping is a list of tables.
+    /// Returns the operation, or `None` if the client has no such operation. A ping is a list of tables.
     pub fn kind(&self) -> Option<OperationKind> {
         self.kind
     }
 
-    /// The table it was about; of a batch that of its first operation.
+    /// Returns the table of the request; for a batch that of its first operation.
     pub fn table(&self) -> Option<&str> {
         self.table.as_deref()
     }
 
-    /// The method as it was sent, such as `POST`.
+    /// Returns the method as it was sent, such as `POST`.
     pub fn method(&self) -> &str {
         self.method.as_str()
     }
 
-    /// The path below the account, in the form of an address: `/Blogs(PartitionKey='Channel9',RowKey='1')`.
+    /// Returns the path below the account, as it appears in the URL: `/Blogs(PartitionKey='Channel9',RowKey='1')`.
     pub fn path(&self) -> &str {
         &self.address.path
     }
 
-    /// The query in the form of an address, without its question mark and without what a signature added.
+    /// Returns the query without the parameters of a signature.
     pub fn query(&self) -> &str {
         &self.address.query
     }
 
-    /// An option of the query as plain text, such as `$filter`.
+    /// Returns an option of the query as plain text, such as `$filter`.
     pub fn parameter(&self, name: &str) -> Option<String> {
         address::parameter(self.query(), name)
     }
 
-    /// A header of the request; `(hidden)` where its value may be a secret.
+    /// Returns a header of the request; `(hidden)` if its value may be a secret.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The client's id of the call: the same for all attempts of one.
+    /// Returns the client request ID: the same for all attempts of a call.
     pub fn client_request_id(&self) -> Option<&str> {
         self.header("x-ms-client-request-id")
     }
 
-    /// Whether the second region was asked.
+    /// Returns whether the request went to the secondary.
     pub fn is_secondary(&self) -> bool {
         self.address.is_secondary
     }
 
-    /// The request's body: JSON, XML, or the parts of a batch.
+    /// Returns the body of the request: JSON, XML, or the parts of a batch.
     pub fn body(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.body)
     }
 
-    /// The entity that was written: of an insert, a replace or a merge. [`DynamicEntity`](crate::DynamicEntity) takes
-    /// any.
+    /// Decodes the entity of an insert, a replace or a merge.
+    ///
+    /// [`DynamicEntity`](crate::DynamicEntity) accepts any.
     ///
     /// # Errors
-    /// `InvalidResponse` — the body is no entity, or does not fit `E`: a merge may have a part of its properties only.
+    /// - `InvalidResponse`: the body is not an entity, or does not fit `E`. A merge may have only some of its
+    ///   properties.
     pub fn entity<E: ReadEntity>(&self) -> Result<E> {
         read::entity(&self.body, MetadataLevel::Minimal, None, E::read)
     }
@@ -160,23 +167,24 @@ impl Exchange {
         }
     }
 
-    /// The status of the answer; `None` if none came.
+    /// Returns the status of the response; `None` if none arrived.
     pub fn status(&self) -> Option<u16> {
         self.answer().map(|answer| answer.status().as_u16())
     }
 
-    /// A header of the answer.
+    /// Returns a header of the response.
     pub fn response_header(&self, name: &str) -> Option<&str> {
         self.answer()?.headers().get(name)?.to_str().ok()
     }
 
-    /// The body of the answer; `None` if none came.
+    /// Returns the body of the response; `None` if none arrived.
     pub fn response_body(&self) -> Option<Cow<'_, str>> {
         self.answer().map(|answer| String::from_utf8_lossy(answer.body()))
     }
 
-    /// How far the request got, if no complete answer came. A client that stopped waiting leaves neither that nor a
-    /// status.
+    /// Returns how far the request got, if no complete response arrived.
+    ///
+    /// A client that stopped waiting leaves neither a failure nor a status.
     pub fn failure(&self) -> Option<Delivery> {
         match self.outcome {
             Outcome::Failed(reached) => Some(reached),
@@ -199,7 +207,7 @@ impl Outcome {
     }
 }
 
-/// One line: number, kind, method, path and what came of it.
+/// Writes one line: number, kind, method, path and outcome.
 impl fmt::Display for Exchange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let operation = request_kind::name(self.kind);

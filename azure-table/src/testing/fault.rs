@@ -1,6 +1,6 @@
-//! What can go wrong with one request.
+//! The faults of one request.
 //!
-//! Owns [`Fault`] and what each does to a request and its answer.
+//! Owns [`Fault`] and its effect on a request and the response.
 
 use std::io;
 use std::sync::Arc;
@@ -15,52 +15,51 @@ use crate::model::operation_kind::OperationKind;
 use crate::pipeline::transport::{Delivery, Transport, TransportError};
 use crate::testing::response_template::ResponseTemplate;
 
-/// What happens to a request.
+/// A fault of one request.
 ///
-/// "Applied" means that the service behind gets the request and does what it does with it, a refusal included.
+/// "Applied" means that the service behind receives the request and processes it, a rejection included.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Fault {
-    /// There is no connection: [`Delivery::NothingSent`].
+    /// The connection fails: [`Delivery::NothingSent`].
     NoConnection,
-    /// The request is lost on its way, and the connection closes: [`Delivery::MaybeSent`], not applied.
+    /// The request is lost in transit, and the connection closes: [`Delivery::MaybeSent`], not applied.
     LoseRequest,
     /// The connection is reset while the request is sent: [`Delivery::MaybeSent`], not applied.
     Reset,
-    /// The request is applied, and its answer lost: [`Delivery::MaybeSent`].
+    /// The request is applied, and its response is lost: [`Delivery::MaybeSent`].
     LoseResponse,
-    /// The request is applied, and the body of its answer breaks off: [`Delivery::ResponseCut`].
+    /// The request is applied, and the body of its response breaks off: [`Delivery::ResponseCut`].
     CutResponse {
-        /// The bytes of the body that come; a shorter body breaks off at its end.
+        /// The bytes of the body that arrive; a shorter body breaks off at its end.
         at: usize,
     },
-    /// The request is on its way for so long. It is not applied if the client gives up before.
+    /// The request is delayed by this time. It is not applied if the client cancels before.
     DelayRequest(Duration),
-    /// The request is applied at once, its answer is on its way for so long.
+    /// The request is applied immediately, and its response is delayed by this time.
     DelayResponse(Duration),
-    /// The request is applied at once, its answer comes in pieces.
+    /// The request is applied immediately, and its response arrives in pieces.
     Drip {
         /// The bytes of the body in each piece; at least 1.
         bytes: usize,
         /// The time before each piece, also before the only one of an empty body.
         pause: Duration,
     },
-    /// Nothing happens any more; not applied.
+    /// The request hangs forever; not applied.
     HangRequest,
-    /// The request is applied, and nothing happens any more.
+    /// The request is applied, and its response never arrives.
     HangResponse,
-    /// This answer; not applied.
+    /// This response; not applied.
     Respond(ResponseTemplate),
-    /// The request is applied, and this answer takes the place of the service's.
+    /// The request is applied, and this response replaces the service's.
     RespondAfterApplying(ResponseTemplate),
-    /// A batch is answered with 202, and this is its only part: an operation failed; not applied. Happens to batches
-    /// only.
+    /// A failed operation in a batch: 202 with this as its only part; not applied. Affects batches only.
     FailBatchPart(ResponseTemplate),
-    /// Another transport takes the request: a service in another state, or one whose clock is wrong.
+    /// Another transport receives the request: a service in another state, or one with a wrong clock.
     Instead(Arc<dyn Transport>),
-    /// The `Date` of the answer is so far ahead.
+    /// The `Date` of the response is ahead by this time.
     DateAhead(Duration),
-    /// The `Date` of the answer is so far behind.
+    /// The `Date` of the response is behind by this time.
     DateBehind(Duration),
 }
 
@@ -69,7 +68,7 @@ impl Fault {
         !matches!(self, Self::FailBatchPart(_)) || kind == Some(OperationKind::Batch)
     }
 
-    /// Sends a request to the transport behind, or does not, and spoils what comes of it.
+    /// Sends the request to the transport behind, or does not, and applies the fault.
     pub(crate) async fn happen(
         &self,
         behind: &dyn Transport,
@@ -144,7 +143,7 @@ fn broken(reached: Delivery, kind: io::ErrorKind, why: impl Into<String>) -> Tra
     TransportError::new(reached, io::Error::new(kind, format!("injected fault: {}", why.into())))
 }
 
-/// The answer cannot be one: nothing was sent, and the test sees why.
+/// Reports a response that cannot be built: nothing was sent, and the test sees the reason.
 fn no_answer(error: Box<dyn std::error::Error + Send + Sync>) -> TransportError {
     TransportError::new(Delivery::NothingSent, error)
 }

@@ -1,15 +1,16 @@
-//! When a fault happens.
+//! The conditions of a fault.
 //!
-//! Owns [`FaultRule`] and the decision for one request. What has been counted so far is kept by `faults.rs`.
+//! Owns [`FaultRule`] and the decision for one request. `faults.rs` keeps the counts.
 
 use crate::model::operation_kind::OperationKind;
 use crate::testing::fault::Fault;
 use crate::testing::response_template::ResponseTemplate;
 
-/// A [`Fault`] and the requests it happens to; without conditions to all.
+/// A [`Fault`] and the requests it affects. Without conditions it affects all.
 ///
-/// The kinds and the table say which requests fit. Those that fit are counted from 1, and one of [`nth`](Self::nth),
-/// [`first`](Self::first), [`every`](Self::every) and [`chance`](Self::chance) chooses among them: of several the last.
+/// Kinds and table select the matching requests. These are counted from 1, and one of [`nth`](Self::nth),
+/// [`first`](Self::first), [`every`](Self::every) and [`chance`](Self::chance) chooses among them. If several are set,
+/// the last one applies.
 ///
 /// ```
 /// use azure_table::operation::OperationKind;
@@ -20,7 +21,7 @@ use crate::testing::response_template::ResponseTemplate;
 #[must_use = "a rule does nothing until it is added"]
 pub struct FaultRule {
     pub(crate) fault: Fault,
-    /// None: all.
+    /// Empty: all kinds.
     kinds: Vec<OperationKind>,
     table: Option<String>,
     when: When,
@@ -37,7 +38,7 @@ enum When {
 }
 
 impl FaultRule {
-    /// `fault`, or an answer instead of the service's, for every request.
+    /// Creates a rule for every request: a fault, or a response instead of the service's.
     pub fn new(fault: impl Into<Fault>) -> Self {
         Self {
             fault: fault.into(),
@@ -48,20 +49,20 @@ impl FaultRule {
         }
     }
 
-    /// Only requests of this kind, and of those named before.
+    /// Limits the rule to requests of this kind, and of the kinds added before.
     pub fn on(mut self, kind: OperationKind) -> Self {
         self.kinds.push(kind);
         self
     }
 
-    /// Only reads of entities and tables, and the kinds named before.
+    /// Limits the rule to reads of entities and tables, and the kinds added before.
     pub fn on_reads(mut self) -> Self {
         use OperationKind::{Get, GetTable, ListTables, Query};
         self.kinds.extend([Get, Query, GetTable, ListTables]);
         self
     }
 
-    /// Only writes of entities and tables, and the kinds named before.
+    /// Limits the rule to writes of entities and tables, and the kinds added before.
     pub fn on_writes(mut self) -> Self {
         use OperationKind::{
             Batch, CreateTable, Delete, DeleteTable, Insert, InsertOrMerge, InsertOrReplace, Merge, Replace,
@@ -72,38 +73,39 @@ impl FaultRule {
         self
     }
 
-    /// Only requests about this table; names compare without case.
+    /// Limits the rule to requests for this table. Names compare without case.
     pub fn table(mut self, name: impl Into<String>) -> Self {
         self.table = Some(name.into());
         self
     }
 
-    /// Only the `n`th request that fits.
+    /// Limits the rule to the `n`th matching request.
     pub fn nth(mut self, n: u64) -> Self {
         self.when = When::Nth(n);
         self
     }
 
-    /// Only the first `n` requests that fit.
+    /// Limits the rule to the first `n` matching requests.
     pub fn first(mut self, n: u64) -> Self {
         self.when = When::First(n);
         self
     }
 
-    /// Only every `n`th request that fits: the `n`th, the `2n`th, and so on.
+    /// Limits the rule to every `n`th matching request: the `n`th, the `2n`th, and so on.
     pub fn every(mut self, n: u64) -> Self {
         self.when = When::Every(n);
         self
     }
 
-    /// Each request that fits with this probability, from 0 to 1, drawn from the seed of
-    /// [`Faults`](crate::testing::Faults).
+    /// Affects each matching request with this probability, from 0 to 1.
+    ///
+    /// It is drawn from the seed of [`Faults`](crate::testing::Faults).
     pub fn chance(mut self, probability: f64) -> Self {
         self.when = When::Chance(probability);
         self
     }
 
-    /// At most `hits` times in all.
+    /// Limits the total number of hits.
     pub fn at_most(mut self, hits: u64) -> Self {
         self.most_hits = hits;
         self
@@ -118,7 +120,7 @@ impl FaultRule {
         of_kind && of_table && self.fault.can_happen_to(kind)
     }
 
-    /// Whether the fault happens to the `count`th request that fits, after `hits` of them were hit.
+    /// Returns whether the fault affects the `count`th matching request, after `hits` hits.
     pub(crate) fn chooses(&self, count: u64, hits: u64, random: &mut fastrand::Rng) -> bool {
         let chosen = match self.when {
             When::Always => true,

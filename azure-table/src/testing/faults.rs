@@ -1,10 +1,10 @@
-//! The transport that lets things go wrong.
+//! The transport that injects faults.
 //!
-//! Owns the rules in force, what they have counted, and the log. What a fault does is `fault.rs`, when it happens
+//! Owns the active rules, their counts, and the log. The effect of a fault is `fault.rs`, its conditions are
 //! `fault_rule.rs`.
 //!
-//! Faults stand at the transport, as rules: below the retry loop a test meets what the network does, and users, the
-//! matrix and the soak share one kit. The first rule that chooses a request acts alone; two faults at one request are
+//! Faults are rules at the transport, below the retry loop: a test sees what the network does. Users, the fault matrix
+//! and the soak test share one kit. The first rule that chooses a request acts alone; two faults on one request need
 //! two wrappers. A service with a wrong clock is another transport, `Fault::Instead`.
 
 use std::collections::VecDeque;
@@ -22,16 +22,15 @@ use crate::testing::fault::Fault;
 use crate::testing::fault_rule::FaultRule;
 use crate::testing::request_kind;
 
-/// Of a longer log the first requests are dropped.
+/// The longest log: beyond it the oldest requests are dropped.
 const MOST_RECORDS: usize = 1_024;
 
-/// A [`Transport`] before another one, where faults happen by rules. Feature `test-util`.
+/// A [`Transport`] in front of another one that injects faults by rules. Feature `test-util`.
 ///
-/// Rules are asked in the order in which they were added, and the first that chooses a request acts; those after it do
-/// not see the request. For two faults at one request put `Faults` before `Faults`. Clones are one: they share rules
-/// and log.
+/// Rules are checked in the order in which they were added. The first that chooses a request acts; later rules do not
+/// see the request. For two faults on one request wrap `Faults` in `Faults`. Clones share rules and log.
 ///
-/// The same seed, rules and order of requests give the same faults.
+/// The same seed, rules and order of requests produce the same faults.
 ///
 /// ```
 /// use std::time::Duration;
@@ -70,7 +69,7 @@ struct State {
     log: VecDeque<FaultRecord>,
 }
 
-/// A rule in force.
+/// An active rule.
 struct Standing {
     rule: FaultRule,
     random: fastrand::Rng,
@@ -85,12 +84,12 @@ struct Counters {
 }
 
 impl Faults {
-    /// Without rules: everything goes through to `transport`.
+    /// Creates a wrapper without rules: every request passes through to `transport`.
     pub fn new(transport: impl Transport) -> Self {
         Self::with_seed(transport, 0)
     }
 
-    /// The same with another seed for what its rules leave to chance.
+    /// Creates a wrapper without rules, with a seed for the random draws of its rules.
     pub fn with_seed(transport: impl Transport, seed: u64) -> Self {
         Self {
             behind: Arc::new(transport),
@@ -99,8 +98,9 @@ impl Faults {
         }
     }
 
-    /// Puts a rule into force, a [`FaultRule`] or a [`Fault`] for every request, after those that are. What is given
-    /// back counts its hits and switches it off and on; it may be dropped.
+    /// Adds a rule after the existing ones: a [`FaultRule`], or a [`Fault`] for every request.
+    ///
+    /// The returned handle counts the rule's hits and switches it off and on. It may be dropped.
     pub fn add(&self, rule: impl Into<FaultRule>) -> AddedRule {
         let counters = Arc::new(Counters {
             is_enabled: AtomicBool::new(true),
@@ -120,17 +120,17 @@ impl Faults {
         AddedRule(counters)
     }
 
-    /// Takes all rules out of force.
+    /// Removes all rules.
     pub fn clear(&self) {
         self.state().rules.clear();
     }
 
-    /// How many requests came, those that went through included.
+    /// Returns the number of requests, including those that passed through.
     pub fn requests(&self) -> u64 {
         self.state().requests
     }
 
-    /// The last 1,024 requests in the order in which they came, with what was done to each.
+    /// Returns the last 1,024 requests in the order of their arrival, with the fault of each.
     pub fn log(&self) -> Vec<FaultRecord> {
         self.state().log.iter().cloned().collect()
     }
@@ -139,7 +139,7 @@ impl Faults {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What happens to a request. It is counted and logged with that.
+    /// Chooses the fault of a request, counts the request and logs it.
     fn decide(&self, request: &Request<Bytes>) -> Option<Fault> {
         let (kind, table) = request_kind::of(request);
         let id = request.headers().get("x-ms-client-request-id");
@@ -167,7 +167,7 @@ impl Faults {
 }
 
 impl Standing {
-    /// Counts a request that fits, and decides.
+    /// Counts a matching request, and decides.
     fn chooses(&mut self) -> bool {
         // All of it happens under the lock of the state: the atomics are for the readers outside of it.
         let count = self.counters.matched.fetch_add(1, Ordering::Relaxed) + 1;
@@ -208,34 +208,35 @@ impl fmt::Debug for Faults {
     }
 }
 
-/// A rule in force: counts what it did, can be switched off and on. Clones are one.
+/// A handle to an active rule: reads its counts and switches it off and on. Clones share the rule.
 #[derive(Clone, Debug)]
 pub struct AddedRule(Arc<Counters>);
 
 impl AddedRule {
-    /// How often its fault happened.
+    /// Returns the number of times its fault happened.
     pub fn hits(&self) -> u64 {
         self.0.hits.load(Ordering::Relaxed)
     }
 
-    /// How many requests fitted its kinds and its table while it was on, hit or not.
+    /// Returns the number of requests that matched its kinds and its table while it was enabled, hit or not.
     pub fn matched(&self) -> u64 {
         self.0.matched.load(Ordering::Relaxed)
     }
 
-    /// Switches it on again. It goes on counting where it was.
+    /// Enables the rule again. Its counts continue.
     pub fn enable(&self) {
         self.0.is_enabled.store(true, Ordering::Relaxed);
     }
 
-    /// Switches it off: it lets everything through and counts nothing.
+    /// Disables the rule: every request passes through it uncounted.
     pub fn disable(&self) {
         self.0.is_enabled.store(false, Ordering::Relaxed);
     }
 }
 
-/// One request as [`Faults`](crate::testing::Faults) saw it: what it was, and what was done to it. Neither address nor
-/// headers are kept, since signatures stand there.
+/// One request as [`Faults`](crate::testing::Faults) saw it, and its fault.
+///
+/// Neither address nor headers are kept, since they may contain signatures.
 #[derive(Clone, Debug)]
 pub struct FaultRecord {
     pub(crate) number: u64,
@@ -246,29 +247,29 @@ pub struct FaultRecord {
 }
 
 impl FaultRecord {
-    /// Its place among all requests, from 1.
+    /// Returns the position among all requests, from 1.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// The operation, or `None` if the client has no such operation. A ping is a list of tables.
+    /// Returns the operation, or `None` if the client has no such operation. A ping is a list of tables.
     pub fn kind(&self) -> Option<OperationKind> {
         self.kind
     }
 
-    /// The table it was about; of a batch that of its first operation.
+    /// Returns the table of the request; for a batch that of its first operation.
     pub fn table(&self) -> Option<&str> {
         self.table.as_deref()
     }
 
-    /// The client's id of the call: the same for all attempts of one, as in [`Error::client_request_id`].
+    /// Returns the client request ID: the same for all attempts of a call, as in [`Error::client_request_id`].
     ///
     /// [`Error::client_request_id`]: crate::Error::client_request_id
     pub fn client_request_id(&self) -> Option<&str> {
         self.client_request_id.as_deref()
     }
 
-    /// What happened to it; `None` if it went through.
+    /// Returns the fault of the request; `None` if it passed through.
     pub fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
     }

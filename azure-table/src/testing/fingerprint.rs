@@ -1,13 +1,14 @@
-//! Whether a request is the one that was recorded.
+//! The comparison of a request with a recorded one.
 //!
-//! Owns [`Fingerprint`]: what is compared of a request, and what differs between two, in words. Compared are the
-//! method, the path below the account, the query, the region, the body, and the headers that change what is asked for.
+//! Owns [`Fingerprint`]: the compared parts of a request, and the differences between two in words. Compared are the
+//! method, the path below the account, the query, the location, the body, and the headers that change the meaning of
+//! the request.
 
 use std::collections::BTreeMap;
 
 use crate::testing::recording::RecordedRequest;
 
-/// The headers that are compared. The others are of the time, of the caller, or of the way.
+/// The compared headers. The others concern the time, the caller, or the transport.
 const COMPARED: [&str; 6] = [
     "accept",
     "content-type",
@@ -17,12 +18,12 @@ const COMPARED: [&str; 6] = [
     "x-http-method",
 ];
 
-/// How much of two texts is shown where they part, in characters.
+/// The characters shown of two texts where they diverge.
 const SHOWN: usize = 120;
-/// How much of that stands before.
+/// The characters of those that are shown before that point.
 const SHOWN_BEFORE: usize = 30;
 
-/// What is compared of a request.
+/// The compared parts of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
     method: String,
@@ -34,7 +35,7 @@ pub(crate) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// With what the test wants to have masked.
+    /// Creates a fingerprint, with the test's masks applied.
     pub(crate) fn of(request: &RecordedRequest, mask: impl Fn(&str) -> String) -> Self {
         let (path, query) = request.target();
         // What is left of a call's time is no part of the question.
@@ -50,12 +51,12 @@ impl Fingerprint {
         }
     }
 
-    /// Method and path.
+    /// Returns method and path.
     pub(crate) fn name(&self) -> String {
         format!("{} /{}", self.method, self.path)
     }
 
-    /// How unlike the other one it is: 0 if it is the same.
+    /// Returns the distance to another fingerprint: 0 if they are equal.
     pub(crate) fn distance(&self, other: &Self) -> u32 {
         let parts = [
             (8, self.method == other.method),
@@ -72,7 +73,7 @@ impl Fingerprint {
             .sum()
     }
 
-    /// What differs in a request that came from this one, which was recorded.
+    /// Describes the differences of a request from this recorded one.
     pub(crate) fn differences(&self, came: &Self) -> String {
         let mut found = Vec::new();
         let mut compare = |what: &str, recorded: &str, came: &str| {
@@ -95,7 +96,7 @@ impl Fingerprint {
     }
 }
 
-/// Two texts, long ones from shortly before they part.
+/// Returns two texts, long ones from shortly before they diverge.
 fn parting(a: &str, b: &str) -> (String, String) {
     let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let length = |text: &str| text.chars().count();

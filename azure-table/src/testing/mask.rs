@@ -1,8 +1,8 @@
-//! Masks for what is new in every run.
+//! Masks for values that are new in every run.
 //!
 //! Owns [`mask_guids`] and [`mask_times`], for [`Replay::masking`](crate::testing::Replay::masking).
 
-/// Writes `{guid}` in place of every GUID, whatever its case.
+/// Replaces every GUID by `{guid}`, whatever its case.
 ///
 /// ```
 /// use azure_table::testing::mask_guids;
@@ -13,8 +13,10 @@ pub fn mask_guids(text: &str) -> String {
     masked(text, "{guid}", (b'-', 8), |rest| fits(rest, FORM).then_some(FORM.len()))
 }
 
-/// Writes `{time}` in place of every date with a time in UTC, as the service writes them: `2026-01-31T12:00:00Z`, with
-/// or without a fraction of the second, in an address too, where a colon is `%3A`.
+/// Replaces every date with a time in UTC by `{time}`.
+///
+/// In the form of the service: `2026-01-31T12:00:00Z`, with or without a fraction of the second. In an address too,
+/// where a colon is `%3A`.
 ///
 /// ```
 /// use azure_table::testing::mask_times;
@@ -34,7 +36,7 @@ pub fn mask_times(text: &str) -> String {
     })
 }
 
-/// The text with `mask` where `length` finds something, which is ASCII and has the byte `mark` at this place.
+/// Replaces by `mask` what `length` finds: ASCII text with the byte `mark` at position `at`.
 fn masked(text: &str, mask: &str, (mark, at): (u8, usize), length: impl Fn(&[u8]) -> Option<usize>) -> String {
     let bytes = text.as_bytes();
     let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
@@ -52,7 +54,7 @@ fn masked(text: &str, mask: &str, (mark, at): (u8, usize), length: impl Fn(&[u8]
     out
 }
 
-/// Whether a text begins in this form: `x` is a hexadecimal digit, `9` a decimal one.
+/// Returns whether a text begins in this form: `x` is a hexadecimal digit, `9` a decimal one.
 fn fits(text: &[u8], form: &[u8]) -> bool {
     text.len() >= form.len()
         && form.iter().zip(text).all(|(form, byte)| match form {
