@@ -156,7 +156,7 @@ impl EmulatorServer {
     /// Requests received in full by then are answered, for at most 10 s. Then all connections are closed.
     pub async fn serve_until(self, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
-        // Dropping the set ends its tasks: no connection outlives the server.
+        // Dropping the set aborts its tasks: no connection outlives the server.
         let mut connections = JoinSet::new();
         let graceful = GracefulShutdown::new();
         loop {

@@ -128,7 +128,7 @@ impl EmulatorSnapshot {
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        // What a link stands for is written, and not the link.
+        // The target of a link is written, not the link.
         let place = fs::canonicalize(path.as_ref()).unwrap_or_else(|_| path.as_ref().to_owned());
         let beside = beside(&place);
         let permissions = fs::metadata(&place).ok().map(|place| place.permissions());
@@ -136,7 +136,7 @@ impl EmulatorSnapshot {
             .write_new(&beside, permissions)
             .and_then(|()| fs::rename(&beside, &place));
         written.map_err(|e| {
-            // It may not even be there.
+            // It may not exist.
             let _ = fs::remove_file(&beside);
             at(&place, &e)
         })?;
@@ -145,7 +145,7 @@ impl EmulatorSnapshot {
 
     fn write_new(&self, path: &Path, permissions: Option<Permissions>) -> io::Result<()> {
         let file = OpenOptions::new().write(true).create_new(true).open(path)?;
-        // Before anything is in it that others must not read.
+        // Before the file has content that others must not read.
         if let Some(permissions) = permissions {
             file.set_permissions(permissions)?;
         }
@@ -191,7 +191,7 @@ fn folder_of(file: &Path) -> &Path {
 fn keep_name(folder: &Path) -> io::Result<()> {
     match fs::File::open(folder) {
         Ok(folder) => folder.sync_all().or_else(unsupported),
-        // One in which files may be made and not be listed.
+        // A folder in which files may be created but not listed.
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         Err(e) => Err(e),
     }

@@ -1,7 +1,7 @@
-//! Edm.DateTime.
+//! The EDM type `Edm.DateTime`.
 //!
 //! Owns [`DateTime`]: its range, its arithmetic and its conversions from and to the system's time. Its text is
-//! `datetime/iso8601.rs`, the calendar `datetime/civil.rs`; the time types of other crates are
+//! `datetime/iso8601.rs`, the calendar `datetime/civil.rs`. The time types of other crates are
 //! `property/{chrono,jiff,time}.rs`.
 
 pub(crate) mod civil;
@@ -19,18 +19,19 @@ use time::format_description::well_known::Rfc3339;
 use crate::model::clock;
 use crate::model::error::ValueError;
 
-/// 100 ns ticks in a second.
+/// The ticks of 100 ns in a second.
 const PER_SECOND: i64 = 10_000_000;
-/// Ticks from 0001-01-01 to 1970-01-01.
+/// The ticks from 0001-01-01 to 1970-01-01.
 const UNIX_EPOCH: i64 = 621_355_968_000_000_000;
 
-/// A point in time in UTC, in steps of 100 ns: what the service stores, exactly.
+/// A point in time in UTC, in steps of 100 ns: exactly the precision that the service stores.
 ///
-/// Other types of time count nanoseconds. Fields of them are rounded down when they are written, without an error:
+/// Other time types count nanoseconds. Fields of these types are rounded down when they are written, without an error.
 /// [`truncate`](Self::truncate) rounds a value beforehand.
 ///
-/// Holds the years 1 to 9999; the service takes 1601-01-01T00:00:00Z and later ([`DateTime::MIN_STORED`]), which is
-/// checked when a value is written. Its text is RFC 3339 with at most seven fraction digits, trailing zeros left out.
+/// A `DateTime` holds the years 1 to 9999. The service accepts 1601-01-01T00:00:00Z and later
+/// ([`DateTime::MIN_STORED`]); the client checks this when it writes a value. The text is RFC 3339 with at most seven
+/// fraction digits, without trailing zeros.
 ///
 /// ```
 /// use azure_table::DateTime;
@@ -39,8 +40,8 @@ const UNIX_EPOCH: i64 = 621_355_968_000_000_000;
 /// assert_eq!(DateTime::from_unix_millis(0).to_string(), "1970-01-01T00:00:00Z");
 /// ```
 ///
-/// A [`Duration`] is added and taken away with `+` and `-`; the result ends at [`DateTime::MIN`] and [`DateTime::MAX`].
-/// Where that would be wrong there are [`checked_add`](Self::checked_add) and [`checked_sub`](Self::checked_sub).
+/// The operators `+` and `-` add and subtract a [`Duration`]. The result saturates at [`DateTime::MIN`] and
+/// [`DateTime::MAX`]. Use [`checked_add`](Self::checked_add) and [`checked_sub`](Self::checked_sub) to detect this.
 ///
 /// ```
 /// use std::time::Duration;
@@ -61,15 +62,17 @@ impl DateTime {
     pub const MIN: Self = Self(0);
     /// 9999-12-31T23:59:59.9999999Z.
     pub const MAX: Self = Self(3_155_378_975_999_999_999);
-    /// 1601-01-01T00:00:00Z: the least value that the service stores.
+    /// 1601-01-01T00:00:00Z: the earliest value that the service stores.
     pub const MIN_STORED: Self = Self(504_911_232_000_000_000);
 
-    /// The current time.
+    /// Returns the current time.
     pub fn now() -> Self {
         Self::try_from(clock::now()).unwrap_or(Self::MAX)
     }
 
-    /// From .NET ticks: steps of 100 ns since 0001-01-01. `None` outside of the years 1 to 9999.
+    /// Creates a time from .NET ticks: steps of 100 ns since 0001-01-01.
+    ///
+    /// Returns `None` outside of the years 1 to 9999.
     pub const fn from_ticks(ticks: i64) -> Option<Self> {
         if ticks < Self::MIN.0 || ticks > Self::MAX.0 {
             None
@@ -78,47 +81,47 @@ impl DateTime {
         }
     }
 
-    /// .NET ticks: steps of 100 ns since 0001-01-01.
+    /// Returns the time in .NET ticks: steps of 100 ns since 0001-01-01.
     pub const fn ticks(self) -> i64 {
         self.0
     }
 
-    /// From milliseconds since 1970-01-01. Times beyond the years 1 to 9999 become the nearest end.
+    /// Creates a time from milliseconds since 1970-01-01. Saturates outside of the years 1 to 9999.
     pub const fn from_unix_millis(millis: i64) -> Self {
         Self::saturating(millis.saturating_mul(PER_SECOND / 1_000).saturating_add(UNIX_EPOCH))
     }
 
-    /// From seconds since 1970-01-01. Times beyond the years 1 to 9999 become the nearest end.
+    /// Creates a time from seconds since 1970-01-01. Saturates outside of the years 1 to 9999.
     pub const fn from_unix_seconds(seconds: i64) -> Self {
         Self::saturating(seconds.saturating_mul(PER_SECOND).saturating_add(UNIX_EPOCH))
     }
 
-    /// Milliseconds since 1970-01-01, rounded down.
+    /// Returns the milliseconds since 1970-01-01, rounded down.
     pub const fn unix_millis(self) -> i64 {
         (self.0 - UNIX_EPOCH).div_euclid(PER_SECOND / 1_000)
     }
 
-    /// Seconds since 1970-01-01, rounded down.
+    /// Returns the seconds since 1970-01-01, rounded down.
     pub const fn unix_seconds(self) -> i64 {
         (self.0 - UNIX_EPOCH).div_euclid(PER_SECOND)
     }
 
-    /// This time plus `duration` (cut to 100 ns). `None` after the year 9999.
+    /// Adds `duration`, rounded down to 100 ns. Returns `None` after the year 9999.
     pub fn checked_add(self, duration: Duration) -> Option<Self> {
         let ticks = i64::try_from(duration.as_nanos() / 100).ok()?;
         Self::from_ticks(self.0.checked_add(ticks)?)
     }
 
-    /// This time minus `duration` (cut to 100 ns). `None` before the year 1.
+    /// Subtracts `duration`, rounded down to 100 ns. Returns `None` before the year 1.
     pub fn checked_sub(self, duration: Duration) -> Option<Self> {
         let ticks = i64::try_from(duration.as_nanos() / 100).ok()?;
         Self::from_ticks(self.0.checked_sub(ticks)?)
     }
 
-    /// The time that passed since `earlier`, as [`SystemTime::duration_since`] gives it.
+    /// Returns the time since `earlier`, like [`SystemTime::duration_since`].
     ///
     /// # Errors
-    /// `earlier` is later than this time. [`abs_diff`](Self::abs_diff) has the time between the two in any order.
+    /// `earlier` is later than this time. [`abs_diff`](Self::abs_diff) returns the difference in either order.
     pub fn duration_since(self, earlier: Self) -> Result<Duration, ValueError> {
         if self < earlier {
             return Err(ValueError::new(format!("{self} is before {earlier}")));
@@ -126,16 +129,16 @@ impl DateTime {
         Ok(self.abs_diff(earlier))
     }
 
-    /// The time between the two, whichever is the earlier.
+    /// Returns the absolute difference between two times.
     pub const fn abs_diff(self, other: Self) -> Duration {
         let ticks = self.0.abs_diff(other.0);
         let per_second = PER_SECOND as u64;
         Duration::new(ticks / per_second, (ticks % per_second) as u32 * 100)
     }
 
-    /// Returns a point in time of another type, rounded down to the 100 ns that the service stores.
+    /// Rounds a point in time of another type down to 100 ns, the precision of the service.
     ///
-    /// Most clocks count nanoseconds. What is read back equals what was written if it was rounded before:
+    /// Most clocks count nanoseconds. A value rounded before it is written equals the value that is read back:
     /// ```
     /// use std::time::{Duration, SystemTime};
     /// use azure_table::DateTime;
@@ -143,9 +146,9 @@ impl DateTime {
     /// assert_eq!(DateTime::truncate(exact), SystemTime::UNIX_EPOCH + Duration::from_nanos(1_200));
     /// ```
     ///
-    /// Takes `SystemTime`, and with the feature of that name the types of chrono, jiff and time
-    /// (`DateTime::truncate(Utc::now())`); an `OffsetDateTime` becomes UTC. A time outside of the years 1 to 9999 is
-    /// returned as it is: a write of it is an error.
+    /// Accepts `SystemTime`, and with the feature of that name the types of chrono, jiff and time
+    /// (`DateTime::truncate(Utc::now())`). An `OffsetDateTime` becomes UTC. A time outside of the years 1 to 9999 is
+    /// returned unchanged: a write of it is an error.
     pub fn truncate<T>(time: T) -> T
     where
         T: Copy + TryFrom<Self>,
@@ -155,15 +158,15 @@ impl DateTime {
         stored.and_then(|stored| T::try_from(stored).ok()).unwrap_or(time)
     }
 
-    /// Nanoseconds since 1970-01-01.
+    /// Returns the nanoseconds since 1970-01-01.
     pub const fn unix_nanos(self) -> i128 {
         (self.0 - UNIX_EPOCH) as i128 * 100
     }
 
-    /// From nanoseconds since 1970-01-01, rounded down to 100 ns.
+    /// Creates a time from nanoseconds since 1970-01-01, rounded down to 100 ns.
     ///
     /// # Errors
-    /// Outside of the years 1 to 9999.
+    /// The time is outside of the years 1 to 9999.
     pub(crate) fn from_unix_nanos(nanos: i128) -> Result<Self, ValueError> {
         i64::try_from(nanos.div_euclid(100) + i128::from(UNIX_EPOCH))
             .ok()
@@ -171,7 +174,7 @@ impl DateTime {
             .ok_or_else(|| ValueError::new("the time is outside of the years 1 to 9999"))
     }
 
-    /// The text, in ASCII, and its length.
+    /// Returns the text, in ASCII, and its length.
     pub(crate) fn ascii(self) -> ([u8; 28], usize) {
         iso8601::ascii(self.0)
     }
@@ -187,7 +190,7 @@ impl DateTime {
     }
 }
 
-/// Ends at [`DateTime::MAX`]; cut to 100 ns.
+/// Saturates at [`DateTime::MAX`]. The duration is rounded down to 100 ns.
 impl Add<Duration> for DateTime {
     type Output = Self;
     fn add(self, duration: Duration) -> Self {
@@ -195,7 +198,7 @@ impl Add<Duration> for DateTime {
     }
 }
 
-/// Ends at [`DateTime::MIN`]; cut to 100 ns.
+/// Saturates at [`DateTime::MIN`]. The duration is rounded down to 100 ns.
 impl Sub<Duration> for DateTime {
     type Output = Self;
     fn sub(self, duration: Duration) -> Self {
@@ -221,7 +224,7 @@ impl TryFrom<SystemTime> for DateTime {
     /// Rounds down to 100 ns; see [`DateTime::truncate`].
     ///
     /// # Errors
-    /// Before the year 1 or after the year 9999.
+    /// The time is before the year 1 or after the year 9999.
     fn try_from(time: SystemTime) -> Result<Self, ValueError> {
         // The nanoseconds of a Duration always fit: it has at most 2^64 seconds.
         let nanos = match time.duration_since(SystemTime::UNIX_EPOCH) {
@@ -236,7 +239,7 @@ impl TryFrom<DateTime> for SystemTime {
     type Error = ValueError;
 
     /// # Errors
-    /// The system's clock does not reach so far (on Windows it begins in 1601).
+    /// The time is beyond the range of the system's clock (on Windows it begins in 1601).
     fn try_from(time: DateTime) -> Result<Self, ValueError> {
         let epoch = DateTime(UNIX_EPOCH);
         let distance = time.abs_diff(epoch);
@@ -266,7 +269,7 @@ impl fmt::Debug for DateTime {
 impl FromStr for DateTime {
     type Err = ValueError;
 
-    /// Reads RFC 3339. An offset is turned into UTC; digits beyond 100 ns are cut, without an error.
+    /// Parses RFC 3339. An offset is converted to UTC; digits beyond 100 ns are cut, without an error.
     fn from_str(text: &str) -> Result<Self, ValueError> {
         match iso8601::read(text) {
             Some(ticks) => Ok(Self(ticks)),
@@ -275,7 +278,7 @@ impl FromStr for DateTime {
     }
 }
 
-/// Any form of RFC 3339, the service's own included.
+/// Parses any form of RFC 3339, the service's own included.
 fn rfc3339(text: &str) -> Result<DateTime, ValueError> {
     OffsetDateTime::parse(text, &Rfc3339)
         .ok()
@@ -350,7 +353,7 @@ mod tests {
             ("2026-01-02T04:04:05.0000001+01:00", "2026-01-02T03:04:05.0000001Z"),
             ("2026-01-02t03:04:05.123456789z", "2026-01-02T03:04:05.1234567Z"),
             ("0001-01-01T00:30:00+00:30", "0001-01-01T00:00:00Z"),
-            // There was a leap second.
+            // A leap second.
             ("2016-12-31T23:59:60Z", "2016-12-31T23:59:59.9999999Z"),
         ] {
             assert_eq!(other.parse::<DateTime>().unwrap().to_string(), utc);

@@ -1,6 +1,6 @@
-//! What a call did, attempt by attempt: a value that errors hold and callers read.
+//! The attempts of a call, as a value that errors hold and callers read.
 //!
-//! It is filled by the pipeline.
+//! The pipeline fills it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use crate::model::error_text::OneLine;
 use crate::model::location::Location;
 use crate::model::operation_kind::OperationKind;
 
-/// Of longer stories the oldest attempts are left out.
+/// The number of attempts that are kept; beyond it the oldest are dropped.
 const MOST_ATTEMPTS: usize = 128;
 
-/// One request that was sent, or tried to be sent.
+/// One request that was sent, or that failed to be sent.
 #[derive(Clone, Debug)]
 pub struct Attempt {
     pub(crate) operation: OperationKind,
@@ -34,77 +34,79 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// The operation, such as `insert`; `query` too for the read that finds out whether a lost write was applied.
+    /// Returns the operation, such as `insert`.
+    ///
+    /// It is `query` too for the read that checks whether a write in doubt was applied.
     pub fn operation(&self) -> &str {
         self.operation.name()
     }
 
-    /// The table it worked on.
+    /// Returns the table of the operation.
     pub fn table(&self) -> Option<&str> {
         self.table.as_deref()
     }
 
-    /// Which attempt of its call: 1 is the first.
+    /// Returns the number of the attempt within its call, from 1.
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// Where it went.
+    /// Returns the location that the request was sent to.
     pub fn location(&self) -> Location {
         self.location
     }
 
-    /// When it began, by the clock of this machine.
+    /// Returns the start time, by the clock of this machine.
     pub fn begun(&self) -> SystemTime {
         self.begun
     }
 
-    /// From sending to the end of the answer, or to the failure.
+    /// Returns the time from sending to the end of the response, or to the failure.
     pub fn elapsed(&self) -> Duration {
         self.elapsed
     }
 
-    /// The HTTP status; `None` if no complete answer came.
+    /// Returns the HTTP status; `None` if no complete response arrived.
     pub fn status(&self) -> Option<u16> {
         self.status
     }
 
-    /// The service's code, of a refusal; of a failed batch that of the operation that failed.
+    /// Returns the service's error code; for a failed batch that of the failed operation.
     pub fn code(&self) -> Option<&str> {
         self.code.as_deref()
     }
 
-    /// Why no complete answer came.
+    /// Returns the reason why no complete response arrived.
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }
 
-    /// The ETag of the answer.
+    /// Returns the ETag of the response.
     pub fn etag(&self) -> Option<&str> {
         self.etag.as_deref()
     }
 
-    /// The service's id of the request.
+    /// Returns the service's request ID.
     pub fn request_id(&self) -> Option<&str> {
         self.request_id.as_deref()
     }
 
-    /// The client's id of the call: the same for all attempts of one.
+    /// Returns the client request ID: the same for all attempts of a call.
     pub fn client_request_id(&self) -> &str {
         &self.client_request_id
     }
 
-    /// The bytes of the request's body.
+    /// Returns the size of the request body in bytes.
     pub fn bytes_sent(&self) -> usize {
         self.bytes_sent
     }
 
-    /// The bytes of the answer's body.
+    /// Returns the size of the response body in bytes.
     pub fn bytes_received(&self) -> usize {
         self.bytes_received
     }
 
-    /// What it cost, in request units of Cosmos DB; Storage never says.
+    /// Returns the request charge in request units of Cosmos DB. Storage never reports one.
     pub fn request_charge(&self) -> Option<f64> {
         self.request_charge
     }
@@ -125,8 +127,9 @@ impl fmt::Display for Attempt {
     }
 }
 
-/// What a call did: its attempts, with those of the reads that found out whether a lost write was applied. In an error
-/// it is [`Error::diagnostics`](crate::Error::diagnostics), else
+/// The attempts of a call, including the reads that check whether a write in doubt was applied.
+///
+/// For a failed call use [`Error::diagnostics`](crate::Error::diagnostics), otherwise
 /// [`OperationContext::diagnostics`](crate::telemetry::OperationContext::diagnostics).
 #[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
@@ -135,17 +138,17 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// The attempts in the order in which they ended; of more than 128 the last ones.
+    /// Returns the attempts in the order in which they ended; of more than 128 the last ones.
     pub fn attempts(&self) -> &[Attempt] {
         &self.attempts
     }
 
-    /// How many older attempts were left out.
+    /// Returns the number of older attempts that were left out.
     pub fn omitted(&self) -> usize {
         self.omitted
     }
 
-    /// What the attempts cost, in request units of Cosmos DB; `None` if no answer said so.
+    /// Returns the total request charge in request units of Cosmos DB; `None` if no response reported one.
     pub fn request_charge(&self) -> Option<f64> {
         self.attempts
             .iter()
@@ -161,7 +164,7 @@ impl Diagnostics {
         self.attempts.push(attempt);
     }
 
-    /// Adds the attempts of a call within the call.
+    /// Adds the attempts of a nested call.
     pub(crate) fn append(&mut self, inner: &Self) {
         self.omitted += inner.omitted;
         for attempt in &inner.attempts {
@@ -170,7 +173,7 @@ impl Diagnostics {
     }
 }
 
-/// A line for each attempt.
+/// Writes one line per attempt.
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, attempt) in self.attempts.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! Rows without a struct.
+//! Entities without a struct.
 //!
-//! Owns [`DynamicEntity`]: its properties, its way from and to any entity type. Its form in serde is
+//! Owns [`DynamicEntity`]: its properties, its conversion from and to any entity type. Its serde form is
 //! `codec/json/dynamic.rs`.
 
 use std::borrow::Cow;
@@ -18,14 +18,14 @@ use crate::model::property_writer::{PropertySink, PropertyWriter};
 use crate::model::row::{Row, RowProperty};
 use crate::model::schema::EntitySchema;
 
-/// An entity whose properties are known at run time only; each keeps its EDM type.
+/// An entity whose properties are known only at run time. Each property keeps its EDM type.
 ///
-/// Read from the service it holds the ETag, and writes of it demand that version; see
-/// [`Versioned`](crate::Versioned). A merge sends the properties it holds and leaves all others as they are: take out
-/// what should stay, or use [`TableClient::patch`](crate::TableClient::patch).
+/// An entity read from the service holds its ETag, and writes of it require that version; see
+/// [`Versioned`](crate::Versioned). A merge sends the properties it holds and leaves all others unchanged. Remove the
+/// properties that should stay, or use [`TableClient::patch`](crate::TableClient::patch).
 ///
-/// Its serde form is the JSON of the service: keys, properties, and beside each whose type JSON does not show a member
-/// `name@odata.type`.
+/// Its serde form is the JSON of the service: keys and properties. A property whose type JSON does not show has a
+/// member `name@odata.type` beside it.
 ///
 /// ```
 /// use azure_table::{DynamicEntity, EdmValue};
@@ -44,16 +44,16 @@ pub struct DynamicEntity {
     pub partition_key: String,
     /// The RowKey.
     pub row_key: String,
-    /// The version that was read; `None` for an entity made here.
+    /// The ETag that was read; `None` for an entity built locally.
     pub etag: Option<ETag>,
-    /// When the service last wrote the entity; `None` for one made here. Never sent.
+    /// The time of the service's last write; `None` for an entity built locally. Never sent.
     pub timestamp: Option<DateTime>,
     /// The properties by name.
     pub properties: BTreeMap<String, EdmValue>,
 }
 
 impl DynamicEntity {
-    /// An entity without properties.
+    /// Creates an entity without properties.
     pub fn new(partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
         Self {
             partition_key: partition_key.into(),
@@ -62,10 +62,10 @@ impl DynamicEntity {
         }
     }
 
-    /// The keys and properties that an entity is stored with.
+    /// Creates an entity with the keys and properties that `entity` is stored with.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a key, name or value that the service would refuse.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a key, name or value that the service would reject.
     pub fn from_entity<E: TableEntity + ?Sized>(entity: &E) -> Result<Self> {
         let texts = key_texts(entity)?;
         let (partition_key, row_key) = texts.pair();
@@ -79,11 +79,11 @@ impl DynamicEntity {
         Ok(dynamic)
     }
 
-    /// Reads this row as an entity or another shape, as if it came from the service.
+    /// Decodes this row as an entity or another shape, as if it came from the service.
     ///
     /// # Errors
-    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — a property is missing or of another type, or the keys
-    /// do not have the form of the entity's.
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): a property is missing or of another type, or the keys
+    ///   do not have the form of the entity's.
     pub fn to_entity<E: ReadEntity>(&self) -> Result<E> {
         let row = Row {
             partition_key: Some(Cow::Borrowed(&self.partition_key)),
@@ -99,26 +99,26 @@ impl DynamicEntity {
         E::read(&row).map_err(|e| row.locate(e))
     }
 
-    /// Sets a property and returns the value it had.
+    /// Sets a property and returns its previous value.
     pub fn insert(&mut self, name: impl Into<String>, value: impl Into<EdmValue>) -> Option<EdmValue> {
         self.properties.insert(name.into(), value.into())
     }
 
-    /// A property's value.
+    /// Returns the value of a property.
     pub fn get(&self, name: &str) -> Option<&EdmValue> {
         self.properties.get(name)
     }
 
-    /// Takes a property out and returns its value.
+    /// Removes a property and returns its value.
     pub fn remove(&mut self, name: &str) -> Option<EdmValue> {
         self.properties.remove(name)
     }
 
-    /// A property's value as a Rust type; `Option<T>` for one that may be missing.
+    /// Returns the value of a property as a Rust type. Use `Option<T>` for one that may be missing.
     ///
     /// # Errors
-    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — it is missing, or of a type that does not widen to `T`
-    /// without loss.
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): it is missing, or of a type that does not widen to `T`
+    ///   without loss.
     pub fn property<T: ReadProperty>(&self, name: &str) -> Result<T> {
         let read = match self.properties.get(name) {
             Some(value) => row_property(name, value).read(),
@@ -128,7 +128,7 @@ impl DynamicEntity {
     }
 }
 
-/// A value as if it came from the service at metadata level `minimal`.
+/// Converts a value to its form in a response at metadata level `minimal`.
 fn row_property<'a>(name: &'a str, value: &'a EdmValue) -> RowProperty<'a> {
     let (annotated, token) = match value {
         Edm::String(text) => (true, Token::Text(Cow::Borrowed(text))),

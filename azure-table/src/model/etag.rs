@@ -1,4 +1,4 @@
-//! ETags and the conditions made of them.
+//! ETags and the conditions built from them.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -9,28 +9,29 @@ use serde::{Deserialize, Serialize};
 
 /// The version of an entity, as the service wrote it.
 ///
-/// Opaque: compare it, send it back, never build one from a Timestamp.
-/// Those of one answer to a batch share memory: to keep one keeps the text of all of them, at most 100.
+/// An ETag is opaque: compare it, send it back, never build one from a Timestamp. The ETags of one batch response share
+/// memory. Keeping one keeps the text of all of them, at most 100.
+///
 /// Source: REST "Insert Entity", header `ETag`; `odata.etag` in the JSON of reads.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(from = "Box<str>", into = "String")]
 pub struct ETag {
-    /// Its own, or that of several.
+    /// The text of this ETag, or of several.
     text: Arc<str>,
     from: u32,
     to: u32,
 }
 
 impl ETag {
-    /// An ETag from text that was stored earlier.
+    /// Creates an ETag from text that was stored earlier.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
-        // None is that long.
+        // No ETag is that long.
         let to = u32::try_from(text.len()).unwrap_or(u32::MAX);
         Self { text, from: 0, to }
     }
 
-    /// One of several.
+    /// Creates an ETag from a part of a shared text.
     #[inline]
     pub(crate) fn part_of(all: &Arc<str>, part: Range<usize>) -> Self {
         match (u32::try_from(part.start), u32::try_from(part.end)) {
@@ -43,7 +44,7 @@ impl ETag {
         }
     }
 
-    /// The text, quotes included.
+    /// Returns the text, quotes included.
     pub fn as_str(&self) -> &str {
         &self.text[self.from as usize..self.to as usize]
     }
@@ -87,15 +88,16 @@ impl fmt::Display for ETag {
     }
 }
 
-/// What a replace, merge or delete demands of the stored entity.
+/// The condition of a replace, merge or delete on the stored entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// It exists, whatever its version (`If-Match: *`).
+    /// The entity exists, whatever its version (`If-Match: *`).
     Exists,
-    /// It is the version that was read (`If-Match: <etag>`).
+    /// The entity has the version that was read (`If-Match: <etag>`).
     Matches(ETag),
-    /// The entity declares an ETag field that is empty: an error before anything is sent, unless the call says
-    /// `unconditionally()`.
+    /// The entity declares an ETag field that is empty.
+    ///
+    /// This is an error before any request is sent, unless the call says `unconditionally()`.
     Unread,
 }
 

@@ -1,4 +1,4 @@
-//! Edm.Guid.
+//! The EDM type `Edm.Guid`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,7 +19,7 @@ use crate::model::error::ValueError;
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Guid(pub [u8; 16]);
 
-/// Byte positions before which the text has a hyphen.
+/// The byte positions with a hyphen before them in the text.
 const HYPHENS: [usize; 4] = [4, 6, 8, 10];
 
 /// The values of hexadecimal digits of either case, and 255 for all other bytes.
@@ -35,7 +35,9 @@ const HEX: [u8; 256] = {
 };
 
 impl Guid {
-    /// A random GUID (version 4). Unique, not unpredictable: do not use it as a secret.
+    /// Creates a random GUID (version 4).
+    ///
+    /// It is unique, but not unpredictable: do not use it as a secret.
     pub fn random() -> Self {
         let mut bytes = [0; 16];
         fastrand::fill(&mut bytes);
@@ -46,7 +48,7 @@ impl Guid {
 }
 
 impl Guid {
-    /// The text, in ASCII.
+    /// Returns the text, in ASCII.
     pub(crate) fn ascii(&self) -> [u8; 36] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut text = [b'-'; 36];
@@ -91,7 +93,7 @@ impl<'de> Deserialize<'de> for Guid {
 impl FromStr for Guid {
     type Err = ValueError;
 
-    /// Reads 8-4-4-4-12 hexadecimal digits of either case, without braces.
+    /// Parses 8-4-4-4-12 hexadecimal digits of either case, without braces.
     fn from_str(text: &str) -> Result<Self, ValueError> {
         let invalid = || ValueError::expected("a GUID (8-4-4-4-12 hexadecimal digits)", format_args!("{text:?}"));
         let text: &[u8; 36] = text.as_bytes().try_into().map_err(|_| invalid())?;

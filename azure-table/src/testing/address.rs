@@ -115,7 +115,7 @@ mod tests {
         );
         assert_eq!(account(&format!("{local}/T")).as_deref(), Some("devstoreaccount1"));
         assert_eq!(account("https://tables.example.com/T"), None);
-        // Options of that name that are part of no signature stay.
+        // Options of that name outside of a signature stay.
         assert_eq!(of(&format!("{cloud}/T?se=1")).2, "se=1");
         assert_eq!(
             parameter("a=1&$filter=P%20eq%20'x'", "$filter").as_deref(),

@@ -127,7 +127,7 @@ impl FaultRule {
             When::Nth(n) => count == n,
             When::First(n) => count <= n,
             When::Every(n) => n != 0 && count.is_multiple_of(n),
-            // Drawn for each that fits, so that the draws do not depend on the hits.
+            // Drawn for each matching request, so that the draws do not depend on the hits.
             When::Chance(probability) => random.f64() < probability,
         };
         chosen && hits < self.most_hits

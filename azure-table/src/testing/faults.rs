@@ -108,8 +108,8 @@ impl Faults {
             hits: AtomicU64::new(0),
         });
         let mut state = self.state();
-        // Each rule draws for itself, so that one more rule leaves the draws of the others as they are. The generator
-        // mixes: neighbouring seeds give unlike draws.
+        // Each rule has a generator of its own, so another rule leaves the draws of the others unchanged. The generator
+        // mixes its seed: neighbouring seeds yield unlike draws.
         let mut seeds = fastrand::Rng::with_seed(self.seed);
         let seed = seeds.u64(..).wrapping_add(state.rules.len() as u64);
         state.rules.push(Standing {
@@ -169,7 +169,7 @@ impl Faults {
 impl Standing {
     /// Counts a matching request, and decides.
     fn chooses(&mut self) -> bool {
-        // All of it happens under the lock of the state: the atomics are for the readers outside of it.
+        // The lock of the state is held here; the atomics serve readers without the lock.
         let count = self.counters.matched.fetch_add(1, Ordering::Relaxed) + 1;
         let hits = self.counters.hits.load(Ordering::Relaxed);
         let is_chosen = self.rule.chooses(count, hits, &mut self.random);

@@ -38,7 +38,7 @@ impl Fingerprint {
     /// Creates a fingerprint, with the test's masks applied.
     pub(crate) fn of(request: &RecordedRequest, mask: impl Fn(&str) -> String) -> Self {
         let (path, query) = request.target();
-        // What is left of a call's time is no part of the question.
+        // The remaining time of a call is not compared.
         let pairs = query.split('&').filter(|pair| !pair.starts_with("timeout="));
         let compared = request.headers.iter().filter(|(name, _)| COMPARED.contains(&&***name));
         Self {

@@ -1,4 +1,4 @@
-//! The transport that writes what goes through it to a file.
+//! The transport that records exchanges to a file.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -16,15 +16,17 @@ use crate::testing::recording::{Recorded, at};
 use crate::testing::redaction::Redaction;
 use crate::testing::secrets::Secrets;
 
-/// A [`Transport`] before another one that writes every exchange to a file, for [`Replay`](crate::testing::Replay).
-/// Feature `test-util`.
+/// A [`Transport`] in front of another one that writes every exchange to a file. Feature `test-util`.
 ///
-/// The file has one exchange a line, as JSON:
-/// `{"number", "request": {"method", "url", "headers", "body"}, "response": {"status", "headers", "body"}}`. There is
-/// no secret in it (see [`Exchange`]), and no address of the account: that is `https://account.invalid`, and refusals
-/// that repeat its name say `account`. Where your rows have the name it stays. What else is not to be there is said by
-/// [`hiding`](Self::hiding): **keys and properties of entities are there**. Each line is written when its answer has
-/// come; those that the client did not wait for too. Clones are one.
+/// [`Replay`](crate::testing::Replay) answers from this file. It has one exchange per line, as JSON:
+/// `{"number", "request": {"method", "url", "headers", "body"}, "response": {"status", "headers", "body"}}`.
+///
+/// The file has no secrets (see [`Exchange`]) and no address of the account. The address is replaced by
+/// `https://account.invalid`, and rejections that repeat the account's name say `account`. The name stays where it is
+/// part of your rows. **Keys and properties of entities are in the file**; [`hiding`](Self::hiding) hides further
+/// texts.
+///
+/// Each line is written when its response arrives, or when the client stops waiting. Clones share one file.
 ///
 /// ```
 /// use azure_table::testing::{Recorder, Replay};
@@ -71,11 +73,12 @@ struct State {
 }
 
 impl Recorder {
-    /// Records what goes through to `transport`. A file of this name is overwritten; its folder is made where there is
-    /// none.
+    /// Creates a file and records what passes through to `transport`.
+    ///
+    /// An existing file is overwritten. A missing folder is created.
     ///
     /// # Errors
-    /// The folder or the file cannot be made: its path, and why.
+    /// The folder or the file cannot be created. The error names the path and the reason.
     pub fn create(path: impl AsRef<Path>, transport: impl Transport) -> io::Result<Self> {
         let path = path.as_ref();
         let made = path.parent().map_or(Ok(()), fs::create_dir_all);
@@ -92,20 +95,21 @@ impl Recorder {
         })
     }
 
-    /// Writes `(hidden)` in place of this text, wherever it stands: also percent-encoded in an address, escaped in JSON
-    /// or XML, and in the continuation tokens of Storage. Binary values are not looked into, and upper and lower case
-    /// are not the same. A replay compares with what is written: [`Replay::hiding`](crate::testing::Replay::hiding)
-    /// does the same there.
+    /// Replaces this text by `(hidden)` wherever it occurs.
+    ///
+    /// It is also found percent-encoded in an address, escaped in JSON or XML, and in the continuation tokens of
+    /// Storage. Binary values are not searched, and the comparison is case-sensitive. A replay compares with the
+    /// written text: [`Replay::hiding`](crate::testing::Replay::hiding) does the same there.
     #[must_use]
     pub fn hiding(mut self, text: impl Into<String>) -> Self {
         self.hidden.add(text.into());
         self
     }
 
-    /// How many exchanges the file has. Those that are still on their way are not there.
+    /// Returns the number of exchanges in the file. Exchanges in flight are not counted.
     ///
     /// # Errors
-    /// One could not be written. From then on nothing was sent any more.
+    /// An exchange could not be written. From then on no request was sent.
     pub fn finish(&self) -> io::Result<u64> {
         let state = self.state();
         match &state.failure {
@@ -132,7 +136,7 @@ impl State {
     }
 }
 
-/// An exchange that is written when it is over, however that comes.
+/// An exchange that is written when it ends, in whatever way.
 struct Writing<'r> {
     recorder: &'r Recorder,
     exchange: Exchange,

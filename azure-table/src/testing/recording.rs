@@ -1,8 +1,8 @@
 //! The file of a recording.
 //!
-//! Owns [`Recorded`]: one exchange as one line of JSON, to a file and from it. In it the account has no name: its
-//! address is `https://account.invalid`, in what was sent and in what came back, and refusals that repeat the name say
-//! `account`. What is compared of a request is `fingerprint.rs`.
+//! Owns [`Recorded`]: one exchange as one line of JSON, to a file and from it. The account has no name in it. Its
+//! address is `https://account.invalid` in requests and responses, and rejections that repeat the name say `account`.
+//! The compared parts of a request are `fingerprint.rs`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,10 +20,10 @@ use crate::testing::address::Address;
 use crate::testing::exchange::{Exchange, Outcome};
 use crate::testing::redaction::Redaction;
 
-/// Stands for the account's address.
+/// The replacement of the account's address.
 const BASE: &str = "https://account.invalid";
 const HOST: &str = "account.invalid";
-/// Stands for the account's name where it is a word of its own.
+/// The replacement of the account's name as a word of its own.
 const NAME: &str = "account";
 const SECONDARY_BASE: &str = "https://account-secondary.invalid";
 
@@ -31,11 +31,11 @@ const SECONDARY_BASE: &str = "https://account-secondary.invalid";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Recorded {
     pub(crate) number: u64,
-    /// Whether Cosmos DB answered.
+    /// Set if Cosmos DB answered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) cosmos: bool,
     pub(crate) request: RecordedRequest,
-    /// With none of the two nothing came back, and the client stopped waiting.
+    /// Without `response` and `failed` no response arrived, and the client stopped waiting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     response: Option<RecordedAnswer>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ struct RecordedAnswer {
     body: RecordedBody,
 }
 
-/// As text where it is text.
+/// A body: text if it is UTF-8, otherwise base64.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct RecordedBody {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,7 +77,7 @@ enum RecordedFailure {
     ResponseCut,
 }
 
-/// What is to be said to a request.
+/// The recorded outcome of a request.
 #[derive(Debug)]
 pub(crate) enum Said {
     Answer(Response<Bytes>),
@@ -86,7 +86,7 @@ pub(crate) enum Said {
 }
 
 impl Recorded {
-    /// An exchange without the account, its batches' boundaries, and what the test wants hidden.
+    /// Records an exchange without the account, the boundaries of its batches, and the texts that the test hides.
     pub(crate) fn of(exchange: &Exchange, cosmos: bool, hidden: &Redaction) -> Self {
         let clean = |text: &str| hidden.hide(&without_account(text, &exchange.address));
         let address = &exchange.address;
@@ -107,14 +107,14 @@ impl Recorded {
             Outcome::Unanswered => (None, None),
             Outcome::Failed(reached) => (None, Some(RecordedFailure::of(*reached))),
             Outcome::Answered(answer) => {
-                // A refusal may repeat what was to be signed, `/contoso/Blogs`. Elsewhere the word may be part of a row.
+                // A rejection may repeat the string to sign, `/contoso/Blogs`. Elsewhere the word may be part of a row.
                 let is_refusal = !answer.status().is_success();
                 let clean = |text: &str| match is_refusal {
                     true => clean(&without_name(&without_account(text, address), address)),
                     false => clean(text),
                 };
                 let mut headers = answer.headers().clone();
-                // The length is that of a body with the account's address.
+                // The length counts the account's address.
                 headers.remove(CONTENT_LENGTH);
                 headers.remove(TRANSFER_ENCODING);
                 let answer = RecordedAnswer {
@@ -134,7 +134,7 @@ impl Recorded {
         }
     }
 
-    /// What the service said, for a client at this address; or why it can say nothing.
+    /// Returns the recorded outcome for a client at this address, or why it cannot be restored.
     pub(crate) fn said(&self, address: &Address) -> Result<Said, String> {
         if let Some(failure) = self.failed {
             return Ok(Said::Failed(failure.delivery()));
@@ -151,13 +151,13 @@ impl Recorded {
     }
 }
 
-/// An error that names the file.
+/// Adds the file's path to an error.
 pub(crate) fn at(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 impl RecordedRequest {
-    /// Path and query.
+    /// Returns path and query.
     pub(crate) fn target(&self) -> (&str, &str) {
         let below = self.url.splitn(4, '/').nth(3).unwrap_or_default();
         below.split_once('?').unwrap_or((below, ""))
@@ -218,7 +218,7 @@ impl RecordedFailure {
     }
 }
 
-/// Several headers of one name are one.
+/// Returns headers as text. Several headers of one name become one.
 fn texts(headers: &HeaderMap, clean: impl Fn(&str) -> String) -> BTreeMap<String, String> {
     let text = |name: &HeaderName| {
         let values = headers.get_all(name).iter().map(HeaderValue::as_bytes);
@@ -235,7 +235,7 @@ fn without_account(text: &str, address: &Address) -> String {
     text.replace(&address.base, BASE).replace(&address.authority, HOST)
 }
 
-/// The text with [`NAME`] for the account's, where nothing that a name may have stands beside it.
+/// Replaces the account's name by [`NAME`] where no letter or digit is next to it.
 fn without_name(text: &str, address: &Address) -> String {
     let Some(name) = address.account().filter(|name| text.contains(name)) else {
         return text.to_owned();
@@ -261,7 +261,7 @@ fn with_account(text: &str, address: &Address) -> String {
     text.replace(BASE, &address.base).replace(HOST, &address.authority)
 }
 
-/// The boundaries of a batch are drawn anew for each; in a recording they have names.
+/// Replaces the random boundaries of a batch by fixed names.
 fn name_boundaries(content_type: &mut String, body: &mut String) {
     const NAMES: [&str; 2] = ["batch", "changeset"];
     let Some(outer) = boundary(content_type) else { return };

@@ -1,7 +1,7 @@
-//! What a test wants to be in no recording.
+//! The texts that a test keeps out of a recording.
 //!
-//! Owns [`Redaction`]: texts, and where they stand in other text, however they are spelled there. What is secret
-//! whatever the test says is `secrets.rs`.
+//! Owns [`Redaction`]: the texts, and their search in other text, in any spelling. Secrets that are hidden in any case
+//! are `secrets.rs`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,13 +9,13 @@ use base64::engine::general_purpose::STANDARD;
 use crate::codec::url;
 use crate::testing::secrets::HIDDEN;
 
-/// Before the key in a token of Cosmos DB, as the emulator makes them.
+/// The text before the key in a token of Cosmos DB, as the emulator writes it.
 const COSMOS_TOKEN: &str = "{\"token\":\"";
 
-/// Texts that are not to be kept.
+/// The texts to hide.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Redaction {
-    /// In the order in which they are looked for.
+    /// In the order of the search.
     texts: Vec<String>,
 }
 
@@ -26,15 +26,16 @@ impl Redaction {
         }
         // In addresses and filters a quote is doubled.
         self.texts.extend([text.replace('\'', "''"), text, HIDDEN.to_owned()]);
-        // What is hidden already stays as it is, also where a client sends it back in an address; then the longer one of two
-        // that begin alike.
+        // Text that is already hidden comes first and stays unchanged, also if a client sends it back in an address.
+        // Then, of two texts with a common beginning, the longer one comes first.
         self.texts
             .sort_by_key(|text| (text != HIDDEN, std::cmp::Reverse(text.len())));
         self.texts.dedup();
     }
 
-    /// The text with [`HIDDEN`] in place of each: as it is, percent-encoded, escaped for JSON or XML, and in
-    /// continuation tokens.
+    /// Replaces each hidden text by [`HIDDEN`].
+    ///
+    /// It finds them as they are, percent-encoded, escaped for JSON or XML, and in continuation tokens.
     pub(crate) fn hide(&self, text: &str) -> String {
         if self.texts.is_empty() {
             return text.to_owned();
@@ -55,7 +56,7 @@ impl Redaction {
         out
     }
 
-    /// Where the text ends that stands here.
+    /// Returns the end of a hidden text that begins here.
     fn found(&self, text: &str, at: usize) -> Option<usize> {
         self.texts.iter().find_map(|hidden| {
             let as_it_is = text[at..].starts_with(hidden).then_some(at + hidden.len());
@@ -63,9 +64,9 @@ impl Redaction {
         })
     }
 
-    /// The token that stands here, if there is something to hide in it, made anew without; and where it ends.
+    /// Returns a continuation token that begins here, rebuilt without the hidden texts in it, and its end.
     ///
-    /// Storage has `1!`, the length of what follows, `!`, base64 with `-` for `=`: recorded continuation headers.
+    /// Storage has `1!`, the length of the rest, `!`, and base64 with `-` for `=`: recorded continuation headers.
     fn token(&self, text: &str, begin: usize) -> Option<(String, usize)> {
         let of_storage = spelled(text, begin, "1!");
         let begin_of_key = match of_storage {
@@ -95,7 +96,7 @@ impl Redaction {
     }
 }
 
-/// Where `wanted` ends if it stands here in any spelling.
+/// Returns the end of `wanted` if it begins here in any spelling.
 fn spelled(text: &str, mut at: usize, wanted: &str) -> Option<usize> {
     for wanted in wanted.chars() {
         let (found, end) = character(text, at)?;
@@ -108,7 +109,7 @@ fn spelled(text: &str, mut at: usize, wanted: &str) -> Option<usize> {
     Some(at)
 }
 
-/// The characters from here on that are of a kind, and where they end.
+/// Returns the characters of a kind from here on, and their end.
 fn run(text: &str, mut at: usize, is_one: impl Fn(char) -> bool) -> (String, usize) {
     let mut found = String::new();
     while let Some((character, end)) = character(text, at).filter(|(character, _)| is_one(*character)) {
@@ -118,7 +119,7 @@ fn run(text: &str, mut at: usize, is_one: impl Fn(char) -> bool) -> (String, usi
     (found, at)
 }
 
-/// The character that stands here, whatever its spelling, and where it ends.
+/// Returns the character that begins here, in whatever spelling, and its end.
 fn character(text: &str, at: usize) -> Option<(char, usize)> {
     let rest = &text[at..];
     let first = rest.chars().next()?;
@@ -132,7 +133,7 @@ fn character(text: &str, at: usize) -> Option<(char, usize)> {
     Some((character, at + length))
 }
 
-/// `%C3%BC`
+/// Decodes `%C3%BC`.
 fn percent(text: &str) -> Option<(char, usize)> {
     let byte = |at: usize| match text.get(at..at + 1) {
         Some("%") => hex(text.get(at + 1..at + 3)?),
@@ -149,7 +150,7 @@ fn percent(text: &str) -> Option<(char, usize)> {
     Some((decoded.chars().next()?, 3 * bytes))
 }
 
-/// `\"`, `\u00fc`, two of the latter for what is beyond 16 bits.
+/// Decodes `\"` and `\u00fc`, two of the latter for a character beyond 16 bits.
 fn json(text: &str) -> Option<(char, usize)> {
     let character = match text.as_bytes().get(1)? {
         b'u' => {
@@ -172,7 +173,7 @@ fn json(text: &str) -> Option<(char, usize)> {
     Some((character, 2))
 }
 
-/// `&amp;`
+/// Decodes `&amp;`.
 fn xml(text: &str) -> Option<(char, usize)> {
     const NAMED: [(&str, char); 6] = [
         ("&amp;", '&'),
@@ -223,7 +224,7 @@ mod tests {
             }
         }
         assert_eq!(hide("nbob", r"C:\nbob"), r"C:\(hidden)");
-        // What is hidden, as a client sends it back.
+        // Hidden text, as a client sends it back.
         assert_eq!(hide("a", "'%28hidden%29'"), "'(hidden)'");
         assert_eq!(hide("hid", "(hidden) hid"), "(hidden) (hidden)");
         assert_eq!(hide("", "(a)"), "(a)");

@@ -1,9 +1,11 @@
-//! Recorded answers in place of a service.
+//! Recorded responses in place of a service.
 //!
-//! A replay compares the question, not the caller: method, path, query, body, location and six headers; not ids, dates,
-//! the authorization and the remaining time. Rejections of the authorization get the current date, or the client would
-//! correct its clock; all others keep theirs, by which the client judges the age of rows. What is new in every run is
-//! masked, but recorded answers come as they are: a test with random keys reads the recorded ones.
+//! A replay compares the request, not the caller: method, path, query, body, location and six headers. It does not
+//! compare IDs, dates, the authorization and the remaining time.
+//!
+//! Rejections of the authorization get the current date, or the client would correct its clock. All others keep theirs,
+//! by which the client judges the age of rows. Values that are new in every run are masked in requests, but responses
+//! are replayed unchanged: a test with random keys reads the recorded ones.
 
 use std::fmt;
 use std::io;
@@ -26,16 +28,16 @@ use crate::testing::verdict::{self, Verdict};
 /// A [`Transport`] that answers from the file of a [`Recorder`](crate::testing::Recorder). Feature `test-util`.
 ///
 /// The same requests must come in the same order: the same method, path below the account, query, body and conditions.
-/// Who asks, from where, when and under which id is not compared, nor what is left of a call's time. So the client may
-/// have any account, and `TableServiceClient::on(replay)` has one. What is new in every run is [masked](Self::masking),
-/// what is asked at once comes [in any order](Self::in_any_order). Clones are one.
+/// Credential, account, date, request ID and the remaining time of a call are not compared. So the client may use any
+/// account, and `TableServiceClient::on(replay)` has one. Values that are new in every run can be
+/// [masked](Self::masking). Concurrent requests can come [in any order](Self::in_any_order). Clones share one replay.
 ///
-/// What was not recorded gets 501 `NotExpected` with what is nearest and what differs; this fails the test, as does
-/// what was recorded and does not come: when [`finish`](Self::finish) is called, or else when the last clone is
-/// dropped.
+/// A request that was not recorded gets 501 `NotExpected`, with the nearest recorded request and the differences. It
+/// fails the test, as does a recorded request that does not come. The failure is raised by [`finish`](Self::finish), or
+/// else when the last clone is dropped.
 ///
-/// Recorded answers keep their dates, except refusals of who asks, since a client corrects its clock by those. A
-/// request that was given up when it was recorded is never answered here either. An example is at
+/// Recorded responses keep their dates, except rejections of the authorization, by which a client corrects its clock. A
+/// request that was cancelled while it was recorded is never answered here either. An example is at
 /// [`Recorder`](crate::testing::Recorder).
 #[derive(Clone)]
 pub struct Replay {
@@ -48,12 +50,12 @@ pub struct Replay {
 
 type Mask = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
-/// Tells the test of what is left when it goes.
+/// The shared state. It reports the remaining requests to the test when it is dropped.
 struct Open(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// Those that did not come yet, in order.
+    /// The recorded requests that did not come yet, in order.
     left: Vec<Left>,
     verdict: Verdict,
 }
@@ -61,16 +63,18 @@ struct State {
 /// A recorded exchange whose request did not come yet.
 struct Left {
     recorded: Recorded,
-    /// Made when the first request comes: by then all masks are known.
+    /// Computed at the first request, when all masks are known.
     fingerprint: Option<Fingerprint>,
 }
 
 impl Replay {
-    /// Reads a recording.
+    /// Reads a recording from a file.
     ///
     /// # Errors
-    /// The file cannot be read, `NotFound` among them; `InvalidData` — a line of it is no exchange. Each names the
-    /// path.
+    /// Each error names the path.
+    ///
+    /// - The file cannot be read, with `NotFound` if it is missing.
+    /// - `InvalidData`: a line of it is not an exchange.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let text = std::fs::read_to_string(path).map_err(|e| match e.kind() {
@@ -83,10 +87,10 @@ impl Replay {
         text.and_then(|text| Self::parse(&text)).map_err(|e| at(path, &e))
     }
 
-    /// The same from the text of the file, such as `include_str!` gives it.
+    /// Reads a recording from the text of its file, for example from `include_str!`.
     ///
     /// # Errors
-    /// `InvalidData` — a line is no exchange.
+    /// - `InvalidData`: a line is not an exchange.
     pub fn parse(recording: &str) -> io::Result<Self> {
         let lines = recording
             .lines()
@@ -101,7 +105,7 @@ impl Replay {
             })
             .collect();
         let mut recorded = recorded?;
-        // They stand in the order in which they ended.
+        // The file has them in the order in which they ended.
         recorded.sort_by_key(|recorded| recorded.number);
         let cosmos = recorded.iter().any(|recorded| recorded.cosmos);
         let left = recorded.into_iter().map(|recorded| Left {
@@ -119,18 +123,20 @@ impl Replay {
         })
     }
 
-    /// Takes the requests in whatever order they come, each once: for code that sends several at once. Of equal ones
-    /// the first answer comes first.
+    /// Accepts the requests in any order, each once, for code with concurrent requests.
+    ///
+    /// Equal requests get their responses in the recorded order.
     #[must_use]
     pub fn in_any_order(mut self) -> Self {
         self.in_any_order = true;
         self
     }
 
-    /// Compares after `mask`, which is given the path, the query, the body and the compared headers of what was
-    /// recorded and of what comes, such as [`mask_guids`](crate::testing::mask_guids) and
-    /// [`mask_times`](crate::testing::mask_times), or both and more in a closure. Several are applied one after the
-    /// other. Answers stay as they are.
+    /// Applies `mask` to recorded and incoming requests before they are compared.
+    ///
+    /// It receives the path, the query, the body and the compared headers. Use
+    /// [`mask_guids`](crate::testing::mask_guids), [`mask_times`](crate::testing::mask_times), or a closure with both
+    /// and more. Several masks are applied one after the other. Responses stay unchanged.
     ///
     /// ```
     /// use azure_table::testing::{Replay, mask_guids};
@@ -149,8 +155,9 @@ impl Replay {
         self
     }
 
-    /// Compares with this text as [`Recorder::hiding`](crate::testing::Recorder::hiding) writes it. What was hidden
-    /// comes from here as `(hidden)`, and may be sent back so.
+    /// Compares with this text as [`Recorder::hiding`](crate::testing::Recorder::hiding) writes it.
+    ///
+    /// Responses contain the hidden text as `(hidden)`, and requests may send it back in this form.
     ///
     /// ```
     /// use azure_table::testing::Replay;
@@ -166,16 +173,17 @@ impl Replay {
         self
     }
 
-    /// How many recorded requests did not come yet.
+    /// Returns the number of recorded requests that did not come yet.
     pub fn left(&self) -> usize {
         self.open.state().left.len()
     }
 
-    /// Fails the test if a request came that was not recorded, or one that was recorded did not. Call it where the code
-    /// under test is done.
+    /// Fails the test if an unrecorded request came, or a recorded one did not.
+    ///
+    /// Call it at the end of the code under test.
     ///
     /// # Panics
-    /// One of both is so.
+    /// If an unrecorded request came, or a recorded one did not.
     #[track_caller]
     pub fn finish(&self) {
         let text = self.open.state().tell();
@@ -189,7 +197,7 @@ impl Replay {
         })
     }
 
-    /// What was recorded of this request, or why nothing was.
+    /// Takes the recorded exchange of this request, or says why there is no match.
     fn take(&self, left: &mut Vec<Left>, came: &Recorded) -> Result<Recorded, String> {
         let came = self.fingerprint(came);
         let mut nearest = None;
@@ -279,7 +287,8 @@ impl Transport for Replay {
     }
 }
 
-/// A refusal of who asks with the present time: with that of the recording this machine's clock would look wrong.
+/// Sets the current date in a rejection of the authorization. With the recorded one this machine's clock would look
+/// wrong.
 fn of_today(mut answer: Response<Bytes>) -> Response<Bytes> {
     let is_refusal = matches!(answer.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     if is_refusal

@@ -1,6 +1,6 @@
-//! The operation of a request, by its method, address and headers alone.
+//! The operation of a request, from its method, address and headers alone.
 //!
-//! Owns the way back from a request to its [`OperationKind`]. Rules choose by it, records name it.
+//! Owns the mapping from a request to its [`OperationKind`]. Rules select by it, records name it.
 
 use bytes::Bytes;
 use http::header::IF_MATCH;
@@ -10,8 +10,9 @@ use crate::codec::odata::path::{self, Resource};
 use crate::codec::url;
 use crate::model::operation_kind::OperationKind;
 
-/// Returns the operation of a request, if it is one of the client's, and the table that it is about. A ping is a list
-/// of tables.
+/// Returns the operation of a request, if it is one of the client's, and its table.
+///
+/// A ping is a list of tables.
 pub(crate) fn of(request: &Request<Bytes>) -> (Option<OperationKind>, Option<String>) {
     use OperationKind::*;
     let query = request.uri().query().unwrap_or_default();
@@ -52,7 +53,7 @@ pub(crate) fn name(operation: Option<OperationKind>) -> String {
     operation.map_or_else(|| "Other".to_owned(), |operation| format!("{operation:?}"))
 }
 
-/// The method, or the one that is tunnelled through `POST`.
+/// Returns the method, or the one tunnelled through `POST`.
 fn method(request: &Request<Bytes>) -> &str {
     let tunnelled = request.headers().get("x-http-method").and_then(|v| v.to_str().ok());
     tunnelled
@@ -60,13 +61,13 @@ fn method(request: &Request<Bytes>) -> &str {
         .unwrap_or(request.method().as_str())
 }
 
-/// The resource of a path or a whole address.
+/// Returns the resource of a path or a whole address.
 fn resource_of(path: &str) -> Option<Resource> {
     let (_, below) = path::split(path);
     Resource::read(&url::decode(below.trim_start_matches('/'))?).ok()
 }
 
-/// The table that a resource is of.
+/// Returns the table of a resource.
 fn table_of(resource: Resource) -> Option<String> {
     match resource {
         Resource::Table(table) | Resource::Entities(table) | Resource::Entity { table, .. } => Some(table),
@@ -74,7 +75,7 @@ fn table_of(resource: Resource) -> Option<String> {
     }
 }
 
-/// The table of a batch's first operation.
+/// Returns the table of a batch's first operation.
 fn table_of_batch(body: &[u8]) -> Option<String> {
     let lines = body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
     let mut requests = lines.filter(|line| line.ends_with(b" HTTP/1.1"));
@@ -82,7 +83,7 @@ fn table_of_batch(body: &[u8]) -> Option<String> {
     table_of(resource_of(address)?)
 }
 
-/// The table that is to be made.
+/// Returns the table to be created.
 fn table_of_body(body: &[u8]) -> Option<String> {
     let body: serde_json::Value = serde_json::from_slice(body).ok()?;
     body.get("TableName")?.as_str().map(str::to_owned)

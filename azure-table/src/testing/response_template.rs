@@ -1,9 +1,9 @@
-//! An answer that a test gives in the service's place.
+//! A response that a test sends in the service's place.
 //!
-//! Owns [`ResponseTemplate`]: its status, code, headers and rows, as an answer of its own and as a part of a batch's.
+//! Owns [`ResponseTemplate`]: its status, code, headers and rows, as a response of its own and as a part of a batch's.
 //!
-//! One answer serves faults and scripts: a rule puts it in the service's place, and a step of a `Script` is a `Fault`.
-//! So a script has no second list of failures. A late answer of a script is `Faults` in front of it.
+//! One type serves faults and scripts: a rule puts it in the service's place, and a step of a `Script` is a `Fault`. So
+//! a script needs no second list of failures. For a late response of a script, wrap it in `Faults`.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -18,22 +18,22 @@ use crate::model::entity_key::key_texts;
 use crate::model::error::{Error, Result};
 use crate::model::etag::Condition;
 
-/// The version of a row that does not say its own.
+/// The ETag of a row that has none of its own.
 const SOME_ETAG: &str = "W/\"datetime'2020-01-01T00%3A00%3A00Z'\"";
-/// When such a row was last written.
+/// The Timestamp of such a row.
 const SOME_TIMESTAMP: &str = "2020-01-01T00:00:00Z";
-/// The service writes the charset too; nobody looks at it.
+/// The content type. The service adds the charset, which the client ignores.
 const JSON: &str = "application/json";
 
 /// The boundaries of a batch and of its change set.
 const OUTER: &str = "batchresponse_test";
 const INNER: &str = "changesetresponse_test";
 
-/// An answer in the service's form: a status, and an error as JSON, rows from Rust values, or the parts of a batch.
+/// A response in the service's form: a status, and an error as JSON, rows from Rust values, or the parts of a batch.
 ///
-/// It is what a [`Script`](crate::testing::Script) says and what [`Faults`](crate::testing::Faults) put in the
-/// service's place. One that HTTP cannot have, and a row that the service would refuse, fail the request as if it had
-/// never been sent, with the reason.
+/// A [`Script`](crate::testing::Script) answers with it, and [`Faults`](crate::testing::Faults) put it in the service's
+/// place. A response that is invalid HTTP, or a row that the service would reject, fails the request as if it had never
+/// been sent. The error names the reason.
 ///
 /// ```
 /// use azure_table::DynamicEntity;
@@ -61,16 +61,16 @@ enum Content {
         message: String,
     },
     Json(Bytes),
-    /// As it came, with its headers.
+    /// A complete response, with its headers.
     Whole(Box<HeaderMap>, Bytes),
-    /// Of a batch.
+    /// The parts of a batch.
     Parts(Vec<ResponseTemplate>),
-    /// It cannot be written: why.
+    /// The reason why the response cannot be built.
     Impossible(String),
 }
 
 impl ResponseTemplate {
-    /// An answer without code, headers and body; the status is one from 100 to 999.
+    /// Creates a response without code, headers and body. The status is from 100 to 999.
     pub fn new(status: u16) -> Self {
         Self::of(status, Content::None)
     }
@@ -83,15 +83,16 @@ impl ResponseTemplate {
         }
     }
 
-    /// What a write is answered with: 204, and an ETag, which [`etag`](Self::etag) changes.
+    /// Creates the response to a write: 204 and an ETag, which [`etag`](Self::etag) changes.
     ///
     /// Source: REST "Insert Entity", "Update Entity".
     pub fn written() -> Self {
         Self::new(204).etag(SOME_ETAG)
     }
 
-    /// What a get is answered with: 200 and the entity as it would be stored, at minimal metadata. Its version is the
-    /// ETag that the entity holds, or any; it was last written at the beginning of 2020.
+    /// Creates the response to a get: 200 and the entity in its stored form, with minimal metadata.
+    ///
+    /// Its version is the ETag of the entity, or a fixed one. Its Timestamp is the beginning of 2020.
     ///
     /// Source: REST "Query Entities".
     pub fn row<E: TableEntity + ?Sized>(entity: &E) -> Self {
@@ -101,8 +102,9 @@ impl ResponseTemplate {
         }
     }
 
-    /// What a query is answered with: 200 and these entities in this order, as [`row`](Self::row) writes each.
-    /// [`continuation`](Self::continuation) says that there is more.
+    /// Creates the response to a query: 200 and these entities in this order, each in the form of [`row`](Self::row).
+    ///
+    /// [`continuation`](Self::continuation) says that more pages follow.
     ///
     /// Source: REST "Query Entities".
     pub fn page<'e, E: TableEntity + 'e>(entities: impl IntoIterator<Item = &'e E>) -> Self {
@@ -116,8 +118,9 @@ impl ResponseTemplate {
         }
     }
 
-    /// What a batch of writes is answered with: 202 and a part for each operation. One that fails as a whole has one
-    /// part, an error.
+    /// Creates the response to a batch of writes: 202 and a part for each operation.
+    ///
+    /// A batch that fails as a whole has one part, an error.
     ///
     /// ```
     /// use azure_table::testing::ResponseTemplate;
@@ -130,7 +133,9 @@ impl ResponseTemplate {
         Self::of(202, Content::Parts(parts.into_iter().collect()))
     }
 
-    /// 503 `ServerBusy`, which asks to wait: in whole seconds, and in milliseconds if it is not such.
+    /// Creates a 503 `ServerBusy` that asks the client to wait.
+    ///
+    /// Whole seconds are sent as `Retry-After`, other times as `x-ms-retry-after-ms`.
     ///
     /// Source: REST "Status and error codes", "Retry-After".
     pub fn server_busy(wait: Duration) -> Self {
@@ -142,7 +147,7 @@ impl ResponseTemplate {
         }
     }
 
-    /// 429 as Cosmos DB throttles, which asks to wait so many milliseconds.
+    /// Creates a 429 as Cosmos DB throttles, which asks the client to wait in milliseconds.
     ///
     /// Source: "Diagnose and troubleshoot Azure Cosmos DB request rate too large (429) exceptions".
     pub fn too_many_requests(wait: Duration) -> Self {
@@ -152,14 +157,14 @@ impl ResponseTemplate {
             .header("x-ms-retry-after-ms", wait.as_millis().to_string())
     }
 
-    /// 500 `InternalError`.
+    /// Creates a 500 `InternalError`.
     pub fn internal_error() -> Self {
         Self::new(500)
             .code("InternalError")
             .message("The server encountered an internal error. Please retry the request.")
     }
 
-    /// The service's code of the error, which takes the place of rows.
+    /// Sets the service's error code, which replaces any rows.
     pub fn code(mut self, code: impl Into<String>) -> Self {
         let (_, message) = self.error();
         self.content = Content::Error {
@@ -169,8 +174,9 @@ impl ResponseTemplate {
         self
     }
 
-    /// The service's text of the error, beside a [`code`](Self::code). In a batch's answer Storage writes the index of
-    /// the operation before it: `2:The …`.
+    /// Sets the service's error message, beside a [`code`](Self::code).
+    ///
+    /// In a batch response Storage puts the index of the operation before it: `2:The …`.
     pub fn message(mut self, message: impl Into<String>) -> Self {
         let (code, _) = self.error();
         self.content = Content::Error {
@@ -187,21 +193,22 @@ impl ResponseTemplate {
         }
     }
 
-    /// One more header.
+    /// Adds a header.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// The version of the row that was written or read, in place of the one before. The rows of a page have theirs by
-    /// themselves.
+    /// Sets the ETag of the row that was written or read, and replaces the previous one.
+    ///
+    /// The rows of a page have ETags of their own.
     pub fn etag(mut self, etag: impl Into<String>) -> Self {
         self.headers
             .retain(|(name, _)| !name.eq_ignore_ascii_case(ETAG.as_str()));
         self.header("ETag", etag)
     }
 
-    /// The position of the page after this one, as the service gives it: opaque to clients, and never empty here.
+    /// Sets the continuation token: the position of the next page, opaque to clients and never empty here.
     ///
     /// Source: REST "Query timeout and pagination".
     pub fn continuation(self, next_partition_key: impl Into<String>, next_row_key: impl Into<String>) -> Self {
@@ -209,7 +216,7 @@ impl ResponseTemplate {
             .header("x-ms-continuation-NextRowKey", next_row_key)
     }
 
-    /// The answer, or why it cannot be one.
+    /// Builds the response, or says why it cannot be built.
     pub(crate) fn response(&self) -> Result<Response<Bytes>, Box<dyn std::error::Error + Send + Sync>> {
         let mut response = Response::builder().status(self.status);
         if let (Content::Whole(all, _), Some(headers)) = (&self.content, response.headers_mut()) {
@@ -236,7 +243,7 @@ impl ResponseTemplate {
     }
 }
 
-/// Any answer as it is.
+/// Uses any response unchanged.
 impl From<Response<Bytes>> for ResponseTemplate {
     fn from(response: Response<Bytes>) -> Self {
         let (head, body) = response.into_parts();
@@ -244,12 +251,12 @@ impl From<Response<Bytes>> for ResponseTemplate {
     }
 }
 
-/// An error as the service writes it.
+/// Writes an error in the service's form.
 fn error(code: &str, message: &str) -> String {
     serde_json::json!({ "odata.error": { "code": code, "message": { "lang": "en-US", "value": message } } }).to_string()
 }
 
-/// An entity's version, and its JSON with that.
+/// Returns an entity's ETag, and its JSON with it.
 fn row<E: TableEntity + ?Sized>(entity: &E) -> Result<(String, Vec<u8>), Error> {
     let etag = match entity.condition() {
         Condition::Matches(etag) => etag.as_str().to_owned(),

@@ -1,8 +1,8 @@
-//! Answers in an exact order, without a service.
+//! Responses in an exact order, without a service.
 //!
-//! What a test did not expect is a 501, then a panic: a panic inside a transport may be of a task that nobody joins.
-//! The client does not retry a 501, which leaves no write in doubt, and the test hears of it from `finish` or when the
-//! double is dropped.
+//! An unexpected request gets a 501 first and fails the test later by a panic: a panic inside a transport may be in a
+//! task that nobody joins. The client does not retry a 501, which leaves no write in doubt. `finish`, or the drop of
+//! the script, reports it to the test.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -17,16 +17,15 @@ use crate::testing::fault::Fault;
 use crate::testing::request_kind;
 use crate::testing::verdict::{self, Verdict};
 
-/// A [`Transport`] without a service behind it: which requests come, in this order, and what each gets. Feature
-/// `test-util`.
+/// A [`Transport`] without a service: the expected requests in order, and the outcome of each. Feature `test-util`.
 ///
-/// What it gets is an [`ResponseTemplate`](crate::testing::ResponseTemplate) or a [`Fault`]. Nothing is stored: where a fault lets a
-/// request be applied, what is applied is nothing, and its answer an empty 204. Attempts are requests, so what is
-/// repeated after an answer stands here once more. Clones are one.
+/// An outcome is a [`ResponseTemplate`](crate::testing::ResponseTemplate) or a [`Fault`]. Nothing is stored: a fault
+/// that applies a request applies nothing, with an empty 204 as the response. Each attempt is a request, so a retry
+/// needs a step of its own. Clones share one script.
 ///
-/// A request that is not the next one of the script gets 501 `NotExpected`, which is not tried again, and fails the
-/// test, as does one that does not come: when [`finish`](Self::finish) is called, or else when the last clone is
-/// dropped. Both name what came and what was expected.
+/// A request that does not match the next step gets 501 `NotExpected`, which the client does not retry. It fails the
+/// test, as does an expected request that does not come. The failure is raised by [`finish`](Self::finish), or else
+/// when the last clone is dropped. The message names the actual and the expected requests.
 ///
 /// ```
 /// use std::time::Duration;
@@ -56,38 +55,40 @@ pub struct Script {
     open: Arc<Open>,
 }
 
-/// Tells the test of what is left when it goes.
+/// The shared state. It reports the remaining steps to the test when it is dropped.
 #[derive(Default)]
 struct Open(Mutex<State>);
 
 #[derive(Default)]
 struct State {
     steps: VecDeque<Step>,
-    /// How many requests came.
+    /// The number of requests so far.
     requests: usize,
     verdict: Verdict,
 }
 
 #[derive(Clone)]
 struct Step {
-    /// None: any.
+    /// `None`: any kind.
     kind: Option<OperationKind>,
     outcome: Fault,
 }
 
 impl Script {
-    /// Expects no request.
+    /// Creates a script that expects no request.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Expects one more request, of this kind, which gets an [`ResponseTemplate`](crate::testing::ResponseTemplate) or a [`Fault`].
+    /// Expects one more request, of this kind.
+    ///
+    /// Its outcome is a [`ResponseTemplate`](crate::testing::ResponseTemplate) or a [`Fault`].
     #[must_use]
     pub fn then(self, kind: OperationKind, outcome: impl Into<Fault>) -> Self {
         self.and(Some(kind), outcome.into())
     }
 
-    /// Expects one more request, whatever it is.
+    /// Expects one more request, of any kind.
     #[must_use]
     pub fn then_any(self, outcome: impl Into<Fault>) -> Self {
         self.and(None, outcome.into())
@@ -98,16 +99,17 @@ impl Script {
         self
     }
 
-    /// How many requests came, those that were not expected included.
+    /// Returns the number of requests, including unexpected ones.
     pub fn requests(&self) -> usize {
         self.open.state().requests
     }
 
-    /// Fails the test if a request came that was not expected, or one that was expected did not. Call it where the code
-    /// under test is done.
+    /// Fails the test if an unexpected request came, or an expected one did not.
+    ///
+    /// Call it at the end of the code under test.
     ///
     /// # Panics
-    /// One of both is so.
+    /// If an unexpected request came, or an expected one did not.
     #[track_caller]
     pub fn finish(&self) {
         let text = self.open.state().tell();
@@ -131,7 +133,7 @@ impl State {
         self.verdict.tell("the script", &missing)
     }
 
-    /// What a request gets, or why it is not expected. One that is not does not use up a step.
+    /// Returns the outcome of a request, or why it is unexpected. An unexpected one uses up no step.
     fn next(&mut self, request: &Request<Bytes>) -> Result<Fault, String> {
         self.requests += 1;
         let (kind, table) = request_kind::of(request);
@@ -180,7 +182,7 @@ impl Transport for Script {
     }
 }
 
-/// What stands behind a script: takes everything and does nothing.
+/// The transport behind a script: accepts everything and does nothing.
 #[derive(Debug)]
 struct Nothing;
 

@@ -1,7 +1,7 @@
-//! What of a request and its answer must not be kept.
+//! The parts of a request and its response that must not be kept.
 //!
-//! Owns [`Secrets`]. Headers are shown by a list of those that the protocol has, so that a credential nobody thought of
-//! is not among them; what proved who asks is looked for in the answer too, since a refusal may repeat it.
+//! Owns [`Secrets`]. Headers are shown by a list of those that the protocol has, so an unforeseen credential is not
+//! among them. The credential is searched in the response too, since a rejection may repeat it.
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HeaderValue, SET_COOKIE, WWW_AUTHENTICATE};
@@ -10,14 +10,14 @@ use http::{HeaderMap, Request};
 use crate::codec::url;
 use crate::testing::address::Address;
 
-/// What stands in the place of a secret.
+/// The replacement of a secret.
 pub(crate) const HIDDEN: &str = "(hidden)";
 /// The same where base64 is read.
 const HIDDEN_KEY: &str = "aGlkZGVu";
-/// A shorter one would be found where it is none.
+/// The shortest secret that is searched: a shorter one would match unrelated text.
 const LEAST_SECRET: usize = 8;
 
-/// The headers of requests whose values are kept.
+/// The request headers whose values are kept.
 const SHOWN: [&str; 18] = [
     "accept",
     "accept-charset",
@@ -50,7 +50,7 @@ impl Secrets {
         let mut texts = Vec::new();
         for value in request.headers().get_all(AUTHORIZATION) {
             let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-            // The scheme and the account are none: `SharedKey account:signature`, `Bearer token`.
+            // The scheme and the account are not secret: `SharedKey account:signature`, `Bearer token`.
             let proof = value.split_once(' ').map_or(&*value, |(_, proof)| proof);
             let signature = proof.rsplit(':').next().unwrap_or_default();
             texts.extend([signature.to_owned(), proof.to_owned(), value.clone()]);
@@ -59,26 +59,26 @@ impl Secrets {
         texts.extend(signature.map(str::to_owned));
         texts.extend(signature.and_then(url::decode));
         texts.retain(|text| text.len() >= LEAST_SECRET);
-        // As an address has it, and as JSON may have a plus.
+        // Percent-encoded as in an address, and with a plus as JSON may escape it.
         let otherwise = texts.iter().flat_map(|text| {
             let [upper, lower] = ["\\u002B", "\\u002b"].map(|plus| text.replace('+', plus));
             [url::encode(text).to_string(), upper, lower]
         });
         let otherwise: Vec<String> = otherwise.collect();
         texts.extend(otherwise);
-        // Of two that begin alike the longer one first.
+        // Of two texts with a common beginning the longer one comes first.
         texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
         let gives_key = address.query.split('&').any(|pair| pair == "comp=userdelegationkey");
         Self { texts, gives_key }
     }
 
-    /// The headers of the request without the values of those that may be secrets.
+    /// Returns the headers of the request without the values that may be secrets.
     pub(crate) fn of_request(&self, headers: &HeaderMap) -> HeaderMap {
         let is_shown = |name: &str, value: &HeaderValue| SHOWN.contains(&name) && !value.is_sensitive();
         self.headers(headers, is_shown)
     }
 
-    /// The headers of the answer in the same way.
+    /// Returns the headers of the response without the values that may be secrets.
     pub(crate) fn of_answer(&self, headers: &HeaderMap) -> HeaderMap {
         let hidden = [SET_COOKIE, AUTHORIZATION];
         self.headers(headers, |name, value| {
@@ -91,7 +91,7 @@ impl Secrets {
         for (name, value) in headers {
             let text = String::from_utf8_lossy(value.as_bytes());
             let value = match is_shown(name.as_str(), value) {
-                // What the service says of the proof that it did not take may name the tenant, but no token.
+                // A challenge may name the tenant, but no token.
                 true if name != WWW_AUTHENTICATE || !self.is_in(&text) => HeaderValue::from_str(&self.hide(&text)).ok(),
                 _ => None,
             };
@@ -114,7 +114,7 @@ impl Secrets {
         text
     }
 
-    /// A body without them. It is shared where it has none.
+    /// Returns a body without secrets. It is shared if it has none.
     pub(crate) fn of_body(&self, body: &Bytes) -> Bytes {
         let Ok(text) = std::str::from_utf8(body) else {
             return body.clone();
@@ -128,7 +128,7 @@ impl Secrets {
     }
 }
 
-/// A user delegation key with another value.
+/// Replaces the value of a user delegation key.
 fn without_key(document: &str) -> String {
     const BEGIN: &str = "<Value>";
     let Some((before, rest)) = document.split_once(BEGIN) else {

@@ -1,4 +1,4 @@
-//! The transport that keeps what goes through it.
+//! The transport that keeps the exchanges through it.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,15 +12,14 @@ use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
 use crate::protocol::profile::Profile;
 use crate::testing::exchange::{Exchange, Outcome};
 
-/// How many exchanges are kept unless it is said.
+/// The default number of exchanges that are kept.
 const MOST_EXCHANGES: usize = 1_024;
 
-/// A [`Transport`] before another one that keeps what was sent and what came back, without secrets. Feature
-/// `test-util`.
+/// A [`Transport`] in front of another one that keeps requests and responses, without secrets. Feature `test-util`.
 ///
-/// It keeps the last 1,024 exchanges, or as many as [`keep`](Self::keep) says; bodies are shared with the request and
-/// not copied. Clones are one. Before [`Faults`](crate::testing::Faults) it sees what the client sees; behind them what
-/// reaches the service.
+/// It keeps the last 1,024 exchanges, or the number set by [`keep`](Self::keep). Bodies are shared with the request and
+/// not copied. Clones share one state. In front of [`Faults`](crate::testing::Faults) it sees what the client sees;
+/// behind them it sees what reaches the service.
 ///
 /// ```
 /// use azure_table::operation::OperationKind;
@@ -56,7 +55,7 @@ struct State {
 }
 
 impl Spy {
-    /// Everything goes through to `transport`.
+    /// Creates a spy. Every request passes through to `transport`.
     pub fn new(transport: impl Transport) -> Self {
         let state = State {
             requests: 0,
@@ -69,7 +68,7 @@ impl Spy {
         }
     }
 
-    /// Keeps the last `exchanges`; with none it only counts.
+    /// Keeps the last `exchanges` exchanges. With 0 it only counts.
     #[must_use]
     pub fn keep(self, exchanges: usize) -> Self {
         {
@@ -81,17 +80,17 @@ impl Spy {
         self
     }
 
-    /// How many requests came, those that are no longer kept included.
+    /// Returns the number of requests, including those no longer kept.
     pub fn requests(&self) -> u64 {
         self.state().requests
     }
 
-    /// What is kept, in the order in which it was sent.
+    /// Returns the kept exchanges, in the order of their requests.
     pub fn exchanges(&self) -> Vec<Exchange> {
         self.state().kept.iter().cloned().collect()
     }
 
-    /// Those of one kind.
+    /// Returns the kept exchanges of one kind.
     pub fn of(&self, kind: OperationKind) -> Vec<Exchange> {
         let state = self.state();
         state
@@ -102,12 +101,12 @@ impl Spy {
             .collect()
     }
 
-    /// The last one that was sent.
+    /// Returns the latest kept exchange.
     pub fn last(&self) -> Option<Exchange> {
         self.state().kept.back().cloned()
     }
 
-    /// Forgets what it kept. It goes on counting where it was.
+    /// Removes the kept exchanges. The count continues.
     pub fn clear(&self) {
         self.state().kept.clear();
     }

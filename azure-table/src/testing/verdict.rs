@@ -1,7 +1,7 @@
-//! Whether what came is what a double was told to expect.
+//! The comparison of actual with expected requests of a test double.
 //!
-//! Owns [`Verdict`]: what a [`Script`](crate::testing::Script) and a [`Replay`](crate::testing::Replay) found wrong,
-//! and how a test hears of it, which is by a panic.
+//! Owns [`Verdict`]: the faults that a [`Script`](crate::testing::Script) or a [`Replay`](crate::testing::Replay)
+//! found. It reports them to the test by a panic.
 
 use bytes::Bytes;
 use http::Response;
@@ -9,24 +9,25 @@ use http::Response;
 use crate::pipeline::transport::{Delivery, TransportError};
 use crate::testing::response_template::ResponseTemplate;
 
-/// What is wrong so far.
+/// The faults found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
     unexpected: Vec<String>,
-    /// Whether the test was told.
+    /// Set once the test was notified.
     is_told: bool,
 }
 
 impl Verdict {
-    /// Takes down a request that is not expected, and answers it: with a status that no client tries again, and of
-    /// which a write is not in doubt.
+    /// Records an unexpected request and answers it.
+    ///
+    /// Its status is one that no client retries, and that leaves no write in doubt.
     pub(crate) fn refuse(&mut self, why: String) -> Result<Response<Bytes>, TransportError> {
         let answer = ResponseTemplate::new(501).code("NotExpected").message(&why).response();
         self.unexpected.push(why);
         answer.map_err(|e| TransportError::new(Delivery::NothingSent, e))
     }
 
-    /// What a test is to hear at its end, once: what came and was not expected, and what was expected and did not come.
+    /// Returns the report for the end of the test, once: unexpected requests, and expected ones that did not come.
     pub(crate) fn tell(&mut self, who: &str, missing: &[String]) -> Option<String> {
         if self.is_told || (self.unexpected.is_empty() && missing.is_empty()) {
             return None;
@@ -52,7 +53,7 @@ pub(crate) fn fail(text: Option<String>) {
     }
 }
 
-/// The same when a double is dropped, where the test has not failed already.
+/// Fails the test when a double is dropped, unless it has failed already.
 pub(crate) fn fail_in_drop(text: Option<String>) {
     if !std::thread::panicking() {
         fail(text);

@@ -50,7 +50,7 @@ impl Tls {
 
     /// Serves a connection until it is closed. A failure concerns its client only.
     pub(super) async fn serve(self, connection: Connection, stream: TcpStream) {
-        // Answers are small and whole: waiting for more to send only costs time.
+        // Responses are small and complete: waiting for more data to send only costs time.
         let _ = stream.set_nodelay(true);
         match self {
             Self::None => connection.serve(stream).await,
@@ -102,10 +102,10 @@ async fn answer(
     read_timeout: Duration,
 ) -> Response<Full<Bytes>> {
     let (mut head, body) = request.into_parts();
-    // For signatures that name addresses.
+    // For signatures that are limited to IP addresses.
     head.extensions.insert(peer);
     let body = match body.is_end_stream() {
-        // Nothing to wait for, as in all reads.
+        // No body to wait for, as in all reads.
         true => Some(Ok(Bytes::new())),
         false => {
             let body = Limited::new(body, MAX_BODY_BYTES + BODY_MARGIN).collect();
@@ -116,7 +116,7 @@ async fn answer(
     let body = match body {
         Some(Ok(body)) => body,
         failed => {
-            // In each case the rest of it is not awaited.
+            // The rest of the body is not read in any of these cases.
             let mut response = match failed {
                 Some(Err(why)) if why.is::<LengthLimitError>() => {
                     emulator.refuse(&head.headers, &Refusal::BODY_TOO_LARGE)
