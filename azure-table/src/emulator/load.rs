@@ -30,7 +30,7 @@ use crate::model::ordinal;
 /// Work on one partition.
 #[derive(Debug)]
 pub(crate) struct Demand {
-    /// With the location: the secondary has servers of its own.
+    /// The account and its location: the secondary has servers of its own.
     pub(crate) account: String,
     /// By the form of its name that is compared.
     pub(crate) table: String,

@@ -1,8 +1,13 @@
 //! The settings of an emulator: accounts and tokens, its clock, the ends of pages.
 //!
-//! Owns [`EmulatorClock`]. Everything time-dependent in the emulator reads it once per request: Timestamps and ETags,
-//! the age of a request, the times of signatures and policies, the lag of the secondary, and the moment at which a
-//! deleted table's name is free again. The system's time comes from `model/clock.rs`.
+//! Owns [`EmulatorClock`]. Everything time-dependent in the emulator reads it once per request:
+//!
+//! - Timestamps and ETags
+//! - the age of a request, the times of signatures and policies
+//! - the lag of the secondary
+//! - the moment at which a deleted table's name is free again
+//!
+//! The system's time comes from `model/clock.rs`.
 //!
 //! Owns [`PageEnds`], so that tests meet every kind of page that the live service returns. The content of a page is
 //! `operations/query.rs`.

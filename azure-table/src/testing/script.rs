@@ -1,6 +1,6 @@
 //! Responses in an exact order, without a service.
 //!
-//! An unexpected request gets a 501 first and fails the test later by a panic: a panic inside a transport may be in a
+//! An unexpected request gets a 501 first and fails the test later by a panic. A panic inside a transport may be in a
 //! task that nobody joins. The client does not retry a 501, which leaves no write in doubt. `finish`, or the drop of
 //! the script, reports it to the test.
 

@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use crate::emulator::load::Work;
 
-/// The upper limit of every duration in a model, so that all sums of them are points in time.
+/// The upper limit of latencies, processing times and split times, so that all sums of them are points in time.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The latencies and the capacity of an [`Emulator`](crate::Emulator). Feature `emulator`.
 ///
 /// Without a model an emulator answers immediately, whatever the load. With one
-/// ([`with_service_model`](crate::Emulator::with_service_model)) a request for entities passes, as in the live service:
+/// ([`with_service_model`](crate::Emulator::with_service_model)) a request for entities passes these steps, as in the
+/// live service:
 ///
 /// 1. half of the latency ([`write_latency`](Self::write_latency), [`read_latency`](Self::read_latency)), ± 10 %;
 /// 2. the limit of its account ([`account_entities_per_second`](Self::account_entities_per_second)) and of its
@@ -30,9 +31,9 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 ///
 /// A request that its caller cancels while it waits is not applied, but still uses its turn.
 ///
-/// A rejected request is not applied. The response is 503 `ServerBusy`, without a time to wait, and at the account's
-/// limit with the text "Operations per second is over the account limit." Cosmos DB responds with 429 `TooManyRequests`
-/// and `x-ms-retry-after-ms`. Requests about tables or the service take only their latency.
+/// A rejected request is not applied. The response is 503 `ServerBusy` without a time to wait. At the account's limit
+/// its text is "Operations per second is over the account limit." Cosmos DB responds with 429 `TooManyRequests` and
+/// `x-ms-retry-after-ms`. Requests about tables or the service take only their latency.
 ///
 /// Each partition has a server of its own, as after days of steady load, unless [`splits`](Self::splits) are enabled.
 ///
@@ -162,18 +163,18 @@ impl ServiceModel {
             .queue_chance(1_500)
     }
 
-    /// Sets the mean round-trip latency of a write: network, front end and replication. ± 10 %.
+    /// Sets the mean round-trip latency of a write: network, front end and replication.
     ///
-    /// It uses none of the servers' capacity.
+    /// The latency varies by ± 10 %. It uses none of the servers' capacity.
     pub fn write_latency(mut self, mean: Duration) -> Self {
         self.write_latency = mean.min(LONGEST);
         self
     }
 
-    /// Sets the mean round-trip latency of a read, and of a rejected request. ± 10 %.
+    /// Sets the mean round-trip latency of a read, and of a rejected request.
     ///
-    /// Under a paused clock set it above zero. Otherwise a client that retries rejected requests without a wait would
-    /// do so forever at one instant.
+    /// The latency varies by ± 10 %. Under a paused clock set it above zero. Otherwise a client that retries rejected
+    /// requests without a wait would do so forever at one instant.
     pub fn read_latency(mut self, mean: Duration) -> Self {
         self.read_latency = mean.min(LONGEST);
         self
