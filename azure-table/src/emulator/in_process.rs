@@ -78,7 +78,7 @@ use crate::protocol::signature::SigningKey;
 /// # }
 /// ```
 ///
-/// Source: REST "Table service REST API"; recorded responses of live accounts.
+/// Source: REST "Table service REST API"; recorded answers of live accounts.
 ///
 #[doc = include_str!("unknowns.md")]
 #[derive(Clone)]
@@ -142,7 +142,7 @@ impl Emulator {
     /// # }
     /// ```
     ///
-    /// Source: "Azure Cosmos DB for Table: frequently asked questions"; recorded responses of live accounts.
+    /// Source: "Azure Cosmos DB for Table: frequently asked questions"; recorded answers of live accounts.
     pub fn cosmos() -> Self {
         let mut cosmos = Self::new();
         cosmos.settings_mut().rules = Some(&COSMOS);
@@ -442,7 +442,9 @@ impl Transport for Emulator {
         Box::pin(async move { Ok(self.answer(request).await) })
     }
 
-    /// Returns Cosmos DB for an emulator built by [`cosmos`](Self::cosmos). Otherwise the address decides, here too.
+    /// Returns the profile of Cosmos DB for an emulator built by [`cosmos`](Self::cosmos).
+    ///
+    /// Otherwise it is `None`, and the address decides, as in the emulator itself.
     fn profile(&self) -> Option<Profile> {
         self.settings().rules.map(|rules| rules.profile)
     }

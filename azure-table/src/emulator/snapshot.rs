@@ -29,9 +29,9 @@ use crate::model::guid::Guid;
 /// The whole state of an [`Emulator`](crate::Emulator). Feature `emulator`.
 ///
 /// It holds accounts with their properties, tables with their policies, and rows with their types and Timestamps (which
-/// are the ETags too). An emulator [restored](crate::Emulator::restore) from it answers as the original would have. It
-/// has no account keys and none of the settings of the `with_…` methods. After a restore a lagging secondary has the
-/// whole state.
+/// are the ETags too). An emulator [restored](crate::Emulator::restore) from it answers as the original would have. A
+/// snapshot has no account keys and none of the settings of the `with_…` methods. After a restore a lagging secondary
+/// has the whole state.
 ///
 /// Its text has one JSON object per line, ordered by accounts, tables and rows, so that versions compare line by line:
 ///

@@ -34,7 +34,7 @@ pub enum Fault {
         /// The bytes of the body that arrive; a shorter body breaks off at its end.
         at: usize,
     },
-    /// The request is delayed by this time. It is not applied if the client cancels before.
+    /// The request is delayed by this time. It is not applied if the client cancels the call before that.
     DelayRequest(Duration),
     /// The request is applied immediately, and its response is delayed by this time.
     DelayResponse(Duration),

@@ -18,9 +18,9 @@ const COMPARED: [&str; 6] = [
     "x-http-method",
 ];
 
-/// The characters shown of two texts where they diverge.
+/// The number of characters shown of each of two long texts that differ.
 const SHOWN: usize = 120;
-/// The characters of those that are shown before that point.
+/// The number of those characters that precede the first difference.
 const SHOWN_BEFORE: usize = 30;
 
 /// The compared parts of a request.
@@ -96,7 +96,7 @@ impl Fingerprint {
     }
 }
 
-/// Returns two texts, long ones from shortly before they diverge.
+/// Returns both texts; long ones begin shortly before the first difference.
 fn parting(a: &str, b: &str) -> (String, String) {
     let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let length = |text: &str| text.chars().count();

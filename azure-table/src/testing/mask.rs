@@ -15,8 +15,8 @@ pub fn mask_guids(text: &str) -> String {
 
 /// Replaces every date with a time in UTC by `{time}`.
 ///
-/// In the form of the service: `2026-01-31T12:00:00Z`, with or without a fraction of the second. In an address too,
-/// where a colon is `%3A`.
+/// It recognizes the form of the service: `2026-01-31T12:00:00Z`, with or without a fraction of the second. A colon may
+/// be `%3A`, as in an address.
 ///
 /// ```
 /// use azure_table::testing::mask_times;

@@ -35,7 +35,7 @@ pub(crate) struct Recorded {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) cosmos: bool,
     pub(crate) request: RecordedRequest,
-    /// Without `response` and `failed` no response arrived, and the client stopped waiting.
+    /// If both `response` and `failed` are missing, no response arrived, and the client stopped waiting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     response: Option<RecordedAnswer>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

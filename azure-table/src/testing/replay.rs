@@ -183,7 +183,7 @@ impl Replay {
     /// Call it at the end of the code under test.
     ///
     /// # Panics
-    /// If an unrecorded request came, or a recorded one did not.
+    /// Panics if an unrecorded request came, or a recorded one did not.
     #[track_caller]
     pub fn finish(&self) {
         let text = self.open.state().tell();

@@ -109,7 +109,7 @@ impl Script {
     /// Call it at the end of the code under test.
     ///
     /// # Panics
-    /// If an unexpected request came, or an expected one did not.
+    /// Panics if an unexpected request came, or an expected one did not.
     #[track_caller]
     pub fn finish(&self) {
         let text = self.open.state().tell();
