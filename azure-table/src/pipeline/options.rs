@@ -1,9 +1,9 @@
 //! The options of a call.
 //!
-//! Owns [`CallOptions`], and its setters on every builder of a call.
+//! Owns [`CallOptions`] and their setters on every call builder.
 //!
-//! The options are a box that most calls do not have, so builders and streams stay small. A write decides on the
-//! primary: a read that a write depends on carries `for_write`, which only `Pipeline::mode` reads.
+//! The options are boxed, and most calls have none, so builders and streams stay small. A read that a write depends on
+//! carries `for_write`, so that the write decides on the primary's rows; only `Pipeline::mode` reads that flag.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ use crate::pipeline::retry::RetryPolicy;
 
 /// Options of a call.
 ///
-/// Set on a client or a table they apply to all its calls, set on a call to that call only. They are validated when the
-/// request is created.
+/// Options set on a client or a table apply to all its calls. Options set on a call apply to that call only. They are
+/// validated when the request is created.
 ///
 /// ```
 /// use azure_table::{CallOptions, Emulator, NoRetry, TableServiceClient};
@@ -38,34 +38,34 @@ use crate::pipeline::retry::RetryPolicy;
 #[derive(Clone, Debug, Default)]
 #[must_use = "options have no effect until they are set on a client, a table or a call"]
 pub struct CallOptions {
-    /// Most calls have none: builders and streams that hold one stay small.
+    /// `None` for most calls, so that the builders and streams that hold the options stay small.
     values: Option<Box<OptionValues>>,
 }
 
 /// The options that are set.
 #[derive(Clone, Debug)]
 pub(crate) struct OptionValues {
-    /// The longest time for the whole call, all attempts and waits included.
+    /// The timeout of the whole call, including all attempts and waits.
     pub(crate) timeout: Option<Duration>,
-    /// The time of one attempt.
+    /// The timeout of one attempt.
     pub(crate) attempt_timeout: Option<Duration>,
-    /// The caller's own id of the call.
+    /// The caller's own id for the call.
     pub(crate) client_request_id: Option<String>,
-    /// Headers besides those that the operation has.
+    /// Headers in addition to those of the operation.
     pub(crate) headers: Headers,
-    /// Where the story of the call is written.
+    /// The context that records the attempts of the call.
     pub(crate) context: Option<OperationContext>,
     pub(crate) retry: Option<Arc<dyn RetryPolicy>>,
     pub(crate) location_mode: Option<LocationMode>,
-    /// Where a query goes on that began there.
+    /// The location that a continued query started at.
     pub(crate) pinned: Option<Location>,
-    /// Whether operations on one entity are sent as batches.
+    /// Sends operations on one entity as batches.
     pub(crate) via_batch: bool,
-    /// Whether a write depends on what the call reads.
+    /// Set if a write depends on what the call reads.
     pub(crate) is_for_write: bool,
 }
 
-/// The caller's headers: one value for each name. `Debug` shows their names alone: what is in one may be a secret.
+/// The caller's headers, with one value per name. `Debug` shows only the names, because a value may be a secret.
 #[derive(Clone, Default)]
 pub(crate) struct Headers(Vec<(String, String)>);
 
@@ -109,7 +109,7 @@ impl CallOptions {
         Self::default()
     }
 
-    /// The same for a call that is a later part of one which began then: its time goes on.
+    /// Returns these options for a later part of a call that started at `begun`: the timeout keeps running.
     pub(crate) fn since(&self, begun: Instant) -> Self {
         let mut options = self.clone();
         if let Some(timeout) = self.get().timeout {
@@ -118,8 +118,10 @@ impl CallOptions {
         options
     }
 
-    /// The same for a read that a write depends on: the primary answers it, whatever the location mode. The secondary
-    /// lags behind, and a write that is decided on its rows undoes what was written since.
+    /// Returns these options for a read that a write depends on.
+    ///
+    /// Such a read goes to the primary in any location mode. The secondary lags behind: a write decided on its rows
+    /// would undo what was written since.
     pub(crate) fn for_write(mut self) -> Self {
         self.set(|values| values.is_for_write = true);
         self
@@ -133,17 +135,20 @@ impl CallOptions {
         set(self.values.get_or_insert_with(|| Box::new(NONE.clone())));
     }
 
-    /// Limits the time of a call: all its attempts and the waits between them. Of a stream it bounds each page, of a
-    /// bulk each batch; `total_timeout` of their builders bounds the whole, as
-    /// [`TableQuery::total_timeout`](crate::TableQuery::total_timeout) does. The client sends it along, so that the
-    /// service stops working when the caller stops waiting. No limit by default.
+    /// Sets the timeout of a call, including all its attempts and the waits between them.
+    ///
+    /// For a stream it limits each page, for a bulk each batch. Their `total_timeout` limits the whole, as
+    /// [`TableQuery::total_timeout`](crate::TableQuery::total_timeout) does. The client sends the timeout along, so
+    /// that the service stops working when the caller stops waiting. No limit by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.set(|values| values.timeout = Some(timeout));
         self
     }
 
-    /// The time of one attempt; 60 s by default. The service may work on a write for 30 s: with less, a write may be
-    /// given up and applied all the same.
+    /// Sets the timeout of one attempt; 60 s by default.
+    ///
+    /// The service may work on a write for 30 s. With a shorter timeout, the client may abandon a write that the
+    /// service still applies.
     ///
     /// Source: REST "Setting timeouts for Table service operations".
     pub fn attempt_timeout(mut self, timeout: Duration) -> Self {
@@ -151,46 +156,52 @@ impl CallOptions {
         self
     }
 
-    /// Who decides whether a failed attempt is followed by another.
+    /// Sets the policy that decides whether a failed attempt is retried.
     pub fn retry(mut self, policy: impl RetryPolicy) -> Self {
         self.set(|values| values.retry = Some(Arc::new(policy)));
         self
     }
 
-    /// Sets the location that reads are sent to. Reads that a write depends on are sent to the primary in any mode.
+    /// Sets the location that reads are sent to.
+    ///
+    /// Reads that a write depends on go to the primary in any mode.
     pub fn location_mode(mut self, mode: LocationMode) -> Self {
         self.set(|values| values.location_mode = Some(mode));
         self
     }
 
-    /// The caller's own id of a call, sent as `x-ms-client-request-id`; else one is made. It stands in the service's
-    /// logs and in errors. At most 1,024 visible ASCII characters, else the call fails before it is sent.
+    /// Sets the caller's own id for a call, sent as `x-ms-client-request-id`.
+    ///
+    /// By default the client generates one. The id appears in the service's logs and in errors. It has at most 1,024
+    /// visible ASCII characters; otherwise the call fails before it is sent.
     pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
         self.set(|values| values.client_request_id = Some(id.into()));
         self
     }
 
-    /// Sets an additional header of each attempt. A later value replaces an earlier one of the same name: that of a
-    /// call replaces the table's, that of a table the client's. Headers that the client sets itself, and those that
-    /// would change what an operation does, fail the call before it is sent. The value never shows in `Debug`, errors
-    /// or traces.
+    /// Sets an additional header of each attempt.
+    ///
+    /// A later value replaces an earlier one of the same name: a call's value replaces the table's, and a table's the
+    /// client's. The call fails before it is sent if the header is one that the client sets itself, or one that would
+    /// change what an operation does. The value never appears in `Debug`, errors or traces.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.set(|values| values.headers.set(name.into(), value.into()));
         self
     }
 
-    /// Where the story of a call is written, to be read afterwards: its attempts, their ids and what they cost.
+    /// Records the attempts of a call in `context`, with their ids and costs, to be read afterwards.
     pub fn context(mut self, context: &OperationContext) -> Self {
         self.set(|values| values.context = Some(context.clone()));
         self
     }
 
-    /// Sends each operation on one entity as a batch of its own: its keys stand in the body of the request then, not in
-    /// its address. For keys that make the address too long, or hold a `%` that something on the way does not let pass.
-    /// What comes of a call is the same, its errors and what is found out about a lost write included. Queries and all
-    /// other calls are sent as they are.
+    /// Sends each operation on one entity as a batch of its own.
     ///
-    /// Such reads are POST requests and ask the primary in any location mode. Not confirmed: such reads of Cosmos DB.
+    /// Its keys are then in the body of the request, not in its URL. Use it for keys that make the URL too long, or
+    /// that contain a `%` that an intermediary does not let pass. The outcome of a call is the same, including its
+    /// errors and the reconciliation of a lost write. Queries and all other calls are sent as usual.
+    ///
+    /// Such reads are POST requests and go to the primary in any location mode. Not confirmed: such reads of Cosmos DB.
     ///
     /// ```
     /// use azure_table::{CallOptions, DynamicEntity, Emulator, TableServiceClient};
@@ -214,7 +225,7 @@ impl CallOptions {
         self
     }
 
-    /// Returns these options, overridden by those that `other` has. Headers are merged by name.
+    /// Returns these options, overridden by those set in `other`. Headers are merged by name.
     pub fn with(mut self, other: &Self) -> Self {
         let Some(other) = &other.values else { return self };
         let other = OptionValues::clone(other);
@@ -235,7 +246,7 @@ impl CallOptions {
         self
     }
 
-    /// Adds the caller's headers to those of the operation.
+    /// Adds the caller's headers to the headers of the operation.
     pub(crate) fn add_headers(&self, headers: &mut HeaderMap) -> Result<()> {
         for (name, value) in &self.get().headers.0 {
             let known: HeaderName = name
@@ -260,7 +271,7 @@ impl CallOptions {
     }
 }
 
-/// Headers that are made anew for each attempt, or by the operation where it needs them.
+/// Headers that the client sets for each attempt, or the operation where it needs them.
 const OWN: [HeaderName; 11] = [
     AUTHORIZATION,
     CONTENT_LENGTH,
@@ -275,7 +286,7 @@ const OWN: [HeaderName; 11] = [
     HeaderName::from_static("maxdataserviceversion"),
 ];
 
-/// Headers that no operation has, and why there cannot be one.
+/// Headers that no operation can have, with the reason.
 const REFUSED: [(HeaderName, &str); 2] = [
     (IF_NONE_MATCH, "an answer to it is none that an operation expects"),
     (
@@ -284,7 +295,7 @@ const REFUSED: [(HeaderName, &str); 2] = [
     ),
 ];
 
-/// Gives a builder the setters of [`CallOptions`], which it has at `$options`.
+/// Adds the setters of [`CallOptions`] to a builder that holds its options at `$options`.
 macro_rules! call_options {
     ($name:ident $([$($parameter:ident $(: $bound:path)?),+])?, $($options:ident).+) => {
         impl$(<$($parameter $(: $bound)?),+>)? $name $(<$($parameter),+>)? {
@@ -296,37 +307,40 @@ macro_rules! call_options {
                 self
             }
 
-            /// See [`CallOptions::timeout`](crate::CallOptions::timeout).
+            /// Sets the timeout of this call. See [`CallOptions::timeout`](crate::CallOptions::timeout).
             pub fn timeout(mut self, timeout: ::std::time::Duration) -> Self {
                 self.$($options).+.set(|values| values.timeout = Some(timeout));
                 self
             }
 
-            /// See [`CallOptions::attempt_timeout`](crate::CallOptions::attempt_timeout).
+            /// Sets the timeout of one attempt. See
+            /// [`CallOptions::attempt_timeout`](crate::CallOptions::attempt_timeout).
             pub fn attempt_timeout(mut self, timeout: ::std::time::Duration) -> Self {
                 self.$($options).+.set(|values| values.attempt_timeout = Some(timeout));
                 self
             }
 
-            /// See [`CallOptions::retry`](crate::CallOptions::retry).
+            /// Sets the retry policy. See [`CallOptions::retry`](crate::CallOptions::retry).
             pub fn retry(mut self, policy: impl $crate::pipeline::retry::RetryPolicy) -> Self {
                 self.$($options).+.set(|values| values.retry = Some(::std::sync::Arc::new(policy)));
                 self
             }
 
-            /// See [`CallOptions::location_mode`](crate::CallOptions::location_mode).
+            /// Sets the location that reads are sent to. See
+            /// [`CallOptions::location_mode`](crate::CallOptions::location_mode).
             pub fn location_mode(mut self, mode: $crate::pipeline::location::LocationMode) -> Self {
                 self.$($options).+.set(|values| values.location_mode = Some(mode));
                 self
             }
 
-            /// See [`CallOptions::client_request_id`](crate::CallOptions::client_request_id).
+            /// Sets the caller's own id for this call. See
+            /// [`CallOptions::client_request_id`](crate::CallOptions::client_request_id).
             pub fn client_request_id(mut self, id: impl ::std::convert::Into<::std::string::String>) -> Self {
                 self.$($options).+.set(|values| values.client_request_id = Some(id.into()));
                 self
             }
 
-            /// See [`CallOptions::header`](crate::CallOptions::header).
+            /// Sets an additional header of each attempt. See [`CallOptions::header`](crate::CallOptions::header).
             pub fn header(
                 mut self,
                 name: impl ::std::convert::Into<::std::string::String>,
@@ -336,7 +350,8 @@ macro_rules! call_options {
                 self
             }
 
-            /// See [`CallOptions::context`](crate::CallOptions::context).
+            /// Records the attempts of this call in `context`. See
+            /// [`CallOptions::context`](crate::CallOptions::context).
             pub fn context(mut self, context: &$crate::pipeline::context::OperationContext) -> Self {
                 self.$($options).+.set(|values| values.context = Some(context.clone()));
                 self
@@ -346,11 +361,12 @@ macro_rules! call_options {
 }
 pub(crate) use call_options;
 
-/// Gives a builder of calls on one entity the setter of [`CallOptions::via_batch`].
+/// Adds the setter of [`CallOptions::via_batch`] to a builder of calls on one entity.
 macro_rules! via_batch {
     ($name:ident $([$($parameter:ident),+])?, $($options:ident).+) => {
         impl$(<$($parameter),+>)? $name $(<$($parameter),+>)? {
-            /// See [`CallOptions::via_batch`](crate::CallOptions::via_batch).
+            /// Sends this operation as a batch of its own. See
+            /// [`CallOptions::via_batch`](crate::CallOptions::via_batch).
             pub fn via_batch(mut self) -> Self {
                 self.$($options).+.set(|values| values.via_batch = true);
                 self

@@ -1,13 +1,15 @@
 //! Retry policies.
 //!
-//! Owns [`RetryPolicy`], its input [`FailedAttempt`] and its result [`Decision`]. The policies of this crate are in the
-//! folder: `exponential.rs`, `linear.rs`, decorators in `decorator.rs`, the tokens of a budget in `budget.rs`. Reading
-//! back a write that is in doubt is `reconciliation.rs`.
+//! Owns [`RetryPolicy`], its input [`FailedAttempt`] and its result [`Decision`]. The folder holds the policies of this
+//! crate: `exponential.rs`, `linear.rs`, the decorators (`decorator.rs`) and the tokens of a budget (`budget.rs`).
+//! `reconciliation.rs` reads back a write that is in doubt.
 //!
-//! The policy decides whether and when; the loop keeps the promises: the wait that the service asks for, the time of
-//! the call, the primary for writes and the read before a repeated write. So no policy can break them. The default
-//! waits are short (0.4, 0.8, 1.6 s): a stalled partition is back within seconds, and a wrong address should be
-//! reported in three. Each client has its own retry budget; a clone shares it.
+//! The policy decides whether and when the client retries. The retry loop enforces the rest, so no policy can break it:
+//! the wait that the service asks for, the timeout of the call, the primary for writes, and the read before a repeated
+//! write.
+//!
+//! The default waits are short (0.4, 0.8, 1.6 s). A stalled partition is back within seconds, and a wrong address
+//! should be reported in three. Each client has its own retry budget; its clones share it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -69,19 +71,21 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// Called when a call receives a response that is not retried. `attempt` starts at 1.
+    /// Called when a call receives a response that is not retried.
     ///
-    /// The response is a success or a failure that is not transient, such as 404. Also called when the client reads
-    /// back a lost write that was applied. Does nothing by default.
+    /// `attempt` starts at 1. The response is a success or a failure that is not transient, such as 404. Also called
+    /// when the client reads back a write whose response was lost and finds it applied. Does nothing by default.
     fn succeeded(&self, attempt: u32) {
         let _ = attempt;
     }
 
-    /// Called when the retry decided last is never sent: no time is left, the client gets no permit or no credential,
-    /// or the call is dropped. Does nothing by default.
+    /// Called when the retry that was decided last is never sent.
+    ///
+    /// This happens when no time is left, when the client gets no permit or no credential, or when the call is dropped.
+    /// Does nothing by default.
     fn retry_cancelled(&self) {}
 
-    /// Returns this policy, limited to `attempts` attempts, the first included.
+    /// Returns this policy, limited to `attempts` attempts, including the first.
     fn limit_attempts(self, attempts: u32) -> LimitAttempts<Self>
     where
         Self: Sized,
@@ -89,7 +93,9 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
         LimitAttempts::new(self, attempts)
     }
 
-    /// Returns this policy, limited in time: no attempt starts later than `elapsed` after the start of the call.
+    /// Returns this policy, limited in time.
+    ///
+    /// No attempt starts later than `elapsed` after the start of the call.
     fn limit_elapsed(self, elapsed: Duration) -> LimitElapsed<Self>
     where
         Self: Sized,
@@ -97,7 +103,7 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
         LimitElapsed::new(self, elapsed)
     }
 
-    /// Returns this policy with a budget: no retry if the budget has no token left.
+    /// Returns this policy with a budget: no retry when the budget has too few tokens left.
     fn budget(self, budget: RetryBudget) -> WithBudget<Self>
     where
         Self: Sized,
@@ -110,26 +116,26 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Decision {
-    /// The call fails with this failure.
+    /// Stops: the call fails with this failure.
     Stop,
-    /// Another attempt.
+    /// Sends another attempt.
     Retry {
-        /// The time before the attempt. Longer if the service asks for more.
+        /// The wait before the attempt. The client waits longer if the service asks for more.
         wait: Duration,
-        /// The location of the attempt, or `None` for that of the call's location mode. Writes always go to the
-        /// primary.
+        /// The location of the attempt, or `None` for the one that the call's location mode selects. Writes always go
+        /// to the primary.
         location: Option<Location>,
     },
 }
 
 impl Decision {
-    /// Returns a decision to retry after `wait`.
+    /// Creates a decision to retry after `wait`.
     pub const fn after(wait: Duration) -> Self {
         Self::Retry { wait, location: None }
     }
 }
 
-/// An attempt that failed.
+/// A failed attempt.
 #[derive(Clone, Debug)]
 pub struct FailedAttempt<'a> {
     pub(crate) operation: OperationKind,
@@ -143,22 +149,22 @@ pub struct FailedAttempt<'a> {
     pub(crate) asked_wait: Option<Duration>,
 }
 
-/// How an attempt failed.
+/// The failure of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure<'a> {
-    /// No complete answer.
+    /// No complete response arrived.
     Transport(Delivery),
-    /// An answer of this status and code; of a batch those of the operation that failed.
+    /// A response with this status and error code. For a batch, those of the operation that failed.
     Answer(u16, Option<&'a str>),
 }
 
 impl<'a> FailedAttempt<'a> {
-    /// The first attempt of a read, answered with this status: to test a policy with.
+    /// Creates a failed first attempt of a read with this response status, to test a policy.
     pub fn with_response(status: u16, code: Option<&'a str>) -> Self {
         Self::of(Failure::Answer(status, code))
     }
 
-    /// The first attempt of a read, without a complete answer: to test a policy with.
+    /// Creates a failed first attempt of a read without a complete response, to test a policy.
     pub fn without_response(reached: Delivery) -> Self {
         Self::of(Failure::Transport(reached))
     }
@@ -177,53 +183,57 @@ impl<'a> FailedAttempt<'a> {
         }
     }
 
-    /// The same as the attempt of this number: to test a policy with.
+    /// Sets the number of the attempt and the time since the start of the call, to test a policy.
     #[must_use]
     pub fn at(mut self, attempt: u32, elapsed: Duration) -> Self {
         (self.attempt, self.elapsed) = (attempt, elapsed);
         self
     }
 
-    /// The operation, such as `insert`.
+    /// Returns the name of the operation, such as `insert`.
     pub fn operation(&self) -> &str {
         self.operation.name()
     }
 
-    /// Whether the call writes.
+    /// Returns `true` if the call writes.
     pub fn is_write(&self) -> bool {
         self.effect == Effect::Write
     }
 
-    /// Returns `true` if the request sent twice has the same effect as sent once: reads, upserts, replaces, merges and
-    /// deletes without an ETag, and the deletion of a table. A repeated delete may find nothing.
+    /// Returns `true` if sending the request twice has the same effect as sending it once.
     ///
-    /// Inserts and writes under an ETag are not idempotent: their repetition fails. A batch is if all of its operations
-    /// are. Source: RFC 9110, section 9.2.2.
+    /// Idempotent are reads, upserts, replaces, merges and deletes without an ETag, and the deletion of a table. A
+    /// repeated delete may find nothing.
+    ///
+    /// Inserts and writes with an ETag are not idempotent: their repetition fails. A batch is idempotent if all of its
+    /// operations are. Source: RFC 9110, section 9.2.2.
     pub fn is_idempotent(&self) -> bool {
         self.is_idempotent
     }
 
-    /// Which attempt it was: 1 is the first.
+    /// Returns the number of the attempt, starting at 1.
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
 
-    /// How long ago the call began.
+    /// Returns the time since the start of the call.
     pub fn elapsed(&self) -> Duration {
         self.elapsed
     }
 
-    /// How much of the call's time is left; `None` without a limit.
+    /// Returns the time that is left for the call, or `None` if it has no limit.
     pub fn remaining(&self) -> Option<Duration> {
         self.remaining
     }
 
-    /// Where the attempt went.
+    /// Returns the location that the attempt was sent to.
     pub fn location(&self) -> Location {
         self.location
     }
 
-    /// The status of the answer; of a batch that of the operation that failed. `None` without a complete answer.
+    /// Returns the HTTP status of the response, or `None` without a complete response.
+    ///
+    /// For a batch, this is the status of the operation that failed.
     pub fn status(&self) -> Option<u16> {
         match self.failure {
             Failure::Answer(status, _) => Some(status),
@@ -231,7 +241,7 @@ impl<'a> FailedAttempt<'a> {
         }
     }
 
-    /// The service's code, such as `ServerBusy`.
+    /// Returns the service's error code, such as `ServerBusy`.
     pub fn code(&self) -> Option<&str> {
         match self.failure {
             Failure::Answer(_, code) => code,
@@ -239,7 +249,7 @@ impl<'a> FailedAttempt<'a> {
         }
     }
 
-    /// How far a request without a complete answer got; `None` with one.
+    /// Returns how far the request got, or `None` if a complete response arrived.
     pub fn delivery(&self) -> Option<Delivery> {
         match self.failure {
             Failure::Transport(reached) => Some(reached),
@@ -247,12 +257,14 @@ impl<'a> FailedAttempt<'a> {
         }
     }
 
-    /// The least wait that the service asks for: `Retry-After`, `x-ms-retry-after-ms`.
+    /// Returns the minimum wait that the service asks for: `Retry-After`, `x-ms-retry-after-ms`.
     pub fn retry_after(&self) -> Option<Duration> {
         self.asked_wait
     }
 
-    /// Whether the service has too much to do: 429, or 503 `ServerBusy`. Nothing was applied.
+    /// Returns `true` if the service throttled the attempt: 429, or 503 `ServerBusy`.
+    ///
+    /// A throttled write was not applied.
     pub fn is_throttled(&self) -> bool {
         matches!(
             self.failure,
@@ -260,7 +272,7 @@ impl<'a> FailedAttempt<'a> {
         )
     }
 
-    /// Whether the failure may pass by itself: no complete answer, or the status 408, 429, 500, 502, 503 or 504.
+    /// Returns `true` if the failure is transient: no complete response, or the status 408, 429, 500, 502, 503 or 504.
     ///
     /// Source: REST "Status and error codes"; 429 is Cosmos DB's throttling.
     pub fn is_transient(&self) -> bool {
@@ -270,8 +282,10 @@ impl<'a> FailedAttempt<'a> {
         }
     }
 
-    /// Whether it is not known if the service applied the write: no answer, though the request may have been sent, or
-    /// the service failed while it worked. Before such a write is sent again, the client reads.
+    /// Returns `true` if the write is in doubt: the service may or may not have applied it.
+    ///
+    /// This is so if no complete response arrived although the request may have been sent, or if the service failed
+    /// while it processed the request. The client reads back such a write before it sends it again.
     pub fn is_ambiguous(&self) -> bool {
         self.is_write()
             && match self.failure {
@@ -282,7 +296,9 @@ impl<'a> FailedAttempt<'a> {
     }
 }
 
-/// No second attempt, and no read to find out whether a lost write was applied.
+/// A policy that never retries.
+///
+/// The client also does not read back a write whose response was lost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoRetry;
 

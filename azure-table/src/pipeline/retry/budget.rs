@@ -1,20 +1,25 @@
 //! The tokens that retries cost and successes earn.
 //!
-//! Owns [`RetryBudget`]. The policy that spends it is [`WithBudget`](super::decorator::WithBudget), with the costs.
+//! Owns [`RetryBudget`]. The policy that spends the tokens is [`WithBudget`](super::decorator::WithBudget), which also
+//! sets the costs.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The tokens of the default budget: about 35 retries in a row that all fail.
+/// The capacity of the default budget: about 35 retries in a row that all fail.
 const CAPACITY: u32 = 500;
 
-/// Tokens that retries cost and successes earn: while a service is down, clients that share a budget stop to repeat
-/// what fails anyway, and do not hammer it when it comes back. First attempts are never kept back.
+/// A budget of tokens that limits retries while a service is down.
 ///
-/// A retry costs 14 tokens, 5 after a throttled attempt, and gets them back if it succeeds; a call that succeeds at
-/// once earns 1. Clones share the tokens: give one to all clients of one endpoint. Every client has a budget of 500
-/// tokens of its own by default.
+/// Retries cost tokens and successes earn them. While a service is down, the clients that share a budget stop retrying
+/// what fails anyway, and do not overload the service when it comes back. First attempts are never held back.
+///
+/// - A retry costs 14 tokens, or 5 after a throttled attempt. It gets them back if it succeeds.
+/// - A call whose first attempt succeeds earns 1 token.
+///
+/// Clones share the tokens: pass one budget to all clients of an endpoint. By default, every client has its own budget
+/// of 500 tokens.
 ///
 /// Source: the retry quota of the AWS SDKs.
 #[derive(Clone)]
@@ -34,7 +39,7 @@ impl Default for RetryBudget {
 }
 
 impl RetryBudget {
-    /// A full budget of so many tokens.
+    /// Creates a full budget of `tokens` tokens.
     pub fn new(tokens: u32) -> Self {
         Self {
             tokens: Arc::new(Tokens {
@@ -44,12 +49,12 @@ impl RetryBudget {
         }
     }
 
-    /// How many tokens are left.
+    /// Returns the number of tokens left.
     pub fn available(&self) -> u32 {
         self.tokens.left.load(Ordering::Relaxed)
     }
 
-    /// Takes `cost` tokens if there are as many.
+    /// Takes `cost` tokens. Returns `false` and takes none if fewer are left.
     pub(super) fn take(&self, cost: u32) -> bool {
         let take = |left: u32| left.checked_sub(cost);
         self.tokens

@@ -7,15 +7,15 @@ use std::time::Duration;
 use crate::pipeline::retry::budget::RetryBudget;
 use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 
-/// What a retry after a throttled attempt costs, and after any other.
+/// The cost of a retry after a throttled attempt, and after any other.
 ///
 /// Source: the retry quota of the AWS SDKs, specification 2.1.
 const THROTTLED: u32 = 5;
 const TRANSIENT: u32 = 14;
-/// What a call earns that succeeds at once.
+/// The tokens earned by a call whose first attempt succeeds.
 const EARNED: u32 = 1;
 
-/// A policy with a limit of attempts. Made by [`RetryPolicy::limit_attempts`].
+/// A policy with a limit of attempts. Created by [`RetryPolicy::limit_attempts`].
 #[derive(Clone, Debug)]
 pub struct LimitAttempts<P> {
     policy: P,
@@ -50,7 +50,7 @@ impl<P: RetryPolicy> RetryPolicy for LimitAttempts<P> {
     }
 }
 
-/// A policy with a limit of time. Made by [`RetryPolicy::limit_elapsed`].
+/// A policy with a time limit. Created by [`RetryPolicy::limit_elapsed`].
 #[derive(Clone, Debug)]
 pub struct LimitElapsed<P> {
     policy: P,
@@ -94,7 +94,7 @@ impl<P: RetryPolicy> RetryPolicy for LimitElapsed<P> {
     }
 }
 
-/// A policy that is shared is one, too.
+/// Delegates to the shared policy.
 impl RetryPolicy for Arc<dyn RetryPolicy> {
     fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
         (**self).decide(failed)
@@ -113,7 +113,7 @@ impl RetryPolicy for Arc<dyn RetryPolicy> {
     }
 }
 
-/// A policy whose retries cost tokens. Made by [`RetryPolicy::budget`].
+/// A policy whose retries cost tokens. Created by [`RetryPolicy::budget`].
 #[derive(Clone, Debug)]
 pub struct WithBudget<P> {
     policy: Arc<P>,
@@ -158,7 +158,7 @@ fn cost(failed: &FailedAttempt<'_>) -> u32 {
     if failed.is_throttled() { THROTTLED } else { TRANSIENT }
 }
 
-/// The same for one call, which knows what its last retry cost.
+/// The budget policy of one call. It remembers the cost of its last retry.
 #[derive(Debug)]
 struct OfCall {
     policy: Arc<dyn RetryPolicy>,

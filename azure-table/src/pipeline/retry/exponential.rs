@@ -1,15 +1,15 @@
-//! Waits that grow.
+//! Exponential backoff.
 
 use std::time::Duration;
 
 use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 
-/// Waits that double, with ±20 % of chance, between a few attempts at what may pass by itself.
+/// Exponential backoff: retries transient failures, with waits that double and ±20 % of jitter.
 ///
-/// The default makes three retries after about 0.4, 0.8 and 1.6 s: long enough for a short stall of a partition, short
-/// enough that a wrong address is reported within three seconds; after a throttled attempt the first wait is about 1 s,
-/// since a partition that is over its target is so for seconds. [`classic`](Self::classic) has the waits of the storage
-/// clients since 2010.
+/// The default sends three retries, after about 0.4, 0.8 and 1.6 s. That is long enough for a short stall of a
+/// partition, and short enough to report a wrong address within three seconds. After a throttled attempt the first wait
+/// is about 1 s, because a partition over its target stays so for seconds. [`classic`](Self::classic) has the waits of
+/// the storage clients since 2010.
 ///
 /// The wait before retry n, from 0: `min(min + (2ⁿ − 1) · U(0.8, 1.2) · delta, max)`.
 ///
@@ -20,9 +20,9 @@ pub struct ExponentialRetry {
     delta: Duration,
     max: Duration,
     retries: u32,
-    /// The least of the first wait after a throttled attempt.
+    /// The minimum of the first wait after a throttled attempt.
     throttled: Duration,
-    /// Whether chance is in the first wait too.
+    /// Jitters the first wait too.
     spreads_first: bool,
 }
 
@@ -42,7 +42,9 @@ impl Default for ExponentialRetry {
 }
 
 impl ExponentialRetry {
-    /// At least `min`, growing by `delta`, at most `max`; so many attempts after the first.
+    /// Creates a policy that waits at least `min` and at most `max`, growing by `delta`.
+    ///
+    /// It allows up to `retries` attempts after the first.
     pub const fn new(min: Duration, delta: Duration, max: Duration, retries: u32) -> Self {
         Self {
             min,
@@ -54,7 +56,7 @@ impl ExponentialRetry {
         }
     }
 
-    /// The waits of the storage clients since 2010: 3 s, 27 to 39 s, 75 to 90 s.
+    /// Creates a policy with the waits of the storage clients since 2010: 3 s, 27 to 39 s, 75 to 90 s.
     pub const fn classic() -> Self {
         Self::new(
             Duration::from_secs(3),
@@ -64,7 +66,7 @@ impl ExponentialRetry {
         )
     }
 
-    /// With so many attempts after the first.
+    /// Sets the number of attempts after the first.
     #[must_use]
     pub const fn retries(mut self, retries: u32) -> Self {
         self.retries = retries;

@@ -1,11 +1,12 @@
-//! Waits that stay the same.
+//! Constant waits between retries.
 
 use std::time::Duration;
 
 use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 
-/// The same wait between a few attempts at what may pass by itself. No chance is in it: clients that failed together
-/// come back together.
+/// Linear backoff: retries transient failures, with the same wait before each retry.
+///
+/// The waits have no jitter: clients that fail together come back together.
 ///
 /// Source: the retry policies of the .NET storage client library.
 #[derive(Clone, Debug)]
@@ -15,14 +16,14 @@ pub struct LinearRetry {
 }
 
 impl Default for LinearRetry {
-    /// Three retries, 3 s before each, as the storage clients have had since 2010.
+    /// Returns three retries with 3 s before each, as the storage clients have had since 2010.
     fn default() -> Self {
         Self::new(Duration::from_secs(3), 3)
     }
 }
 
 impl LinearRetry {
-    /// So many attempts after the first, with this wait before each.
+    /// Creates a policy with up to `retries` attempts after the first and `wait` before each.
     pub const fn new(wait: Duration, retries: u32) -> Self {
         Self { wait, retries }
     }
