@@ -1,8 +1,9 @@
-//! Who asks: the credential of a client, applied to each attempt anew.
+//! The credential of a client, applied to each attempt anew.
 //!
-//! Owns [`Credential`], which may be implemented outside of the crate, and what it is told. Account keys are
-//! `shared_key.rs`, shared access signatures `sas.rs`, tokens of Entra ID `entra.rs`, none at all `anonymous.rs`; what
-//! is fetched and kept until it expires is `renewing.rs`. The strings to sign are `protocol/signature.rs`.
+//! Owns [`Credential`], which other crates may implement, and the context it receives. The credentials are in
+//! `shared_key.rs` (account keys), `sas.rs` (shared access signatures), `entra.rs` (Entra ID tokens) and
+//! `anonymous.rs`. `renewing.rs` caches a fetched value until it expires. `protocol/signature.rs` builds the strings to
+//! sign.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -28,11 +29,11 @@ pub(crate) mod sas;
 pub(crate) mod sas_advice;
 pub(crate) mod shared_key;
 
-/// Proves to the service who asks: puts a signature or a token on each attempt.
+/// Authorizes each attempt with a signature or a token.
 ///
 /// This crate has [`AccountKey`](crate::AccountKey) (SharedKey), [`SharedKeyLite`](crate::auth::SharedKeyLite),
 /// [`SasToken`](crate::SasToken), [`RenewableSas`](crate::auth::RenewableSas), [`Anonymous`](crate::auth::Anonymous),
-/// and with the feature `entra` `EntraCredential`. Others can be made outside:
+/// and with the feature `entra` `EntraCredential`. Implement the trait for other credentials:
 ///
 /// ```
 /// use azure_table::{Credential, Result, TableServiceClient};
@@ -61,40 +62,44 @@ pub(crate) mod shared_key;
 /// # Ok::<(), azure_table::Error>(())
 /// ```
 pub trait Credential: fmt::Debug + Send + Sync + 'static {
-    /// Puts the proof on `request`, which is otherwise complete. Called once per attempt.
+    /// Adds the authorization to `request`, which is otherwise complete. Called once per attempt.
     ///
-    /// Its `Debug` is shown by [`settings`](crate::TableServiceClient::settings): it must not show secrets. Headers
-    /// that hold some should be marked by `HeaderValue::set_sensitive`.
+    /// [`settings`](crate::TableServiceClient::settings) shows the credential's `Debug`, so that must not show secrets.
+    /// Mark headers that contain secrets with `HeaderValue::set_sensitive`.
     ///
     /// # Errors
-    /// There is no proof to be had. The call ends with this error; nothing was sent.
+    /// No authorization is available. The call fails with this error, and nothing was sent.
     fn authorize<'a>(
         &'a self,
         request: &'a mut http::Request<Bytes>,
         context: &'a AuthorizationContext<'a>,
     ) -> BoxFuture<'a, Result<()>>;
 
-    /// The protocol's version to ask for with this credential, `x-ms-version`; `2019-02-02` unless it needs a newer
-    /// one.
+    /// Returns the protocol version that this credential needs, sent as `x-ms-version`.
+    ///
+    /// `2019-02-02` by default.
     fn version(&self) -> &'static str {
         X_MS_VERSION
     }
 
-    /// Changes whenever the proof does: after a key was rotated, a token renewed or found to be worthless. An attempt
-    /// that the service refused (401, 403) is made once more if this has changed since it was authorized.
+    /// Returns a number that changes whenever the authorization changes.
+    ///
+    /// It changes after a key was rotated, and after a token was renewed or discarded. If the service rejects an attempt
+    /// (401, 403) and this number has changed since the attempt was authorized, the client sends the request once more.
     fn generation(&self) -> u64 {
         0
     }
 
-    /// Hears that the service refused an attempt (401, 403), and says what a person may do about it: it stands in the
-    /// error. What was fetched and turned out to be worthless is forgotten here, and the generation changes.
+    /// Called when the service rejects an attempt (401, 403). Returns advice for the error message.
+    ///
+    /// A credential that fetches its authorization discards a rejected one here, and its generation changes.
     fn rejected(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
         let _ = refusal;
         None
     }
 }
 
-/// Where and when an attempt is made.
+/// The target and time of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct AuthorizationContext<'a> {
     pub(crate) endpoint: &'a Endpoint,
@@ -102,28 +107,28 @@ pub struct AuthorizationContext<'a> {
 }
 
 impl AuthorizationContext<'_> {
-    /// The account's name; `None` if a custom domain does not show it.
+    /// Returns the account name, or `None` if a custom domain does not show it.
     pub fn account(&self) -> Option<&str> {
         self.endpoint.account()
     }
 
-    /// The host of the account, without a port.
+    /// Returns the host of the account, without a port.
     pub fn host(&self) -> &str {
         self.endpoint.host()
     }
 
-    /// Which service it is.
+    /// Returns the service of the endpoint.
     pub fn profile(&self) -> Profile {
         self.endpoint.profile()
     }
 
-    /// The time of the attempt.
+    /// Returns the time of the attempt.
     pub fn now(&self) -> SystemTime {
         self.now
     }
 }
 
-/// An answer that refuses an attempt, or an operation of a batch, for who asks: status 401 or 403.
+/// A response that rejects the authorization of an attempt, or of an operation in a batch: status 401 or 403.
 pub struct AuthorizationFailure<'a> {
     pub(crate) response: &'a Response<Bytes>,
     pub(crate) status: u16,
@@ -134,49 +139,52 @@ pub struct AuthorizationFailure<'a> {
 }
 
 impl AuthorizationFailure<'_> {
-    /// 401 or 403; of a batch the status of the operation that was refused.
+    /// Returns the HTTP status, 401 or 403; for a batch, that of the rejected operation.
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// The service's code, such as `AuthenticationFailed`; of a batch that of the operation that was refused.
+    /// Returns the service's error code, such as `AuthenticationFailed`; for a batch, that of the rejected operation.
     pub fn code(&self) -> Option<&str> {
         self.code
     }
 
-    /// Whether the proof itself is refused, and not what is asked with it: 401, as Cosmos DB says it, or 403
-    /// `AuthenticationFailed`.
+    /// Returns `true` if the service rejects the credential itself, and not the operation.
+    ///
+    /// This is status 401, which Cosmos DB uses, or 403 `AuthenticationFailed`.
     pub fn is_unauthenticated(&self) -> bool {
         self.status == 401 || self.code == Some("AuthenticationFailed")
     }
 
-    /// The headers of the answer: a challenge stands in `WWW-Authenticate`.
+    /// Returns the headers of the response. `WWW-Authenticate` contains a challenge.
     pub fn headers(&self) -> &HeaderMap {
         self.response.headers()
     }
 
-    /// The operation, such as `insert`; of a batch `batch`, or what all of its operations are.
+    /// Returns the name of the operation, such as `insert`.
+    ///
+    /// For a batch, this is `batch`, or the operation that all its parts have in common.
     pub fn operation(&self) -> &str {
         self.operation.name()
     }
 
-    /// The [`generation`](Credential::generation) with which the attempt was authorized.
+    /// Returns the [`generation`](Credential::generation) that authorized the attempt.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Where and when the attempt was made.
+    /// Returns the target and time of the attempt.
     pub fn context(&self) -> &AuthorizationContext<'_> {
         &self.context
     }
 
-    /// The service's time, by the answer's `Date`.
+    /// Returns the service's time from the `Date` header of the response.
     pub fn service_time(&self) -> Option<SystemTime> {
         answer::date(self.response.headers())
     }
 }
 
-/// The answer itself may repeat a signature.
+/// Leaves out the response, which may repeat a signature.
 impl fmt::Debug for AuthorizationFailure<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AuthorizationFailure")
@@ -187,7 +195,7 @@ impl fmt::Debug for AuthorizationFailure<'_> {
     }
 }
 
-/// A secret that may only travel encrypted.
+/// Rejects a request that would send a secret unencrypted.
 pub(crate) fn demand_https(request: &http::Request<Bytes>, what: &str) -> Result<()> {
     if request.uri().scheme_str() == Some("https") {
         return Ok(());

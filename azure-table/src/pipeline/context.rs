@@ -1,12 +1,14 @@
-//! The story of a call, as its caller can read it afterwards, on success too.
+//! The record of a call's attempts, for its caller to read afterwards, also on success.
 //!
-//! Owns [`OperationContext`], to which calls add their attempts. What is told while a call goes on is `observer.rs`.
+//! Owns [`OperationContext`], to which calls add their attempts. `observer.rs` reports events while a call runs.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::model::diagnostics::{Attempt, Diagnostics};
 
-/// Where calls write what they did. Clones share it; it may be given to several calls, one after the other or at once.
+/// Records the attempts of calls.
+///
+/// Clones share the record. It may be passed to several calls, sequential or concurrent.
 ///
 /// ```
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
@@ -30,28 +32,29 @@ pub struct OperationContext {
 #[derive(Debug, Default)]
 struct Log {
     diagnostics: Diagnostics,
-    /// Of the attempts that were left out, too.
+    /// Includes the attempts that were left out.
     request_charge: Option<f64>,
 }
 
 impl OperationContext {
-    /// An empty story.
+    /// Creates an empty record.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The attempts in the order in which they ended; of more than 128 the last ones.
+    /// Returns the attempts in the order in which they ended. Of more than 128 attempts, it keeps the last ones.
     pub fn attempts(&self) -> Vec<Attempt> {
         self.log().diagnostics.attempts.clone()
     }
 
-    /// The attempts, and how many were left out.
+    /// Returns the attempts and the number of those left out.
     pub fn diagnostics(&self) -> Diagnostics {
         self.log().diagnostics.clone()
     }
 
-    /// What all attempts cost, in request units of Cosmos DB; `None` if no answer said so, as those of Storage never
-    /// do.
+    /// Returns the cost of all attempts in request units of Cosmos DB, or `None` if no response reported one.
+    ///
+    /// Storage never reports one.
     pub fn request_charge(&self) -> Option<f64> {
         self.log().request_charge
     }

@@ -1,15 +1,16 @@
 //! The default transport: HTTP over reqwest, with rustls and the ring provider for HTTPS.
 //!
-//! Redirects are not followed: a request carries its signature. The TLS settings are the client's own; nothing is set
-//! for the whole process. An answer is read piece by piece and never beyond [`MAX_ANSWER`], whatever it announces.
+//! It never follows redirects, because a request carries its signature. The TLS settings belong to the client; nothing
+//! is set for the whole process. It reads a response in chunks and never beyond [`MAX_ANSWER`], whatever length the
+//! response announces.
 //!
-//! A connection that the server closed while it was idle is no failure: where the close is seen before a byte of the
-//! next request was sent, hyper takes another connection. Where it crosses the request, nobody can say whether the
+//! A connection that the server closed while it was idle is no failure. If hyper sees the close before it sent a byte
+//! of the next request, it takes another connection. If the close crosses the request, nobody can say whether the
 //! server read it: that is [`Delivery::MaybeSent`].
 //!
-//! The client speaks HTTP/1.1 only: the service was never seen to offer HTTP/2. Trust is the platform's; no
+//! The client speaks HTTP/1.1 only: the service was never seen to offer HTTP/2. The platform decides on trust, and no
 //! certificates are loaded for an `http` endpoint. A reqwest client built elsewhere cannot be used: it may follow
-//! redirects, and with them send a signature and a row to another host, and there is no way to ask it.
+//! redirects and so send a signature and a row to another host. There is no way to ask it.
 
 use std::fmt;
 use std::time::Duration;
@@ -20,21 +21,23 @@ use http::{Request, Response};
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::pipeline::transport::{BoxFuture, Delivery, Transport, TransportError};
 
-/// Below the time after which a load balancer drops idle connections.
+/// Shorter than the time after which a load balancer drops idle connections.
 const POOL_IDLE: Duration = Duration::from_secs(20);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest body of an answer, in bytes. A page has up to 1,000 entities and 4 MiB, an entity 1 MiB; as JSON, where
-/// a character may take six bytes and metadata stands beside each value, they are some times as long. More than this is
-/// no answer of a Table service, and is not kept.
+/// The maximum body of a response, in bytes.
+///
+/// A page has up to 1,000 entities and 4 MiB, an entity 1 MiB. As JSON they are a few times as long: a character may
+/// take six bytes, and metadata accompanies each value. A longer body is no response of a Table service, and is
+/// discarded.
 ///
 /// Source: REST "Understanding the Table service data model", "Query timeout and pagination".
 const MAX_ANSWER: usize = 64 << 20;
-/// The room made at once for an announced length: that of a large page. An announcement costs no more.
+/// The maximum buffer reserved for an announced length: that of a large page. An announcement costs no more.
 const MAX_RESERVED: usize = 4 << 20;
 
-/// The default [`Transport`]: a pool of connections over reqwest. Clones share it.
+/// The default [`Transport`]: a connection pool over reqwest. Clones share it.
 ///
-/// A client makes its own; one made here has other settings, or serves several clients.
+/// A client creates its own pool. Build one here to change its settings or to share it between clients.
 ///
 /// ```no_run
 /// use azure_table::TableServiceClient;
@@ -54,18 +57,18 @@ pub struct HttpTransport {
 }
 
 impl HttpTransport {
-    /// A new pool. `https` says whether it must be able to open TLS connections.
+    /// Creates a new pool. `https` says whether it must be able to open TLS connections.
     pub(crate) fn new(https: bool) -> Result<Self> {
         Self::builder().build_for(https)
     }
 
-    /// A pool with other settings.
+    /// Returns a builder for a pool with other settings.
     pub fn builder() -> HttpTransportBuilder {
         HttpTransportBuilder::default()
     }
 }
 
-/// The settings of an [`HttpTransport`]. Made by [`HttpTransport::builder`].
+/// A builder for an [`HttpTransport`]. Created by [`HttpTransport::builder`].
 #[derive(Default)]
 #[must_use = "it has to be built"]
 pub struct HttpTransportBuilder {
@@ -79,34 +82,40 @@ pub struct HttpTransportBuilder {
 type Configure = dyn FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send;
 
 impl HttpTransportBuilder {
-    /// The longest time to make a connection, TLS included; 10 s by default.
+    /// Sets the timeout for opening a connection, including TLS; 10 s by default.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = Some(timeout);
         self
     }
 
-    /// How long a connection that is not used is kept; 20 s by default, less than after what load balancers drop it.
+    /// Sets the time after which an idle connection is closed; 20 s by default.
+    ///
+    /// The default is shorter than the time after which load balancers drop it.
     pub fn pool_idle_timeout(mut self, timeout: Duration) -> Self {
         self.pool_idle_timeout = Some(timeout);
         self
     }
 
-    /// Sends all requests through this proxy; by default the environment says (`HTTPS_PROXY`, `HTTP_PROXY`,
-    /// `NO_PROXY`).
+    /// Sends all requests through this proxy.
+    ///
+    /// By default the environment selects the proxy (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`).
     pub fn proxy(mut self, url: impl Into<String>) -> Self {
         self.proxy = Some(url.into());
         self
     }
 
-    /// Trusts these certificates besides those that the platform trusts: a server's own, or its authority's, in PEM.
+    /// Trusts these certificates in addition to those that the platform trusts.
+    ///
+    /// `pem` holds the certificate of a server or of its authority, in PEM.
     pub fn root_certificates(mut self, pem: impl AsRef<[u8]>) -> Self {
         self.root_certificates.push(pem.as_ref().to_vec());
         self
     }
 
-    /// Changes any other setting of reqwest. Whatever is set here, redirects are never followed: a request carries the
-    /// proof of who asks, and a shared access signature stands in its URL. That is also why a client that was made
-    /// elsewhere cannot be given.
+    /// Changes any other setting of reqwest.
+    ///
+    /// Redirects are never followed, whatever is set here: a request carries the credential, and the URL may contain a
+    /// shared access signature. For the same reason the transport does not accept a client that was built elsewhere.
     pub fn configure(
         mut self,
         configure: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + 'static,
@@ -115,11 +124,11 @@ impl HttpTransportBuilder {
         self
     }
 
-    /// Makes the pool; connections are made when they are needed.
+    /// Builds the pool. Connections are opened when they are needed.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the proxy's URL is none, or the certificates are not PEM.
-    /// [`Connection`](crate::ErrorKind::Connection) — TLS cannot be set up.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the proxy's URL is invalid, or the certificates are not PEM.
+    /// - [`Connection`](crate::ErrorKind::Connection): TLS cannot be set up.
     pub fn build(self) -> Result<HttpTransport> {
         let https = cfg!(any(feature = "rustls", feature = "native-tls"));
         self.build_for(https)
@@ -160,7 +169,7 @@ fn has_certificate(pem: &[u8]) -> bool {
     pem.windows(BEGIN.len()).any(|part| part == BEGIN.as_bytes())
 }
 
-/// What reqwest shows of its settings may hold a proxy's password.
+/// Shows no settings: those of reqwest may contain a proxy's password.
 impl fmt::Debug for HttpTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("HttpTransport")
@@ -173,8 +182,9 @@ impl fmt::Debug for HttpTransportBuilder {
     }
 }
 
-/// Trusts what the platform trusts, and `more`. Without HTTPS nothing is loaded, so that a machine without certificates
-/// can still talk to an emulator.
+/// Trusts the certificates of the platform, and `more`.
+///
+/// Without HTTPS nothing is loaded, so that a machine without certificates can still talk to an emulator.
 #[cfg(feature = "rustls")]
 fn tls(builder: reqwest::ClientBuilder, https: bool, more: &[u8]) -> Result<reqwest::ClientBuilder> {
     use std::sync::Arc;
@@ -207,7 +217,7 @@ fn tls(builder: reqwest::ClientBuilder, https: bool, more: &[u8]) -> Result<reqw
     Ok(builder.tls_backend_preconfigured(config))
 }
 
-/// The platform's own TLS, where rustls is not wanted.
+/// Uses the platform's TLS, in builds without rustls.
 #[cfg(all(feature = "native-tls", not(feature = "rustls")))]
 fn tls(mut builder: reqwest::ClientBuilder, https: bool, more: &[u8]) -> Result<reqwest::ClientBuilder> {
     if https {
@@ -258,7 +268,7 @@ impl Transport for HttpTransport {
     }
 }
 
-/// The whole body of an answer, up to the limit. Its connection is closed where it is not read to its end.
+/// Reads the whole body of a response, up to the limit. Closes the connection if it does not read to the end.
 async fn body(mut response: reqwest::Response) -> Result<Bytes, TransportError> {
     let announced = response.content_length().unwrap_or_default();
     let announced = usize::try_from(announced).unwrap_or(usize::MAX);
@@ -277,7 +287,7 @@ async fn body(mut response: reqwest::Response) -> Result<Bytes, TransportError> 
     Ok(body.freeze())
 }
 
-/// The URL stays out: its query holds the filter.
+/// Converts an error of reqwest. Removes its URL, because the query contains the filter.
 fn failed(reached: Delivery, error: reqwest::Error) -> TransportError {
     TransportError::new(reached, error.without_url())
 }

@@ -6,10 +6,10 @@ use crate::model::location::Location;
 ///
 /// Two rules hold in every mode:
 ///
-/// - Only a GET may leave the primary. Writes, batches that read and user delegation keys are sent to the primary.
-/// - A read that a write depends on asks the primary: in `modify`, `refresh`, `refresh_etag`, `delete_where`, `patch_where`,
-///   `update_where`, `upgrade_where`, `upgrade_all`, `ensure_tables` and the changes of access policies, and when the client reads
-///   back a lost write.
+/// - Only a GET may leave the primary. Writes, reads inside a batch and user delegation keys are sent to the primary.
+/// - A read that a write depends on is sent to the primary. This holds for `modify`, `refresh`, `refresh_etag`,
+///   `delete_where`, `patch_where`, `update_where`, `upgrade_where`, `upgrade_all`, `ensure_tables` and the changes of
+///   access policies. It also holds when the client reads back a lost write.
 ///
 /// The secondary lags behind the primary; [`statistics`](crate::TableServiceClient::statistics) returns the last
 /// synchronization time. If the secondary does not find an entity, a mode with both locations reads it from the

@@ -1,6 +1,6 @@
 //! The cost of a client's calls, as far as the client sees it.
 //!
-//! Owns the counts. What the service bills for them is not known here.
+//! Owns the counts. The amount that the service bills for them is not known here.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,13 +8,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::pipeline::observer::{Event, Observer};
 
-/// Counts requests, entities and bytes of a client's calls, by operation. An [`Observer`]; clones share the counts.
+/// Counts the requests, entities and bytes of a client's calls, by operation.
+///
+/// It is an [`Observer`]; clones share the counts.
 ///
 /// On Storage the counts are an estimate of the bill. The service bills requests and decides by their outcome whether
-/// they are billable, so refused ones may be free. Sources disagree on batches: as one request by the text of 2010,
-/// while bills of today have a meter of their own for them ("Batch Write Operations") and no page says what it counts.
-/// [`Cost::requests`] counts a batch once, [`Cost::entities`] by its operations. On Cosmos DB [`Cost::request_charge`]
-/// is what the service itself says.
+/// they are billable, so rejected ones may be free. Sources disagree on batches. The text of 2010 counts a batch as one
+/// request. Today's bills have a separate meter for them ("Batch Write Operations"), and no page says what it counts.
+/// [`Cost::requests`] counts a batch once, and [`Cost::entities`] counts its operations. On Cosmos DB,
+/// [`Cost::request_charge`] is the charge that the service itself reports.
 ///
 /// ```
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
@@ -45,27 +47,29 @@ pub struct CostMeter {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Cost {
-    /// Attempts, a batch as one. An estimate of the transactions on the bill of Storage: see [`CostMeter`].
+    /// The number of attempts; a batch counts as one.
+    ///
+    /// An estimate of the transactions on the bill of Storage: see [`CostMeter`].
     pub requests: u64,
-    /// Attempts that the service refused for having too much to do (429, 503).
+    /// The number of attempts that the service throttled or could not serve (429, 503).
     pub refused: u64,
-    /// Entities that were written, in calls that did not fail, or read; of a batch each.
+    /// The number of entities read, or written by calls that did not fail. Each entity of a batch counts.
     pub entities: u64,
-    /// Bytes of the requests' bodies.
+    /// The size of all request bodies in bytes.
     pub bytes_sent: u64,
-    /// Bytes of the answers' bodies.
+    /// The size of all response bodies in bytes.
     pub bytes_received: u64,
-    /// Request units of Cosmos DB.
+    /// The request units of Cosmos DB.
     pub request_charge: f64,
 }
 
 impl CostMeter {
-    /// A meter at zero.
+    /// Creates a meter at zero.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What all operations cost.
+    /// Returns the cost of all operations.
     pub fn total(&self) -> Cost {
         let costs = self.costs.lock().unwrap_or_else(PoisonError::into_inner);
         costs.values().fold(Cost::default(), |sum, cost| Cost {
@@ -78,13 +82,13 @@ impl CostMeter {
         })
     }
 
-    /// What the operation of this name cost, such as `insert`.
+    /// Returns the cost of the named operation, such as `insert`.
     pub fn of(&self, operation: &str) -> Cost {
         let costs = self.costs.lock().unwrap_or_else(PoisonError::into_inner);
         costs.get(operation).copied().unwrap_or_default()
     }
 
-    /// What each operation cost, by name.
+    /// Returns the cost of each operation, by name.
     pub fn by_operation(&self) -> BTreeMap<String, Cost> {
         self.costs.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

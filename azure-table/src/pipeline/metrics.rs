@@ -1,6 +1,7 @@
-//! Metrics of OpenTelemetry. Feature `otel`.
+//! OpenTelemetry metrics. Feature `otel`.
 //!
-//! Owns the names, units and buckets; what they count comes as events. Their dimensions are few: never keys, never ids.
+//! Owns the names, units and buckets. The values come as events. The metrics have few dimensions: never keys, never
+//! ids.
 //!
 //! Source: OpenTelemetry semantic conventions 1.44, database client metrics.
 
@@ -11,16 +12,21 @@ use opentelemetry::metrics::{Counter, Histogram, Meter};
 
 use crate::pipeline::observer::{Completed, Event, Observer};
 
-/// Seconds.
+/// Bucket boundaries in seconds.
 const DURATION_BUCKETS: [f64; 9] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0];
-/// Rows.
+/// Bucket boundaries in rows.
 const ROW_BUCKETS: [f64; 13] = [
     1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0, 2_000.0, 5_000.0, 10_000.0,
 ];
 
-/// An [`Observer`] that records the calls of a client as metrics of OpenTelemetry: `db.client.operation.duration`,
-/// `db.client.response.returned_rows`, on Cosmos DB `azure.cosmosdb.client.operation.request_charge`, and of its own
-/// `azure.table.client.retries`. Feature `otel`.
+/// An [`Observer`] that records a client's calls as OpenTelemetry metrics. Feature `otel`.
+///
+/// It records these instruments:
+///
+/// - `db.client.operation.duration`
+/// - `db.client.response.returned_rows`
+/// - `azure.cosmosdb.client.operation.request_charge`, on Cosmos DB
+/// - `azure.table.client.retries`, a metric of this crate
 ///
 /// ```
 /// use azure_table::{Emulator, TableServiceClient};
@@ -39,7 +45,7 @@ pub struct OtelMetrics {
 }
 
 impl OtelMetrics {
-    /// Metrics of this meter.
+    /// Creates the instruments on `meter`.
     pub fn new(meter: &Meter) -> Self {
         Self {
             duration: meter

@@ -1,6 +1,6 @@
-//! What is told of all calls of a client while they go on.
+//! The events that observers of a client receive while its calls run.
 //!
-//! Owns [`Observer`] and [`Event`]. A meter of costs is `meter.rs`, spans are `trace.rs`; both are made of the same
+//! Owns [`Observer`] and [`Event`]. `meter.rs` counts costs and `trace.rs` records spans; both are made from the same
 //! events.
 
 use std::fmt;
@@ -12,8 +12,10 @@ use crate::model::error::ErrorKind;
 use crate::model::location::Location;
 use crate::protocol::profile::Profile;
 
-/// Hears what the calls of a client do. Called in the calls' own tasks: it should be quick, never wait and never panic.
-/// Its `Debug` is shown by [`settings`](crate::TableServiceClient::settings): it must not show secrets.
+/// Receives the events of a client's calls.
+///
+/// The client calls it in the calls' own tasks: it should be quick, and never block or panic.
+/// [`settings`](crate::TableServiceClient::settings) shows its `Debug`, so that must not show secrets.
 ///
 /// ```
 /// use azure_table::{Emulator, TableServiceClient};
@@ -36,7 +38,7 @@ use crate::protocol::profile::Profile;
 /// let service = TableServiceClient::on(Emulator::new()).observer(Slow);
 /// ```
 pub trait Observer: fmt::Debug + Send + Sync + 'static {
-    /// Something happened.
+    /// Called for each event.
     fn on_event(&self, event: &Event<'_>);
 }
 
@@ -67,13 +69,13 @@ impl fmt::Debug for Observers {
     }
 }
 
-/// Something that happened in a call.
+/// An event of a call.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// An attempt begins.
+    /// An attempt starts.
     Sending(Sending<'a>),
-    /// An attempt ended, with an answer or without.
+    /// An attempt ended, with or without a response.
     Received(&'a Attempt),
     /// An attempt failed, and the client retries after a wait.
     Retrying {
@@ -84,74 +86,78 @@ pub enum Event<'a> {
         /// The wait before the next attempt.
         wait: Duration,
     },
-    /// A read found out whether a write was applied whose answer was lost.
+    /// The client read back a write whose response was lost.
     ReadBack {
-        /// The operation that writes.
+        /// The writing operation.
         operation: &'a str,
-        /// `None` if the stored rows do not say.
+        /// `true` if the write was applied, or `None` if the stored rows do not show it.
         applied: Option<bool>,
     },
-    /// The clock of this machine differs from the service's by more than requests may be old: they are signed with the
-    /// service's time from now on.
+    /// The client corrected its clock.
+    ///
+    /// This machine's clock differs too much from the service's. From now on, the client signs requests with the
+    /// service's time.
     ClockCorrected {
-        /// What is added to this machine's time, in seconds.
+        /// The correction that is added to this machine's time, in seconds.
         seconds: i64,
     },
     /// A call ended.
     Completed(Completed<'a>),
-    /// The entities of an answer were read.
+    /// The client decoded the entities of a response.
     Read {
         /// The operation: `get` or `query`.
         operation: &'a str,
         /// The table.
         table: &'a str,
-        /// How many.
+        /// The number of entities.
         entities: usize,
     },
 }
 
-/// An attempt that begins.
+/// An attempt that starts.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Sending<'a> {
     /// The operation.
     pub operation: &'a str,
-    /// The table, if the operation is about one.
+    /// The table, if the operation addresses one.
     pub table: Option<&'a str>,
-    /// 1 is the first.
+    /// The number of the attempt, starting at 1.
     pub attempt: u32,
-    /// Where it goes.
+    /// The location that the attempt is sent to.
     pub location: Location,
     /// The client's id of the call.
     pub client_request_id: &'a str,
-    /// The bytes of its body.
+    /// The size of the request body in bytes.
     pub bytes: usize,
 }
 
-/// A call that ended.
+/// A completed call.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Completed<'a> {
     /// The operation.
     pub operation: &'a str,
-    /// The table, if the operation is about one.
+    /// The table, if the operation addresses one.
     pub table: Option<&'a str>,
     /// The account, if it is known.
     pub account: Option<&'a str>,
-    /// Which service.
+    /// The service that the client talks to.
     pub profile: Profile,
-    /// How many entities it writes.
+    /// The number of entities that the call writes.
     pub writes: usize,
-    /// With all attempts and waits.
+    /// The duration of the call, including all attempts and waits.
     pub elapsed: Duration,
-    /// How many attempts.
+    /// The number of attempts.
     pub attempts: u32,
-    /// The status of the last answer; of a failed batch that of the operation that failed.
+    /// The HTTP status of the last response; for a failed batch, that of the operation that failed.
     pub status: Option<u16>,
-    /// The service's code, of a refusal.
+    /// The service's error code, if it rejected the request.
     pub code: Option<&'a str>,
-    /// Why it failed; `None` if it did not, or if the refusal is an answer in itself, as of a `get` that finds nothing.
+    /// The kind of the error, or `None` if the call did not fail.
+    ///
+    /// Also `None` if the rejection is a valid result, such as the 404 of a `get` that finds nothing.
     pub error: Option<ErrorKind>,
-    /// What all attempts cost, in request units of Cosmos DB.
+    /// The cost of all attempts in request units of Cosmos DB.
     pub request_charge: Option<f64>,
 }

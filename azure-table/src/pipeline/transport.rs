@@ -1,7 +1,7 @@
-//! The seam to the network.
+//! The interface to the network.
 //!
 //! Owns [`Transport`] and [`TransportError`], which says how far a failed request got. The default transport is
-//! `http.rs`; the emulator and test doubles stand here too, below the retry loop.
+//! `http.rs`. The emulator and test doubles also implement this trait, below the retry loop.
 
 use std::fmt;
 use std::pin::Pin;
@@ -10,40 +10,45 @@ use bytes::Bytes;
 
 use crate::protocol::profile::Profile;
 
-/// A boxed future that may move between threads.
+/// A boxed future that is `Send`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Sends one signed request and gives its whole answer.
+/// Sends one signed request and returns its complete response.
 ///
-/// Called once per attempt: implementations do not retry, follow redirects or look at the status.
+/// The client calls it once per attempt. Implementations do not retry, follow redirects or inspect the status.
 pub trait Transport: fmt::Debug + Send + Sync + 'static {
-    /// Sends `request` to the host of its absolute URI. A shared access signature stands in the URI's query: whoever
-    /// logs requests leaves the query out. The header of an account's key hides itself.
+    /// Sends `request` to the host of its absolute URI.
+    ///
+    /// The query of the URI may contain a shared access signature: leave the query out when you log requests. The
+    /// header with an account key's signature is marked as sensitive.
     ///
     /// # Errors
-    /// No complete answer came. The error says how far the request got: [`Delivery`].
+    /// No complete response arrived. The error says how far the request got: [`Delivery`].
     fn send(&self, request: http::Request<Bytes>) -> BoxFuture<'_, Result<http::Response<Bytes>, TransportError>>;
 
-    /// Which service answers, where the transport knows it: an emulator, or what wraps one. By default the address
-    /// tells.
+    /// Returns the service behind the transport, if the transport knows it.
+    ///
+    /// An emulator and a transport that wraps one know it. Returns `None` by default: the address decides.
     fn profile(&self) -> Option<Profile> {
         None
     }
 }
 
-/// How far a request got before it failed. Decides whether a write may be repeated.
+/// The progress of a request before it failed.
+///
+/// It decides whether the client may repeat a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delivery {
-    /// Nothing was sent: no connection was made. Repeating is always safe.
+    /// Nothing was sent, because no connection was established. A repetition is always safe.
     NothingSent,
-    /// The request, or a part of it, was sent, and no answer came: the service may have acted on it.
+    /// The request was sent, at least in part, and no response arrived. The service may have acted on it.
     MaybeSent,
-    /// The answer began and broke off: the service has acted.
+    /// The response started and broke off. The service has acted.
     ResponseCut,
 }
 
-/// Why no complete answer came.
+/// A request without a complete response.
 #[derive(Debug)]
 pub struct TransportError {
     reached: Delivery,
@@ -51,7 +56,9 @@ pub struct TransportError {
 }
 
 impl TransportError {
-    /// A failure and how far the request got. `source` must not show secrets: leave URLs with queries out.
+    /// Creates an error from the progress of the request and its cause.
+    ///
+    /// `source` must not show secrets: leave out URLs with queries.
     pub fn new(reached: Delivery, source: impl Into<Box<dyn std::error::Error + Send + Sync + 'static>>) -> Self {
         Self {
             reached,
@@ -59,12 +66,12 @@ impl TransportError {
         }
     }
 
-    /// How far the request got.
+    /// Returns how far the request got.
     pub fn delivery(&self) -> Delivery {
         self.reached
     }
 
-    /// What happened below, for an error whose text says how far the request got.
+    /// Returns the cause, for an error whose text says how far the request got.
     pub(crate) fn into_source(self) -> Box<dyn std::error::Error + Send + Sync + 'static> {
         self.source
     }

@@ -1,4 +1,4 @@
-//! No credential at all.
+//! Requests without a credential.
 
 use bytes::Bytes;
 use http::Request;
@@ -7,9 +7,9 @@ use crate::model::error::Result;
 use crate::pipeline::auth::{AuthorizationContext, Credential};
 use crate::pipeline::transport::BoxFuture;
 
-/// No proof of who asks: for services that ask for none, as an emulator may be told not to.
+/// Sends requests without authorization, for services that need none, such as an emulator configured that way.
 ///
-/// Azure answers 401 or 403 to it.
+/// Azure answers 401 or 403.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anonymous;
 

@@ -1,16 +1,17 @@
-//! Errors of the client as errors of `azure_core`, for programs that use both.
+//! Conversion of the client's errors to errors of `azure_core`, for programs that use both.
 //!
-//! Owns the mapping of kinds. The client's error stays inside, and can be downcast.
+//! Owns the mapping of kinds. The client's error is kept inside and can be downcast.
 
 use azure_core::error::ErrorKind as CoreKind;
 use azure_core::http::StatusCode;
 
 use crate::model::error::{Error, ErrorKind};
 
-/// Keeps the error inside: `error.downcast_ref::<azure_table::Error>()` returns it. Feature `entra`.
+/// Converts the error and keeps it inside: `error.downcast_ref::<azure_table::Error>()` returns it. Feature `entra`.
 ///
-/// A failure with a status becomes `HttpResponse` with the service's code, others `Connection`, `Credential`, `DataConversion` or
-/// `Other`. `azure_core` takes `Connection` for safe to repeat: a write that is in doubt becomes `Io` instead.
+/// An error with a status becomes `HttpResponse` with the service's code. Other errors become `Connection`,
+/// `Credential`, `DataConversion` or `Other`. `azure_core` considers `Connection` safe to repeat, so a write that is in
+/// doubt becomes `Io` instead.
 impl From<Error> for azure_core::Error {
     fn from(error: Error) -> Self {
         let kind = match (error.status(), error.kind()) {

@@ -1,8 +1,8 @@
-//! Tokens of Entra ID as a credential.
+//! Entra ID tokens as a credential.
 //!
-//! Owns [`EntraCredential`]: for which scope and tenant a token is asked for, that it travels encrypted, and what the
-//! service's challenge is believed. When it is fetched is `renewing.rs`; how a challenge reads is `challenge.rs`; where
-//! it comes from is whoever implements `TokenCredential`, such as the crate azure_identity.
+//! Owns [`EntraCredential`]: it selects the scope and tenant of a token, sends it over HTTPS only, and decides which
+//! challenges of the service it trusts. `renewing.rs` decides when to fetch a token, and `challenge.rs` parses a
+//! challenge. Tokens come from an implementation of `TokenCredential`, such as those of the crate azure_identity.
 //!
 //! Source: REST "Authorize with Microsoft Entra ID"; "Authorize access to tables using Microsoft Entra ID"; "Azure
 //! Cosmos DB for Table data plane security".
@@ -32,15 +32,18 @@ use crate::protocol::profile::Profile;
 
 mod challenge;
 
-/// What a scope ends with that asks for all that was granted beforehand.
+/// The end of a scope that asks for all permissions granted beforehand.
 const DEFAULT_SCOPE: &str = "/.default";
 
-/// Who asks, by a token of Entra ID (Azure Active Directory): over HTTPS only, fetched when it is needed, kept until
-/// five minutes before it expires, and fetched anew when the service refuses it. Clones share their tokens, also
-/// between accounts; however many calls wait, one is fetched.
+/// A credential that sends Entra ID (Azure Active Directory) tokens, over HTTPS only.
+///
+/// It fetches a token when it is needed and keeps it until five minutes before it expires. It fetches a new one when
+/// the service rejects it. Clones share their tokens, also between accounts. Concurrent calls that need a token share
+/// one fetch.
 ///
 /// The scope is that of the endpoint's cloud and service, such as `https://storage.azure.com/.default` or
-/// `https://cosmos.azure.com/.default`, or what the service itself asks for, if that is one of these or its own host.
+/// `https://cosmos.azure.com/.default`. If the service asks for another scope, the credential accepts it if it is one
+/// of these or the service's own host.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -58,26 +61,26 @@ const DEFAULT_SCOPE: &str = "/.default";
 #[derive(Clone)]
 pub struct EntraCredential {
     source: Source,
-    /// In place of what cloud, service and challenge say.
+    /// Replaces the scope from cloud, service and challenge.
     scope: Option<String>,
     shared: Arc<Shared>,
 }
 
 #[derive(Clone)]
 enum Source {
-    /// One for all tenants.
+    /// One source for all tenants.
     One(Arc<dyn TokenCredential>),
-    /// One for each tenant.
+    /// One source per tenant.
     ByTenant(Arc<ForTenant>),
 }
 
 type Made = std::result::Result<Arc<dyn TokenCredential>, Box<dyn StdError + Send + Sync>>;
 type ForTenant = dyn Fn(&str) -> Made + Send + Sync;
 
-/// For whom a token is good.
+/// The audience of a token.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Audience {
-    /// Only where it makes a difference.
+    /// Set only where it makes a difference.
     tenant: Option<String>,
     scope: String,
 }
@@ -94,30 +97,32 @@ impl Audience {
 #[derive(Default)]
 struct Shared {
     tokens: RwLock<BTreeMap<Audience, Arc<Tokens>>>,
-    /// By host, where the service said it.
+    /// The audience by host, as learned from challenges.
     learned: RwLock<BTreeMap<String, Audience>>,
-    /// How often something was learned.
+    /// The number of audiences learned.
     lessons: AtomicU64,
 }
 
 /// The tokens of one audience.
 struct Tokens {
     source: Arc<dyn TokenCredential>,
-    /// The header's value, which hides itself.
+    /// The value of the header, marked as sensitive.
     present: Renewing<HeaderValue>,
 }
 
 impl EntraCredential {
-    /// Tokens from this source, which knows its tenant.
+    /// Creates a credential from a token source that knows its tenant.
     pub fn new(source: Arc<dyn TokenCredential>) -> Self {
         Self::of(Source::One(source))
     }
 
-    /// Tokens from a source that is made for the account's tenant. The service names it: the first attempt at each host
-    /// goes without a token, is refused, and is repeated.
+    /// Creates a credential whose token source depends on the account's tenant.
     ///
-    /// The service is taken at its word. Where that is not good enough, `make` refuses the tenants that it does not
-    /// know.
+    /// The service names the tenant. The client sends the first attempt at each host without a token; the service
+    /// rejects it, and the client repeats it.
+    ///
+    /// The credential trusts the tenant that the service names. If that is not safe enough, return an error from `make`
+    /// for unknown tenants.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -144,8 +149,9 @@ impl EntraCredential {
         }
     }
 
-    /// Asks for tokens of this scope, such as `https://cosmos.azure.com/.default` for a custom domain of Cosmos DB,
-    /// whatever cloud, service and challenge say.
+    /// Sets the scope of the tokens, such as `https://cosmos.azure.com/.default` for a custom domain of Cosmos DB.
+    ///
+    /// It overrides the scope from cloud, service and challenge.
     #[must_use]
     pub fn scope(mut self, scope: impl Into<String>) -> Self {
         self.scope = Some(scope.into());
@@ -154,7 +160,7 @@ impl EntraCredential {
         self
     }
 
-    /// For whom a token must be good there; `None` if the tenant is to be learned first.
+    /// Returns the audience that a token for the endpoint needs, or `None` if a challenge must name the tenant first.
     fn audience(&self, endpoint: &Endpoint) -> Option<Audience> {
         let learned = self.shared.learned.read().unwrap_or_else(PoisonError::into_inner);
         let audience = match (learned.get(endpoint.host()), &self.source) {
@@ -172,7 +178,7 @@ impl EntraCredential {
         audience
     }
 
-    /// The tokens of an audience.
+    /// Returns the tokens of an audience.
     fn tokens(&self, audience: &Audience) -> Result<Arc<Tokens>> {
         let tokens = &self.shared.tokens;
         if let Some(tokens) = tokens.read().unwrap_or_else(PoisonError::into_inner).get(audience) {
@@ -206,12 +212,11 @@ impl EntraCredential {
         Ok(())
     }
 
-    /// Whether what the service asks for may be asked for: a token for this service of any cloud, for its own host, or
-    /// for what the user named.
+    /// Returns `true` if the client may request a token for the resource that a challenge asks for.
     ///
-    /// A server that could choose freely would be given tokens that it can use elsewhere: for a vault, a subscription,
-    /// or the user's accounts at another service. So it may only choose what would be sent to it anyway, or is good for
-    /// itself alone.
+    /// Allowed are this service in any cloud, its own host, and the scope set by the user. A server that could choose
+    /// freely would receive tokens that it can use elsewhere: for a vault, a subscription, or the user's accounts at
+    /// another service. So it may only choose tokens that it would receive anyway, or that are valid for itself alone.
     fn trusts(&self, resource: &str, endpoint: &Endpoint) -> bool {
         let own = format!("https://{}", endpoint.host());
         let is_of = |scope: &String| {
@@ -223,7 +228,7 @@ impl EntraCredential {
             || self.scope.as_ref().is_some_and(is_of)
     }
 
-    /// Takes what the service asks for; `false` if that was known, or is not said.
+    /// Remembers the audience of a challenge. Returns `false` if it was known or the challenge does not name it.
     fn learn(&self, challenge: &Challenge, resource: &str, endpoint: &Endpoint) -> bool {
         let tenant = match (&self.source, &challenge.tenant) {
             (Source::One(_), _) => None,
@@ -240,7 +245,7 @@ impl EntraCredential {
         true
     }
 
-    /// Forgets the token of a refused attempt, unless something has changed since.
+    /// Discards the token of a rejected attempt, unless something has changed since.
     fn forget(&self, audience: &Audience, refusal: &AuthorizationFailure<'_>) {
         if self.generation() != refusal.generation() {
             return;
@@ -251,7 +256,7 @@ impl EntraCredential {
         }
     }
 
-    /// The service did not take the token, or there was none.
+    /// Handles a rejected or missing token.
     fn not_accepted(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
         let endpoint = refusal.context.endpoint;
         let challenge = Challenge::of(refusal.headers());
@@ -310,7 +315,7 @@ impl Credential for EntraCredential {
     }
 }
 
-/// Secrets are in none of it: a token's source may show what it likes, and is left out.
+/// Shows no secrets. Leaves out the token source, whose `Debug` may show anything.
 impl fmt::Debug for EntraCredential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let source = match self.source {
@@ -325,8 +330,10 @@ impl fmt::Debug for EntraCredential {
     }
 }
 
-/// What a source says of its failure is in its own words: errors of azure_core hide the bodies and headers that they
-/// hold, but a text may be anything. So it stands behind our error as its source, and not in its text.
+/// Fetches a token. Keeps the source's error text out of the message.
+///
+/// Errors of azure_core hide the bodies and headers that they contain, but the source's text may contain anything. So
+/// the error is attached as the source.
 async fn fetch(source: &dyn TokenCredential, scope: &str) -> Result<Fetched<HeaderValue>> {
     let AccessToken { token, expires_on } = source.get_token(&[scope], None).await.map_err(|e| {
         let why = format!("there is no token of Entra ID for {}: its source failed", Shown(scope));
@@ -377,7 +384,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives a token that names its scope and its number, and lives for an hour from `NOW` and the number's hour on.
+    /// Returns a token with its scope and number. Token n expires n hours after `NOW`.
     #[derive(Debug, Default)]
     struct Counting(AtomicUsize);
 

@@ -1,7 +1,7 @@
-//! Something that is fetched, shared by all calls, and fetched anew before it expires.
+//! A cached value that all calls share and that is fetched again before it expires.
 //!
-//! Owns when to fetch: once however many calls wait, early enough that none of them sees it expire, and again after the
-//! service refused it. What is fetched, and how, is the credential's.
+//! Owns the time of a fetch: once for all waiting calls, early enough that none sees the value expire, and again after
+//! the service rejected it. The credential decides what to fetch, and how.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,35 +12,35 @@ use tokio::sync::Mutex;
 use crate::model::clock;
 use crate::model::error::Result;
 
-/// Fetched this long before it expires, or after half of its life if that is sooner.
+/// The time before the expiry at which a new value is fetched, or half of the value's life if that is sooner.
 const AHEAD: Duration = Duration::from_secs(5 * 60);
 
-/// How long one waits for a new value while the old one works.
+/// The maximum wait for a new value while the old one is valid.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long nobody asks for a new value after that failed, while the old one works.
+/// The pause after a failed fetch while the old value is valid.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// A value with an end.
+/// A value with an expiry time.
 #[derive(Debug)]
 pub(crate) struct Fetched<T> {
     pub(crate) value: T,
-    /// When it is worth nothing any more; `None` if it does not say.
+    /// The expiry time; `None` if the value has none.
     pub(crate) expires: Option<SystemTime>,
 }
 
 #[derive(Debug)]
 struct Entry<T> {
     value: Arc<T>,
-    /// From then on a new one is fetched, while this one is still used by others.
+    /// The time at which a new value is fetched, while other calls still use this one.
     stale: Option<SystemTime>,
     expires: Option<SystemTime>,
 }
 
-/// Holds the present value.
+/// Holds the current value.
 #[derive(Debug)]
 pub(crate) struct Renewing<T> {
     entry: RwLock<Option<Entry<T>>>,
-    /// Held by the one who fetches.
+    /// Held by the call that fetches.
     fetching: Mutex<()>,
     generation: AtomicU64,
 }
@@ -54,12 +54,12 @@ impl<T> Renewing<T> {
         }
     }
 
-    /// Changes with each value, and when one is forgotten.
+    /// Returns a number that changes with each new value and when a value is discarded.
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// The present value, or one from `fetch`.
+    /// Returns the current value, or one from `fetch`.
     pub(crate) async fn get<F: Future<Output = Result<Fetched<T>>>>(
         &self,
         now: SystemTime,
@@ -94,7 +94,7 @@ impl<T> Renewing<T> {
         }
     }
 
-    /// Asks no more for a while: the source has just failed, and the value still works.
+    /// Pauses fetching: the source has just failed, and the value is still valid.
     fn postpone(&self, now: SystemTime) {
         let mut entry = self.entry.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = entry.as_mut() {
@@ -102,13 +102,13 @@ impl<T> Renewing<T> {
         }
     }
 
-    /// The value that was used last, whatever became of it.
+    /// Returns the value that was used last, even if it has expired.
     pub(crate) fn peek(&self) -> Option<Arc<T>> {
         let entry = self.entry.read().unwrap_or_else(PoisonError::into_inner);
         entry.as_ref().map(|entry| Arc::clone(&entry.value))
     }
 
-    /// Forgets the value, if it is still the one of this generation.
+    /// Discards the value if it is still the one of this generation.
     pub(crate) fn forget(&self, generation: u64) {
         let mut entry = self.entry.write().unwrap_or_else(PoisonError::into_inner);
         if self.generation() == generation && entry.is_some() {

@@ -1,4 +1,4 @@
-//! Shared access signatures as credentials: one for good, or one that is renewed.
+//! Shared access signatures as credentials: a fixed one, or one that is renewed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure, Credenti
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::sas_token::SasToken;
 
-/// Puts the signature's parameters behind those of the request.
+/// Appends the signature's parameters to the query of the request.
 impl Credential for SasToken {
     fn authorize<'a>(
         &'a self,
@@ -43,8 +43,10 @@ fn put(token: &SasToken, request: &mut Request<Bytes>) -> Result<()> {
 
 type Source = dyn Fn() -> BoxFuture<'static, Result<SasToken>> + Send + Sync;
 
-/// A shared access signature that is fetched from a source, kept until five minutes before it expires (`se`), and
-/// fetched anew when the service refuses it. Clones share it; however many calls wait, it is fetched once.
+/// A shared access signature that is fetched from a source and renewed before it expires.
+///
+/// The client keeps it until five minutes before it expires (`se`), and fetches a new one when the service rejects it.
+/// Clones share it. Concurrent calls that need a signature share one fetch.
 ///
 /// ```
 /// use azure_table::{AccountKey, DateTime, TableName, TablePermissions, TableSas, TableServiceClient};
@@ -71,7 +73,9 @@ pub struct RenewableSas {
 }
 
 impl RenewableSas {
-    /// A signature from this source. Its error ends the call that needs a signature, unless the one before still works.
+    /// Creates a credential that fetches its signature from `source`.
+    ///
+    /// An error of the source fails the call that needs a signature, unless the previous signature is still valid.
     pub fn new<F>(source: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<SasToken>> + Send + 'static,

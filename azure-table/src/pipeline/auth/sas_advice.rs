@@ -1,6 +1,6 @@
-//! Why the service refuses a shared access signature, in words that help.
+//! Advice on why the service rejects a shared access signature.
 //!
-//! The service says little, and the same for an expired signature as for a wrong one: the signature itself says more.
+//! The service says little, and the same for an expired signature as for a wrong one. The signature itself says more.
 //!
 //! Source: REST "SAS error codes".
 
@@ -10,7 +10,7 @@ use crate::pipeline::auth::AuthorizationFailure;
 use crate::protocol::sas_parameters::{self, SasParameters};
 use crate::protocol::sas_token::SasToken;
 
-/// What a person may do about a refusal.
+/// Returns advice about a rejection.
 pub(crate) fn advice(token: &SasToken, refusal: &AuthorizationFailure<'_>) -> Option<String> {
     // Cosmos DB has another word for the same.
     let code = if refusal.is_unauthenticated() {

@@ -1,4 +1,4 @@
-//! Account keys: SharedKey and SharedKeyLite, in their forms for tables.
+//! Account keys: SharedKey and SharedKeyLite, in their variants for tables.
 //!
 //! Source: REST "Authorize with Shared Key".
 
@@ -46,8 +46,9 @@ impl Credential for AccountKey {
     }
 }
 
-/// An account key that signs with SharedKeyLite, which leaves the method and the content type out: for a proxy that
-/// changes them.
+/// An account key that signs with SharedKeyLite.
+///
+/// SharedKeyLite does not sign the method and the content type. Use it behind a proxy that changes them.
 ///
 /// ```
 /// use azure_table::{AccountKey, TableServiceClient};
