@@ -1,9 +1,8 @@
-//! A table's stored access policies: named halves of shared access signatures, which can be changed or taken away
-//! later.
+//! The stored access policies of a table: named parts of shared access signatures that can be changed or revoked later.
 //!
-//! Owns [`StoredAccessPolicy`] as a value, the limits on a table's list, and its XML in both directions: the same
-//! document is the answer to a read and the body of a write. Not confirmed: that two policies of one name are refused,
-//! as they are here (six of one name were, which are too many anyway).
+//! Owns [`StoredAccessPolicy`] as a value, the limits on a table's list, and its XML in both directions. The response
+//! to a read and the body of a write are the same document. Not confirmed: that the service rejects two policies of one
+//! name, as this crate does. (The service rejected six of one name, which are too many anyway.)
 //!
 //! Source: REST "Get Table ACL", "Set Table ACL", "Define a stored access policy"; recorded bodies.
 
@@ -16,16 +15,18 @@ use crate::model::error::{Error, Result, ValueError};
 use crate::protocol::sas_parameters::time;
 use crate::protocol::sas_permissions::TablePermissions;
 
-/// The most policies of a table.
+/// The maximum number of policies per table.
 const MAX_POLICIES: usize = 5;
-/// The most characters of a policy's name.
+/// The maximum length of a policy's name, in characters.
 const MAX_ID: usize = 64;
 
-/// A policy of a table that shared access signatures refer to by name ([`TableSas::policy`](crate::TableSas::policy)).
+/// A stored access policy of a table.
 ///
-/// Each of start, expiry and permissions stands either here or in the signature, never in both. A signature works as
-/// long as its policy is there: changing or removing the policy changes or revokes all signatures that name it, within
-/// 30 seconds.
+/// Shared access signatures refer to it by name ([`TableSas::policy`](crate::TableSas::policy)).
+///
+/// Set each of start, expiry and permissions either here or in the signature, never in both. A signature works as long
+/// as its policy exists. Changing or removing the policy changes or revokes all signatures that name it, within 30
+/// seconds.
 ///
 /// ```
 /// use azure_table::{DateTime, TablePermissions};
@@ -41,18 +42,20 @@ const MAX_ID: usize = 64;
 /// Source: REST "Set Table ACL", "Define a stored access policy".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredAccessPolicy {
-    /// Its name: 1 to 64 characters, unlike that of the table's other policies.
+    /// The name of the policy: 1 to 64 characters, unique within the table.
     pub id: String,
-    /// From when on signatures work; `None` leaves it to the signature.
+    /// The time from which signatures are valid, or `None` to leave it to the signature.
     pub start: Option<DateTime>,
-    /// Until when signatures work; `None` leaves it to the signature.
+    /// The time at which signatures expire, or `None` to leave it to the signature.
     pub expiry: Option<DateTime>,
-    /// What signatures allow; `None` leaves it to the signature.
+    /// The permissions of signatures, or `None` to leave them to the signature.
     pub permissions: Option<TablePermissions>,
 }
 
 impl StoredAccessPolicy {
-    /// A policy that leaves all to the signatures. Signatures that name it can still be revoked.
+    /// Creates a policy that leaves everything to the signatures.
+    ///
+    /// Signatures that name it can still be revoked.
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             id: id.into(),
@@ -62,13 +65,14 @@ impl StoredAccessPolicy {
         }
     }
 
-    /// The document of a table's policies as it is sent: a policy that leaves all to the signatures has an empty body,
-    /// as recorded clients sent it.
+    /// Returns the document of a table's policies for a request.
+    ///
+    /// A policy that leaves everything to the signatures has an empty body, as recorded clients sent it.
     pub(crate) fn list_to_request(policies: &[Self]) -> Bytes {
         Self::list_to_xml(policies, |_| true)
     }
 
-    /// The same as it is answered: such a policy has no body.
+    /// Returns the document for a response: a policy that leaves everything to the signatures has no body.
     #[cfg(any(test, feature = "emulator"))]
     pub(crate) fn list_to_answer(policies: &[Self]) -> Bytes {
         Self::list_to_xml(policies, |fields| !fields.is_empty())
@@ -97,7 +101,7 @@ impl StoredAccessPolicy {
         Element::new("SignedIdentifiers").with(signed).write()
     }
 
-    /// The policies of a document. Elements may have any order, and mean nothing where they are not known.
+    /// Parses a document of policies. Elements may have any order; unknown ones are ignored.
     pub(crate) fn list_from_xml(document: &[u8]) -> Result<Vec<Self>, ValueError> {
         let root = Element::read(document)
             .filter(|root| root.name() == "SignedIdentifiers")
@@ -126,7 +130,7 @@ impl StoredAccessPolicy {
         })
     }
 
-    /// Refuses a list that the service would.
+    /// Rejects a list that the service would reject.
     pub(crate) fn check_list(policies: &[Self]) -> Result<()> {
         let refuse = |why: String| Err(Error::invalid_input(format!("access policies: {why}")));
         if policies.len() > MAX_POLICIES {
@@ -149,7 +153,7 @@ impl StoredAccessPolicy {
     }
 }
 
-/// A time with any number of digits, or a date alone.
+/// Parses a time with any number of digits, or a date alone.
 fn read_moment(name: &str, text: &str) -> Result<DateTime, ValueError> {
     text.parse()
         .ok()

@@ -1,4 +1,4 @@
-//! An account's name and key, which may change while it is in use.
+//! An account's name and key. The key may be rotated while it is in use.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,12 +10,13 @@ use crate::model::error::{Error, Result};
 use crate::protocol::endpoint::{DEVELOPMENT_ACCOUNT, is_account_name};
 use crate::protocol::signature::{DEVELOPMENT_KEY, SigningKey};
 
-/// An account key: signs requests and shared access signatures. Never shown.
+/// An account key that signs requests and shared access signatures.
 ///
-/// Clones are one key: [`rotate`](Self::rotate) on one changes it for all clients that hold it, from their next attempt
-/// on; requests on their way finish with the old one. As a [`Credential`](crate::Credential) it signs with SharedKey;
-/// [`SharedKeyLite`](crate::auth::SharedKeyLite) is the other scheme. Its bytes are overwritten when the last clone is
-/// dropped.
+/// It is never shown, and its bytes are overwritten when the last clone is dropped.
+///
+/// Clones share one key. [`rotate`](Self::rotate) on one clone changes the key for all clients that hold it, from their
+/// next attempt on. Requests in flight finish with the old key. As a [`Credential`](crate::Credential) it signs with
+/// SharedKey; [`SharedKeyLite`](crate::auth::SharedKeyLite) is the other scheme.
 ///
 /// ```
 /// use azure_table::AccountKey;
@@ -34,22 +35,22 @@ pub struct AccountKey {
 struct Shared {
     account: String,
     key: RwLock<Current>,
-    /// How often the key was changed.
+    /// The number of rotations.
     generation: AtomicU64,
 }
 
 struct Current {
     signing: SigningKey,
-    /// As the portal gives it, for a connection string.
+    /// The key in base64, for a connection string.
     text: Zeroizing<String>,
 }
 
 impl AccountKey {
-    /// A key as the portal gives it, in base64.
+    /// Creates a key from the base64 text that the portal shows.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the account's name has other characters than ASCII letters,
-    /// digits and hyphens, or the key is not base64 or empty.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the account name has other characters than ASCII letters,
+    ///   digits and hyphens, or the key is empty or not base64.
     pub fn new(account: impl Into<String>, key_base64: &str) -> Result<Self> {
         let account = account.into();
         if !is_account_name(&account) {
@@ -60,7 +61,7 @@ impl AccountKey {
         Ok(Self::of(account, read(key_base64)?))
     }
 
-    /// The public key of emulators.
+    /// Returns the public key of emulators.
     pub(crate) fn development() -> Self {
         let current = Current {
             signing: SigningKey::development(),
@@ -79,16 +80,18 @@ impl AccountKey {
         }
     }
 
-    /// The account's name.
+    /// Returns the account name.
     pub fn account(&self) -> &str {
         &self.shared.account
     }
 
-    /// Puts another key in the place of this one, for all that share it. Each attempt signs with the key of its moment,
-    /// and an attempt that the service refused because it was signed before the change is made once more.
+    /// Replaces this key for all clones that share it.
+    ///
+    /// Each attempt signs with the key that is current at that moment. If the service rejects an attempt that was
+    /// signed before the rotation, the client sends it once more.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the key is not base64 or empty; the old one stays.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the key is empty or not base64. The old key stays.
     pub fn rotate(&self, key_base64: &str) -> Result<()> {
         let new = read(key_base64)?;
         *self.shared.key.write().unwrap_or_else(PoisonError::into_inner) = new;
@@ -96,12 +99,12 @@ impl AccountKey {
         Ok(())
     }
 
-    /// Changes with each rotation.
+    /// Returns a number that changes with each rotation.
     pub(crate) fn generation(&self) -> u64 {
         self.shared.generation.load(Ordering::Acquire)
     }
 
-    /// The key as the portal gives it.
+    /// Returns the key as the portal shows it.
     pub(crate) fn expose(&self) -> Zeroizing<String> {
         self.current().text.clone()
     }
@@ -110,7 +113,7 @@ impl AccountKey {
         self.shared.key.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The base64 of HMAC-SHA256 over the text, by the present key.
+    /// Returns the HMAC-SHA256 of the text by the current key, in base64.
     pub(crate) fn sign(&self, string_to_sign: &str) -> String {
         self.current().signing.sign(string_to_sign)
     }

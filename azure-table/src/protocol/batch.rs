@@ -1,10 +1,10 @@
 //! Entity group transactions: the rules, and the request.
 //!
-//! Owns what makes a set of operations one transaction, checked as it grows, so that [`RejectedOperation`] can give the
-//! operation back. The answer is `batch_answer.rs`; multipart text is `codec/multipart.rs`.
+//! Owns the rules of a transaction. They are checked as it grows, so that [`RejectedOperation`] can return the
+//! operation. `batch_answer.rs` reads the response, and `codec/multipart.rs` is the multipart text.
 //!
-//! A batch is written as it grows, so that its limit is one of the very bytes that are sent; an operation that breaks a
-//! rule is cut off again.
+//! The body is written as the batch grows, so that its limit applies to the very bytes that are sent. An operation that
+//! breaks a rule is cut off again.
 //!
 //! Source: REST "Performing entity group transactions".
 
@@ -28,45 +28,45 @@ use crate::protocol::row_hash::{RowHash, RowHashes};
 use crate::protocol::sent_batch::{Operations, Placed, SentBatch};
 use crate::protocol::table_result::Asked;
 
-/// The most operations of a transaction.
+/// The maximum number of operations in a batch.
 pub const MAX_BATCH_OPERATIONS: usize = 100;
 
-/// The operations of one transaction, with the body of its request; or a retrieve alone.
+/// The operations of one transaction with the body of its request, or a single retrieve.
 #[derive(Debug)]
 pub(crate) struct ChangeSet {
     endpoint: Endpoint,
     table: String,
-    /// `None` if whoever adds operations knows that their rows are distinct.
+    /// `None` if the caller knows that the rows are distinct.
     rows: Option<RowHashes>,
     operations: Operations,
     body: BatchBody,
-    /// Where an insert stands: no key is in its head, so others have the same.
+    /// The first insert in the body. Its head contains no key, so other inserts reuse it.
     insert: Option<(Asked, Place)>,
-    /// The longest body, if shorter than what the service takes.
+    /// The maximum body, if smaller than the service's limit.
     most_bytes: Option<usize>,
 }
 
-/// A rule of transactions that an operation would break.
+/// A rule of batches that an operation would break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BatchRule {
-    /// At most [`MAX_BATCH_OPERATIONS`] operations.
+    /// A batch has at most [`MAX_BATCH_OPERATIONS`] operations.
     Operations,
-    /// At most 4 MiB of request body (2 MB on Cosmos DB).
+    /// The request body has at most 4 MiB (2 MB on Cosmos DB).
     Bytes,
-    /// All operations have one PartitionKey.
+    /// All operations of a batch have the same PartitionKey.
     OnePartition,
-    /// Each entity occurs once.
+    /// Each entity occurs only once in a batch.
     EachRowOnce,
-    /// A retrieve is the only operation of its batch.
+    /// A retrieve must be the only operation of its batch.
     GetAlone,
-    /// The operation itself cannot be sent.
+    /// The operation itself must be valid.
     Valid,
 }
 
-/// An operation that does not fit into a batch. The batch is as it was before.
+/// An operation that a batch rejected. The batch is unchanged.
 ///
-/// One word wide; holds the operation, so that it can go into the next batch.
+/// It holds the operation, so that it can go into the next batch. It is one word wide.
 pub struct RejectedOperation(Box<RejectedInner>);
 
 struct RejectedInner {
@@ -77,17 +77,17 @@ struct RejectedInner {
 }
 
 impl RejectedOperation {
-    /// The rule that the operation would break.
+    /// Returns the rule that the operation would break.
     pub fn rule(&self) -> BatchRule {
         self.0.rule
     }
 
-    /// The place that the operation would have had.
+    /// Returns the index that the operation would have had.
     pub fn index(&self) -> usize {
         self.0.index
     }
 
-    /// The operation, to be used elsewhere. `None` if it could not be encoded at all.
+    /// Returns the operation for use elsewhere, or `None` if it could not be encoded at all.
     pub fn into_operation(self) -> Option<TableOperation> {
         self.0.operation
     }
@@ -130,19 +130,19 @@ impl ChangeSet {
         }
     }
 
-    /// With a shorter body than the service takes.
+    /// Sets a smaller limit for the body than the service's.
     pub(crate) fn at_most(mut self, bytes: Option<usize>) -> Self {
         self.most_bytes = bytes;
         self
     }
 
-    /// Of operations whose rows are distinct.
+    /// Skips the check for distinct rows: the caller knows that they are.
     pub(crate) fn of_distinct_rows(mut self) -> Self {
         self.rows = None;
         self
     }
 
-    /// Makes room for operations that come, as far as they fit.
+    /// Reserves room for further operations, as far as they fit.
     pub(crate) fn reserve(&mut self, operations: usize, bytes: usize) {
         self.operations.places.reserve(operations);
         if let Some(rows) = &mut self.rows {
@@ -155,36 +155,36 @@ impl ChangeSet {
         self.operations.places.len()
     }
 
-    /// How many bytes the request's body has so far, its end included.
+    /// Returns the current size of the request body in bytes, including its end.
     pub(crate) fn bytes(&self) -> usize {
         self.body.len()
     }
 
-    /// The most that it may have.
+    /// Returns the maximum size of the request body in bytes.
     pub(crate) fn most_bytes(&self) -> usize {
         let limit = self.endpoint.profile().rules().max_batch_bytes;
         self.most_bytes.map_or(limit, |bytes| bytes.min(limit))
     }
 
-    /// Whether no other operation can be added, whatever it is.
+    /// Returns `true` if no other operation can be added.
     pub(crate) fn is_full(&self) -> bool {
         self.len() == MAX_BATCH_OPERATIONS || self.is_retrieve()
     }
 
-    /// Whether it is no transaction, but a retrieve alone.
+    /// Returns `true` if this is a single retrieve and no transaction.
     fn is_retrieve(&self) -> bool {
         let first = self.operations.places.first();
         first.is_some_and(|first| first.kind == OperationKind::Get)
     }
 
-    /// The operations so far: kind, PartitionKey and RowKey.
+    /// Returns the kind, PartitionKey and RowKey of each operation.
     pub(crate) fn operations(&self) -> impl Iterator<Item = (OperationKind, &str, &str)> {
         let operations = &self.operations;
         let keys = move |place: &Placed| (place.kind, &*operations.partition_key, operations.row_key(place));
         operations.places.iter().map(keys)
     }
 
-    /// Adds an operation if the service would take the batch with it.
+    /// Adds an operation if the service would accept the batch with it.
     pub(crate) fn add(&mut self, operation: TableOperation) -> Result<(), RejectedOperation> {
         self.put(&operation).map_err(|broken| {
             let Broken { rule, error } = broken;
@@ -197,7 +197,7 @@ impl ChangeSet {
         })
     }
 
-    /// The same for one that stays with its owner.
+    /// Adds a borrowed operation if the service would accept the batch with it.
     pub(crate) fn put(&mut self, operation: &TableOperation) -> Result<(), Broken> {
         operation.check().map_err(|e| self.invalid(e))?;
         if self.len() == MAX_BATCH_OPERATIONS {
@@ -232,7 +232,7 @@ impl ChangeSet {
         Ok(())
     }
 
-    /// Writes the operation into the body, and where; or how many bytes that would have, if they are too many.
+    /// Writes the operation into the body and returns its place, or the size of the body if that exceeds the limit.
     fn write(&mut self, operation: &TableOperation, limit: usize) -> Result<Result<Place, usize>> {
         if let Some((_, insert)) = self.insert.iter().find(|(asked, _)| *asked == operation.asked()) {
             let add = |body: &mut BatchBody| body.add_alike(insert, operation.body());
@@ -267,7 +267,7 @@ impl ChangeSet {
         })
     }
 
-    /// The rule that the operation would break beside those that are there, and what it says.
+    /// Returns the rule that the operation would break, with a message.
     fn broken(&self, operation: &TableOperation, row: Option<RowHash>) -> Option<(BatchRule, String)> {
         let (partition_key, row_key) = operation.keys().unwrap_or_default();
         if self.len() == 0 {
@@ -302,7 +302,7 @@ impl ChangeSet {
         Broken { rule, error }
     }
 
-    /// The operation cannot be sent at all.
+    /// Reports an operation that cannot be sent.
     fn invalid(&self, error: Error) -> Broken {
         let error = error
             .in_operation(OperationKind::Batch, Some(&self.table))
@@ -313,7 +313,7 @@ impl ChangeSet {
         }
     }
 
-    /// `POST /$batch`, and the operations that it has.
+    /// Builds `POST /$batch`, and returns it with its operations.
     pub(crate) fn into_call(self) -> Result<(Call, Arc<SentBatch>)> {
         let is_retrieve = self.is_retrieve();
         let request = request(&self.endpoint, self.body)?;
@@ -333,13 +333,13 @@ impl ChangeSet {
     }
 }
 
-/// A rule that an operation would break.
+/// A rule that an operation would break, with the error.
 pub(crate) struct Broken {
     pub(crate) rule: BatchRule,
     pub(crate) error: Error,
 }
 
-/// The body of a batch of changes, with boundaries that no other has.
+/// Creates the body of a batch of changes, with unique boundaries.
 pub(crate) fn changes() -> BatchBody {
     BatchBody::of_changes(batch_boundary(), format!("changeset_{}", Guid::random()))
 }
@@ -348,7 +348,7 @@ pub(crate) fn batch_boundary() -> String {
     format!("batch_{}", Guid::random())
 }
 
-/// The request around the body of a batch.
+/// Builds the request around the body of a batch.
 pub(crate) fn request(endpoint: &Endpoint, body: BatchBody) -> Result<Request<Bytes>> {
     let mut request = odata(endpoint, Method::POST, "$batch", MetadataLevel::None.accept())?;
     let content_type = format!("multipart/mixed; boundary={}", body.boundary());
@@ -359,7 +359,7 @@ pub(crate) fn request(endpoint: &Endpoint, body: BatchBody) -> Result<Request<By
 }
 
 impl OperationParts<'_> {
-    /// The headers inside of a batch, and how many they are.
+    /// Returns the headers of a request inside a batch, and their number.
     fn inner_headers(&self) -> Result<([(&'static str, &str); 5], usize)> {
         let mut headers = [("", ""); 5];
         headers[0] = ("Accept", self.metadata.accept());
@@ -377,7 +377,7 @@ impl OperationParts<'_> {
     }
 }
 
-/// A header's name in the spelling of the documentation: an emulator may look for that.
+/// Returns a header's name in the spelling of the documentation: an emulator may look for that.
 pub(crate) fn spelled(name: &str) -> Result<&'static str> {
     Ok(match name {
         "accept" => "Accept",

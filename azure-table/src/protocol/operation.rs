@@ -1,11 +1,10 @@
 //! One write or read of one entity, as a value.
 //!
-//! Owns [`TableOperation`], and the request that each kind is, alone or in a batch. What comes of it is
-//! `table_result.rs`.
+//! Owns [`TableOperation`] and the request of each kind, alone or in a batch. `table_result.rs` has its result.
 //!
-//! Merges are `PATCH`, which proxies know, not `MERGE`; they are tunnelled through `POST` on Cosmos DB. Bodies repeat
-//! the keys: a body without properties is known to be accepted in that form only. Writes take `AsEntity<E>`, not `&E`:
-//! a `&Versioned<E>` would be dereferenced on the way in and lose its ETag.
+//! A merge is sent as `PATCH`, which proxies know, not as `MERGE`. On Cosmos DB it is tunnelled through `POST`. Bodies
+//! repeat the keys: a body without properties is known to be accepted in that form only. Writes take `AsEntity<E>`, not
+//! `&E`: a `&Versioned<E>` would be dereferenced on the way in and lose its ETag.
 //!
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge Entity",
 //! "Delete Entity", "Query Entities".
@@ -36,12 +35,13 @@ use crate::protocol::request::{Call, RowWrites};
 use crate::protocol::row_write::{RowWrite, WriteFacts};
 use crate::protocol::table_result::Asked;
 
-/// A write or read of one entity: encoded when it is made, owned, free of the entity's type.
+/// A write or read of one entity, as a value.
 ///
-/// Run it with [`TableClient::execute`](crate::TableClient::execute) or add it to a [`TableBatch`](crate::TableBatch),
-/// which may so mix entity types. A value that the service would refuse is reported there.
+/// The operation is encoded when it is created. It owns its data and does not depend on the entity's type. Run it with
+/// [`TableClient::execute`](crate::TableClient::execute), or add it to a [`TableBatch`](crate::TableBatch), which may
+/// so mix entity types. These calls report a value that the service would reject.
 ///
-/// Merge and replace need the entity to exist; `insert_or_…` do not. A replace drops the properties that it does not
+/// Merge and replace require the entity to exist; `insert_or_…` do not. A replace drops the properties that it does not
 /// name, a merge keeps them.
 ///
 /// ```
@@ -52,52 +52,56 @@ use crate::protocol::table_result::Asked;
 #[must_use = "an operation does nothing until it is executed"]
 pub struct TableOperation {
     kind: OperationKind,
-    /// Why it cannot be sent, or what is.
+    /// The encoded operation, or the error that prevents sending it.
     encoded: Result<Encoded>,
 }
 
 impl TableOperation {
-    /// Makes a new entity; [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if its key is taken.
+    /// Inserts a new entity. Fails with [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if its key exists.
     pub fn insert<E: TableEntity + ?Sized>(entity: &E) -> Self {
         Self::with_body(OperationKind::Insert, entity)
     }
 
-    /// The same, with the entity as it was stored in the answer: [`TableResult::entity`](crate::TableResult::entity).
-    /// Only inserts have that.
+    /// Inserts a new entity and returns it as stored, in [`TableResult::entity`](crate::TableResult::entity).
+    ///
+    /// Only inserts can return the stored entity.
     pub fn insert_echo<E: TableEntity + ?Sized>(entity: &E) -> Self {
         Self::insert(entity).with(|more| more.is_echoed = true)
     }
 
-    /// The same operation, of which only the entity's write id can show that it was applied: other callers may insert
-    /// the same content, and each relies on its own insert.
+    /// Returns this operation, recognized as applied by the entity's write id only.
+    ///
+    /// Other callers may insert the same content, and each relies on its own insert.
     pub(crate) fn known_by_write_id(self) -> Self {
         self.with(|more| more.needs_write_id = true)
     }
 
-    /// Puts `entity` in the place of the stored one; demands the version it holds, if it holds one.
+    /// Replaces the stored entity with `entity`. If `entity` holds an ETag, the stored one must match.
     pub fn replace<E: TableEntity + ?Sized>(entity: &E) -> Self {
         Self::with_body(OperationKind::Replace, entity)
     }
 
-    /// Writes the properties of `entity` into the stored one; demands the version it holds, if it holds one.
+    /// Merges the properties of `entity` into the stored entity. If `entity` holds an ETag, the stored one must match.
     pub fn merge<E: TableEntity + ?Sized>(entity: &E) -> Self {
         Self::with_body(OperationKind::Merge, entity)
     }
 
-    /// Makes the entity or puts it in the place of the stored one.
+    /// Inserts the entity, or replaces the stored one.
     pub fn insert_or_replace<E: TableEntity + ?Sized>(entity: &E) -> Self {
         Self::with_body(OperationKind::InsertOrReplace, entity)
     }
 
-    /// Makes the entity or writes its properties into the stored one.
+    /// Inserts the entity, or merges its properties into the stored one.
     pub fn insert_or_merge<E: TableEntity + ?Sized>(entity: &E) -> Self {
         Self::with_body(OperationKind::InsertOrMerge, entity)
     }
 
-    /// Writes the named columns into the stored entity and leaves all others as they are; it must exist, in the version
-    /// that `key` holds, if it holds one. The last of two values for one column counts.
+    /// Sets the named columns of the stored entity and leaves all others unchanged.
     ///
-    /// There is no way to remove a property so: see [`Assignment`](crate::filter::Assignment).
+    /// The entity must exist. If `key` holds an ETag, the stored one must match. If a column has two values, the last
+    /// one counts.
+    ///
+    /// A patch cannot remove a property: see [`Assignment`](crate::filter::Assignment).
     pub fn patch<E>(key: impl IntoKey<E>, columns: impl IntoIterator<Item: AssignmentOf<E>>) -> Self {
         let condition = key.condition();
         let encoded = key.into_key().and_then(|key| {
@@ -119,16 +123,20 @@ impl TableOperation {
         Self::new(OperationKind::Merge, encoded)
     }
 
-    /// Removes an entity; demands the version that `key` holds, if it holds one. A tuple does not say of which entity
-    /// type it is the key, so the type is named: `TableOperation::delete::<Blog>(("Channel9", posted))`.
+    /// Deletes an entity. If `key` holds an ETag, the stored one must match.
+    ///
+    /// A tuple does not say which entity type it is the key of, so name the type:
+    /// `TableOperation::delete::<Blog>(("Channel9", posted))`.
     pub fn delete<E>(key: impl IntoKey<E>) -> Self {
         let condition = key.condition();
         Self::with_key(OperationKind::Delete, key, condition)
     }
 
-    /// Reads an entity, which is then in [`TableResult::entity`](crate::TableResult::entity), as whatever type that is
-    /// asked for; nothing is in it if there is none, with the status 404. The type of a tuple's entity is named, as in
-    /// a [`delete`](Self::delete). In a batch it must be alone.
+    /// Reads an entity.
+    ///
+    /// [`TableResult::entity`](crate::TableResult::entity) returns it as the requested type, or `None` with status 404
+    /// if no entity has the key. Name the type of a tuple's entity as in a [`delete`](Self::delete). In a batch it must
+    /// be alone.
     ///
     /// [`TableClient::get`](crate::TableClient::get) reads an entity of the table's own type with fewer bytes.
     #[doc(alias = "retrieve")]
@@ -174,12 +182,12 @@ impl TableOperation {
         self
     }
 
-    /// Demands that the stored entity has this version. Only replace, merge and delete look at it.
+    /// Requires the stored entity to have this ETag. Applies to replace, merge and delete only.
     pub fn if_match(self, etag: ETag) -> Self {
         self.with(|more| more.condition = Condition::Matches(etag))
     }
 
-    /// Demands only that the entity exists, whatever version was read.
+    /// Requires only that the entity exists, with any ETag.
     pub fn unconditionally(self) -> Self {
         match &self.encoded {
             Ok(encoded) if *encoded.condition() != Condition::Exists => {
@@ -189,32 +197,34 @@ impl TableOperation {
         }
     }
 
-    /// What it does.
+    /// Returns the kind of the operation.
     pub fn kind(&self) -> OperationKind {
         self.kind
     }
 
-    /// PartitionKey and RowKey; `None` if the operation could not be encoded.
+    /// Returns the PartitionKey and RowKey, or `None` if the operation could not be encoded.
     pub fn keys(&self) -> Option<(&str, &str)> {
         Some(self.encoded.as_ref().ok()?.keys())
     }
 
-    /// The id that this write gave the entity's `write_id` field, if it has one: no other write has the same.
+    /// Returns the id that this write put into the entity's `write_id` field, or `None` without such a field.
+    ///
+    /// No other write has the same id.
     pub fn write_id(&self) -> Option<Guid> {
         self.encoded.as_ref().ok()?.more.as_ref()?.write_id
     }
 
-    /// How many bytes it holds.
+    /// Returns the size of the operation in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.encoded.as_ref().map_or(0, Encoded::bytes)
     }
 
-    /// Its body; empty if it could not be encoded.
+    /// Returns the body; empty if the operation could not be encoded.
     pub(crate) fn body(&self) -> &[u8] {
         self.encoded.as_ref().map_or(&[], Encoded::body)
     }
 
-    /// The same once more, to be sent again. What is sent is shared.
+    /// Returns a copy to be sent again. The copies share the bytes.
     pub(crate) fn copy(&self) -> Self {
         Self {
             kind: self.kind,
@@ -225,7 +235,7 @@ impl TableOperation {
         }
     }
 
-    /// Whether it can be sent.
+    /// Checks that the operation can be sent.
     pub(crate) fn check(&self) -> Result<()> {
         let encoded = match &self.encoded {
             Ok(encoded) => encoded,
@@ -241,12 +251,12 @@ impl TableOperation {
         Ok(())
     }
 
-    /// Itself if it was encoded, so that it can be put right.
+    /// Returns the operation if it was encoded, so that the caller can correct it.
     pub(crate) fn if_encoded(self) -> Option<Self> {
         self.encoded.is_ok().then_some(self)
     }
 
-    /// Whether this service can hold what it writes.
+    /// Checks that this service can store the entity.
     pub(crate) fn check_for(&self, profile: Profile) -> Result<()> {
         let encoded = self.encoded.as_ref().map_err(Error::copy)?;
         let (partition_key, row_key) = encoded.keys();
@@ -255,7 +265,7 @@ impl TableOperation {
             .map_err(|e| e.at_entity(partition_key, row_key))
     }
 
-    /// The parts of its request. Only for an operation that passed [`check`](Self::check) and
+    /// Returns the parts of the request. Only for an operation that passed [`check`](Self::check) and
     /// [`check_for`](Self::check_for).
     pub(crate) fn parts<'a>(&'a self, table: &'a str, profile: Profile) -> Result<OperationParts<'a>> {
         let encoded = self.encoded.as_ref().map_err(Error::copy)?;
@@ -307,7 +317,7 @@ impl TableOperation {
         })
     }
 
-    /// What its answer is to have.
+    /// Returns the expected content of the response.
     pub(crate) fn asked(&self) -> Asked {
         Asked {
             kind: self.kind,
@@ -315,7 +325,7 @@ impl TableOperation {
         }
     }
 
-    /// The row that it works on; `None` if it could not be encoded.
+    /// Returns the row of the operation, or `None` if it could not be encoded.
     pub(crate) fn row(&self) -> Option<RowWrite<'_>> {
         let encoded = self.encoded.as_ref().ok()?;
         let (partition_key, row_key) = encoded.keys();
@@ -329,12 +339,12 @@ impl TableOperation {
         })
     }
 
-    /// The same, unless it only reads.
+    /// Returns the row of a write, or `None` for a read.
     pub(crate) fn row_write(&self) -> Option<RowWrite<'_>> {
         self.row().filter(|_| self.kind != OperationKind::Get)
     }
 
-    /// What else is to be known of it when its answer is lost.
+    /// Returns the facts that reconciliation needs if the response is lost.
     fn facts(&self) -> WriteFacts {
         let encoded = self.encoded.as_ref().ok();
         let condition = encoded.map(Encoded::condition);
@@ -347,7 +357,7 @@ impl TableOperation {
         }
     }
 
-    /// The request of the operation alone.
+    /// Builds the request of the operation alone.
     pub(crate) fn call(self, endpoint: &Endpoint, table: &str) -> Result<Call> {
         self.check_for(endpoint.profile())?;
         let parts = self.parts(table, endpoint.profile())?;
@@ -369,13 +379,13 @@ impl TableOperation {
     }
 }
 
-/// The request of an operation, below the base address.
+/// The request of an operation, relative to the base URL.
 #[derive(Debug)]
 pub(crate) struct OperationParts<'a> {
     pub(crate) method: Method,
     pub(crate) path: Cow<'a, str>,
     pub(crate) metadata: MetadataLevel,
-    /// What it is, and of which version.
+    /// The headers that select the variant of the operation and the ETag.
     pub(crate) headers: [Option<(HeaderName, &'a str)>; 2],
     pub(crate) body: &'a [u8],
 }

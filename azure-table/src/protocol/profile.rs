@@ -1,7 +1,7 @@
-//! What differs between the services that speak this protocol, in one place.
+//! The differences between the services that speak this protocol, in one place.
 //!
-//! Owns [`Profile`] and its [`Rules`]; all else asks the rules and never which service it is. Which profile an address
-//! has is `endpoint.rs`; what the emulator does as either of them is its own business.
+//! Owns [`Profile`] and its [`Rules`]. All other code asks the rules, and never which service it is. `endpoint.rs`
+//! derives the profile from an address. The emulator has its own rules for either service.
 //!
 //! Source: "Azure Cosmos DB for Table FAQ"; REST "Understanding the Table service data model"; recorded answers of
 //! both.
@@ -14,8 +14,9 @@ use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::error_text::Shown;
 
-/// Which service is at an address: it decides how a merge is sent, which limits are checked before anything is sent,
-/// and which operations there are.
+/// The service at an address.
+///
+/// It decides how a merge is sent, which limits the client checks before it sends, and which operations exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Profile {
@@ -34,53 +35,52 @@ impl fmt::Display for Profile {
 /// The rules of a profile.
 #[derive(Debug)]
 pub(crate) struct Rules {
-    /// The service's name in messages.
+    /// The name of the service in messages.
     pub(crate) service: &'static str,
-    /// `db.system.name` in telemetry. Cosmos DB's is registered with OpenTelemetry, the other is ours.
+    /// The value of `db.system.name` in telemetry. Cosmos DB's is registered with OpenTelemetry, the other is ours.
     #[cfg(any(feature = "tracing", feature = "otel"))]
     pub(crate) system: &'static str,
-    /// The name of each batch in telemetry, where OpenTelemetry has one registered.
+    /// The name of every batch in telemetry, if OpenTelemetry has one registered.
     #[cfg(feature = "tracing")]
     pub(crate) batch_operation: Option<&'static str>,
-    /// How a merge is sent: as `PATCH`, or tunnelled through `POST`.
+    /// Merges are tunnelled through `POST` instead of being sent as `PATCH`.
     pub(crate) tunnels_merge: bool,
-    /// Whether a PartitionKey or a RowKey may be empty.
+    /// A PartitionKey or a RowKey may be empty.
     pub(crate) takes_empty_keys: bool,
-    /// The longest RowKey in bytes of UTF-8, if it is shorter than what every service takes.
+    /// The maximum RowKey in bytes of UTF-8, if shorter than the limit of every service.
     pub(crate) max_row_key_bytes: Option<usize>,
-    /// Names that no property can have, besides those of the system.
+    /// Names that no property can have, in addition to the system properties.
     pub(crate) reserved_properties: &'static [&'static str],
-    /// The largest body of a batch, in bytes: 4 MiB (REST "Performing entity group transactions"), 2 MB (FAQ).
+    /// The maximum body of a batch in bytes: 4 MiB (REST "Performing entity group transactions"), 2 MB (FAQ).
     pub(crate) max_batch_bytes: usize,
-    /// Whether table names that differ only in case are one.
+    /// Table names that differ only in case name the same table.
     pub(crate) ignores_case_of_table_names: bool,
-    /// Whether an account's second region can be read at an address of its own.
+    /// The account's secondary can be read at an address of its own.
     pub(crate) has_secondary: bool,
-    /// Whether requests can ask for less than the service's own time.
+    /// Requests can ask for a shorter timeout than the service's own.
     pub(crate) takes_timeout: bool,
-    /// The operations besides those on tables and entities.
+    /// The operations other than those on tables and entities.
     pub(crate) features: &'static [Feature],
     /// Pages are in the order of the keys.
     pub(crate) is_ordered: bool,
     /// The account has roles of its own, apart from those of Azure.
     #[cfg(feature = "entra")]
     pub(crate) has_own_roles: bool,
-    /// The host of the scope that a token is asked for, by the ending of the endpoint's host; the first is of the
-    /// public cloud.
+    /// The host of a token's scope by the suffix of the endpoint's host. The first is of the public cloud.
     #[cfg_attr(not(feature = "entra"), expect(dead_code, reason = "there are no tokens without it"))]
     pub(crate) token_audiences: &'static [(&'static str, &'static str)],
 }
 
-/// What not every service offers.
+/// A feature that not every service offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Feature {
     /// Get and set the properties of the service.
     ServiceProperties,
-    /// The state of the second region.
+    /// The replication state of the secondary.
     ServiceStatistics,
     /// Stored access policies of tables.
     AccessPolicies,
-    /// Keys for signatures of users of Entra ID.
+    /// Keys for signatures of Entra ID users.
     UserDelegation,
 }
 
@@ -167,7 +167,7 @@ impl Profile {
         self == Self::Cosmos
     }
 
-    /// Returns the profile of a recording, by its mark: `None` without it, where the address tells.
+    /// Returns the profile of a recording by its mark, or `None` without a mark, where the address decides.
     #[cfg(feature = "test-util")]
     pub(crate) fn marked(cosmos: bool) -> Option<Self> {
         cosmos.then_some(Self::Cosmos)
@@ -180,7 +180,7 @@ impl Profile {
         }
     }
 
-    /// Whether two table names mean one table: on Storage case does not count.
+    /// Returns `true` if two table names name the same table. On Storage, names are case-insensitive.
     ///
     /// Source: REST "Understanding the Table service data model", table names; "Azure Cosmos DB for Table FAQ".
     pub fn is_same_table(self, a: &str, b: &str) -> bool {
@@ -191,7 +191,7 @@ impl Profile {
         }
     }
 
-    /// Whom tokens for a service at this host are for, by its cloud.
+    /// Returns the audience of tokens for a service at this host, by its cloud.
     #[cfg(feature = "entra")]
     pub(crate) fn token_audience(self, host: &str) -> &'static str {
         let host = host.to_ascii_lowercase();
@@ -201,14 +201,14 @@ impl Profile {
         found.map_or("", |(_, audience)| audience)
     }
 
-    /// Whether tokens for this service, in any cloud, are for this audience.
+    /// Returns `true` if tokens for this service, in any cloud, have this audience.
     #[cfg(feature = "entra")]
     pub(crate) fn is_token_audience(self, audience: &str) -> bool {
         let mut audiences = self.rules().token_audiences.iter();
         audiences.any(|(_, known)| known.eq_ignore_ascii_case(audience))
     }
 
-    /// Refuses what the service does not offer.
+    /// Rejects a feature that the service does not offer.
     pub(crate) fn require(self, feature: Feature) -> Result<()> {
         if self.rules().features.contains(&feature) {
             return Ok(());
@@ -217,7 +217,7 @@ impl Profile {
         Err(Error::new(ErrorKind::Unsupported, why))
     }
 
-    /// Refuses an entity that this service cannot hold, though another could. `body` is empty where there is none.
+    /// Rejects an entity that this service cannot store, though another could. `body` is empty if there is none.
     pub(crate) fn check_entity(self, partition_key: &str, row_key: &str, body: &[u8]) -> Result<()> {
         let rules = self.rules();
         for (name, key) in [("PartitionKey", partition_key), ("RowKey", row_key)] {

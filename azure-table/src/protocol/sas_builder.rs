@@ -1,7 +1,7 @@
-//! Makes shared access signatures: with an account key, or with a key of Entra ID.
+//! Builders of shared access signatures, signed with an account key or with a user delegation key.
 //!
-//! Owns the two builders [`TableSas`] and [`AccountSas`], and what they refuse. The signature as text is
-//! `sas_token.rs`, what is signed `sas_parameters.rs`.
+//! Owns the builders [`TableSas`] and [`AccountSas`], and their validation. `sas_token.rs` is the signature as text,
+//! `sas_parameters.rs` the text to sign.
 
 use zeroize::Zeroizing;
 
@@ -21,10 +21,10 @@ use crate::protocol::sas_permissions::{AccountPermissions, AccountResources, Tab
 use crate::protocol::sas_token::{SasToken, refused};
 use crate::protocol::user_delegation_key::UserDelegationKey;
 
-/// The longest name of a stored access policy, in characters.
+/// The maximum length of a stored access policy's name, in characters.
 const MAX_POLICY_ID: usize = 64;
 
-/// What both kinds of signatures may say of their use.
+/// The settings that both kinds of signatures have.
 #[derive(Clone, Debug, Default)]
 struct Use {
     start: Option<DateTime>,
@@ -55,7 +55,7 @@ impl Use {
     }
 }
 
-/// Signatures know seconds.
+/// Formats a time in seconds, the resolution of signatures.
 fn seconds(time: DateTime) -> String {
     DateTime::from_unix_seconds(time.unix_seconds()).to_string()
 }
@@ -64,25 +64,28 @@ fn seconds(time: DateTime) -> String {
 macro_rules! uses {
     ($name:ident) => {
         impl $name {
-            /// From when on it may be used; cut to seconds. Allow for clocks that differ: the service's counts.
+            /// Sets the time from which the signature is valid, truncated to seconds.
+            ///
+            /// Allow for clock skew: the service's clock counts.
             pub fn start(mut self, start: DateTime) -> Self {
                 self.used.start = Some(start);
                 self
             }
 
-            /// Until when it may be used; cut to seconds.
+            /// Sets the time at which the signature expires, truncated to seconds.
             pub fn expiry(mut self, expiry: DateTime) -> Self {
                 self.used.expiry = Some(expiry);
                 self
             }
 
-            /// From which address it may be used: one, `168.1.5.60`, or a range, `168.1.5.60-168.1.5.70`; no CIDR.
+            /// Sets the IP addresses that may use the signature: one, `168.1.5.60`, or a range,
+            /// `168.1.5.60-168.1.5.70`; no CIDR.
             pub fn ip(mut self, address_or_range: impl Into<String>) -> Self {
                 self.used.ip = Some(address_or_range.into());
                 self
             }
 
-            /// Only over HTTPS.
+            /// Limits the signature to HTTPS.
             pub fn https_only(mut self) -> Self {
                 self.used.https_only = true;
                 self
@@ -91,9 +94,10 @@ macro_rules! uses {
     };
 }
 
-/// A signature for one table: some operations on its entities, perhaps only in a range of keys.
+/// A signature for one table: some operations on its entities, optionally in a range of keys.
 ///
-/// It cannot make, drop or list tables. For Azure Table storage: of Cosmos DB only account signatures are confirmed.
+/// It cannot create, delete or list tables. For Azure Table storage: of Cosmos DB, only account signatures are
+/// confirmed.
 ///
 /// ```
 /// use azure_table::{AccountKey, DateTime, TableName, TablePermissions, TableSas};
@@ -123,7 +127,9 @@ pub struct TableSas {
 uses!(TableSas);
 
 impl TableSas {
-    /// A signature for this table. It needs permissions and an expiry, or a stored access policy that has them.
+    /// Creates a signature for this table.
+    ///
+    /// It needs permissions and an expiry, or a stored access policy that has them.
     pub fn new(table: &TableName) -> Self {
         Self {
             table: table.clone(),
@@ -136,46 +142,56 @@ impl TableSas {
         }
     }
 
-    /// What it allows. An upsert needs both `ADD` and `UPDATE`.
+    /// Sets the permissions. An upsert needs both `ADD` and `UPDATE`.
     pub fn permissions(mut self, permissions: TablePermissions) -> Self {
         self.permissions = Some(permissions);
         self
     }
 
-    /// The table's stored access policy of this id, of at most 64 characters. What the policy says the signature must
-    /// not say again.
+    /// Sets the id of the table's stored access policy, of at most 64 characters.
+    ///
+    /// The signature must not repeat what the policy sets.
     pub fn policy(mut self, id: impl Into<String>) -> Self {
         self.policy = Some(id.into());
         self
     }
 
-    /// The first entity it is for. An empty RowKey is the first of its partition; an empty PartitionKey with it is no
-    /// limit. Without [`to`](Self::to) all later partitions are allowed.
+    /// Sets the first entity of the signature's range.
+    ///
+    /// An empty RowKey means the first entity of its partition. An empty PartitionKey with it means no limit. Without
+    /// [`to`](Self::to), all later partitions are allowed.
     pub fn from(mut self, partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
         self.from = Some((partition_key.into(), row_key.into()));
         self
     }
 
-    /// The last entity it is for. An empty RowKey is all of its partition. The PartitionKey cannot be empty: in a
-    /// signature that means no limit.
+    /// Sets the last entity of the signature's range.
+    ///
+    /// An empty RowKey means the whole partition. The PartitionKey cannot be empty: in a signature that means no limit.
     pub fn to(mut self, partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
         self.to = Some((partition_key.into(), row_key.into()));
         self
     }
 
-    /// Only for the user with this object id in Entra ID, who has to show a token of their own besides: a [`SasToken`]
-    /// as a credential sends none. For [`sign_delegated`](Self::sign_delegated) only.
+    /// Limits the signature to the user with this object id in Entra ID.
+    ///
+    /// That user must also present an Entra ID token: a [`SasToken`] as a credential sends none. For
+    /// [`sign_delegated`](Self::sign_delegated) only.
     pub fn for_user(mut self, object_id: Guid) -> Self {
         self.user = Some(object_id);
         self
     }
 
-    /// Makes the signature.
+    /// Signs with an account key.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — permissions or expiry are missing and there is no policy; the
-    /// policy's id is empty, too long or has control characters; it would end before it starts, in time or in keys; an
-    /// end of its keys has what no key can have, or cannot be said; the address is none; it is for one user.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput), in one of these cases:
+    ///   - Permissions or expiry are missing and no policy is set.
+    ///   - The policy's id is empty, too long or has control characters.
+    ///   - The signature would expire before it starts, or its last entity is before its first.
+    ///   - An end of the key range has characters that no key can have, or cannot be expressed.
+    ///   - The IP address is invalid.
+    ///   - The signature is for one user.
     pub fn sign(&self, key: &AccountKey) -> Result<SasToken> {
         if self.user.is_some() {
             return Err(refused("only one made with a user delegation key can be for one user"));
@@ -186,10 +202,12 @@ impl TableSas {
         Ok(SasToken::signed(&parameters, &signature))
     }
 
-    /// Makes the signature with a key of Entra ID in place of the account's: it allows what it says as far as whom the
-    /// key was made for may do that too, and ends no later than the key, so within 7 days. It has no stored policy.
+    /// Signs with a user delegation key instead of the account key.
     ///
-    /// Not confirmed by an answer of the live service.
+    /// The signature allows its permissions only as far as the owner of the key has them too. It ends no later than the
+    /// key, so within 7 days. It has no stored policy.
+    ///
+    /// Not confirmed by a response of the live service.
     ///
     /// ```
     /// use azure_table::{DateTime, SasToken, TableName, TablePermissions, TableSas, TableServiceClient};
@@ -206,8 +224,9 @@ impl TableSas {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — as [`sign`](Self::sign), except that it may be for one user;
-    /// or it has a stored policy, would begin before the key or live longer, or the account's name is none.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): as for [`sign`](Self::sign), except that it may be for one
+    ///   user. Also if it has a stored policy, would start before the key or end after it, or the account name is
+    ///   invalid.
     ///
     /// Source: REST "Create a user delegation SAS".
     pub fn sign_delegated(&self, key: &UserDelegationKey, account: &str) -> Result<SasToken> {
@@ -321,7 +340,7 @@ pub struct AccountSas {
 uses!(AccountSas);
 
 impl AccountSas {
-    /// A signature with these permissions on these kinds of resources, until `expiry`.
+    /// Creates a signature with these permissions on these kinds of resources, until `expiry`.
     pub fn new(permissions: AccountPermissions, resources: AccountResources, expiry: DateTime) -> Self {
         let used = Use {
             expiry: Some(expiry),
@@ -334,10 +353,10 @@ impl AccountSas {
         }
     }
 
-    /// Makes the signature.
+    /// Signs with an account key.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — it would end before it starts.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the signature would expire before it starts.
     pub fn sign(&self, key: &AccountKey) -> Result<SasToken> {
         let mut parameters = SasParameters::default();
         parameters.add("sv", X_MS_VERSION);

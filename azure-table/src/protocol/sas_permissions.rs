@@ -1,4 +1,4 @@
-//! What a shared access signature allows: sets of letters, always written in the order that the service wants.
+//! The permissions of shared access signatures: sets of letters, always written in the order that the service requires.
 
 use std::fmt;
 use std::ops::BitOr;
@@ -46,7 +46,7 @@ macro_rules! letters {
 }
 
 letters! {
-    /// What a [`TableSas`](crate::TableSas) allows. Join with `|`.
+    /// The permissions of a [`TableSas`](crate::TableSas). Combine them with `|`.
     TablePermissions {
         /// Read and query entities.
         READ = 'r',
@@ -60,7 +60,7 @@ letters! {
 }
 
 impl TablePermissions {
-    /// From letters in any order; `None` where there is none, one is unknown or there twice.
+    /// Parses letters in any order. Returns `None` if there are none, or one is unknown or repeated.
     pub(crate) fn read(letters: &str) -> Option<Self> {
         let one = |letter| {
             Self::LETTERS
@@ -78,7 +78,7 @@ impl TablePermissions {
 }
 
 letters! {
-    /// What an [`AccountSas`](crate::AccountSas) allows. Join with `|`.
+    /// The permissions of an [`AccountSas`](crate::AccountSas). Combine them with `|`.
     AccountPermissions {
         /// Read entities and the service's properties.
         READ = 'r',
@@ -98,7 +98,7 @@ letters! {
 }
 
 letters! {
-    /// What kinds of resources an [`AccountSas`](crate::AccountSas) is for. Join with `|`.
+    /// The kinds of resources that an [`AccountSas`](crate::AccountSas) applies to. Combine them with `|`.
     AccountResources {
         /// The service: its properties and statistics.
         SERVICE = 's',
