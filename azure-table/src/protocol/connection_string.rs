@@ -1,7 +1,7 @@
-//! Connection strings, as the portal and the emulators give them.
+//! Connection strings, as the portal and the emulators provide them.
 //!
-//! Errors name the setting at fault and never its value: the string holds the account key.
-//! Source: "Configure Azure Storage connection strings".
+//! Errors name the invalid setting and never its value: the string contains the account key. Source: "Configure Azure
+//! Storage connection strings".
 
 use std::collections::HashMap;
 
@@ -13,17 +13,17 @@ use crate::protocol::endpoint::{DEVELOPMENT_ACCOUNT, Endpoint, is_account_name};
 use crate::protocol::sas_token::SasToken;
 
 const DEFAULT_SUFFIX: &str = "core.windows.net";
-/// Where emulators have the Table service.
+/// The port of the Table service in emulators.
 const DEVELOPMENT_PORT: u16 = 10_002;
 
-/// What a connection string says.
+/// A parsed connection string.
 #[derive(Debug)]
 pub(crate) struct ConnectionString {
     pub(crate) endpoint: Endpoint,
     pub(crate) identity: Identity,
 }
 
-/// By what it identifies its user.
+/// The credential of a connection string.
 #[derive(Clone, Debug)]
 pub(crate) enum Identity {
     Key(AccountKey),
@@ -31,8 +31,9 @@ pub(crate) enum Identity {
 }
 
 impl ConnectionString {
-    /// The text that reads as this, with its secret. Every address is written out, so that it means the same
-    /// everywhere.
+    /// Returns the connection string, including its secret.
+    ///
+    /// Every address is written out, so that the string means the same everywhere.
     pub(crate) fn expose(&self) -> Zeroizing<String> {
         let mut text = Zeroizing::new(String::new());
         let mut setting = |name: &str, value: &str| {
@@ -55,7 +56,7 @@ impl ConnectionString {
     }
 }
 
-/// The settings that have a meaning here.
+/// The settings that this crate uses.
 pub(super) const SETTINGS: &[&str] = &[
     "UseDevelopmentStorage",
     "DevelopmentStorageProxyUri",
@@ -108,7 +109,7 @@ fn fault(why: impl std::fmt::Display) -> Error {
 }
 
 impl ConnectionString {
-    /// Reads `text`. Names of settings compare without case; white space around names and values does not count.
+    /// Parses `text`. Setting names are case-insensitive; white space around names and values is ignored.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let settings = Settings::parse(text)?;
         if let Some(value) = settings.get("UseDevelopmentStorage") {
@@ -152,7 +153,7 @@ impl ConnectionString {
         Ok(Self { endpoint, identity })
     }
 
-    /// The emulator's account; `proxy` is the address of the machine it runs on, if another.
+    /// Returns the emulator's account. `proxy` is the address of the machine that it runs on, if another.
     fn development(value: &str, proxy: Option<&str>) -> Result<Self> {
         if !value.eq_ignore_ascii_case("true") {
             return Err(fault("UseDevelopmentStorage must be true"));

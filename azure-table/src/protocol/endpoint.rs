@@ -1,4 +1,4 @@
-//! Where an account's tables are.
+//! The addresses of an account's tables.
 
 use http::uri::{Authority, Scheme, Uri};
 
@@ -8,16 +8,16 @@ use crate::protocol::profile::Profile;
 
 /// The account of emulators, whose key is public.
 pub(crate) const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
-/// Where an emulator's Table service listens by default.
+/// The default address of an emulator's Table service.
 const DEVELOPMENT_ENDPOINT: &str = "http://127.0.0.1:10002/devstoreaccount1";
 
-/// The longest URL that can be sent at all, in bytes. The service's own limit is lower and not documented.
+/// The maximum URL in bytes. The service's own limit is lower and not documented.
 const MAX_URL: usize = u16::MAX as usize - 1;
 
-/// The longest name of an account, in characters: of Cosmos DB; Storage has 24.
+/// The maximum length of an account name in characters: Cosmos DB's. Storage has 24.
 const MAX_ACCOUNT: usize = 44;
 
-/// Behind the account's name in the address of its copy in the second region.
+/// The suffix of the account name in the address of its secondary.
 pub(crate) const SECONDARY: &str = "-secondary";
 
 /// An account's base addresses, such as `https://contoso.table.core.windows.net`.
@@ -26,16 +26,18 @@ pub(crate) struct Endpoint {
     /// Scheme, authority and path prefix, without a slash at the end.
     base: String,
     host: String,
-    /// The same of the copy in the second region, which can only be read; not known of a custom domain.
+    /// The base address of the secondary, which is read-only. Unknown for a custom domain.
     secondary: Option<String>,
-    /// Not shown by a custom domain.
+    /// `None` if a custom domain does not show it.
     account: Option<String>,
     profile: Profile,
 }
 
 impl Endpoint {
-    /// From an absolute `http` or `https` URL. `account` is the one that is meant, where it is known: the URL of a
-    /// cloud must show the same. What is wrong is never shown: what was pasted here may hold a key or a signature.
+    /// Parses an absolute `http` or `https` URL.
+    ///
+    /// `account` is the expected account, if known: the URL of a cloud must have the same. An error never shows the
+    /// URL, because the text may contain a key or a signature.
     pub(crate) fn parse(url: &str, account: Option<&str>) -> Result<Self> {
         let refuse = |why: &str| Error::invalid_input(format!("table endpoint: {why}"));
         let (uri, authority, prefix) = parts(url)?;
@@ -71,7 +73,7 @@ impl Endpoint {
         })
     }
 
-    /// The same with the address of the second region as it is given.
+    /// Returns this endpoint with the given address of its secondary.
     pub(crate) fn with_secondary(self, url: &str) -> Result<Self> {
         let (uri, authority, prefix) = parts(url)?;
         let scheme = uri.scheme_str().unwrap_or_default();
@@ -81,7 +83,7 @@ impl Endpoint {
         })
     }
 
-    /// The same as an address of this service.
+    /// Returns this endpoint as an address of the given service.
     pub(crate) fn with_profile(self, profile: Profile) -> Self {
         let secondary = self.secondary.filter(|_| profile.rules().has_secondary);
         Self {
@@ -91,7 +93,7 @@ impl Endpoint {
         }
     }
 
-    /// An emulator on this machine.
+    /// Returns the address of an emulator on this machine.
     pub(crate) fn development() -> Self {
         Self {
             base: DEVELOPMENT_ENDPOINT.to_owned(),
@@ -106,12 +108,12 @@ impl Endpoint {
         self.base.starts_with("https:")
     }
 
-    /// The absolute address of a resource: `path` stands below the base and is already URL text, query included.
+    /// Returns the absolute URL of a resource. `path` is relative to the base and already encoded, including its query.
     pub(crate) fn uri(&self, path: &str) -> Result<Uri> {
         absolute(&self.base, path)
     }
 
-    /// The address of a resource in the second region.
+    /// Returns the URL of a resource in the secondary.
     pub(crate) fn secondary_uri(&self, path: &str) -> Result<Uri> {
         let base = self.secondary.as_deref().ok_or_else(|| {
             let why = "the address of the account's second region is not known: name it by TableSecondaryEndpoint in a \
@@ -125,7 +127,7 @@ impl Endpoint {
         &self.base
     }
 
-    /// The base of a copy; that of the primary if the other's is not known.
+    /// Returns the base address of a location, or that of the primary if the secondary's is unknown.
     pub(crate) fn base_of(&self, location: Location) -> &str {
         match location {
             Location::Secondary => self.secondary().unwrap_or(&self.base),
@@ -133,7 +135,7 @@ impl Endpoint {
         }
     }
 
-    /// The same address in the secondary.
+    /// Returns the same URL in the secondary.
     pub(crate) fn in_secondary(&self, uri: &Uri) -> Result<Uri> {
         let address = uri.to_string();
         if self.secondary().is_some_and(|base| address.starts_with(base)) {
@@ -156,12 +158,12 @@ impl Endpoint {
         })
     }
 
-    /// The account's name; a custom domain may not show it.
+    /// Returns the account name; a custom domain may not show it.
     pub(crate) fn account(&self) -> Option<&str> {
         self.account.as_deref()
     }
 
-    /// The host, a port left out; an IPv6 address stands in brackets.
+    /// Returns the host without a port. An IPv6 address is in brackets.
     pub(crate) fn host(&self) -> &str {
         &self.host
     }
@@ -182,7 +184,7 @@ pub(super) fn is_showable(account: &str) -> bool {
     account.len() <= MAX_ACCOUNT && account.bytes().all(is_name)
 }
 
-/// The account of an address in an error: its name only if it may be shown.
+/// Describes the account of an address in an error. Shows its name only if it may be shown.
 fn in_words(account: &str) -> String {
     if is_showable(account) {
         format!("the account {account:?}")
@@ -191,7 +193,7 @@ fn in_words(account: &str) -> String {
     }
 }
 
-/// The parts of an absolute URL: the whole, the authority, and the path without a slash at its end.
+/// Returns the parts of an absolute URL: the whole, the authority, and the path without a trailing slash.
 pub(super) fn parts(url: &str) -> Result<(Uri, Authority, String)> {
     let refuse = |why: &str| Error::invalid_input(format!("table endpoint: {why}"));
     if url.contains('?') {
@@ -218,7 +220,7 @@ pub(super) fn parts(url: &str) -> Result<(Uri, Authority, String)> {
     Ok((uri, authority, prefix))
 }
 
-/// `path` below `base`, as a URL.
+/// Joins `base` and `path` to a URL.
 fn absolute(base: &str, path: &str) -> Result<Uri> {
     let uri = format!("{base}/{path}");
     uri.parse().map_err(|e: http::uri::InvalidUri| {
@@ -236,13 +238,13 @@ fn absolute(base: &str, path: &str) -> Result<Uri> {
     })
 }
 
-/// Whether an account can be called so.
+/// Returns `true` if `name` is a valid account name.
 pub(crate) fn is_account_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
-/// The account that an address shows: the first path segment where there is one (emulators), else the first label of
-/// the host name.
+/// Returns the account in an address: the first path segment if there is one (emulators), else the first label of the
+/// host name.
 fn account_shown(host: &str, prefix: &str) -> Option<String> {
     let first = match prefix.trim_start_matches('/').split('/').next() {
         Some(segment) if !segment.is_empty() => segment,
@@ -254,7 +256,7 @@ fn account_shown(host: &str, prefix: &str) -> Option<String> {
     Some(first.trim_end_matches(SECONDARY).to_owned())
 }
 
-/// The address of the copy in the second region, by the rule of clouds and emulators.
+/// Returns the address of the secondary, by the rule of clouds and emulators.
 ///
 /// Source: "Azure storage redundancy", read access to the secondary region.
 fn secondary_of(scheme: &str, authority: &Authority, prefix: &str) -> Option<String> {

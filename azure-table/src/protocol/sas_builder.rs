@@ -356,7 +356,8 @@ impl AccountSas {
     /// Signs with an account key.
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the signature would expire before it starts.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the signature would expire before it starts, or the IP
+    ///   address is invalid.
     pub fn sign(&self, key: &AccountKey) -> Result<SasToken> {
         let mut parameters = SasParameters::default();
         parameters.add("sv", X_MS_VERSION);

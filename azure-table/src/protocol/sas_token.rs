@@ -16,8 +16,9 @@ use crate::model::error::{Error, Result};
 use crate::protocol::sas_parameters::{SasParameters, time};
 use crate::protocol::signature::is_same_secret;
 
-/// A shared access signature: its text grants access to anyone who has it. Never shown in `Debug`, and overwritten on
-/// drop.
+/// A shared access signature.
+///
+/// Its text grants access to anyone who has it. It is never shown in `Debug`, and overwritten on drop.
 #[derive(Clone)]
 pub struct SasToken(Zeroizing<Box<str>>);
 
@@ -28,8 +29,8 @@ impl SasToken {
     /// [`TableServiceClient::from_sas_url`](crate::TableServiceClient::from_sas_url).
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the text is a whole URL, has no `sig`, is for another service,
-    /// or has characters that no URL can have. The error never shows the text.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the text is a whole URL, has no `sig`, is for another
+    ///   service, or has characters that no URL can have. The error never shows the text.
     pub fn new(text: impl AsRef<str>) -> Result<Self> {
         Self::read(text.as_ref()).map_err(refused)
     }
@@ -87,7 +88,9 @@ impl SasToken {
         self.0.split('&').any(|pair| pair == "spr=https")
     }
 
-    /// Returns the text of the signature. It grants access to anyone who has it: keep it out of logs.
+    /// Returns the text of the signature.
+    ///
+    /// The text grants access to anyone who has it: keep it out of logs.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -1,10 +1,11 @@
-//! Properties of the service: logging, metrics, and who may call it from a browser.
+//! Properties of the service: logging, metrics, and access from browsers.
 //!
-//! Owns [`ServiceProperties`] as a value and its XML in both directions: the same document is the answer to a read and
-//! the body of a write. Logging and metrics are `analytics.rs`, rules for browsers `cors.rs`, with the limits of each.
+//! Owns [`ServiceProperties`] as a value and its XML in both directions. The response to a read and the body of a write
+//! are the same document. `analytics.rs` has logging and metrics, `cors.rs` the rules for browsers, each with its
+//! limits.
 //!
-//! One value, its XML and its limits stand together for each document, since the emulator reads what the client writes
-//! and the other way round. A property test says that what is written reads the same.
+//! Each file has a value with its XML and its limits, since the emulator reads what the client writes and vice versa. A
+//! property test checks that a written document reads the same.
 //!
 //! Source: REST "Get Table Service Properties", "Set Table Service Properties"; recorded bodies.
 
@@ -18,13 +19,13 @@ use crate::model::error::{Error, Result, ValueError};
 use crate::protocol::service_properties::analytics::{Logging, Metrics};
 use crate::protocol::service_properties::cors::CorsRule;
 
-/// The most rules of a service.
+/// The maximum number of CORS rules per service.
 const MAX_CORS_RULES: usize = 5;
 
-/// Settings of the Table service of an account.
+/// The properties of an account's Table service.
 ///
-/// What is read has all of them. On a write a setting that is `None` stays as it is; `Some` of an empty list takes all
-/// rules away.
+/// A read returns all of them. On a write, a property that is `None` stays unchanged. `Some` of an empty list removes
+/// all rules.
 ///
 /// ```
 /// use azure_table::service::{CorsRule, Metrics, ServiceProperties};
@@ -38,46 +39,46 @@ const MAX_CORS_RULES: usize = 5;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServiceProperties {
-    /// What is logged.
+    /// The requests that are logged.
     pub logging: Option<Logging>,
-    /// Statistics of each hour.
+    /// The hourly metrics.
     pub hour_metrics: Option<Metrics>,
-    /// Statistics of each minute.
+    /// The metrics per minute.
     pub minute_metrics: Option<Metrics>,
-    /// What pages of other origins may ask of the service, by a browser; at most 5 rules, the first that fits counts.
+    /// The CORS rules for browsers: at most 5. The first matching rule applies.
     pub cors: Option<Vec<CorsRule>>,
 }
 
 impl ServiceProperties {
-    /// The same with this logging.
+    /// Sets the logging.
     #[must_use]
     pub fn logging(mut self, logging: Logging) -> Self {
         self.logging = Some(logging);
         self
     }
 
-    /// The same with these statistics of hours.
+    /// Sets the hourly metrics.
     #[must_use]
     pub fn hour_metrics(mut self, metrics: Metrics) -> Self {
         self.hour_metrics = Some(metrics);
         self
     }
 
-    /// The same with these statistics of minutes.
+    /// Sets the metrics per minute.
     #[must_use]
     pub fn minute_metrics(mut self, metrics: Metrics) -> Self {
         self.minute_metrics = Some(metrics);
         self
     }
 
-    /// The same with these rules, and no others.
+    /// Replaces the CORS rules.
     #[must_use]
     pub fn cors(mut self, rules: impl IntoIterator<Item = CorsRule>) -> Self {
         self.cors = Some(rules.into_iter().collect());
         self
     }
 
-    /// The document with what is set.
+    /// Returns the document with the properties that are set.
     pub(crate) fn to_xml(&self) -> Bytes {
         let logging = self.logging.as_ref().map(Logging::element);
         let hours = self.hour_metrics.as_ref().map(|metrics| metrics.element("HourMetrics"));
@@ -94,7 +95,7 @@ impl ServiceProperties {
             .write()
     }
 
-    /// What a document sets. Elements that are not known mean nothing.
+    /// Parses a document. Unknown elements are ignored.
     pub(crate) fn from_xml(document: &[u8]) -> Result<Self, ValueError> {
         let root = Element::read(document)
             .filter(|root| root.name() == "StorageServiceProperties")
@@ -111,7 +112,7 @@ impl ServiceProperties {
         })
     }
 
-    /// Refuses what the service would.
+    /// Rejects properties that the service would reject.
     pub(crate) fn check(&self) -> Result<()> {
         if let Some(logging) = &self.logging {
             analytics::check("logging", &logging.version, logging.retention_days)?;

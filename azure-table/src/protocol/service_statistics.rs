@@ -1,7 +1,7 @@
-//! Statistics of the service: how far its copy in the second region is.
+//! Statistics of the service: the replication to its secondary.
 //!
-//! Owns [`ServiceStatistics`] as a value and its XML in both directions. Only the second region tells them, and only of
-//! accounts that may be read there (RA-GRS, RA-GZRS).
+//! Owns [`ServiceStatistics`] as a value and its XML in both directions. Only the secondary reports them, and only for
+//! accounts with a readable secondary (RA-GRS, RA-GZRS).
 //!
 //! Source: REST "Get Table Service Stats"; recorded bodies.
 
@@ -9,31 +9,33 @@ use crate::codec::xml::Element;
 use crate::model::datetime::DateTime;
 use crate::model::error::ValueError;
 
-/// How far an account's copy in the second region is.
+/// The state of the replication to an account's secondary.
 ///
 /// Source: REST "Get Table Service Stats".
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServiceStatistics {
-    /// Whether the copy can be read.
+    /// The status of the secondary.
     pub status: GeoReplicationStatus,
-    /// All writes before this time, to the second, can be read there; later ones may be. `None` while nobody knows.
+    /// The last synchronization time, or `None` while it is unknown.
+    ///
+    /// All writes before this time, to the second, can be read in the secondary. Later ones may be readable.
     pub last_sync_time: Option<DateTime>,
 }
 
-/// Whether an account's copy in the second region can be read.
+/// The status of an account's secondary.
 ///
 /// Source: REST "Get Table Service Stats".
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GeoReplicationStatus {
-    /// It can, and follows the first region.
+    /// The secondary can be read and follows the primary.
     Live,
-    /// It is being made; it cannot be read before it is `Live`.
+    /// The secondary is being created. It cannot be read before it is `Live`.
     Bootstrap,
-    /// It cannot at the moment.
+    /// The secondary cannot be read at the moment.
     Unavailable,
-    /// What the service said, where this crate does not know it.
+    /// A status that this crate does not know.
     Other(String),
 }
 
@@ -59,7 +61,7 @@ impl GeoReplicationStatus {
 }
 
 impl ServiceStatistics {
-    /// What an answer says.
+    /// Parses a response.
     pub(crate) fn from_xml(document: &[u8]) -> Result<Self, ValueError> {
         let root = Element::read(document).filter(|root| root.name() == "StorageServiceStats");
         let replication = root.as_ref().and_then(|root| root.child("GeoReplication"));
@@ -79,7 +81,7 @@ impl ServiceStatistics {
         })
     }
 
-    /// The answer that says so.
+    /// Returns the response with these statistics.
     #[cfg(any(test, feature = "emulator"))]
     pub(crate) fn to_xml(&self) -> bytes::Bytes {
         let time = self.last_sync_time.and_then(|time| time.try_into().ok());

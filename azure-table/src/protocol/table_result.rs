@@ -1,8 +1,8 @@
-//! What an operation gave.
+//! The result of one operation.
 //!
-//! Owns [`TableResult`], from the answer to an operation alone, from a part of a batch's, or from the rows that show
-//! what became of a write whose answer was lost. Source: REST "Insert Entity", "Query Entities", "Performing entity
-//! group transactions".
+//! Owns [`TableResult`]. It comes from the response to a single operation, from a part of a batch response, or from the
+//! rows that were read back after the response to a write was lost. Source: REST "Insert Entity", "Query Entities",
+//! "Performing entity group transactions".
 //!
 //! A retrieved or echoed entity stays JSON, at minimal metadata, until its type is known. For an echo whose response
 //! was lost it is the row that was read back.
@@ -22,16 +22,16 @@ use crate::model::variant_mark::MarkedVariant;
 use crate::protocol::answer;
 use crate::protocol::row_write::WrittenRow;
 
-/// What the answer to an operation is to have.
+/// The expected content of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) kind: OperationKind,
-    /// Whether the entity is asked for.
+    /// The response must contain the entity.
     pub(crate) entity: bool,
 }
 
 impl Asked {
-    /// The entity that an answer has.
+    /// Returns the entity of a response.
     fn entity_in(self, status: u16, body: Bytes) -> Result<Option<Bytes>> {
         // A write without an echo was applied all the same.
         let may_be_empty = self.kind != OperationKind::Get && body.is_empty();
@@ -48,7 +48,7 @@ impl Asked {
     }
 }
 
-/// What an operation gave.
+/// The result of one operation.
 ///
 /// ```
 /// use azure_table::{DynamicEntity, Emulator, TableOperation, TableServiceClient, Versioned};
@@ -74,14 +74,14 @@ pub struct TableResult {
     kind: OperationKind,
     status: u16,
     etag: Option<ETag>,
-    /// As JSON, at minimal metadata.
+    /// The entity as JSON, at minimal metadata.
     entity: Option<Bytes>,
     /// The variant that the entity is read as.
     variant: Option<&'static MarkedVariant>,
 }
 
 impl TableResult {
-    /// Of an answer that is no refusal.
+    /// Creates the result of a response that is no rejection.
     #[inline]
     pub(crate) fn answered(asked: Asked, status: u16, etag: Option<ETag>, body: Bytes) -> Result<Self> {
         let entity = match asked.entity {
@@ -97,7 +97,7 @@ impl TableResult {
         })
     }
 
-    /// Of a read that found nothing.
+    /// Creates the result of a read that found nothing.
     pub(crate) fn missing(kind: OperationKind) -> Self {
         Self {
             kind,
@@ -108,7 +108,7 @@ impl TableResult {
         }
     }
 
-    /// Of an operation whose answer was lost, and which was applied.
+    /// Creates the result of an operation that was applied but whose response was lost.
     pub(crate) fn applied(kind: OperationKind, row: Option<WrittenRow>) -> Self {
         let row = row.unwrap_or_default();
         let status = match row.entity {
@@ -124,18 +124,21 @@ impl TableResult {
         }
     }
 
-    /// The same, by a handle to the rows of a variant.
+    /// Returns this result for a handle to the rows of a variant.
     pub(crate) fn of_variant(self, variant: Option<&'static MarkedVariant>) -> Self {
         Self { variant, ..self }
     }
 
-    /// What the operation was.
+    /// Returns the kind of the operation.
     pub fn kind(&self) -> OperationKind {
         self.kind
     }
 
-    /// The HTTP status: 204 of a write, 201 of an insert that the service echoed; 200 of a retrieve, or 404 if it found
-    /// nothing.
+    /// Returns the HTTP status.
+    ///
+    /// - 204 for a write.
+    /// - 201 for an insert that the service echoed.
+    /// - 200 for a retrieve, or 404 if it found nothing.
     pub fn status(&self) -> u16 {
         self.status
     }
@@ -144,18 +147,20 @@ impl TableResult {
         self.etag
     }
 
-    /// The entity's version: the new one after a write, the stored one of a retrieve. `None` after a delete, and where
-    /// there is no entity.
+    /// Returns the ETag of the entity: the new one after a write, the stored one after a retrieve.
+    ///
+    /// `None` after a delete and when no entity was found.
     pub fn etag(&self) -> Option<&ETag> {
         self.etag.as_ref()
     }
 
-    /// The entity as it is stored, with its Timestamp: of a retrieve, and of an insert that was asked to echo it.
-    /// `None` of all other operations, of a retrieve that found nothing, and where the service echoed nothing, as
-    /// Azurite in batches.
+    /// Returns the entity as stored, with its Timestamp.
+    ///
+    /// A retrieve and an insert with echo return it. All other operations return `None`. So does a retrieve that found
+    /// nothing, and an insert if the service echoed nothing, as Azurite in batches.
     ///
     /// # Errors
-    /// `InvalidResponse` — the stored entity does not fit `E`: a property is missing or of another type.
+    /// - `InvalidResponse`: the stored entity does not fit `E`. A property is missing or has another type.
     pub fn entity<E: ReadEntity>(&self) -> Result<Option<E>> {
         let Some(body) = &self.entity else { return Ok(None) };
         let etag = self.etag.as_ref().map(ETag::as_str);
@@ -183,7 +188,7 @@ impl fmt::Debug for TableResult {
     }
 }
 
-/// The result of an operation alone.
+/// Returns the result of a single operation.
 pub(crate) fn answer(asked: Asked, response: Response<Bytes>) -> Result<TableResult> {
     let is_read = asked.kind == OperationKind::Get;
     if is_read && response.status() == StatusCode::NOT_FOUND {

@@ -1,4 +1,4 @@
-//! Create, delete and find tables. The list of them is `query.rs`.
+//! Create, delete and find tables. Listing them is `query.rs`.
 //!
 //! Source: REST "Create Table", "Delete Table", "Query Tables".
 
@@ -21,7 +21,7 @@ use crate::protocol::request::Call;
 pub enum Creation {
     /// This call created the table.
     Created,
-    /// The table existed before.
+    /// The table already existed.
     Existed,
     /// The response to an earlier attempt of this call was lost, and a later attempt found the table. Either that
     /// attempt created it, or it existed before.
@@ -41,20 +41,20 @@ pub enum Deletion {
 }
 
 impl Creation {
-    /// The outcome of finding the table; `is_in_doubt` if an earlier attempt may have created it.
+    /// Returns the outcome of finding the table. `is_in_doubt` if an earlier attempt may have created it.
     fn found(is_in_doubt: bool) -> Self {
         if is_in_doubt { Self::InDoubt } else { Self::Existed }
     }
 }
 
 impl Deletion {
-    /// The outcome of finding nothing; `is_in_doubt` if an earlier attempt may have deleted it.
+    /// Returns the outcome of finding nothing. `is_in_doubt` if an earlier attempt may have deleted it.
     pub(crate) fn found_nothing(is_in_doubt: bool) -> Self {
         if is_in_doubt { Self::InDoubt } else { Self::WasMissing }
     }
 }
 
-/// `POST /Tables`.
+/// Builds `POST /Tables`.
 pub(crate) fn create(endpoint: &Endpoint, table: &str) -> Result<Call> {
     let mut request = odata(endpoint, Method::POST, "Tables", MetadataLevel::None.accept())?;
     request
@@ -66,17 +66,17 @@ pub(crate) fn create(endpoint: &Endpoint, table: &str) -> Result<Call> {
     Ok(Call::new(OperationKind::CreateTable, request).in_table(table))
 }
 
-/// The same, for who takes a table that is there.
+/// Builds `POST /Tables` for a caller that accepts an existing table.
 pub(crate) fn create_if_not_exists(endpoint: &Endpoint, table: &str) -> Result<Call> {
     Ok(create(endpoint, table)?.expecting(409))
 }
 
-/// Created, or the error: `AlreadyExists` among them.
+/// Reads the response to a create; `AlreadyExists` is an error here.
 pub(crate) fn created(response: Response<Bytes>) -> Result<()> {
     answer::expect(response, &[StatusCode::CREATED, StatusCode::NO_CONTENT]).map(drop)
 }
 
-/// Created or there before. A table that is being deleted is neither.
+/// Reads the response to a create-if-not-exists. A table that is being deleted is an error.
 pub(crate) fn created_or_existed(response: Response<Bytes>, is_in_doubt: bool) -> Result<Creation> {
     match created(response) {
         Ok(()) => Ok(Creation::Created),
@@ -85,7 +85,7 @@ pub(crate) fn created_or_existed(response: Response<Bytes>, is_in_doubt: bool) -
     }
 }
 
-/// `DELETE /Tables('…')`.
+/// Builds `DELETE /Tables('…')`.
 pub(crate) fn delete(endpoint: &Endpoint, table: &str) -> Result<Call> {
     let request = odata(
         endpoint,
@@ -96,17 +96,17 @@ pub(crate) fn delete(endpoint: &Endpoint, table: &str) -> Result<Call> {
     Ok(Call::new(OperationKind::DeleteTable, request).in_table(table))
 }
 
-/// The same, for who takes a table that is not there.
+/// Builds `DELETE /Tables('…')` for a caller that accepts a missing table.
 pub(crate) fn delete_if_exists(endpoint: &Endpoint, table: &str) -> Result<Call> {
     Ok(delete(endpoint, table)?.expecting(404))
 }
 
-/// Deleted.
+/// Reads the response to a delete.
 pub(crate) fn deleted(response: Response<Bytes>) -> Result<()> {
     answer::expect(response, &[StatusCode::NO_CONTENT]).map(drop)
 }
 
-/// Deleted, or not there. Any other 404 is an error: it is not the service's.
+/// Reads the response to a delete-if-exists. Any other 404 is an error: it does not come from the service.
 pub(crate) fn deleted_or_missing(response: Response<Bytes>, is_in_doubt: bool) -> Result<Deletion> {
     match deleted(response) {
         Ok(()) => Ok(Deletion::Deleted),
@@ -119,13 +119,13 @@ fn is_missing(error: &Error) -> bool {
     error.status() == Some(404) && matches!(error.code(), Some("ResourceNotFound" | "TableNotFound"))
 }
 
-/// `GET /Tables('…')`.
+/// Builds `GET /Tables('…')`.
 pub(crate) fn get(endpoint: &Endpoint, table: &str) -> Result<Call> {
     let request = odata(endpoint, Method::GET, &path::table(table), MetadataLevel::None.accept())?;
     Ok(Call::new(OperationKind::GetTable, request).in_table(table))
 }
 
-/// Whether it is there.
+/// Returns `true` if the table exists.
 pub(crate) fn is_there(response: Response<Bytes>) -> Result<bool> {
     match answer::expect(response, &[StatusCode::OK]) {
         Ok(_) => Ok(true),

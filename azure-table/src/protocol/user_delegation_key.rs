@@ -1,8 +1,8 @@
-//! Keys of Entra ID for shared access signatures: what asks for one, and the key as the service gives it.
+//! User delegation keys of Entra ID for shared access signatures: the request and the key.
 //!
-//! Owns [`UserDelegationKey`] and [`KeyInfo`] as values, the XML of both in both directions, and the request. The
-//! string that such a key signs is `sas_parameters.rs`. Not confirmed: the answer for tables, which is taken to be that
-//! for blobs; whether `Start` may be missing in a request (it is always written).
+//! Owns [`UserDelegationKey`] and [`KeyInfo`] as values, the XML of both in both directions, and the request.
+//! `sas_parameters.rs` builds the string that such a key signs. Not confirmed: the response for tables, which is
+//! assumed to be that for blobs; and whether `Start` may be missing in a request (it is always written).
 //!
 //! Source: REST "Get User Delegation Key", "Create a user delegation SAS".
 
@@ -24,14 +24,15 @@ use crate::protocol::profile::Feature;
 use crate::protocol::request::Call;
 use crate::protocol::signature::{SigningKey, is_same_secret};
 
-/// How long a key can live.
+/// The maximum life of a key.
 pub(crate) const MAX_LIFE: Duration = Duration::from_secs(7 * 24 * 3_600);
 
-/// A key that signs shared access signatures in the name of someone of Entra ID, for at most 7 days. Never shown, and
-/// overwritten when it is dropped.
+/// A key that signs shared access signatures on behalf of an Entra ID identity, for at most 7 days.
 ///
-/// Its signatures allow what they say as far as whom it was made for may do that too, and end with the key.
-/// [`TableServiceClient::user_delegation_key`](crate::TableServiceClient::user_delegation_key) gets it,
+/// It is never shown, and overwritten when it is dropped.
+///
+/// Its signatures allow their permissions only as far as the identity has them too, and end with the key.
+/// [`TableServiceClient::user_delegation_key`](crate::TableServiceClient::user_delegation_key) requests it,
 /// [`TableSas::sign_delegated`](crate::TableSas::sign_delegated) signs with it.
 ///
 /// Source: REST "Get User Delegation Key", "Create a user delegation SAS".
@@ -48,37 +49,37 @@ pub struct UserDelegationKey {
 }
 
 impl UserDelegationKey {
-    /// Whom it was made for: the object id in Entra ID, a GUID.
+    /// Returns the object id in Entra ID of the identity that the key was created for, a GUID.
     pub fn object_id(&self) -> &str {
         &self.object_id
     }
 
-    /// The tenant of whom it was made for, a GUID.
+    /// Returns the tenant of the identity that the key was created for, a GUID.
     pub fn tenant_id(&self) -> &str {
         &self.tenant_id
     }
 
-    /// From when on it works.
+    /// Returns the time from which the key is valid.
     pub fn start(&self) -> DateTime {
         self.start
     }
 
-    /// Until when it works.
+    /// Returns the time at which the key expires.
     pub fn expiry(&self) -> DateTime {
         self.expiry
     }
 
-    /// The tenant whose users its signatures can be bound to, where one was asked for.
+    /// Returns the tenant whose users signatures can be bound to, if one was requested.
     pub fn delegated_tenant_id(&self) -> Option<&str> {
         self.delegated_tenant_id.as_deref()
     }
 
-    /// What signs.
+    /// Returns the key that signs.
     pub(crate) fn signing_key(&self) -> Result<SigningKey> {
         SigningKey::from_base64(&self.value).map_err(|e| Error::invalid_response(format!("user delegation key: {e}")))
     }
 
-    /// What a signature says of the key it is made with: names of parameters and their values.
+    /// Returns the parameters of a signature that describe its key: names and values.
     pub(crate) fn parameters(&self) -> [(&'static str, String); 7] {
         [
             ("skoid", self.object_id.clone()),
@@ -91,7 +92,7 @@ impl UserDelegationKey {
         ]
     }
 
-    /// A key with another value, as the service makes it.
+    /// Creates a key as the service does, with the given value.
     #[cfg(any(test, feature = "emulator"))]
     pub(crate) fn new(
         (object_id, tenant_id): (&str, &str),
@@ -113,7 +114,7 @@ impl UserDelegationKey {
         key
     }
 
-    /// The key of an answer.
+    /// Parses the key of a response.
     pub(crate) fn from_xml(document: &[u8]) -> Result<Self, ValueError> {
         let root = Element::read(document)
             .filter(|root| root.name() == "UserDelegationKey")
@@ -138,7 +139,7 @@ impl UserDelegationKey {
         }
     }
 
-    /// The answer that gives the key.
+    /// Returns the response that contains the key.
     #[cfg(any(test, feature = "emulator"))]
     pub(crate) fn to_xml(&self) -> Bytes {
         let delegated = self.delegated_tenant_id.as_ref();
@@ -157,7 +158,7 @@ impl UserDelegationKey {
     }
 }
 
-/// Whether two values are the same takes the same time wherever they differ.
+/// Compares in constant time.
 impl PartialEq for UserDelegationKey {
     fn eq(&self, other: &Self) -> bool {
         self.parameters() == other.parameters() && is_same_secret(&self.value, &other.value)
@@ -181,7 +182,7 @@ impl fmt::Debug for UserDelegationKey {
     }
 }
 
-/// `POST /?restype=service&comp=userdelegationkey`. It gives a key and changes nothing.
+/// Builds `POST /?restype=service&comp=userdelegationkey`. It returns a key and changes nothing.
 pub(crate) fn get(endpoint: &Endpoint, info: &KeyInfo) -> Result<Call> {
     endpoint.profile().require(Feature::UserDelegation)?;
     info.check()?;
@@ -190,14 +191,14 @@ pub(crate) fn get(endpoint: &Endpoint, info: &KeyInfo) -> Result<Call> {
     Ok(Call::new(OperationKind::GetUserDelegationKey, request).with_token_version(DELEGATION_VERSION))
 }
 
-/// The key.
+/// Reads the key from a response.
 pub(crate) fn got(response: Response<Bytes>) -> Result<UserDelegationKey> {
     let response = answer::expect(response, &[StatusCode::OK])?;
     UserDelegationKey::from_xml(response.body())
         .map_err(|e| Error::invalid_response(e.to_string()).with_request_id(answer::request_id(&response)))
 }
 
-/// What is asked for: when the key is to work, and whose users its signatures can be bound to.
+/// The request for a key: its validity, and the tenant whose users signatures can be bound to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyInfo {
     pub(crate) start: DateTime,
@@ -206,7 +207,7 @@ pub(crate) struct KeyInfo {
 }
 
 impl KeyInfo {
-    /// The body of the request. Times are written to the second.
+    /// Returns the body of the request. Times are written to the second.
     pub(crate) fn to_xml(&self) -> Bytes {
         let to_the_second = |time: DateTime| DateTime::from_unix_seconds(time.unix_seconds());
         let delegated = self.delegated_tenant_id.as_ref();
@@ -219,7 +220,7 @@ impl KeyInfo {
             .write()
     }
 
-    /// What a body asks for.
+    /// Parses the body of a request.
     #[cfg(any(test, feature = "emulator"))]
     pub(crate) fn from_xml(document: &[u8]) -> Result<Self, ValueError> {
         let root = Element::read(document)
@@ -233,8 +234,9 @@ impl KeyInfo {
         })
     }
 
-    /// Refuses a key that the service would not give. That it ends within 7 days of now is for the service, which has
-    /// the clock that counts.
+    /// Rejects a request that the service would reject.
+    ///
+    /// The service itself checks that the key expires within 7 days of now, because its clock counts.
     pub(crate) fn check(&self) -> Result<()> {
         let refuse = |why: String| Err(Error::invalid_input(format!("user delegation key: {why}")));
         if self.expiry <= self.start {

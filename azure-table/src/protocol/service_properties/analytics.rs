@@ -8,44 +8,44 @@
 use crate::codec::xml::Element;
 use crate::model::error::{Error, Result, ValueError};
 
-/// The version of storage analytics, the only one there is.
+/// The version of storage analytics; there is only one.
 const ANALYTICS_VERSION: &str = "1.0";
 /// The days for which logs and metrics can be kept.
 const RETENTION_DAYS: std::ops::RangeInclusive<u32> = 1..=365;
-/// Which requests the service logs, in the container `$logs` of the account's blobs.
+/// The requests that the service logs, in the container `$logs` of the account's blobs.
 ///
 /// Source: REST "Set Table Service Properties", "About Storage Analytics logging".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logging {
     /// The version of storage analytics: `1.0`.
     pub version: String,
-    /// Whether reads are logged.
+    /// Logs reads.
     pub read: bool,
-    /// Whether writes are logged.
+    /// Logs writes.
     pub write: bool,
-    /// Whether deletes are logged.
+    /// Logs deletes.
     pub delete: bool,
-    /// For how many days logs are kept, 1 to 365; `None` keeps them until they are deleted.
+    /// The number of days that logs are kept, 1 to 365; `None` keeps them until they are deleted.
     pub retention_days: Option<u32>,
 }
 
-/// Statistics that the service keeps of its requests, in tables whose names begin with `$Metrics`.
+/// Metrics of the service's requests, in tables whose names begin with `$Metrics`.
 ///
 /// Source: REST "Set Table Service Properties", "Storage Analytics metrics (classic)".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metrics {
     /// The version of storage analytics: `1.0`.
     pub version: String,
-    /// Whether there are any.
+    /// Records metrics.
     pub enabled: bool,
-    /// Whether each operation is counted by itself too. Counts only where metrics are enabled.
+    /// Also records each operation separately. Applies only if metrics are enabled.
     pub include_apis: bool,
-    /// For how many days they are kept, 1 to 365; `None` keeps them until they are deleted.
+    /// The number of days that metrics are kept, 1 to 365; `None` keeps them until they are deleted.
     pub retention_days: Option<u32>,
 }
 
 impl Default for Logging {
-    /// Nothing is logged.
+    /// Returns settings that log nothing.
     fn default() -> Self {
         Self {
             version: ANALYTICS_VERSION.to_owned(),
@@ -80,7 +80,7 @@ impl Logging {
 }
 
 impl Default for Metrics {
-    /// There are none.
+    /// Returns settings without metrics.
     fn default() -> Self {
         Self {
             version: ANALYTICS_VERSION.to_owned(),
@@ -113,7 +113,7 @@ impl Metrics {
     }
 }
 
-/// Refuses what the service would.
+/// Rejects settings that the service would reject.
 pub(super) fn check(what: &str, version: &str, retention_days: Option<u32>) -> Result<()> {
     if version != ANALYTICS_VERSION {
         return Err(Error::invalid_input(format!("{what}: the version must be \"1.0\"")));

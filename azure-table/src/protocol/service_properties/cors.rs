@@ -1,8 +1,7 @@
-//! Rules for requests that browsers make for pages of other origins.
+//! CORS rules: requests that browsers send for pages of other origins.
 //!
-//! Owns [`CorsRule`], its limits and its element.
-//! Not confirmed: the service's limit of 2 KiB for all rules together, which is not checked here since it is not
-//! documented how it counts.
+//! Owns [`CorsRule`], its limits and its element. Not confirmed: the service's limit of 2 KiB for all rules together,
+//! which is not checked here since it is not documented how it counts.
 //!
 //! Source: REST "Cross-Origin Resource Sharing (CORS) support for Azure Storage".
 
@@ -11,18 +10,18 @@ use std::time::Duration;
 use crate::codec::xml::Element;
 use crate::model::error::{Error, Result, ValueError};
 
-/// The most origins of a rule, and the most whole names of headers in a list.
+/// The maximum number of origins in a rule, and of full header names in a list.
 const MAX_CORS_NAMES: usize = 64;
-/// The most beginnings of names, `x-ms-meta*` for example, in a list of headers.
+/// The maximum number of header prefixes in a list, such as `x-ms-meta*`.
 const MAX_CORS_PREFIXES: usize = 2;
-/// The most characters of an origin or a header.
+/// The maximum length of an origin or a header, in characters.
 const MAX_CORS_TEXT: usize = 256;
 /// The verbs that a rule can name. `PATCH` is newer than the others.
 const CORS_METHODS: &[&str] = &["DELETE", "GET", "HEAD", "MERGE", "PATCH", "POST", "OPTIONS", "PUT"];
 
-/// A rule for requests that a browser makes for a page of another origin.
+/// A CORS rule: allows requests that a browser sends for a page of another origin.
 ///
-/// No text of it has commas, since its lists are written with them.
+/// Its texts cannot contain commas, since its lists are separated by them.
 ///
 /// ```
 /// use std::time::Duration;
@@ -38,22 +37,24 @@ const CORS_METHODS: &[&str] = &["DELETE", "GET", "HEAD", "MERGE", "PATCH", "POST
 /// Source: REST "Cross-Origin Resource Sharing (CORS) support for Azure Storage".
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CorsRule {
-    /// From where: 1 to 64 origins of at most 256 characters, `https://contoso.com` for example, or `*` for any.
+    /// The allowed origins: 1 to 64 of at most 256 characters, such as `https://contoso.com`, or `*` for any.
     pub allowed_origins: Vec<String>,
-    /// Which verbs: at least one of `DELETE`, `GET`, `HEAD`, `MERGE`, `OPTIONS`, `PATCH`, `POST`, `PUT`.
+    /// The allowed methods: at least one of `DELETE`, `GET`, `HEAD`, `MERGE`, `OPTIONS`, `PATCH`, `POST`, `PUT`.
     pub allowed_methods: Vec<String>,
-    /// Which headers a request may have: at most 64 names and 2 beginnings of names (`x-ms-meta*`), each of at most 256
-    /// characters, or `*` for any.
+    /// The allowed request headers, or `*` for any.
+    ///
+    /// At most 64 names and 2 prefixes (`x-ms-meta*`), each of at most 256 characters.
     pub allowed_headers: Vec<String>,
-    /// Which headers of the answer the page may see; limits as for `allowed_headers`.
+    /// The response headers that the page may read; limits as for `allowed_headers`.
     pub exposed_headers: Vec<String>,
-    /// For how long the browser may remember what it was told, in whole seconds up to 2,147,483,647. A fraction is left
-    /// out.
+    /// The time that the browser may cache the response to a preflight request.
+    ///
+    /// In whole seconds up to 2,147,483,647. A fraction is dropped.
     pub max_age: Duration,
 }
 
 impl CorsRule {
-    /// A rule for simple requests: no headers are allowed or shown, nothing is remembered.
+    /// Creates a rule for simple requests: it allows and exposes no headers, and nothing is cached.
     pub fn new<O: Into<String>, M: Into<String>>(
         origins: impl IntoIterator<Item = O>,
         methods: impl IntoIterator<Item = M>,
