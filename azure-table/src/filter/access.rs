@@ -1,7 +1,7 @@
-//! How much of a table the service reads for a filter.
+//! The part of a table that the service reads for a filter.
 //!
-//! Owns [`AccessPath`] and how it follows from the conditions on the keys. Only conditions that every row must meet
-//! count: what stands inside of an `or` or a `not` narrows nothing.
+//! Owns [`AccessPath`] and derives it from the conditions on the keys. Only conditions that every row must meet count:
+//! a condition inside an `or` or a `not` narrows nothing.
 //!
 //! Source: "Design for querying" (storage table design guide): point query, range query, partition scan, table scan.
 
@@ -10,8 +10,10 @@ use std::fmt;
 use crate::filter::expression::{Comparison, Expression};
 use crate::model::edm::Edm;
 
-/// How much of a table a query reads, from the least to all of it. What it gives back is another matter: the service
-/// reads all rows in between, and asks for time and money by what it reads.
+/// The part of a table that a query reads, from one entity to the whole table.
+///
+/// It is not the part that the query returns. The service reads all rows in between, and what it reads decides the time
+/// and the cost.
 ///
 /// Source: "Design for querying" (storage table design guide).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,22 +42,22 @@ impl fmt::Display for AccessPath {
     }
 }
 
-/// What a filter says about the keys.
+/// The conditions of a filter on the keys.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Access {
     partition: Bound,
     row: Bound,
-    /// A key stands inside of an `or`.
+    /// A key is compared inside an `or`.
     pub(crate) has_key_in_or: bool,
-    /// Some text was not looked at.
+    /// The filter contains raw text, which was not analyzed.
     pub(crate) has_raw: bool,
-    /// How many comparisons it has; those of raw text are not counted.
+    /// The number of comparisons, without those in raw text.
     pub(crate) comparisons: usize,
-    /// The properties besides the keys that it compares, with the types of the values.
+    /// The compared properties other than the keys, with the types of the values.
     pub(crate) properties: Vec<(Box<str>, &'static str)>,
 }
 
-/// What is known of a key, from the least.
+/// The condition on a key, from the weakest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Bound {
     #[default]
@@ -83,7 +85,7 @@ impl Access {
         }
     }
 
-    /// Whether a RowKey is known of which the partition is not.
+    /// Returns `true` if a RowKey is known without its partition.
     pub(crate) fn has_row_alone(&self) -> bool {
         self.partition == Bound::Free && self.row > Bound::Free
     }

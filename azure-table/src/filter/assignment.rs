@@ -1,4 +1,4 @@
-//! A value for a column: what a patch is made of.
+//! Values for columns, as a patch sends them.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,17 +9,18 @@ use crate::model::edm::EdmValue;
 use crate::model::error::{Error, Result, ValueError};
 use crate::model::operand::Operand;
 
-/// A column and its new value, made by [`Column::set`] and sent by [`TableClient::patch`](crate::TableClient::patch).
+/// A column and its new value, created by [`Column::set`] and sent by
+/// [`TableClient::patch`](crate::TableClient::patch).
 ///
-/// There is no way to unset a column: the service keeps what a merge does not name, and has no stored null. To remove a
-/// property read the entity, make the field `None`, and replace it under its ETag.
+/// A column cannot be unset: the service keeps properties that a merge does not name, and it has no stored null. To
+/// remove a property, read the entity, set the field to `None`, and replace the entity under its ETag.
 pub struct Assignment<E> {
     name: String,
     value: Result<EdmValue, ValueError>,
     entity: PhantomData<fn() -> E>,
 }
 
-/// An [`Assignment`] of `E`, and nothing else: a trait, so that the compiler can say what is wrong with another.
+/// Accepts only an [`Assignment`] of `E`. It is a trait so that the compiler can explain a wrong argument.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` sets no column of `{E}`",
     label = "expected an `Assignment<{E}>`",
@@ -36,7 +37,7 @@ impl<E> AssignmentOf<E> for Assignment<E> {
     }
 }
 
-/// A column that can be set: one of a property.
+/// A column that can be set, which is a column of a property.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be set: an entity keeps its keys for life",
     label = "a column of a key",
@@ -47,7 +48,9 @@ pub trait Settable {}
 impl<E, T> Settable for Column<E, T, Stored> {}
 
 impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
-    /// The new value of a property, for a patch. Keys have none: an entity keeps its keys for life.
+    /// Creates the assignment of a new value to a property, for a patch.
+    ///
+    /// Keys cannot be set: an entity keeps its keys for life.
     pub fn set(self, value: impl Operand<R::Compared>) -> Assignment<E>
     where
         Self: Settable,
@@ -65,10 +68,10 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
 }
 
 impl<E> Assignment<E> {
-    /// Name and value.
+    /// Returns the name and the value.
     ///
     /// # Errors
-    /// `InvalidInput` — the value has no form in the service.
+    /// - `InvalidInput`: the service cannot represent the value.
     pub(crate) fn into_property(self) -> Result<(String, EdmValue)> {
         match self.value {
             Ok(value) => Ok((self.name, value)),

@@ -1,10 +1,10 @@
-//! Typed columns: what the derive makes constants of, and what filters are written with.
+//! Typed columns, which the derive creates as constants and filters compare.
 //!
-//! Owns [`Column`], its two roles and the comparisons. What may stand on the right of one is `model/operand.rs`.
+//! Owns [`Column`], its two roles and the comparisons. `model/operand.rs` defines the values to compare with.
 //!
-//! `Column<E, T, Stored>` and `Column<E, T, InKey>` are one struct. What is compared, what can be set and how a value
-//! is read follow from the role by a trait: to set a key does not compile, and a column has the type of its field,
-//! `Option` included.
+//! `Column<E, T, Stored>` and `Column<E, T, InKey>` are one struct. The role decides by a trait what can be compared
+//! and set, and how a value is read. Setting a key does not compile, and a column has the type of its field, including
+//! `Option`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -20,15 +20,14 @@ use crate::model::name::TableName;
 use crate::model::operand::Operand;
 use crate::model::property::Property;
 
-/// A stored value of the entity `E`, from a field of type `T`; compared with values of that type and with no others.
+/// A column of the entity `E`, from a field of type `T`. It can be compared with values of that type only.
 ///
-/// The derive makes one constant per field: `Blog::RATING` for the field `rating`. `R` says where the value is stored:
-/// as a property ([`Stored`]) or as one of the keys ([`InKey`]). A key column thinks in the order of its field, also
-/// where the key text runs the other way ([`Descending`](crate::Descending)). A column of type `Option<T>` is compared
-/// with a `T`: absence cannot be queried.
+/// The derive creates one constant per field: `Blog::RATING` for the field `rating`. `R` says where the value is
+/// stored: as a property ([`Stored`]) or as one of the keys ([`InKey`]). A key column compares in the order of its
+/// field, even if the key text sorts in reverse ([`Descending`](crate::Descending)). A column of type `Option<T>` is
+/// compared with a `T`: absence cannot be queried.
 ///
-/// A row that lacks the property matches no comparison, not even `ne`; a row whose property has another EDM type
-/// matches none either.
+/// A row without the property matches no comparison, not even `ne`. Nor does a row whose property has another EDM type.
 ///
 /// ```
 /// use azure_table::{Column, DynamicEntity};
@@ -51,12 +50,12 @@ pub enum Stored {}
 #[derive(Clone, Copy, Debug)]
 pub enum InKey {}
 
-/// How a field of type `T` is stored and compared. Implemented by [`Stored`] and [`InKey`].
+/// The storage and comparison of a field of type `T`. Implemented by [`Stored`] and [`InKey`].
 pub trait ColumnRole<T> {
-    /// What the column is compared with.
+    /// The type of the values that the column is compared with.
     type Compared;
 
-    /// Whether greater values have stored text that sorts earlier.
+    /// Greater values have stored text that sorts earlier.
     #[doc(hidden)]
     const REVERSED: bool;
 
@@ -76,7 +75,7 @@ impl<T: Property> ColumnRole<T> for Stored {
     }
 }
 
-/// What [`Column::starts_with`] is for: text.
+/// The column types that have [`Column::starts_with`]: text.
 #[diagnostic::on_unimplemented(
     message = "a column of type `{Self}` has no `starts_with`, which is for `String`",
     label = "the column is compared with `{Self}`, which is no text",
@@ -119,34 +118,35 @@ impl<E, T, R> fmt::Debug for Column<E, T, R> {
 }
 
 impl<E, T: Property> Column<E, T> {
-    /// The property stored under `name`, declared by the entity or not.
+    /// Creates a column for the property stored under `name`, which the entity need not declare.
     pub const fn property(name: &'static str) -> Self {
         Self::of(ColumnName::new(name))
     }
 }
 
 impl<E, T: TableKey> Column<E, T, InKey> {
-    /// The PartitionKey of an entity whose only partition field is a `T`.
+    /// Creates a column for the PartitionKey of an entity whose only partition field is a `T`.
     pub const fn partition_key() -> Self {
         Self::of(ColumnName::new("PartitionKey"))
     }
 
-    /// The RowKey of an entity whose only row field is a `T`.
+    /// Creates a column for the RowKey of an entity whose only row field is a `T`.
     pub const fn row_key() -> Self {
         Self::of(ColumnName::new("RowKey"))
     }
 }
 
 impl<E> Column<E, DateTime> {
-    /// The time of the last write, set by the service. Not indexed: such a condition reads the whole partition or
-    /// table.
+    /// Creates a column for the time of the last write, which the service sets.
+    ///
+    /// It is not indexed: a condition on it reads the whole partition or table.
     pub const fn timestamp() -> Self {
         Self::of(ColumnName::new("Timestamp"))
     }
 }
 
 impl TableName {
-    /// The column of the names in a list of tables, for [`ListTables::filter`](crate::operation::ListTables::filter).
+    /// The column of table names, for [`ListTables::filter`](crate::operation::ListTables::filter).
     pub const NAME: Column<Self, String> = Column::of(ColumnName::new("TableName"));
 }
 
@@ -162,52 +162,54 @@ impl<E, T, R> Column<E, T, R> {
         self.name
     }
 
-    /// The name in the service.
+    /// Returns the name of the column in the service.
     pub fn name(&self) -> String {
         self.name.to_string()
     }
 }
 
 impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
-    /// Equal to `value`.
+    /// Matches rows whose value is equal to `value`.
     pub fn eq(self, value: impl Operand<R::Compared>) -> Filter<E> {
         self.compare(Comparison::Eq, value)
     }
 
-    /// There, and not equal to `value`. A row without the property does not match; see [`Filter`] for `!`.
+    /// Matches rows that have a value not equal to `value`.
+    ///
+    /// A row without the property does not match; see [`Filter`] for `!`.
     pub fn ne(self, value: impl Operand<R::Compared>) -> Filter<E> {
         self.compare(Comparison::Ne, value)
     }
 
-    /// Greater than `value`.
+    /// Matches rows whose value is greater than `value`.
     pub fn gt(self, value: impl Operand<R::Compared>) -> Filter<E> {
         self.compare(Comparison::Gt, value)
     }
 
-    /// Greater than `value`, or equal.
+    /// Matches rows whose value is greater than or equal to `value`.
     pub fn ge(self, value: impl Operand<R::Compared>) -> Filter<E> {
         self.compare(Comparison::Ge, value)
     }
 
-    /// Less than `value`.
+    /// Matches rows whose value is less than `value`.
     pub fn lt(self, value: impl Operand<R::Compared>) -> Filter<E> {
         self.compare(Comparison::Lt, value)
     }
 
-    /// Less than `value`, or equal.
+    /// Matches rows whose value is less than or equal to `value`.
     pub fn le(self, value: impl Operand<R::Compared>) -> Filter<E> {
         self.compare(Comparison::Le, value)
     }
 
-    /// From `least` to `greatest`, both included.
+    /// Matches rows whose value is between `least` and `greatest`, both included.
     pub fn between(self, least: impl Operand<R::Compared>, greatest: impl Operand<R::Compared>) -> Filter<E> {
         self.ge(least) & self.le(greatest)
     }
 
-    /// Equal to one of `values`; no row if there are none.
+    /// Matches rows whose value is one of `values`; no row if `values` is empty.
     ///
-    /// Each value is a comparison of its own: the service documents a limit of 15 in one filter, and the whole stands
-    /// in the request's URL. For more, read the keys one by one.
+    /// Each value is a separate comparison: the service documents a limit of 15 in one filter, and the whole filter is
+    /// part of the request's URL. For more values, read the keys one by one.
     pub fn is_in<O: Operand<R::Compared>>(self, values: impl IntoIterator<Item = O>) -> Filter<E> {
         values
             .into_iter()
@@ -216,7 +218,9 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
             .unwrap_or_else(Filter::nothing)
     }
 
-    /// Begins with `prefix`. Sent as a range, since the service has no such function.
+    /// Matches rows whose text begins with `prefix`.
+    ///
+    /// Sent as a range, since the service has no such function.
     pub fn starts_with(self, prefix: &str) -> Filter<E>
     where
         R::Compared: StartsWith,

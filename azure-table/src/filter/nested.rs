@@ -1,7 +1,7 @@
-//! Columns that stand inside of something: of a flattened field, of one variant of an enum.
+//! Columns of a flattened field, and of one variant of an enum.
 //!
-//! Owns [`Nested`] and [`Variant`], which the derive makes constants of, and [`VariantColumn`]. What they lead to is a
-//! column of the whole entity again.
+//! Owns [`Nested`] and [`Variant`], which the derive creates as constants, and [`VariantColumn`]. They lead to columns
+//! of the whole entity.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -25,7 +25,7 @@ pub struct Nested<E, G> {
 }
 
 impl<E, G> Nested<E, G> {
-    /// The flattened field whose property names begin with `prefix`.
+    /// Creates the flattened field whose property names begin with `prefix`.
     pub const fn new(prefix: &'static str) -> Self {
         Self {
             prefix: ColumnName::new(prefix),
@@ -33,14 +33,15 @@ impl<E, G> Nested<E, G> {
         }
     }
 
-    /// What stands in the group: a column, or a flattened field of it. Names four groups deep are possible; a filter on
-    /// a deeper one is refused when it is used.
+    /// Returns a column of the group, or a flattened field of it.
+    ///
+    /// A column can be in at most three nested flattened fields. A filter on a deeper one fails when it is used.
     pub fn then<N: NestedIn<G>>(self, inner: N) -> N::In<E> {
         inner.within(self.prefix)
     }
 }
 
-/// What can stand in a flattened field: [`Column`] and [`Nested`].
+/// A part of a flattened field: [`Column`] or [`Nested`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not stand in `{G}`",
     label = "expected a column or a flattened field of `{G}`",
@@ -48,7 +49,7 @@ impl<E, G> Nested<E, G> {
             is not compared"
 )]
 pub trait NestedIn<G> {
-    /// The same, seen from the entity `E`.
+    /// The part within the entity `E`.
     type In<E>;
 
     #[doc(hidden)]
@@ -90,18 +91,18 @@ impl<E, G> fmt::Debug for Nested<E, G> {
 
 /// The rows of the enum `E` that are its variant `V`.
 ///
-/// `Item::CUSTOMER.then(Customer::NAME).eq("x")` selects customers of that name, and nothing that is no customer;
-/// `Item::CUSTOMER.only()` all customers.
+/// `Item::CUSTOMER.then(Customer::NAME).eq("x")` selects customers of that name, and no other variants.
+/// `Item::CUSTOMER.only()` selects all customers.
 ///
-/// Where the variants are told apart by the form of their keys alone, the service can only be asked for the fixed text
-/// that a RowKey begins with. If the variant's has none, or shares it with others, their rows are selected as well:
-/// give the enum a `tag` or its variants a `row_key_prefix` to filter by variant.
+/// If only the form of their keys distinguishes the variants, the service can only compare the fixed text that a RowKey
+/// begins with. If the variant has no such text, or shares it with others, the filter also selects rows of other
+/// variants. To filter by variant, give the enum a `tag` or its variants a `row_key_prefix`.
 pub struct Variant<E, V> {
     mark: Mark,
     kind: PhantomData<fn() -> (E, V)>,
 }
 
-/// By what the service tells the variant.
+/// The mark by which the service can select the variant.
 #[derive(Clone, Copy, Debug)]
 enum Mark {
     Tag(&'static str, &'static str),
@@ -109,7 +110,7 @@ enum Mark {
 }
 
 impl<E, V> Variant<E, V> {
-    /// Rows whose property `name` is the text `tag`.
+    /// Selects the rows whose property `name` is the text `tag`.
     pub const fn by_tag(name: &'static str, tag: &'static str) -> Self {
         Self {
             mark: Mark::Tag(name, tag),
@@ -117,7 +118,7 @@ impl<E, V> Variant<E, V> {
         }
     }
 
-    /// Rows whose RowKey begins with `prefix`.
+    /// Selects the rows whose RowKey begins with `prefix`.
     pub const fn by_row_key_prefix(prefix: &'static str) -> Self {
         Self {
             mark: Mark::RowKeyPrefix(prefix),
@@ -125,8 +126,10 @@ impl<E, V> Variant<E, V> {
         }
     }
 
-    /// Rows whose keys have this form. The service sees only the fixed text that the RowKey begins with: where there is
-    /// none, [`only`](Self::only) selects all rows.
+    /// Selects the rows whose keys have this form.
+    ///
+    /// The service can only compare the fixed text that the RowKey begins with. Without such text, [`only`](Self::only)
+    /// selects all rows.
     pub const fn by_key_form(shape: &KeyShape) -> Self {
         let prefix = match shape.row_key {
             [KeyPiece::Literal(text), ..] => *text,
@@ -143,7 +146,7 @@ impl<E, V> Variant<E, V> {
         }
     }
 
-    /// All rows of the variant.
+    /// Selects all rows of the variant.
     pub fn only(self) -> Filter<E> {
         let text = |text: &str| EdmValue::from(text);
         match self.mark {
@@ -160,18 +163,18 @@ impl<E, V> Variant<E, V> {
         }
     }
 
-    /// The rows of the variant that meet a condition on it.
+    /// Selects the rows of the variant that meet a condition on it.
     pub fn filter(self, filter: impl FilterOf<V>) -> Filter<E> {
         self.only() & filter.into_filter().retyped()
     }
 
-    /// A column of the variant.
+    /// Returns a column of the variant.
     pub fn then<C: ColumnOfVariant<V>>(self, column: C) -> C::In<E> {
         column.of_variant(self)
     }
 }
 
-/// A [`Column`] of the variant `V`, and nothing else: a trait, so that the compiler can say what is wrong with another.
+/// Accepts only a [`Column`] of the variant `V`. It is a trait so that the compiler can explain a wrong argument.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no column of the variant `{V}`",
     label = "expected a column of `{V}`",
@@ -180,7 +183,7 @@ impl<E, V> Variant<E, V> {
     note = "a whole condition on `{V}` is given to `.filter(..)`"
 )]
 pub trait ColumnOfVariant<V> {
-    /// The same, seen from the enum `E`.
+    /// The column within the enum `E`.
     type In<E>;
 
     #[doc(hidden)]
@@ -209,8 +212,9 @@ impl<E, V> fmt::Debug for Variant<E, V> {
     }
 }
 
-/// A column of one variant of an enum: its comparisons select rows of that variant only, as far as [`Variant`] can tell
-/// the service.
+/// A column of one variant of an enum.
+///
+/// Its comparisons select rows of that variant only, as far as the service can distinguish them: see [`Variant`].
 #[derive(Debug)]
 pub struct VariantColumn<E, V, T, R> {
     variant: Variant<E, V>,
@@ -225,7 +229,7 @@ impl<E, V, T, R> Clone for VariantColumn<E, V, T, R> {
 
 impl<E, V, T, R> Copy for VariantColumn<E, V, T, R> {}
 
-/// The comparisons of [`Column`], for the variant.
+/// Adds the comparisons of [`Column`] to columns of a variant.
 macro_rules! comparisons {
     ($($(#[$doc:meta])* $name:ident;)*) => {
         impl<E, V, T, R: ColumnRole<T>> VariantColumn<E, V, T, R> {
@@ -237,32 +241,32 @@ macro_rules! comparisons {
     };
 }
 comparisons! {
-    /// Equal to `value`.
+    /// Matches rows whose value is equal to `value`.
     eq;
-    /// There, and not equal to `value`.
+    /// Matches rows that have a value not equal to `value`.
     ne;
-    /// Greater than `value`.
+    /// Matches rows whose value is greater than `value`.
     gt;
-    /// Greater than `value`, or equal.
+    /// Matches rows whose value is greater than or equal to `value`.
     ge;
-    /// Less than `value`.
+    /// Matches rows whose value is less than `value`.
     lt;
-    /// Less than `value`, or equal.
+    /// Matches rows whose value is less than or equal to `value`.
     le;
 }
 
 impl<E, V, T, R: ColumnRole<T>> VariantColumn<E, V, T, R> {
-    /// From `least` to `greatest`, both included.
+    /// Matches rows whose value is between `least` and `greatest`, both included.
     pub fn between(self, least: impl Operand<R::Compared>, greatest: impl Operand<R::Compared>) -> Filter<E> {
         self.variant.filter(self.column.between(least, greatest))
     }
 
-    /// Equal to one of `values`; no row if there are none.
+    /// Matches rows whose value is one of `values`; no row if `values` is empty.
     pub fn is_in<O: Operand<R::Compared>>(self, values: impl IntoIterator<Item = O>) -> Filter<E> {
         self.variant.filter(self.column.is_in(values))
     }
 
-    /// Begins with `prefix`.
+    /// Matches rows whose text begins with `prefix`.
     pub fn starts_with(self, prefix: &str) -> Filter<E>
     where
         R::Compared: StartsWith,

@@ -1,4 +1,4 @@
-//! Columns as a shape of rows: some of them, as a tuple.
+//! Tuples of columns to select from a table.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::model::key::ReadTableKey;
 use crate::model::property::ReadProperty;
 use crate::model::row::Row;
 
-/// A column that can be read alone.
+/// A column that can be selected by itself.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be selected from `{E}`",
     label = "expected a column of `{E}` whose type can be read",
@@ -17,7 +17,7 @@ use crate::model::row::Row;
             `with` or `chunked`, is read with the whole entity"
 )]
 pub trait SelectColumn<E> {
-    /// What it gives: the type of its field.
+    /// The type of the column's field.
     type Value;
 
     #[doc(hidden)]
@@ -45,7 +45,7 @@ impl<E, T: ReadProperty> SelectColumn<E> for Column<E, T, Stored> {
     }
 }
 
-/// The Timestamp, which stands beside the properties of a row.
+/// Reads the Timestamp, which is stored apart from the properties of a row.
 fn read_timestamp<T: ReadProperty>(row: &Row<'_>) -> Result<T> {
     let fault = |why: &dyn std::fmt::Display| Error::invalid_response(format!("Timestamp: {why}"));
     let Some(text) = row.timestamp.as_deref() else {
@@ -75,13 +75,13 @@ impl<E, T: ReadTableKey> SelectColumn<E> for Column<E, T, InKey> {
     }
 }
 
-/// A tuple of columns of `E`: what [`TableQuery::select`](crate::TableQuery::select) asks for.
+/// A tuple of columns of `E` for [`TableQuery::select`](crate::TableQuery::select).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not select from `{E}`",
     label = "expected a tuple of columns of `{E}`, such as `(Blog::TEXT, Blog::RATING)`"
 )]
 pub trait Columns<E>: Send + Sync + 'static {
-    /// The tuple of their values.
+    /// The tuple of the columns' values.
     type Values;
 
     #[doc(hidden)]

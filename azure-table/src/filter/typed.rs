@@ -1,4 +1,4 @@
-//! Filters as values.
+//! Typed filters.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,13 +13,15 @@ use crate::model::entity_key::key_texts;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::property_writer::{PropertySink, PropertyWriter};
 
-/// A condition on the rows of `E`, made of its columns and joined with `&`, `|` and `!`.
+/// A condition on the rows of `E`.
 ///
-/// What `!` selects of rows that lack the property is not confirmed of the live service: on the emulator it is those
-/// rows too, since no comparison holds for them. Where that matters compare with `ne`.
+/// Compare columns to create conditions, and combine them with `&`, `|` and `!`.
 ///
-/// Its `Display` is the text that the service gets. A value without a form in the service makes the query fail before
-/// anything is sent.
+/// It is not confirmed for the live service which rows `!` selects if they lack the property. On the emulator it
+/// selects them too, since no comparison holds for them. Where that matters, compare with `ne`.
+///
+/// `Display` shows the text that is sent to the service. If the service cannot represent a value, the query fails
+/// before anything is sent.
 ///
 /// ```
 /// use azure_table::{Column, DynamicEntity, Filter};
@@ -36,31 +38,33 @@ pub struct Filter<E> {
 #[derive(Clone, Debug, PartialEq)]
 enum State {
     Valid(Expression),
-    /// Why it cannot be sent.
+    /// The reason why the filter cannot be sent.
     Fault(Box<str>),
 }
 
 impl<E> Filter<E> {
-    /// OData text, sent as it is. The only way past the typed columns: whatever is put into the text must be quoted by
-    /// the caller.
+    /// Creates a filter from OData text, which is sent unchanged.
+    ///
+    /// This is the only way to bypass the typed columns. The caller must quote every value in the text.
     pub fn raw(text: impl Into<Box<str>>) -> Self {
         Self::from(Expression::Raw(text.into()))
     }
 
-    /// Both conditions; the same as `&`.
+    /// Requires both conditions, like `&`.
     #[must_use]
     pub fn and(self, other: impl FilterOf<E>) -> Self {
         self.join(other.into_filter(), Expression::and)
     }
 
-    /// Either condition; the same as `|`.
+    /// Requires either condition, like `|`.
     #[must_use]
     pub fn or(self, other: impl FilterOf<E>) -> Self {
         self.join(other.into_filter(), Expression::or)
     }
 
-    /// Whether the entity meets the condition, as it would if it were stored: properties that are not stored, and the
-    /// Timestamp, are not there.
+    /// Returns `true` if the entity, as it would be stored, meets the condition.
+    ///
+    /// Properties that are not stored, and the Timestamp, are missing in this comparison.
     ///
     /// ```
     /// use azure_table::TableEntity;
@@ -78,8 +82,8 @@ impl<E> Filter<E> {
     /// ```
     ///
     /// # Errors
-    /// `InvalidInput` — an operand has no form in the service, or the entity cannot be written. `Unsupported` — it has
-    /// text that [`raw`](Self::raw) took.
+    /// - `InvalidInput`: the service cannot represent an operand, or the entity cannot be encoded.
+    /// - `Unsupported`: the filter contains text from [`raw`](Self::raw).
     pub fn matches(&self, entity: &E) -> Result<bool>
     where
         E: TableEntity,
@@ -106,7 +110,7 @@ impl<E> Filter<E> {
         }))
     }
 
-    /// A condition that no row meets: nothing sorts before the empty text.
+    /// Returns a condition that no row meets: nothing sorts before the empty text.
     pub(crate) fn nothing() -> Self {
         Self::from(Expression::comparison(
             "PartitionKey",
@@ -115,7 +119,7 @@ impl<E> Filter<E> {
         ))
     }
 
-    /// The same condition on the rows of another type.
+    /// Returns this condition for the rows of another type.
     pub(crate) fn retyped<U>(self) -> Filter<U> {
         Filter {
             state: self.state,
@@ -130,10 +134,10 @@ impl<E> Filter<E> {
         }
     }
 
-    /// The expression.
+    /// Returns the expression.
     ///
     /// # Errors
-    /// `InvalidInput` — an operand had no form in the service.
+    /// - `InvalidInput`: the service cannot represent an operand.
     pub(crate) fn into_expression(self) -> Result<Expression> {
         match self.state {
             State::Valid(expression) => Ok(expression),
@@ -172,7 +176,7 @@ impl<E> From<Expression> for Filter<E> {
     }
 }
 
-/// A [`Filter`] of `E`, and nothing else: a trait, so that the compiler can say what is wrong with another.
+/// Accepts only a [`Filter`] of `E`. It is a trait so that the compiler can explain a wrong argument.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no condition on the rows of `{E}`",
     label = "expected a `Filter<{E}>`",

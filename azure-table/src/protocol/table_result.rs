@@ -1,8 +1,8 @@
 //! The result of one operation.
 //!
-//! Owns [`TableResult`]. It comes from the response to a single operation, from a part of a batch response, or from the
-//! rows that were read back after the response to a write was lost. Source: REST "Insert Entity", "Query Entities",
-//! "Performing entity group transactions".
+//! Owns [`TableResult`]. It comes from the response to a single operation or from a part of a batch response. If the
+//! response to a write was lost, it comes from the rows that were read back. Source: REST "Insert Entity", "Query
+//! Entities", "Performing entity group transactions".
 //!
 //! A retrieved or echoed entity stays JSON, at minimal metadata, until its type is known. For an echo whose response
 //! was lost it is the row that was read back.
