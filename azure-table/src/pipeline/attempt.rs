@@ -1,8 +1,8 @@
 //! One attempt of a call: acquire a permit, authorize, send, read the response.
 //!
-//! A request is signed until the authorization holds still: the generation of the credential is read before and after.
-//! If it changed, by a fetch for this attempt or by a rotation, nobody could say which one was sent, and its rejection
-//! would be judged wrongly.
+//! The client signs a request again until the credential is stable: it reads the credential's generation before and
+//! after. The generation may change by a fetch for this attempt or by a rotation. Then nobody could say which
+//! authorization was sent, and its rejection would be judged wrongly.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -26,7 +26,7 @@ use crate::pipeline::transport::Delivery;
 use crate::protocol::read_back::WrittenRow;
 use crate::protocol::request::Call;
 
-/// The longest time that a request asks the service for, and what it takes without being asked.
+/// The maximum timeout that a request asks for, in seconds; it is also the service's own limit.
 ///
 /// Source: REST "Setting timeouts for Table service operations".
 const MOST_SERVICE_TIME: u64 = 30;
@@ -38,13 +38,13 @@ pub(crate) type Ending = (Response<Bytes>, Option<Vec<WrittenRow>>);
 pub(crate) struct Ended {
     pub(crate) begun: SystemTime,
     pub(crate) elapsed: Duration,
-    /// The time that it was signed with.
+    /// The time that the request was signed with.
     pub(crate) signed_at: SystemTime,
     /// The generation of the credential that authorized it.
     pub(crate) generation: u64,
-    /// The response; or how far the request got, and why there is none.
+    /// The response, or how far the request got and the reason why no response arrived.
     pub(crate) outcome: Result<Response<Bytes>, (Delivery, Error)>,
-    /// The rejection of a response with one.
+    /// The rejection, if the response rejects the request.
     pub(crate) rejection: Option<Rejection>,
 }
 
@@ -65,7 +65,7 @@ impl Ended {
     }
 }
 
-/// The limits of time of a call and of each of its attempts.
+/// The time limits of a call and of each of its attempts.
 pub(crate) struct Limits {
     pub(crate) deadline: Deadline,
     attempt_timeout: Duration,
@@ -84,7 +84,7 @@ impl Pipeline {
     /// Sends a request once.
     ///
     /// # Errors
-    /// Nothing was sent: no credential, or no time left.
+    /// Nothing was sent: no credential is available, or no time is left.
     pub(super) async fn send(
         &self,
         call: &Call,
@@ -150,7 +150,7 @@ impl Pipeline {
         })
     }
 
-    /// Puts the proof of who asks on a copy of the request, and says which one.
+    /// Authorizes a copy of the request. Returns it with the generation of the credential.
     async fn authorize(&self, request: &Request<Bytes>) -> Result<Authorized> {
         let mut tries = 0;
         loop {
@@ -175,7 +175,7 @@ impl Pipeline {
         }
     }
 
-    /// Reports a rejection for the authorization, of status 401 or 403, to the credential and to the clock.
+    /// Reports a rejected authorization, status 401 or 403, to the credential and to the clock.
     pub(super) fn refused(&self, call: &Call, ended: &Ended) -> Option<Refused> {
         let (Ok(response), Some(Failure::Answer(status @ (401 | 403), code))) = (&ended.outcome, ended.failure())
         else {
@@ -204,7 +204,7 @@ impl Pipeline {
         })
     }
 
-    /// A place among the attempts that may be on their way at once.
+    /// Acquires one of the `max_in_flight` permits.
     async fn slot(&self, deadline: &Deadline) -> Result<Option<OwnedSemaphorePermit>> {
         let Some(in_flight) = &self.settings.in_flight else {
             return Ok(None);
@@ -220,26 +220,26 @@ impl Pipeline {
     }
 }
 
-/// What comes of a refusal for who asks.
+/// The consequences of a rejected authorization.
 pub(crate) struct Refused {
     pub(crate) advice: Option<String>,
-    /// What is added to this machine's time from now on, in seconds.
+    /// The correction that is added to this machine's time from now on, in seconds.
     pub(crate) corrected: Option<i64>,
-    /// Whether there is another proof since the attempt.
+    /// The credential has changed since the attempt.
     pub(crate) has_new_proof: bool,
 }
 
-/// How often a request is signed until the proof holds still. Whoever changes it more often is asked as it is.
+/// The maximum number of signatures per attempt. After that, the request is sent although the credential still changes.
 const MOST_SIGNATURES: u32 = 4;
 
-/// A request with the proof of who asks.
+/// An authorized request.
 struct Authorized {
     request: Request<Bytes>,
     at: SystemTime,
     generation: u64,
 }
 
-/// Asks the service to give up when the caller will, in whole seconds.
+/// Asks the service to stop when the caller stops waiting, in whole seconds.
 fn ask_for_time(request: &mut Request<Bytes>, limit: Duration) -> Result<()> {
     let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
     if seconds >= MOST_SERVICE_TIME {
@@ -254,9 +254,11 @@ fn ask_for_time(request: &mut Request<Bytes>, limit: Duration) -> Result<()> {
     Ok(())
 }
 
+/// Returns advice about a wrong clock.
+///
 /// A clock that differs by more than the service allows makes every signature of an account key look wrong.
 ///
-/// Source: REST "Authorize with Shared Key": a request is refused 15 minutes after its date.
+/// Source: REST "Authorize with Shared Key": a request is rejected 15 minutes after its date.
 fn clock_advice(ours: SystemTime, service: SystemTime) -> String {
     match service.duration_since(ours) {
         Ok(behind) => format!(

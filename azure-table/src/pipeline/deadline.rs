@@ -1,11 +1,11 @@
-//! The end of the time that a call has.
+//! The deadline of a call.
 
 use std::time::Duration;
 
 use crate::model::clock::{self, Instant};
 use crate::model::error::{Error, ErrorKind};
 
-/// When a call ends, at the latest.
+/// The deadline of a call, or none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline(Option<Instant>);
 
@@ -18,7 +18,7 @@ impl Deadline {
         self.0.map(|end| end.saturating_duration_since(Instant::now()))
     }
 
-    /// Waits for `future` while there is time; `None` when it is over.
+    /// Waits for `future` until the deadline. Returns `None` if it passes.
     pub(crate) async fn limit<F: Future>(&self, future: F) -> Option<F::Output> {
         match self.remaining() {
             None => Some(future.await),

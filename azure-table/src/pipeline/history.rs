@@ -38,7 +38,7 @@ pub(crate) struct CallHistory {
     entity: Option<(String, String)>,
     pub(crate) effect: Effect,
     pub(crate) attempts: u32,
-    /// The wait that the last response asked for.
+    /// The wait that the last response asks for.
     pub(crate) asked_wait: Option<Duration>,
     /// The headers of the last response, if it rejects.
     pub(crate) headers: ResponseHeaders,
@@ -145,8 +145,10 @@ impl CallHistory {
     }
 }
 
-/// Whether an answer leaves open if the service applied the write. A refusal (4xx, `ServerBusy`, not implemented) says
-/// that it did not; a success that cannot be read says that it did.
+/// Returns `true` if a response leaves a write in doubt.
+///
+/// A rejection (4xx, `ServerBusy`, not implemented) means that the service did not apply it. A success that cannot be
+/// read means that it did.
 fn leaves_open(error: &Error) -> bool {
     match error.status() {
         Some(501) => false,

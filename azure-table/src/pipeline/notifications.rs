@@ -1,4 +1,4 @@
-//! The notifications of one call: its history, the observers, its context and its spans hear of each step here.
+//! The notifications of one call: its history, observers, context and spans receive each step here.
 //!
 //! Owns the moment and the content of each notification. Their receivers are `history.rs`, `observer.rs`, `context.rs`
 //! and `trace.rs`.
@@ -18,7 +18,7 @@ use crate::protocol::answer;
 use crate::protocol::read_back::Verdict;
 use crate::protocol::request::Call;
 
-/// Everyone who hears of the steps of a call.
+/// The receivers of the steps of a call.
 pub(crate) struct Notifications<'a> {
     pipeline: &'a Pipeline,
     call: &'a Call,
@@ -52,7 +52,7 @@ impl<'a> Notifications<'a> {
         &self.pipeline.observers
     }
 
-    /// An attempt starts, with its permit and its authorization to come.
+    /// An attempt starts, before its permit and its authorization.
     pub(crate) fn starting(&mut self, location: Location) -> AttemptSpan {
         self.history.attempts += 1;
         self.history.location = location;

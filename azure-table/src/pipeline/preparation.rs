@@ -1,4 +1,4 @@
-//! A request with all that is the same for its attempts, and the same as text.
+//! The request of a call, prepared for all its attempts, and the same request as text.
 
 use std::fmt::Write as _;
 
@@ -17,13 +17,13 @@ use crate::protocol::via_batch;
 const X_MS_VERSION: HeaderName = HeaderName::from_static("x-ms-version");
 const X_MS_CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
 
-/// The longest id of a call, in characters.
+/// The maximum length of a call's id, in characters.
 ///
 /// Source: REST "Delete Entity", header `x-ms-client-request-id`.
 const MAX_CLIENT_REQUEST_ID: usize = 1_024;
 
 impl Pipeline {
-    /// Completes the request of a call, the proof of who asks aside; gives the id of the call.
+    /// Completes the request of a call, except for its authorization. Returns the id of the call.
     pub(crate) fn prepare(&self, call: &mut Call, options: &CallOptions) -> Result<String> {
         self.settings.check_variant()?;
         if options.get().via_batch {
@@ -42,12 +42,12 @@ impl Pipeline {
         Ok(id)
     }
 
-    /// Whether who asks does so by tokens. A credential says it by its version.
+    /// Returns `true` if the credential sends tokens, which its version shows.
     pub(crate) fn asks_with_token(&self) -> bool {
         is_of_tokens(self.credential.version())
     }
 
-    /// The request of a call as text, the proof of who asks left out.
+    /// Returns the request of a call as text, without its authorization.
     pub(crate) fn show(&self, mut call: Call, options: &CallOptions) -> Result<String> {
         self.prepare(&mut call, options)?;
         let credential = format!("{:?}", self.credential);
@@ -55,7 +55,7 @@ impl Pipeline {
     }
 }
 
-/// Credentials that can do without tokens keep to their version.
+/// Returns the version to send. Credentials without tokens keep their own.
 fn version(of_credential: &'static str, with_token: Option<&'static str>) -> &'static str {
     match with_token {
         Some(newer) if is_of_tokens(of_credential) => newer.max(of_credential),
@@ -63,7 +63,7 @@ fn version(of_credential: &'static str, with_token: Option<&'static str>) -> &'s
     }
 }
 
-/// Versions are dates: they compare as text.
+/// Returns `true` if a version supports tokens. Versions are dates and compare as text.
 fn is_of_tokens(version: &str) -> bool {
     version >= TOKEN_VERSION
 }
@@ -82,7 +82,7 @@ fn checked(id: &str) -> Result<&str> {
     Ok(id)
 }
 
-/// Method and URL, the headers by name, without the values that may be secrets, an empty line, the body.
+/// Formats a request: method and URL, the headers by name, an empty line, the body. Hides values that may be secrets.
 fn text(request: &Request<Bytes>, credential: &str) -> String {
     let mut out = format!("{} {}\n", request.method(), request.uri());
     // Writing to a String cannot fail.

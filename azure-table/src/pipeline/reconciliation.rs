@@ -1,12 +1,12 @@
 //! The reconciliation of a write in doubt: the client reads its rows back.
 //!
-//! Owns the reads. They happen before a write is sent again, so that it is not applied twice, and after a repetition
-//! was rejected, since the attempt before may have caused the rejection (`next_step.rs`). The rows are judged by
-//! `protocol/read_back.rs`.
+//! Owns the reads. The client reads before it sends a write again, so that the write is not applied twice. It also
+//! reads after a repetition was rejected, since the attempt before may have caused the rejection (`next_step.rs`).
+//! `protocol/read_back.rs` judges the rows.
 //!
-//! A write is read back before it is sent again. To resend first and read after a 409 or 412 would save a read where
-//! the request was lost, but would apply an upsert twice, and a batch with one. Time is the service's, by the `Date` of
-//! the read, with two seconds for what a `Date` cuts off.
+//! To resend first and read after a 409 or 412 would save a read if the request was lost. But it would apply an upsert
+//! twice, and a batch with one. The time is the service's, by the `Date` of the read, with a margin of two seconds for
+//! the fraction that a `Date` cuts off.
 
 use std::time::SystemTime;
 
@@ -31,9 +31,9 @@ use crate::protocol::read_back::{self, MOST_CLOCK_ERROR, Verdict};
 use crate::protocol::request::Call;
 use crate::protocol::row_write::RowWrite;
 
-/// Of a batch's range no more pages are read. A range may have any number of rows besides those of the batch.
+/// The maximum number of pages read for a batch. Its range may contain any number of other rows.
 const MOST_PAGES: usize = 5;
-/// By how much clocks may differ between two looks at them, and what the seconds of a `Date` cut off, in seconds.
+/// The drift between two readings of the clocks, and the fraction that a `Date` cuts off, in seconds.
 const DRIFT: i64 = 2;
 
 impl Pipeline {
@@ -85,7 +85,7 @@ impl Pipeline {
         }
     }
 
-    /// The rows of a write, and how many seconds the service's clock is ahead of this machine's, at least.
+    /// Returns the rows of a write, and the seconds by which the service's clock is ahead of this machine's, at least.
     async fn stored(
         &self,
         table: &str,
@@ -130,7 +130,7 @@ impl Pipeline {
         Ok(None)
     }
 
-    /// The same for one row, whose keys may not fit into the address of a query.
+    /// Returns the same for one row whose keys may not fit into the URL of a query.
     async fn stored_row(
         &self,
         table: &str,
@@ -154,13 +154,13 @@ impl Pipeline {
         Ok(Some((row.into_iter().collect(), seconds_between(now, service))))
     }
 
-    /// A call within a call.
+    /// Runs a call within a call.
     fn boxed(&self, call: Call, options: CallOptions) -> BoxFuture<'_, Result<Answer>> {
         Box::pin(self.run(call, options))
     }
 }
 
-/// Whether a clock that is so many seconds ahead differs by more than the service tolerates of a request.
+/// Returns `true` if a clock that is `offset` seconds ahead differs by more than the service tolerates for a request.
 fn is_beyond_clocks(offset: i64) -> bool {
     offset.unsigned_abs() > MOST_CLOCK_ERROR.as_secs()
 }

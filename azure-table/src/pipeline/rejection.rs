@@ -1,7 +1,7 @@
 //! A response that rejects an attempt.
 //!
-//! Owns the status and the code that count, which in a batch are those of the operation that failed, and the wait that
-//! a response asks for.
+//! Owns the effective status and code, which in a batch are those of the failed operation, and the wait that a response
+//! asks for.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ impl Rejection {
     }
 }
 
-/// Returns the wait that a response asks for, or that its part asks for that rejects.
+/// Returns the wait that a response asks for, or the rejecting part of a batch response.
 pub(crate) fn asked_wait(call: &Call, response: &Response<Bytes>) -> Option<Duration> {
     let whole = wait_asked_for(response.headers());
     if call.has_answers_inside() && response.status().is_success() {
@@ -54,8 +54,9 @@ pub(crate) fn asked_wait(call: &Call, response: &Response<Bytes>) -> Option<Dura
     whole
 }
 
-/// The least wait that a response asks for, in either of its headers. `Retry-After` may be a number of seconds or a
-/// date.
+/// Returns the minimum wait that a response asks for in either of its headers.
+///
+/// `Retry-After` may be a number of seconds or a date.
 ///
 /// Source: RFC 9110, section 10.2.3.
 fn wait_asked_for(headers: &HeaderMap) -> Option<Duration> {

@@ -1,8 +1,8 @@
 //! The retry loop: all attempts of one call.
 //!
-//! Owns the order of a call: prepare, send, classify, ask the policy, wait, read back. One attempt is `attempt.rs`, the
-//! decision after it `next_step.rs`, the read of a lost write `reconciliation.rs`. All that is reported of a call goes
-//! through `notifications.rs`.
+//! Owns the order of a call: prepare, send, classify, ask the policy, wait, read back. `attempt.rs` is one attempt,
+//! `next_step.rs` the decision after it, `reconciliation.rs` the read of a lost write. `notifications.rs` reports the
+//! steps.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::protocol::read_back::Verdict;
 use crate::protocol::request::Call;
 
 impl Pipeline {
-    /// Sends the request until a response is not worth another attempt.
+    /// Sends the request until a response needs no further attempt.
     pub(crate) async fn run(&self, call: Call, options: CallOptions) -> Result<Answer> {
         let span = CallSpan::new(&self.endpoint, &call);
         span.around(self.run_in(&span, call, options)).await
@@ -150,8 +150,9 @@ impl Pipeline {
         }
     }
 
-    /// Reports a rejection for the authorization to the credential and to the clock. Returns `true` if the request has
-    /// another authorization from now on.
+    /// Reports a rejected authorization to the credential and to the clock.
+    ///
+    /// Returns `true` if the request has a new authorization from now on.
     fn renews_authorization(&self, call: &Call, ended: &Ended, notifications: &mut Notifications<'_>) -> bool {
         let Some(refused) = self.refused(call, ended) else {
             return false;
@@ -190,7 +191,7 @@ impl Pipeline {
     }
 }
 
-/// The policy of a call, and the retry that it decided. A retry that is never sent is retry_cancelled.
+/// The policy of a call, and the retry that it decided. Reports a retry that is never sent as cancelled.
 struct PendingRetry<'a> {
     policy: &'a dyn RetryPolicy,
     is_pending: bool,
@@ -202,7 +203,7 @@ impl<'a> PendingRetry<'a> {
         Self { policy, is_pending }
     }
 
-    /// Asks the policy, and reports the step that comes of its decision.
+    /// Asks the policy, and reports the next step.
     fn ask(&mut self, state: &CallState, failed: &FailedAttempt<'_>) -> Next {
         let decision = self.policy.decide(failed);
         let next = plan(state, failed, decision);

@@ -12,15 +12,16 @@ use crate::model::error::Result;
 use crate::model::variant_mark::MarkedVariant;
 use crate::pipeline::options::CallOptions;
 
-/// The time of one attempt: the service works for at most 30 s, the answer travels in the rest.
+/// The default timeout of one attempt. The service works for at most 30 s; the rest is for the transfer of the
+/// response.
 ///
 /// Source: REST "Setting timeouts for Table service operations".
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The least time of an attempt that writes: the service may work that long on it.
+/// The minimum timeout of an attempt that writes: the service may work on it that long.
 pub(crate) const WORKING_TIME: Duration = Duration::from_secs(30);
 
-/// Sent with each request.
+/// The `User-Agent` of each request.
 const USER_AGENT: &str = concat!("azure-table/", env!("CARGO_PKG_VERSION"));
 
 /// The settings of a client.
@@ -29,21 +30,21 @@ pub(crate) struct ClientSettings {
     pub(crate) user_agent: String,
     /// The options of all calls; those of a table or a call override them.
     pub(crate) defaults: CallOptions,
-    /// Whether requests are signed with the service's time where this machine's is wrong.
+    /// Signs requests with the service's time if this machine's is wrong.
     pub(crate) corrects_clock: bool,
     pub(crate) in_flight: Option<InFlight>,
     pub(crate) is_read_only: bool,
-    /// From which access on queries are refused before they are sent.
+    /// The access path from which queries are rejected before they are sent.
     pub(crate) denied: Option<AccessPath>,
-    /// Whether a write makes the table that it finds missing.
+    /// A write creates a missing table.
     pub(crate) creates_missing_tables: bool,
-    /// The variant of an enum of entities whose rows alone the table's handle reads and writes.
+    /// The only variant of an enum of entities that the table's handle reads and writes.
     pub(crate) variant: Option<&'static MarkedVariant>,
-    /// The variant that the enum of `variant` is itself: no call of such a handle is sent.
+    /// The variant that the enum of `variant` itself is; no call of such a handle is sent.
     pub(crate) outer_variant: Option<&'static MarkedVariant>,
 }
 
-/// A limit of attempts at once.
+/// A limit of concurrent attempts.
 #[derive(Clone, Debug)]
 pub(crate) struct InFlight {
     pub(crate) limit: usize,
@@ -67,7 +68,7 @@ impl Default for ClientSettings {
 }
 
 impl ClientSettings {
-    /// The time of an attempt of a call that says none.
+    /// Returns the timeout of an attempt whose call sets none.
     pub(crate) fn attempt_time(&self) -> Duration {
         self.defaults.get().attempt_timeout.unwrap_or(ATTEMPT_TIMEOUT)
     }

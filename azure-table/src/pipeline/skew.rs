@@ -1,21 +1,21 @@
-//! How far the service's clock is from this machine's.
+//! The difference between the service's clock and this machine's.
 //!
-//! Measured when a refusal shows it, kept for all calls of the client. Requests that are signed with a wrong time are
-//! refused as if their key were wrong.
+//! It is measured when a rejection shows it, and kept for all calls of the client. The service rejects requests signed
+//! with a wrong time as if their key were wrong.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use crate::model::clock;
 
-/// From which difference on requests are signed with the service's time. The service takes 15 minutes; whoever is off
-/// by 5 may be off by more soon.
+/// The difference from which requests are signed with the service's time. The service tolerates 15 minutes; a clock
+/// that is off by 5 may soon be off by more.
 const TOLERATED: Duration = Duration::from_secs(5 * 60);
 
 /// The time that requests are signed with.
 #[derive(Debug, Default)]
 pub(crate) struct ServiceClock {
-    /// Seconds that are added to this machine's time.
+    /// The correction that is added to this machine's time, in seconds.
     offset: AtomicI64,
 }
 
@@ -28,7 +28,7 @@ impl ServiceClock {
         self.offset.load(Ordering::Relaxed)
     }
 
-    /// Takes the service's time over, and gives what is added to this machine's from now on.
+    /// Adopts the service's time. Returns the correction that is added to this machine's time from now on.
     pub(crate) fn correct(&self, service: SystemTime) -> i64 {
         let offset = seconds_between(clock::now(), service);
         self.offset.store(offset, Ordering::Relaxed);
@@ -36,12 +36,12 @@ impl ServiceClock {
     }
 }
 
-/// Whether a time that was signed is so far from the service's that it may be why the request was refused.
+/// Returns `true` if the signing time is so far from the service's that it may have caused the rejection.
 pub(crate) fn is_far(signed: SystemTime, service: SystemTime) -> bool {
     seconds_between(signed, service).unsigned_abs() >= TOLERATED.as_secs()
 }
 
-/// How many seconds `to` is later than `from`.
+/// Returns the number of seconds from `from` to `to`.
 pub(crate) fn seconds_between(from: SystemTime, to: SystemTime) -> i64 {
     let seconds = |duration: Duration| i64::try_from(duration.as_secs()).unwrap_or(i64::MAX);
     match to.duration_since(from) {
@@ -50,7 +50,7 @@ pub(crate) fn seconds_between(from: SystemTime, to: SystemTime) -> i64 {
     }
 }
 
-/// A time so many seconds later.
+/// Returns the time `seconds` later.
 pub(crate) fn shifted(time: SystemTime, seconds: i64) -> SystemTime {
     let by = Duration::from_secs(seconds.unsigned_abs());
     let shifted = if seconds < 0 {

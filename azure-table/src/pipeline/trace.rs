@@ -1,8 +1,8 @@
 //! The spans of calls and attempts, in the terms of OpenTelemetry. Without the feature `tracing` they are empty types.
 //!
-//! Owns the names of spans and fields. One span is a call, named `{operation} {table}`; inside of it one for each
-//! attempt, without the wait before the next one. A retry is an event of level WARN. A rejection that is a result in
-//! itself, such as a `get`'s 404, is no error. Keys, filters and values are in none.
+//! Owns the names of spans and fields. Each call is a span, named `{operation} {table}`. Each attempt is a span inside
+//! it, without the wait before the next one. A retry is an event of level WARN. A rejection that is a valid result,
+//! such as the 404 of a `get`, is no error. Spans never contain keys, filters or values.
 //!
 //! Source: OpenTelemetry semantic conventions 1.44, database client spans. There are none for Azure Tables:
 //! `azure.table` as the system's name is ours, `azure.cosmosdb` is registered.

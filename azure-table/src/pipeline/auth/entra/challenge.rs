@@ -1,10 +1,10 @@
-//! What the service says of the tokens that it takes: the header `WWW-Authenticate`.
+//! The service's challenge for a token: the header `WWW-Authenticate`.
 //!
-//! Owns reading it. Whether it is believed is `entra.rs`.
+//! Owns its parser. `entra.rs` decides whether to trust it.
 //!
-//! A challenge does not choose the audience of a token. The service may name the tenant, and as scope its own audience
-//! in any cloud, its own host, or what the user named. Anything else would hand tokens for other services to whoever
-//! answers at the address.
+//! A challenge does not choose the audience of a token. The service may name the tenant. As scope it may name its own
+//! audience in any cloud, its own host, or the scope set by the user. Anything else would hand tokens for other
+//! services to whoever answers at the address.
 //!
 //! Source: RFC 9110 §11.6.1; the challenge of Azure Table storage as recorded (`authorization_uri`, `resource_id`,
 //! bare); other services of Azure quote the values and put commas between them.
@@ -12,7 +12,7 @@
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, Uri};
 
-/// The longest name of a tenant: that of a DNS name.
+/// The maximum length of a tenant's name: that of a DNS name.
 const MAX_TENANT: usize = 253;
 
 /// A challenge that asks for a token.
@@ -20,12 +20,12 @@ const MAX_TENANT: usize = 253;
 pub(crate) struct Challenge {
     /// A GUID or a domain.
     pub(crate) tenant: Option<String>,
-    /// Whom the token must be for, such as `https://storage.azure.com`.
+    /// The audience of the token, such as `https://storage.azure.com`.
     pub(crate) resource: Option<String>,
 }
 
 impl Challenge {
-    /// The first challenge for a token among those of an answer.
+    /// Returns the first challenge for a token in the headers of a response.
     pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
         let texts = headers.get_all(WWW_AUTHENTICATE).iter();
         texts.filter_map(|value| value.to_str().ok()).find_map(Self::parse)
@@ -55,7 +55,7 @@ impl Challenge {
     }
 }
 
-/// The next scheme or `name=value`, and what stands behind it.
+/// Returns the next scheme or `name=value`, and the rest of the text.
 fn next(text: &str) -> Option<(&str, Option<&str>, &str)> {
     let is_separator = |c: char| matches!(c, ' ' | '\t' | ',');
     let text = text.trim_start_matches(is_separator);
@@ -79,8 +79,9 @@ fn resource(resource_id: &str) -> Option<String> {
     (!resource.is_empty()).then(|| resource.to_owned())
 }
 
-/// The first segment of the address where tokens are to be had. All else of it is left: where tokens come from is for
-/// whoever makes the credential to say, and not for the service.
+/// Returns the first segment of the token endpoint's path, and ignores the rest of the URL.
+///
+/// The program that creates the credential decides which endpoint issues tokens, not the service.
 fn tenant(authorization_uri: &str) -> Option<String> {
     let uri: Uri = authorization_uri.parse().ok()?;
     let tenant = uri.path().split('/').nth(1)?;
