@@ -1,9 +1,9 @@
 //! The next step of a call after an attempt.
 //!
-//! Owns the decision as two pure functions, without I/O, clock and features: [`classify`] reads the end of an attempt,
-//! and [`plan`] the decision of the retry policy, which stands between them because it may draw jitter and spend a
-//! budget. The tables of their tests are the specification. The loop that takes the steps is `retry_loop.rs`; whether a
-//! stored row shows a write is `protocol/read_back.rs`.
+//! Owns the decision as two pure functions, without I/O, clock and features. [`classify`] decides what it can from the
+//! end of an attempt, and [`plan`] decides from the answer of the retry policy. The policy runs between them, because
+//! it may draw jitter and spend a budget. The tables of their tests are the specification. `retry_loop.rs` takes the
+//! steps, and `protocol/read_back.rs` decides whether a stored row shows a write.
 
 use std::time::Duration;
 
@@ -83,9 +83,9 @@ impl AttemptEnd<'_> {
 pub(crate) enum Next {
     /// The call ends with the response.
     Done,
-    /// Sends the request again with the renewed authorization, at once.
+    /// Sends the request again immediately, with the renewed authorization.
     RenewCredential,
-    /// Sends a read to the primary, at once: the secondary lags behind and did not find the resource.
+    /// Sends a read to the primary immediately: the secondary lags behind and did not find the resource.
     TryPrimary,
     /// Asks the retry policy, then `plan`.
     AskPolicy,
@@ -153,9 +153,10 @@ pub(crate) fn plan(state: &CallState, failed: &FailedAttempt<'_>, decision: Deci
     }
 }
 
-/// Returns the wait of the policy, or the longer one that the service asks for. `None` if the service asks for more
-/// than [`MAX_ASKED_WAIT`] and than the policy would wait, or if no time is left for an attempt after it, as of before
-/// the policy was asked.
+/// Returns the wait of the policy, or the longer one that the service asks for.
+///
+/// Returns `None` if the service asks for more than [`MAX_ASKED_WAIT`] and than the policy would wait. Also returns
+/// `None` if no time is left for an attempt after the wait, counted from before the policy was asked.
 fn effective_wait(wait: Duration, failed: &FailedAttempt<'_>) -> Option<Duration> {
     let asked = failed.asked_wait.unwrap_or_default();
     let wait = (asked <= wait.max(MAX_ASKED_WAIT)).then_some(wait.max(asked))?;

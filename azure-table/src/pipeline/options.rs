@@ -138,8 +138,8 @@ impl CallOptions {
     /// Sets the timeout of a call, including all its attempts and the waits between them.
     ///
     /// For a stream it limits each page, for a bulk each batch. Their `total_timeout` limits the whole, as
-    /// [`TableQuery::total_timeout`](crate::TableQuery::total_timeout) does. The client sends the timeout along, so
-    /// that the service stops working when the caller stops waiting. No limit by default.
+    /// [`TableQuery::total_timeout`](crate::TableQuery::total_timeout) does. On Azure Table storage, the client sends
+    /// the timeout along, so that the service stops working when the caller stops waiting. No limit by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.set(|values| values.timeout = Some(timeout));
         self
@@ -182,8 +182,8 @@ impl CallOptions {
     /// Sets an additional header of each attempt.
     ///
     /// A later value replaces an earlier one of the same name: a call's value replaces the table's, and a table's the
-    /// client's. The call fails before it is sent if the header is one that the client sets itself, or one that would
-    /// change what an operation does. The value never appears in `Debug`, errors or traces.
+    /// client's. The call fails before it is sent if the client sets the header itself, or if the header would change
+    /// what an operation does. The value never appears in `Debug`, errors or traces.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.set(|values| values.headers.set(name.into(), value.into()));
         self

@@ -4,9 +4,12 @@
 //! crate: `exponential.rs`, `linear.rs`, the decorators (`decorator.rs`) and the tokens of a budget (`budget.rs`).
 //! `reconciliation.rs` reads back a write that is in doubt.
 //!
-//! The policy decides whether and when the client retries. The retry loop enforces the rest, so no policy can break it:
-//! the wait that the service asks for, the timeout of the call, the primary for writes, and the read before a repeated
-//! write.
+//! The policy decides whether and when the client retries. The retry loop enforces four rules that no policy can break:
+//!
+//! - No wait is shorter than the service asks for.
+//! - The timeout of the call limits all attempts.
+//! - Writes go to the primary.
+//! - The client reads back a write in doubt before it sends it again.
 //!
 //! The default waits are short (0.4, 0.8, 1.6 s). A stalled partition is back within seconds, and a wrong address
 //! should be reported in three. Each client has its own retry budget; its clones share it.
@@ -29,9 +32,14 @@ pub(crate) mod linear;
 /// Decides whether a failed attempt is retried, and when.
 ///
 /// The client calls [`decide`](Self::decide) after a failed attempt: no complete response, or a status of 400 and
-/// above, 404 included. For a batch it is the status of the failed operation. It does not ask after a 401 or 403 that
-/// renewed the credential, after a 404 of the secondary in a mode with both locations, and after a 404, 409 or 412 of a
-/// write in doubt, which it reads back. In every policy the client itself keeps these rules:
+/// above, including 404. For a batch it is the status of the failed operation. The client decides without the policy in
+/// these cases:
+///
+/// - A 401 or 403 that renewed the credential.
+/// - A 404 of the secondary in a mode with both locations.
+/// - A 404, 409 or 412 of a write in doubt, which the client reads back.
+///
+/// In every policy the client itself keeps these rules:
 ///
 /// - No wait is shorter than the service asks for (`Retry-After`), and none exceeds the remaining time of the call.
 /// - If the service asks for more than 90 s, the call fails, unless the policy's own wait is as long.

@@ -215,8 +215,8 @@ impl EntraCredential {
     /// Returns `true` if the client may request a token for the resource that a challenge asks for.
     ///
     /// Allowed are this service in any cloud, its own host, and the scope set by the user. A server that could choose
-    /// freely would receive tokens that it can use elsewhere: for a vault, a subscription, or the user's accounts at
-    /// another service. So it may only choose tokens that it would receive anyway, or that are valid for itself alone.
+    /// freely would receive tokens for other targets: a vault, a subscription, or the user's accounts at another
+    /// service. So it may only choose tokens that it would receive anyway, or that are valid for itself alone.
     fn trusts(&self, resource: &str, endpoint: &Endpoint) -> bool {
         let own = format!("https://{}", endpoint.host());
         let is_of = |scope: &String| {

@@ -12,8 +12,8 @@ const CAPACITY: u32 = 500;
 
 /// A budget of tokens that limits retries while a service is down.
 ///
-/// Retries cost tokens and successes earn them. While a service is down, the clients that share a budget stop retrying
-/// what fails anyway, and do not overload the service when it comes back. First attempts are never held back.
+/// Retries cost tokens and successes earn them. While a service is down, the clients that share a budget stop retrying.
+/// They do not overload the service when it comes back. First attempts are never held back.
 ///
 /// - A retry costs 14 tokens, or 5 after a throttled attempt. It gets them back if it succeeds.
 /// - A call whose first attempt succeeds earns 1 token.
