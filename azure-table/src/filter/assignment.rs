@@ -20,7 +20,9 @@ pub struct Assignment<E> {
     entity: PhantomData<fn() -> E>,
 }
 
-/// Accepts only an [`Assignment`] of `E`. It is a trait so that the compiler can explain a wrong argument.
+/// Accepts only an [`Assignment`] of `E`.
+///
+/// It is a trait so that the compiler can explain a wrong argument.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` sets no column of `{E}`",
     label = "expected an `Assignment<{E}>`",

@@ -20,7 +20,9 @@ use crate::model::name::TableName;
 use crate::model::operand::Operand;
 use crate::model::property::Property;
 
-/// A column of the entity `E`, from a field of type `T`. It can be compared with values of that type only.
+/// A column of the entity `E`, from a field of type `T`.
+///
+/// It can be compared with values of that type only.
 ///
 /// The derive creates one constant per field: `Blog::RATING` for the field `rating`. `R` says where the value is
 /// stored: as a property ([`Stored`]) or as one of the keys ([`InKey`]). A key column compares in the order of its
@@ -50,7 +52,9 @@ pub enum Stored {}
 #[derive(Clone, Copy, Debug)]
 pub enum InKey {}
 
-/// The storage and comparison of a field of type `T`. Implemented by [`Stored`] and [`InKey`].
+/// The storage and comparison of a field of type `T`.
+///
+/// Implemented by [`Stored`] and [`InKey`].
 pub trait ColumnRole<T> {
     /// The type of the values that the column is compared with.
     type Compared;

@@ -174,7 +174,9 @@ impl<E, V> Variant<E, V> {
     }
 }
 
-/// Accepts only a [`Column`] of the variant `V`. It is a trait so that the compiler can explain a wrong argument.
+/// Accepts only a [`Column`] of the variant `V`.
+///
+/// It is a trait so that the compiler can explain a wrong argument.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no column of the variant `{V}`",
     label = "expected a column of `{V}`",

@@ -176,7 +176,9 @@ impl<E> From<Expression> for Filter<E> {
     }
 }
 
-/// Accepts only a [`Filter`] of `E`. It is a trait so that the compiler can explain a wrong argument.
+/// Accepts only a [`Filter`] of `E`.
+///
+/// It is a trait so that the compiler can explain a wrong argument.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no condition on the rows of `{E}`",
     label = "expected a `Filter<{E}>`",

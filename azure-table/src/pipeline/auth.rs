@@ -62,7 +62,9 @@ pub(crate) mod shared_key;
 /// # Ok::<(), azure_table::Error>(())
 /// ```
 pub trait Credential: fmt::Debug + Send + Sync + 'static {
-    /// Adds the authorization to `request`, which is otherwise complete. Called once per attempt.
+    /// Adds the authorization to `request`, which is otherwise complete.
+    ///
+    /// Called once per attempt.
     ///
     /// [`settings`](crate::TableServiceClient::settings) shows the credential's `Debug`, so that must not show secrets.
     /// Mark headers that contain secrets with `HeaderValue::set_sensitive`.
@@ -90,7 +92,9 @@ pub trait Credential: fmt::Debug + Send + Sync + 'static {
         0
     }
 
-    /// Called when the service rejects an attempt (401, 403). Returns advice for the error message.
+    /// Called when the service rejects an attempt (401, 403).
+    ///
+    /// Returns advice for the error message.
     ///
     /// A credential that fetches its authorization discards a rejected one here, and its generation changes.
     fn rejected(&self, refusal: &AuthorizationFailure<'_>) -> Option<String> {
@@ -156,7 +160,9 @@ impl AuthorizationFailure<'_> {
         self.status == 401 || self.code == Some("AuthenticationFailed")
     }
 
-    /// Returns the headers of the response. `WWW-Authenticate` contains a challenge.
+    /// Returns the headers of the response.
+    ///
+    /// `WWW-Authenticate` contains a challenge.
     pub fn headers(&self) -> &HeaderMap {
         self.response.headers()
     }

@@ -42,7 +42,9 @@ impl OperationContext {
         Self::default()
     }
 
-    /// Returns the attempts in the order in which they ended. Of more than 128 attempts, it keeps the last ones.
+    /// Returns the attempts in the order in which they ended.
+    ///
+    /// Of more than 128 attempts, it keeps the last ones.
     pub fn attempts(&self) -> Vec<Attempt> {
         self.log().diagnostics.attempts.clone()
     }

@@ -68,7 +68,9 @@ impl HttpTransport {
     }
 }
 
-/// A builder for an [`HttpTransport`]. Created by [`HttpTransport::builder`].
+/// A builder for an [`HttpTransport`].
+///
+/// Created by [`HttpTransport::builder`].
 #[derive(Default)]
 #[must_use = "it has to be built"]
 pub struct HttpTransportBuilder {
@@ -124,7 +126,9 @@ impl HttpTransportBuilder {
         self
     }
 
-    /// Builds the pool. Connections are opened when they are needed.
+    /// Builds the pool.
+    ///
+    /// Connections are opened when they are needed.
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the proxy's URL is invalid, or the certificates are not PEM.

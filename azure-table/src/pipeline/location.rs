@@ -25,12 +25,15 @@ pub enum LocationMode {
     /// Reads go to the primary only.
     #[default]
     PrimaryOnly,
-    /// Reads go to the primary first. After a failure they alternate between secondary and primary.
+    /// Reads go to the primary first.
+    ///
+    /// After a failure they alternate between secondary and primary.
     PrimaryThenSecondary,
     /// Reads go to the secondary only, except where a write depends on them.
     SecondaryOnly,
-    /// Reads go to the secondary first. After a failure, or if the secondary finds nothing, they alternate between
-    /// primary and secondary.
+    /// Reads go to the secondary first.
+    ///
+    /// After a failure, or if the secondary finds nothing, they alternate between primary and secondary.
     SecondaryThenPrimary,
 }
 

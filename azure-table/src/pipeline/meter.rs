@@ -53,7 +53,9 @@ pub struct Cost {
     pub requests: u64,
     /// The number of attempts that the service throttled or could not serve (429, 503).
     pub refused: u64,
-    /// The number of entities read, or written by calls that did not fail. Each entity of a batch counts.
+    /// The number of entities read, or written by calls that did not fail.
+    ///
+    /// Each entity of a batch counts.
     pub entities: u64,
     /// The size of all request bodies in bytes.
     pub bytes_sent: u64,

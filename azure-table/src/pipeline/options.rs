@@ -225,7 +225,9 @@ impl CallOptions {
         self
     }
 
-    /// Returns these options, overridden by those set in `other`. Headers are merged by name.
+    /// Returns these options, overridden by those set in `other`.
+    ///
+    /// Headers are merged by name.
     pub fn with(mut self, other: &Self) -> Self {
         let Some(other) = &other.values else { return self };
         let other = OptionValues::clone(other);

@@ -40,9 +40,13 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delivery {
-    /// Nothing was sent, because no connection was established. A repetition is always safe.
+    /// Nothing was sent, because no connection was established.
+    ///
+    /// A repetition is always safe.
     NothingSent,
-    /// The request was sent, at least in part, and no response arrived. The service may have acted on it.
+    /// The request was sent, at least in part, and no response arrived.
+    ///
+    /// The service may have acted on it.
     MaybeSent,
     /// The response started and broke off. The service has acted.
     ResponseCut,

@@ -423,7 +423,7 @@ mod tests {
         set.into_call().unwrap().0.request
     }
 
-    /// What our reader finds in a batch, written by our writer.
+    /// Parses a batch and writes it again.
     fn written_anew(request: &Request<Bytes>) -> Vec<u8> {
         let batch = boundary(text(&request.headers()[CONTENT_TYPE]).unwrap()).unwrap();
         let outer = parts(request.body(), batch).unwrap();

@@ -57,7 +57,9 @@ pub struct TableOperation {
 }
 
 impl TableOperation {
-    /// Inserts a new entity. Fails with [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if its key exists.
+    /// Inserts a new entity.
+    ///
+    /// Fails with [`AlreadyExists`](crate::ErrorKind::AlreadyExists) if its key exists.
     pub fn insert<E: TableEntity + ?Sized>(entity: &E) -> Self {
         Self::with_body(OperationKind::Insert, entity)
     }
@@ -76,12 +78,16 @@ impl TableOperation {
         self.with(|more| more.needs_write_id = true)
     }
 
-    /// Replaces the stored entity with `entity`. If `entity` holds an ETag, the stored one must match.
+    /// Replaces the stored entity with `entity`.
+    ///
+    /// If `entity` holds an ETag, the stored one must match.
     pub fn replace<E: TableEntity + ?Sized>(entity: &E) -> Self {
         Self::with_body(OperationKind::Replace, entity)
     }
 
-    /// Merges the properties of `entity` into the stored entity. If `entity` holds an ETag, the stored one must match.
+    /// Merges the properties of `entity` into the stored entity.
+    ///
+    /// If `entity` holds an ETag, the stored one must match.
     pub fn merge<E: TableEntity + ?Sized>(entity: &E) -> Self {
         Self::with_body(OperationKind::Merge, entity)
     }
@@ -123,7 +129,9 @@ impl TableOperation {
         Self::new(OperationKind::Merge, encoded)
     }
 
-    /// Deletes an entity. If `key` holds an ETag, the stored one must match.
+    /// Deletes an entity.
+    ///
+    /// If `key` holds an ETag, the stored one must match.
     ///
     /// A tuple does not say which entity type it is the key of, so name the type:
     /// `TableOperation::delete::<Blog>(("Channel9", posted))`.
@@ -182,7 +190,9 @@ impl TableOperation {
         self
     }
 
-    /// Requires the stored entity to have this ETag. Applies to replace, merge and delete only.
+    /// Requires the stored entity to have this ETag.
+    ///
+    /// Applies to replace, merge and delete only.
     pub fn if_match(self, etag: ETag) -> Self {
         self.with(|more| more.condition = Condition::Matches(etag))
     }

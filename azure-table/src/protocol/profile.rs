@@ -180,7 +180,9 @@ impl Profile {
         }
     }
 
-    /// Returns `true` if two table names name the same table. On Storage, names are case-insensitive.
+    /// Returns `true` if two table names name the same table.
+    ///
+    /// On Storage, names are case-insensitive.
     ///
     /// Source: REST "Understanding the Table service data model", table names; "Azure Cosmos DB for Table FAQ".
     pub fn is_same_table(self, a: &str, b: &str) -> bool {

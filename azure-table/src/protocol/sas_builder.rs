@@ -142,7 +142,9 @@ impl TableSas {
         }
     }
 
-    /// Sets the permissions. An upsert needs both `ADD` and `UPDATE`.
+    /// Sets the permissions.
+    ///
+    /// An upsert needs both `ADD` and `UPDATE`.
     pub fn permissions(mut self, permissions: TablePermissions) -> Self {
         self.permissions = Some(permissions);
         self

@@ -52,7 +52,9 @@ letters! {
         READ = 'r',
         /// Insert entities.
         ADD = 'a',
-        /// Replace and merge entities. An upsert needs `ADD` as well.
+        /// Replace and merge entities.
+        ///
+        /// An upsert needs `ADD` as well.
         UPDATE = 'u',
         /// Delete entities.
         DELETE = 'd',
@@ -92,7 +94,9 @@ letters! {
         ADD = 'a',
         /// Create tables.
         CREATE = 'c',
-        /// Replace and merge entities. An upsert needs `ADD` as well.
+        /// Replace and merge entities.
+        ///
+        /// An upsert needs `ADD` as well.
         UPDATE = 'u',
     }
 }

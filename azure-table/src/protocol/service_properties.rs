@@ -45,7 +45,9 @@ pub struct ServiceProperties {
     pub hour_metrics: Option<Metrics>,
     /// The metrics per minute.
     pub minute_metrics: Option<Metrics>,
-    /// The CORS rules for browsers: at most 5. The first matching rule applies.
+    /// The CORS rules for browsers: at most 5.
+    ///
+    /// The first matching rule applies.
     pub cors: Option<Vec<CorsRule>>,
 }
 

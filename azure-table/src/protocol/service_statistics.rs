@@ -31,7 +31,9 @@ pub struct ServiceStatistics {
 pub enum GeoReplicationStatus {
     /// The secondary can be read and follows the primary.
     Live,
-    /// The secondary is being created. It cannot be read before it is `Live`.
+    /// The secondary is being created.
+    ///
+    /// It cannot be read before it is `Live`.
     Bootstrap,
     /// The secondary cannot be read at the moment.
     Unavailable,

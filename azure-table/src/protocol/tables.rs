@@ -23,8 +23,9 @@ pub enum Creation {
     Created,
     /// The table already existed.
     Existed,
-    /// The response to an earlier attempt of this call was lost, and a later attempt found the table. Either that
-    /// attempt created it, or it existed before.
+    /// The response to an earlier attempt of this call was lost, and a later attempt found the table.
+    ///
+    /// Either that attempt created it, or it existed before.
     InDoubt,
 }
 
@@ -33,10 +34,11 @@ pub enum Creation {
 pub enum Deletion {
     /// This call deleted it.
     Deleted,
-    /// It did not exist.
+    /// The table or entity did not exist.
     WasMissing,
-    /// The response to an earlier attempt of this call was lost, and a later attempt found nothing. Either that attempt
-    /// deleted it, or it did not exist before.
+    /// The response to an earlier attempt of this call was lost, and a later attempt found nothing.
+    ///
+    /// Either that attempt deleted it, or it did not exist before.
     InDoubt,
 }
 

@@ -15,7 +15,9 @@ const TRANSIENT: u32 = 14;
 /// The tokens earned by a call whose first attempt succeeds.
 const EARNED: u32 = 1;
 
-/// A policy with a limit of attempts. Created by [`RetryPolicy::limit_attempts`].
+/// A policy with a limit of attempts.
+///
+/// Created by [`RetryPolicy::limit_attempts`].
 #[derive(Clone, Debug)]
 pub struct LimitAttempts<P> {
     policy: P,
@@ -50,7 +52,9 @@ impl<P: RetryPolicy> RetryPolicy for LimitAttempts<P> {
     }
 }
 
-/// A policy with a time limit. Created by [`RetryPolicy::limit_elapsed`].
+/// A policy with a time limit.
+///
+/// Created by [`RetryPolicy::limit_elapsed`].
 #[derive(Clone, Debug)]
 pub struct LimitElapsed<P> {
     policy: P,
@@ -113,7 +117,9 @@ impl RetryPolicy for Arc<dyn RetryPolicy> {
     }
 }
 
-/// A policy whose retries cost tokens. Created by [`RetryPolicy::budget`].
+/// A policy whose retries cost tokens.
+///
+/// Created by [`RetryPolicy::budget`].
 #[derive(Clone, Debug)]
 pub struct WithBudget<P> {
     policy: Arc<P>,

@@ -38,7 +38,9 @@ pub struct Metrics {
     pub version: String,
     /// Records metrics.
     pub enabled: bool,
-    /// Also records each operation separately. Applies only if metrics are enabled.
+    /// Also records each operation separately.
+    ///
+    /// Applies only if metrics are enabled.
     pub include_apis: bool,
     /// The number of days that metrics are kept, 1 to 365; `None` keeps them until they are deleted.
     pub retention_days: Option<u32>,
