@@ -64,7 +64,7 @@ pub(crate) mod shared_key;
 pub trait Credential: fmt::Debug + Send + Sync + 'static {
     /// Adds the authorization to `request`, which is otherwise complete.
     ///
-    /// Called once per attempt.
+    /// Called for each attempt, and again if the [`generation`](Self::generation) changes meanwhile.
     ///
     /// [`settings`](crate::TableServiceClient::settings) shows the credential's `Debug`, so that must not show secrets.
     /// Mark headers that contain secrets with `HeaderValue::set_sensitive`.
@@ -86,8 +86,9 @@ pub trait Credential: fmt::Debug + Send + Sync + 'static {
 
     /// Returns a number that changes whenever the authorization changes.
     ///
-    /// It changes after a key was rotated, and after a token was renewed or discarded. If the service rejects an attempt
-    /// (401, 403) and this number has changed since the attempt was authorized, the client sends the request once more.
+    /// It changes after a key was rotated, and after a token was renewed or discarded. If the service rejects an
+    /// attempt (401, 403) and this number has changed since the attempt was authorized, the client sends the request
+    /// once more.
     fn generation(&self) -> u64 {
         0
     }
