@@ -18,6 +18,7 @@ mod load;
 mod properties;
 mod recordings;
 mod samples;
+mod serde_entities;
 #[cfg(feature = "full")]
 mod telemetry;
 mod types;

@@ -8,6 +8,7 @@ pub(crate) mod effective_settings;
 pub(crate) mod ops;
 pub(crate) mod query;
 mod sas_url;
+mod serde_handle;
 pub(crate) mod service;
 pub(crate) mod settings;
 pub(crate) mod shape;

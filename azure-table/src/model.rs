@@ -29,6 +29,7 @@ pub(crate) mod property;
 pub(crate) mod property_writer;
 pub(crate) mod row;
 pub(crate) mod schema;
+pub(crate) mod serde_entity;
 pub(crate) mod variant;
 pub(crate) mod variant_mark;
 pub(crate) mod versioned;

@@ -10,7 +10,7 @@ mod malformed;
 mod observer;
 mod replay;
 mod server;
-mod signed;
+pub(crate) mod signed;
 mod snapshot;
 mod sockets;
 

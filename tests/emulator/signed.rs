@@ -15,7 +15,7 @@ use http::{Request, Response};
 use super::percent_decoded;
 
 /// The key of every account here.
-pub(super) const KEY: &str = "AAECAwQFBgcICQoLDA0ODw==";
+pub(crate) const KEY: &str = "AAECAwQFBgcICQoLDA0ODw==";
 
 fn sign(text: &str) -> String {
     let mut hmac = Hmac::<Sha256>::new_from_slice(&STANDARD.decode(KEY).unwrap()).unwrap();
@@ -69,14 +69,14 @@ pub(super) fn with_signature(account: &str, url: &str) -> Option<String> {
 }
 
 /// An account that nobody has, on an emulator of its own.
-pub(super) const ACCOUNT: &str = "contoso";
+pub(crate) const ACCOUNT: &str = "contoso";
 
-pub(super) fn emulator() -> Emulator {
+pub(crate) fn emulator() -> Emulator {
     Emulator::new().with_account(ACCOUNT, KEY).unwrap()
 }
 
 /// Asks the emulator, signed. `path` is what stands behind the host and its slash.
-pub(super) async fn ask(
+pub(crate) async fn ask(
     emulator: &Emulator,
     method: &str,
     path: &str,

@@ -11,6 +11,8 @@
 //! | [`AsEntity`] | an entity or a versioned one |
 //! | [`EntitySchema`], [`PropertySchema`], [`GroupSchema`] | stored names and types, known at compile time |
 //! | [`assert_reads`] | check that an old row still reads |
+//! | [`SerdeEntity`], [`AnnotatedEntity`] | a serde struct as it is |
+//! | [`json_text`] | a field of a serde struct as JSON text |
 //! | [`Chunked`] | text or bytes beyond the limit of one property |
 //! | [`Condition`], [`MetadataLevel`] | the condition of a write, the metadata of a read |
 //! | [`MAX_PROPERTIES`], [`MAX_STRING_UNITS`], [`MAX_BINARY_BYTES`], [`MAX_ENTITY_BYTES`] | limits |
@@ -44,6 +46,7 @@
 //!
 //! All attributes of the derives: [the guide to entities](crate::guide::entities).
 
+pub use crate::codec::json::json_text;
 pub use crate::model::chunked::Chunked;
 pub use crate::model::edm::WireValue;
 pub use crate::model::entity::{AsEntity, MetadataLevel, ReadPropertyGroup, assert_reads};
@@ -54,5 +57,6 @@ pub use crate::model::property_writer::{
 };
 pub use crate::model::row::{Row, RowProperty};
 pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema};
+pub use crate::model::serde_entity::{AnnotatedEntity, SerdeEntity};
 pub use crate::model::variant::VariantOf;
 pub use crate::model::variant_mark::VariantMark;

@@ -29,6 +29,11 @@ pub const MAX_ENTITY_BYTES: usize = 1 << 20;
 pub(crate) trait PropertySink {
     fn put(&mut self, name: &str, value: &Edm<'_>);
 
+    /// The same without the annotation of the value's type.
+    fn put_plain(&mut self, name: &str, value: &Edm<'_>) {
+        self.put(name, value);
+    }
+
     /// The same for a name as a member of JSON begins with it, `"Name":`.
     fn put_member(&mut self, member: &str, value: &Edm<'_>) {
         self.put(name_of(member), value);
@@ -172,12 +177,25 @@ impl<'a> PropertyWriter<'a> {
     /// As [`property`](Self::property).
     pub fn value(&mut self, name: &str, value: &Edm<'_>) -> Result<()> {
         let name = &*self.whole(name);
+        self.check(name, value)?;
+        self.sink.put(name, value);
+        Ok(())
+    }
+
+    /// Writes a property whose type plain JSON shows, without an annotation.
+    pub(crate) fn plain(&mut self, name: &str, value: &Edm<'_>) -> Result<()> {
+        let name = &*self.whole(name);
+        self.check(name, value)?;
+        self.sink.put_plain(name, value);
+        Ok(())
+    }
+
+    /// Checks a property with its whole name.
+    fn check(&mut self, name: &str, value: &Edm<'_>) -> Result<()> {
         if let Some(fault) = property_name_fault(name) {
             return Err(Error::invalid_input(format!("property name {name:?}: {fault}")));
         }
-        self.count(name, utf16_len(name), value)?;
-        self.sink.put(name, value);
-        Ok(())
+        self.count(name, utf16_len(name), value)
     }
 
     /// Checks the value of a property whose name is allowed, and has so many UTF-16 units.

@@ -138,6 +138,12 @@ impl PropertySink for Object {
         self.property(name, value);
     }
 
+    fn put_plain(&mut self, name: &str, value: &Edm<'_>) {
+        Name(name).begin(&mut self.bytes);
+        value::write::<Requests>(&mut self.bytes, value);
+        self.bytes.push(b',');
+    }
+
     fn put_member(&mut self, member: &str, value: &Edm<'_>) {
         self.member(&Quoted(member), value);
     }

@@ -1,0 +1,59 @@
+//! Tables of serde structs.
+//!
+//! Owns the handle that writes them with exact types, and their references in a bulk. The entity itself is
+//! `model/serde_entity.rs`.
+
+use serde::Serialize;
+
+use crate::client::bulk::bulk_builder::BulkEntity;
+use crate::client::table::TableClient;
+use crate::model::serde_entity::{AnnotatedEntity, SerdeEntity};
+
+impl<T: Serialize> TableClient<SerdeEntity<T>> {
+    /// Returns a handle to the same table that writes serde structs with exact EDM types: `i64`, `u32` and `u64` as
+    /// Edm.Int64, bytes as Edm.Binary, each with its type beside it.
+    ///
+    /// Either handle takes `SerdeEntity(value)` and writes it in its own form. Both read the rows of both forms. See
+    /// the table of types at [`SerdeEntity`].
+    ///
+    /// Programs with `azure_data_tables` 0.21 need plain rows. They find an Edm.Int64 as text, where they expect a
+    /// number.
+    ///
+    /// ```
+    /// use azure_table::entity::SerdeEntity;
+    /// use azure_table::{Emulator, TableServiceClient};
+    /// use serde::{Deserialize, Serialize};
+    ///
+    /// #[derive(Serialize, Deserialize)]
+    /// struct Video {
+    ///     #[serde(rename = "PartitionKey")]
+    ///     channel: String,
+    ///     #[serde(rename = "RowKey")]
+    ///     id: String,
+    ///     views: i64,
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// let service = TableServiceClient::on(Emulator::new());
+    /// let videos = service.table::<SerdeEntity<Video>>("Videos")?.annotated();
+    /// # videos.create_table().await?;
+    /// videos.insert(&SerdeEntity(Video { channel: "c".into(), id: "1".into(), views: 3_000_000_000 })).await?;
+    /// videos.modify(("c", "1"), |video| video.views += 1).await?;
+    /// assert_eq!(videos.get(("c", "1")).await?.unwrap().views, 3_000_000_001);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn annotated(&self) -> TableClient<AnnotatedEntity<T>> {
+        self.typed()
+    }
+}
+
+/// Without a clone of the value.
+impl<T: Serialize, const ANNOTATED: bool> BulkEntity<SerdeEntity<T, ANNOTATED>> for SerdeEntity<&T, ANNOTATED> {
+    type Written = Self;
+
+    fn written(&self) -> &Self {
+        self
+    }
+}
