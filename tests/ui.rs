@@ -19,3 +19,14 @@ fn mistakes_are_answered_as_recorded() {
     // With a case that passes all are built, not only checked: what is asserted while code is generated is an error too.
     cases.pass("ui/pass/*.rs");
 }
+
+/// Mistakes with the types of other crates, which are there with the feature `full` of this one.
+#[cfg(feature = "full")]
+#[test]
+#[cfg_attr(
+    not(recorded_compiler),
+    ignore = "the texts are those of Rust 1.95, this is another compiler"
+)]
+fn mistakes_with_types_of_other_crates_are_answered_as_recorded() {
+    trybuild::TestCases::new().compile_fail("ui/full/*.rs");
+}

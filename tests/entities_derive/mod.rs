@@ -3,6 +3,7 @@
 mod conversions;
 mod flattened;
 mod keys;
+mod optional_groups;
 mod projections;
 mod properties;
 mod schema_changes;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use azure_table::filter::InKey;
 use azure_table::key::{
@@ -14,7 +14,7 @@ use azure_table::{Column, DateTime, Descending, Guid, Key, ReadEntity, TableEnti
 use super::fresh_table;
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]
-struct Row<K> {
+pub(super) struct Row<K> {
     #[table(partition_key)]
     group: String,
     #[table(row_key)]
@@ -23,7 +23,7 @@ struct Row<K> {
 
 /// Rows with these keys, which are given in the order of their type: found one by one, and by every comparison with each
 /// of them. A column of `Descending` keys thinks in the order of the values inside.
-async fn stand_in_order<K>(keys: Vec<K>)
+pub(super) async fn stand_in_order<K>(keys: Vec<K>)
 where
     K: ReadTableKey + PartialOrd + Clone + Debug + Send + Sync + 'static,
     Row<K>: TableEntity<KeyFields = (String, K)> + ReadEntity,
@@ -71,7 +71,7 @@ where
 }
 
 /// The same for the values and for `Descending` of them.
-async fn stand_in_both_orders<K>(keys: Vec<K>)
+pub(super) async fn stand_in_both_orders<K>(keys: Vec<K>)
 where
     K: ReadTableKey + azure_table::key::DescendingKey + PartialOrd + Clone + Debug + Send + Sync + 'static,
     Row<K>: TableEntity<KeyFields = (String, K)> + ReadEntity,
@@ -128,6 +128,20 @@ async fn times_and_the_calendar() {
     let days =
         [(2008, 2, 29), (2008, 3, 1), (2008, 12, 31), (2009, 1, 1)].map(|(y, m, day)| Day::new(y, m, day).unwrap());
     stand_in_both_orders(days.into()).await;
+}
+
+#[tokio::test]
+async fn durations() {
+    let longest = Duration::new(922_337_203_685, 477_580_700);
+    stand_in_both_orders(vec![
+        Duration::ZERO,
+        Duration::from_nanos(900),
+        Duration::from_micros(1),
+        Duration::from_secs(9),
+        Duration::from_secs(10),
+        longest,
+    ])
+    .await;
 }
 
 #[tokio::test]

@@ -226,7 +226,7 @@ fn read_fields(entity: &Entity<'_>, reading: &Reading<'_, '_>, key: &Ident) -> T
 pub(crate) fn timestamp(base: &Struct<'_>, field: &Field<'_>, row: &Ident) -> TokenStream {
     let private = base.paths().private;
     let of = Place::of(&field.original.ty).item(&field.original.ty, &quote!(#private::TimestampField), "of");
-    quote!(#of(#row.timestamp()?))
+    quote!(#of(#row.timestamp()?)?)
 }
 
 /// The value of an ETag field.

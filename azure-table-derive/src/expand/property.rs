@@ -238,13 +238,14 @@ pub(crate) fn newtype(newtype: &Newtype<'_>) -> TokenStream {
     let made = quote!(|#value| Self { #member: #value });
 
     let property = quote!(#private::Property);
-    let (edm_type, to_edm) = (item(&property, "EDM_TYPE"), item(&property, "to_edm"));
+    let [edm_type, sorted, to_edm] = ["EDM_TYPE", "SORTED", "to_edm"].map(|name| item(&property, name));
     let property = implement(
         &property,
         property.clone(),
         quote! {
             type Compared = Self;
             const EDM_TYPE: #private::EdmType = #edm_type;
+            const SORTED: bool = #sorted;
             fn to_edm(
                 &self,
             ) -> ::core::result::Result<::core::option::Option<#private::Edm<'_>>, #private::ValueError> {

@@ -140,7 +140,7 @@ fn etag_and_timestamp_come_from_the_row() {
     );
     has(
         &code,
-        "at: <Option<DateTime> as ::azure_table::__private::TimestampField>::of(__row.timestamp()?),",
+        "at: <Option<DateTime> as ::azure_table::__private::TimestampField>::of(__row.timestamp()?)?,",
     );
     has(
         &code,

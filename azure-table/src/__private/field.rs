@@ -4,6 +4,7 @@
 //! Derived code calls them as `<Type as Trait>::item`, which adds nothing to what is said.
 
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -50,17 +51,41 @@ impl EtagField for Option<ETag> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot hold a Timestamp, which not every entity has",
     label = "the field with #[table(timestamp)] has the type `Option<azure_table::DateTime>`",
-    note = "make the field an `Option<azure_table::DateTime>`; for a time of your own remove `timestamp`"
+    note = "make the field an `Option<azure_table::DateTime>`, or an `Option` of a `SystemTime` or a time of chrono, jiff or \
+            time, with the feature of that name; for a time of your own remove `timestamp`"
 )]
-pub trait TimestampField {
+pub trait TimestampField: Sized {
     /// From a row.
-    fn of(timestamp: Option<DateTime>) -> Self;
+    fn of(timestamp: Option<DateTime>) -> Result<Self>;
 }
 
 impl TimestampField for Option<DateTime> {
-    fn of(timestamp: Self) -> Self {
-        timestamp
+    fn of(timestamp: Self) -> Result<Self> {
+        Ok(timestamp)
     }
+}
+
+/// Times that are made of a [`DateTime`].
+macro_rules! timestamps {
+    ($($(#[$feature:meta])? $type:ty;)*) => {$(
+        $(#[$feature])?
+        #[diagnostic::do_not_recommend]
+        impl TimestampField for Option<$type> {
+            fn of(timestamp: Option<DateTime>) -> Result<Self> {
+                let time = timestamp.map(<$type>::try_from).transpose();
+                time.map_err(|e| Error::invalid_response(format!("Timestamp: {e}")))
+            }
+        }
+    )*};
+}
+timestamps! {
+    SystemTime;
+    #[cfg(feature = "chrono")]
+    chrono::DateTime<chrono::Utc>;
+    #[cfg(feature = "jiff")]
+    jiff::Timestamp;
+    #[cfg(feature = "time")]
+    time::OffsetDateTime;
 }
 
 /// The type of a field that holds all other properties.

@@ -27,7 +27,8 @@ use crate::model::property::Property;
 /// The derive creates one constant per field: `Blog::RATING` for the field `rating`. `R` says where the value is
 /// stored: as a property ([`Stored`]) or as one of the keys ([`InKey`]). A key column compares in the order of its
 /// field, even if the key text sorts in reverse ([`Descending`](crate::Descending)). A column of type `Option<T>` is
-/// compared with a `T`: absence cannot be queried.
+/// compared with a `T`: absence cannot be queried. Where the stored values do not sort as the type does, as the text of a
+/// `Decimal` or an `IpAddr`, comparisons of order do not compile: [`Property::SORTED`].
 ///
 /// A row without the property matches no comparison, not even `ne`. Nor does a row whose property has another EDM type.
 ///
@@ -63,6 +64,10 @@ pub trait ColumnRole<T> {
     #[doc(hidden)]
     const REVERSED: bool;
 
+    /// [`Property::SORTED`]; the text of a key always sorts.
+    #[doc(hidden)]
+    const SORTED: bool;
+
     #[doc(hidden)]
     fn literal(value: &Self::Compared) -> Result<EdmValue, ValueError>;
 }
@@ -70,6 +75,7 @@ pub trait ColumnRole<T> {
 impl<T: Property> ColumnRole<T> for Stored {
     type Compared = T::Compared;
     const REVERSED: bool = false;
+    const SORTED: bool = T::SORTED;
 
     fn literal(value: &T::Compared) -> Result<EdmValue, ValueError> {
         match value.to_edm()? {
@@ -99,12 +105,24 @@ impl StartsWith for String {
 impl<T: TableKey> ColumnRole<T> for InKey {
     type Compared = T;
     const REVERSED: bool = T::REVERSED;
+    const SORTED: bool = true;
 
     fn literal(value: &T) -> Result<EdmValue, ValueError> {
         let mut text = String::new();
         value.write_key(&mut text)?;
         Ok(EdmValue::from(text))
     }
+}
+
+/// Asserts that the stored values of a type sort as it does. Each comparison of order calls it itself, so that the
+/// compiler shows where the comparison stands.
+#[track_caller]
+pub(crate) const fn assert_sorted(sorted: bool) {
+    assert!(
+        sorted,
+        "the stored values of this column do not sort as its type does: compare by `eq`, `ne` or `is_in`, or store what \
+         sorts, such as an integer of cents"
+    );
 }
 
 impl<E, T, R> Clone for Column<E, T, R> {
@@ -187,27 +205,32 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
 
     /// Matches rows whose value is greater than `value`.
     pub fn gt(self, value: impl Operand<R::Compared>) -> Filter<E> {
+        const { assert_sorted(R::SORTED) }
         self.compare(Comparison::Gt, value)
     }
 
     /// Matches rows whose value is greater than or equal to `value`.
     pub fn ge(self, value: impl Operand<R::Compared>) -> Filter<E> {
+        const { assert_sorted(R::SORTED) }
         self.compare(Comparison::Ge, value)
     }
 
     /// Matches rows whose value is less than `value`.
     pub fn lt(self, value: impl Operand<R::Compared>) -> Filter<E> {
+        const { assert_sorted(R::SORTED) }
         self.compare(Comparison::Lt, value)
     }
 
     /// Matches rows whose value is less than or equal to `value`.
     pub fn le(self, value: impl Operand<R::Compared>) -> Filter<E> {
+        const { assert_sorted(R::SORTED) }
         self.compare(Comparison::Le, value)
     }
 
     /// Matches rows whose value is between `least` and `greatest`, both included.
     pub fn between(self, least: impl Operand<R::Compared>, greatest: impl Operand<R::Compared>) -> Filter<E> {
-        self.ge(least) & self.le(greatest)
+        const { assert_sorted(R::SORTED) }
+        self.compare(Comparison::Ge, least) & self.compare(Comparison::Le, greatest)
     }
 
     /// Matches rows whose value is one of `values`; no row if `values` is empty.
@@ -236,7 +259,7 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
         }
     }
 
-    fn compare(self, operator: Comparison, value: impl Operand<R::Compared>) -> Filter<E> {
+    pub(crate) fn compare(self, operator: Comparison, value: impl Operand<R::Compared>) -> Filter<E> {
         if let Some(fault) = self.name.fault() {
             return Filter::fault(format!("column \"{}\": {fault}", self.name));
         }

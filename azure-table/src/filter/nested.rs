@@ -6,7 +6,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::filter::column::{Column, ColumnRole, StartsWith};
+use crate::filter::column::{Column, ColumnRole, StartsWith, assert_sorted};
 use crate::filter::column_name::ColumnName;
 use crate::filter::expression::{Comparison, Expression};
 use crate::filter::typed::{Filter, FilterOf};
@@ -18,7 +18,8 @@ use crate::model::variant_mark::VariantMark;
 
 /// A flattened field of `E` with the properties of the group `G`.
 ///
-/// `Shop::ADDRESS.then(Address::CITY)` is the column of the city in the address of a shop.
+/// `Shop::ADDRESS.then(Address::CITY)` is the column of the city in the address of a shop. An `Option` of a group has
+/// columns as well. They are options, since a row without the group has none of them.
 pub struct Nested<E, G> {
     prefix: ColumnName,
     kind: PhantomData<fn() -> (E, G)>,
@@ -63,6 +64,31 @@ impl<G, T> NestedIn<G> for Column<G, T> {
         Column::of(self.stored_name().within(prefix))
     }
 }
+
+/// In a group that may be absent any property may be, and any group. One in another is an `Option` of an `Option`.
+macro_rules! optional {
+    ($($group:ty),*) => {$(
+        impl<G, T> NestedIn<$group> for Column<G, T> {
+            type In<E> = Column<E, Option<T>>;
+
+            fn within<E>(self, prefix: ColumnName) -> Column<E, Option<T>> {
+                Column::of(self.stored_name().within(prefix))
+            }
+        }
+
+        impl<G, H> NestedIn<$group> for Nested<G, H> {
+            type In<E> = Nested<E, Option<H>>;
+
+            fn within<E>(self, prefix: ColumnName) -> Nested<E, Option<H>> {
+                Nested {
+                    prefix: self.prefix.within(prefix),
+                    kind: PhantomData,
+                }
+            }
+        }
+    )*};
+}
+optional! { Option<G>, Option<Option<G>> }
 
 impl<G, H> NestedIn<G> for Nested<G, H> {
     type In<E> = Nested<E, H>;
@@ -231,36 +257,48 @@ impl<E, V, T, R> Clone for VariantColumn<E, V, T, R> {
 
 impl<E, V, T, R> Copy for VariantColumn<E, V, T, R> {}
 
-/// Adds the comparisons of [`Column`] to columns of a variant.
+/// Adds the comparisons of order of [`Column`] to columns of a variant.
 macro_rules! comparisons {
-    ($($(#[$doc:meta])* $name:ident;)*) => {
+    ($($(#[$doc:meta])* $name:ident: $operator:ident;)*) => {
         impl<E, V, T, R: ColumnRole<T>> VariantColumn<E, V, T, R> {
             $($(#[$doc])*
             pub fn $name(self, value: impl Operand<R::Compared>) -> Filter<E> {
-                self.variant.filter(self.column.$name(value))
+                const { assert_sorted(R::SORTED) }
+                self.variant.filter(self.column.compare(Comparison::$operator, value))
             })*
         }
     };
 }
 comparisons! {
-    /// Matches rows whose value is equal to `value`.
-    eq;
-    /// Matches rows that have a value not equal to `value`.
-    ne;
     /// Matches rows whose value is greater than `value`.
-    gt;
+    gt: Gt;
     /// Matches rows whose value is greater than or equal to `value`.
-    ge;
+    ge: Ge;
     /// Matches rows whose value is less than `value`.
-    lt;
+    lt: Lt;
     /// Matches rows whose value is less than or equal to `value`.
-    le;
+    le: Le;
 }
 
 impl<E, V, T, R: ColumnRole<T>> VariantColumn<E, V, T, R> {
+    /// Matches rows whose value is equal to `value`.
+    pub fn eq(self, value: impl Operand<R::Compared>) -> Filter<E> {
+        self.variant.filter(self.column.eq(value))
+    }
+
+    /// Matches rows that have a value not equal to `value`.
+    pub fn ne(self, value: impl Operand<R::Compared>) -> Filter<E> {
+        self.variant.filter(self.column.ne(value))
+    }
+
     /// Matches rows whose value is between `least` and `greatest`, both included.
     pub fn between(self, least: impl Operand<R::Compared>, greatest: impl Operand<R::Compared>) -> Filter<E> {
-        self.variant.filter(self.column.between(least, greatest))
+        const { assert_sorted(R::SORTED) }
+        let (least, greatest) = (
+            self.column.compare(Comparison::Ge, least),
+            self.column.compare(Comparison::Le, greatest),
+        );
+        self.variant.filter(least & greatest)
     }
 
     /// Matches rows whose value is one of `values`; no row if `values` is empty.

@@ -12,7 +12,7 @@ use crate::model::error::Result;
 use crate::model::etag::{Condition, ETag};
 use crate::model::key_shape::{KeyShape, KeyWriter};
 use crate::model::property_writer::PropertyWriter;
-use crate::model::row::Row;
+use crate::model::row::{Row, RowProperty};
 use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema, unreadable};
 
 /// A type that can be written to a table. Usually derived.
@@ -157,11 +157,13 @@ pub trait AsEntity<E>: TableEntity {}
 impl<E: TableEntity> AsEntity<E> for E {}
 
 /// A type that is stored as several properties of the entity it stands in, `#[table(flatten)]`. Usually derived.
+///
+/// An `Option` of a group is one too. `None` writes none of its properties. A row with none of them reads as `None`, a
+/// row with some of them as the group.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be flattened into an entity",
     label = "not a group of properties",
-    note = "add #[derive(PropertyGroup)] to `{Self}`; or store it as one property with #[table(json)]",
-    note = "an `Option` of a group is not one: make its fields options, or give the field #[table(default)]"
+    note = "add #[derive(PropertyGroup)] to `{Self}`; or store it as one property with #[table(json)]"
 )]
 pub trait PropertyGroup {
     /// The properties, without the prefix that the field gives them.
@@ -195,6 +197,34 @@ pub trait ReadPropertyGroup: Sized {
 
     /// Whether `name`, without the prefix, is a property of this group.
     fn owns(name: &str) -> bool;
+}
+
+/// `None` writes nothing.
+impl<G: PropertyGroup> PropertyGroup for Option<G> {
+    const PROPERTIES: &'static [PropertySchema] = G::PROPERTIES;
+    const GROUPS: &'static [GroupSchema] = G::GROUPS;
+
+    fn write_group(&self, properties: &mut PropertyWriter<'_>) -> Result<()> {
+        self.as_ref().map_or(Ok(()), |group| group.write_group(properties))
+    }
+}
+
+/// `None` where the row has no property of the group.
+impl<G: ReadPropertyGroup> ReadPropertyGroup for Option<G> {
+    const METADATA: MetadataLevel = G::METADATA;
+
+    fn read_group(row: &Row<'_>, prefix: &str) -> Result<Self> {
+        let is_owned = |property: &RowProperty<'_>| property.name().strip_prefix(prefix).is_some_and(G::owns);
+        if row.properties().iter().any(is_owned) {
+            G::read_group(row, prefix).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    fn owns(name: &str) -> bool {
+        G::owns(name)
+    }
 }
 
 /// Panics where `E` no longer reads what was written under the `old` schema, the text of `E::SCHEMA` of then: a stored

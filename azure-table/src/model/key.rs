@@ -33,16 +33,21 @@ pub const MAX_KEY_UNITS: usize = 1_024;
 /// | `u8`, `u16`, `u32`, `u64` | 3, 5, 10, 20 digits |
 /// | `i8`, `i16`, `i32`, `i64` | 3, 5, 10, 20 digits: value minus least value, so that -128 is `000` and 0 is `128` |
 /// | [`DateTime`](crate::DateTime), [`SystemTime`](std::time::SystemTime) | 19 digits: .NET ticks |
+/// | [`Duration`](std::time::Duration) | 19 digits: steps of 100 ns, rounded down |
 /// | [`Guid`](crate::Guid) | its text, lower case |
 /// | [`Year`](crate::key::Year), [`Month`](crate::key::Month), [`Week`](crate::key::Week), [`Day`](crate::key::Day) | `2008`, `2008_07`, `2008_10_01`, `2010-10-23` |
-/// | [`Descending<T>`] of integers, times and the calendar | the greatest value minus the value, so the newest comes first |
+/// | [`Descending<T>`] of integers, times, durations, calendar | the greatest value minus the value: the newest first |
 /// | `(A, B)`, `(A, B, C)`, `(A, B, C, D)` | the parts with a space between |
 /// | [`Escaped<T>`](crate::key::Escaped), [`PercentEscaped<T>`](crate::key::PercentEscaped) | the text of `T`, fit for a key whatever its characters are |
 /// | [`Bucket<N>`](crate::key::Bucket) | 4 digits |
 /// | [`Base64Url<T>`](crate::key::Base64Url) | base64url of bytes; the one text whose order is *not* that of the values |
 /// | `&T`, `Box<T>` | that of `T` |
 ///
-/// The types of the features `chrono`, `jiff`, `time` and `uuid` have the text of `DateTime` and `Guid`.
+/// The times of the features `chrono`, `jiff` and `time` have the text of `DateTime`, their dates that of `Day`
+/// (`2010-10-23`), and `uuid::Uuid` that of `Guid`. That of `ulid::Ulid` is its 26 characters.
+///
+/// No key: `f32` and `f64`, `Decimal`, `IpAddr` and `Url`. Their text does not sort as they do, or has a `/`. A price
+/// sorts as an integer of cents.
 ///
 /// The order of text is ordinal, by UTF-16 code unit. How the service orders characters beyond U+FFFF is not confirmed
 /// (they are assumed to sort before U+E000); no codec but text itself makes use of them.

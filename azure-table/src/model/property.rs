@@ -2,21 +2,31 @@
 //!
 //! Owns the traits [`Property`] (writing) and [`ReadProperty`] (reading), and their impls for the types that are an EDM
 //! value as they stand. They are two traits so that a borrowed field can be written though it cannot be read. All other
-//! types are in the files of `property/`: `text.rs`, `integer.rs`, `float.rs`, `binary.rs`, `pointer.rs`, `moment.rs`
-//! (points in time of others than this crate), and one file for each foreign crate.
+//! types are in the files of `property/`: `text.rs`, `integer.rs`, `float.rs`, `binary.rs`, `ip.rs`, `duration.rs`,
+//! `date.rs` (dates without a time), `pointer.rs`, `moment.rs` (points in time of others than this crate), and one file
+//! for each foreign crate.
 
 mod binary;
 #[cfg(feature = "chrono")]
 mod chrono;
+mod date;
+mod duration;
 mod float;
 mod integer;
+mod ip;
 #[cfg(feature = "jiff")]
 mod jiff;
 mod moment;
 mod pointer;
+#[cfg(feature = "rust_decimal")]
+mod rust_decimal;
 mod text;
 #[cfg(feature = "time")]
 mod time;
+#[cfg(feature = "ulid")]
+mod ulid;
+#[cfg(feature = "url")]
+mod url;
 #[cfg(feature = "uuid")]
 mod uuid;
 
@@ -40,7 +50,10 @@ pub(crate) use crate::model::property::text::one_character;
 /// | `f32` | Edm.Double, widened; what is read must be exactly an `f32`, or NaN |
 /// | [`DateTime`] | Edm.DateTime, from the year 1601 on |
 /// | [`SystemTime`](std::time::SystemTime) | Edm.DateTime, rounded down to 100 ns |
+/// | [`Day`](crate::key::Day) | Edm.DateTime, midnight in UTC; any other time of day is an error when it is read |
+/// | [`Duration`](std::time::Duration) | Edm.Int64 of 100 ns, rounded down, as the `Ticks` of .NET; at most 2^63 - 1 |
 /// | [`Guid`] | Edm.Guid |
+/// | [`IpAddr`](std::net::IpAddr), `Ipv4Addr`, `Ipv6Addr` | Edm.String; compared by `eq`, `ne` and `is_in` only |
 /// | `Vec<u8>`, `&[u8]`, [`Bytes`](bytes::Bytes) | Edm.Binary, at most 65,536 bytes |
 /// | `[u8; N]` | Edm.Binary of exactly `N` bytes |
 /// | `Option<T>` | `T`; `None` is not sent |
@@ -51,14 +64,23 @@ pub(crate) use crate::model::property::text::one_character;
 /// | Rust | stored as |
 /// |---|---|
 /// | `chrono::DateTime<chrono::Utc>` | Edm.DateTime, rounded down to 100 ns |
+/// | `chrono::NaiveDate`, `jiff::civil::Date`, `time::Date` | Edm.DateTime, midnight in UTC; years 1601 to 9999 |
 /// | `jiff::Timestamp` | Edm.DateTime, rounded down to 100 ns; ends at 9999-12-30T22:00:00Z |
+/// | `rust_decimal::Decimal` | Edm.String with its scale, such as `12.50`; compared by `eq`, `ne` and `is_in` only |
 /// | `time::OffsetDateTime` | Edm.DateTime in UTC, rounded down to 100 ns |
+/// | `ulid::Ulid` | Edm.String of 26 characters |
+/// | `url::Url` | Edm.String |
 /// | `uuid::Uuid` | Edm.Guid |
 ///
-/// All of them are converted from and to [`DateTime`] and [`Guid`] by `From` or `TryFrom`.
+/// Times, dates and GUIDs are converted from and to [`DateTime`], [`Day`](crate::key::Day) and [`Guid`] by `From` or
+/// `TryFrom`.
 ///
-/// **Times of other types lose what is below 100 ns, without an error**: `Utc::now()` is not what is read back. Round
-/// it beforehand by [`DateTime::truncate`], or use [`DateTime`] in the entity.
+/// **Times and durations of other types lose what is below 100 ns, without an error**: `Utc::now()` is not what is read
+/// back. Round it beforehand by [`DateTime::truncate`], or use [`DateTime`] in the entity.
+///
+/// The text of a `Decimal` or an `IpAddr` does not sort as its value does (`10` before `9`). Comparisons of order on
+/// such a column do not compile: see [`SORTED`](Self::SORTED). Equality is that of the text: of `1.5` and `1.50` each
+/// finds itself only, unless `Decimal::normalize` made them one before they were written.
 ///
 /// No other type loses anything. An integer that is stored in a wider type is checked when it is read: 300 in a `u8`
 /// field is the error `300 is above the greatest u8 255`. No Int64 is read into a field that is stored as Int32 or
@@ -109,6 +131,10 @@ pub trait Property {
 
     /// The type in the service.
     const EDM_TYPE: EdmType;
+
+    /// `true` if the stored values sort as the values do. Otherwise a column of the type is compared by `eq`, `ne` and
+    /// `is_in`: a comparison of order, such as `ge`, is an error when the program is built.
+    const SORTED: bool = true;
 
     /// The value to send; `None` to leave the property out.
     ///
@@ -166,6 +192,7 @@ values! {
 impl<T: Property> Property for Option<T> {
     type Compared = T::Compared;
     const EDM_TYPE: EdmType = T::EDM_TYPE;
+    const SORTED: bool = T::SORTED;
 
     fn to_edm(&self) -> Result<Option<Edm<'_>>, ValueError> {
         self.as_ref().map_or(Ok(None), T::to_edm)

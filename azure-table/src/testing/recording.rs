@@ -147,7 +147,7 @@ impl Recorded {
             answer = answer.header(name, with_account(value, address));
         }
         let body = recorded.body.bytes(|text| with_account(text, address))?;
-        answer.body(body).map(Said::ResponseTemplate).map_err(|e| e.to_string())
+        answer.body(body).map(Said::Answer).map_err(|e| e.to_string())
     }
 }
 

@@ -78,7 +78,7 @@ pub struct Month([u16; 2]);
 #[serde(into = "String", try_from = "String")]
 pub struct Week([u16; 3]);
 
-/// A day, as part of a key.
+/// A day, as part of a key or, stored as midnight in UTC, as a property.
 ///
 /// Text: `2010-10-23`. [`Descending`](crate::Descending): `7989-02-08`, which is 9999 - year, 12 - month and 31 - day,
 /// so that a month is from 11 (January) to 00, and a day from 30 (the first) to 00. Not the convention of [`Month`].

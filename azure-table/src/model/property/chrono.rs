@@ -1,10 +1,12 @@
-//! Feature `chrono`: `chrono::DateTime<Utc>` from and to [`DateTime`]. That it is a property, a key part and an operand
-//! is in `moment.rs`.
+//! Feature `chrono`: `chrono::DateTime<Utc>` from and to [`DateTime`], and `NaiveDate` from and to [`Day`]. That they
+//! are properties, key parts and operands is in `moment.rs` and `date.rs`.
 
-use chrono::Utc;
+use chrono::{Datelike as _, NaiveDate, Utc};
 
 use crate::model::datetime::DateTime;
 use crate::model::error::ValueError;
+use crate::model::key::calendar::Day;
+use crate::model::property::date::day_of;
 
 impl TryFrom<chrono::DateTime<Utc>> for DateTime {
     type Error = ValueError;
@@ -28,10 +30,40 @@ impl From<DateTime> for chrono::DateTime<Utc> {
     }
 }
 
+impl TryFrom<NaiveDate> for Day {
+    type Error = ValueError;
+
+    /// # Errors
+    /// Before the year 1 or after the year 9999.
+    fn try_from(date: NaiveDate) -> Result<Self, ValueError> {
+        day_of(date.year(), date.month(), date.day(), date)
+    }
+}
+
+impl From<Day> for NaiveDate {
+    fn from(day: Day) -> Self {
+        let date = Self::from_ymd_opt(day.year().into(), day.month().into(), day.day().into());
+        // Its range is far wider than the years 1 to 9999.
+        date.unwrap_or(Self::MAX)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::property::date::tests::is_a_date;
     use crate::model::property::moment::tests::is_a_moment;
+
+    #[test]
+    fn chrono_has_dates() {
+        is_a_date::<NaiveDate>();
+        let date = NaiveDate::from_ymd_opt(-1, 2, 3).unwrap();
+        assert_eq!(
+            Day::try_from(date).unwrap_err().to_string(),
+            "the date -0001-02-03 is outside of the years 1 to 9999"
+        );
+        assert!(Day::try_from(NaiveDate::MAX).is_err());
+    }
 
     #[test]
     fn chrono_has_moments() {

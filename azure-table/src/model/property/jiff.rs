@@ -1,8 +1,12 @@
-//! Feature `jiff`: `jiff::Timestamp` from and to [`DateTime`]. That it is a property, a key part and an operand is in
-//! `moment.rs`.
+//! Feature `jiff`: `jiff::Timestamp` from and to [`DateTime`], and `civil::Date` from and to [`Day`]. That they are
+//! properties, key parts and operands is in `moment.rs` and `date.rs`.
+
+use jiff::civil::Date;
 
 use crate::model::datetime::DateTime;
 use crate::model::error::ValueError;
+use crate::model::key::calendar::Day;
+use crate::model::property::date::day_of;
 
 impl TryFrom<jiff::Timestamp> for DateTime {
     type Error = ValueError;
@@ -27,10 +31,39 @@ impl TryFrom<DateTime> for jiff::Timestamp {
     }
 }
 
+impl TryFrom<Date> for Day {
+    type Error = ValueError;
+
+    /// # Errors
+    /// Before the year 1.
+    fn try_from(date: Date) -> Result<Self, ValueError> {
+        day_of(date.year(), date.month(), date.day(), date)
+    }
+}
+
+impl From<Day> for Date {
+    fn from(day: Day) -> Self {
+        let year = day.year().cast_signed();
+        let date = Self::new(year, day.month().cast_signed(), day.day().cast_signed());
+        // Its range has the years 1 to 9999.
+        date.unwrap_or(Self::MAX)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::property::date::tests::is_a_date;
     use crate::model::property::moment::tests::is_a_moment;
+
+    #[test]
+    fn jiff_has_dates() {
+        is_a_date::<Date>();
+        assert_eq!(
+            Day::try_from(jiff::civil::date(0, 2, 3)).unwrap_err().to_string(),
+            "the date 0000-02-03 is outside of the years 1 to 9999"
+        );
+    }
 
     #[test]
     fn jiff_has_moments() {

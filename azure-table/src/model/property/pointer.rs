@@ -10,6 +10,7 @@ use crate::model::property::{Property, ReadProperty};
 impl<T: Property + ?Sized> Property for &T {
     type Compared = T::Compared;
     const EDM_TYPE: EdmType = T::EDM_TYPE;
+    const SORTED: bool = T::SORTED;
 
     fn to_edm(&self) -> Result<Option<Edm<'_>>, ValueError> {
         T::to_edm(self)
@@ -19,6 +20,7 @@ impl<T: Property + ?Sized> Property for &T {
 impl<T: Property + ?Sized> Property for Box<T> {
     type Compared = T::Compared;
     const EDM_TYPE: EdmType = T::EDM_TYPE;
+    const SORTED: bool = T::SORTED;
 
     fn to_edm(&self) -> Result<Option<Edm<'_>>, ValueError> {
         T::to_edm(self)

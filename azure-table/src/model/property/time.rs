@@ -1,10 +1,12 @@
-//! Feature `time`: `time::OffsetDateTime` from and to [`DateTime`]. That it is a property, a key part and an operand is
-//! in `moment.rs`.
+//! Feature `time`: `time::OffsetDateTime` from and to [`DateTime`], and `Date` from and to [`Day`]. That they are
+//! properties, key parts and operands is in `moment.rs` and `date.rs`.
 
-use time::OffsetDateTime;
+use time::{Date, Month, OffsetDateTime};
 
 use crate::model::datetime::DateTime;
 use crate::model::error::ValueError;
+use crate::model::key::calendar::Day;
+use crate::model::property::date::day_of;
 
 impl TryFrom<OffsetDateTime> for DateTime {
     type Error = ValueError;
@@ -26,12 +28,40 @@ impl From<DateTime> for OffsetDateTime {
     }
 }
 
+impl TryFrom<Date> for Day {
+    type Error = ValueError;
+
+    /// # Errors
+    /// Before the year 1 or after the year 9999.
+    fn try_from(date: Date) -> Result<Self, ValueError> {
+        day_of(date.year(), date.month(), date.day(), date)
+    }
+}
+
+impl From<Day> for Date {
+    fn from(day: Day) -> Self {
+        let month = Month::try_from(day.month()).unwrap_or(Month::January);
+        // Its range has the years 1 to 9999.
+        Self::from_calendar_date(day.year().into(), month, day.day()).unwrap_or(Self::MAX)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use time::UtcOffset;
 
     use super::*;
+    use crate::model::property::date::tests::is_a_date;
     use crate::model::property::moment::tests::is_a_moment;
+
+    #[test]
+    fn time_has_dates() {
+        is_a_date::<Date>();
+        assert_eq!(
+            Day::try_from(Date::MIN).unwrap_err().to_string(),
+            "the date -9999-01-01 is outside of the years 1 to 9999"
+        );
+    }
 
     #[test]
     fn time_has_moments() {
