@@ -30,3 +30,12 @@ fn mistakes_are_answered_as_recorded() {
 fn mistakes_with_types_of_other_crates_are_answered_as_recorded() {
     trybuild::TestCases::new().compile_fail("ui/full/*.rs");
 }
+
+#[test]
+fn five_bad_fields_are_answered_in_sixty_lines() {
+    let answer = include_str!("ui/fail/five_fields.stderr");
+    let errors = answer.lines().filter(|line| line.starts_with("error")).count();
+    assert_eq!(errors, 5, "one mistake, one error:\n{answer}");
+    let lines = answer.lines().count();
+    assert!(lines <= 60, "{lines} lines");
+}

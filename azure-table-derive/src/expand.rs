@@ -6,6 +6,7 @@
 
 pub(crate) mod column;
 pub(crate) mod entity;
+mod field_type;
 pub(crate) mod group;
 pub(crate) mod projection;
 pub(crate) mod property;

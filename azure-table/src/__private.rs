@@ -2,20 +2,22 @@
 //! interface.
 //!
 //! Owns what the impls of `#[derive(TableEntity)]` on a struct call. What enums of entities call is
-//! `__private/variant.rs`, projections `__private/projection.rs`, the types of properties `__private/property.rs`; what
-//! is asserted at compile time is `__private/assert.rs`, of the types of fields `__private/field.rs`, of the functions
-//! that attributes name `__private/function.rs`. What a test of `#[azure_table::test]` calls is `__private/test.rs`.
+//! `__private/variant.rs`, projections `__private/projection.rs`, the types of properties `__private/property.rs`. What
+//! is asserted at compile time is `__private/assert.rs`, of the types of stored fields `__private/stored_field.rs`, of
+//! other fields `__private/field.rs`, of the functions that attributes name `__private/function.rs`. What becomes of
+//! absent values is `__private/value.rs`. What a test of `#[azure_table::test]` calls is `__private/test.rs`.
 
 mod assert;
 mod field;
 mod function;
 mod projection;
 mod property;
+mod stored_field;
 #[cfg(all(feature = "derive", feature = "test-util", feature = "emulator"))]
 pub mod test;
+mod value;
 mod variant;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 pub use serde::Serialize;
@@ -35,9 +37,16 @@ pub use self::projection::{
 pub use self::property::{
     KeepText, KeptNumber, KeptText, int32, number, text, truncated, unknown_number, unknown_text,
 };
+pub use self::stored_field::{
+    BorrowedField, ChunkedField, CollectionField, JsonField, KeyField, PointerSizedField, PropertyField,
+    WideIntegerField, WrittenField, WrittenKeyField,
+};
+pub use self::value::{json_absent, json_from_wire, json_to_edm, missing, pieces, required, required_pieces, within};
 pub use self::variant::{CatchAll, KeysDifferByVariant, assert_catch_all, no_tagged, no_variant};
 pub use crate::codec::json::embedded as json;
+use crate::filter::column::Column;
 pub use crate::filter::column::InKey;
+use crate::filter::column_name::ColumnName;
 pub use crate::filter::nested::{Nested, Variant};
 pub use crate::filter::refused::{Known, Listed, Opaque, OtherRows, Single, Whole};
 pub use crate::model::chunked::{self, Chunked};
@@ -56,14 +65,9 @@ pub use crate::model::row::{Row, RowProperty};
 pub use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema};
 pub use crate::model::variant_mark::{VariantMark, has_form, is_tag, untagged, write_key_of_form, write_prefixed_key};
 
-/// The value of a field whose property may not have come. In a group the name has a prefix.
-pub fn required<T: ReadProperty>(value: Option<T>, prefix: &str, name: &str) -> Result<T> {
-    missing(value.or_else(T::absent), prefix, name)
-}
-
-/// The error for a property that must be there, of a type that cannot be asked what its absence means.
-pub fn missing<T>(value: Option<T>, prefix: &str, name: &str) -> Result<T> {
-    value.ok_or_else(|| Error::invalid_response(format!("property `{prefix}{name}`: it is missing")))
+/// The column of a field. The field's own code says whether its type can be stored.
+pub const fn column<E, T, R>(name: &'static str) -> Column<E, T, R> {
+    Column::of(ColumnName::new(name))
 }
 
 /// The property under the first of its older names that is there, where it was not found under its present one.
@@ -72,27 +76,6 @@ pub fn aliased<'r, 'a>(found: bool, row: &'r Row<'a>, prefix: &str, aliases: &[&
         return None;
     }
     aliases.iter().find_map(|alias| row.property(&within(prefix, alias)))
-}
-
-/// The name of a property or a group inside of a group.
-pub fn within<'n>(prefix: &str, name: &'n str) -> Cow<'n, str> {
-    if prefix.is_empty() {
-        Cow::Borrowed(name)
-    } else {
-        Cow::Owned(format!("{prefix}{name}"))
-    }
-}
-
-/// The value stored in pieces under the first of these names that is there.
-pub fn pieces<T: Chunked>(row: &Row<'_>, prefix: &str, names: &[&str]) -> Result<Option<T>> {
-    let whole = names.iter().map(|name| within(prefix, name));
-    let mut there = whole.filter(|whole| row.properties().iter().any(|p| chunked::owns(whole, p.name())));
-    there.next().map(|whole| chunked::read(row, &whole)).transpose()
-}
-
-/// The value of a field that is stored in pieces, which may not have come.
-pub fn required_pieces<T: Chunked>(value: Option<T>, prefix: &str, name: &str) -> Result<T> {
-    missing(value.or_else(T::absent), prefix, name)
 }
 
 /// Whether a property is of a group whose names begin with `prefix`.
@@ -117,22 +100,6 @@ pub const fn metadata(levels: &[MetadataLevel]) -> MetadataLevel {
         at += 1;
     }
     MetadataLevel::None
-}
-
-/// Reads a property as JSON.
-pub fn json_from_wire<T: FromJson>(property: &RowProperty<'_>) -> Result<T> {
-    property.convert(json::from_wire)
-}
-
-/// A value as JSON text. One whose JSON is `null`, as that of `None`, is absent.
-pub fn json_to_edm<T: ToJson>(value: &T) -> std::result::Result<Option<Edm<'static>>, ValueError> {
-    let value = json::to_edm(value)?;
-    Ok(value.filter(|value| !matches!(value, Edm::String(text) if text == "null")))
-}
-
-/// The value of JSON that is absent.
-pub fn json_absent<T: FromJson>() -> Option<T> {
-    serde_json::from_str("null").ok()
 }
 
 /// The error for a property that the entity does not declare.

@@ -13,7 +13,7 @@
 //! | [`Nested`], [`Variant`], [`VariantColumn`] | columns of flattened groups and of variants |
 //! | [`AccessPath`] | the cost class of a filter: point, partition, range or table scan |
 //! | [`ColumnRole`], [`Stored`], [`InKey`] | the role of a column: property or part of a key |
-//! | [`FilterOf`], [`AssignmentOf`], [`ColumnOfVariant`], [`NestedIn`], [`Settable`], [`StartsWith`] | bounds that turn mistakes into readable compile errors |
+//! | [`FilterOf`], [`Assignments`], [`ColumnOfVariant`], [`NestedIn`], [`Settable`], [`StartsWith`] | bounds that turn mistakes into readable compile errors |
 //!
 //! # Examples
 //!
@@ -55,9 +55,10 @@ pub(crate) mod refused;
 pub(crate) mod select;
 pub(crate) mod split;
 pub(crate) mod typed;
+mod unsupported;
 
 pub use crate::filter::access::AccessPath;
-pub use crate::filter::assignment::{Assignment, AssignmentOf, Settable};
+pub use crate::filter::assignment::{Assignment, Assignments, Settable};
 pub use crate::filter::column::{ColumnRole, InKey, StartsWith, Stored};
 pub use crate::filter::named_column::NamedColumn;
 pub use crate::filter::nested::{ColumnOfVariant, Nested, NestedIn, Variant, VariantColumn};

@@ -19,6 +19,7 @@ mod operations;
 mod own_errors;
 mod public_names;
 mod queries;
+mod readme;
 mod refusals;
 mod run_time_names;
 mod sas_urls;

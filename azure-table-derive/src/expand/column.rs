@@ -8,7 +8,7 @@ use syn::Generics;
 
 use crate::ast::{Field, Form, Mark, Role, Struct, Variants};
 use crate::key::KeyName;
-use crate::place::{Paths, Place};
+use crate::place::Paths;
 
 /// The constants of a struct as code.
 pub(crate) fn constants(base: &Struct<'_>, generics: &Generics) -> Option<TokenStream> {
@@ -81,32 +81,31 @@ fn constant(paths: &Paths, field: &Field<'_>) -> Option<TokenStream> {
             #vis const #constant: #private::Opaque<Self, #ty> = #private::Opaque::new();
         });
     }
-    let (doc, ty, value) = match &field.role {
+    let (doc, ty, column) = match &field.role {
         Role::Property(stored) => (
             format!("The column `{stored}`: the field [`{name}`](field@Self::{name})."),
             quote!(#ty),
-            quote!(property(#stored)),
+            quote!(#private::column(#stored)),
         ),
         Role::Key(KeyName::Partition) => (
             format!("The PartitionKey: the field [`{name}`](field@Self::{name})."),
             quote!(#ty, #private::InKey),
-            quote!(partition_key()),
+            quote!(#private::column("PartitionKey")),
         ),
         Role::Key(KeyName::Row) => (
             format!("The RowKey: the field [`{name}`](field@Self::{name})."),
             quote!(#ty, #private::InKey),
-            quote!(row_key()),
+            quote!(#private::column("RowKey")),
         ),
         Role::Timestamp => (
             format!("The Timestamp: the field [`{name}`](field@Self::{name})."),
             quote!(#private::DateTime),
-            quote!(timestamp()),
+            quote!(#private::column("Timestamp")),
         ),
         Role::KeyPart(_) | Role::Etag | Role::Ignored | Role::Extra | Role::Group(_) => return None,
     };
-    let value = Place::of(&field.original.ty).own(quote!(#krate::Column::#value));
     Some(quote! {
         #[doc = #doc]
-        #vis const #constant: #krate::Column<Self, #ty> = #value;
+        #vis const #constant: #krate::Column<Self, #ty> = #column;
     })
 }

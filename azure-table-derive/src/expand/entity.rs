@@ -9,6 +9,7 @@ use syn::ext::IdentExt;
 use crate::ast::{Entity, Field, Role, Struct};
 use crate::bound::{read_generics, write_generics};
 use crate::expand::column::constants;
+use crate::expand::field_type::FieldType;
 use crate::expand::read::{Reading, Rest, metadata};
 use crate::expand::stored::{group_schemas, property_schemas, write_properties};
 use crate::key::{KeyName, KeyPiece};
@@ -38,10 +39,7 @@ fn table_entity(entity: &Entity<'_>) -> TokenStream {
     let [partition_fields, row_fields] = KeyName::BOTH.map(|key| key_types(entity.key_fields(key)));
     let schema = schema(entity);
     let (key, properties) = (local("key"), local("properties"));
-    let write_key = key_fields(entity).map(|field| {
-        let (member, ty) = (field.ident, &field.original.ty);
-        quote!(#key.field::<#ty>(&self.#member)?;)
-    });
+    let write_key = key_fields(entity).map(|field| FieldType::of(base, field).write_key(&key));
     let write_properties = write_properties(base, &properties);
     let etag = base.field(&Role::Etag).map(|field| {
         let (member, etag) = (field.ident, local("etag"));
@@ -133,8 +131,10 @@ fn width_assertions(entity: &Entity<'_>) -> impl Iterator<Item = TokenStream> {
     pieces.filter_map(move |piece| {
         let KeyPiece::Padded(index, _) = piece else { return None };
         let field = entity.base.fields.get(*index)?;
-        let (ty, place) = (&field.original.ty, Place::of(&field.original.ty));
-        let digits = place.item(ty, &quote!(#private::TableKey), "DIGITS");
+        let (digits, place) = (
+            FieldType::of(&entity.base, field).digits(),
+            Place::of(&field.original.ty),
+        );
         Some(place.derived(quote!(#private::assert_digits(#digits))))
     })
 }
@@ -207,12 +207,9 @@ fn read_fields(entity: &Entity<'_>, reading: &Reading<'_, '_>, key: &Ident) -> T
         .collect();
     let base = &entity.base;
     let fields = base.fields.iter().enumerate().map(|(index, field)| {
-        let (member, ty) = (field.ident, &field.original.ty);
+        let member = field.ident;
         let value = match &field.role {
-            Role::Key(_) | Role::KeyPart(_) => {
-                let index = key_index.get(&*field.name);
-                quote!(#key.read::<#ty>(#index)?)
-            }
+            Role::Key(_) | Role::KeyPart(_) => FieldType::of(base, field).read_key(key, key_index.get(&*field.name)),
             Role::Timestamp => timestamp(base, field, &reading.row),
             Role::Etag => etag(base, field, &reading.row),
             _ => reading.value(index, field),

@@ -5,6 +5,7 @@ use quote::{ToTokens, quote};
 
 use crate::ast::{Field, Form, Role, Struct};
 use crate::attr::Fallback;
+use crate::expand::field_type::FieldType;
 use crate::expand::stored::{item_of, owned_by_fields};
 use crate::place::{Place, local};
 
@@ -147,10 +148,9 @@ impl Reading<'_, '_> {
                 );
                 quote!(#read?)
             }
-            Form::Json => {
-                quote!(#private::json_from_wire::<#ty>(#property)?)
-            }
-            Form::Plain | Form::WriteId | Form::Chunked => quote!(#property.read::<#ty>()?),
+            Form::Json => FieldType::of(self.base, field).read_json(property),
+            Form::Plain => FieldType::of(self.base, field).read(property),
+            Form::WriteId | Form::Chunked => quote!(#property.read::<#ty>()?),
         }
     }
 
@@ -161,25 +161,22 @@ impl Reading<'_, '_> {
         let (row, prefix) = (&self.row, self.prefix());
         match &field.role {
             Role::Property(name) => {
-                let found = found(index);
+                let (found, stored) = (found(index), FieldType::of(self.base, field));
                 let or_default = default(self.base, field).map(|default| quote!(.unwrap_or_else(|| #default)));
                 match (field.form(), or_default) {
                     (Form::Chunked, or_default) => {
-                        let names = [name.clone()].into_iter().chain(field.aliases());
-                        let pieces = quote!(#private::pieces::<#ty>(#row, #prefix, &[#(#names),*])?);
+                        let names: Vec<_> = [name.clone()].into_iter().chain(field.aliases()).collect();
+                        let pieces = stored.read_chunked(row, &prefix, &names);
                         or_default.map_or_else(
-                            || quote!(#private::required_pieces::<#ty>(#pieces, #prefix, #name)?),
+                            || stored.required(&pieces, &prefix, name),
                             |or_default| quote!(#pieces #or_default),
                         )
                     }
                     (_, Some(or_default)) => quote!(#found #or_default),
-                    (Form::Plain | Form::WriteId, None) => quote!(#private::required::<#ty>(#found, #prefix, #name)?),
+                    (Form::Plain | Form::WriteId | Form::Json, None) => stored.required(&quote!(#found), &prefix, name),
                     (Form::With(_), None) => {
                         let found = quote!(#found.or_else(|| #private::WhenAbsent::<#ty>::NEW.value()));
                         quote!(#private::missing::<#ty>(#found, #prefix, #name)?)
-                    }
-                    (Form::Json, None) => {
-                        quote!(#private::missing::<#ty>(#found.or_else(|| #private::json_absent::<#ty>()), #prefix, #name)?)
                     }
                 }
             }

@@ -5,7 +5,7 @@ use quote::quote;
 use syn::Path;
 
 use crate::ast::{Field, Form, Role, Struct};
-use crate::check::name::is_reserved;
+use crate::expand::field_type::FieldType;
 use crate::place::{Place, local};
 
 /// The properties of the schema.
@@ -41,19 +41,15 @@ pub(crate) fn group_schemas(base: &Struct<'_>) -> TokenStream {
 
 fn edm_type(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
     let (private, ty) = (base.paths().private, &field.original.ty);
-    let of = match field.form() {
-        Form::Plain => quote!(#private::Property),
-        Form::Chunked => quote!(#private::Chunked),
-        Form::With(module) => {
-            return item_of(base, module, "EDM_TYPE", &|item| {
-                let call = Place::of(module).derived(quote!(.edm_type()));
-                quote!(#private::Named::<_, #ty>::new(#item) #call)
-            });
-        }
-        Form::Json => return quote!(#private::json::EDM_TYPE),
-        Form::WriteId => return quote!(#private::EdmType::Guid),
-    };
-    Place::of(&field.original.ty).item(ty, &of, "EDM_TYPE")
+    match field.form() {
+        Form::Plain | Form::Chunked => FieldType::of(base, field).edm_type(),
+        Form::With(module) => item_of(base, module, "EDM_TYPE", &|item| {
+            let call = Place::of(module).derived(quote!(.edm_type()));
+            quote!(#private::Named::<_, #ty>::new(#item) #call)
+        }),
+        Form::Json => quote!(#private::json::EDM_TYPE),
+        Form::WriteId => quote!(#private::EdmType::Guid),
+    }
 }
 
 /// The statements that write all properties, in the order of the fields.
@@ -69,14 +65,9 @@ fn write_property(base: &Struct<'_>, field: &Field<'_>, properties: &Ident) -> T
     let (member, ty, place) = (field.ident, &field.original.ty, Place::of(&field.original.ty));
     match &field.role {
         Role::Property(name) => match field.form() {
-            // The name is checked, and is given as it is written.
-            Form::Plain if name.is_ascii() && !is_reserved(name) => {
-                let name = format!("\"{name}\":");
-                quote!(#properties.named::<#ty>(#name, &self.#member)?;)
-            }
-            Form::Plain => quote!(#properties.property::<#ty>(#name, &self.#member)?;),
-            Form::Json => quote!(#properties.converted(#name, #private::json_to_edm::<#ty>(&self.#member))?;),
-            Form::Chunked => quote!(#private::chunked::write::<#ty>(#properties, #name, &self.#member)?;),
+            Form::Plain => FieldType::of(base, field).write(properties, name),
+            Form::Json => FieldType::of(base, field).write_json(properties, name),
+            Form::Chunked => FieldType::of(base, field).write_chunked(properties, name),
             Form::With(module) => {
                 let call = Place::of(module).derived(quote!(.call_to_edm()));
                 let converted = item_of(

@@ -29,10 +29,10 @@ fn an_entity_says_its_stored_form() {
             },
             properties: &[
                 ::azure_table::__private::PropertySchema {
-                    name: \"rtg\", edm_type: <i32 as ::azure_table::__private::Property>::EDM_TYPE, aliases: &[], is_chunked: false
+                    name: \"rtg\", edm_type: <i32 as ::azure_table::__private::PropertyField>::EDM_TYPE, aliases: &[], is_chunked: false
                 },
                 ::azure_table::__private::PropertySchema {
-                    name: \"views\", edm_type: <Option<i64> as ::azure_table::__private::Property>::EDM_TYPE, aliases: &[], is_chunked: false
+                    name: \"views\", edm_type: <Option<i64> as ::azure_table::__private::PropertyField>::EDM_TYPE, aliases: &[], is_chunked: false
                 }
             ],
             groups: &[],
@@ -45,13 +45,14 @@ fn an_entity_is_written_field_by_field() {
     let blog = expansion(BLOG);
     has(
         &blog,
-        "__key.field::<String>(&self.channel)?; __key.field::<Descending<DateTime>>(&self.posted)?;
+        "<String as ::azure_table::__private::KeyField>::write(&self.channel, __key)?;
+         <Descending<DateTime> as ::azure_table::__private::KeyField>::write(&self.posted, __key)?;
          ::core::result::Result::Ok(())",
     );
     has(
         &blog,
-        "__properties.named::<i32>(\"\\\"rtg\\\":\", &self.rating)?;
-         __properties.named::<Option<i64>>(\"\\\"views\\\":\", &self.views)?;
+        "<i32 as ::azure_table::__private::PropertyField>::write_named(&self.rating, __properties, \"\\\"rtg\\\":\")?;
+         <Option<i64> as ::azure_table::__private::PropertyField>::write_named(&self.views, __properties, \"\\\"views\\\":\")?;
          ::core::result::Result::Ok(())",
     );
     assert!(!blog.contains("fn condition"));
@@ -67,17 +68,17 @@ fn an_entity_is_read_in_one_pass() {
         "for __property in __row.properties() {
             let __name = __property.name();
             match __name {
-                \"rtg\" => __f2 = ::core::option::Option::Some(__property.read::<i32>()?),
-                \"views\" => __f3 = ::core::option::Option::Some(__property.read::<Option<i64>>()?),
+                \"rtg\" => __f2 = ::core::option::Option::Some(<i32 as ::azure_table::__private::PropertyField>::read(__property)?),
+                \"views\" => __f3 = ::core::option::Option::Some(<Option<i64> as ::azure_table::__private::PropertyField>::read(__property)?),
                 _ => {}
             }
         }
         let __key = __row.key_parts(&<Self as ::azure_table::TableEntity>::SCHEMA.key)?;
         ::core::result::Result::Ok(Self {
-            channel: __key.read::<String>(0usize)?,
-            posted: __key.read::<Descending<DateTime>>(1usize)?,
-            rating: ::azure_table::__private::required::<i32>(__f2, \"\", \"rtg\")?,
-            views: ::azure_table::__private::required::<Option<i64>>(__f3, \"\", \"views\")?,
+            channel: <String as ::azure_table::__private::KeyField>::read(&__key, 0usize)?,
+            posted: <Descending<DateTime> as ::azure_table::__private::KeyField>::read(&__key, 1usize)?,
+            rating: <i32 as ::azure_table::__private::PropertyField>::required(__f2, \"\", \"rtg\")?,
+            views: <Option<i64> as ::azure_table::__private::PropertyField>::required(__f3, \"\", \"views\")?,
             cached: <Vec<u8> as ::azure_table::__private::OfDefault>::of_default(),
         })",
     );
@@ -90,17 +91,17 @@ fn a_constant_is_as_visible_as_its_field() {
         &blog,
         "#[doc = \"The column `rtg`: the field [`rating`](field@Self::rating).\"]
          pub const RATING: ::azure_table::Column<Self, i32>
-             = ::azure_table::Column::property(\"rtg\");",
+             = ::azure_table::__private::column(\"rtg\");",
     );
     has(
         &blog,
         "const CHANNEL: ::azure_table::Column<Self, String, ::azure_table::__private::InKey>
-             = ::azure_table::Column::partition_key();",
+             = ::azure_table::__private::column(\"PartitionKey\");",
     );
     has(
         &blog,
         "const POSTED: ::azure_table::Column<Self, Descending<DateTime>, ::azure_table::__private::InKey>
-             = ::azure_table::Column::row_key();",
+             = ::azure_table::__private::column(\"RowKey\");",
     );
     assert!(!blog.contains("pubconstCHANNEL") && !blog.contains("CACHED"));
 }
@@ -144,7 +145,7 @@ fn etag_and_timestamp_come_from_the_row() {
     );
     has(
         &code,
-        "const AT: ::azure_table::Column<Self, ::azure_table::__private::DateTime> = ::azure_table::Column::timestamp();",
+        "const AT: ::azure_table::Column<Self, ::azure_table::__private::DateTime> = ::azure_table::__private::column(\"Timestamp\");",
     );
     has(&code, "properties: &[],");
     assert!(!code.contains("ETAG"));
@@ -169,11 +170,11 @@ fn templates_become_pieces_and_flat_key_fields() {
     );
     has(
         &code,
-        "__key.field::<String>(&self.state)?; __key.field::<String>(&self.city)?; __key.field::<u32>(&self.id)?;",
+        "<String as ::azure_table::__private::KeyField>::write(&self.state, __key)?; <String as ::azure_table::__private::KeyField>::write(&self.city, __key)?; <u32 as ::azure_table::__private::KeyField>::write(&self.id, __key)?;",
     );
     has(
         &code,
-        "id: __key.read::<u32>(2usize)?, city: __key.read::<String>(1usize)?, state: __key.read::<String>(0usize)?,",
+        "id: <u32 as ::azure_table::__private::KeyField>::read(&__key, 2usize)?, city: <String as ::azure_table::__private::KeyField>::read(&__key, 1usize)?, state: <String as ::azure_table::__private::KeyField>::read(&__key, 0usize)?,",
     );
     assert!(!code.contains("CITY"));
 }
@@ -197,9 +198,12 @@ fn an_explicit_name_wins_over_the_rule_and_keys_have_none() {
     ));
     has(
         &code,
-        "__properties.named::<i32>(\"\\\"postedAt\\\":\", &self.posted_at)?;",
+        "<i32 as ::azure_table::__private::PropertyField>::write_named(&self.posted_at, __properties, \"\\\"postedAt\\\":\")?;",
     );
-    has(&code, "__properties.named::<i32>(\"\\\"rtg\\\":\", &self.my_rating)?;");
+    has(
+        &code,
+        "<i32 as ::azure_table::__private::PropertyField>::write_named(&self.my_rating, __properties, \"\\\"rtg\\\":\")?;",
+    );
     has(&code, "::azure_table::__private::KeyPiece::Field(\"pk\")");
 }
 
@@ -210,9 +214,15 @@ fn raw_names_lose_their_mark() {
     );
     has(&code, "name: \"struct\",");
     has(&code, "KeyPiece::Field(\"type\")");
-    has(&code, "__properties.named::<i32>(\"\\\"fn\\\":\", &self.r#fn)?;");
+    has(
+        &code,
+        "<i32 as ::azure_table::__private::PropertyField>::write_named(&self.r#fn, __properties, \"\\\"fn\\\":\")?;",
+    );
     let template = expansion("#[table(partition_key = \"{type}\", row_key = \"\")] struct S { r#type: String }");
-    has(&template, "__key.field::<String>(&self.r#type)?;");
+    has(
+        &template,
+        "<String as ::azure_table::__private::KeyField>::write(&self.r#type, __key)?;",
+    );
 }
 
 #[test]
@@ -257,7 +267,7 @@ fn another_path_stands_everywhere() {
         "x: i32, #[table(etag)] e: Option<ETag>",
     ));
     has(&code, "impl crate::tables::TableEntity for S");
-    has(&code, "crate::tables::Column::property(\"x\")");
+    has(&code, "crate::tables::__private::column(\"x\")");
     assert!(!code.contains("azure_table"));
 }
 

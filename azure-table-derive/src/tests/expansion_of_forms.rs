@@ -16,7 +16,7 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
     has(&code, &format!("edm_type: {private}::json::EDM_TYPE"));
     has(
         &code,
-        &format!("edm_type: <C as {private}::Chunked>::EDM_TYPE, aliases: &[\"was\"], is_chunked: true"),
+        &format!("edm_type: <C as {private}::ChunkedField>::EDM_TYPE, aliases: &[\"was\"], is_chunked: true"),
     );
     has(&code, &format!("name: \"d\", edm_type: {private}::EdmType::Guid"));
     let import = |call: &str| {
@@ -41,11 +41,11 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
     );
     has(
         &code,
-        &format!("__properties.converted(\"b\", {private}::json_to_edm::<B>(&self.b))?;"),
+        &format!("__properties.converted(\"b\", <B as {private}::JsonField>::to_edm(&self.b))?;"),
     );
     has(
         &code,
-        &format!("{private}::chunked::write::<C>(__properties, \"c\", &self.c)?;"),
+        &format!("<C as {private}::ChunkedField>::write(&self.c, __properties, \"c\")?;"),
     );
     has(
         &code,
@@ -72,7 +72,7 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
     has(
         &code,
         &format!(
-            "{private}::required_pieces::<C>({private}::pieces::<C>(__row, \"\", &[\"c\", \"was\"])?, \"\", \"c\")?"
+            "<C as {private}::ChunkedField>::required(<C as {private}::ChunkedField>::pieces(__row, \"\", &[\"c\", \"was\"])?, \"\", \"c\")?"
         ),
     );
     has(
@@ -168,12 +168,12 @@ fn widths_are_pieces_and_are_asserted() {
     );
     has(
         &code,
-        &format!("const _: () = {private}::assert_digits(<u32 as {private}::TableKey>::DIGITS);"),
+        &format!("const _: () = {private}::assert_digits(<u32 as {private}::KeyField>::DIGITS);"),
     );
     let generic = expansion("#[table(partition_key = \"p\", row_key = \"{n:04}\")] struct S<N> { n: N }");
     has(
         &generic,
-        &format!("const {{ {private}::assert_digits(<N as {private}::TableKey>::DIGITS) }}"),
+        &format!("const {{ {private}::assert_digits(<N as {private}::WrittenKeyField>::DIGITS) }}"),
     );
     assert!(!generic.contains("const_:"));
 }

@@ -14,7 +14,7 @@ use crate::client::ops::get_entity::GetEntity;
 use crate::client::ops::write_entity::{InsertEntityEcho, UpdateEntity, WriteEntity};
 use crate::client::query::TableQuery;
 use crate::client::service::TableServiceClient;
-use crate::filter::assignment::AssignmentOf;
+use crate::filter::assignment::Assignments;
 use crate::model::dynamic::DynamicEntity;
 use crate::model::entity::{AsEntity, ReadEntity, TableEntity};
 use crate::model::entity_key::IntoKey;
@@ -226,8 +226,10 @@ impl<E> TableClient<E> {
         )
     }
 
-    /// Writes the named columns of a stored entity and gives its new ETag; all other properties stay as they are. No
-    /// read, no whole struct; conditions as in [`delete`](Self::delete).
+    /// Writes the named columns of a stored entity and returns its new ETag. All other properties stay as they are.
+    ///
+    /// `columns` is one [`Assignment`](crate::filter::Assignment), or several in an array or another iterator. No
+    /// request reads the entity first. Conditions are those of [`delete`](Self::delete).
     ///
     /// ```
     /// use azure_table::{DateTime, Descending, Emulator, TableEntity, TableServiceClient};
@@ -255,7 +257,7 @@ impl<E> TableClient<E> {
     /// As [`merge`](Self::merge).
     ///
     /// Source: REST "Merge Entity".
-    pub fn patch(&self, key: impl IntoKey<E>, columns: impl IntoIterator<Item: AssignmentOf<E>>) -> UpdateEntity {
+    pub fn patch(&self, key: impl IntoKey<E>, columns: impl Assignments<E>) -> UpdateEntity {
         UpdateEntity::new(&self.pipeline, &self.table, TableOperation::patch(key, columns))
     }
 

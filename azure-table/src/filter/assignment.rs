@@ -20,22 +20,36 @@ pub struct Assignment<E> {
     entity: PhantomData<fn() -> E>,
 }
 
-/// Accepts only an [`Assignment`] of `E`.
+/// The columns that a patch writes: an [`Assignment`], or several in an array, a `Vec` or any other iterator.
 ///
-/// It is a trait so that the compiler can explain a wrong argument.
+/// ```
+/// use azure_table::{Column, DynamicEntity, TableOperation};
+/// let rating = Column::<DynamicEntity, i32>::property("Rating");
+/// let views = Column::<DynamicEntity, i64>::property("Views");
+/// let one = TableOperation::patch(("Channel9", "1"), rating.set(5));
+/// let several = TableOperation::patch(("Channel9", "1"), [rating.set(5), views.set(70)]);
+/// # let _ = (one, several);
+/// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` sets no column of `{E}`",
-    label = "expected an `Assignment<{E}>`",
-    note = "set columns of `{E}`, as in `[{E}::COLUMN.set(value)]`"
+    message = "`{Self}` sets no columns of `{E}`",
+    label = "expected an `Assignment<{E}>`, or several in an array or another iterator",
+    note = "set columns of `{E}`, as in `{E}::COLUMN.set(value)`; several stand in brackets"
 )]
-pub trait AssignmentOf<E> {
+pub trait Assignments<E> {
     #[doc(hidden)]
-    fn into_assignment(self) -> Assignment<E>;
+    fn into_assignments(self) -> impl Iterator<Item = Assignment<E>>;
 }
 
-impl<E> AssignmentOf<E> for Assignment<E> {
-    fn into_assignment(self) -> Self {
-        self
+impl<E> Assignments<E> for Assignment<E> {
+    fn into_assignments(self) -> impl Iterator<Item = Self> {
+        std::iter::once(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<E, I: IntoIterator<Item = Assignment<E>>> Assignments<E> for I {
+    fn into_assignments(self) -> impl Iterator<Item = Assignment<E>> {
+        self.into_iter()
     }
 }
 

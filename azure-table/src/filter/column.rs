@@ -192,37 +192,37 @@ impl<E, T, R> Column<E, T, R> {
 
 impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
     /// Matches rows whose value is equal to `value`.
-    pub fn eq(self, value: impl Operand<R::Compared>) -> Filter<E> {
+    pub fn eq(&self, value: impl Operand<R::Compared>) -> Filter<E> {
         self.compare(Comparison::Eq, value)
     }
 
     /// Matches rows that have a value not equal to `value`.
     ///
     /// A row without the property does not match; see [`Filter`] for `!`.
-    pub fn ne(self, value: impl Operand<R::Compared>) -> Filter<E> {
+    pub fn ne(&self, value: impl Operand<R::Compared>) -> Filter<E> {
         self.compare(Comparison::Ne, value)
     }
 
     /// Matches rows whose value is greater than `value`.
-    pub fn gt(self, value: impl Operand<R::Compared>) -> Filter<E> {
+    pub fn gt(&self, value: impl Operand<R::Compared>) -> Filter<E> {
         const { assert_sorted(R::SORTED) }
         self.compare(Comparison::Gt, value)
     }
 
     /// Matches rows whose value is greater than or equal to `value`.
-    pub fn ge(self, value: impl Operand<R::Compared>) -> Filter<E> {
+    pub fn ge(&self, value: impl Operand<R::Compared>) -> Filter<E> {
         const { assert_sorted(R::SORTED) }
         self.compare(Comparison::Ge, value)
     }
 
     /// Matches rows whose value is less than `value`.
-    pub fn lt(self, value: impl Operand<R::Compared>) -> Filter<E> {
+    pub fn lt(&self, value: impl Operand<R::Compared>) -> Filter<E> {
         const { assert_sorted(R::SORTED) }
         self.compare(Comparison::Lt, value)
     }
 
     /// Matches rows whose value is less than or equal to `value`.
-    pub fn le(self, value: impl Operand<R::Compared>) -> Filter<E> {
+    pub fn le(&self, value: impl Operand<R::Compared>) -> Filter<E> {
         const { assert_sorted(R::SORTED) }
         self.compare(Comparison::Le, value)
     }
@@ -259,7 +259,7 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
         }
     }
 
-    pub(crate) fn compare(self, operator: Comparison, value: impl Operand<R::Compared>) -> Filter<E> {
+    pub(crate) fn compare(&self, operator: Comparison, value: impl Operand<R::Compared>) -> Filter<E> {
         if let Some(fault) = self.name.fault() {
             return Filter::fault(format!("column \"{}\": {fault}", self.name));
         }

@@ -185,7 +185,8 @@ impl<E> From<Expression> for Filter<E> {
     note = "compare a column of `{E}`, as in `{E}::COLUMN.eq(value)`; OData text is `Filter::raw(..)`",
     note = "a property of a flattened field is reached by the field, `Shop::HOME.then(Address::CITY).eq(..)`, one of a \
             variant by the variant, `Item::CUSTOMER.then(Customer::NAME).eq(..)`",
-    note = "conditions are joined by `&` and `|`, which make a condition, not by `&&` and `||`"
+    note = "a `bool` is no condition: columns are compared by `.eq(..)` and `.ge(..)`, not by `==` and `>=`, and joined by `&` and `|`, \
+            not by `&&` and `||`"
 )]
 pub trait FilterOf<E> {
     #[doc(hidden)]

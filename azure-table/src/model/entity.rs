@@ -148,9 +148,9 @@ pub trait Projection<E>: ReadEntity {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not written to a table of `{E}`",
     label = "expected `{E}` or `Versioned<{E}>`",
-    note = "a struct becomes an entity by #[derive(TableEntity)]",
-    note = "`TableClient::typed` gives the same table with another entity type, `TableClient::variant` the rows of one variant of \
-            an enum"
+    note = "where `{E}` is an enum of entities: write `{E}::Variant(entity)`, or use the handle of the variant, \
+            `table.variant::<{Self}>()`",
+    note = "a struct becomes an entity by #[derive(TableEntity)]; `table.typed::<{Self}>()` is the same table with this entity type"
 )]
 pub trait AsEntity<E>: TableEntity {}
 

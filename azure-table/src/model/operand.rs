@@ -33,7 +33,9 @@ use crate::model::key::escaped::{Escaped, PercentEscaped};
 #[diagnostic::on_unimplemented(
     message = "a field of type `{T}` is never given as `{Self}`",
     label = "expected `{T}` or a reference to it",
-    note = "a `Descending<T>` is also given as `T`, a `String` as `&str`, an `Option<T>` as `T`"
+    note = "a `Descending<T>` is also given as `T`, a `String` as `&str`; a number has the type of its field: `i64::try_from(..)` converts a `usize`",
+    note = "an `Option<T>` is given as `T`: absence can be neither queried nor set; to remove a property make the field `None` and \
+            `replace` the entity"
 )]
 pub trait Operand<T> {
     /// The value of the field's own type.

@@ -20,7 +20,7 @@ use http::header::{HeaderName, IF_MATCH};
 use crate::codec::json::write::{self, Written};
 use crate::codec::odata::path;
 use crate::codec::url;
-use crate::filter::assignment::AssignmentOf;
+use crate::filter::assignment::Assignments;
 use crate::model::entity::{MetadataLevel, TableEntity};
 use crate::model::entity_key::{IntoKey, key_texts};
 use crate::model::error::{Error, Result};
@@ -108,14 +108,13 @@ impl TableOperation {
     /// one counts.
     ///
     /// A patch cannot remove a property: see [`Assignment`](crate::filter::Assignment).
-    pub fn patch<E>(key: impl IntoKey<E>, columns: impl IntoIterator<Item: AssignmentOf<E>>) -> Self {
+    pub fn patch<E>(key: impl IntoKey<E>, columns: impl Assignments<E>) -> Self {
         let condition = key.condition();
         let encoded = key.into_key().and_then(|key| {
             let (partition_key, row_key) = (key.partition_key(), key.row_key());
             let mut values = BTreeMap::new();
-            for column in columns {
+            for column in columns.into_assignments() {
                 let (name, value) = column
-                    .into_assignment()
                     .into_property()
                     .map_err(|e| e.at_entity(partition_key, row_key))?;
                 values.insert(name, value);

@@ -257,6 +257,8 @@ impl<E> fmt::Debug for Bulk<E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not written to a table of `{E}`",
     label = "expected `{E}`, `Versioned<{E}>` or a reference to one",
+    note = "where `{E}` is an enum of entities: write `{E}::Variant(entity)`, or use the handle of the variant, \
+            `table.variant::<{Self}>().bulk()`",
     note = "operations of any entity type are written by `bulk().write(..)`"
 )]
 pub trait BulkEntity<E> {

@@ -12,7 +12,7 @@ use crate::client::bulk::row_writes::{RowWrites, row_writes};
 use crate::client::ops::modify_entity::{Change, ModifyOutcome};
 use crate::client::query::TableQuery;
 use crate::client::table::TableClient;
-use crate::filter::assignment::AssignmentOf;
+use crate::filter::assignment::{Assignment, Assignments};
 use crate::model::dynamic::DynamicEntity;
 use crate::model::edm::EdmValue;
 use crate::model::entity::{ReadEntity, TableEntity};
@@ -67,13 +67,8 @@ struct Patch {
 }
 
 impl<E> PatchWhere<E> {
-    pub(crate) fn new(
-        table: &TableClient<E>,
-        query: TableQuery<E, ()>,
-        columns: impl IntoIterator<Item: AssignmentOf<E>>,
-    ) -> Self {
-        let columns = columns.into_iter();
-        let columns = columns.map(|column| column.into_assignment().into_property()).collect();
+    pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>, columns: impl Assignments<E>) -> Self {
+        let columns = columns.into_assignments().map(Assignment::into_property).collect();
         Self {
             rows: RowWrites::new(table, query, OperationKind::PatchWhere, Patch { columns }),
         }

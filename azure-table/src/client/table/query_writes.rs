@@ -4,7 +4,7 @@ use crate::client::bulk::row_verbs::{DeleteWhere, PatchWhere, UpdateWhere, Upgra
 use crate::client::ops::modify_entity::ModifyOutcome;
 use crate::client::query::selection::RowSelection;
 use crate::client::table::TableClient;
-use crate::filter::assignment::AssignmentOf;
+use crate::filter::assignment::Assignments;
 use crate::model::entity::{ReadEntity, TableEntity};
 
 /// Writes over all rows that a query selects, any number of them.
@@ -91,11 +91,7 @@ impl<E: TableEntity> TableClient<E> {
     /// service.
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".
-    pub fn patch_where(
-        &self,
-        selected: impl RowSelection<E>,
-        columns: impl IntoIterator<Item: AssignmentOf<E>>,
-    ) -> PatchWhere<E> {
+    pub fn patch_where(&self, selected: impl RowSelection<E>, columns: impl Assignments<E>) -> PatchWhere<E> {
         PatchWhere::new(self, selected.into_query(self), columns)
     }
 

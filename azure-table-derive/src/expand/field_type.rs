@@ -1,0 +1,203 @@
+//! The code that names the type of a field with a bound.
+//!
+//! Owns the traits by which a type is named. A type that does not fit is named where the schema stands, where the value
+//! is written and where it is read. All of these name the same trait at the type, as `<Type as Trait>::item`: the
+//! compiler says the same of each, and shows it once. How the type is written selects the trait, and with it the
+//! remedy.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::{GenericArgument, PathArguments, Type};
+
+use crate::ast::{Field, Form, Struct};
+use crate::bound::{mentions, parameters};
+use crate::check::name::is_reserved;
+use crate::place::Place;
+
+/// The type of a field that is stored.
+pub(crate) struct FieldType<'s> {
+    field: &'s Field<'s>,
+    private: TokenStream,
+    /// The struct is read, and no bound of its impls is about this type: one trait stands for writing and reading.
+    is_read: bool,
+}
+
+impl<'s> FieldType<'s> {
+    pub(crate) fn of(base: &'s Struct<'_>, field: &'s Field<'s>) -> Self {
+        let tokens = field.original.ty.to_token_stream();
+        Self {
+            field,
+            private: base.paths().private,
+            is_read: !base.borrows() && !mentions(tokens, &parameters(&base.input.generics)),
+        }
+    }
+
+    fn ty(&self) -> &'s Type {
+        &self.field.original.ty
+    }
+
+    /// `<Type as Trait>::item`.
+    fn item(&self, of: &str, item: &str) -> TokenStream {
+        let (private, of) = (&self.private, Ident::new(of, Span::call_site()));
+        Place::of(self.ty()).item(self.ty(), &quote!(#private::#of), item)
+    }
+
+    /// The trait of a property.
+    fn property(&self) -> &'static str {
+        if self.is_read {
+            property_trait(self.ty())
+        } else {
+            "WrittenField"
+        }
+    }
+
+    /// The trait of a field of a key.
+    fn key(&self) -> &'static str {
+        if self.is_read { "KeyField" } else { "WrittenKeyField" }
+    }
+
+    /// The EDM type of a property, or of its pieces.
+    pub(crate) fn edm_type(&self) -> TokenStream {
+        match (self.field.form(), self.is_read) {
+            (Form::Chunked, true) => self.item("ChunkedField", "EDM_TYPE"),
+            (Form::Chunked, false) => self.item("Chunked", "EDM_TYPE"),
+            _ => self.item(self.property(), "EDM_TYPE"),
+        }
+    }
+
+    /// The statement that writes a plain property.
+    pub(crate) fn write(&self, properties: &Ident, name: &str) -> TokenStream {
+        let member = self.field.ident;
+        // The name is checked, and is given as it is written.
+        if name.is_ascii() && !is_reserved(name) {
+            let (write, name) = (self.item(self.property(), "write_named"), format!("\"{name}\":"));
+            return quote!(#write(&self.#member, #properties, #name)?;);
+        }
+        let write = self.item(self.property(), "write");
+        quote!(#write(&self.#member, #properties, #name)?;)
+    }
+
+    /// The statement that writes JSON.
+    pub(crate) fn write_json(&self, properties: &Ident, name: &str) -> TokenStream {
+        let (private, member, ty) = (&self.private, self.field.ident, self.ty());
+        let to_edm = if self.is_read {
+            self.item("JsonField", "to_edm")
+        } else {
+            quote!(#private::json_to_edm::<#ty>)
+        };
+        quote!(#properties.converted(#name, #to_edm(&self.#member))?;)
+    }
+
+    /// The statement that writes pieces.
+    pub(crate) fn write_chunked(&self, properties: &Ident, name: &str) -> TokenStream {
+        let (private, member, ty) = (&self.private, self.field.ident, self.ty());
+        if !self.is_read {
+            return quote!(#private::chunked::write::<#ty>(#properties, #name, &self.#member)?;);
+        }
+        let write = self.item("ChunkedField", "write");
+        quote!(#write(&self.#member, #properties, #name)?;)
+    }
+
+    /// The value of a plain property.
+    pub(crate) fn read(&self, property: &Ident) -> TokenStream {
+        let ty = self.ty();
+        if !self.is_read {
+            return quote!(#property.read::<#ty>()?);
+        }
+        let read = self.item(self.property(), "read");
+        quote!(#read(#property)?)
+    }
+
+    /// The value of JSON.
+    pub(crate) fn read_json(&self, property: &Ident) -> TokenStream {
+        let (private, ty) = (&self.private, self.ty());
+        let read = if self.is_read {
+            self.item("JsonField", "read")
+        } else {
+            quote!(#private::json_from_wire::<#ty>)
+        };
+        quote!(#read(#property)?)
+    }
+
+    /// The value of pieces; `None` where no piece is there.
+    pub(crate) fn read_chunked(&self, row: &Ident, prefix: &TokenStream, names: &[String]) -> TokenStream {
+        let (private, ty) = (&self.private, self.ty());
+        let pieces = if self.is_read {
+            self.item("ChunkedField", "pieces")
+        } else {
+            quote!(#private::pieces::<#ty>)
+        };
+        quote!(#pieces(#row, #prefix, &[#(#names),*])?)
+    }
+
+    /// The value found, that of its absence, or an error.
+    pub(crate) fn required(&self, found: &TokenStream, prefix: &TokenStream, name: &str) -> TokenStream {
+        let (private, ty) = (&self.private, self.ty());
+        let required = match (self.field.form(), self.is_read) {
+            (Form::Json, true) => {
+                let absent = self.item("JsonField", "absent");
+                return quote!(#private::missing::<#ty>(#found.or_else(|| #absent()), #prefix, #name)?);
+            }
+            (Form::Json, false) => {
+                return quote!(#private::missing::<#ty>(#found.or_else(|| #private::json_absent::<#ty>()), #prefix, #name)?);
+            }
+            (Form::Chunked, true) => self.item("ChunkedField", "required"),
+            (Form::Chunked, false) => quote!(#private::required_pieces::<#ty>),
+            (Form::Plain, true) => self.item(self.property(), "required"),
+            (Form::Plain | Form::WriteId | Form::With(_), _) => quote!(#private::required::<#ty>),
+        };
+        quote!(#required(#found, #prefix, #name)?)
+    }
+
+    /// The statement that writes a field of a key.
+    pub(crate) fn write_key(&self, key: &Ident) -> TokenStream {
+        let (member, write) = (self.field.ident, self.item(self.key(), "write"));
+        quote!(#write(&self.#member, #key)?;)
+    }
+
+    /// The value of a field of a key.
+    pub(crate) fn read_key(&self, key: &Ident, index: Option<&usize>) -> TokenStream {
+        let ty = self.ty();
+        if !self.is_read {
+            return quote!(#key.read::<#ty>(#index)?);
+        }
+        let read = self.item(self.key(), "read");
+        quote!(#read(&#key, #index)?)
+    }
+
+    /// The number of digits of a field of a key.
+    pub(crate) fn digits(&self) -> TokenStream {
+        self.item(self.key(), "DIGITS")
+    }
+}
+
+/// The trait whose message suits a type as it is written. What a name means is the compiler's business: each of them is
+/// implemented by all properties.
+fn property_trait(ty: &Type) -> &'static str {
+    match ty {
+        Type::Reference(_) => "BorrowedField",
+        Type::Array(_) | Type::Slice(_) | Type::Tuple(_) => "CollectionField",
+        Type::Paren(inner) => property_trait(&inner.elem),
+        Type::Group(inner) => property_trait(&inner.elem),
+        Type::Path(path) => {
+            let Some(last) = path.path.segments.last() else {
+                return "PropertyField";
+            };
+            match &*last.ident.to_string() {
+                "usize" | "isize" => "PointerSizedField",
+                "u128" | "i128" => "WideIntegerField",
+                "Vec" | "VecDeque" | "LinkedList" | "HashMap" | "BTreeMap" | "IndexMap" | "HashSet" | "BTreeSet"
+                | "IndexSet" => "CollectionField",
+                "Option" | "Box" => match &last.arguments {
+                    PathArguments::AngleBracketed(arguments) => match arguments.args.first() {
+                        Some(GenericArgument::Type(inner)) => property_trait(inner),
+                        _ => "PropertyField",
+                    },
+                    _ => "PropertyField",
+                },
+                _ => "PropertyField",
+            }
+        }
+        _ => "PropertyField",
+    }
+}

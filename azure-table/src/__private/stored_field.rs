@@ -1,0 +1,282 @@
+//! The types of fields that are stored: as properties, as parts of keys, as JSON, in pieces.
+//!
+//! Derived code names the type of a field in its schema, where it writes and where it reads. All of these places name
+//! one trait as `<Type as Trait>::item`, so that the compiler says the same in each, and shows it once. The derive
+//! picks the trait by how the type is written: each has one impl, for the same types, and its own words for all others.
+//!
+//! A struct that borrows is written and never read, and a field of a generic type has its bounds in the impl. The code
+//! of such a field names [`WrittenField`] and [`WrittenKeyField`].
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::__private::value::{json_absent, json_from_wire, json_to_edm, pieces, required, required_pieces};
+use crate::model::chunked::{self, Chunked};
+use crate::model::edm::{Edm, EdmType};
+use crate::model::error::{Result, ValueError};
+use crate::model::key::{ReadTableKey, TableKey};
+use crate::model::key_shape::{KeyParts, KeyWriter};
+use crate::model::property::{Property, ReadProperty};
+use crate::model::property_writer::PropertyWriter;
+use crate::model::row::{Row, RowProperty};
+
+macro_rules! property_fields {
+    ($($(#[$attribute:meta])* $name:ident;)*) => {$(
+        $(#[$attribute])*
+        pub trait $name: Sized {
+            /// The type in the service.
+            const EDM_TYPE: EdmType;
+
+            /// Writes the value under a name that was checked: see `PropertyWriter::named`.
+            fn write_named(&self, properties: &mut PropertyWriter<'_>, member: &'static str) -> Result<()>;
+
+            /// Writes the value under any name.
+            fn write(&self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()>;
+
+            /// Reads the value.
+            fn read(property: &RowProperty<'_>) -> Result<Self>;
+
+            /// The value, or that of its absence, or an error.
+            fn required(value: Option<Self>, prefix: &str, name: &str) -> Result<Self>;
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl<T: Property + ReadProperty> $name for T {
+            const EDM_TYPE: EdmType = <T as Property>::EDM_TYPE;
+
+            #[inline]
+            fn write_named(&self, properties: &mut PropertyWriter<'_>, member: &'static str) -> Result<()> {
+                properties.named(member, self)
+            }
+
+            #[inline]
+            fn write(&self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()> {
+                properties.property(name, self)
+            }
+
+            #[inline]
+            fn read(property: &RowProperty<'_>) -> Result<T> {
+                property.read()
+            }
+
+            #[inline]
+            fn required(value: Option<T>, prefix: &str, name: &str) -> Result<T> {
+                required(value, prefix, name)
+            }
+        }
+    )*};
+}
+
+property_fields! {
+    /// A property of any type.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` cannot be stored in a table",
+        label = "no EDM type for this field",
+        note = "stored as is: text, bool, integers of up to 64 bits, f32, f64, DateTime, Guid, bytes, and Option of them; `azure_table::Property` \
+                lists all types, with those that features bring",
+        note = "an enum or a newtype: #[derive(TableProperty)]; a struct: #[derive(PropertyGroup)] and #[table(flatten)]; \
+                any serde type, as text: #[table(json)]",
+        note = "otherwise: #[table(with = \"module\")], `Property` and `ReadProperty` by hand, or #[table(ignore)]"
+    )]
+    PropertyField;
+
+    /// A property that is written as a `usize` or an `isize`.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` cannot be stored in a table: its width depends on the machine",
+        label = "use `u64` or `u32`, `i64` or `i32`",
+        note = "`i64`, `u64` and `u32` are stored as Edm.Int64, `i32`, `u16` and narrower integers as Edm.Int32",
+        note = "a `u64` above 9,223,372,036,854,775,807, the greatest Edm.Int64, is an error when it is written"
+    )]
+    PointerSizedField;
+
+    /// A property that is written as an integer of 128 bits.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` cannot be stored in a table: the widest integer of the service has 64 bits",
+        label = "use `i64` or `u64`",
+        note = "`i64` and `u64` are stored as Edm.Int64, at most 9,223,372,036,854,775,807",
+        note = "to keep all 128 bits store text or bytes: #[table(with = \"module\")], `String`, `[u8; 16]` or `Guid`"
+    )]
+    WideIntegerField;
+
+    /// A property that is written as a collection, an array or a tuple.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` cannot be stored in a table: a property is a single value",
+        label = "add #[table(json)] to this field",
+        note = "#[table(json)] stores any serde type as text in one property; bytes (`Vec<u8>`, `[u8; N]`) need no attribute",
+        note = "elements that are queried or changed one by one are entities of their own"
+    )]
+    CollectionField;
+
+    /// A property that is written as a reference.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` cannot be read from a table: a row is read into owned values",
+        label = "use an owned type, such as `String` or `Vec<u8>`",
+        note = "a struct that is written and never read may borrow: give it a lifetime parameter, and the field `&'a str`"
+    )]
+    BorrowedField;
+}
+
+/// A property whose field is written here, and read elsewhere or never.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be stored in a table",
+    label = "no EDM type for this field",
+    note = "stored as is: text, bool, integers of up to 64 bits, f32, f64, DateTime, Guid, bytes, and Option, & and Box of them; \
+            `azure_table::Property` lists all types, with those that features bring",
+    note = "an enum or a newtype: #[derive(TableProperty)]; a struct: #[derive(PropertyGroup)] and #[table(flatten)]; \
+            any serde type, as text: #[table(json)]",
+    note = "otherwise: #[table(with = \"module\")], `Property` by hand, or #[table(ignore)]"
+)]
+pub trait WrittenField {
+    /// The type in the service.
+    const EDM_TYPE: EdmType;
+
+    /// Writes the value under a name that was checked: see `PropertyWriter::named`.
+    fn write_named(&self, properties: &mut PropertyWriter<'_>, member: &'static str) -> Result<()>;
+
+    /// Writes the value under any name.
+    fn write(&self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Property + ?Sized> WrittenField for T {
+    const EDM_TYPE: EdmType = <T as Property>::EDM_TYPE;
+
+    #[inline]
+    fn write_named(&self, properties: &mut PropertyWriter<'_>, member: &'static str) -> Result<()> {
+        properties.named(member, self)
+    }
+
+    #[inline]
+    fn write(&self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()> {
+        properties.property(name, self)
+    }
+}
+
+/// A field of a key.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be part of a key",
+    label = "it has no key text that sorts like its values and can be read back",
+    note = "use owned text, bool, integers of 8 to 64 bits (not usize), DateTime, Guid, Year, Month, Week, Day, Descending<_>, Escaped<_>, \
+            Bucket<_>, Base64Url<_>, or a tuple of 2 to 4 of them; `azure_table::TableKey` lists all types",
+    note = "otherwise: implement `TableKey` and `ReadTableKey`, or keep the value in a property"
+)]
+pub trait KeyField: Sized {
+    /// The number of digits of the greatest value, where the key text has a width.
+    const DIGITS: Option<usize>;
+
+    /// Writes the value into the key.
+    fn write(&self, key: &mut KeyWriter) -> Result<()>;
+
+    /// Reads the value from the key.
+    fn read(key: &KeyParts<'_>, index: usize) -> Result<Self>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: TableKey + ReadTableKey> KeyField for T {
+    const DIGITS: Option<usize> = <T as TableKey>::DIGITS;
+
+    #[inline]
+    fn write(&self, key: &mut KeyWriter) -> Result<()> {
+        key.field(self)
+    }
+
+    #[inline]
+    fn read(key: &KeyParts<'_>, index: usize) -> Result<T> {
+        key.read(index)
+    }
+}
+
+/// A field of a key that is written here, and read elsewhere or never.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be part of a key",
+    label = "it has no key text that sorts like its values",
+    note = "use text, bool, integers of 8 to 64 bits (not usize), DateTime, Guid, Year, Month, Week, Day, Descending<_>, Escaped<_>, Bucket<_>, \
+            Base64Url<_>, or a tuple of 2 to 4 of them; `azure_table::TableKey` lists all types",
+    note = "otherwise: implement `TableKey`, or keep the value in a property"
+)]
+pub trait WrittenKeyField {
+    /// The number of digits of the greatest value, where the key text has a width.
+    const DIGITS: Option<usize>;
+
+    /// Writes the value into the key.
+    fn write(&self, key: &mut KeyWriter) -> Result<()>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: TableKey + ?Sized> WrittenKeyField for T {
+    const DIGITS: Option<usize> = <T as TableKey>::DIGITS;
+
+    #[inline]
+    fn write(&self, key: &mut KeyWriter) -> Result<()> {
+        key.field(self)
+    }
+}
+
+/// A field that is stored as JSON.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be stored as JSON",
+    label = "it lacks `serde::Serialize` or `serde::Deserialize`",
+    note = "add #[derive(serde::Serialize, serde::Deserialize)] to the type, or remove #[table(json)]"
+)]
+pub trait JsonField: Sized {
+    /// The JSON as text; `None` for `null`.
+    fn to_edm(&self) -> std::result::Result<Option<Edm<'static>>, ValueError>;
+
+    /// Reads the value.
+    fn read(property: &RowProperty<'_>) -> Result<Self>;
+
+    /// The value of JSON that is absent.
+    fn absent() -> Option<Self>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + DeserializeOwned> JsonField for T {
+    fn to_edm(&self) -> std::result::Result<Option<Edm<'static>>, ValueError> {
+        json_to_edm(self)
+    }
+
+    fn read(property: &RowProperty<'_>) -> Result<T> {
+        json_from_wire(property)
+    }
+
+    fn absent() -> Option<T> {
+        json_absent()
+    }
+}
+
+/// A field that is stored in pieces.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be stored in pieces",
+    label = "#[table(chunked)] is for `String` and `Vec<u8>`, and `Option` of them",
+    note = "remove `chunked`, or store it as JSON in one property with #[table(json)]"
+)]
+pub trait ChunkedField: Sized {
+    /// The type of each piece.
+    const EDM_TYPE: EdmType;
+
+    /// Writes the pieces.
+    fn write(&self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()>;
+
+    /// Reads the pieces under the first of these names that the row has.
+    fn pieces(row: &Row<'_>, prefix: &str, names: &[&str]) -> Result<Option<Self>>;
+
+    /// The value, or that of its absence, or an error.
+    fn required(value: Option<Self>, prefix: &str, name: &str) -> Result<Self>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Chunked> ChunkedField for T {
+    const EDM_TYPE: EdmType = <T as Chunked>::EDM_TYPE;
+
+    fn write(&self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()> {
+        chunked::write(properties, name, self)
+    }
+
+    fn pieces(row: &Row<'_>, prefix: &str, names: &[&str]) -> Result<Option<T>> {
+        pieces(row, prefix, names)
+    }
+
+    fn required(value: Option<T>, prefix: &str, name: &str) -> Result<T> {
+        required_pieces(value, prefix, name)
+    }
+}
