@@ -93,7 +93,7 @@ fn names_of(rows: &[DynamicEntity]) -> Vec<String> {
 
 fn as_table(rows: &[DynamicEntity], columns: &[String]) -> Table {
     let mut table = Table::new();
-    table.load_preset(UTF8_HORIZONTAL_ONLY);
+    table.load_style(UTF8_HORIZONTAL_ONLY);
     table.set_header(KEYS.into_iter().chain(columns.iter().map(String::as_str)));
     for row in rows {
         let values = columns

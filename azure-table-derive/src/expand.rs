@@ -12,5 +12,6 @@ pub(crate) mod projection;
 pub(crate) mod property;
 mod read;
 mod stored;
+pub(crate) mod table_name;
 pub(crate) mod variant_of;
 pub(crate) mod variants;

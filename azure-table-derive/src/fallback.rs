@@ -12,7 +12,7 @@ use crate::attr::{ContainerAttrs, Kind};
 use crate::bound::{read_generics, variant_generics, write_generics};
 use crate::expand::column::{constants, variant_constants};
 use crate::expand::entity::key_types;
-use crate::expand::variant_of;
+use crate::expand::{table_name, variant_of};
 use crate::key::KeyName;
 use crate::place::Paths;
 
@@ -34,7 +34,8 @@ pub(crate) fn of_entity(entity: &Entity<'_>) -> TokenStream {
         impls.entity(&quote!((#partition_fields)), &quote!((#partition_fields #row_fields))),
         constants(base, &write),
     );
-    quote!(#entity #constants)
+    let named_table = table_name::expand(&base.attrs, &base.input.ident, &write, base.paths());
+    quote!(#entity #named_table #constants)
 }
 
 /// The impls of an enum of entities.
@@ -54,7 +55,8 @@ pub(crate) fn of_variants(variants: &Variants<'_>) -> TokenStream {
     let entity = impls.entity(&partition_fields, &quote!(#private::KeysDifferByVariant));
     let constants = variant_constants(variants, &generics);
     let variant_of = variant_of::expand(variants);
-    quote!(#entity #constants #variant_of)
+    let named_table = table_name::expand(&variants.attrs, &variants.input.ident, &generics, variants.paths());
+    quote!(#entity #named_table #constants #variant_of)
 }
 
 /// The impls of a group of properties.

@@ -15,6 +15,7 @@ pub(crate) mod endpoint;
 pub(crate) mod get;
 pub(crate) mod http_request;
 pub(crate) mod operation;
+mod other_service;
 pub(crate) mod profile;
 pub(crate) mod query;
 pub(crate) mod read_back;

@@ -2,6 +2,7 @@
 
 mod between;
 mod bulk;
+mod bulk_borrows;
 mod bulk_order;
 mod changes;
 mod client_wide;
@@ -13,16 +14,19 @@ mod fan_out;
 mod futures;
 mod gather;
 mod handwritten;
+mod key_ranges;
 mod language;
 mod layers;
 mod operations;
 mod own_errors;
+mod partition_client;
 mod public_names;
 mod queries;
 mod readme;
 mod refusals;
 mod run_time_names;
 mod sas_urls;
+mod saves_and_patches;
 mod secrets;
 mod skips;
 mod tables;

@@ -12,6 +12,8 @@ use crate::ctxt::Ctxt;
 /// The options of a struct or an enum.
 #[derive(Default)]
 pub(crate) struct ContainerAttrs {
+    /// The name of the table.
+    pub(crate) name: Option<Attr<LitStr>>,
     pub(crate) partition_key: Option<Attr<LitStr>>,
     pub(crate) row_key: Option<Attr<LitStr>>,
     pub(crate) rename_all: Option<Attr<Case>>,
@@ -42,6 +44,7 @@ impl ContainerAttrs {
                 continue;
             }
             match name {
+                "name" => set(ctxt, &mut found.name, &item, table_name(ctxt, &item)),
                 "partition_key" => set(ctxt, &mut found.partition_key, &item, key(ctxt, &item)),
                 "row_key" => set(ctxt, &mut found.row_key, &item, key(ctxt, &item)),
                 "rename_all" => set(ctxt, &mut found.rename_all, &item, rename_all(ctxt, &item)),
@@ -65,6 +68,30 @@ impl ContainerAttrs {
         }
         found
     }
+}
+
+/// `name = "…"`, checked by the rules of `azure_table`'s `model/name.rs`, which no macro crate can import.
+fn table_name(ctxt: &Ctxt, item: &Item) -> Option<LitStr> {
+    let text = item.text(ctxt, "Blogs")?;
+    let name = text.value();
+    let fault = match name.chars().count() {
+        length if !(3..=63).contains(&length) => format!("it has {length} characters"),
+        _ if name.eq_ignore_ascii_case("tables") => "the service reserves it".to_owned(),
+        _ => match name.chars().find(|c| !c.is_ascii_alphanumeric()) {
+            Some(wrong) => format!("it contains {wrong:?}"),
+            None if name.starts_with(|c: char| c.is_ascii_digit()) => "it starts with a digit".to_owned(),
+            None => return Some(text),
+        },
+    };
+    // It is kept, so that the type still names a table: the mistake is reported once.
+    ctxt.error(
+        &text,
+        format!(
+            "{name:?} cannot be the name of a table, {fault}: write 3 to 63 ASCII letters and digits, a letter first, such as \
+             `name = \"Blogs\"`"
+        ),
+    );
+    Some(text)
 }
 
 /// `partition_key = "…"` or `row_key = "…"` on a struct, where a missing template is a likely mistake.

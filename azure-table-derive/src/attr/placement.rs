@@ -56,6 +56,7 @@ impl Kind {
     pub(crate) const fn known(self, spot: Spot) -> &'static [&'static str] {
         match (self, spot) {
             (Self::Entity, Spot::Item) => &[
+                "name",
                 "partition_key",
                 "row_key",
                 "rename_all",
@@ -86,7 +87,7 @@ impl Kind {
             (Self::Group, Spot::Field) => &[
                 "rename", "alias", "default", "ignore", "with", "json", "flatten", "prefix", "chunked", "column",
             ],
-            (Self::Variants, Spot::Item) => &["tag", "rename_all", "columns", "crate"],
+            (Self::Variants, Spot::Item) => &["name", "tag", "rename_all", "columns", "crate"],
             (Self::Variants, Spot::Variant) => &["row_key_prefix", "rename", "other", "column"],
             (Self::Choice, Spot::Item) => &["integer", "rename_all", "key", "crate"],
             (Self::Choice, Spot::Variant) => &["rename", "alias", "other"],
@@ -117,6 +118,10 @@ pub(crate) fn misplaced(ctxt: &Ctxt, kind: Kind, spot: Spot, option: &Ident) {
 
 /// About a name that another place takes.
 fn elsewhere(kind: Kind, spot: Spot, name: &str) -> Option<String> {
+    if spot != Spot::Item && name == "name" {
+        // The other name of a field or variant, more likely than that of the table.
+        return None;
+    }
     let item = kind.item();
     if spot == Spot::Item && name == "rename" {
         let of = if item == "struct" { "field" } else { "variant" };

@@ -12,6 +12,7 @@ use crate::expand::column::constants;
 use crate::expand::field_type::FieldType;
 use crate::expand::read::{Reading, Rest, metadata};
 use crate::expand::stored::{group_schemas, property_schemas, write_properties};
+use crate::expand::table_name;
 use crate::key::{KeyName, KeyPiece};
 use crate::place::{Generated, Paths, Place, local};
 
@@ -26,7 +27,9 @@ pub(crate) fn expand(entity: &Entity<'_>) -> TokenStream {
         all.map(|assertion| quote!(const _: () = #assertion;))
             .collect::<TokenStream>()
     });
-    quote!(#table_entity #read_entity #constants #assertions)
+    let base = &entity.base;
+    let named_table = table_name::expand(&base.attrs, &base.input.ident, &write_generics(base), base.paths());
+    quote!(#table_entity #read_entity #named_table #constants #assertions)
 }
 
 fn table_entity(entity: &Entity<'_>) -> TokenStream {

@@ -8,7 +8,7 @@ use syn::ext::IdentExt;
 use crate::ast::{Mark, Variant, Variants, borrows};
 use crate::bound::variant_generics;
 use crate::expand::column::variant_constants;
-use crate::expand::variant_of;
+use crate::expand::{table_name, variant_of};
 use crate::place::{Generated, Paths, Place, local};
 
 /// The impls, the constants, and the assertions.
@@ -18,7 +18,9 @@ pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
     let constants = variant_constants(variants, &variant_generics(variants, &TokenStream::new()));
     let variant_of = variant_of::expand(variants);
     let assertions = assertions(variants);
-    quote!(#table_entity #read_entity #constants #variant_of #assertions)
+    let generics = variant_generics(variants, &TokenStream::new());
+    let named_table = table_name::expand(&variants.attrs, &variants.input.ident, &generics, variants.paths());
+    quote!(#table_entity #read_entity #named_table #constants #variant_of #assertions)
 }
 
 fn table_entity(variants: &Variants<'_>) -> TokenStream {

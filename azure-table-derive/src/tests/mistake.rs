@@ -100,7 +100,7 @@ fn an_unknown_attribute_is_answered_with_the_known_ones() {
     );
     assert_eq!(
         entity("RenameAll = \"x\""),
-        "unknown attribute `RenameAll`: did you mean `rename_all`? on a struct write `partition_key`, `row_key`, \
+        "unknown attribute `RenameAll`: did you mean `rename_all`? on a struct write `name`, `partition_key`, `row_key`, \
          `rename_all`, `columns`, `deny_unknown_properties`, `upgrade` or `crate`"
     );
 }
@@ -153,9 +153,25 @@ fn a_malformed_value_is_answered_with_the_right_form() {
     );
     assert_eq!(
         one(&with("#[table]", "")),
-        "write #[table(…)] with `partition_key`, `row_key`, `rename_all`, `columns`, `deny_unknown_properties`, \
+        "write #[table(…)] with `name`, `partition_key`, `row_key`, `rename_all`, `columns`, `deny_unknown_properties`, \
          `upgrade` or `crate` inside"
     );
+    for (name, fault) in [
+        ("ab", "it has 2 characters"),
+        ("my_blogs", "it contains '_'"),
+        ("1st", "it starts with a digit"),
+        ("Tables", "the service reserves it"),
+    ] {
+        assert_eq!(
+            entity(&format!("name = {name:?}")),
+            format!(
+                "{name:?} cannot be the name of a table, {fault}: write 3 to 63 ASCII letters and digits, a letter first, such \
+                 as `name = \"Blogs\"`"
+            )
+        );
+    }
+    // On a field it is another word.
+    assert!(field("name = \"rtg\"").contains("did you mean `rename`?"));
     assert_eq!(
         entity("rename_all = \"kebab-case\""),
         "unknown case \"kebab-case\": write `lowercase`, `UPPERCASE`, `PascalCase`, `camelCase`, `snake_case` or \

@@ -112,7 +112,7 @@ fn what_belongs_to_one_entity_stands_on_its_struct() {
     );
     assert_eq!(
         one("#[table(discriminator = \"Kind\")] enum E { One(A) }"),
-        "unknown attribute `discriminator`: did you mean `tag`? on an enum write `tag`, `rename_all`, `columns` or `crate`"
+        "unknown attribute `discriminator`: did you mean `tag`? on an enum write `name`, `tag`, `rename_all`, `columns` or `crate`"
     );
 }
 

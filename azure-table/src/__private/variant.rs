@@ -2,12 +2,27 @@
 
 use crate::model::dynamic::DynamicEntity;
 use crate::model::error::{Error, Result};
+use crate::model::key_shape::KeyWriter;
 use crate::model::row::RowProperty;
+use crate::model::row_key::IntoRowKey;
 use crate::model::variant_mark::tag_found;
 
 /// What stands for the key fields of an enum, whose variants differ: no tuple fits it.
 #[derive(Debug)]
 pub enum KeysDifferByVariant {}
+
+/// The RowKey of a row of any variant is its text.
+macro_rules! row_key_texts {
+    ($($text:ty),+) => {$(
+        #[diagnostic::do_not_recommend]
+        impl<P> IntoRowKey<P, KeysDifferByVariant> for $text {
+            fn write_row_key(self, key: &mut KeyWriter) -> Result<()> {
+                key.field::<str>(self.as_ref())
+            }
+        }
+    )+};
+}
+row_key_texts! { &str, String, &String }
 
 /// What the variant marked with `other` may hold.
 #[diagnostic::on_unimplemented(

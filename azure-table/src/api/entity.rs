@@ -9,6 +9,7 @@
 //! | [`ReadPropertyGroup`] | read a flattened group |
 //! | [`VariantOf`], [`VariantMark`] | the variants of an enum of entities |
 //! | [`AsEntity`] | an entity or a versioned one |
+//! | [`NamedTable`] | an entity type that names its table |
 //! | [`EntitySchema`], [`PropertySchema`], [`GroupSchema`] | stored names and types, known at compile time |
 //! | [`assert_reads`] | check that an old row still reads |
 //! | [`SerdeEntity`], [`AnnotatedEntity`] | a serde struct as it is |
@@ -49,7 +50,7 @@
 pub use crate::codec::json::json_text;
 pub use crate::model::chunked::Chunked;
 pub use crate::model::edm::WireValue;
-pub use crate::model::entity::{AsEntity, MetadataLevel, ReadPropertyGroup, assert_reads};
+pub use crate::model::entity::{AsEntity, MetadataLevel, NamedTable, ReadPropertyGroup, assert_reads};
 pub use crate::model::etag::Condition;
 pub use crate::model::property::ReadProperty;
 pub use crate::model::property_writer::{

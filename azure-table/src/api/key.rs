@@ -9,10 +9,14 @@
 //! | [`Escaped`], [`PercentEscaped`], [`Base64Url`] | text and bytes with characters that keys forbid |
 //! | [`DescendingKey`] | key types for [`Descending`](crate::Descending) |
 //! | [`ReadTableKey`] | key types that read back from their text |
-//! | [`IntoKey`], [`KeyFieldsFrom`], [`IntoPartitionKey`], [`KeyPrefixFrom`] | the forms in which calls take keys, partitions and prefixes |
+//! | [`IntoKey`], [`KeyFieldsFrom`], [`IntoPartitionKey`], [`IntoRowKey`], [`KeyPrefixFrom`] | the forms in which calls take keys, their parts and prefixes |
 //! | [`KeyShape`], [`KeyPiece`], [`KeyParts`], [`KeyWriter`] | keys of several fields, for handwritten entities |
 //! | [`prefix_range`] | the range of keys that begin with a text |
 //! | [`MAX_KEY_UNITS`], [`MAX_KEY_FIELDS`] | limits |
+//!
+//! A [`Key`](crate::Key) from two texts is [`Key::from_text`](crate::Key::from_text), a prefix of keys is
+//! [`Key::prefix`](crate::Key::prefix) by fields or [`KeyPrefix::from_text`](crate::KeyPrefix::from_text) by texts.
+//! Both texts work for any `E`, a type parameter as well.
 //!
 //! # Examples
 //!
@@ -45,3 +49,4 @@ pub use crate::model::key::{MAX_KEY_UNITS, ReadTableKey, prefix_range};
 pub use crate::model::key_shape::{KeyParts, KeyPiece, KeyShape, KeyWriter, MAX_KEY_FIELDS};
 pub use crate::model::partition::IntoPartitionKey;
 pub use crate::model::prefix::KeyPrefixFrom;
+pub use crate::model::row_key::IntoRowKey;

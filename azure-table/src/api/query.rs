@@ -11,6 +11,7 @@
 //! | [`scan()`](crate::TableQuery::scan) | [`Scan`], [`ScanStream`]: a whole table in parallel ranges, with [`ScanProgress`] and a [`ScanPosition`] to resume from |
 //! | [`plan()`](crate::TableQuery::plan) | [`QueryPlan`]: the request and its cost, without sending it |
 //!
+//! [`TableClient::partition`](crate::TableClient::partition) returns a [`PartitionClient`], a handle to one partition.
 //! [`TableClient::get_many`](crate::TableClient::get_many) reads many keys ([`GetMany`]). [`Gather`] sorts the rows of
 //! a mixed partition into a struct, and [`Families`] joins parents to their children. [`BadRow`] is a row that does not
 //! read, of a lenient query. [`RowSelection`] is what the writes by query take: a filter or a query.
@@ -54,3 +55,4 @@ pub use crate::client::query::query_plan::QueryPlan;
 pub use crate::client::query::scan::{Scan, ScanProgress, ScanStream};
 pub use crate::client::query::scan_position::ScanPosition;
 pub use crate::client::query::selection::RowSelection;
+pub use crate::client::table::partition::PartitionClient;

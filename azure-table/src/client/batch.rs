@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::client::ops::submit_batch::SubmitBatch;
+use crate::filter::assignment::Assignments;
 use crate::model::entity::AsEntity;
 use crate::model::entity_key::IntoKey;
 use crate::model::name::TableName;
@@ -52,6 +53,12 @@ impl<E> TableBatch<E> {
             change_set,
             entity: PhantomData,
         }
+    }
+
+    /// The same batch for the rows of this partition alone.
+    pub(crate) fn in_partition(mut self, partition_key: &str) -> Self {
+        self.change_set = self.change_set.in_partition(partition_key);
+        self
     }
 
     /// The entity as it is written: by a handle to the rows of a variant with its mark.
@@ -105,6 +112,36 @@ impl<E> TableBatch<E> {
     /// As [`insert`](Self::insert).
     pub fn insert_or_merge(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
         self.push(TableOperation::insert_or_merge(&self.written(entity)))
+    }
+
+    /// Adds a write of the named columns of a stored entity; the batch fails if the entity does not exist, or has
+    /// another version than `key` holds. All other properties stay as they are. See
+    /// [`TableClient::patch`](crate::TableClient::patch).
+    ///
+    /// ```
+    /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
+    /// # #[derive(TableEntity)]
+    /// # struct Blog { #[table(partition_key)] channel: String, #[table(row_key)] id: u32, rating: i32 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let blogs = TableServiceClient::on(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # blogs.create_table().await?;
+    /// # for id in 1..=2 { blogs.insert(&Blog { channel: "Channel9".into(), id, rating: 1 }).await?; }
+    /// let mut batch = blogs.batch();
+    /// batch.patch(("Channel9", 1), [Blog::RATING.set(5)])?.delete(("Channel9", 2))?;
+    /// batch.submit().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn patch(
+        &mut self,
+        key: impl IntoKey<E>,
+        columns: impl Assignments<E>,
+    ) -> Result<&mut Self, RejectedOperation> {
+        self.push(TableOperation::patch(key, columns))
     }
 
     /// Adds a delete; the batch fails if the entity does not exist, or has another version than `key` holds.

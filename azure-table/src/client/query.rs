@@ -7,23 +7,22 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::client::query::entity_stream::EntityStream;
+use crate::client::query::key_condition::{between, starts, under, under_any};
 use crate::client::query::page::{BadRow, OnBadRow};
 use crate::client::query::page_stream::{PageStream, Prefetch};
 use crate::client::query::query_plan::QueryPlan;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::filter::access::{Access, AccessPath};
-use crate::filter::expression::{Comparison, Expression};
+use crate::filter::expression::Expression;
 use crate::filter::nested::Variant;
 use crate::filter::select::Columns;
 use crate::filter::typed::{Filter, FilterOf};
 use crate::model::dynamic::DynamicEntity;
-use crate::model::edm::EdmValue;
 use crate::model::entity::{MetadataLevel, Projection, ReadEntity, TableEntity};
 use crate::model::entity_key::Key;
 use crate::model::error::Result;
-use crate::model::key::after_prefix;
-use crate::model::key_shape::{KeyStart, Start};
+use crate::model::key_start::Start;
 use crate::model::name::TableName;
 use crate::model::partition::{IntoPartitionKey, partition_key};
 use crate::model::prefix::KeyPrefix;
@@ -39,6 +38,7 @@ pub(crate) mod entity_stream;
 pub(crate) mod fan_out;
 pub(crate) mod gather;
 pub(crate) mod get_many;
+mod key_condition;
 pub(crate) mod page;
 pub(crate) mod page_stream;
 mod part_pages;
@@ -138,11 +138,72 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// RowSelection entities whose keys begin with these fields: [`Key::prefix`](crate::Key::prefix). With a whole
-    /// PartitionKey it is a range of one partition, else one of several partitions. Takes the place of
-    /// [`partition`](Self::partition).
+    /// Selects the entities whose keys begin with these fields: [`Key::prefix`](crate::Key::prefix), or with these
+    /// texts: [`KeyPrefix::from_text`]. With a whole PartitionKey it is a range of one partition, else one of several
+    /// partitions. Takes the place of [`partition`](Self::partition).
+    #[doc(alias = "prefix")]
+    #[doc(alias = "starts_with")]
     pub fn under(mut self, prefix: KeyPrefix<E>) -> Self {
         self.keys = Some(Ok(under(prefix.start())));
+        self
+    }
+
+    /// Selects the entities under any of these prefixes: a parent and its children, say. One request reads from the
+    /// first of their rows to the last, and returns only the rows under a prefix. Takes the place of
+    /// [`partition`](Self::partition). To ask for each prefix by itself use
+    /// [`FanOut::under_each`](crate::query::FanOut::under_each). See [`KeyPrefix::into_enum`] for an example.
+    pub fn under_any(mut self, prefixes: impl IntoIterator<Item = KeyPrefix<E>>) -> Self {
+        let prefixes: Vec<_> = prefixes.into_iter().collect();
+        self.keys = Some(match under_any(prefixes.iter().map(KeyPrefix::start)) {
+            Some(condition) => Ok(condition),
+            None => Filter::<E>::nothing()
+                .into_expression()
+                .map_err(|e| e.to_string().into()),
+        });
+        self
+    }
+
+    /// Selects the entities from the first one under `from` to the last one under `to`, both included. Takes the place
+    /// of [`partition`](Self::partition).
+    ///
+    /// The order is that of the rows: with a [`Descending`](crate::Descending) field the newest is first. A range whose
+    /// prefixes name one partition is read as a range of it, any other as a range of partitions.
+    ///
+    /// ```
+    /// use azure_table::{Emulator, Key, TableEntity, TableServiceClient};
+    /// use azure_table::filter::AccessPath;
+    /// #[derive(TableEntity)]
+    /// #[table(row_key = "{employee}_{year}")]
+    /// struct Review {
+    ///     #[table(partition_key)]
+    ///     department: String,
+    ///     employee: String,
+    ///     year: u16,
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let reviews = TableServiceClient::on(Emulator::new()).table::<Review>("Reviews")?;
+    /// # reviews.create_table().await?;
+    /// let year = |year: u16| Key::<Review>::prefix(("sales", "e1", year));
+    /// let query = reviews.query().between(year(2020)?, year(2025)?);    // of `e1`, and not of `e10`
+    /// assert_eq!(query.plan()?.path(), AccessPath::RowRange);
+    /// # query.all().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// On the first read `InvalidInput`: all rows under `to` are before those under `from`.
+    #[doc(alias = "range")]
+    pub fn between(mut self, from: KeyPrefix<E>, to: KeyPrefix<E>) -> Self {
+        self.keys = Some(match to.start().ends_before(from.start()) {
+            false => Ok(between(from.start(), to.start())),
+            true => Err(format!(
+                "the range of keys ends at {to}, before its first row at {from}: swap the two (a `Descending` field has its \
+                 greatest value first)"
+            )
+            .into()),
+        });
         self
     }
 
@@ -388,30 +449,5 @@ impl<E, P> fmt::Debug for TableQuery<E, P> {
             .field("page_size", &self.page_size)
             .field("limit", &self.limit)
             .finish_non_exhaustive()
-    }
-}
-
-/// Returns the condition of keys that begin so.
-pub(crate) fn under(start: &KeyStart) -> Expression {
-    let partition = starts("PartitionKey", &start.partition_key);
-    match &start.row_key {
-        None => partition,
-        // Every row of the partition.
-        Some(Start::Prefix(prefix)) if prefix.is_empty() => partition,
-        Some(row_key) => partition.and(starts("RowKey", row_key)),
-    }
-}
-
-pub(crate) fn starts(name: &str, start: &Start) -> Expression {
-    let compare = |operator, text: &str| Expression::comparison(name, operator, EdmValue::from(text));
-    match start {
-        Start::Whole(text) => compare(Comparison::Eq, text),
-        Start::Prefix(prefix) => {
-            let from = compare(Comparison::Ge, prefix);
-            match after_prefix(prefix) {
-                Some(end) => from.and(compare(Comparison::Lt, &end)),
-                None => from,
-            }
-        }
     }
 }

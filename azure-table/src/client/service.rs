@@ -11,6 +11,7 @@ use crate::client::ops::service_operations::{GetServiceProperties, GetServiceSta
 use crate::client::table::TableClient;
 use crate::model::datetime::DateTime;
 use crate::model::dynamic::DynamicEntity;
+use crate::model::entity::NamedTable;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::name::TableName;
 use crate::pipeline::Pipeline;
@@ -170,6 +171,31 @@ impl TableServiceClient {
     #[doc(alias = "CloudTable")]
     pub fn table<E>(&self, name: impl AsRef<str>) -> Result<TableClient<E>> {
         Ok(TableClient::new(&self.pipeline, self.full_name(name.as_ref())?))
+    }
+
+    /// Returns the client of the table that `E` names by `#[table(name = "…")]`. Nothing is sent.
+    ///
+    /// ```
+    /// use azure_table::{Emulator, TableEntity, TableServiceClient};
+    /// #[derive(TableEntity)]
+    /// #[table(name = "Blogs")]
+    /// struct Blog {
+    ///     #[table(partition_key)]
+    ///     channel: String,
+    ///     #[table(row_key)]
+    ///     id: u32,
+    /// }
+    /// let service = TableServiceClient::on(Emulator::new());
+    /// assert_eq!(service.table_of::<Blog>()?.name().as_str(), "Blogs");
+    /// assert_eq!(service.prefixed("t42")?.table_of::<Blog>()?.name().as_str(), "t42Blogs");
+    /// # Ok::<(), azure_table::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): with the text of [`prefixed`](Self::prefixed) before it, or of
+    /// an impl by hand, the name is not one of a table. The derive checks its name at compile time.
+    pub fn table_of<E: NamedTable>(&self) -> Result<TableClient<E>> {
+        self.table(E::TABLE)
     }
 
     /// The table of this name, for rows without a struct.

@@ -28,6 +28,7 @@ use crate::protocol::operation::TableOperation;
 mod access_policies;
 mod entity_verbs;
 mod lifecycle;
+pub(crate) mod partition;
 mod query_writes;
 mod typed_handles;
 
@@ -272,7 +273,7 @@ impl<E> TableClient<E> {
         DeleteEntity::new(&self.pipeline, &self.table, TableOperation::delete(key))
     }
 
-    /// Runs an operation that was made as a value.
+    /// Runs an operation that was built as a value.
     ///
     /// # Errors
     /// Those of the method of the same name; of a [`retrieve`](TableOperation::get) those of [`get`](Self::get),

@@ -103,8 +103,8 @@ impl TotalTimeout {
 
 /// Adds the setter of the [`TotalTimeout`] at `$total` to a builder. `$end` documents the result at the deadline.
 macro_rules! total_timeout {
-    ($name:ident $([$($parameter:ident $(: $bound:path)?),+])?, $($total:ident).+, $end:literal) => {
-        impl$(<$($parameter $(: $bound)?),+>)? $name $(<$($parameter),+>)? {
+    ($name:ident $(<$life:lifetime>)? $([$($parameter:ident $(: $bound:path)?),+])?, $($total:ident).+, $end:literal) => {
+        impl<$($life,)? $($($parameter $(: $bound)?),+)?> $name<$($life,)? $($($parameter),+)?> {
             /// Limits the total time, from the first poll on: all calls, attempts and waits, and the caller's own work
             /// in between. A [`timeout`](crate::CallOptions::timeout) limits each of its calls. No limit by default.
             ///

@@ -88,6 +88,19 @@ pub trait TableEntity {
     }
 }
 
+/// An entity type that names its table: `#[table(name = "Blogs")]` on a struct or an enum of entities.
+///
+/// [`TableServiceClient::table_of`](crate::TableServiceClient::table_of) returns the client of the table.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not name its table",
+    label = "no table name on this type",
+    note = "add #[table(name = \"…\")] to `{Self}`, or name the table in the call: `service.table::<{Self}>(\"…\")?`"
+)]
+pub trait NamedTable: TableEntity {
+    /// The name of the table.
+    const TABLE: &'static str;
+}
+
 /// How much the service says beside the values.
 ///
 /// Source: REST "Payload format for Table service operations".

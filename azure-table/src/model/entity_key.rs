@@ -50,10 +50,22 @@ impl<E> TryFrom<GivenKey> for Key<E> {
 }
 
 impl<E> Key<E> {
-    /// A key from its two texts, which need not have the form of `E`'s keys.
+    /// Creates a key from its two texts, which need not have the form of `E`'s keys. `E` may be any type, a type
+    /// parameter as well. For the rows of a partition or with a common beginning see
+    /// [`KeyPrefix::from_text`](crate::KeyPrefix::from_text).
+    ///
+    /// ```
+    /// use azure_table::{Key, ReadEntity, Result, TableClient};
+    ///
+    /// async fn read<E: ReadEntity>(table: &TableClient<E>, partition_key: &str, row_key: &str) -> Result<Option<E>> {
+    ///     table.get(Key::from_text(partition_key, row_key)).await
+    /// }
+    /// ```
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a forbidden character or too many characters.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): a text has a forbidden character, or too many characters.
+    #[doc(alias = "from_strings")]
+    #[doc(alias = "from_texts")]
     pub fn from_text(partition_key: impl Into<String>, row_key: impl Into<String>) -> Result<Self> {
         let (partition_key, row_key) = (partition_key.into(), row_key.into());
         check_keys(&partition_key, &row_key)?;
@@ -142,8 +154,9 @@ impl<E> fmt::Debug for Key<E> {
     }
 }
 
-/// What names an entity of type `E`: the flat tuple of its key fields (those of the PartitionKey, then those of the
-/// RowKey), the entity, a [`Versioned`] one, or a [`Key`].
+/// The name of an entity of type `E`: the flat tuple of its key fields (those of the PartitionKey, then those of the
+/// RowKey), the entity, a [`Versioned`] one, a [`Key`], or the result of [`Key::from_text`], whose error the call then
+/// returns.
 ///
 /// An entity with an ETag brings it along: deleting it demands that version.
 #[diagnostic::on_unimplemented(
@@ -168,6 +181,12 @@ pub trait IntoKey<E> {
 impl<E> IntoKey<E> for Key<E> {
     fn into_key(self) -> Result<Key<E>> {
         Ok(self)
+    }
+}
+
+impl<E> IntoKey<E> for Result<Key<E>> {
+    fn into_key(self) -> Result<Key<E>> {
+        self
     }
 }
 

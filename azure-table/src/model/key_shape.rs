@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::model::error::{Error, Result, ValueError};
 use crate::model::error_text::Shown;
 use crate::model::key::{ReadTableKey, TableKey, key_text_fault};
+use crate::model::key_start::{KeyStart, Start};
 use crate::model::key_texts::{self, KeyTexts};
 
 /// The pieces of an entity's two keys, left to right.
@@ -73,6 +74,15 @@ impl KeyWriter {
             piece: 0,
             texts: KeyTexts::begun(),
         }
+    }
+
+    /// Writes the RowKey of an entity in the partition of this PartitionKey.
+    pub(crate) fn in_partition(shape: &KeyShape, partition_key: &str) -> Self {
+        let mut writer = Self::new(shape);
+        writer.texts.text().push_str(partition_key);
+        writer.texts.end_partition_key();
+        writer.key = 1;
+        writer
     }
 
     /// Adds the next field, in the order of the shape: those of the PartitionKey, then those of the RowKey.
@@ -169,21 +179,6 @@ impl KeyWriter {
         check_key("PartitionKey", &partition_key)?;
         Ok(partition_key)
     }
-}
-
-/// What a key whose fields are given from the left only begins with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct KeyStart {
-    pub(crate) partition_key: Start,
-    /// `None` while the PartitionKey is not whole.
-    pub(crate) row_key: Option<Start>,
-}
-
-/// A key's beginning, or all of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Start {
-    Whole(String),
-    Prefix(String),
 }
 
 impl KeyWriter {

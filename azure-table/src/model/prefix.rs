@@ -7,17 +7,129 @@ use crate::model::entity::TableEntity;
 use crate::model::entity_key::Key;
 use crate::model::error::Result;
 use crate::model::key::TableKey;
-use crate::model::key_shape::{KeyStart, KeyWriter, Start};
+use crate::model::key_shape::{KeyWriter, check_key, check_keys};
+use crate::model::key_start::{KeyStart, Start};
 use crate::model::operand::Operand;
+use crate::model::variant::VariantOf;
 
 /// The leading key fields of entities of type `E`: those of the PartitionKey from the left, and when all of them are
-/// there, those of the RowKey from the left. Made by [`Key::prefix`].
+/// there, those of the RowKey from the left. Built by [`Key::prefix`], or from texts.
+///
+/// [`TableQuery::under`](crate::TableQuery::under) reads the rows under one prefix,
+/// [`under_any`](crate::TableQuery::under_any) those under several, [`between`](crate::TableQuery::between) those from
+/// one to another. The fixed text behind a field of a composite key belongs to the prefix: with the RowKey
+/// `{employee}_{year}` the prefix of `e1` is `e1_`, and does not contain the rows of `e10`.
+#[doc(alias = "starts_with")]
 pub struct KeyPrefix<E> {
     start: KeyStart,
     entity: PhantomData<fn() -> E>,
 }
 
 impl<E> KeyPrefix<E> {
+    fn new(start: KeyStart) -> Self {
+        Self {
+            start,
+            entity: PhantomData,
+        }
+    }
+
+    /// Creates the prefix of all rows of a partition, whose key was checked.
+    pub(crate) fn of_partition(partition_key: String) -> Self {
+        Self::new(KeyStart {
+            partition_key: Start::Whole(partition_key),
+            row_key: Some(Start::Prefix(String::new())),
+        })
+    }
+
+    /// Creates the prefix of the rows of one partition whose RowKeys begin with a text: with `""` those of the whole
+    /// partition. The texts need not have the form of `E`'s keys, and `E` may be any type, a type parameter as well.
+    ///
+    /// A text prefix ends within a field if the text does: `e1` contains `e10`. [`Key::prefix`] ends at a field.
+    ///
+    /// ```
+    /// use azure_table::{DynamicEntity, KeyPrefix};
+    /// let november = KeyPrefix::<DynamicEntity>::from_text("Channel9", "2026-11-")?;
+    /// assert_eq!(november.to_string(), "(\"Channel9\", \"2026-11-\"…)");
+    /// # Ok::<(), azure_table::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): a text has a forbidden character, or too many characters.
+    pub fn from_text(partition_key: impl Into<String>, row_key_prefix: impl Into<String>) -> Result<Self> {
+        let (partition_key, row_key) = (partition_key.into(), row_key_prefix.into());
+        check_keys(&partition_key, &row_key)?;
+        Ok(Self::new(KeyStart {
+            partition_key: Start::Whole(partition_key),
+            row_key: Some(Start::Prefix(row_key)),
+        }))
+    }
+
+    /// Creates the prefix of the rows of all partitions whose PartitionKeys begin with a text.
+    ///
+    /// # Errors
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the text has a forbidden character, or too many characters.
+    pub fn from_partition_text(partition_key_prefix: impl Into<String>) -> Result<Self> {
+        let partition_key = partition_key_prefix.into();
+        check_key("PartitionKey", &partition_key)?;
+        Ok(Self::new(KeyStart {
+            partition_key: Start::Prefix(partition_key),
+            row_key: None,
+        }))
+    }
+
+    /// Returns the prefix for queries of an enum of entities, of which `E` is a variant. It selects rows by their keys
+    /// alone: rows of other variants with such keys, too.
+    ///
+    /// ```
+    /// use azure_table::{Emulator, Key, TableEntity, TableServiceClient};
+    /// #[derive(TableEntity)]
+    /// #[table(row_key = "{expense}")]
+    /// struct Expense {
+    ///     #[table(partition_key)]
+    ///     account: String,
+    ///     expense: String,
+    /// }
+    ///
+    /// #[derive(TableEntity)]
+    /// #[table(row_key = "{expense}_{number:03}")]
+    /// struct Item {
+    ///     #[table(partition_key)]
+    ///     account: String,
+    ///     expense: String,
+    ///     number: u16,
+    /// }
+    ///
+    /// #[derive(TableEntity)]
+    /// #[table(tag = "Kind")]
+    /// enum Row {
+    ///     Expense(Expense),
+    ///     Item(Item),
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let rows = TableServiceClient::on(Emulator::new()).table::<Row>("Rows")?;
+    /// # rows.create_table().await?;
+    /// # for expense in ["e1", "e10"] {
+    /// #     let expense = || expense.to_owned();
+    /// #     rows.insert(&Row::Expense(Expense { account: "ada".into(), expense: expense() })).await?;
+    /// #     rows.insert(&Row::Item(Item { account: "ada".into(), expense: expense(), number: 1 })).await?;
+    /// # }
+    /// // The expense and its items, without those of `e10`.
+    /// let expense = Key::<Expense>::prefix(("ada", "e1"))?.into_enum();
+    /// let items = Key::<Item>::prefix(("ada", "e1"))?.into_enum();
+    /// let read: Vec<Row> = rows.query().under_any([expense, items]).all().await?;
+    /// assert_eq!(read.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn into_enum<T>(self) -> KeyPrefix<T>
+    where
+        E: VariantOf<T>,
+    {
+        KeyPrefix::new(self.start)
+    }
+
     pub(crate) fn start(&self) -> &KeyStart {
         &self.start
     }
@@ -25,10 +137,7 @@ impl<E> KeyPrefix<E> {
 
 impl<E> Clone for KeyPrefix<E> {
     fn clone(&self) -> Self {
-        Self {
-            start: self.start.clone(),
-            entity: PhantomData,
-        }
+        Self::new(self.start.clone())
     }
 }
 
@@ -58,8 +167,9 @@ impl<E> fmt::Display for KeyPrefix<E> {
 }
 
 impl<E: TableEntity> Key<E> {
-    /// What the keys of all entities with these leading fields begin with. Fields are given from the left only: a
-    /// later one without those before it does not compile.
+    /// Returns the prefix of the keys of all entities with these leading fields. Fields are given from the left only: a
+    /// later one without those before it does not compile. Prefixes of text are
+    /// [`KeyPrefix::from_text`]; those of a variant become prefixes of its enum by [`KeyPrefix::into_enum`].
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Key};
@@ -76,10 +186,7 @@ impl<E: TableEntity> Key<E> {
     {
         let mut key = KeyWriter::new(&E::SCHEMA.key);
         E::KeyFields::write_prefix(fields, &mut key)?;
-        Ok(KeyPrefix {
-            start: key.finish_start()?,
-            entity: PhantomData,
-        })
+        Ok(KeyPrefix::new(key.finish_start()?))
     }
 }
 
@@ -89,7 +196,8 @@ impl<E: TableEntity> Key<E> {
 #[diagnostic::on_unimplemented(
     message = "`{G}` is not the beginning of a key with the fields `{Self}`",
     label = "expected a tuple of its leading fields",
-    note = "an enum of entities has no key tuple, since its variants' keys differ: use `variant::<V>()`"
+    note = "an enum of entities has no key tuple, since its variants' keys differ: use `Key::<V>::prefix(..)?.into_enum()` of a \
+            variant `V`, `KeyPrefix::from_text(..)?`, or `variant::<V>()`"
 )]
 pub trait KeyPrefixFrom<G> {
     #[doc(hidden)]

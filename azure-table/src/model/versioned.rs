@@ -14,8 +14,9 @@ use crate::model::schema::EntitySchema;
 /// An entity with its ETag and Timestamp.
 ///
 /// Writing it demands that the stored entity is still that version: a replace, merge or delete of a `Versioned<E>`
-/// fails with [`ConditionNotMet`](crate::ErrorKind::ConditionNotMet) if someone else was faster. Write the new ETag
-/// back after a write: `blog.etag = blogs.replace(&blog).await?`.
+/// fails with [`ConditionNotMet`](crate::ErrorKind::ConditionNotMet) if someone else was faster.
+/// [`TableClient::save`](crate::TableClient::save) replaces it and takes over the new ETag; after any other write
+/// assign it: `blog.etag = blogs.merge(&blog).await?`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Versioned<E> {
     /// The entity.

@@ -299,8 +299,8 @@ const REFUSED: [(HeaderName, &str); 2] = [
 
 /// Adds the setters of [`CallOptions`] to a builder that holds its options at `$options`.
 macro_rules! call_options {
-    ($name:ident $([$($parameter:ident $(: $bound:path)?),+])?, $($options:ident).+) => {
-        impl$(<$($parameter $(: $bound)?),+>)? $name $(<$($parameter),+>)? {
+    ($name:ident $(<$life:lifetime>)? $([$($parameter:ident $(: $bound:path)?),+])?, $($options:ident).+) => {
+        impl<$($life,)? $($($parameter $(: $bound)?),+)?> $name<$($life,)? $($($parameter),+)?> {
             /// Overrides the options of this call with those set in `options`.
             ///
             /// Headers are merged by name. See [`CallOptions`](crate::CallOptions).

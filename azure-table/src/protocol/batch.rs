@@ -36,6 +36,8 @@ pub const MAX_BATCH_OPERATIONS: usize = 100;
 pub(crate) struct ChangeSet {
     endpoint: Endpoint,
     table: String,
+    /// The partition of all operations, where it is known before the first one.
+    partition_key: Option<Box<str>>,
     /// `None` if the caller knows that the rows are distinct.
     rows: Option<RowHashes>,
     operations: Operations,
@@ -122,6 +124,7 @@ impl ChangeSet {
         Self {
             endpoint: endpoint.clone(),
             table: table.to_owned(),
+            partition_key: None,
             rows: Some(RowHashes::default()),
             operations: Operations::default(),
             body: changes(),
@@ -133,6 +136,12 @@ impl ChangeSet {
     /// Sets a smaller limit for the body than the service's.
     pub(crate) fn at_most(mut self, bytes: Option<usize>) -> Self {
         self.most_bytes = bytes;
+        self
+    }
+
+    /// Bounds the batch to this partition, before its first operation.
+    pub(crate) fn in_partition(mut self, partition_key: &str) -> Self {
+        self.partition_key = Some(partition_key.into());
         self
     }
 
@@ -270,8 +279,13 @@ impl ChangeSet {
     /// Returns the rule that the operation would break, with a message.
     fn broken(&self, operation: &TableOperation, row: Option<RowHash>) -> Option<(BatchRule, String)> {
         let (partition_key, row_key) = operation.keys().unwrap_or_default();
+        let of_other_partition = |first: &str| {
+            let why = format!("all operations of a batch have one PartitionKey, this batch has {first:?}");
+            (BatchRule::OnePartition, why)
+        };
         if self.len() == 0 {
-            return None;
+            let own = self.partition_key.as_deref().filter(|own| *own != partition_key);
+            return own.map(of_other_partition);
         }
         let first = &*self.operations.partition_key;
         if self.is_retrieve() || operation.kind() == OperationKind::Get {
@@ -282,8 +296,7 @@ impl ChangeSet {
             return Some((BatchRule::GetAlone, why.to_owned()));
         }
         if first != partition_key {
-            let why = format!("all operations of a batch have one PartitionKey, this batch has {first:?}");
-            return Some((BatchRule::OnePartition, why));
+            return Some(of_other_partition(first));
         }
         let may_have_row = matches!((&self.rows, row), (Some(rows), Some(row)) if rows.contains(&row));
         let has_row = || self.operations().any(|(_, _, other)| other == row_key);

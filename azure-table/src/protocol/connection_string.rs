@@ -128,7 +128,7 @@ impl ConnectionString {
         let endpoint = match (settings.get("TableEndpoint"), account) {
             (Some(url), account) => Endpoint::parse(url, account).map_err(|e| fault(format!("TableEndpoint: {e}")))?,
             (None, Some(account)) => default_endpoint(&settings, account)?,
-            (None, None) => return Err(fault("it has neither AccountName nor TableEndpoint")),
+            (None, None) => return Err(without_address(&settings)),
         };
         let endpoint = match settings.get("TableSecondaryEndpoint").filter(|url| !url.is_empty()) {
             Some(url) => endpoint
@@ -182,6 +182,26 @@ impl ConnectionString {
             endpoint,
             identity: Identity::Key(AccountKey::development()),
         })
+    }
+}
+
+/// Settings of other services that hold an address.
+const OTHER_ENDPOINTS: [&str; 4] = ["BlobEndpoint", "QueueEndpoint", "FileEndpoint", "AccountEndpoint"];
+
+/// The error of a string that names no tables: one of another service says where they are.
+fn without_address(settings: &Settings<'_>) -> Error {
+    let named = OTHER_ENDPOINTS
+        .iter()
+        .find_map(|name| Some((name, settings.get(name)?)));
+    let Some((name, url)) = named else {
+        return fault("it has neither AccountName nor TableEndpoint");
+    };
+    match Endpoint::parse(url, None) {
+        Err(other) => fault(format!("it has {name} and no TableEndpoint: {other}")),
+        // An address of their own, such as that of an emulator.
+        Ok(_) => fault(format!(
+            "it has {name} and neither AccountName nor TableEndpoint: add the TableEndpoint of the account"
+        )),
     }
 }
 
@@ -322,6 +342,24 @@ mod tests {
                 "SharedAccessSignature: shared access signature: no `sig`",
             ),
             ("AccountName=a;TableEndpoint=nothing;AccountKey=SECRET", "TableEndpoint"),
+            (
+                "AccountName=a;TableEndpoint=https://a.blob.core.windows.net;AccountKey=SECRET",
+                "TableEndpoint: table endpoint: it is the address of Blob storage, the tables are at https://a.table.core.windows.net",
+            ),
+            (
+                "BlobEndpoint=https://a.blob.core.windows.net/;SharedAccessSignature=sv=1&sig=SECRET",
+                "it has BlobEndpoint and no TableEndpoint: table endpoint: it is the address of Blob storage, the tables are at \
+                 https://a.table.core.windows.net",
+            ),
+            (
+                "AccountEndpoint=https://a.documents.azure.com:443/;AccountKey=SECRET",
+                "it has AccountEndpoint and no TableEndpoint: table endpoint: it is the address of Cosmos DB for NoSQL, the tables \
+                 are at https://a.table.cosmos.azure.com",
+            ),
+            (
+                "QueueEndpoint=http://127.0.0.1:10001/SECRET;SharedAccessSignature=sv=1&sig=SECRET",
+                "add the TableEndpoint",
+            ),
         ] {
             let error = ConnectionString::parse(text).unwrap_err();
             assert!(error.to_string().contains(why), "{error}");

@@ -4,6 +4,7 @@ use http::uri::{Authority, Scheme, Uri};
 
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::location::Location;
+use crate::protocol::other_service;
 use crate::protocol::profile::Profile;
 
 /// The account of emulators, whose key is public.
@@ -42,6 +43,9 @@ impl Endpoint {
         let refuse = |why: &str| Error::invalid_input(format!("table endpoint: {why}"));
         let (uri, authority, prefix) = parts(url)?;
         let host = authority.host();
+        if let Some(other) = other_service::fault(host) {
+            return Err(refuse(&other));
+        }
         let profile = Profile::of_host(host);
         let shown = account_shown(host, &prefix);
         let is_cloud = shown.is_some() && prefix.is_empty();
@@ -76,6 +80,9 @@ impl Endpoint {
     /// Returns this endpoint with the given address of its secondary.
     pub(crate) fn with_secondary(self, url: &str) -> Result<Self> {
         let (uri, authority, prefix) = parts(url)?;
+        if let Some(other) = other_service::fault(authority.host()) {
+            return Err(Error::invalid_input(format!("table endpoint: {other}")));
+        }
         let scheme = uri.scheme_str().unwrap_or_default();
         Ok(Self {
             secondary: Some(format!("{scheme}://{authority}{prefix}")),
@@ -334,6 +341,14 @@ mod tests {
             ("https://a_b.table.core.windows.net", "account name must"),
             ("ftp://contoso.table.core.windows.net", "http or https"),
             ("", "table endpoint"),
+            (
+                "https://contoso.blob.core.windows.net/",
+                "the tables are at https://contoso.table.core.windows.net",
+            ),
+            (
+                "https://Contoso.Documents.Azure.com:443/",
+                "the tables are at https://contoso.table.cosmos.azure.com",
+            ),
         ] {
             assert!(
                 Endpoint::parse(url, None).unwrap_err().to_string().contains(why),

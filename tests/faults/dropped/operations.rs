@@ -174,6 +174,7 @@ operations! {
     Yes "insert_or_replace" => |c| c.things.insert_or_replace(&thing("a", 0, 5));
     Yes "insert_or_merge" => |c| c.things.insert_or_merge(&thing("a", 0, 5));
     Yes "replace" => |c| c.things.replace(&thing("a", 0, 5));
+    Yes "save" => |c| async move { c.things.save(&mut thing("a", 0, 5)).await };
     Yes "merge" => |c| c.things.merge(&thing("a", 0, 5));
     Yes "patch" => |c| c.things.patch(("a", 0), [Thing::COUNT.set(5)]);
     Yes "delete" => |c| c.things.delete(("a", 0));

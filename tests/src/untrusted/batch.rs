@@ -65,7 +65,7 @@ pub const LONE: &[&str] = &[
 ///
 /// # Panics
 /// Never: both operations are good.
-pub fn submit(body: &[u8]) -> Result<Vec<u16>> {
+pub fn commit(body: &[u8]) -> Result<Vec<u16>> {
     let service = answered([answer(202, &[TYPE], body)]);
     let table = things(&service);
     let mut batch = table.batch();

@@ -13,9 +13,10 @@ use crate::client::bulk::bulk_write::BulkWrite;
 use crate::client::bulk::engine::{Engine, EngineSettings};
 use crate::client::table::TableClient;
 use crate::client::total_timeout::total_timeout;
+use crate::filter::assignment::Assignments;
 use crate::model::entity::{AsEntity, TableEntity};
 use crate::model::entity_key::IntoKey;
-use crate::model::error::Result;
+use crate::model::error::{Error, Result};
 use crate::model::operation_kind::OperationKind;
 use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::model::versioned::Versioned;
@@ -142,7 +143,7 @@ impl<E> Bulk<E> {
     pub fn insert<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
-    ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
+    ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
         let variant = self.variant();
         let make = move |entity: T| TableOperation::insert(&AsVariant::new(entity.written(), variant));
         self.begin(Items::new(entities, make))
@@ -152,7 +153,7 @@ impl<E> Bulk<E> {
     pub fn insert_or_replace<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
-    ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
+    ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
         let variant = self.variant();
         let make = move |entity: T| TableOperation::insert_or_replace(&AsVariant::new(entity.written(), variant));
         self.begin(Items::new(entities, make))
@@ -162,7 +163,7 @@ impl<E> Bulk<E> {
     pub fn insert_or_merge<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
-    ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
+    ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
         let variant = self.variant();
         let make = move |entity: T| TableOperation::insert_or_merge(&AsVariant::new(entity.written(), variant));
         self.begin(Items::new(entities, make))
@@ -172,7 +173,7 @@ impl<E> Bulk<E> {
     pub fn replace<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
-    ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
+    ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
         let variant = self.variant();
         let make = move |entity: T| TableOperation::replace(&AsVariant::new(entity.written(), variant));
         self.begin(Items::new(entities, make))
@@ -182,10 +183,41 @@ impl<E> Bulk<E> {
     pub fn merge<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
-    ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
+    ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
         let variant = self.variant();
         let make = move |entity: T| TableOperation::merge(&AsVariant::new(entity.written(), variant));
         self.begin(Items::new(entities, make))
+    }
+
+    /// Writes columns of stored entities: for each the key, and the columns as in [`TableClient::patch`]. All other
+    /// properties stay as they are. One that is absent is rejected.
+    ///
+    /// ```
+    /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
+    /// # #[derive(TableEntity)]
+    /// # struct Reading { #[table(partition_key)] sensor: String, #[table(row_key)] at: u32, value: f64 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let readings = TableServiceClient::on(Emulator::new()).table::<Reading>("Readings")?;
+    /// # readings.create_table().await?;
+    /// # let many = (0..10).map(|at| Reading { sensor: "s1".into(), at, value: 0.5 });
+    /// # readings.bulk().insert(many).await?;
+    /// let corrections = (0..10).map(|at| (("s1", at), [Reading::VALUE.set(0.0)]));
+    /// assert_eq!(readings.bulk().patch(corrections).await?.applied(), 10);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn patch<K, C>(
+        self,
+        patches: impl IntoIterator<Item = (K, C)>,
+    ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>>
+    where
+        K: IntoKey<E>,
+        C: Assignments<E>,
+    {
+        self.begin(Items::new(patches, |(key, columns): (K, C)| {
+            TableOperation::patch(key, columns)
+        }))
     }
 
     /// Deletes entities by key. One that is absent is rejected (`NotFound`), or counts as applied where an earlier
@@ -193,7 +225,7 @@ impl<E> Bulk<E> {
     pub fn delete<K: IntoKey<E>>(
         self,
         keys: impl IntoIterator<Item = K>,
-    ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
+    ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
         self.begin(Items::new(keys, |key: K| TableOperation::delete(key)))
     }
 
@@ -201,7 +233,7 @@ impl<E> Bulk<E> {
     pub fn write(
         self,
         operations: impl IntoIterator<Item = TableOperation>,
-    ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
+    ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
         self.begin(Items::new(operations, |operation| operation))
     }
 
@@ -210,15 +242,52 @@ impl<E> Bulk<E> {
     pub fn write_stream(
         self,
         operations: impl Stream<Item = TableOperation>,
-    ) -> BulkWrite<impl Stream<Item = Result<TableOperation>>> {
+    ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
         self.begin(Infallible(Box::pin(operations)))
     }
 
     /// Writes the operations of a stream that may fail. An error ends the whole, and the operations before it are
     /// written.
-    pub fn write_try_stream<S, X>(self, operations: S) -> BulkWrite<S, X>
+    ///
+    /// The bulk ends with an error of the stream or of its own, so the stream's error type `X` must be able to hold an
+    /// [`Error`](crate::Error): it is `From<Error>`, as `Box<dyn Error + Send + Sync>` and `anyhow::Error` are. For any
+    /// other error, map it before.
+    ///
+    /// ```
+    /// # use azure_table::{Emulator, TableEntity, TableOperation, TableServiceClient};
+    /// use futures::{StreamExt as _, stream};
+    /// # #[derive(TableEntity)]
+    /// # struct Reading { #[table(partition_key)] sensor: String, #[table(row_key)] at: u32 }
+    /// #[derive(Debug)]
+    /// enum ImportError {
+    ///     BadLine(String),
+    ///     Table(azure_table::Error),
+    /// }
+    ///
+    /// impl From<azure_table::Error> for ImportError {
+    ///     fn from(error: azure_table::Error) -> Self {
+    ///         Self::Table(error)
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let readings = TableServiceClient::on(Emulator::new()).table::<Reading>("Readings")?;
+    /// # readings.create_table().await?;
+    /// let operations = stream::iter(["1", "2", "x"]).map(|line| {
+    ///     let at = line.parse().map_err(|_| ImportError::BadLine(line.to_owned()))?;
+    ///     Ok(TableOperation::insert(&Reading { sensor: "s1".into(), at }))
+    /// });
+    /// let interrupted = readings.bulk().write_try_stream(operations).await.unwrap_err();
+    /// assert_eq!(interrupted.report().applied(), 2);
+    /// assert!(matches!(interrupted.into_error(), ImportError::BadLine(line) if line == "x"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn write_try_stream<S, X>(self, operations: S) -> BulkWrite<'static, S, X>
     where
         S: Stream<Item = Result<TableOperation, X>>,
+        X: From<Error>,
     {
         self.begin(operations)
     }
@@ -228,7 +297,7 @@ impl<E> Bulk<E> {
         self.table.pipeline().settings.variant
     }
 
-    fn begin<S, X>(self, source: S) -> BulkWrite<S, X>
+    fn begin<S, X>(self, source: S) -> BulkWrite<'static, S, X>
     where
         S: Stream<Item = Result<TableOperation, X>>,
     {

@@ -67,18 +67,18 @@ use crate::protocol::operation::TableOperation;
 ///
 /// Operations in flight get their outcome first. Operations that waited are left over as not tried.
 #[must_use = "nothing is written until it is awaited"]
-pub struct BulkWrite<S, X = Error> {
+pub struct BulkWrite<'h, S, X = Error> {
     /// Until the report was returned.
     run: Option<BulkRun>,
     source: Option<Pin<Box<S>>>,
     /// Why the source ended early.
     source_error: Option<X>,
-    hear: Option<Box<Hear>>,
+    hear: Option<Box<Hear<'h>>>,
 }
 
-type Hear = dyn FnMut(&BulkReport) + Send;
+type Hear<'h> = dyn FnMut(&BulkReport) + Send + 'h;
 
-impl<S, X> BulkWrite<S, X> {
+impl<S, X> BulkWrite<'_, S, X> {
     pub(super) fn new(mut run: BulkRun, source: S) -> Self {
         run.engine.input = Input::Open;
         Self {
@@ -90,19 +90,19 @@ impl<S, X> BulkWrite<S, X> {
     }
 }
 
-impl<S, X> BulkWrite<S, X>
+impl<'h, S, X> BulkWrite<'h, S, X>
 where
     S: Stream<Item = Result<TableOperation, X>>,
     X: From<Error>,
 {
-    /// Calls `hear` with the report so far after each batch.
-    pub fn on_progress(mut self, hear: impl FnMut(&BulkReport) + Send + 'static) -> Self {
+    /// Calls `hear` with the report so far after each batch. The closure may borrow from the caller.
+    pub fn on_progress(mut self, hear: impl FnMut(&BulkReport) + Send + 'h) -> Self {
         self.hear = Some(Box::new(hear));
         self
     }
 
     /// Returns a stream of the outcomes.
-    pub fn outcomes(self) -> BulkOutcomes<S, X> {
+    pub fn outcomes(self) -> BulkOutcomes<'h, S, X> {
         BulkOutcomes(self)
     }
 
@@ -187,9 +187,9 @@ where
     }
 }
 
-impl<S, X> Unpin for BulkWrite<S, X> {}
+impl<S, X> Unpin for BulkWrite<'_, S, X> {}
 
-impl<S, X> Future for BulkWrite<S, X>
+impl<S, X> Future for BulkWrite<'_, S, X>
 where
     S: Stream<Item = Result<TableOperation, X>>,
     X: From<Error>,
@@ -209,7 +209,7 @@ where
     }
 }
 
-impl<S, X> fmt::Debug for BulkWrite<S, X> {
+impl<S, X> fmt::Debug for BulkWrite<'_, S, X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BulkWrite")
             .field("report", &self.run.as_ref().map(|run| &run.report))
@@ -220,11 +220,11 @@ impl<S, X> fmt::Debug for BulkWrite<S, X> {
 /// The outcomes of a [`BulkWrite`]: a [`Stream`] with a `next` of its own. Batches are sent while it is polled. A batch
 /// in flight that is not polled for the `attempt_timeout`, 60 s by default, ends in doubt.
 #[must_use = "nothing is written until it is polled"]
-pub struct BulkOutcomes<S, X = Error>(BulkWrite<S, X>);
+pub struct BulkOutcomes<'h, S, X = Error>(BulkWrite<'h, S, X>);
 
-impl<S, X> Unpin for BulkOutcomes<S, X> {}
+impl<S, X> Unpin for BulkOutcomes<'_, S, X> {}
 
-impl<S, X> BulkOutcomes<S, X>
+impl<S, X> BulkOutcomes<'_, S, X>
 where
     S: Stream<Item = Result<TableOperation, X>>,
     X: From<Error>,
@@ -258,7 +258,7 @@ where
     }
 }
 
-impl<S, X> Stream for BulkOutcomes<S, X>
+impl<S, X> Stream for BulkOutcomes<'_, S, X>
 where
     S: Stream<Item = Result<TableOperation, X>>,
     X: From<Error>,
@@ -270,7 +270,7 @@ where
     }
 }
 
-impl<S, X> FusedStream for BulkOutcomes<S, X>
+impl<S, X> FusedStream for BulkOutcomes<'_, S, X>
 where
     S: Stream<Item = Result<TableOperation, X>>,
     X: From<Error>,
@@ -280,7 +280,7 @@ where
     }
 }
 
-impl<S, X> fmt::Debug for BulkOutcomes<S, X> {
+impl<S, X> fmt::Debug for BulkOutcomes<'_, S, X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

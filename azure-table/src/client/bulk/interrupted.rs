@@ -1,5 +1,6 @@
 //! The error of bulk writes that ended early.
 
+use std::any::Any;
 use std::fmt;
 
 use crate::client::bulk::row_report::WriteReport;
@@ -8,7 +9,8 @@ use crate::model::error::Error;
 
 /// The error of bulk writes that ended early, with the report `R` of the writes until then.
 ///
-/// `?` turns it into an [`Error`] and drops the report. Read the report first where the counts and the position matter:
+/// `?` turns it into an [`Error`] and drops the report, or into a `Box<dyn Error>` or `anyhow::Error` that holds it.
+/// Read the report first where the counts and the position matter:
 ///
 /// ```
 /// # use azure_table::{Column, DynamicEntity, Emulator, TableServiceClient};
@@ -46,6 +48,12 @@ impl<R, A> Interrupted<R, A> {
         &self.0.1
     }
 
+    /// Returns the error, and drops the report: `.await.map_err(Interrupted::into_error)?` where `?` is to return the
+    /// error of a source or of a closure itself.
+    pub fn into_error(self) -> A {
+        self.0.0
+    }
+
     /// Returns the error and the report.
     pub fn into_parts(self) -> (A, R) {
         *self.0
@@ -81,9 +89,18 @@ impl<R: fmt::Debug, A: fmt::Debug> fmt::Debug for Interrupted<R, A> {
     }
 }
 
-/// Its text is that of the error within, so its source is that one's.
-impl<R: fmt::Debug, A: std::error::Error> std::error::Error for Interrupted<R, A> {
+/// `A` may be a `Box<dyn Error>` or an `anyhow::Error`, which are not errors themselves: `?` returns the whole as such
+/// an error. Its text is that of the error within, so its source is that one's, where the error within is an [`Error`]
+/// or a boxed error. [`into_error`](Interrupted::into_error) keeps the sources of any other.
+impl<R: fmt::Debug, A: fmt::Debug + fmt::Display + 'static> std::error::Error for Interrupted<R, A> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.0.source()
+        let error: &dyn Any = &self.0.0;
+        if let Some(error) = error.downcast_ref::<Error>() {
+            return error.source();
+        }
+        if let Some(error) = error.downcast_ref::<Box<dyn std::error::Error + Send + Sync>>() {
+            return error.source();
+        }
+        error.downcast_ref::<Box<dyn std::error::Error>>()?.source()
     }
 }

@@ -25,14 +25,14 @@ use crate::protocol::operation::TableOperation;
 /// Deletes the selected rows. See [`TableClient::delete_where`]. Options of calls, such as `timeout`, apply to each
 /// page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
-pub struct DeleteWhere<E> {
-    rows: RowWrites<E, Delete, RowVersion<E>>,
+pub struct DeleteWhere<'h, E> {
+    rows: RowWrites<'h, E, Delete, RowVersion<E>>,
 }
-row_writes!(DeleteWhere[E], Error, where E: TableEntity);
+row_writes!(DeleteWhere<'h>[E], Error, where E: TableEntity);
 
 struct Delete;
 
-impl<E> DeleteWhere<E> {
+impl<E> DeleteWhere<'_, E> {
     pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>) -> Self {
         Self {
             rows: RowWrites::new(table, query, OperationKind::DeleteWhere, Delete),
@@ -57,16 +57,16 @@ impl<E: TableEntity> WritesRows<E> for Delete {
 /// Writes columns of the selected rows. See [`TableClient::patch_where`]. Options of calls, such as `timeout`, apply to
 /// each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
-pub struct PatchWhere<E> {
-    rows: RowWrites<E, Patch, RowVersion<E>>,
+pub struct PatchWhere<'h, E> {
+    rows: RowWrites<'h, E, Patch, RowVersion<E>>,
 }
-row_writes!(PatchWhere[E], Error, where E: TableEntity);
+row_writes!(PatchWhere<'h>[E], Error, where E: TableEntity);
 
 struct Patch {
     columns: Result<BTreeMap<String, EdmValue>>,
 }
 
-impl<E> PatchWhere<E> {
+impl<E> PatchWhere<'_, E> {
     pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>, columns: impl Assignments<E>) -> Self {
         let columns = columns.into_assignments().map(Assignment::into_property).collect();
         Self {
@@ -102,11 +102,11 @@ impl<E: TableEntity> WritesRows<E> for Patch {
 /// Changes the selected rows by a closure. See [`TableClient::update_where`]. Options of calls, such as `timeout`,
 /// apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
-pub struct UpdateWhere<E, F, R> {
-    rows: RowWrites<E, Update<F, R>, WholeRow<E>>,
+pub struct UpdateWhere<'h, E, F, R> {
+    rows: RowWrites<'h, E, Update<F, R>, WholeRow<E>>,
 }
 row_writes!(
-    UpdateWhere[E, F, R],
+    UpdateWhere<'h>[E, F, R],
     R::Error,
     where E: TableEntity + ReadEntity, F: FnMut(&mut E) -> R, R: ModifyOutcome
 );
@@ -117,7 +117,7 @@ struct Update<F, R> {
     outcome: PhantomData<fn() -> R>,
 }
 
-impl<E, F, R> UpdateWhere<E, F, R> {
+impl<E, F, R> UpdateWhere<'_, E, F, R> {
     pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>, change: F) -> Self {
         let update = Update {
             change,
@@ -176,17 +176,17 @@ where
 /// Rewrites rows of older forms. See [`TableClient::upgrade_all`]. Options of calls, such as `timeout`, apply to each
 /// page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
-pub struct UpgradeAll<E> {
-    rows: RowWrites<E, Upgrade, WholeRow<E>>,
+pub struct UpgradeAll<'h, E> {
+    rows: RowWrites<'h, E, Upgrade, WholeRow<E>>,
 }
-row_writes!(UpgradeAll[E], Error, where E: TableEntity + ReadEntity);
+row_writes!(UpgradeAll<'h>[E], Error, where E: TableEntity + ReadEntity);
 
 struct Upgrade {
     drops_unknown: bool,
     variant: Option<&'static MarkedVariant>,
 }
 
-impl<E> UpgradeAll<E> {
+impl<E> UpgradeAll<'_, E> {
     pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>) -> Self {
         let upgrade = Upgrade {
             drops_unknown: false,

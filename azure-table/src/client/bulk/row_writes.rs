@@ -41,20 +41,20 @@ use crate::protocol::continuation::Continuation;
 const CONCURRENCY: usize = 4;
 
 /// Writes over a query: idle, running or done.
-pub(crate) struct RowWrites<E, W, Row> {
+pub(crate) struct RowWrites<'h, E, W, Row> {
     table: TableClient<E>,
     pub(crate) writes: W,
     pub(crate) options: CallOptions,
     pub(crate) settings: EngineSettings,
     pub(crate) position: Option<WritePosition>,
-    pub(crate) hear: Option<Box<Hear<E>>>,
+    pub(crate) hear: Option<Box<Hear<'h, E>>>,
     state: State<E, Row>,
 }
 
 /// The result of the writes.
 type Ended<E, A> = Result<WriteReport<E>, Interrupted<WriteReport<E>, A>>;
 
-type Hear<E> = dyn FnMut(&WriteReport<E>) + Send;
+type Hear<'h, E> = dyn FnMut(&WriteReport<E>) + Send + 'h;
 
 enum State<E, Row> {
     Idle(Box<TableQuery<E, ()>>),
@@ -72,7 +72,7 @@ struct Run<E, Row> {
     report: WriteReport<E>,
 }
 
-impl<E, W, Row> RowWrites<E, W, Row> {
+impl<E, W, Row> RowWrites<'_, E, W, Row> {
     pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>, operation: OperationKind, writes: W) -> Self {
         Self {
             table: table.clone(),
@@ -97,7 +97,7 @@ impl<E, W, Row> RowWrites<E, W, Row> {
     }
 }
 
-impl<E: TableEntity, W: WritesRows<E>> RowWrites<E, W, W::Row> {
+impl<E: TableEntity, W: WritesRows<E>> RowWrites<'_, E, W, W::Row> {
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended<E, W::Error>> {
         let begun = match mem::replace(&mut self.state, State::Done) {
             State::Idle(query) => self.begin(*query),
@@ -260,7 +260,7 @@ impl<E: TableEntity, Row> Run<E, Row> {
     }
 }
 
-impl<E, W, Row> RowWrites<E, W, Row> {
+impl<E, W, Row> RowWrites<'_, E, W, Row> {
     /// Formats the builder of this name.
     pub(crate) fn fmt_as(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.state {
@@ -279,16 +279,16 @@ impl<E, W, Row> RowWrites<E, W, Row> {
 /// Implements the setters of all writes over queries, and `Future`, for a struct with the field `rows: RowWrites<…>`.
 /// Options apply to each page and each batch.
 macro_rules! row_writes {
-    ($name:ident [$($parameter:ident),+], $error:ty, where $($bounds:tt)+) => {
-        $crate::pipeline::options::call_options!($name[$($parameter),+], rows.options);
+    ($name:ident <$life:lifetime> [$($parameter:ident),+], $error:ty, where $($bounds:tt)+) => {
+        $crate::pipeline::options::call_options!($name<$life>[$($parameter),+], rows.options);
         $crate::client::total_timeout::total_timeout!(
-            $name[$($parameter),+],
+            $name<$life>[$($parameter),+],
             rows.settings.total,
             "At the deadline the whole is [`Interrupted`](crate::bulk::Interrupted) by an error of kind `Timeout`, with its report: rows \
              in flight are in doubt, those that wait are not tried. A limit of the query applies where this is not set."
         );
 
-        impl<$($parameter),+> $name<$($parameter),+> {
+        impl<$life, $($parameter),+> $name<$life, $($parameter),+> {
             /// Sets the number of batches in flight: 4 by default, at least 1. Each partition has at most one, so more
             /// of them help where a page has rows of several partitions.
             pub fn concurrency(mut self, batches: usize) -> Self {
@@ -305,8 +305,8 @@ macro_rules! row_writes {
 
             /// Calls `hear` with the report so far, after each batch and after each page. Keep its
             /// [`position`](crate::bulk::WriteReport::position) somewhere safe to resume after the end of the process.
-            /// Rows in flight have no outcome in it.
-            pub fn on_progress(mut self, hear: impl FnMut(&$crate::client::bulk::row_report::WriteReport<E>) + Send + 'static) -> Self {
+            /// Rows in flight have no outcome in it. The closure may borrow from the caller.
+            pub fn on_progress(mut self, hear: impl FnMut(&$crate::client::bulk::row_report::WriteReport<E>) + Send + $life) -> Self {
                 self.rows.hear = Some(::std::boxed::Box::new(hear));
                 self
             }
@@ -319,9 +319,9 @@ macro_rules! row_writes {
         }
 
         /// Nothing is pinned: rows are moved out.
-        impl<$($parameter),+> Unpin for $name<$($parameter),+> {}
+        impl<$($parameter),+> Unpin for $name<'_, $($parameter),+> {}
 
-        impl<$($parameter),+> ::std::future::Future for $name<$($parameter),+>
+        impl<$($parameter),+> ::std::future::Future for $name<'_, $($parameter),+>
         where
             $($bounds)+
         {
@@ -338,7 +338,7 @@ macro_rules! row_writes {
             }
         }
 
-        impl<$($parameter),+> ::std::fmt::Debug for $name<$($parameter),+> {
+        impl<$($parameter),+> ::std::fmt::Debug for $name<'_, $($parameter),+> {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 self.rows.fmt_as(stringify!($name), f)
             }

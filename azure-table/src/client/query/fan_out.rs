@@ -6,11 +6,12 @@
 use std::collections::VecDeque;
 use std::fmt;
 
+use crate::client::query::TableQuery;
 use crate::client::query::concurrent::{CONCURRENCY, Order};
 use crate::client::query::entity_stream::EntityStream;
+use crate::client::query::key_condition::{starts, under};
 use crate::client::query::part_pages::{Part, PartPages};
 use crate::client::query::query_plan::QueryPlan;
-use crate::client::query::{TableQuery, starts, under};
 use crate::client::shape::Shape;
 use crate::client::total_timeout::total_timeout;
 use crate::filter::access::{Access, AccessPath};
@@ -19,7 +20,7 @@ use crate::filter::split::{MAX_PARTS, TooMany, parts};
 use crate::filter::typed::Filter;
 use crate::model::entity::TableEntity;
 use crate::model::error::{Error, Result};
-use crate::model::key_shape::Start;
+use crate::model::key_start::Start;
 use crate::model::operation_kind::OperationKind;
 use crate::model::partition::{IntoPartitionKey, partition_key};
 use crate::model::prefix::KeyPrefix;

@@ -131,6 +131,43 @@ impl<E> TableClient<E> {
         ModifyEntity::new(self, key.into_key(), change)
     }
 
+    /// Replaces the stored entity by this one, and takes over its new ETag.
+    ///
+    /// A [`Versioned`] entity is saved only if nobody else has written it since it was read; so is one with a filled
+    /// etag field. Any other replaces whatever is stored.
+    ///
+    /// If the future is dropped, or the error [may have been applied](crate::Error::may_have_applied), the write may be
+    /// stored under an ETag that `entity` does not have. The next `save` is then a `ConditionNotMet`: read the entity
+    /// again by [`refresh`](Self::refresh).
+    ///
+    /// ```
+    /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
+    /// # #[derive(TableEntity)]
+    /// # struct Blog { #[table(partition_key)] channel: String, #[table(row_key)] id: u32, rating: i32 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let blogs = TableServiceClient::on(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # blogs.create_table().await?;
+    /// # blogs.insert(&Blog { channel: "Channel9".into(), id: 1, rating: 1 }).await?;
+    /// let mut blog = blogs.get(("Channel9", 1)).versioned().await?.unwrap();
+    /// blog.rating = 4;
+    /// blogs.save(&mut blog).await?;
+    /// blog.rating = 5;
+    /// blogs.save(&mut blog).await?;           // under the ETag of the first
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`replace`](Self::replace); `entity` keeps its ETag.
+    ///
+    /// Source: REST "Update Entity".
+    pub async fn save(&self, entity: &mut impl AsEntity<E>) -> Result<()> {
+        let etag = self.replace(&*entity).await?;
+        entity.set_etag(&etag);
+        Ok(())
+    }
+
     /// Reads the entity again: what is stored takes the place of what is held, changes that were not written included.
     ///
     /// # Errors

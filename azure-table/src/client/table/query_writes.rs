@@ -58,7 +58,7 @@ impl<E: TableEntity> TableClient<E> {
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".
     #[doc(alias = "delete_by_partition", alias = "truncate")]
-    pub fn delete_where(&self, selected: impl RowSelection<E>) -> DeleteWhere<E> {
+    pub fn delete_where(&self, selected: impl RowSelection<E>) -> DeleteWhere<'static, E> {
         DeleteWhere::new(self, selected.into_query(self))
     }
 
@@ -91,7 +91,7 @@ impl<E: TableEntity> TableClient<E> {
     /// service.
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".
-    pub fn patch_where(&self, selected: impl RowSelection<E>, columns: impl Assignments<E>) -> PatchWhere<E> {
+    pub fn patch_where(&self, selected: impl RowSelection<E>, columns: impl Assignments<E>) -> PatchWhere<'static, E> {
         PatchWhere::new(self, selected.into_query(self), columns)
     }
 
@@ -145,7 +145,7 @@ impl<E: TableEntity> TableClient<E> {
     /// of the page at which it is nothing is written then.
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".
-    pub fn update_where<F, R>(&self, selected: impl RowSelection<E>, change: F) -> UpdateWhere<E, F, R>
+    pub fn update_where<F, R>(&self, selected: impl RowSelection<E>, change: F) -> UpdateWhere<'static, E, F, R>
     where
         E: ReadEntity,
         F: FnMut(&mut E) -> R,
@@ -193,7 +193,7 @@ impl<E: TableEntity> TableClient<E> {
     /// [`upgrade_where`](Self::upgrade_where).
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".
-    pub fn upgrade_all(&self) -> UpgradeAll<E>
+    pub fn upgrade_all(&self) -> UpgradeAll<'static, E>
     where
         E: ReadEntity,
     {
@@ -205,7 +205,7 @@ impl<E: TableEntity> TableClient<E> {
     ///
     /// # Errors
     /// As [`delete_where`](Self::delete_where).
-    pub fn upgrade_where(&self, selected: impl RowSelection<E>) -> UpgradeAll<E>
+    pub fn upgrade_where(&self, selected: impl RowSelection<E>) -> UpgradeAll<'static, E>
     where
         E: ReadEntity,
     {

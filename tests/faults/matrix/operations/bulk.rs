@@ -49,6 +49,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         })
     })
     .bulk(),
+    Entry::new("bulk patch", &["Bulk::patch"], |given| {
+        let write = |cell: Cell| Write::Patch(cell.row, cell.a, Demand::Exists);
+        of_cells(given, write, |on, cells| async move {
+            let patches = cells.iter().map(|cell| (key(&cell.row), [Cell::A.set(cell.a)]));
+            bulk(&on).patch(patches).await
+        })
+    })
+    .bulk(),
     Entry::new("bulk of any writes", &["Bulk::write"], |given| {
         of_any(given, |on, writes| async move {
             let count = writes.len();

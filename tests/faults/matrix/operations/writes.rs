@@ -1,11 +1,11 @@
 //! Writes of rows, one or a transaction, with an outcome for the whole.
 
-use azure_table::{Change, ErrorKind};
+use azure_table::{Change, DateTime, ETag, ErrorKind, Versioned};
 
 use super::super::judge::MOST_ATTEMPTS;
 use super::super::model::{Cell, Demand, ROWS_OF_BATCH, State, Write, key};
 use super::super::operation::{Chosen, Entry, Given, On, Said};
-use super::{KINDS, Kind, operation, pick, write};
+use super::{KINDS, Kind, operation, partition, pick, write};
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("insert", &["TableClient::insert"], |given| single(given, Kind::Insert)).inserts(),
@@ -19,8 +19,29 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("insert or merge", &["TableClient::insert_or_merge"], |given| {
         single(given, Kind::InsertOrMerge)
     }),
-    Entry::new("delete", &["TableClient::delete"], |given| single(given, Kind::Delete)),
-    Entry::new("patch", &["TableClient::patch"], |given| single(given, Kind::Patch)),
+    Entry::new("save", &["TableClient::save"], |given| {
+        let row = given.row();
+        let stored = given.state.rows.get(&row).and_then(|stored| stored.etag.clone());
+        let etag = stored.unwrap_or_else(|| ETag::new("W/\"held\""));
+        let entity = Cell::new(&row, given.value, None);
+        let mut held = Versioned {
+            entity: entity.clone(),
+            etag: etag.clone(),
+            timestamp: DateTime::now(),
+        };
+        let write = Write::Replace(entity, Demand::Version(etag));
+        Chosen::write(given, write, |on| async move {
+            let saved = on.table.save(&mut held).await;
+            Said::of(saved, |()| Said::Written(vec![Some(held.etag)]))
+        })
+    })
+    .without_options(),
+    Entry::new("delete", &["TableClient::delete", "PartitionClient::delete"], |given| {
+        single(given, Kind::Delete)
+    }),
+    Entry::new("patch", &["TableClient::patch", "PartitionClient::patch"], |given| {
+        single(given, Kind::Patch)
+    }),
     Entry::new("write via batch", &[], |given| {
         let kind = *fastrand::choice(&KINDS).unwrap();
         let given = Given {
@@ -73,23 +94,36 @@ pub(super) const ENTRIES: &[Entry] = &[
         }
     })
     .inserts(),
-    Entry::new("delete if exists", &["TableClient::delete_if_exists"], |given| {
-        let row = given.row();
-        let mut after = given.state.clone();
-        let existed = after.rows.remove(&row).is_some();
-        Chosen::change(Ok(after), existed, false, move |on| async move {
-            let deleted = on.table.delete_if_exists(key(&row)).with(&on.call).await;
-            Said::of(deleted, Said::Deleted)
-        })
-    }),
-    Entry::new("modify", &["TableClient::modify"], |given| {
+    Entry::new(
+        "delete if exists",
+        &["TableClient::delete_if_exists", "PartitionClient::delete_if_exists"],
+        |given| {
+            let row = given.row();
+            let mut after = given.state.clone();
+            let existed = after.rows.remove(&row).is_some();
+            Chosen::change(Ok(after), existed, false, move |on| async move {
+                let delete = match fastrand::bool() {
+                    true => on.table.delete_if_exists(key(&row)),
+                    false => partition(&on.table, &row).delete_if_exists(&row),
+                };
+                Said::of(delete.with(&on.call).await, Said::Deleted)
+            })
+        },
+    ),
+    Entry::new("modify", &["TableClient::modify", "PartitionClient::modify"], |given| {
         let (row, a) = (given.row(), given.value);
         Chosen::write(
             given,
             Write::Patch(row.clone(), a, Demand::Exists),
             move |on| async move {
-                let modify = on.table.modify(key(&row), |cell| cell.a = a).with(&on.call);
-                Said::of(modify.await, |stored| Said::Written(vec![Some(stored.etag)]))
+                let change = |cell: &mut Cell| cell.a = a;
+                let modify = match fastrand::bool() {
+                    true => on.table.modify(key(&row), change),
+                    false => partition(&on.table, &row).modify(&row, change),
+                };
+                Said::of(modify.with(&on.call).await, |stored| {
+                    Said::Written(vec![Some(stored.etag)])
+                })
             },
         )
     })
@@ -149,11 +183,19 @@ async fn send(on: On, write: Write) -> Said {
         Write::Replace(cell, demand) => Said::etag(update(table.replace(cell), demand).with(&call).await),
         Write::Merge(cell, demand) => Said::etag(update(table.merge(cell), demand).with(&call).await),
         Write::Patch(row, a, demand) => {
-            let patch = table.patch(key(row), [Cell::A.set(*a)]);
+            let columns = [Cell::A.set(*a)];
+            let patch = match fastrand::bool() {
+                true => table.patch(key(row), columns),
+                false => partition(&table, row).patch(row, columns),
+            };
             Said::etag(update(patch, demand).with(&call).await)
         }
         Write::Delete(row, demand) => {
-            let delete = table.delete(key(row)).with(&call);
+            let delete = match fastrand::bool() {
+                true => table.delete(key(row)),
+                false => partition(&table, row).delete(row),
+            };
+            let delete = delete.with(&call);
             let delete = match unconditional(demand) {
                 Some(etag) => delete.if_match(etag),
                 None => delete,

@@ -1,0 +1,137 @@
+//! The conditions of a query on the keys: partitions, prefixes and ranges of them.
+
+use crate::filter::expression::{Comparison, Expression};
+use crate::model::edm::EdmValue;
+use crate::model::key::after_prefix;
+use crate::model::key_start::{KeyStart, Start};
+
+const PARTITION_KEY: &str = "PartitionKey";
+const ROW_KEY: &str = "RowKey";
+
+fn compare(name: &str, operator: Comparison, text: &str) -> Expression {
+    Expression::comparison(name, operator, EdmValue::from(text))
+}
+
+/// Returns the condition of a key that begins so.
+pub(super) fn starts(name: &str, start: &Start) -> Expression {
+    match start {
+        Start::Whole(text) => compare(name, Comparison::Eq, text),
+        Start::Prefix(prefix) => {
+            let from = compare(name, Comparison::Ge, prefix);
+            match end(name, start) {
+                Some(end) => from.and(end),
+                None => from,
+            }
+        }
+    }
+}
+
+/// Returns the condition of a key that is not behind those that begin so; `None` if none is.
+fn end(name: &str, start: &Start) -> Option<Expression> {
+    match start {
+        Start::Whole(text) => Some(compare(name, Comparison::Le, text)),
+        Start::Prefix(prefix) => after_prefix(prefix).map(|end| compare(name, Comparison::Lt, &end)),
+    }
+}
+
+/// Returns the condition of keys that begin so.
+pub(super) fn under(start: &KeyStart) -> Expression {
+    let partition = starts(PARTITION_KEY, &start.partition_key);
+    match &start.row_key {
+        None => partition,
+        // Every row of the partition.
+        Some(Start::Prefix(prefix)) if prefix.is_empty() => partition,
+        Some(row_key) => partition.and(starts(ROW_KEY, row_key)),
+    }
+}
+
+/// Returns the condition of keys from the first under `from` to the last under `to`, which is not before it.
+pub(super) fn between(from: &KeyStart, to: &KeyStart) -> Expression {
+    if from == to {
+        return under(from);
+    }
+    let (first_partition, first_row) = from.first();
+    let from_row = (!first_row.is_empty()).then(|| compare(ROW_KEY, Comparison::Ge, first_row));
+    let to_row = to.row_key.as_ref().and_then(|row_key| end(ROW_KEY, row_key));
+    let is_one_partition = from.partition_key == to.partition_key && matches!(to.partition_key, Start::Whole(_));
+    if is_one_partition {
+        let partition = starts(PARTITION_KEY, &to.partition_key);
+        return from_row.into_iter().chain(to_row).fold(partition, Expression::and);
+    }
+    // The rows of the first and of the last partition alone are bounded by their RowKeys.
+    let from_row = from_row.map(|row| compare(PARTITION_KEY, Comparison::Gt, first_partition).or(row));
+    let to_row = to_row.map(|row| compare(PARTITION_KEY, Comparison::Lt, to.partition_key.text()).or(row));
+    let to_partition = end(PARTITION_KEY, &to.partition_key);
+    let from_partition = compare(PARTITION_KEY, Comparison::Ge, first_partition);
+    let others = to_partition.into_iter().chain(from_row).chain(to_row);
+    others.fold(from_partition, Expression::and)
+}
+
+/// Returns the condition of keys under any of these, within the range of all: the service reads no other rows. `None`
+/// if there are none.
+pub(super) fn under_any<'s>(starts: impl Iterator<Item = &'s KeyStart> + Clone) -> Option<Expression> {
+    let first = starts.clone().min_by(|start, other| start.first_cmp(other))?;
+    let last = starts.clone().max_by(|start, other| start.end_cmp(other))?;
+    let any = starts.map(under).reduce(Expression::or)?;
+    Some(match first == last {
+        true => under(first),
+        false => between(first, last).and(any),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Start::{Prefix, Whole};
+
+    fn rows(partition_key: &str, row_key: Start) -> KeyStart {
+        KeyStart {
+            partition_key: Whole(partition_key.into()),
+            row_key: Some(row_key),
+        }
+    }
+
+    fn partitions(prefix: &str) -> KeyStart {
+        KeyStart {
+            partition_key: Prefix(prefix.into()),
+            row_key: None,
+        }
+    }
+
+    #[test]
+    fn range_of_one_partition_has_no_or() {
+        let range = between(
+            &rows("p", Prefix("e1_2020".into())),
+            &rows("p", Prefix("e1_2025".into())),
+        );
+        let text = "PartitionKey eq 'p' and RowKey ge 'e1_2020' and RowKey lt 'e1_2026'";
+        assert_eq!(range.to_string(), text);
+        let range = between(&rows("p", Prefix(String::new())), &rows("p", Whole("e1".into())));
+        assert_eq!(range.to_string(), "PartitionKey eq 'p' and RowKey le 'e1'");
+    }
+
+    #[test]
+    fn range_over_partitions_bounds_the_first_and_the_last() {
+        let range = between(&rows("a", Whole("5".into())), &rows("c", Prefix("7".into())));
+        let text = "PartitionKey ge 'a' and PartitionKey le 'c' and (PartitionKey gt 'a' or RowKey ge '5') and (PartitionKey lt \
+                    'c' or RowKey lt '8')";
+        assert_eq!(range.to_string(), text);
+        let range = between(&partitions("a"), &partitions("c"));
+        assert_eq!(range.to_string(), "PartitionKey ge 'a' and PartitionKey lt 'd'");
+    }
+
+    #[test]
+    fn any_of_several_prefixes_lies_within_their_range() {
+        let (parent, children) = (rows("p", Whole("e1".into())), rows("p", Prefix("e1_".into())));
+        let any = under_any([&children, &parent].into_iter()).unwrap().to_string();
+        assert!(
+            any.starts_with("PartitionKey eq 'p' and RowKey ge 'e1' and RowKey lt 'e1`' and ("),
+            "{any}"
+        );
+        assert_eq!(under_any([&parent, &parent].into_iter()).unwrap(), under(&parent));
+        // The wider of the two is the range of both.
+        let wide = rows("p", Prefix("e".into()));
+        assert_eq!(under_any([&wide, &parent].into_iter()).unwrap(), under(&wide));
+        assert_eq!(under_any(std::iter::empty()), None);
+    }
+}

@@ -1,0 +1,221 @@
+//! Prefixes and ranges of keys, by fields and by texts.
+
+use azure_table::filter::AccessPath;
+use azure_table::{
+    DateTime, Descending, DynamicEntity, Emulator, ErrorKind, Key, KeyPrefix, ReadEntity, TableClient, TableEntity,
+    TableServiceClient,
+};
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(row_key = "{expense}")]
+struct Expense {
+    #[table(partition_key)]
+    account: String,
+    expense: String,
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(row_key = "{expense}_{number:03}")]
+struct Item {
+    #[table(partition_key)]
+    account: String,
+    expense: String,
+    number: u16,
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(tag = "Kind")]
+enum Row {
+    Expense(Expense),
+    Item(Item),
+}
+
+fn expense(account: &str, expense: &str) -> Expense {
+    Expense {
+        account: account.into(),
+        expense: expense.into(),
+    }
+}
+
+fn item(account: &str, expense: &str, number: u16) -> Item {
+    Item {
+        account: account.into(),
+        expense: expense.into(),
+        number,
+    }
+}
+
+/// Expenses `e1`, `e10` and `e2` of two accounts, each with two items.
+async fn rows() -> TableClient<Row> {
+    let rows = TableServiceClient::on(Emulator::new()).table::<Row>("Rows").unwrap();
+    rows.create_table().await.unwrap();
+    for account in ["ada", "bea"] {
+        for id in ["e1", "e10", "e2"] {
+            rows.insert(&Row::Expense(expense(account, id))).await.unwrap();
+            for number in [1, 2] {
+                rows.insert(&Row::Item(item(account, id, number))).await.unwrap();
+            }
+        }
+    }
+    rows
+}
+
+fn shown(rows: &[Row]) -> Vec<String> {
+    let row_key = |row: &Row| Key::of(row).unwrap().row_key().to_owned();
+    rows.iter().map(row_key).collect()
+}
+
+#[tokio::test]
+async fn parent_and_children_are_read_without_those_of_a_longer_id() {
+    let rows = rows().await;
+    let parent = Key::<Expense>::prefix(("ada", "e1")).unwrap().into_enum();
+    let children = Key::<Item>::prefix(("ada", "e1")).unwrap().into_enum();
+    let query = rows.query().under_any([parent, children.clone()]);
+    assert_eq!(query.plan().unwrap().path(), AccessPath::RowRange);
+    assert_eq!(shown(&query.all().await.unwrap()), ["e1", "e1_001", "e1_002"]);
+
+    let items = rows.query().under(children).all().await.unwrap();
+    assert_eq!(shown(&items), ["e1_001", "e1_002"]);
+    assert_eq!(rows.query().under_any([]).all().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn range_over_the_fields_of_a_key_includes_both_ends() {
+    let rows = rows().await.variant::<Item>();
+    let number = |number: u16| Key::<Item>::prefix(("ada", "e1", number)).unwrap();
+    let read = rows.query().between(number(1), number(1)).all().await.unwrap();
+    assert_eq!(read, [item("ada", "e1", 1)]);
+    let read = rows.query().between(number(2), number(999)).all().await.unwrap();
+    assert_eq!(read, [item("ada", "e1", 2)]);
+    let expenses = |from, to| {
+        let prefix = |id: &str| Key::<Item>::prefix(("ada", id)).unwrap();
+        rows.query().between(prefix(from), prefix(to))
+    };
+    // In the order of the rows `e10_` is before `e1_`.
+    assert_eq!(expenses("e1", "e2").all().await.unwrap().len(), 4);
+    assert_eq!(expenses("e10", "e1").all().await.unwrap().len(), 4);
+}
+
+#[tokio::test]
+async fn range_over_partitions_ends_within_the_first_and_the_last() {
+    let rows = rows().await;
+    let from = Key::<Expense>::prefix(("ada", "e2")).unwrap().into_enum();
+    let to = Key::<Expense>::prefix(("bea", "e1")).unwrap().into_enum();
+    let query = rows.query().between(from, to);
+    assert_eq!(query.plan().unwrap().path(), AccessPath::PartitionRange);
+    let read = query.all().await.unwrap();
+    assert_eq!(shown(&read), ["e2", "e2_001", "e2_002", "e1"]);
+
+    let partitions = |prefix: &str| KeyPrefix::from_partition_text(prefix).unwrap();
+    let all = rows.query().between(partitions("a"), partitions("b"));
+    assert_eq!(all.count().await.unwrap(), 18);
+    let a = rows.query().under(partitions("a"));
+    assert_eq!(a.count().await.unwrap(), 9);
+}
+
+#[tokio::test]
+async fn reversed_range_is_an_error_that_names_both_ends() {
+    #[derive(TableEntity, Debug)]
+    struct Blog {
+        #[table(partition_key)]
+        channel: String,
+        #[table(row_key)]
+        posted: Descending<DateTime>,
+    }
+    let blogs = TableServiceClient::on(Emulator::new()).table::<Blog>("Blogs").unwrap();
+    blogs.create_table().await.unwrap();
+    let at = |seconds| DateTime::from_unix_seconds(seconds);
+    for seconds in [10, 20, 30] {
+        let blog = Blog {
+            channel: "a".into(),
+            posted: at(seconds).into(),
+        };
+        blogs.insert(&blog).await.unwrap();
+    }
+    let prefix = |seconds| Key::<Blog>::prefix(("a", at(seconds))).unwrap();
+    let newest_first = blogs.query().between(prefix(30), prefix(20));
+    assert_eq!(newest_first.all().await.unwrap().len(), 2);
+    let error = blogs.query().between(prefix(20), prefix(30)).all().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    let text = error.to_string();
+    assert!(text.contains("swap the two") && text.contains("Descending"), "{text}");
+}
+
+/// Reads as a repository does whose entity is a type parameter.
+async fn read<E: TableEntity + ReadEntity>(table: &TableClient<E>) -> (Option<E>, Vec<E>) {
+    let one = table.get(Key::from_text("ada", "e1_001")).await.unwrap();
+    let prefix = KeyPrefix::from_text("ada", "e1").unwrap();
+    (one, table.query().under(prefix).all().await.unwrap())
+}
+
+#[tokio::test]
+async fn texts_make_keys_and_prefixes_of_any_entity() {
+    let rows = rows().await;
+    let (one, all) = read(&rows).await;
+    assert_eq!(one, Some(Row::Item(item("ada", "e1", 1))));
+    // A prefix of text ends within a field.
+    assert_eq!(all.len(), 6);
+    let (one, all) = read(&rows.typed::<DynamicEntity>()).await;
+    assert_eq!(one.unwrap().row_key, "e1_001");
+    assert_eq!(all.len(), 6);
+
+    assert_eq!(
+        KeyPrefix::<Row>::from_text("ada", "").unwrap().to_string(),
+        "(\"ada\", \"\"…)"
+    );
+    assert!(KeyPrefix::<Row>::from_text("a/b", "").is_err());
+    let error = rows.get(Key::from_text("a/b", "c")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
+
+/// Each pair of prefixes reads what a look at all rows finds.
+#[tokio::test]
+async fn ranges_and_unions_read_the_rows_that_a_look_at_all_finds() {
+    let table = TableServiceClient::on(Emulator::new()).dynamic_table("Rows").unwrap();
+    table.create_table().await.unwrap();
+    let keys = ["", "a", "a1", "a10", "a_", "b", "~"];
+    for partition_key in keys {
+        for row_key in keys {
+            table.insert(&DynamicEntity::new(partition_key, row_key)).await.unwrap();
+        }
+    }
+    let is_under = |prefix: &(&str, Option<(&str, bool)>), key: &(&str, &str)| match prefix {
+        (partitions, None) => key.0.starts_with(partitions),
+        (partition, Some((row_key, true))) => key == &(*partition, *row_key),
+        (partition, Some((rows, false))) => key.0 == *partition && key.1.starts_with(rows),
+    };
+    let given: Vec<(&str, Option<(&str, bool)>)> = vec![
+        ("a", None),
+        ("", None),
+        ("a", Some(("", false))),
+        ("a", Some(("a1", false))),
+        ("a", Some(("a1", true))),
+        ("a1", Some(("a", false))),
+        ("b", Some(("b", true))),
+    ];
+    let prefix = |given: &(&str, Option<(&str, bool)>)| match given {
+        (partitions, None) => KeyPrefix::<DynamicEntity>::from_partition_text(*partitions),
+        (partition, Some((row_key, true))) => Key::prefix((*partition, *row_key)),
+        (partition, Some((rows, false))) => KeyPrefix::from_text(*partition, *rows),
+    };
+    let all: Vec<(&str, &str)> = keys.iter().flat_map(|p| keys.map(|r| (*p, r))).collect();
+    for one in &given {
+        for other in &given {
+            let (from, to) = (prefix(one).unwrap(), prefix(other).unwrap());
+            let under = |of, key| is_under(of, key);
+            let first = all.iter().filter(|key| under(one, key)).min().unwrap();
+            let last = all.iter().filter(|key| under(other, key)).max().unwrap();
+            let wanted = all.iter().filter(|key| *key >= first && *key <= last).count();
+            match table.query().between(from.clone(), to.clone()).count().await {
+                Ok(count) => assert_eq!(count, wanted, "{from} to {to}"),
+                Err(e) => assert!(
+                    wanted == 0 && e.kind() == ErrorKind::InvalidInput,
+                    "{from} to {to}: {e}"
+                ),
+            }
+            let wanted = all.iter().filter(|key| under(one, key) || under(other, key)).count();
+            let any = table.query().under_any([from.clone(), to.clone()]);
+            assert_eq!(any.count().await.unwrap(), wanted, "{from} or {to}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Writes that take over the new ETag, patches of many rows, and tables that their type names.
+
+use azure_table::entity::NamedTable;
+use azure_table::{DynamicEntity, ETag, Emulator, ErrorKind, TableClient, TableEntity, TableServiceClient, Versioned};
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(name = "Blogs")]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    id: u32,
+    rating: i32,
+    text: String,
+}
+
+fn blog(channel: &str, id: u32) -> Blog {
+    Blog {
+        channel: channel.into(),
+        id,
+        rating: 1,
+        text: "hi".into(),
+    }
+}
+
+async fn blogs() -> TableClient<Blog> {
+    let blogs = TableServiceClient::on(Emulator::new()).table_of::<Blog>().unwrap();
+    blogs.create_table().await.unwrap();
+    for (channel, id) in [("a", 1), ("a", 2), ("b", 1)] {
+        blogs.insert(&blog(channel, id)).await.unwrap();
+    }
+    blogs
+}
+
+#[tokio::test]
+async fn saved_entity_has_the_new_etag() {
+    let blogs = blogs().await;
+    let mut read: Versioned<Blog> = blogs.get(("a", 1)).versioned().await.unwrap().unwrap();
+    let mut stale = read.clone();
+    for rating in [2, 3] {
+        read.rating = rating;
+        blogs.save(&mut read).await.unwrap();
+    }
+    let stored = blogs.get(("a", 1)).versioned().await.unwrap().unwrap();
+    assert_eq!((&stored.entity, &stored.etag), (&read.entity, &read.etag));
+
+    let held = stale.etag.clone();
+    let error = blogs.save(&mut stale).await.unwrap_err();
+    assert_eq!((error.kind(), &stale.etag), (ErrorKind::ConditionNotMet, &held));
+    blogs.refresh(&mut stale).await.unwrap();
+    blogs.save(&mut stale).await.unwrap();
+}
+
+#[tokio::test]
+async fn etag_field_takes_the_new_etag_too() {
+    #[derive(TableEntity, Debug)]
+    struct Counter {
+        #[table(partition_key)]
+        name: String,
+        #[table(row_key)]
+        of: String,
+        value: i64,
+        #[table(etag)]
+        etag: Option<ETag>,
+    }
+    let counters = TableServiceClient::on(Emulator::new())
+        .table::<Counter>("Counters")
+        .unwrap();
+    counters.create_table().await.unwrap();
+    let mut counter = Counter {
+        name: "visits".into(),
+        of: "home".into(),
+        value: 0,
+        etag: None,
+    };
+    counter.etag = Some(counters.insert(&counter).await.unwrap());
+    for value in 1..=3 {
+        counter.value = value;
+        counters.save(&mut counter).await.unwrap();
+    }
+    let stored = counters.get(("visits", "home")).await.unwrap().unwrap();
+    assert_eq!((stored.value, &stored.etag), (3, &counter.etag));
+}
+
+#[tokio::test]
+async fn batch_patches_columns_under_the_version_it_is_given() {
+    let blogs = blogs().await;
+    let read = blogs.get(("a", 2)).versioned().await.unwrap().unwrap();
+    let mut batch = blogs.batch();
+    batch
+        .patch(("a", 1), [Blog::RATING.set(5)])
+        .unwrap()
+        .patch(&read, [Blog::TEXT.set("bye")])
+        .unwrap();
+    batch.submit().await.unwrap();
+    let rows = blogs.query().partition("a").all().await.unwrap();
+    assert_eq!((rows[0].rating, &*rows[0].text), (5, "hi"));
+    assert_eq!((rows[1].rating, &*rows[1].text), (1, "bye"));
+
+    let mut batch = blogs.batch();
+    batch.patch(&read, [Blog::RATING.set(9)]).unwrap();
+    assert_eq!(batch.submit().await.unwrap_err().kind(), ErrorKind::ConditionNotMet);
+}
+
+#[tokio::test]
+async fn bulk_patches_rows_of_several_partitions() {
+    let blogs = blogs().await;
+    let patches = [("a", 1), ("b", 1), ("b", 7)].map(|key| (key, [Blog::RATING.set(5)]));
+    let report = blogs.bulk().patch(patches).await.unwrap();
+    assert_eq!((report.applied(), report.rejected()), (2, 1));
+    let rows = blogs.query().all().await.unwrap();
+    let shown: Vec<_> = rows.iter().map(|row| (row.rating, &*row.text)).collect();
+    assert_eq!(shown, [(5, "hi"), (1, "hi"), (5, "hi")]);
+}
+
+#[test]
+fn type_names_its_table() {
+    #[derive(TableEntity)]
+    #[table(name = "Pairs")]
+    struct Pair<T> {
+        #[table(partition_key)]
+        one: String,
+        #[table(row_key)]
+        other: String,
+        value: T,
+    }
+    #[derive(TableEntity)]
+    #[table(name = "Anything", tag = "Kind")]
+    enum Anything {
+        Blog(Blog),
+        #[table(other)]
+        Other(DynamicEntity),
+    }
+    #[derive(TableEntity)]
+    struct Plain {
+        #[table(partition_key)]
+        one: String,
+        #[table(row_key)]
+        other: String,
+    }
+    impl NamedTable for Plain {
+        const TABLE: &'static str = "no table";
+    }
+    let service = TableServiceClient::on(Emulator::new());
+    assert_eq!(service.table_of::<Blog>().unwrap().name().as_str(), "Blogs");
+    assert_eq!(service.table_of::<Pair<i32>>().unwrap().name().as_str(), "Pairs");
+    assert_eq!(service.table_of::<Anything>().unwrap().name().as_str(), "Anything");
+    let prefixed = service.prefixed("t42").unwrap();
+    assert_eq!(prefixed.table_of::<Blog>().unwrap().name().as_str(), "t42Blogs");
+    assert_eq!(service.table_of::<Plain>().unwrap_err().kind(), ErrorKind::InvalidInput);
+}
