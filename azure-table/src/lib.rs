@@ -1,7 +1,7 @@
 //! A typed async client for **Azure Table storage** and the **Cosmos DB Table API**.
 //!
-//! Derive [`TableEntity`] on a struct. The client then writes, reads, queries and batches it, with filters that the compiler
-//! checks, retries that never report an applied write as failed, and an emulator for tests.
+//! Derive [`TableEntity`] on a struct. The client then writes, reads, queries and batches it, with filters that the
+//! compiler checks, retries that never report an applied write as failed, and an emulator for tests.
 //!
 //! ```
 //! use azure_table::{DateTime, Descending, Emulator, TableEntity, TableServiceClient};
@@ -41,8 +41,8 @@
 //! | observe and measure | [`telemetry`] |
 //! | find what another SDK calls otherwise | [README](https://github.com/azure-table-rs/azure-table#where-is-) |
 //!
-//! Features: `derive` and `rustls` are on by default; `emulator`, `test-util`, `tracing`, `otel`, `entra` and types of other crates
-//! are listed in the README.
+//! Features: `derive` and `rustls` are on by default; `emulator`, `test-util`, `tracing`, `otel`, `entra` and types of
+//! other crates are listed in the README.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 /// Compiles the examples of the README.

@@ -28,6 +28,7 @@ mod run_time_names;
 mod sas_urls;
 mod saves_and_patches;
 mod secrets;
+mod size_limits;
 mod skips;
 mod tables;
 mod upgrades_by_query;

@@ -166,8 +166,8 @@ impl<E> TableBatch<E> {
         self.push(TableOperation::get(key))
     }
 
-    /// Adds any operation, of any entity type. The operation is sent as it was encoded: a tag that it lacks is not added by the
-    /// handle of a [`variant`](crate::TableClient::variant).
+    /// Adds any operation, of any entity type. The operation is sent as it was encoded: a tag that it lacks is not
+    /// added by the handle of a [`variant`](crate::TableClient::variant).
     ///
     /// # Errors
     /// As [`insert`](Self::insert).

@@ -50,6 +50,7 @@ impl<T: Serialize> TableClient<SerdeEntity<T>> {
 }
 
 /// Without a clone of the value.
+#[diagnostic::do_not_recommend]
 impl<T: Serialize, const ANNOTATED: bool> BulkEntity<SerdeEntity<T, ANNOTATED>> for SerdeEntity<&T, ANNOTATED> {
     type Written = Self;
 

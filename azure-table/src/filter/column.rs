@@ -27,8 +27,8 @@ use crate::model::property::Property;
 /// The derive creates one constant per field: `Blog::RATING` for the field `rating`. `R` says where the value is
 /// stored: as a property ([`Stored`]) or as one of the keys ([`InKey`]). A key column compares in the order of its
 /// field, even if the key text sorts in reverse ([`Descending`](crate::Descending)). A column of type `Option<T>` is
-/// compared with a `T`: absence cannot be queried. Where the stored values do not sort as the type does, as the text of a
-/// `Decimal` or an `IpAddr`, comparisons of order do not compile: [`Property::SORTED`].
+/// compared with a `T`: absence cannot be queried. Where the stored values do not sort as the type does, as the text of
+/// a `Decimal` or an `IpAddr`, comparisons of order do not compile: [`Property::SORTED`].
 ///
 /// A row without the property matches no comparison, not even `ne`. Nor does a row whose property has another EDM type.
 ///

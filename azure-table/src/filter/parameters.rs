@@ -13,8 +13,8 @@ use crate::model::error_text::Shown;
 impl<E> Filter<E> {
     /// Creates a filter of OData text in which `@name` stands for a value.
     ///
-    /// Each value becomes a literal of its type, quotes escaped: text of a user cannot change the condition. `@` inside of quotes
-    /// stays as it is. To compare columns known at compile time, use their constants instead.
+    /// Each value becomes a literal of its type, quotes escaped: text of a user cannot change the condition. `@` inside
+    /// of quotes stays as it is. To compare columns known at compile time, use their constants instead.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Filter};

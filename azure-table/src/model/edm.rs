@@ -160,8 +160,8 @@ impl fmt::Display for Edm<'_> {
     }
 }
 
-/// A map of one entry from the type to the value: `{"Edm.Int64":"5"}`. Int64, Double, DateTime, Guid and Binary are text, so that no
-/// format rounds them.
+/// A map of one entry from the type to the value: `{"Edm.Int64":"5"}`. Int64, Double, DateTime, Guid and Binary are
+/// text, so that no format rounds them.
 impl Serialize for Edm<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(1))?;

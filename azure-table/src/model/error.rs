@@ -26,9 +26,9 @@ type Source = Arc<dyn StdError + Send + Sync + 'static>;
 
 /// The kind of a failure, to branch on.
 ///
-/// The kind is that of the last attempt. After a failed write, check [`Error::may_have_applied`] first: an earlier attempt of the
-/// same call may have been applied, and the last one rejected for it (`AlreadyExists`, `ConditionNotMet`, `NotFound`).
-/// The service's own error code is [`Error::code`].
+/// The kind is that of the last attempt. After a failed write, check [`Error::may_have_applied`] first: an earlier
+/// attempt of the same call may have been applied, and the last one rejected for it (`AlreadyExists`,
+/// `ConditionNotMet`, `NotFound`). The service's own error code is [`Error::code`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -85,8 +85,8 @@ impl ErrorKind {
 
 /// The error of an operation.
 ///
-/// One word wide. Branch on [`kind`](Self::kind). Log the `Display` text: it is one line, begins with the operation and the
-/// table, and never repeats its [`source`](StdError::source). It contains no key, signature or token.
+/// One word wide. Branch on [`kind`](Self::kind). Log the `Display` text: it is one line, begins with the operation and
+/// the table, and never repeats its [`source`](StdError::source). It contains no key, signature or token.
 ///
 /// ```
 /// use azure_table::{ErrorKind, TableName};
@@ -144,8 +144,8 @@ impl Error {
         }
     }
 
-    /// Creates an error of the kind [`InvalidInput`](ErrorKind::InvalidInput), for checks in code that extends the client: property
-    /// types, credentials, closures.
+    /// Creates an error of the kind [`InvalidInput`](ErrorKind::InvalidInput), for checks in code that extends the
+    /// client: property types, credentials, closures.
     ///
     /// ```
     /// use azure_table::{Error, ErrorKind};
@@ -159,8 +159,8 @@ impl Error {
 
     /// Creates an error of the kind [`Other`](ErrorKind::Other) from an error of the program's own code.
     ///
-    /// As in [`std::io::Error::other`] its text is that of `error`, and its [`source`](StdError::source) that of `error`;
-    /// [`get_ref`](Self::get_ref) returns `error` itself.
+    /// As in [`std::io::Error::other`] its text is that of `error`, and its [`source`](StdError::source) that of
+    /// `error`; [`get_ref`](Self::get_ref) returns `error` itself.
     ///
     /// ```
     /// use azure_table::{Error, ErrorKind};

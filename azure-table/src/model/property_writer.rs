@@ -48,7 +48,8 @@ fn name_of(member: &str) -> &str {
 /// Takes the properties of an entity and checks each: name, value range and size, their number, the entity's size.
 ///
 /// Limits: [`MAX_STRING_UNITS`], [`MAX_BINARY_BYTES`], [`MAX_PROPERTIES`], [`MAX_ENTITY_BYTES`] (estimated by the
-/// published formula), dates from [`DateTime::MIN_STORED`] on.
+/// published formula), dates from [`DateTime::MIN_STORED`] on. Cosmos DB takes longer values and larger entities, so the
+/// limits on sizes are checked when the service of the client is known: when a batch takes the operation, or a call sends it.
 ///
 /// Source: REST "Understanding the Table service data model"; "How the size of an entity is calculated" (2011).
 pub struct PropertyWriter<'a> {
@@ -57,8 +58,8 @@ pub struct PropertyWriter<'a> {
     prefix: String,
     count: usize,
     size: usize,
-    /// Boxed, as few have one: it is handed on for each entity.
-    write_id: Option<Box<Guid>>,
+    /// Boxed, as few entities have any of it: it is moved for each entity.
+    rare: Option<Box<Rare>>,
     /// The property that tells a variant, once it is written.
     tag: Option<&'static str>,
 }
@@ -80,7 +81,7 @@ impl<'a> PropertyWriter<'a> {
             prefix: String::new(),
             count: 0,
             size,
-            write_id: None,
+            rare: None,
             tag: None,
         }
     }
@@ -149,7 +150,7 @@ impl<'a> PropertyWriter<'a> {
     /// As [`property`](Self::property).
     pub fn write_id(&mut self, name: &str) -> Result<()> {
         let id = Guid::random();
-        self.write_id = Some(Box::new(id));
+        self.rare().write_id = Some(id);
         self.value(name, &Edm::Guid(id))
     }
 
@@ -207,16 +208,14 @@ impl<'a> PropertyWriter<'a> {
             // At most as many UTF-16 units as bytes: only long text is counted.
             Edm::String(text) if text.len() > MAX_STRING_UNITS && utf16_len(text) > MAX_STRING_UNITS => {
                 let units = utf16_len(text);
-                return Err(refused(
-                    name,
-                    format!("the text has {units} UTF-16 units, the limit is {MAX_STRING_UNITS}"),
-                ));
+                let why =
+                    format!("property `{name}`: the text has {units} UTF-16 units, the limit is {MAX_STRING_UNITS}");
+                self.rare().exceed(why);
             }
             Edm::Binary(bytes) if bytes.len() > MAX_BINARY_BYTES => {
-                return Err(refused(
-                    name,
-                    format!("it has {} bytes, the limit is {MAX_BINARY_BYTES}", bytes.len()),
-                ));
+                let bytes = bytes.len();
+                let why = format!("property `{name}`: it has {bytes} bytes, the limit is {MAX_BINARY_BYTES}");
+                self.rare().exceed(why);
             }
             Edm::DateTime(time) if *time < DateTime::MIN_STORED => {
                 return Err(refused(
@@ -231,8 +230,12 @@ impl<'a> PropertyWriter<'a> {
         Ok(())
     }
 
-    /// Checks what concerns the entity as a whole. Gives the write's id, if it has one.
-    pub(crate) fn finish(self) -> Result<Option<Box<Guid>>> {
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    /// Checks the entity as a whole.
+    pub(crate) fn finish(mut self) -> Result<Option<Box<Rare>>> {
         if self.count > MAX_PROPERTIES {
             return Err(Error::invalid_input(format!(
                 "the entity has {} properties, the limit is {MAX_PROPERTIES}",
@@ -240,12 +243,26 @@ impl<'a> PropertyWriter<'a> {
             )));
         }
         if self.size > MAX_ENTITY_BYTES {
-            return Err(Error::invalid_input(format!(
-                "the entity has {} bytes (estimated), the limit is {MAX_ENTITY_BYTES}",
-                self.size
-            )));
+            let size = self.size;
+            let why = format!("the entity has {size} bytes (estimated), the limit is {MAX_ENTITY_BYTES}");
+            self.rare().exceed(why);
         }
-        Ok(self.write_id)
+        Ok(self.rare)
+    }
+}
+
+/// The parts that few entities have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rare {
+    /// The value of the `write_id` field.
+    pub(crate) write_id: Option<Guid>,
+    /// The first limit of Azure Storage that the entity exceeds. Cosmos DB may take it.
+    pub(crate) exceeds: Option<Box<str>>,
+}
+
+impl Rare {
+    fn exceed(&mut self, why: String) {
+        self.exceeds.get_or_insert_with(|| why.into());
     }
 }
 

@@ -179,6 +179,7 @@ impl<T, const ANNOTATED: bool> DerefMut for SerdeEntity<T, ANNOTATED> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Serialize, const ANNOTATED: bool> TableEntity for SerdeEntity<T, ANNOTATED> {
     type PartitionFields = (String,);
     type KeyFields = (String, String);
@@ -194,8 +195,10 @@ impl<T: Serialize, const ANNOTATED: bool> TableEntity for SerdeEntity<T, ANNOTAT
 }
 
 /// Without a clone of the value.
+#[diagnostic::do_not_recommend]
 impl<T: Serialize, const ANNOTATED: bool> AsEntity<SerdeEntity<T, ANNOTATED>> for SerdeEntity<&T, ANNOTATED> {}
 
+#[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned, const ANNOTATED: bool> ReadEntity for SerdeEntity<T, ANNOTATED> {
     const METADATA: MetadataLevel = MetadataLevel::Minimal;
 

@@ -13,10 +13,10 @@ use crate::model::location::Location;
 
 /// The position of the next page of a query, or of a list of tables.
 ///
-/// Opaque. Keep it by serde, or as text that fits into a URL ([`Display`](fmt::Display) and [`FromStr`]), and resume later, also in
-/// another process, with [`TableQuery::resume_from`](crate::TableQuery::resume_from) on the same query: the same table and
-/// conditions. Columns and page size may differ. A position is no snapshot: the query sees rows written behind it, and not
-/// those written before it.
+/// Opaque. Keep it by serde, or as text that fits into a URL ([`Display`](fmt::Display) and [`FromStr`]), and resume
+/// later, also in another process, with [`TableQuery::resume_from`](crate::TableQuery::resume_from) on the same query:
+/// the same table and conditions. Columns and page size may differ. A position is no snapshot: the query sees rows
+/// written behind it, and not those written before it.
 ///
 /// ```
 /// use azure_table::{Continuation, DynamicEntity, Emulator, TableServiceClient};

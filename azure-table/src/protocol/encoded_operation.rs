@@ -28,6 +28,8 @@ pub(crate) struct Encoded {
 pub(crate) struct More {
     /// What the entity's `write_id` field was given.
     pub(crate) write_id: Option<Guid>,
+    /// The first limit of Azure Storage that the entity exceeds.
+    pub(crate) exceeds: Option<Box<str>>,
     pub(crate) condition: Condition,
     /// Whether the answer to an insert is to have the entity.
     pub(crate) is_echoed: bool,
@@ -39,6 +41,7 @@ impl Default for More {
     fn default() -> Self {
         Self {
             write_id: None,
+            exceeds: None,
             condition: Condition::Exists,
             is_echoed: false,
             needs_write_id: false,
@@ -49,10 +52,12 @@ impl Default for More {
 impl Encoded {
     #[inline]
     pub(crate) fn of(written: Written, row_key: &str, condition: Condition) -> Self {
-        let is_plain = written.write_id.is_none() && condition == Condition::Exists;
+        let is_plain = written.rare.is_none() && condition == Condition::Exists;
         let more = (!is_plain).then(|| {
+            let rare = written.rare.map(|rare| *rare).unwrap_or_default();
             Box::new(More {
-                write_id: written.write_id.map(|id| *id),
+                write_id: rare.write_id,
+                exceeds: rare.exceeds,
                 condition,
                 is_echoed: false,
                 needs_write_id: false,
@@ -83,6 +88,10 @@ impl Encoded {
 
     pub(crate) fn condition(&self) -> &Condition {
         self.more.as_ref().map_or(&Condition::Exists, |more| &more.condition)
+    }
+
+    pub(crate) fn exceeds(&self) -> Option<&str> {
+        self.more.as_ref()?.exceeds.as_deref()
     }
 
     pub(crate) fn needs_write_id(&self) -> bool {

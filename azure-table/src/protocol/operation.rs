@@ -156,7 +156,7 @@ impl TableOperation {
             let written = Written {
                 text: [key.partition_key(), key.row_key()].concat().into(),
                 body: 0,
-                write_id: None,
+                rare: None,
             };
             Encoded::of(written, key.row_key(), condition)
         });
@@ -270,7 +270,8 @@ impl TableOperation {
         let encoded = self.encoded.as_ref().map_err(Error::copy)?;
         let (partition_key, row_key) = encoded.keys();
         profile
-            .check_entity(partition_key, row_key, encoded.body())
+            .check_size(encoded.body().len(), encoded.exceeds())
+            .and_then(|()| profile.check_entity(partition_key, row_key, encoded.body()))
             .map_err(|e| e.at_entity(partition_key, row_key))
     }
 

@@ -49,6 +49,9 @@ pub(crate) struct Rules {
     pub(crate) takes_empty_keys: bool,
     /// The maximum RowKey in bytes of UTF-8, if shorter than the limit of every service.
     pub(crate) max_row_key_bytes: Option<usize>,
+    /// The maximum entity in bytes of its JSON, for a service without the limits of Azure Storage on values and entities
+    /// (FAQ: 2 MB, by the service's own encoding).
+    pub(crate) max_entity_bytes: Option<usize>,
     /// Names that no property can have, in addition to the system properties.
     pub(crate) reserved_properties: &'static [&'static str],
     /// The maximum body of a batch in bytes: 4 MiB (REST "Performing entity group transactions"), 2 MB (FAQ).
@@ -104,6 +107,7 @@ const STORAGE: Rules = Rules {
     tunnels_merge: false,
     takes_empty_keys: true,
     max_row_key_bytes: None,
+    max_entity_bytes: None,
     reserved_properties: &[],
     max_batch_bytes: MAX_BODY_BYTES,
     ignores_case_of_table_names: true,
@@ -135,6 +139,7 @@ const COSMOS: Rules = Rules {
     tunnels_merge: true,
     takes_empty_keys: false,
     max_row_key_bytes: Some(255),
+    max_entity_bytes: Some(2_000_000),
     reserved_properties: &["id", "ID", "rid", "etag", "ResourceId"],
     max_batch_bytes: 2_000_000,
     ignores_case_of_table_names: false,
@@ -217,6 +222,17 @@ impl Profile {
         }
         let why = format!("{self} does not offer {}", feature.name());
         Err(Error::new(ErrorKind::Unsupported, why))
+    }
+
+    /// Rejects an entity that is too large for this service. `exceeds` is the limit of Azure Storage that it exceeds.
+    pub(crate) fn check_size(self, body: usize, exceeds: Option<&str>) -> Result<()> {
+        match (self.rules().max_entity_bytes, exceeds) {
+            (None, Some(why)) => Err(Error::invalid_input(why.to_owned())),
+            (Some(limit), _) if body > limit => Err(Error::invalid_input(format!(
+                "the entity has {body} bytes of JSON, the limit of {self} is {limit}"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Rejects an entity that this service cannot store, though another could. `body` is empty if there is none.

@@ -26,7 +26,7 @@ use crate::protocol::read_back::is_same;
 /// The properties that a struct writes.
 pub(crate) struct Form {
     row: DynamicEntity,
-    write_id: Option<Box<Guid>>,
+    write_id: Option<Guid>,
 }
 
 impl Form {
@@ -49,7 +49,7 @@ impl Form {
         let (partition_key, row_key) = stored;
         let mut writer = PropertyWriter::new(&mut row, partition_key, row_key);
         entity.write_properties(&mut writer)?;
-        let write_id = writer.finish()?;
+        let write_id = writer.finish()?.and_then(|rare| rare.write_id);
         Ok(Self { row, write_id })
     }
 
@@ -58,7 +58,7 @@ impl Form {
     pub(crate) fn is_stored(&self, stored: &DynamicEntity) -> bool {
         self.row.properties.iter().all(|(name, value)| {
             let is_id = |value: &EdmValue| matches!(value, EdmValue::Guid(_));
-            let is_write_id = self.write_id.as_deref().is_some_and(|id| *value == EdmValue::Guid(*id));
+            let is_write_id = self.write_id.is_some_and(|id| *value == EdmValue::Guid(id));
             let found = stored.properties.get(name);
             found.is_some_and(|found| is_same(found, value) || (is_write_id && is_id(found)))
         })

@@ -71,7 +71,8 @@ impl ListTables {
         }
     }
 
-    /// Returns only tables whose names begin with `prefix`. The service compares; whether it respects case is not documented.
+    /// Returns only tables whose names begin with `prefix`. The service compares; whether it respects case is not
+    /// documented.
     #[doc(alias = "prefix")]
     pub fn starting_with(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();

@@ -11,8 +11,7 @@ use crate::codec::odata::value::{self, Dialect};
 use crate::model::edm::Edm;
 use crate::model::entity::TableEntity;
 use crate::model::error::{Error, Result};
-use crate::model::guid::Guid;
-use crate::model::property_writer::{PropertySink, PropertyWriter};
+use crate::model::property_writer::{PropertySink, PropertyWriter, Rare};
 
 /// The largest request body, in bytes (4 MiB).
 ///
@@ -27,7 +26,7 @@ pub(crate) struct Written {
     pub(crate) text: Arc<str>,
     /// How long the body is.
     pub(crate) body: usize,
-    pub(crate) write_id: Option<Box<Guid>>,
+    pub(crate) rare: Option<Box<Rare>>,
 }
 
 /// An entity, and its keys.
@@ -45,7 +44,7 @@ pub(crate) fn properties(
     object.string(&Quoted("\"RowKey\":"), row_key);
     let mut writer = PropertyWriter::new(&mut object, partition_key, row_key);
     write(&mut writer)?;
-    let write_id = writer.finish()?;
+    let rare = writer.finish()?;
     let mut scratch = object.end();
     let body = scratch.len();
     if body > MAX_BODY_BYTES {
@@ -61,7 +60,7 @@ pub(crate) fn properties(
         // At the end of a thread nobody needs it.
         let _ = SCRATCH.try_with(|spare| spare.set(scratch));
     }
-    Ok(Written { text, body, write_id })
+    Ok(Written { text, body, rare })
 }
 
 thread_local! {
@@ -311,14 +310,6 @@ mod tests {
     fn limits_are_named_with_property_limit_and_value() {
         let cases = [
             (
-                with("V", "x".repeat(32_769).as_str()),
-                "property `V`: the text has 32769 UTF-16 units, the limit is 32768",
-            ),
-            (
-                with("V", vec![0_u8; 65_537]),
-                "property `V`: it has 65537 bytes, the limit is 65536",
-            ),
-            (
                 with("V", crate::DateTime::MIN),
                 "property `V`: 0001-01-01T00:00:00Z is before the earliest date stored",
             ),
@@ -330,7 +321,6 @@ mod tests {
             assert_eq!(error.kind(), crate::ErrorKind::InvalidInput);
             assert!(error.to_string().starts_with(expected), "{error}");
         }
-        assert!(body(&with("V", "é".repeat(32_768).as_str())).is_ok());
         let mut many = DynamicEntity::new("p", "r");
         for n in 0..253 {
             many.insert(format!("P{n}"), n);
@@ -341,16 +331,30 @@ mod tests {
                 .to_string()
                 .contains("253 properties, the limit is 252")
         );
-        let mut large = DynamicEntity::new("p", "r");
-        for n in 0..17 {
-            large.insert(format!("P{n}"), vec![0_u8; 65_536]);
-        }
-        assert!(
-            body(&large)
-                .unwrap_err()
-                .to_string()
-                .contains("(estimated), the limit is 1048576")
+    }
+
+    #[test]
+    fn limits_of_storage_are_noted_for_the_service_that_has_them() {
+        let exceeds = |entity: &DynamicEntity| {
+            let written = super::entity(entity, (&entity.partition_key, &entity.row_key)).unwrap();
+            written.rare.and_then(|rare| rare.exceeds).unwrap_or_default()
+        };
+        let mut large = with("V", "x".repeat(32_769).as_str());
+        let first = "property `V`: the text has 32769 UTF-16 units, the limit is 32768";
+        assert_eq!(&*exceeds(&large), first);
+        large.insert("W", vec![0_u8; 65_537]);
+        assert_eq!(&*exceeds(&large), first);
+        let binary = with("V", vec![0_u8; 65_537]);
+        assert_eq!(
+            &*exceeds(&binary),
+            "property `V`: it has 65537 bytes, the limit is 65536"
         );
+        assert_eq!(&*exceeds(&with("V", "é".repeat(32_768).as_str())), "");
+        let mut many = DynamicEntity::new("p", "r");
+        for n in 0..17 {
+            many.insert(format!("P{n}"), vec![0_u8; 65_536]);
+        }
+        assert!(exceeds(&many).contains("(estimated), the limit is 1048576"));
     }
 
     proptest! {

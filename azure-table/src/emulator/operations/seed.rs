@@ -50,7 +50,7 @@ pub(crate) fn seed<E: TableEntity>(
         entity.write_properties(&mut writer)?;
         writer.finish()?;
         let id = RowId::new(partition_key, row_key);
-        // The writer knows the limits of Table storage alone.
+        // The writer leaves the limits of sizes to the service.
         body::check(&id, &written.0, site.rules).map_err(|refusal| {
             let entity = format!("entity ({}, {})", Shown(&id.partition_key), Shown(&id.row_key));
             refused(table, &format!("{entity}: {}: {}", refusal.code, refusal.message))

@@ -1,7 +1,8 @@
 //! Feature `rust_decimal`: `Decimal` as Edm.String.
 //!
 //! The text keeps the scale, so that `12.50` comes back as it was. It does not sort as the numbers do (`10` before
-//! `9`), and one number has several texts. A `Decimal` is compared for equality of its text only and is no part of a key.
+//! `9`), and one number has several texts. A `Decimal` is compared for equality of its text only and is no part of a
+//! key.
 
 use std::borrow::Cow;
 

@@ -77,11 +77,15 @@ pub(super) const ENTRIES: &[Entry] = &[
         })
     })
     .on(Subject::Tables),
-    Entry::new("list tables", &["TableServiceClient::list_tables"], |_| {
-        Chosen::read(Origin::Any, Parts::One, names, |on| async move {
-            on.service.list_tables().with(&on.call).await
-        })
-    })
+    Entry::new(
+        "list tables",
+        &["TableServiceClient::list_tables", "ListTables::all"],
+        |_| {
+            Chosen::read(Origin::Any, Parts::One, names, |on| async move {
+                on.service.list_tables().with(&on.call).all().await
+            })
+        },
+    )
     .on(Subject::Tables)
     .of_service()
     .pages(4),

@@ -1,0 +1,90 @@
+//! Limits of sizes are those of the service: Azure Storage's are checked before a request, Cosmos DB takes more.
+
+use azure_table::{DynamicEntity, EdmValue, Emulator, ErrorKind, TableClient, TableOperation, TableServiceClient};
+
+fn with(value: impl Into<EdmValue>) -> DynamicEntity {
+    let mut entity = DynamicEntity::new("p", "r");
+    entity.insert("Text", value);
+    entity
+}
+
+async fn table(emulator: Emulator) -> TableClient<DynamicEntity> {
+    let table = TableServiceClient::on(emulator).dynamic_table("Long").unwrap();
+    table.create_table().await.unwrap();
+    table
+}
+
+#[tokio::test]
+async fn cosmos_takes_text_bytes_and_entities_beyond_the_limits_of_storage() {
+    let table = table(Emulator::cosmos()).await;
+    for value in [
+        EdmValue::from("x".repeat(70_000)),
+        vec![7_u8; 70_000].into(),
+        "x".repeat(600_000).into(),
+    ] {
+        let entity = with(value.clone());
+        table.insert_or_replace(&entity).await.unwrap();
+        let read = table.get(("p".to_owned(), "r".to_owned())).await.unwrap().unwrap();
+        assert!(read.get("Text") == Some(&value), "{}", value.edm_type());
+        let mut batch = table.batch();
+        batch.insert_or_replace(&entity).unwrap();
+        batch.submit().await.unwrap();
+        let report = table.bulk().insert_or_replace([&entity]).await.unwrap();
+        assert_eq!(report.applied(), 1);
+    }
+    let error = table.insert(&with("x".repeat(2_000_000))).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(
+        error
+            .to_string()
+            .contains("bytes of JSON, the limit of Azure Cosmos DB for Table is 2000000"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn storage_rejects_them_before_a_request_and_names_the_property() {
+    let table = table(Emulator::new()).await;
+    let nothing_sent = Emulator::new().with_observer(|seen| panic!("{seen}"));
+    let table = table.typed::<DynamicEntity>();
+    let silent = TableServiceClient::on(nothing_sent).dynamic_table("Long").unwrap();
+    for (entity, why) in [
+        (
+            with("x".repeat(32_769)),
+            "property `Text`: the text has 32769 UTF-16 units, the limit is 32768",
+        ),
+        (
+            with(vec![7_u8; 65_537]),
+            "property `Text`: it has 65537 bytes, the limit is 65536",
+        ),
+    ] {
+        let errors = [
+            silent.insert(&entity).await.unwrap_err(),
+            silent.replace(&entity).await.unwrap_err(),
+            silent
+                .execute(TableOperation::insert_or_merge(&entity))
+                .await
+                .unwrap_err(),
+            silent.batch().insert(&entity).unwrap_err().into(),
+        ];
+        for error in errors {
+            assert_eq!(error.kind(), ErrorKind::InvalidInput);
+            assert!(error.to_string().contains(why), "{error}");
+            assert!(error.to_string().contains("entity (\"p\", \"r\")"), "{error}");
+        }
+        let report = table
+            .bulk()
+            .insert([&entity, &DynamicEntity::new("p", "other")])
+            .await
+            .unwrap();
+        assert_eq!((report.applied(), report.rejected()), (1, 1));
+        assert!(
+            report.leftovers()[0].to_string().contains(why),
+            "{}",
+            report.leftovers()[0]
+        );
+        table.delete(("p".to_owned(), "other".to_owned())).await.unwrap();
+        let seeded = Emulator::new().seed("Long", [entity]).unwrap_err();
+        assert!(seeded.to_string().contains("PropertyValueTooLarge"), "{seeded}");
+    }
+}
