@@ -1,7 +1,8 @@
 //! Rows of any table in the terminal: columns by name, a filter as text, without a struct.
 //!
-//! `cargo run --example show_table -- --columns Place,Magnitude --filter 'Magnitude ge 5.0' Quakes` shows rows of the account of
-//! `AZURE_STORAGE_CONNECTION_STRING`. Without that variable a small table on an emulator inside of this process stands in.
+//! `cargo run --example show_table -- --columns Place,Magnitude --filter 'Magnitude ge 5.0' Quakes` shows rows of the
+//! account of `AZURE_STORAGE_CONNECTION_STRING`. Without that variable a small table on an emulator inside of this
+//! process stands in.
 
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 

@@ -23,8 +23,8 @@ use azure_table_examples::finish;
 
 use crate::options::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_PORT, Options};
 
-/// How long requests may take after the end was asked for. Containers are killed 10 s after they were told to stop, and the snapshot
-/// has to be written by then.
+/// How long requests may take after the end was asked for. Containers are killed 10 s after they were told to stop, and
+/// the snapshot has to be written by then.
 const GRACE: Duration = Duration::from_secs(3);
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;

@@ -1,5 +1,5 @@
-//! What asks the program to stop: Ctrl-C, and where there are signals SIGTERM, as service managers and containers send it, and SIGHUP, as
-//! a terminal does that is closed.
+//! What asks the program to stop: Ctrl-C, and where there are signals SIGTERM, as service managers and containers send
+//! it, and SIGHUP, as a terminal does that is closed.
 
 use std::io;
 

@@ -48,8 +48,9 @@ fn name_of(member: &str) -> &str {
 /// Takes the properties of an entity and checks each: name, value range and size, their number, the entity's size.
 ///
 /// Limits: [`MAX_STRING_UNITS`], [`MAX_BINARY_BYTES`], [`MAX_PROPERTIES`], [`MAX_ENTITY_BYTES`] (estimated by the
-/// published formula), dates from [`DateTime::MIN_STORED`] on. Cosmos DB takes longer values and larger entities, so the
-/// limits on sizes are checked when the service of the client is known: when a batch takes the operation, or a call sends it.
+/// published formula), dates from [`DateTime::MIN_STORED`] on. Cosmos DB takes longer values and larger entities, so
+/// the limits on sizes are checked when the service of the client is known: when a batch takes the operation, or a call
+/// sends it.
 ///
 /// Source: REST "Understanding the Table service data model"; "How the size of an entity is calculated" (2011).
 pub struct PropertyWriter<'a> {

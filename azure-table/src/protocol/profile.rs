@@ -49,8 +49,8 @@ pub(crate) struct Rules {
     pub(crate) takes_empty_keys: bool,
     /// The maximum RowKey in bytes of UTF-8, if shorter than the limit of every service.
     pub(crate) max_row_key_bytes: Option<usize>,
-    /// The maximum entity in bytes of its JSON, for a service without the limits of Azure Storage on values and entities
-    /// (FAQ: 2 MB, by the service's own encoding).
+    /// The maximum entity in bytes of its JSON, for a service without the limits of Azure Storage on values and
+    /// entities (FAQ: 2 MB, by the service's own encoding).
     pub(crate) max_entity_bytes: Option<usize>,
     /// Names that no property can have, in addition to the system properties.
     pub(crate) reserved_properties: &'static [&'static str],
