@@ -1,8 +1,8 @@
 //! Rows of any table in the terminal: columns by name, a filter as text, without a struct.
 //!
 //! `cargo run --example show_table -- --columns Place,Magnitude --filter 'Magnitude ge 5.0' Quakes` shows rows of the
-//! account of `AZURE_STORAGE_CONNECTION_STRING`. Without that variable a small table on an emulator inside of this
-//! process stands in.
+//! account of `AZURE_STORAGE_CONNECTION_STRING`. Without that variable a small table of quakes, on an emulator
+//! inside of this process, stands in for any.
 
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 
@@ -10,7 +10,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use azure_table::{DateTime, DynamicEntity, Filter, TableServiceClient};
-use azure_table_examples::{connect, finish};
+use azure_table_examples::{CONNECTION_STRING, connect, finish};
 use comfy_table::Table;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use lexopt::prelude::{Long, Value, ValueExt};
@@ -61,9 +61,12 @@ async fn main() -> ExitCode {
 async fn run() -> Result<(), Box<dyn Error>> {
     let mut arguments = Arguments::parse()?;
     let service = connect()?;
-    if arguments.table.is_empty() {
+    if std::env::var_os(CONNECTION_STRING).is_none() {
         arguments.table = "Quakes".to_owned();
         fill(&service, &arguments.table).await?;
+    }
+    if arguments.table.is_empty() {
+        return Err(USAGE.into());
     }
 
     let mut query = service.dynamic_table(&arguments.table)?.query().limit(arguments.rows);

@@ -1,7 +1,7 @@
 //! A typed async client for **Azure Table storage** and the **Cosmos DB Table API**.
 //!
 //! Derive [`TableEntity`] on a struct. The client then writes, reads, queries and batches it, with filters that the
-//! compiler checks, retries that never report an applied write as failed, and an emulator for tests.
+//! compiler checks, retries that say when a failed write may have been applied, and an emulator for tests.
 //!
 //! ```
 //! use azure_table::{DateTime, Descending, Emulator, TableEntity, TableServiceClient};

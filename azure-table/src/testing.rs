@@ -1,19 +1,36 @@
-//! Transports for a user's tests, in front of a service or in its place. Feature `test-util`.
+//! Test doubles for the service: faults, scripts, spies, recordings. Feature `test-util`.
 //!
-//! | type | purpose |
+//! All are [`Transport`](crate::transport::Transport)s below the retry loop, so a client meets them as it would meet the network. They
+//! wrap each other, an `Emulator` or a real connection.
+//!
+//! | item | use |
 //! |---|---|
-//! | [`Faults`] | fails requests and responses by rules |
-//! | [`Spy`] | keeps the requests and their responses |
-//! | [`Script`] | answers requests in a fixed order |
-//! | [`Recorder`] | writes a conversation to a file |
-//! | [`Replay`] | answers from that file |
+//! | [`Faults`], [`FaultRule`], [`Fault`], [`AddedRule`], [`FaultRecord`] | requests and responses that are lost, cut, late or rejected, by rules |
+//! | [`Script`], [`ResponseTemplate`] | responses in an exact order |
+//! | [`Spy`], [`Exchange`] | the requests that were sent, and their responses |
+//! | [`Recorder`], [`Replay`], [`mask_guids`], [`mask_times`] | a conversation in a file, without secrets |
+//! | [`error`], [`error_in_doubt`] | errors for mocks |
 //!
-//! The guide `testing` says, with examples, which of them proves what (with the features `derive` and `emulator`).
-//! `#[azure_table::test]` of the same features gives each test a service of its own.
+//! With the features `derive` and `emulator`, `#[azure_table::test]` gives each test a service of its own.
 //!
-//! All are [`Transport`](crate::transport::Transport)s. They are below the retry loop, so a client sees their effects
-//! as it would see them on the network. Behind them is another transport: the `Emulator`, a real connection, or another
-//! one of these. Layers: `pipeline::transport`, `protocol`, `codec`, `model`; never the client or the emulator.
+//! # Examples
+//!
+//! ```
+//! use azure_table::testing::{ResponseTemplate, Script};
+//! use azure_table::{ErrorKind, TableServiceClient};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let script = Script::new().then_any(ResponseTemplate::new(404).code("TableNotFound"));
+//! let table = TableServiceClient::on(script).dynamic_table("Blogs").unwrap();
+//! let error = table.query().all().await.unwrap_err();
+//! assert_eq!(error.kind(), ErrorKind::NotFound);
+//! # }
+//! ```
+//!
+//! When to use which: the guide `testing` (with the features `derive` and `emulator`).
+
+// Imports `pipeline::transport`, `protocol`, `codec` and `model`; never the client or the emulator.
 
 mod address;
 mod error;

@@ -47,6 +47,10 @@ fn a_boxed_error_of_the_client_stays_itself() {
         Ok(())
     }
     assert_eq!(passed_on().unwrap_err().kind(), ErrorKind::InvalidInput);
+    let lost = azure_table::testing::error_in_doubt(ErrorKind::Timeout);
+    let passed_on = Error::other(Box::new(lost) as Box<dyn StdError + Send + Sync>);
+    assert_eq!(passed_on.kind(), ErrorKind::Timeout);
+    assert!(passed_on.may_have_applied());
 }
 
 #[derive(TableEntity, Debug)]

@@ -107,6 +107,12 @@ async fn list_of_tables_takes_a_filter_with_and_without_a_prefix() {
     assert_eq!(of_account, ["Other", "Tenant"]);
     let raw = || Filter::raw("TableName eq 'Other'");
     assert_eq!(service.list_tables().filter(raw()).all().await.unwrap(), ["Other"]);
+    for service in [&service, &tenant] {
+        let of_none = TableName::NAME.is_in([""; 0]);
+        assert_eq!(service.list_tables().filter(of_none).all().await.unwrap(), [""; 0]);
+        let list = service.list_tables().filter(TableName::NAME.is_in([""; 0]));
+        assert!(!list.request().unwrap().contains("PartitionKey"));
+    }
     let error = tenant.list_tables().filter(raw()).all().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
 }

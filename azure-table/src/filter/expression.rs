@@ -97,18 +97,17 @@ impl Expression {
         }
     }
 
-    /// The same condition with each value replaced.
-    pub(crate) fn map_values(self, map: &impl Fn(EdmValue) -> EdmValue) -> Self {
-        let all = |parts: Vec<Self>| parts.into_iter().map(|part| part.map_values(map)).collect();
+    /// The same condition with the name and the value of each comparison replaced.
+    pub(crate) fn map_comparisons(self, map: &impl Fn(&str, EdmValue) -> (&'static str, EdmValue)) -> Self {
+        let all = |parts: Vec<Self>| parts.into_iter().map(|part| part.map_comparisons(map)).collect();
         match self {
-            Self::Comparison { name, operator, value } => Self::Comparison {
-                name,
-                operator,
-                value: map(value),
-            },
+            Self::Comparison { name, operator, value } => {
+                let (name, value) = map(&name, value);
+                Self::comparison(name, operator, value)
+            }
             Self::And(parts) => Self::And(all(parts)),
             Self::Or(parts) => Self::Or(all(parts)),
-            Self::Not(inner) => Self::Not(Box::new(inner.map_values(map))),
+            Self::Not(inner) => Self::Not(Box::new(inner.map_comparisons(map))),
             Self::Raw(text) => Self::Raw(text),
         }
     }

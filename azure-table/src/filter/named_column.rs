@@ -11,7 +11,7 @@ use crate::filter::typed::Filter;
 use crate::model::edm::{Edm, EdmType, EdmValue};
 use crate::model::error_text::Shown;
 use crate::model::key::after_prefix;
-use crate::model::name::{SYSTEM_PROPERTIES, property_name_fault};
+use crate::model::name::property_name_fault;
 
 /// A column with a name and a type known at run time: of a report, a configuration file, a search form.
 ///
@@ -106,9 +106,11 @@ impl<E> NamedColumn<E> {
     }
 
     fn compare(&self, operator: Comparison, value: EdmValue) -> Filter<E> {
-        let fault = match SYSTEM_PROPERTIES.contains(&&*self.name) {
-            true => None,
-            false => property_name_fault(&self.name),
+        let fault = match (&*self.name, self.edm_type) {
+            ("PartitionKey" | "RowKey", EdmType::String) | ("Timestamp", EdmType::DateTime) => None,
+            ("PartitionKey" | "RowKey", other) => Some(format!("a key is an Edm.String, not an {other}")),
+            ("Timestamp", other) => Some(format!("the Timestamp is an Edm.DateTime, not an {other}")),
+            (name, _) => property_name_fault(name),
         };
         if let Some(fault) = fault {
             return Filter::fault(format!("column {}: {fault}", Shown(&self.name)));
@@ -180,6 +182,10 @@ mod tests {
                 "expected Edm.Int32, found Edm.String a",
             ),
             (named("a b", EdmType::Int32).eq(5), "column \"a b\""),
+            (
+                named("RowKey", EdmType::Int32).eq(5),
+                "column \"RowKey\": a key is an Edm.String, not an Edm.Int32",
+            ),
         ] {
             let error = filter.into_expression().unwrap_err().to_string();
             assert!(error.contains(why), "{error}");

@@ -160,7 +160,8 @@ impl Error {
     /// Creates an error of the kind [`Other`](ErrorKind::Other) from an error of the program's own code.
     ///
     /// As in [`std::io::Error::other`] its text is that of `error`, and its [`source`](StdError::source) that of
-    /// `error`; [`get_ref`](Self::get_ref) returns `error` itself.
+    /// `error`; [`get_ref`](Self::get_ref) returns `error` itself. An [`Error`] of the client stays as it is, kind
+    /// included.
     ///
     /// ```
     /// use azure_table::{Error, ErrorKind};
@@ -170,8 +171,10 @@ impl Error {
     /// assert!(error.get_ref().unwrap().is::<std::num::ParseFloatError>());
     /// ```
     pub fn other(error: impl Into<Box<dyn StdError + Send + Sync + 'static>>) -> Self {
-        let error = error.into();
-        Self::new(ErrorKind::Other, error.to_string()).with_source(error)
+        match error.into().downcast::<Self>() {
+            Ok(error) => *error,
+            Err(error) => Self::new(ErrorKind::Other, error.to_string()).with_source(error),
+        }
     }
 
     /// Returns the error given to [`other`](Self::other), or `None` for an error of the client or the service.
@@ -476,10 +479,7 @@ impl From<ValueError> for Error {
 /// An error of the program's own code, as by [`Error::other`].
 impl From<Box<dyn StdError + Send + Sync + 'static>> for Error {
     fn from(error: Box<dyn StdError + Send + Sync + 'static>) -> Self {
-        match error.downcast::<Self>() {
-            Ok(error) => *error,
-            Err(error) => Self::other(error),
-        }
+        Self::other(error)
     }
 }
 

@@ -228,10 +228,12 @@ impl Profile {
     pub(crate) fn check_size(self, body: usize, exceeds: Option<&str>) -> Result<()> {
         match (self.rules().max_entity_bytes, exceeds) {
             (None, Some(why)) => Err(Error::invalid_input(why.to_owned())),
-            (Some(limit), _) if body > limit => Err(Error::invalid_input(format!(
-                "the entity has {body} bytes of JSON, the limit of {self} is {limit}"
-            ))),
-            _ => Ok(()),
+            (limit, _) => match limit.unwrap_or(MAX_BODY_BYTES) {
+                limit if body > limit => Err(Error::invalid_input(format!(
+                    "the entity has {body} bytes of JSON, the limit of {self} is {limit}"
+                ))),
+                _ => Ok(()),
+            },
         }
     }
 

@@ -21,7 +21,7 @@ use crate::model::name::TableName;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::{CallOptions, call_options};
 use crate::protocol::continuation::Continuation;
-use crate::protocol::query::QueryRequest;
+use crate::protocol::query::{QueryRequest, TABLE_NAME};
 
 /// The names of the tables of an account: all of them when it is awaited, or a stream of names or of pages, by the
 /// rules of queries. See [`TableServiceClient::list_tables`](crate::TableServiceClient::list_tables).
@@ -196,16 +196,14 @@ impl ListTables {
 /// The condition on the names in the account, which begin with `namespace`.
 fn under(filter: Filter<TableName>, namespace: &str) -> Result<Expression> {
     let expression = filter.into_expression()?;
-    if namespace.is_empty() {
-        return Ok(expression);
-    }
-    if expression.has_raw() {
+    if !namespace.is_empty() && expression.has_raw() {
         let why = "OData text cannot be combined with the prefix of the client; compare `TableName::NAME`";
         return Err(Error::new(ErrorKind::Unsupported, why));
     }
-    Ok(expression.map_values(&|value| match value {
-        Edm::String(name) => EdmValue::from(format!("{namespace}{name}")),
-        other => other,
+    Ok(expression.map_comparisons(&|name, value| match value {
+        Edm::String(text) if name == TABLE_NAME => (TABLE_NAME, EdmValue::from(format!("{namespace}{text}"))),
+        // The condition that no row meets: a list of tables has no other column.
+        _ => (TABLE_NAME, EdmValue::from("")),
     }))
 }
 

@@ -47,9 +47,9 @@ pub(crate) fn properties(
     let rare = writer.finish()?;
     let mut scratch = object.end();
     let body = scratch.len();
-    if body > MAX_BODY_BYTES {
+    if scratch.len() > MOST_ENCODED {
         return Err(Error::invalid_input(format!(
-            "the entity's request body has {body} bytes, the limit is {MAX_BODY_BYTES}"
+            "the entity has {body} bytes of JSON, the limit is {MOST_ENCODED}"
         )));
     }
     scratch.extend_from_slice(partition_key.as_bytes());
@@ -67,6 +67,9 @@ thread_local! {
     /// Where entities are written until their length is known: each is given no more memory than it has bytes.
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
+
+/// Far above the limit of any service, which is checked where the service is known.
+const MOST_ENCODED: usize = 1 << 30;
 
 /// A longer one is not kept.
 const MOST_SCRATCH: usize = 64 << 10;

@@ -269,6 +269,26 @@ impl<'de> Value<'de> {
         }
     }
 
+    /// Reads an `f32`. A double is rounded to the nearest one, since serde writes the shortest digits of an `f32`.
+    fn single<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        let wire = self.wire();
+        if let Ok(value) = wire.as_i64()
+            && value as f32 as i128 != i128::from(value)
+        {
+            let reason = format!("no f32 is {value} exactly; make it an f64 or an integer field");
+            return Err(ReadError::reason(reason));
+        }
+        if let Ok(value) = wire.as_f64()
+            && value.is_finite()
+            && !(value as f32).is_finite()
+        {
+            return Err(ReadError::reason(format!(
+                "{value} is beyond the range of f32; make it an f64 field"
+            )));
+        }
+        self.float(visitor)
+    }
+
     fn float<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let wire = self.wire();
         if self.annotation != Some(EdmType::Int64) {
@@ -341,7 +361,8 @@ impl<'de> Deserializer<'de> for Value<'de> {
 
     by! { integer: deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
     deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 }
-    by! { float: deserialize_f32 deserialize_f64 }
+    by! { single: deserialize_f32 }
+    by! { float: deserialize_f64 }
     by! { text: deserialize_str deserialize_string deserialize_char deserialize_identifier }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
