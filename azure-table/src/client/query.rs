@@ -1,6 +1,6 @@
-//! Queries: what is asked of a table, before it is sent.
+//! Queries: the request for rows of a table, before it is sent.
 //!
-//! Owns [`TableQuery`]. Its pages and rows as they come are `query/entity_stream.rs`, its kinds sorted out
+//! Owns [`TableQuery`]. The streams of its pages and rows are `query/entity_stream.rs`. Sorting rows by variant is
 //! `query/gather.rs`.
 
 use std::fmt;
@@ -48,11 +48,11 @@ pub(crate) mod scan;
 pub(crate) mod scan_position;
 pub(crate) mod selection;
 
-/// A query for entities of type `E`, read as `P`. One query is one chain of requests, a page each, in the order of the
-/// keys (on Cosmos DB no order is promised).
+/// A query for entities of type `E`, read as `P`.
+///
+/// One query is one chain of requests, one page each, in the order of the keys. Cosmos DB promises no order.
 ///
 /// Name a partition where you can: without one the service reads the whole table.
-///
 /// ```
 /// use azure_table::{Column, DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main]
@@ -69,26 +69,30 @@ pub(crate) mod selection;
 /// ```
 ///
 /// # Errors
-/// On the first read: `InvalidInput` — a key, an operand or the page size cannot be sent. On each page: `NotFound` —
-/// the table does not exist; `Rejected` — the service refuses the filter; `InvalidResponse` — a row does not fit `P`,
-/// its keys and the property are named.
+/// On the first read:
+/// - `InvalidInput`: a key, an operand or the page size cannot be sent.
+///
+/// On each page:
+/// - `NotFound`: the table does not exist.
+/// - `Rejected`: the service rejects the filter.
+/// - `InvalidResponse`: a row does not fit `P`. The error names its keys and the property.
 ///
 /// Source: REST "Query Entities", "Query timeout and pagination".
 #[must_use = "nothing is sent until the query is read"]
 pub struct TableQuery<E, P = E> {
     pipeline: Arc<Pipeline>,
     table: TableName,
-    /// The condition on the keys, or why there is none.
+    /// The condition on the keys, or the reason that it cannot be sent.
     keys: Option<Result<Expression, Box<str>>>,
     filter: Option<Filter<E>>,
     page_size: Option<usize>,
     limit: Option<usize>,
     from: Option<Continuation>,
     prefetch: Option<usize>,
-    /// The widest access that this call may have though the client denies it.
+    /// The widest access path allowed for this call although the client denies it.
     allowed: Option<AccessPath>,
     on_bad_row: Option<Arc<OnBadRow>>,
-    /// The query's own options; the client's are merged when it starts.
+    /// The query's own options. The client's options are merged in when it starts.
     options: CallOptions,
     total: TotalTimeout,
     shape: Shape<P>,
@@ -98,7 +102,7 @@ call_options!(TableQuery[E: TableEntity, P], options);
 total_timeout!(
     TableQuery[E: TableEntity, P],
     total,
-    "When it is over, the next page is an error of kind `Timeout`; what came before stays good, continuations included."
+    "At the deadline, the next page is an error of kind `Timeout`. Earlier pages and continuations stay valid."
 );
 
 impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
@@ -130,7 +134,9 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
 }
 
 impl<E: TableEntity, P> TableQuery<E, P> {
-    /// RowSelection one partition: the value of the PartitionKey's field, or the tuple of its fields if it has several.
+    /// Selects one partition.
+    ///
+    /// Takes the value of the PartitionKey's field, or a tuple of its fields if it has several.
     pub fn partition(mut self, given: impl IntoPartitionKey<E::PartitionFields>) -> Self {
         let key = partition_key::<E>(given);
         let keys = key.map(|key| starts("PartitionKey", &Start::Whole(key)));
@@ -138,9 +144,11 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// Selects the entities whose keys begin with these fields: [`Key::prefix`](crate::Key::prefix), or with these
-    /// texts: [`KeyPrefix::from_text`]. With a whole PartitionKey it is a range of one partition, else one of several
-    /// partitions. Takes the place of [`partition`](Self::partition).
+    /// Selects the entities whose keys begin with a prefix.
+    ///
+    /// Build the prefix from fields with [`Key::prefix`](crate::Key::prefix), or from texts with
+    /// [`KeyPrefix::from_text`]. With a whole PartitionKey it selects a range of one partition, otherwise a range of
+    /// partitions. Replaces [`partition`](Self::partition).
     #[doc(alias = "prefix")]
     #[doc(alias = "starts_with")]
     pub fn under(mut self, prefix: KeyPrefix<E>) -> Self {
@@ -148,9 +156,10 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// Selects the entities under any of these prefixes: a parent and its children, say. One request reads from the
-    /// first of their rows to the last, and returns only the rows under a prefix. Takes the place of
-    /// [`partition`](Self::partition). To ask for each prefix by itself use
+    /// Selects the entities under any of these prefixes, such as a parent and its children.
+    ///
+    /// One request reads from the first of their rows to the last, and returns only the rows under a prefix. Replaces
+    /// [`partition`](Self::partition). To query each prefix separately, use
     /// [`FanOut::under_each`](crate::query::FanOut::under_each). See [`KeyPrefix::into_enum`] for an example.
     pub fn under_any(mut self, prefixes: impl IntoIterator<Item = KeyPrefix<E>>) -> Self {
         let prefixes: Vec<_> = prefixes.into_iter().collect();
@@ -163,12 +172,11 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// Selects the entities from the first one under `from` to the last one under `to`, both included. Takes the place
-    /// of [`partition`](Self::partition).
+    /// Selects the entities from the first one under `from` to the last one under `to`, both included.
     ///
-    /// The order is that of the rows: with a [`Descending`](crate::Descending) field the newest is first. A range whose
-    /// prefixes name one partition is read as a range of it, any other as a range of partitions.
-    ///
+    /// The range follows the order of the rows: with a [`Descending`](crate::Descending) field the newest row is first.
+    /// If both prefixes name the same partition, the service reads a range of that partition. Otherwise it reads a
+    /// range of partitions. Replaces [`partition`](Self::partition).
     /// ```
     /// use azure_table::{Emulator, Key, TableEntity, TableServiceClient};
     /// use azure_table::filter::AccessPath;
@@ -193,7 +201,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// ```
     ///
     /// # Errors
-    /// On the first read `InvalidInput`: all rows under `to` are before those under `from`.
+    /// On the first read:
+    /// - `InvalidInput`: all rows under `to` are before those under `from`.
     #[doc(alias = "range")]
     pub fn between(mut self, from: KeyPrefix<E>, to: KeyPrefix<E>) -> Self {
         self.keys = Some(match to.start().ends_before(from.start()) {
@@ -207,7 +216,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// RowSelection rows that meet the condition. A second filter adds to the first.
+    /// Selects the rows that meet the condition. A second filter is combined with the first by `and`.
     pub fn filter(mut self, filter: impl FilterOf<E>) -> Self {
         let filter = filter.into_filter();
         self.filter = Some(match self.filter.take() {
@@ -217,49 +226,57 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// Limits the number of rows per page: 1 to 1,000, the default. See [`limit`](Self::limit) for the rows of all
-    /// pages.
+    /// Limits the number of rows per page: 1 to 1,000, the default.
+    ///
+    /// See [`limit`](Self::limit) for the rows of all pages.
     #[doc(alias = "top")]
     pub fn page_size(mut self, rows: usize) -> Self {
         self.page_size = Some(rows);
         self
     }
 
-    /// Limits the total number of rows across all pages. No further page is requested once the limit is reached.
+    /// Limits the total number of rows across all pages.
+    ///
+    /// No further page is requested once the limit is reached.
     #[doc(alias = "take")]
     pub fn limit(mut self, rows: usize) -> Self {
         self.limit = Some(rows);
         self
     }
 
-    /// Resumes an earlier run of the same query, from the continuation of its last page.
+    /// Resumes an earlier run of the same query from the continuation of its last page.
     pub fn resume_from(mut self, continuation: Continuation) -> Self {
         self.from = Some(continuation);
         self
     }
 
-    /// How many pages are fetched before the reader comes for them: 0, or 1 from the first page on, in a task that ends
-    /// with the stream. Without it that begins with the second page: who reads one page causes one request. Readers of
-    /// everything ([`all`](Self::all), [`count`](Self::count)) begin at once.
+    /// Sets the number of pages fetched ahead of the reader: 0 or 1.
+    ///
+    /// With 1, a task fetches the next page from the first page on. The task ends with the stream. By default
+    /// prefetching starts with the second page, so a reader of one page causes one request. [`all`](Self::all) and
+    /// [`count`](Self::count) prefetch from the start.
     pub fn prefetch(mut self, pages: usize) -> Self {
         self.prefetch = Some(pages);
         self
     }
 
-    /// What the query will do: which rows the service reads, why, the request, and what would be better. Nothing is
-    /// sent.
+    /// Returns the plan of the query without sending anything.
+    ///
+    /// The plan has the access path, its reason, the request, and suggestions.
     ///
     /// # Errors
-    /// `InvalidInput` — a key, an operand or the page size cannot be sent. What the client denies can be planned.
+    /// - `InvalidInput`: a key, an operand or the page size cannot be sent.
+    ///
+    /// A query that the client denies can be planned.
     pub fn plan(&self) -> Result<QueryPlan> {
-        // What is denied can still be planned.
+        // A denied query can still be planned.
         let mut query = self.clone().allow(AccessPath::TableScan);
         let filter = query.expression()?;
         let access = Access::of(filter.as_ref());
         Ok(QueryPlan::new(&access, 1, query.shown_or_why_not(filter)?))
     }
 
-    /// Reads the whole table though the client [denies](crate::TableServiceClient::deny) that.
+    /// Allows this query to read the whole table although the client [denies](crate::TableServiceClient::deny) it.
     pub fn allow_table_scan(self) -> Self {
         self.allow(AccessPath::TableScan)
     }
@@ -269,8 +286,9 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// Goes on after rows that do not fit: each row is a `P`, or a [`BadRow`] that says why not. Asks for the types of
-    /// all properties.
+    /// Continues after rows that do not fit.
+    ///
+    /// Each item is a `P`, or a [`BadRow`] with the error. Requests the types of all properties.
     pub fn lenient(self) -> TableQuery<E, Result<P, BadRow>>
     where
         P: 'static,
@@ -279,15 +297,17 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self.shaped(shape)
     }
 
-    /// Leaves rows out that do not fit, after `seen` has heard of each. They count for no limit.
+    /// Skips rows that do not fit, and calls `seen` with each of them.
+    ///
+    /// Skipped rows do not count toward a limit.
     pub fn skip_bad_rows(mut self, seen: impl Fn(&BadRow) + Send + Sync + 'static) -> Self {
         self.on_bad_row = Some(Arc::new(seen));
-        // With all types, so that a bad row can be shown as it is.
+        // Requests all types, so that a bad row can be shown unchanged.
         self.shape.metadata = MetadataLevel::Minimal;
         self
     }
 
-    /// Reads the keys alone.
+    /// Reads only the keys.
     pub fn keys(self) -> TableQuery<E, Key<E>>
     where
         E: 'static,
@@ -295,10 +315,12 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self.shaped(Shape::of_keys())
     }
 
-    /// Counts the rows, by reading a key of each: the service has no count, and reads as much as for the rows.
+    /// Counts the rows.
+    ///
+    /// Reads one key per row. The service has no count, and reads as much as for the rows themselves.
     ///
     /// # Errors
-    /// Those of the first page that fails.
+    /// Returns the error of the first page that fails.
     pub async fn count(self) -> Result<usize> {
         let mut pages = self.shaped(Shape::of_nothing()).pages_with(Prefetch::FromStart);
         let mut count = 0;
@@ -308,16 +330,17 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         Ok(count)
     }
 
-    /// The request for the first page as text, without sending it: method and URL, headers. The proof of who asks is
-    /// not in it.
+    /// Returns the request for the first page as text, without sending it.
+    ///
+    /// The text has the method, the URL and the headers, but no credential.
     ///
     /// # Errors
-    /// Those that the first read would give before anything is sent.
+    /// Returns the errors of the first read that occur before anything is sent.
     pub fn request(self) -> Result<String> {
         self.pages().request()
     }
 
-    /// Reads only the columns that the projection has.
+    /// Reads only the columns of the projection.
     pub fn project<Q: Projection<E>>(self) -> TableQuery<E, Q> {
         self.shaped(Shape::of_type())
     }
@@ -330,7 +353,9 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self.shaped(Shape::of_columns(columns))
     }
 
-    /// Reads only the properties of these names, known at run time. Properties that a row lacks are absent.
+    /// Reads only the properties with these names, known at run time.
+    ///
+    /// Properties that a row lacks are absent.
     ///
     /// ```
     /// # use azure_table::{DynamicEntity, Emulator, TableServiceClient};
@@ -345,12 +370,15 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// ```
     ///
     /// # Errors
-    /// The stream or page returns `InvalidInput` if a text is no name of a property.
+    /// The stream or page returns:
+    /// - `InvalidInput`: a text is not a valid property name.
     pub fn select_names<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> TableQuery<E, DynamicEntity> {
         self.shaped(Shape::of_names(names.into_iter().map(Into::into).collect()))
     }
 
-    /// Makes whatever `resolve` makes of each row, which has all properties with their types, and the ETag.
+    /// Reads each row with a closure.
+    ///
+    /// The closure receives all properties with their types, and the ETag.
     #[doc(alias = "EntityResolver")]
     pub fn resolve<Q>(self, resolve: impl Fn(&Row<'_>) -> Result<Q> + Send + Sync + 'static) -> TableQuery<E, Q> {
         self.shaped(Shape::of_closure(resolve))
@@ -375,12 +403,14 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         }
     }
 
-    /// The options of its calls: those of the client, and its own.
+    /// Returns the options of its calls: those of the client, overridden by its own.
     fn call_options(&self) -> CallOptions {
         self.pipeline.settings.defaults.clone().with(&self.options)
     }
 
-    /// The pages as they come, empty ones too; the first is asked for when the stream is first polled.
+    /// Returns the pages as a stream, empty pages included.
+    ///
+    /// The first page is requested when the stream is first polled.
     pub fn pages(self) -> PageStream<P> {
         self.pages_with(Prefetch::AfterFirst)
     }
@@ -398,23 +428,23 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         }
     }
 
-    /// The rows, page after page.
+    /// Returns the rows as a stream that spans all pages.
     pub fn stream(self) -> EntityStream<P> {
         EntityStream::new(self.pages())
     }
 
-    /// All rows at once.
+    /// Reads all rows into a `Vec`.
     ///
     /// # Errors
-    /// Those of the first page that fails.
+    /// Returns the error of the first page that fails.
     pub async fn all(self) -> Result<Vec<P>> {
         self.pages_with(Prefetch::FromStart).all().await
     }
 
-    /// The first row, if there is one.
+    /// Reads the first row, or `None` if no row matches.
     ///
     /// # Errors
-    /// Those of the first page that fails.
+    /// Returns the error of the first page that fails.
     pub async fn first(self) -> Result<Option<P>> {
         self.limit(1).stream().try_next().await
     }

@@ -1,7 +1,7 @@
-//! One query as several: a chain of requests for each of its partitions or keys, some at once.
+//! Splits one query into a chain of requests for each of its partitions or keys, read concurrently.
 //!
-//! Parts are tasks of bytes: polled by their reader alone, a slow reader would let healthy requests run out of their
-//! time.
+//! Parts run as tasks that see bytes only. If their reader alone polled them, a slow reader would let healthy requests
+//! time out.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -26,14 +26,14 @@ use crate::model::partition::{IntoPartitionKey, partition_key};
 use crate::model::prefix::KeyPrefix;
 use crate::pipeline::options::call_options;
 
-/// A query that is asked in parts, several at once: one chain of requests for each partition, range or key of a set.
-/// Made by [`TableQuery::fan_out`].
+/// A query split into parts that are read concurrently.
 ///
-/// The set is given by [`partitions`](Self::partitions) or [`under_each`](Self::under_each), or it stands in the
-/// filter: `is_in` on a key, or keys joined by `|`, which the service would read a whole partition or table for. A set
-/// of partitions and one of RowKeys make a part of each pair. Parts that may have rows in common are asked as one, so
-/// every row comes once.
+/// Each partition, range or key of a set is a part with its own chain of requests. Built by [`TableQuery::fan_out`].
 ///
+/// Set the parts with [`partitions`](Self::partitions) or [`under_each`](Self::under_each), or in the filter: `is_in`
+/// on a key, or keys joined by `|`. For such a filter alone the service would read a whole partition or table. A set of
+/// partitions and a set of RowKeys form one part per pair. Parts that may have rows in common are merged, so every row
+/// is yielded once.
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
 /// use azure_table::key::Bucket;
@@ -60,15 +60,21 @@ use crate::pipeline::options::call_options;
 /// ```
 ///
 /// # Errors
-/// On the first read: `InvalidInput` — a part would read the whole table, and the query does not
-/// [allow](TableQuery::allow_table_scan) it; the client [denies](crate::TableServiceClient::deny) what a part reads; a
-/// key cannot be sent; there are more than 100,000 parts; the query has a continuation, which is one of a single chain.
-/// Then those of [`TableQuery`]: the first error ends the stream, and what is on its way is given up. A limit is one of
-/// the whole: each part that goes on at once is asked for as many rows.
+/// On the first read:
+/// - `InvalidInput`: a part would read the whole table, and the query does not [allow](TableQuery::allow_table_scan)
+///   it.
+/// - `InvalidInput`: the client [denies](crate::TableServiceClient::deny) what a part reads.
+/// - `InvalidInput`: a key cannot be sent.
+/// - `InvalidInput`: there are more than 100,000 parts.
+/// - `InvalidInput`: the query has a continuation, which belongs to a single chain.
+///
+/// Then those of [`TableQuery`]. The first error ends the stream and cancels the requests in flight.
+///
+/// A limit applies to the whole fan-out. Each part read concurrently requests up to that number of rows.
 #[must_use = "nothing is sent until it is read"]
 pub struct FanOut<E, P = E> {
     query: TableQuery<E, P>,
-    /// What is given besides what stands in the filter.
+    /// The conditions set in addition to those of the filter.
     given: Option<Result<Vec<Expression>, Box<str>>>,
     concurrency: usize,
     order: Order,
@@ -78,11 +84,11 @@ call_options!(FanOut[E: TableEntity, P], query.options);
 total_timeout!(
     FanOut[E: TableEntity, P],
     query.total,
-    "When it is over, the stream ends with an error of kind `Timeout`."
+    "At the deadline, the stream ends with an error of kind `Timeout`."
 );
 
 impl<E: TableEntity, P> TableQuery<E, P> {
-    /// Asks for each partition or key of a set by itself, several at once: see [`FanOut`].
+    /// Reads each partition or key of a set separately and concurrently: see [`FanOut`].
     pub fn fan_out(self) -> FanOut<E, P> {
         FanOut {
             query: self,
@@ -94,7 +100,9 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 }
 
 impl<E: TableEntity, P> FanOut<E, P> {
-    /// These partitions: each as in [`TableQuery::partition`]. None of them is no row.
+    /// Adds these partitions, each as in [`TableQuery::partition`].
+    ///
+    /// An empty set selects no rows.
     pub fn partitions<G>(self, partitions: impl IntoIterator<Item = G>) -> Self
     where
         G: IntoPartitionKey<E::PartitionFields>,
@@ -105,7 +113,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
         }))
     }
 
-    /// The entities under each of these prefixes of keys: each as in [`TableQuery::under`].
+    /// Adds the entities under each of these key prefixes, each as in [`TableQuery::under`].
     pub fn under_each(self, prefixes: impl IntoIterator<Item = KeyPrefix<E>>) -> Self {
         self.give(prefixes.into_iter().map(|prefix| Ok(under(prefix.start()))))
     }
@@ -124,25 +132,32 @@ impl<E: TableEntity, P> FanOut<E, P> {
         self
     }
 
-    /// How many parts are asked for at once; 16 by default, at least one. As many pages are held, and a
-    /// [`prefetch`](TableQuery::prefetch) of the query adds none.
+    /// Sets the number of parts read concurrently: 16 by default, at least one.
+    ///
+    /// The same number of pages is held. A [`prefetch`](TableQuery::prefetch) of the query adds none.
     pub fn concurrency(mut self, parts: usize) -> Self {
         self.concurrency = parts.max(1);
         self
     }
 
-    /// Gives the rows as they come, page by page. Without it they come in the order of their keys, as one query would
-    /// give them.
+    /// Yields the rows as they arrive, page by page.
+    ///
+    /// By default the rows are in the order of their keys, as one query would yield them.
     pub fn unordered(mut self) -> Self {
         self.order = Order::AsTheyCome;
         self
     }
 
-    /// What is asked for: how many requests, the widest that one of them reads, and the first. Nothing is sent.
+    /// Returns the plan of the fan-out without sending anything.
+    ///
+    /// The plan has the number of requests, the widest access path among them, and the first request.
     ///
     /// # Errors
-    /// `InvalidInput` — a key, an operand or the page size cannot be sent; there are too many parts; the query has a
-    /// continuation. What the client denies, and a scan, can be planned.
+    /// - `InvalidInput`: a key, an operand or the page size cannot be sent.
+    /// - `InvalidInput`: there are too many parts.
+    /// - `InvalidInput`: the query has a continuation.
+    ///
+    /// A fan-out that the client denies, or that scans the table, can be planned.
     pub fn plan(&self) -> Result<QueryPlan> {
         let mut query = self.query.clone().allow_table_scan();
         let parts = self.parts(&mut query)?;
@@ -155,7 +170,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
         Ok(QueryPlan::new(&widest, count, query.shown_or_why_not(first)?))
     }
 
-    /// The rows.
+    /// Returns the rows as a stream.
     pub fn stream(mut self) -> EntityStream<P> {
         let limit = self.query.limit;
         let parts = self
@@ -171,10 +186,10 @@ impl<E: TableEntity, P> FanOut<E, P> {
         EntityStream::of_parts(pages, limit)
     }
 
-    /// All rows at once.
+    /// Reads all rows into a `Vec`.
     ///
     /// # Errors
-    /// The first of any part.
+    /// Returns the first error of any part.
     pub async fn all(self) -> Result<Vec<P>> {
         let mut stream = self.stream();
         let mut rows = Vec::new();
@@ -184,19 +199,23 @@ impl<E: TableEntity, P> FanOut<E, P> {
         Ok(rows)
     }
 
-    /// The first row, if there is one. As many parts are asked as go on at once, for one row each.
+    /// Reads the first row, or `None` if no row matches.
+    ///
+    /// Each part read concurrently requests one row.
     ///
     /// # Errors
-    /// The first of any part.
+    /// Returns the first error of any part.
     pub async fn first(mut self) -> Result<Option<P>> {
         self.query = self.query.limit(1);
         self.stream().try_next().await
     }
 
-    /// Counts the rows, by reading a key of each: the service reads as much as for the rows.
+    /// Counts the rows.
+    ///
+    /// Reads one key per row: the service reads as much as for the rows themselves.
     ///
     /// # Errors
-    /// The first of any part.
+    /// Returns the first error of any part.
     pub async fn count(self) -> Result<usize> {
         let mut rows = FanOut {
             query: self.query.shaped(Shape::of_nothing()),
@@ -212,7 +231,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
         Ok(count)
     }
 
-    /// The condition of each part, in the order of the keys.
+    /// Returns the condition of each part, in the order of the keys.
     fn parts(&self, query: &mut TableQuery<E, P>) -> Result<Vec<Option<Expression>>> {
         if query.from.is_some() {
             let why =

@@ -1,11 +1,11 @@
-//! The kinds of a query sorted out, over all its pages.
+//! Sorts the rows of a query by variant, across all its pages.
 //!
 //! Owns [`Gather`] for the slots `Option`, `Vec` and tuples of slots, and [`TableQuery::gather`]. Parents with their
-//! children are `gather/families.rs`; which type is which variant says `VariantOf`.
+//! children are `gather/families.rs`. `VariantOf` maps a type to its variant.
 //!
-//! A kind is its type: the derive implements `VariantOf<Enum>` for what exactly one variant holds, so that a slot that
-//! no row could fill does not compile. Children join their parents after all rows have come, since Cosmos DB promises
-//! no order.
+//! A variant is identified by its type. The derive implements `VariantOf<Enum>` for each type that exactly one variant
+//! holds, so a slot that no row could fill does not compile. Children join their parents after all rows have arrived,
+//! since Cosmos DB promises no order.
 
 use crate::client::query::TableQuery;
 use crate::client::query::page_stream::Prefetch;
@@ -17,20 +17,19 @@ use crate::model::variant::VariantOf;
 
 pub(crate) mod families;
 
-/// What rows of the enum `E` can be sorted out to:
+/// A target for the rows of an enum `E`, sorted by variant.
 ///
 /// | slot | takes |
 /// |---|---|
 /// | `Option<A>` | the only row of the variant `A`; a second one is an error |
-/// | `Vec<A>` | all rows of the variant `A`, in the order in which they come: that of their keys |
-/// | [`Families<A, B>`](crate::query::Families) | the rows of `A`, each with those of `B` whose RowKeys go on from its own |
-/// | a tuple of one to eight of these | for each row the first slot that takes its kind |
+/// | `Vec<A>` | all rows of the variant `A` as they arrive, in the order of their keys |
+/// | [`Families<A, B>`](crate::query::Families) | the rows of `A`, each with the rows of `B` whose RowKeys extend it |
+/// | a tuple of one to eight of these | each row goes to the first slot that takes its variant |
 ///
-/// Of a [`versioned`](TableQuery::versioned) query the variants are `Versioned<A>`. A row that no slot takes is passed
-/// over.
+/// In a [`versioned`](TableQuery::versioned) query the variants are `Versioned<A>`. A row that no slot takes is
+/// ignored.
 ///
-/// A slot of your own can make something else of the rows, such as a sum of which no row has to be held:
-/// ```
+/// Implement this trait for a slot of your own. A sum, for example, holds no rows:
 /// # use azure_table::TableEntity;
 /// # use azure_table::entity::VariantOf;
 /// use azure_table::{Key, Result};
@@ -72,27 +71,28 @@ pub(crate) mod families;
             `let (customer, orders): (Option<Customer>, Vec<Order>) = query.gather().await?`"
 )]
 pub trait Gather<E>: Sized {
-    /// What is held while rows come.
+    /// The state while rows arrive.
     type State: Default;
 
-    /// Takes a row, or gives it back for the next slot.
+    /// Takes a row, or returns it for the next slot.
     ///
     /// # Errors
-    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — it does not go with rows that came before.
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): the row conflicts with an earlier row.
     fn take(state: &mut Self::State, key: Key<E>, entity: E) -> Result<Option<(Key<E>, E)>>;
 
-    /// Makes the result, when all rows have come.
+    /// Builds the result after the last row.
     ///
     /// # Errors
-    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — a row is missing that others need.
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): a row is missing that other rows need.
     fn finish(state: Self::State) -> Result<Self>;
 }
 
 impl<E: TableEntity, P> TableQuery<E, P> {
-    /// Sorts the rows of all pages out by kind, where the entity is an enum of entities: to a slot or a tuple of slots,
-    /// see [`Gather`]. Each row goes to the first slot that takes its kind; rows that no slot takes are passed over.
-    /// Holds what was taken, for `Families` its keys too, and one page.
+    /// Sorts the rows of all pages by variant, where the entity is an enum of entities.
     ///
+    /// The target is a slot or a tuple of slots: see [`Gather`]. Each row goes to the first slot that takes its
+    /// variant. Rows that no slot takes are ignored. Holds the rows taken, for `Families` also their keys, and one
+    /// page.
     /// ```
     /// use azure_table::{Emulator, TableEntity, TableServiceClient};
     /// use azure_table::query::Families;
@@ -137,8 +137,9 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// ```
     ///
     /// # Errors
-    /// Those of the first page that fails. `InvalidResponse` — a second row for an `Option`, or in
-    /// [`Families`](crate::query::Families) a child without parent: its keys are named.
+    /// Returns the error of the first page that fails, or:
+    /// - `InvalidResponse`: an `Option` has a second row, or a child in [`Families`](crate::query::Families) has no
+    ///   parent. The error names its keys.
     #[doc(alias = "group_by")]
     pub async fn gather<G: Gather<P>>(self) -> Result<G>
     where
@@ -151,7 +152,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         let mut state = G::State::default();
         while let Some(page) = pages.try_next().await? {
             for (key, entity) in page.into_items() {
-                // What is given back is of a kind that nobody asked for.
+                // A row that no slot takes is dropped.
                 drop(G::take(&mut state, key, entity).map_err(told)?);
             }
         }
@@ -159,7 +160,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     }
 }
 
-/// At most one row.
+/// At most one row of a variant.
 impl<E, A: VariantOf<E>> Gather<E> for Option<A> {
     type State = Option<(Key<E>, A)>;
 
@@ -182,7 +183,7 @@ impl<E, A: VariantOf<E>> Gather<E> for Option<A> {
     }
 }
 
-/// All rows of a kind.
+/// All rows of a variant.
 impl<E, A: VariantOf<E>> Gather<E> for Vec<A> {
     type State = Self;
 

@@ -73,7 +73,7 @@ call_options!(GetMany[E, P], options);
 total_timeout!(
     GetMany[E, P],
     total,
-    "When it is over, the item of each key that was not read is an error of kind `Timeout`; no further request is sent."
+    "At the deadline, the item of each key not yet read is an error of kind `Timeout`. No further request is sent."
 );
 via_batch!(GetMany[E, P], options);
 

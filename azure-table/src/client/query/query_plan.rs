@@ -1,20 +1,20 @@
-//! What a query will do, before it is sent.
+//! The plan of a query, before it is sent.
 
 use std::fmt;
 
 use crate::filter::access::{Access, AccessPath};
 use crate::model::error::Result;
 
-/// How many comparisons the service documents as the most of a filter. It is not known to refuse more.
+/// The documented limit of comparisons in a filter. The service is not known to reject more.
 ///
 /// Source: REST "Querying tables and entities".
 const MOST_COMPARISONS: usize = 15;
-/// From this length of a URL on it is noted. The service's limit is not documented.
+/// The length of a URL from which a note mentions it. The service's limit is not documented.
 const LONG_URL: usize = 4_096;
 
-/// What a query will do: which rows the service reads, by which request, and what would be better. Made by
-/// [`TableQuery::plan`](crate::TableQuery::plan).
+/// The plan of a query: the rows that the service reads, the request, and suggestions.
 ///
+/// Returned by [`TableQuery::plan`](crate::TableQuery::plan).
 /// ```
 /// use azure_table::{Column, DynamicEntity, Emulator, TableServiceClient};
 /// use azure_table::filter::AccessPath;
@@ -37,7 +37,7 @@ pub struct QueryPlan {
 }
 
 impl QueryPlan {
-    /// Of so many chains of requests, of which this is the widest access and the first request.
+    /// Creates the plan of `requests` chains, with their widest access and their first request.
     pub(crate) fn new(access: &Access, requests: usize, request: Result<String>) -> Self {
         let path = access.path();
         let (request, refused) = match request {
@@ -55,7 +55,7 @@ impl QueryPlan {
         }
     }
 
-    /// Of a set of keys that is empty.
+    /// Creates the plan of an empty set of keys.
     pub(crate) fn of_nothing() -> Self {
         Self {
             path: AccessPath::Point,
@@ -66,29 +66,35 @@ impl QueryPlan {
         }
     }
 
-    /// How many requests it takes if each gets all of its rows in one page: 1 of a query, one for each part of a
-    /// [fan-out](crate::query::FanOut). A further page is a further request.
+    /// Returns the number of requests if each returns all of its rows in one page.
+    ///
+    /// It is 1 for a query, and one for each part of a [fan-out](crate::query::FanOut). Each further page is a further
+    /// request.
     pub fn requests(&self) -> usize {
         self.requests
     }
 
-    /// How much of the table the service reads; of several requests the most that one reads.
+    /// Returns the access path: the part of the table that the service reads.
+    ///
+    /// For several requests it is the widest of their paths.
     pub fn path(&self) -> AccessPath {
         self.path
     }
 
-    /// Why that much.
+    /// Returns the reason for the access path.
     pub fn reason(&self) -> &str {
         self.why
     }
 
-    /// What may be meant otherwise, and what to write instead: a sentence each.
+    /// Returns notes about likely mistakes and better alternatives, one sentence each.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// The request of the first page as text: method and URL, headers; empty if there is none, as a note says then.
-    /// Each page is one request; a query is one chain of them.
+    /// Returns the request for the first page as text: method and URL, headers.
+    ///
+    /// The text is empty if there is no request; a note then says why. Each page is one request, and a query is one
+    /// chain of them.
     pub fn request(&self) -> &str {
         &self.request
     }
@@ -117,7 +123,7 @@ pub(crate) fn why(access: &Access) -> &'static str {
 
 const IN_PARTS: &str = "read whole keys by `get_many`, or let `fan_out` ask for each key by itself";
 
-/// What to write instead of a scan.
+/// Returns the alternative to a scan.
 pub(crate) fn advice(access: &Access) -> Option<&'static str> {
     match access.path() {
         AccessPath::TableScan if access.has_key_in_or => Some(IN_PARTS),
@@ -128,7 +134,7 @@ pub(crate) fn advice(access: &Access) -> Option<&'static str> {
     }
 }
 
-/// What a request has more of than is documented or usual, and what to do instead.
+/// Returns a note if a request exceeds a documented or usual limit, with the alternative.
 pub(crate) fn too_much(comparisons: usize, characters: usize, has_keys: bool) -> Option<String> {
     let what = if comparisons > MOST_COMPARISONS {
         format!("the filter has {comparisons} comparisons, the documented limit is {MOST_COMPARISONS}")

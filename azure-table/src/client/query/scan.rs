@@ -1,4 +1,4 @@
-//! A whole table in ranges of partitions, several at once, to be resumed.
+//! Reads a whole table in ranges of partitions, concurrently and resumably.
 //!
 //! Owns [`Scan`], its stream, and the position and progress of both.
 
@@ -27,10 +27,10 @@ use crate::model::operation_kind::OperationKind;
 use crate::pipeline::options::call_options;
 use crate::protocol::continuation::Continuation;
 
-/// A query over the whole table, asked in ranges of PartitionKeys, several at once. Made by [`TableQuery::scan`].
+/// A query over the whole table, read concurrently in ranges of PartitionKeys.
 ///
-/// Rows come as they come, page by page. What was read is a [`ScanPosition`], which another process can go on from.
-///
+/// Built by [`TableQuery::scan`]. Rows are yielded as they arrive, page by page. A [`ScanPosition`] records the rows
+/// that were read. Another process can resume from it.
 /// ```
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]
@@ -50,10 +50,13 @@ use crate::protocol::continuation::Continuation;
 /// ```
 ///
 /// # Errors
-/// On the first read: `InvalidInput` — the end of a range is no PartitionKey; the client
-/// [denies](crate::TableServiceClient::deny) what the whole reads, and the query does not
-/// [allow](TableQuery::allow_table_scan) it; the position is of another query. Then those of [`TableQuery`]: the first
-/// error ends the stream, and its position stays good.
+/// On the first read:
+/// - `InvalidInput`: the end of a range is not a valid PartitionKey.
+/// - `InvalidInput`: the client [denies](crate::TableServiceClient::deny) the access path of the scan, and the query
+///   does not [allow](TableQuery::allow_table_scan) it.
+/// - `InvalidInput`: the position is of another query.
+///
+/// Then those of [`TableQuery`]. The first error ends the stream, and its position stays valid.
 #[must_use = "nothing is sent until it is read"]
 pub struct Scan<E, P = E> {
     query: TableQuery<E, P>,
@@ -83,12 +86,13 @@ call_options!(Scan[E: TableEntity, P], query.options);
 total_timeout!(
     Scan[E: TableEntity, P],
     query.total,
-    "When it is over, the stream ends with an error of kind `Timeout`; its position stays good."
+    "At the deadline, the stream ends with an error of kind `Timeout`. Its position stays valid."
 );
 
 impl<E: TableEntity, P> TableQuery<E, P> {
-    /// Reads the whole table in ranges of PartitionKeys, several at once: see [`Scan`]. Conditions and shape are the
-    /// query's.
+    /// Reads the whole table concurrently in ranges of PartitionKeys: see [`Scan`].
+    ///
+    /// The conditions and the row type are those of the query.
     pub fn scan(self) -> Scan<E, P> {
         Scan {
             query: self,
@@ -101,34 +105,38 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 }
 
 impl<E: TableEntity, P> Scan<E, P> {
-    /// Where one range ends and the next begins: texts in the order of PartitionKeys, which need not be keys of any
-    /// row. `n` of them make `n + 1` ranges, of which the first begins with the table and the last ends with it. The
-    /// more alike the ranges are in rows, the sooner it is over.
+    /// Adds the boundaries between the ranges: texts in the order of PartitionKeys.
+    ///
+    /// They need not be keys of any row. `n` boundaries form `n + 1` ranges. The first range begins with the table, and
+    /// the last ends with it. The scan is fastest if the ranges have similar numbers of rows.
     pub fn ranges(mut self, ends: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.ends.extend(ends.into_iter().map(Into::into));
         self
     }
 
-    /// Goes on where an earlier scan of the same query was: its ranges take the place of those given here.
+    /// Resumes an earlier scan of the same query.
+    ///
+    /// The ranges of the position replace those set here.
     pub fn resume_from(mut self, position: ScanPosition) -> Self {
         self.from = Some(position);
         self
     }
 
-    /// How many ranges are read at once; 16 by default, at least one. As many pages are held, and a
-    /// [`prefetch`](TableQuery::prefetch) of the query adds none.
+    /// Sets the number of ranges read concurrently: 16 by default, at least one.
+    ///
+    /// The same number of pages is held. A [`prefetch`](TableQuery::prefetch) of the query adds none.
     pub fn concurrency(mut self, ranges: usize) -> Self {
         self.concurrency = ranges.max(1);
         self
     }
 
-    /// Hears after each page how far it got: the numbers, and the position to be kept.
+    /// Calls `hear` after each page with the progress in numbers and the position to store.
     pub fn on_progress(mut self, hear: impl FnMut(&ScanProgress, &ScanPosition) + Send + 'static) -> Self {
         self.hear = Some(Box::new(hear));
         self
     }
 
-    /// The rows.
+    /// Returns the rows as a stream.
     pub fn stream(self) -> ScanStream<P> {
         let limit = self.query.limit;
         let begun = self
@@ -136,7 +144,7 @@ impl<E: TableEntity, P> Scan<E, P> {
             .map_err(|e| e.in_operation(OperationKind::Query, Some(self.query.table.as_str())));
         let (position, parts) = match begun {
             Ok((position, parts)) => (position, Ok(parts)),
-            // A position that was given stays what it was.
+            // A position that the caller set is kept unchanged.
             Err(e) => (self.from.clone().unwrap_or_default(), Err(e)),
         };
         let query = self.query;
@@ -159,10 +167,12 @@ impl<E: TableEntity, P> Scan<E, P> {
         }
     }
 
-    /// Counts the rows, by reading a key of each: the service reads as much as for the rows.
+    /// Counts the rows.
+    ///
+    /// Reads one key per row: the service reads as much as for the rows themselves.
     ///
     /// # Errors
-    /// The first of any range.
+    /// Returns the first error of any range.
     pub async fn count(self) -> Result<usize> {
         let scan = Scan {
             query: self.query.shaped(Shape::of_nothing()),
@@ -179,7 +189,7 @@ impl<E: TableEntity, P> Scan<E, P> {
         Ok(count)
     }
 
-    /// The ranges, and chains for what is left of them.
+    /// Returns the ranges, and a chain for the remainder of each.
     fn begin(&self) -> Result<(ScanPosition, VecDeque<Part>)> {
         let mut query = self.query.clone();
         if query.from.is_some() {
@@ -216,7 +226,7 @@ impl<E: TableEntity, P> Scan<E, P> {
                 continue;
             }
             let mut prepared = query.prepare_part(part)?;
-            // The limit is one of all ranges; and a page that is cut short has no continuation to go on from.
+            // The limit applies to all ranges together. A page that is cut short has no continuation to resume from.
             prepared.limit = None;
             parts.push_back(Part { index, prepared, from });
         }
@@ -224,13 +234,15 @@ impl<E: TableEntity, P> Scan<E, P> {
     }
 }
 
-/// The rows of a [`Scan`]: a [`Stream`], with a `try_next` of its own. Ends after the last row and after an error.
+/// The rows of a [`Scan`]: a [`Stream`] with its own `try_next`.
+///
+/// Ends after the last row or an error.
 #[must_use = "nothing is sent until it is polled"]
 pub struct ScanStream<P> {
     pages: PartPages<P>,
     position: ScanPosition,
     progress: ScanProgress,
-    /// The range whose page is read, and where it goes on.
+    /// The range of the current page, and the continuation after it.
     held: Option<(usize, Option<Continuation>)>,
     rows: vec::IntoIter<P>,
     wanted: usize,
@@ -241,7 +253,7 @@ pub struct ScanStream<P> {
 impl<P> Unpin for ScanStream<P> {}
 
 impl<P> ScanStream<P> {
-    /// The next row; `None` after the last.
+    /// Returns the next row, or `None` after the last.
     ///
     /// # Errors
     /// See [`Scan`].
@@ -249,12 +261,14 @@ impl<P> ScanStream<P> {
         poll_fn(|cx| self.poll_row(cx)).await.transpose()
     }
 
-    /// What was read, to go on from: all pages whose rows were all given. Rows of a page that is half read come again.
+    /// Returns the position to resume from: all pages whose rows were all yielded.
+    ///
+    /// A resumed scan yields the rows of a half-read page again.
     pub fn position(&self) -> &ScanPosition {
         &self.position
     }
 
-    /// The same in numbers.
+    /// Returns the progress in numbers.
     pub fn progress(&self) -> ScanProgress {
         self.progress
     }
@@ -291,7 +305,7 @@ impl<P> ScanStream<P> {
         }
     }
 
-    /// All rows of the page were given.
+    /// Records that all rows of the page were yielded.
     fn page_read(&mut self) {
         let Some((index, next)) = self.held.take() else { return };
         let Some(range) = self.position.ranges.get_mut(index) else {

@@ -1,7 +1,7 @@
-//! What a scan has read of each of its ranges.
+//! The position of a scan in each of its ranges.
 //!
-//! A position counts whole pages: rows that were handed out are read, and a page that is half read comes again. The
-//! ends of the ranges are the caller's, since the service does not tell how rows are spread.
+//! A position counts whole pages. Rows that were yielded count as read, and a half-read page is read again. The caller
+//! sets the ends of the ranges, since the service does not report how rows are distributed.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,25 +12,26 @@ use crate::model::key_shape::check_key;
 use crate::model::ordinal;
 use crate::protocol::continuation::Continuation;
 
-/// The position of a scan: the last page read of each range. Serializable; taken up by
-/// [`Scan::resume_from`](crate::query::Scan::resume_from) on the same query.
+/// The position of a scan: the last page read of each range.
+///
+/// Serializable. Pass it to [`Scan::resume_from`](crate::query::Scan::resume_from) on the same query.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScanPosition {
-    /// Of which query.
+    /// The identity of the query.
     pub(super) query: u64,
     pub(super) ranges: Vec<RangePosition>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RangePosition {
-    /// The least PartitionKey; `None` is the table's.
+    /// The least PartitionKey; `None` is the start of the table.
     from: Option<String>,
-    /// The first PartitionKey behind the range; `None` is the table's end.
+    /// The first PartitionKey after the range; `None` is the end of the table.
     to: Option<String>,
     pub(super) read: Read,
 }
 
-/// What was read of a range.
+/// The part of a range that was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Read {
     Nothing,
@@ -38,7 +39,7 @@ pub(super) enum Read {
     All,
 }
 
-/// The ranges between the ends.
+/// Returns the ranges between the ends.
 pub(super) fn ranges(ends: &[String]) -> Result<Vec<RangePosition>> {
     for end in ends {
         check_key("the end of a range", end)?;

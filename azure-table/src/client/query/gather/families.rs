@@ -1,4 +1,4 @@
-//! Parents with their children, by the fields of their RowKeys.
+//! Parents with their children, matched by the fields of their RowKeys.
 
 use std::ops::{Deref, DerefMut};
 use std::{slice, vec};
@@ -10,25 +10,26 @@ use crate::model::error::{Error, Result};
 use crate::model::key_shape::KeyPiece;
 use crate::model::variant::VariantOf;
 
-/// Rows of `A` with their children of `B`, in the order of the keys: a slot of [`Gather`], and a slice of
-/// `(A, Vec<B>)`.
+/// Rows of `A` with their children of `B`, in the order of the keys.
 ///
-/// A child belongs to the parent of the same partition whose RowKey is its own up to the end of a field: `{order}` is
-/// the parent of `{order}-{line}`. Of several such parents it belongs to the one with the longest key. Where the
-/// child's RowKey is a single field, a text such as `11-1`, the parent's key ends before or behind a character that is
-/// neither letter nor digit: `11`, not `1`.
+/// Is a slot of [`Gather`], and dereferences to a slice of `(A, Vec<B>)`.
 ///
-/// Rows of other kinds may come between. A child without a parent is an
+/// A child belongs to the parent in the same partition whose RowKey is a prefix of its own, up to the end of a field.
+/// `{order}` is the parent of `{order}-{line}`. If several parents match, the child belongs to the one with the longest
+/// key. If the child's RowKey is a single field, a text such as `11-1`, the parent's key ends before or after a
+/// character that is neither letter nor digit: `11`, not `1`.
+///
+/// Rows of other variants may come in between. A child without a parent is an
 /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse), and so is one whose parent is not selected by the query.
 ///
-/// For an example see [`TableQuery::gather`](crate::TableQuery::gather).
+/// See [`TableQuery::gather`](crate::TableQuery::gather) for an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Families<A, B> {
     families: Vec<(A, Vec<B>)>,
 }
 
 impl<A, B> Families<A, B> {
-    /// The parents with their children.
+    /// Returns the parents with their children.
     pub fn into_vec(self) -> Vec<(A, Vec<B>)> {
         self.families
     }
@@ -54,13 +55,13 @@ impl<E, A: VariantOf<E>, B: VariantOf<E> + TableEntity> Gather<E> for Families<A
     }
 
     fn finish((mut parents, mut children): Self::State) -> Result<Self> {
-        // Nothing but a look where they came in order.
+        // Cheap if they arrived in order.
         parents.sort_by(|(one, _), (other, _)| one.cmp(other));
         children.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut parents = parents.into_iter().peekable();
         let mut families: Vec<(A, Vec<B>)> = Vec::with_capacity(parents.len());
-        // The parents whose text this child's key begins with, and their places. Behind a key that does not begin with one, no
-        // other does.
+        // The parents whose RowKey is a prefix of this child's key, with their indices. Once a key does not begin with one
+        // of them, no later key does.
         let mut open: Vec<(Key<E>, usize)> = Vec::new();
         for (key, child) in children {
             while let Some((parent_key, parent)) = parents.next_if(|(parent_key, _)| *parent_key < key) {
@@ -84,7 +85,8 @@ impl<E, A: VariantOf<E>, B: VariantOf<E> + TableEntity> Gather<E> for Families<A
     }
 }
 
-/// Returns `true` if a field of the child's RowKey ends at `at`. In a RowKey of one field a word does.
+/// Returns `true` if a field of the child's RowKey ends at `at`. In a RowKey of one field, `at` must be the end of a
+/// word.
 fn ends_at_field(child: &impl TableEntity, row_key: &str, at: usize) -> bool {
     let shape = child.key_shape();
     if at == 0 || shape.row_key_is_cut_at(row_key, at) {
