@@ -15,11 +15,16 @@ use crate::pipeline::Pipeline;
 use crate::protocol::batch::{ChangeSet, MAX_BATCH_OPERATIONS, RejectedOperation};
 use crate::protocol::operation::TableOperation;
 
-/// Operations on one partition that are applied all together or not at all.
+/// Operations on one partition that the service applies atomically: all of them, or none.
 ///
-/// At most 100 operations and 4 MiB (2 MB on Cosmos DB), one PartitionKey, each entity once, a retrieve alone: an
-/// operation that breaks a rule is given back by [`RejectedOperation`], and the batch stays as it was.
+/// An entity group transaction has these limits:
+/// - At most 100 operations.
+/// - At most 4 MiB (2 MB on Cosmos DB).
+/// - One PartitionKey.
+/// - Each entity once.
+/// - A retrieve is the only operation of its batch.
 ///
+/// The methods return an operation that breaks a rule in a [`RejectedOperation`], and leave the batch unchanged.
 /// ```
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main]
@@ -55,69 +60,70 @@ impl<E> TableBatch<E> {
         }
     }
 
-    /// The same batch for the rows of this partition alone.
+    /// Restricts the batch to the rows of this partition.
     pub(crate) fn in_partition(mut self, partition_key: &str) -> Self {
         self.change_set = self.change_set.in_partition(partition_key);
         self
     }
 
-    /// The entity as it is written: by a handle to the rows of a variant with its mark.
+    /// Returns the entity as it is written: a handle to a variant adds the mark of that variant.
     fn written<'e, T>(&self, entity: &'e T) -> AsVariant<'e, T> {
         AsVariant::new(entity, self.pipeline.settings.variant)
     }
 
-    /// Adds an insert; the batch fails if the entity exists.
+    /// Adds an insert. The batch fails if the entity exists.
     ///
     /// # Errors
-    /// [`RejectedOperation`] — the operation breaks a rule of batches, or cannot be sent at all.
+    /// - [`RejectedOperation`]: the operation breaks a rule of batches, or cannot be sent at all.
     pub fn insert(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
         self.push(TableOperation::insert(&self.written(entity)))
     }
 
-    /// Adds an insert whose [result](crate::TableResult::entity) has the entity as it was stored.
+    /// Adds an insert that returns the entity as stored, in its [result](crate::TableResult::entity).
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// See [`insert`](Self::insert).
     pub fn insert_echo(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
         self.push(TableOperation::insert_echo(&self.written(entity)))
     }
 
-    /// Adds a replace; the batch fails if the entity does not exist, or has another version than `entity` holds.
+    /// Adds a replace. The batch fails if the entity is absent, or if its ETag differs from the one that `entity`
+    /// holds.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// See [`insert`](Self::insert).
     pub fn replace(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
         self.push(TableOperation::replace(&self.written(entity)))
     }
 
-    /// Adds a merge; the batch fails if the entity does not exist, or has another version than `entity` holds.
+    /// Adds a merge. The batch fails if the entity is absent, or if its ETag differs from the one that `entity` holds.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// See [`insert`](Self::insert).
     pub fn merge(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
         self.push(TableOperation::merge(&self.written(entity)))
     }
 
-    /// Adds an insert that replaces the stored entity if there is one.
+    /// Adds an insert-or-replace: inserts the entity, or replaces the stored one.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// See [`insert`](Self::insert).
     pub fn insert_or_replace(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
         self.push(TableOperation::insert_or_replace(&self.written(entity)))
     }
 
-    /// Adds an insert that merges into the stored entity if there is one.
+    /// Adds an insert-or-merge: inserts the entity, or merges it into the stored one.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// See [`insert`](Self::insert).
     pub fn insert_or_merge(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
         self.push(TableOperation::insert_or_merge(&self.written(entity)))
     }
 
-    /// Adds a write of the named columns of a stored entity; the batch fails if the entity does not exist, or has
-    /// another version than `key` holds. All other properties stay as they are. See
-    /// [`TableClient::patch`](crate::TableClient::patch).
+    /// Adds a write of single columns of a stored entity.
     ///
+    /// The batch fails if the entity is absent, or if its ETag differs from the one that `key` holds. All other
+    /// properties stay unchanged. See [`TableClient::patch`](crate::TableClient::patch).
     /// ```
     /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
     /// # #[derive(TableEntity)]
@@ -135,7 +141,7 @@ impl<E> TableBatch<E> {
     /// ```
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// See [`insert`](Self::insert).
     pub fn patch(
         &mut self,
         key: impl IntoKey<E>,
@@ -144,50 +150,53 @@ impl<E> TableBatch<E> {
         self.push(TableOperation::patch(key, columns))
     }
 
-    /// Adds a delete; the batch fails if the entity does not exist, or has another version than `key` holds.
+    /// Adds a delete. The batch fails if the entity is absent, or if its ETag differs from the one that `key` holds.
     ///
-    /// Writes by key see the key alone: they change whatever row has it, by the handle of a
-    /// [`variant`](crate::TableClient::variant) too.
+    /// Writes by key check only the key. They change the row with this key whatever its variant, even through the
+    /// handle of a [`variant`](crate::TableClient::variant).
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// See [`insert`](Self::insert).
     pub fn delete(&mut self, key: impl IntoKey<E>) -> Result<&mut Self, RejectedOperation> {
         self.push(TableOperation::delete(key))
     }
 
-    /// Adds a read, which must be the only operation of its batch; the entity is in its
-    /// [result](crate::TableResult::entity). A get with [`via_batch`](crate::operation::GetEntity::via_batch) sends the
-    /// same.
+    /// Adds a read, which must be the only operation of its batch.
+    ///
+    /// The entity is in its [result](crate::TableResult::entity). A get with
+    /// [`via_batch`](crate::operation::GetEntity::via_batch) sends the same request.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// See [`insert`](Self::insert).
     #[doc(alias = "retrieve")]
     pub fn get(&mut self, key: impl IntoKey<E>) -> Result<&mut Self, RejectedOperation> {
         self.push(TableOperation::get(key))
     }
 
-    /// Adds any operation, of any entity type. The operation is sent as it was encoded: a tag that it lacks is not
-    /// added by the handle of a [`variant`](crate::TableClient::variant).
+    /// Adds any operation, of any entity type.
+    ///
+    /// The operation is sent as it was encoded. The handle of a [`variant`](crate::TableClient::variant) does not add a
+    /// missing tag.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// See [`insert`](Self::insert).
     #[doc(alias = "add")]
     pub fn push(&mut self, operation: TableOperation) -> Result<&mut Self, RejectedOperation> {
         self.change_set.add(operation)?;
         Ok(self)
     }
 
-    /// How many operations it has.
+    /// Returns the number of operations.
     pub fn len(&self) -> usize {
         self.change_set.len()
     }
 
-    /// Whether it has no operations.
+    /// Returns `true` if the batch has no operations.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many more operations fit by number.
+    /// Returns the number of operations that can still be added.
     pub fn remaining(&self) -> usize {
         if self.is_full() {
             0
@@ -196,33 +205,38 @@ impl<E> TableBatch<E> {
         }
     }
 
-    /// Whether it has as many operations as there can be: 100, or one retrieve. One that is not full may still have no
-    /// bytes left for an operation.
+    /// Returns `true` if the batch has the maximum number of operations: 100, or one retrieve.
+    ///
+    /// A batch that is not full may still have no bytes left for an operation.
     pub fn is_full(&self) -> bool {
         self.change_set.is_full()
     }
 
-    /// How many bytes the body of its request has so far.
+    /// Returns the size of the request body so far, in bytes.
     pub fn bytes(&self) -> usize {
         self.change_set.bytes()
     }
 
-    /// How many more bytes it may have: of 4 MiB, on Cosmos DB of 2 MB. An operation takes those of its entity as JSON,
-    /// of its address, and about 250 more.
+    /// Returns the number of bytes left in the request body: of 4 MiB, or of 2 MB on Cosmos DB.
+    ///
+    /// An operation takes the bytes of its entity as JSON and of its address, and about 250 more.
     ///
     /// Source: REST "Performing entity group transactions"; "Azure Cosmos DB for Table FAQ".
     pub fn remaining_bytes(&self) -> usize {
         self.change_set.most_bytes() - self.bytes()
     }
 
-    /// Applies all operations, or none. Gives their results in order.
+    /// Applies all operations, or none. Returns their results in order.
     ///
     /// # Errors
-    /// The error of the operation that failed, with its [`batch_index`](crate::Error::batch_index) where the service
-    /// names it, and its keys: `AlreadyExists` — an insert's entity exists; `NotFound` — a replace's, merge's or
-    /// delete's entity does not, or the table does not; `ConditionNotMet` — an entity has another version;
-    /// `InvalidInput` — the batch is empty. Nothing is applied, unless
-    /// [`may_have_applied`](crate::Error::may_have_applied) says that this is not known.
+    /// Returns the error of the operation that failed, with its keys. Its [`batch_index`](crate::Error::batch_index) is
+    /// set if the service reports it.
+    /// - `AlreadyExists`: the entity of an insert exists.
+    /// - `NotFound`: the entity of a replace, merge or delete is absent, or the table does not exist.
+    /// - `ConditionNotMet`: the ETag of an entity differs.
+    /// - `InvalidInput`: the batch is empty.
+    ///
+    /// Nothing is applied, unless [`may_have_applied`](crate::Error::may_have_applied) says that the batch is in doubt.
     #[doc(alias("commit", "submit_transaction"))]
     pub fn submit(self) -> SubmitBatch {
         SubmitBatch::new(&self.pipeline, self.change_set)
@@ -238,7 +252,7 @@ impl<E> fmt::Debug for TableBatch<E> {
     }
 }
 
-/// Each operation with its keys.
+/// Formats each operation with its keys.
 struct Operations<'a>(&'a ChangeSet);
 
 impl fmt::Debug for Operations<'_> {

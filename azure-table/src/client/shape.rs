@@ -1,8 +1,10 @@
-//! What a read gives: an entity, a projection, a tuple of columns, whatever a closure makes of a row.
+//! The form in which rows are read: an entity, a projection, a tuple of columns, or the result of a closure.
 //!
-//! Owns the one value that says what to ask for and how to read it, so that builders and streams never branch on it.
+//! Owns the value that holds the columns to request and the function to read them, so that builders and streams never
+//! branch on it.
 //!
-//! `get` and `query` share `versioned`, `project`, `select` and `resolve` by this value. Streams know the result only.
+//! `get` and `query` share `versioned`, `project`, `select` and `resolve` through this value. Streams see only the
+//! result.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,15 +22,15 @@ use crate::model::variant_mark::MarkedVariant;
 use crate::model::versioned::Versioned;
 use crate::protocol::query::TABLE_NAME;
 
-/// How rows become a `P`.
+/// The conversion of rows to `P`.
 pub(crate) struct Shape<P> {
-    /// The `$select`; `None` asks for whole entities.
+    /// The `$select`; `None` requests whole entities.
     pub(crate) select: Option<String>,
     pub(crate) metadata: MetadataLevel,
     reader: Reader<P>,
-    /// Rows that do not fit are left out, and told of.
+    /// The callback for rows that do not fit, if they are skipped.
     pub(crate) on_bad_row: Option<Arc<OnBadRow>>,
-    /// The variant that alone is read.
+    /// The only variant that is read.
     variant: Option<&'static MarkedVariant>,
 }
 
@@ -37,11 +39,11 @@ type Read<P> = dyn Fn(&Row<'_>) -> Result<P> + Send + Sync;
 type Pick<P> = dyn Fn(&Row<'_>) -> Result<Option<P>> + Send + Sync;
 
 enum Reader<P> {
-    /// By the type alone.
+    /// Reads by the type alone.
     Typed(fn(&Row<'_>) -> Result<P>),
-    /// By a value, such as a tuple of columns.
+    /// Reads by a value, such as a tuple of columns.
     Valued(Arc<Read<P>>),
-    /// The same, with rows that are not wanted.
+    /// Reads by a value, and skips unwanted rows.
     Picking(Arc<Pick<P>>),
 }
 
@@ -60,10 +62,10 @@ impl<P> Shape<P> {
         }
     }
 
-    /// Checks the names that are selected.
+    /// Validates the selected names.
     ///
     /// # Errors
-    /// `InvalidInput`: one of them is no name of a property.
+    /// - `InvalidInput`: one of them is not a valid property name.
     pub(crate) fn check_select(&self) -> Result<()> {
         let names = self.select.iter().flat_map(|select| select.split(','));
         for name in names.filter(|name| !SYSTEM_PROPERTIES.contains(name)) {
@@ -77,7 +79,7 @@ impl<P> Shape<P> {
         Ok(())
     }
 
-    /// The shape of the same rows as far as they are of a variant.
+    /// Restricts the shape to the rows of a variant.
     pub(crate) fn of_variant(mut self, variant: Option<&'static MarkedVariant>) -> Self {
         if let (Some(select), Some(variant)) = (&mut self.select, &variant) {
             add_names(select, variant.names());
@@ -86,7 +88,7 @@ impl<P> Shape<P> {
         self
     }
 
-    /// The shape of a type with what a [`Versioned`] adds to it.
+    /// The shape of a type and the properties that a [`Versioned`] adds to it.
     pub(crate) fn versioned() -> Shape<Versioned<P>>
     where
         P: ReadEntity,
@@ -106,7 +108,7 @@ impl<P> Shape<P> {
         P: 'static,
     {
         let names = columns.names();
-        // The keys come along, so that an error can name the row.
+        // Selects the keys too, so that an error can name the row.
         let keys = ["PartitionKey", "RowKey"]
             .into_iter()
             .filter(|key| names.iter().all(|name| name != key));
@@ -126,7 +128,7 @@ impl<P> Shape<P> {
         }
     }
 
-    /// The shape that a closure makes of whole rows.
+    /// The shape of whole rows that a closure reads.
     pub(crate) fn of_closure(resolve: impl Fn(&Row<'_>) -> Result<P> + Send + Sync + 'static) -> Self {
         Self {
             select: None,
@@ -137,7 +139,7 @@ impl<P> Shape<P> {
         }
     }
 
-    /// The shape of the same rows, or of why they are none.
+    /// The shape of the same rows, with a [`BadRow`] for each that does not fit.
     pub(crate) fn lenient(mut self) -> Shape<Result<P, BadRow>>
     where
         P: 'static,
@@ -176,11 +178,11 @@ impl<P> Shape<P> {
         }
     }
 
-    /// Reads a row; `None` if it does not fit and is to be left out.
+    /// Reads a row, or returns `None` if it does not fit and is skipped.
     pub(crate) fn read_or_skip(&self, row: &Row<'_>) -> Result<Option<P>> {
         let read = match self.variant {
             None => self.pick(row),
-            // The filter may say less than the mark, as of keys by their form.
+            // The filter may be weaker than the mark, as for keys of a certain form.
             Some(variant) if variant.check(row).is_err() => Ok(None),
             Some(variant) => variant.read(row, |row| self.pick(row)),
         };
@@ -201,7 +203,7 @@ impl<P> Shape<P> {
         variant.read(row, |row| self.read_any(row))
     }
 
-    /// Reads a row of any variant; `None` if it is not wanted.
+    /// Reads a row of any variant, or returns `None` if it is unwanted.
     fn pick(&self, row: &Row<'_>) -> Result<Option<P>> {
         match &self.reader {
             Reader::Picking(pick) => pick(row),
@@ -230,7 +232,7 @@ fn add_names(select: &mut String, names: &[&str]) {
 }
 
 impl Shape<String> {
-    /// The shape of the names of tables that are called by `namespace`, which is left out of them.
+    /// The shape of the names of tables in `namespace`, without that prefix.
     pub(crate) fn of_tables(namespace: Arc<str>) -> Self {
         let pick = move |row: &Row<'_>| {
             let name = row.property(TABLE_NAME).map(RowProperty::read::<String>).transpose()?;
@@ -253,7 +255,7 @@ impl Shape<String> {
 impl Shape<DynamicEntity> {
     /// The shape of properties whose names are known at run time.
     pub(crate) fn of_names(names: Vec<String>) -> Self {
-        // Without the keys no row has an identity.
+        // Without its keys a row has no identity.
         let mut select = "PartitionKey,RowKey".to_owned();
         let names: Vec<_> = names.iter().map(String::as_str).collect();
         add_names(&mut select, &names);

@@ -1,4 +1,4 @@
-//! Work that is polled by its owner, or goes on as a task while nobody polls it. It ends with its owner.
+//! A future that runs inline or on a spawned task. Its owner cancels it by dropping it.
 
 use std::panic::resume_unwind;
 use std::pin::Pin;
@@ -9,19 +9,19 @@ use tokio::task::JoinHandle;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::pipeline::transport::BoxFuture;
 
-/// Work that has begun.
+/// A future that has started.
 pub(crate) enum Running<T> {
     Here(BoxFuture<'static, Result<T>>),
     InTask(Task<T>),
 }
 
-/// A task of the runtime. It is given up when this is dropped.
+/// A spawned task, aborted on drop.
 pub(crate) struct Task<T>(JoinHandle<Result<T>>);
 
 impl<T: Send + 'static> Running<T> {
-    /// Begins it as a task. As all calls it needs a runtime of tokio.
+    /// Spawns the future. Like every call, it needs a tokio runtime.
     pub(crate) fn in_task(work: BoxFuture<'static, Result<T>>) -> Self {
-        // Its spans belong where its owner stands.
+        // Keeps the spans of the task below those of its owner.
         #[cfg(feature = "tracing")]
         let work = tracing::Instrument::in_current_span(work);
         Self::InTask(Task(tokio::spawn(work)))
@@ -31,7 +31,7 @@ impl<T: Send + 'static> Running<T> {
         matches!(self, Self::InTask(_))
     }
 
-    /// What came of it; a panic goes on here.
+    /// Polls for the result. Resumes the panic of a task.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<T>> {
         let task = match self {
             Self::Here(work) => return work.as_mut().poll(cx),

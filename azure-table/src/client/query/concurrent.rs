@@ -1,16 +1,17 @@
-//! Concurrent sources of items, a bounded number of them.
+//! Polls sources of items concurrently, up to a limit.
 //!
-//! Owns the order of the items: source after source, or as they come. Sources that run as tasks go on while the reader
-//! is busy.
+//! Owns the order of the items: source after source, or as they arrive. Sources that run as tasks make progress while
+//! the reader is busy.
 //!
-//! `buffered` and `buffer_unordered` of futures-util are no substitute. They start a further source only when none that
-//! has ended is left to yield, so a busy reader waits once per round: 160 reads of 20 ms, 16 at a time, with 2 ms of
-//! work for each, took 520 ms in place of 340 ms (`tests/faults/prefetch.rs`). And a chain of pages yields many items.
+//! `buffered` and `buffer_unordered` of futures-util are no substitute. They start another source only when no finished
+//! source is left to yield, so a busy reader waits once per round. 160 reads of 20 ms, 16 at a time, with 2 ms of work
+//! for each, took 520 ms in place of 340 ms (`tests/faults/prefetch.rs`). In addition, a chain of pages yields many
+//! items.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
 
-/// The number of sources that run at the same time, by default.
+/// The default number of concurrent sources.
 pub(crate) const CONCURRENCY: usize = 16;
 
 /// Yields items, one after the other.
@@ -97,7 +98,7 @@ impl<W, S: ItemSource> Concurrent<W, S> {
                 && let Some(mut running) = self.running.remove(index)
             {
                 let item = running.item.take();
-                // Behind the others it does not keep them from giving; in order it stays the first.
+                // Moved to the back it does not block the others; in order it stays the first.
                 match self.order {
                     _ if running.is_over => {}
                     Order::AsGiven => self.running.push_front(running),
@@ -108,7 +109,7 @@ impl<W, S: ItemSource> Concurrent<W, S> {
             if self.running.is_empty() && self.waiting.is_empty() {
                 return Poll::Ready(None);
             }
-            // Where one ended, the next begins, and has to be polled to be heard of.
+            // When a source ends, the next one starts and must be polled to register its waker.
             if self.running.len() == before || self.waiting.is_empty() {
                 return Poll::Pending;
             }

@@ -1,4 +1,4 @@
-//! The rows of a query as they come, of one chain of pages or of several.
+//! Streams the rows of a query, from one chain of pages or from several.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -13,12 +13,14 @@ use crate::client::query::page_stream::PageStream;
 use crate::client::query::part_pages::PartPages;
 use crate::model::error::Result;
 
-/// The rows of a query: a [`Stream`], with a `try_next` of its own. Ends after the last row and after an error.
+/// The rows of a query: a [`Stream`] with its own `try_next`.
+///
+/// Ends after the last row or an error.
 #[must_use = "nothing is sent until it is polled"]
 pub struct EntityStream<P> {
     pages: Pages<P>,
     rows: vec::IntoIter<P>,
-    /// The number of rows still wanted of several chains; one chain counts itself.
+    /// The number of rows still wanted from several chains. A single chain counts its own rows.
     wanted: usize,
 }
 
@@ -59,7 +61,7 @@ impl<P> EntityStream<P> {
     fn poll_row(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<P>>> {
         loop {
             if self.wanted == 0 {
-                // What is on its way is wanted no longer.
+                // Requests in flight are no longer needed.
                 if let Pages::Parts(parts) = &mut self.pages {
                     parts.clear();
                 }
@@ -69,7 +71,7 @@ impl<P> EntityStream<P> {
                 self.wanted -= 1;
                 return Poll::Ready(Some(Ok(row)));
             }
-            // The room of a page that was read is given back before the next is decoded.
+            // Frees the page that was read before the next one is decoded.
             self.rows = Vec::new().into_iter();
             let page = match &mut self.pages {
                 Pages::Chain(pages) => ready!(pages.poll_page(cx)),

@@ -1,4 +1,4 @@
-//! Reads of many entities by their keys, concurrently: a point read each.
+//! Reads many entities by their keys concurrently, with one point read each.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -21,10 +21,12 @@ use crate::model::operation_kind::OperationKind;
 use crate::model::versioned::Versioned;
 use crate::pipeline::options::{CallOptions, call_options, via_batch};
 
-/// Reads entities by their keys, concurrently: a [`Stream`] of each key with its entity, `None` if absent, in the order
-/// of the keys. One request per key. See [`TableClient::get_many`].
+/// Reads entities by their keys, concurrently.
 ///
-/// A read that fails is an item, and the others go on. Reads start when the stream is polled. At most
+/// A [`Stream`] of each key with its entity, or `None` if absent, in the order of the keys. Sends one request per key.
+/// See [`TableClient::get_many`].
+///
+/// A failed read is an item, and the other reads continue. Reads start when the stream is polled. At most
 /// [`concurrency`](Self::concurrency) of them are in flight or wait to be yielded.
 #[must_use = "nothing is sent until it is polled"]
 pub struct GetMany<E, P = E> {
@@ -114,7 +116,7 @@ impl<E, P> GetMany<E, P> {
         self
     }
 
-    /// Returns the number of requests that are left, retries aside.
+    /// Returns the number of requests left, not counting retries.
     pub fn requests(&self) -> usize {
         self.reads.len()
     }
@@ -122,7 +124,7 @@ impl<E, P> GetMany<E, P> {
     /// Returns the next key with its entity, or `None` after the last.
     ///
     /// # Errors
-    /// Those of [`TableClient::get`], for this key. The keys after it can still be read.
+    /// Returns the errors of [`TableClient::get`] for this key. The keys after it can still be read.
     pub async fn try_next(&mut self) -> Result<Option<(Key<E>, Option<P>)>> {
         poll_fn(|cx| self.poll_one(cx)).await.transpose()
     }
@@ -130,7 +132,7 @@ impl<E, P> GetMany<E, P> {
     /// Returns all keys with their entities.
     ///
     /// # Errors
-    /// The first that fails; reads in flight are dropped.
+    /// Returns the first error. Reads in flight are dropped.
     pub async fn all(mut self) -> Result<Vec<(Key<E>, Option<P>)>> {
         let mut all = Vec::with_capacity(self.requests());
         while let Some(one) = self.try_next().await? {

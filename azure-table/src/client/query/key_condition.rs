@@ -1,4 +1,4 @@
-//! The conditions of a query on the keys: partitions, prefixes and ranges of them.
+//! The conditions of a query on the keys: partitions, prefixes and ranges.
 
 use crate::filter::expression::{Comparison, Expression};
 use crate::model::edm::EdmValue;
@@ -12,7 +12,7 @@ fn compare(name: &str, operator: Comparison, text: &str) -> Expression {
     Expression::comparison(name, operator, EdmValue::from(text))
 }
 
-/// Returns the condition of a key that begins so.
+/// Returns the condition that a key begins with `start`.
 pub(super) fn starts(name: &str, start: &Start) -> Expression {
     match start {
         Start::Whole(text) => compare(name, Comparison::Eq, text),
@@ -26,7 +26,7 @@ pub(super) fn starts(name: &str, start: &Start) -> Expression {
     }
 }
 
-/// Returns the condition of a key that is not behind those that begin so; `None` if none is.
+/// Returns the condition that a key is not after those that begin with `start`, or `None` if no key is.
 fn end(name: &str, start: &Start) -> Option<Expression> {
     match start {
         Start::Whole(text) => Some(compare(name, Comparison::Le, text)),
@@ -34,7 +34,7 @@ fn end(name: &str, start: &Start) -> Option<Expression> {
     }
 }
 
-/// Returns the condition of keys that begin so.
+/// Returns the condition that keys begin with `start`.
 pub(super) fn under(start: &KeyStart) -> Expression {
     let partition = starts(PARTITION_KEY, &start.partition_key);
     match &start.row_key {
@@ -45,7 +45,7 @@ pub(super) fn under(start: &KeyStart) -> Expression {
     }
 }
 
-/// Returns the condition of keys from the first under `from` to the last under `to`, which is not before it.
+/// Returns the condition of keys from the first under `from` to the last under `to`, which is not before `from`.
 pub(super) fn between(from: &KeyStart, to: &KeyStart) -> Expression {
     if from == to {
         return under(from);
@@ -58,7 +58,7 @@ pub(super) fn between(from: &KeyStart, to: &KeyStart) -> Expression {
         let partition = starts(PARTITION_KEY, &to.partition_key);
         return from_row.into_iter().chain(to_row).fold(partition, Expression::and);
     }
-    // The rows of the first and of the last partition alone are bounded by their RowKeys.
+    // Only the rows of the first and the last partition are bounded by their RowKeys.
     let from_row = from_row.map(|row| compare(PARTITION_KEY, Comparison::Gt, first_partition).or(row));
     let to_row = to_row.map(|row| compare(PARTITION_KEY, Comparison::Lt, to.partition_key.text()).or(row));
     let to_partition = end(PARTITION_KEY, &to.partition_key);
@@ -67,8 +67,9 @@ pub(super) fn between(from: &KeyStart, to: &KeyStart) -> Expression {
     others.fold(from_partition, Expression::and)
 }
 
-/// Returns the condition of keys under any of these, within the range of all: the service reads no other rows. `None`
-/// if there are none.
+/// Returns the condition of keys under any of these, within the range of all, so that the service reads no other rows.
+///
+/// Returns `None` if there are no starts.
 pub(super) fn under_any<'s>(starts: impl Iterator<Item = &'s KeyStart> + Clone) -> Option<Expression> {
     let first = starts.clone().min_by(|start, other| start.first_cmp(other))?;
     let last = starts.clone().max_by(|start, other| start.end_cmp(other))?;

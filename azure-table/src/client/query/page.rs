@@ -1,4 +1,4 @@
-//! A page as its reader has it, and a row of it that does not fit.
+//! One page of a query, and a row of it that does not fit.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub struct Page<P> {
 }
 
 impl<P> Page<P> {
-    /// Returns the rows. A page may be empty though others follow.
+    /// Returns the rows. A page may be empty although others follow.
     pub fn items(&self) -> &[P] {
         &self.items
     }
@@ -28,25 +28,28 @@ impl<P> Page<P> {
         self.items
     }
 
-    /// Returns the continuation token of the next page. `None` on the last page, and on one that
-    /// [`limit`](crate::TableQuery::limit) cut short.
+    /// Returns the continuation token of the next page.
+    ///
+    /// `None` on the last page, and on a page that [`limit`](crate::TableQuery::limit) cut short.
     pub fn continuation(&self) -> Option<&Continuation> {
         self.continuation.as_ref()
     }
 
-    /// Returns the service's id of the request.
+    /// Returns the request id that the service assigned.
     pub fn request_id(&self) -> Option<&str> {
         self.request_id.as_deref()
     }
 
-    /// Returns the cost of the page with all attempts, in request units. Cosmos DB alone reports it.
+    /// Returns the cost of the page in request units, all attempts included. Only Cosmos DB reports it.
     pub fn request_charge(&self) -> Option<f64> {
         self.request_charge
     }
 }
 
-/// A row that does not fit, with its error and its properties. [`TableQuery::lenient`](crate::TableQuery::lenient) and
-/// [`TableQuery::skip_bad_rows`](crate::TableQuery::skip_bad_rows) report it.
+/// A row that does not fit, with its error and its properties.
+///
+/// Reported by [`TableQuery::lenient`](crate::TableQuery::lenient) and
+/// [`TableQuery::skip_bad_rows`](crate::TableQuery::skip_bad_rows).
 #[derive(Debug)]
 pub struct BadRow {
     error: Error,

@@ -1,13 +1,12 @@
-//! The pages of a query as they come.
+//! Streams the pages of a query.
 //!
-//! Owns the walk from continuation to continuation, of entities and of tables. A page without rows that has a
-//! continuation is not the end; the absence of the continuation is. At most two pages are held: the one that is read,
-//! and the one behind it ([`Prefetch`]).
+//! Owns the walk from continuation to continuation, for entities and for tables. The end is a page without a
+//! continuation, not a page without rows. At most two pages are held: the current one and the next one ([`Prefetch`]).
 //!
-//! Prefetch is a task of bytes: it knows no entity type and is aborted with its stream. It begins when the reader has
-//! come back once, since many readers want one page. Before a page is decoded other tasks get a turn, or on a runtime
-//! of one thread the request would leave a millisecond late. With a limit the page is decoded first, since its rows may
-//! suffice.
+//! Prefetch runs in a task that sees bytes only. The task knows no entity type and is aborted with its stream. Prefetch
+//! starts when the reader asks for a second page, since many readers want one page. Other tasks run before a page is
+//! decoded. Otherwise, on a single-threaded runtime, the next request would leave a millisecond late. With a limit the
+//! page is decoded first, since its rows may suffice.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -37,7 +36,7 @@ use crate::protocol::answer;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::query::{self, MAX_PAGE_SIZE, QueryRequest};
 
-/// A query that was checked, as its stream needs it.
+/// A validated query, in the form that its stream needs.
 pub(crate) struct PreparedQuery {
     pub(crate) request: QueryRequest,
     /// The number of comparisons of its filter.
@@ -53,11 +52,13 @@ pub(crate) struct PreparedQuery {
     pub(crate) total: TotalTimeout,
 }
 
-/// Returns the page size. A limit within one page is also its size, so that no row is read in vain. The size is the
-/// same on every page, as the service demands.
+/// Returns the page size.
+///
+/// A limit within one page is also the page size, so that no extra row is read. The size is the same on every page, as
+/// the service demands.
 ///
 /// # Errors
-/// `InvalidInput`: the page size is not 1 to 1,000.
+/// - `InvalidInput`: the page size is not 1 to 1,000.
 pub(crate) fn top(page_size: Option<usize>, limit: Option<usize>) -> Result<Option<usize>> {
     if let Some(rows @ (0 | 1_001..)) = page_size {
         return Err(Error::invalid_input(format!(
@@ -68,18 +69,18 @@ pub(crate) fn top(page_size: Option<usize>, limit: Option<usize>) -> Result<Opti
     Ok(page_size.into_iter().chain(limit).min())
 }
 
-/// The moment from which on a stream fetches a page ahead of its reader.
+/// The moment from which a stream fetches pages ahead of its reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Prefetch {
     Never,
-    /// Once the reader has come back for a second page: many want the first alone.
+    /// Once the reader asks for a second page: many readers want only the first.
     #[default]
     AfterFirst,
     FromStart,
 }
 
 impl Prefetch {
-    /// A prefetch of this number of pages.
+    /// Returns the prefetch for this number of pages.
     pub(crate) fn of(pages: usize) -> Result<Self> {
         match pages {
             0 => Ok(Self::Never),
@@ -91,18 +92,21 @@ impl Prefetch {
     }
 }
 
-/// Lets other tasks go first, once. To decode a page takes about a millisecond, in which a runtime of one thread would
-/// send nothing.
+/// Yields to other tasks once.
+///
+/// Decoding a page takes about a millisecond, during which a single-threaded runtime would send nothing.
 fn departure() -> BoxFuture<'static, ()> {
     Box::pin(tokio::task::yield_now())
 }
 
-/// The pages of a query: a [`Stream`], with a `try_next` of its own. Ends after the last page and after an error.
+/// The pages of a query: a [`Stream`] with its own `try_next`.
+///
+/// Ends after the last page or an error.
 #[must_use = "nothing is sent until it is polled"]
 pub struct PageStream<P> {
     pipeline: Arc<Pipeline>,
     options: CallOptions,
-    /// In a box: streams are moved, and stay small.
+    /// Boxed, since streams are moved and should stay small.
     query: Box<PreparedQuery>,
     state: State,
     arrived: Option<Box<Arrived>>,
@@ -112,7 +116,7 @@ pub struct PageStream<P> {
 }
 
 enum State {
-    /// The query cannot be sent, or not any further.
+    /// The query cannot be sent, or its next page cannot.
     Refused(Error),
     /// The page at this position is next.
     Ready(Option<Continuation>),
@@ -124,7 +128,7 @@ enum State {
 struct Arrived {
     answer: Answer,
     next: Option<Continuation>,
-    /// Until the request for the next one has left.
+    /// Pending until the request for the next page has left.
     pause: Option<BoxFuture<'static, ()>>,
 }
 
@@ -198,7 +202,7 @@ impl<P> PageStream<P> {
         let from = match self.state {
             State::Refused(e) => return Err(e),
             State::Ready(from) => from,
-            // A limit of no rows asks for nothing.
+            // A limit of no rows requests nothing.
             _ => None,
         };
         let request = &self.query.request;
@@ -261,7 +265,8 @@ impl<P> PageStream<P> {
         Ok(start(&self.pipeline, call, options))
     }
 
-    /// Moves on to the continuation of a page that is not decoded yet; not with a limit, since its rows may be enough.
+    /// Moves on to the continuation of a page that is not decoded yet. With a limit it waits, since the rows may
+    /// suffice.
     fn arrive(&mut self, answer: Answer) -> Result<Arrived> {
         let (response, call) = (&answer.response, &answer.call);
         let mut next = match response.status() {
@@ -271,7 +276,7 @@ impl<P> PageStream<P> {
         };
         if let Some(next) = &mut next {
             next.query = Some(self.query.request.identity());
-            // What is a position in one region is none in the other.
+            // A continuation is valid only in the location that returned it.
             if self.options.get().location_mode.is_some() {
                 next.location = Some(call.location);
             }
@@ -315,7 +320,7 @@ impl<P> PageStream<P> {
         Ok(page)
     }
 
-    /// Prepares the page after this one, or fetches it ahead.
+    /// Prepares the next page, or prefetches it.
     fn go_on(&mut self, next: Option<&Continuation>) {
         let Some(next) = next else { return };
         let is_at_once = match self.query.prefetch {
@@ -342,7 +347,7 @@ impl<P> PageStream<P> {
         self.arrived.is_none() && matches!(self.state, State::Done)
     }
 
-    /// Adds to the error of a rejected query what it may have too much of.
+    /// Adds the likely cause to the error of a rejected query: a filter or URL that is too long.
     fn advise(&self, error: Error) -> Error {
         let is_refused = matches!(error.status(), Some(400 | 404 | 413 | 414 | 431));
         if !is_refused || error.has_message() || error.code() == Some("TableNotFound") {

@@ -1,4 +1,4 @@
-//! The pages of several chains of one query, each with a part of its rows.
+//! The pages of several chains of one query. Each chain reads a part of the rows.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) struct PartPages<P> {
     options: CallOptions,
     shape: Shape<P>,
     refused: Option<Error>,
-    /// The limit of all parts together.
+    /// The time limit of all parts together.
     total: TotalTimeout,
     parts: Concurrent<Part, Chain<P>>,
 }

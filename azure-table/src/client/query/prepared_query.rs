@@ -1,4 +1,4 @@
-//! Checks a query and prepares its chain of requests, or one for each part of its rows.
+//! Validates a query and prepares its chain of requests, or one chain per part of its rows.
 
 use crate::client::query::TableQuery;
 use crate::client::query::page_stream::{PageStream, Prefetch, PreparedQuery, top};
@@ -10,11 +10,11 @@ use crate::model::entity::TableEntity;
 use crate::model::error::{Error, Result};
 use crate::protocol::query::{List, QueryRequest};
 
-/// Filters from this length on may be longer than a URL, encoded.
+/// The length of a filter from which its encoded URL may be too long.
 const LONG_FILTER: usize = 16_384;
 
 impl<E: TableEntity, P> TableQuery<E, P> {
-    /// Takes the condition on the keys and all others.
+    /// Takes the conditions of the query, those on the keys included.
     pub(super) fn expression(&mut self) -> Result<Option<Expression>> {
         let keys = self
             .keys
@@ -72,7 +72,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         })
     }
 
-    /// Prepares the chain of a part of the rows, which runs beside others and fetches no page ahead.
+    /// Prepares the chain of a part of the rows. It runs beside other chains and prefetches no page.
     pub(super) fn prepare_part(&self, filter: Option<Expression>) -> Result<PreparedQuery> {
         let mut query = self.prepare_for(filter, Prefetch::Never)?;
         (query.prefetch, query.in_task) = (Prefetch::Never, true);
