@@ -1,6 +1,6 @@
-//! The builder of a bulk: its settings, and what it takes as an entity.
+//! The builder of a bulk: its settings, and the entities that it accepts.
 //!
-//! What is awaited or read is `bulk_write.rs`.
+//! The future and the stream of its writes are `bulk_write.rs`.
 
 use std::fmt;
 use std::pin::Pin;
@@ -24,14 +24,14 @@ use crate::pipeline::options::{CallOptions, call_options};
 use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 use crate::protocol::operation::TableOperation;
 
-/// Writes any number of entities of any number of partitions, in concurrent batches of one partition each. Built by
-/// [`TableClient::bulk`].
+/// A builder of bulk writes: any number of entities, in concurrent batches of one partition each.
 ///
-/// **Not atomic**: a batch is atomic, the whole is not, and each operation has an outcome of its own. Operations are
-/// read from their source as there is room. Operations on one row are sent in their order, operations on different rows
-/// in any order. An operation that makes its batch fail is taken out, and the client sends the others again. More than
-/// 1,000 failures end the whole; see [`max_failures`](Self::max_failures).
+/// Built by [`TableClient::bulk`].
 ///
+/// **Not atomic**: each batch is atomic, the whole bulk is not. Each operation has its own outcome. Operations are read
+/// from their source as there is room. Operations on one row are sent in their order, operations on different rows in
+/// any order. The client removes an operation that makes its batch fail, and sends the others again. More than 1,000
+/// failures end the whole bulk; see [`max_failures`](Self::max_failures).
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
 /// # #[derive(TableEntity, Clone)]
@@ -60,12 +60,12 @@ call_options!(Bulk[E], options);
 total_timeout!(
     Bulk[E],
     settings.total,
-    "At the deadline the bulk is [`Interrupted`](crate::bulk::Interrupted) by an error of kind `Timeout`, with its report: operations in \
-     flight are in doubt, those that wait are not tried."
+    "At the deadline the bulk is [`Interrupted`](crate::bulk::Interrupted) by an error of kind `Timeout`, with its report. \
+     Operations in flight are in doubt. Operations that wait are not tried."
 );
 
 impl<E> TableClient<E> {
-    /// Returns a builder that writes any number of entities, not atomically: see [`Bulk`].
+    /// Returns a builder for any number of writes, which are not atomic: see [`Bulk`].
     pub fn bulk(&self) -> Bulk<E> {
         Bulk {
             table: self.clone(),
@@ -76,8 +76,9 @@ impl<E> TableClient<E> {
 }
 
 impl<E> Bulk<E> {
-    /// Sets the largest number of operations in a batch: 1 to 100. The default, 100, costs least. Of the sizes that the
-    /// storage team measured, 20 had the best latency.
+    /// Sets the maximum number of operations in a batch: 1 to 100.
+    ///
+    /// The default, 100, costs least. Of the sizes that the storage team measured, 20 had the best latency.
     ///
     /// Source: "How to get the most out of Windows Azure Tables" (2010), figures 5 and 6.
     pub fn batch_size(mut self, operations: usize) -> Self {
@@ -85,8 +86,9 @@ impl<E> Bulk<E> {
         self
     }
 
-    /// Sets the largest body of a batch in bytes: by default the service's limit, 4 MiB (2 MB on Cosmos DB). A longer
-    /// operation is sent alone.
+    /// Sets the maximum size of a batch body in bytes.
+    ///
+    /// The default is the service's limit, 4 MiB (2 MB on Cosmos DB). A longer operation is sent alone.
     pub fn batch_bytes(mut self, bytes: usize) -> Self {
         self.settings.batch_bytes = Some(bytes);
         self
@@ -98,8 +100,9 @@ impl<E> Bulk<E> {
         self
     }
 
-    /// Sets the number of batches in flight per partition: 4 by default. That reaches the target of a partition, 2,000
-    /// entities/s, where a batch takes 200 ms.
+    /// Sets the number of batches in flight per partition: 4 by default.
+    ///
+    /// The default reaches the target of a partition, 2,000 entities/s, if a batch takes 200 ms.
     ///
     /// Source: REST "Scalability and performance targets for Table storage".
     pub fn partition_concurrency(mut self, batches: usize) -> Self {
@@ -107,39 +110,44 @@ impl<E> Bulk<E> {
         self
     }
 
-    /// Limits the entities sent per second across all partitions, to leave room for others. No limit by default: the
-    /// sending rate adapts to the service's throttling responses, and throttled batches are sent again.
+    /// Limits the entities sent per second across all partitions, to leave room for other clients.
+    ///
+    /// No limit by default: the sending rate adapts to the service's throttling responses, and throttled batches are
+    /// sent again.
     pub fn max_rate(mut self, entities_per_second: u32) -> Self {
         self.settings.max_rate = Some(f64::from(entities_per_second.max(1)));
         self
     }
 
-    /// Sets the number of operations that wait for their batch: 20,000 by default, and at most 64 MiB of them. At the
-    /// limit the source is not read, and batches are sent that are not full. A higher limit makes fuller batches where
-    /// the partitions of a source are mixed.
+    /// Sets the number of operations that wait for their batch: 20,000 by default, and at most 64 MiB of them.
+    ///
+    /// At the limit the source is not read, and batches are sent before they are full. A higher limit fills batches
+    /// better if the source mixes partitions.
     pub fn max_pending(mut self, operations: usize) -> Self {
         self.settings.pending = operations.max(1);
         self
     }
 
-    /// Sets the number of operations that may be rejected or in doubt: 1,000 by default. One more ends the whole as
-    /// [`Interrupted`](crate::bulk::Interrupted), with the report. With 0 the first failure ends it, with
-    /// [`usize::MAX`] none does. The report holds each failed operation, unless you read the
-    /// [`outcomes`](BulkWrite::outcomes).
+    /// Sets the number of operations that may be rejected or in doubt: 1,000 by default.
+    ///
+    /// One more ends the whole bulk as [`Interrupted`](crate::bulk::Interrupted), with the report. With 0 the first
+    /// failure ends it. With [`usize::MAX`] no failure does. The report holds each failed operation, unless you read
+    /// the [`outcomes`](BulkWrite::outcomes).
     #[doc(alias = "on_error")]
     pub fn max_failures(mut self, most: usize) -> Self {
         self.settings.failures = most as u64;
         self
     }
 
-    /// Leaves over all operations of a failed batch, with the error of the one that failed, and sends none of them
-    /// again.
+    /// Reports all operations of a failed batch as leftovers, and sends none of them again.
+    ///
+    /// Each has the error of the operation that failed.
     pub fn whole_batches(mut self) -> Self {
         self.settings.takes_out = false;
         self
     }
 
-    /// Inserts entities. One whose key exists is rejected (`AlreadyExists`).
+    /// Inserts entities. An entity whose key exists is rejected (`AlreadyExists`).
     pub fn insert<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
@@ -169,7 +177,7 @@ impl<E> Bulk<E> {
         self.begin(Items::new(entities, make))
     }
 
-    /// Replaces stored entities. One that is absent, or whose ETag differs, is rejected.
+    /// Replaces stored entities. An entity that is absent, or whose ETag differs, is rejected.
     pub fn replace<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
@@ -179,7 +187,7 @@ impl<E> Bulk<E> {
         self.begin(Items::new(entities, make))
     }
 
-    /// Merges entities into stored ones. One that is absent, or whose ETag differs, is rejected.
+    /// Merges entities into stored ones. An entity that is absent, or whose ETag differs, is rejected.
     pub fn merge<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
@@ -189,9 +197,10 @@ impl<E> Bulk<E> {
         self.begin(Items::new(entities, make))
     }
 
-    /// Writes columns of stored entities: for each the key, and the columns as in [`TableClient::patch`]. All other
-    /// properties stay as they are. One that is absent is rejected.
+    /// Writes single columns of stored entities.
     ///
+    /// Each item is a key and its columns, as in [`TableClient::patch`]. All other properties stay unchanged. An entity
+    /// that is absent is rejected.
     /// ```
     /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
     /// # #[derive(TableEntity)]
@@ -220,8 +229,10 @@ impl<E> Bulk<E> {
         }))
     }
 
-    /// Deletes entities by key. One that is absent is rejected (`NotFound`), or counts as applied where an earlier
-    /// response was lost. The row of the key is deleted whatever its [`variant`](TableClient::variant) is.
+    /// Deletes entities by key.
+    ///
+    /// An entity that is absent is rejected (`NotFound`), or counts as applied if an earlier response was lost. The row
+    /// of the key is deleted whatever its [`variant`](TableClient::variant) is.
     pub fn delete<K: IntoKey<E>>(
         self,
         keys: impl IntoIterator<Item = K>,
@@ -237,8 +248,10 @@ impl<E> Bulk<E> {
         self.begin(Items::new(operations, |operation| operation))
     }
 
-    /// Writes the operations of a stream. While the stream is pending, operations that wait are sent in batches that
-    /// are not full, one batch per partition at a time.
+    /// Writes the operations of a stream.
+    ///
+    /// While the stream is pending, waiting operations are sent in batches that are not full, one batch per partition
+    /// at a time.
     pub fn write_stream(
         self,
         operations: impl Stream<Item = TableOperation>,
@@ -246,13 +259,13 @@ impl<E> Bulk<E> {
         self.begin(Infallible(Box::pin(operations)))
     }
 
-    /// Writes the operations of a stream that may fail. An error ends the whole, and the operations before it are
-    /// written.
+    /// Writes the operations of a stream that may fail.
     ///
-    /// The bulk ends with an error of the stream or of its own, so the stream's error type `X` must be able to hold an
-    /// [`Error`](crate::Error): it is `From<Error>`, as `Box<dyn Error + Send + Sync>` and `anyhow::Error` are. For any
-    /// other error, map it before.
+    /// An error of the stream ends the whole bulk. The operations before it are written.
     ///
+    /// The bulk ends with an error of the stream or of its own. The stream's error type `X` must therefore implement
+    /// `From<Error>` for the crate's [`Error`](crate::Error), as `Box<dyn Error + Send + Sync>` and `anyhow::Error` do.
+    /// Map any other error first.
     /// ```
     /// # use azure_table::{Emulator, TableEntity, TableOperation, TableServiceClient};
     /// use futures::{StreamExt as _, stream};
@@ -306,7 +319,7 @@ impl<E> Bulk<E> {
 
     pub(crate) fn run(self) -> BulkRun {
         let (pipeline, table) = (self.table.pipeline(), self.table.name());
-        // The only place where those of the client are added.
+        // The only place that adds the options of the client.
         let options = pipeline.settings.defaults.clone().with(&self.options);
         BulkRun::new(Engine::new(pipeline, table, options, self.settings).paced())
     }

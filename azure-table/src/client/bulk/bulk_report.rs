@@ -1,6 +1,6 @@
-//! The outcomes of a bulk, one by one and in numbers.
+//! The outcomes of a bulk, individually and as counts.
 //!
-//! Owns the [`Counts`] of all writes in bulk too, so that both reports count with the same words.
+//! Owns the [`Counts`] of all bulk writes, so that both reports use the same words.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,9 +16,9 @@ use crate::protocol::operation::TableOperation;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BulkOutcome {
-    /// It was applied.
+    /// The operation was applied.
     Applied(AppliedOperation),
-    /// It was not applied, or is in doubt.
+    /// The operation was not applied, or is in doubt.
     Leftover(Leftover),
 }
 
@@ -31,7 +31,7 @@ pub struct AppliedOperation {
 }
 
 impl AppliedOperation {
-    /// Returns its place in the source, from 0.
+    /// Returns the position of the operation in the source, from 0.
     pub fn index(&self) -> u64 {
         self.index
     }
@@ -41,7 +41,7 @@ impl AppliedOperation {
         self.operation.kind()
     }
 
-    /// Returns PartitionKey and RowKey.
+    /// Returns the PartitionKey and the RowKey.
     pub fn keys(&self) -> (&str, &str) {
         self.operation.keys().unwrap_or_default()
     }
@@ -52,7 +52,7 @@ impl AppliedOperation {
     }
 }
 
-/// An operation that was not applied, or is in doubt, and the reason. It is ready to be sent again.
+/// An operation that was not applied or is in doubt, with the reason. It can be sent again.
 #[derive(Debug)]
 pub struct Leftover {
     pub(crate) index: u64,
@@ -60,21 +60,22 @@ pub struct Leftover {
     pub(crate) why: LeftoverReason,
 }
 
-/// The reason of a [`Leftover`].
+/// The reason for a [`Leftover`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum LeftoverReason {
     /// The service rejected it, or it cannot be sent. Nothing was applied.
     Rejected(Arc<Error>),
-    /// It may have been applied: the response was lost, or the service failed. Read the row before sending it again; an
-    /// upsert can be sent as it is.
+    /// It may have been applied: the response was lost, or the service failed.
+    ///
+    /// Read the row before you send the operation again. An upsert can be sent unchanged.
     InDoubt(Arc<Error>),
     /// The bulk ended before its turn. Nothing was applied.
     NotTried,
 }
 
 impl Leftover {
-    /// Returns its place in the source, from 0.
+    /// Returns the position of the operation in the source, from 0.
     pub fn index(&self) -> u64 {
         self.index
     }
@@ -84,7 +85,7 @@ impl Leftover {
         self.operation.as_ref()
     }
 
-    /// Returns the operation to be sent again, or `None` if it could not be encoded.
+    /// Returns the operation to send again, or `None` if it could not be encoded.
     pub fn into_operation(self) -> Option<TableOperation> {
         self.operation
     }
@@ -132,7 +133,7 @@ impl Counts {
     }
 }
 
-/// In one line, without what there is none of: `250 applied, 3 unchanged, 1 gone, 2 rejected`.
+/// Formats the counts in one line, without those that are zero: `250 applied, 3 unchanged, 1 gone, 2 rejected`.
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} applied", self.applied)?;
@@ -151,7 +152,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// The outcomes of all operations of a bulk: each that was read is counted once.
+/// The outcomes of all operations of a bulk. Each operation that was read is counted once.
 #[derive(Debug, Default)]
 #[must_use = "operations may be left: see `leftovers`"]
 pub struct BulkReport {
@@ -159,9 +160,9 @@ pub struct BulkReport {
     pub(crate) throttled: u64,
     leftovers: Vec<Leftover>,
     settled: u64,
-    /// From the first that has no outcome: which have one.
+    /// From the first operation without an outcome: `true` for each that has one.
     ahead: VecDeque<bool>,
-    /// The first that will never be applied or refused: nothing behind it counts.
+    /// The first operation in doubt or not tried: none after it counts as settled.
     stays: Option<u64>,
 }
 
@@ -176,7 +177,7 @@ impl BulkReport {
         self.counts.rejected
     }
 
-    /// Returns the number of operations that may have been applied: the response was lost, or the service failed.
+    /// Returns the number of operations in doubt: the response was lost, or the service failed.
     pub fn in_doubt(&self) -> u64 {
         self.counts.in_doubt
     }
@@ -193,19 +194,20 @@ impl BulkReport {
 
     /// Returns the operations that were not applied or are in doubt, in the order of the source.
     ///
-    /// Operations that the [outcomes](crate::bulk::BulkWrite::outcomes) yielded are not among them. After
-    /// [`finish`](crate::bulk::BulkOutcomes::finish) those are that were in flight or waited.
+    /// Operations that the [outcomes](crate::bulk::BulkWrite::outcomes) yielded are not included. After
+    /// [`finish`](crate::bulk::BulkOutcomes::finish), operations that were in flight or waited are included.
     pub fn leftovers(&self) -> &[Leftover] {
         &self.leftovers
     }
 
-    /// Returns the [`leftovers`](Self::leftovers) to be sent again.
+    /// Returns the [`leftovers`](Self::leftovers), to send them again.
     pub fn into_leftovers(self) -> Vec<Leftover> {
         self.leftovers
     }
 
-    /// Returns the number of operations from the first of the source on that were all applied or rejected. Another
-    /// process can continue behind them. Operations behind may have been applied, too.
+    /// Returns the number of operations at the start of the source that were all applied or rejected.
+    ///
+    /// Another process can resume after them. Operations after them may have been applied, too.
     pub fn settled(&self) -> u64 {
         self.settled
     }
@@ -214,7 +216,7 @@ impl BulkReport {
         self.leftovers.push(leftover);
     }
 
-    /// In the order of the source: of two writes to one row the second is sent again behind the first.
+    /// Sorts the leftovers in the order of the source, so that two writes to one row are sent again in their order.
     pub(crate) fn sort_leftovers(&mut self) {
         self.leftovers.sort_by_key(|left| left.index);
     }

@@ -1,6 +1,6 @@
-//! The writes of a bulk as a future of their report, or as a stream of outcomes.
+//! The writes of a bulk, as a future of their report or as a stream of outcomes.
 //!
-//! Owns the reading of the source: as much as the engine would send now.
+//! Owns the reading of the source: as many operations as the engine would send now.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -20,13 +20,12 @@ use crate::protocol::operation::TableOperation;
 
 /// The writes of a [`Bulk`](crate::Bulk): await them for the report, or read their [`outcomes`](Self::outcomes).
 ///
-/// [`total_timeout`](crate::Bulk::total_timeout) limits its time and keeps its report. A dropped write sends no more,
-/// and its report is lost: tokio's `timeout(time, write)` does that. To stop it at another moment, keep it: await
-/// `&mut write` (it is `Unpin`), or the [`next`](BulkOutcomes::next) of its outcomes, then take the report of
+/// [`total_timeout`](crate::Bulk::total_timeout) limits the total time and keeps the report. A write that is dropped,
+/// as by tokio's `timeout(time, write)`, sends nothing more, and its report is lost. To stop it at another moment, keep
+/// it: await `&mut write` (it is `Unpin`), or the [`next`](BulkOutcomes::next) of its outcomes. Then take the report of
 /// [`finish`](BulkOutcomes::finish). Operations that were sent and have no response are left over as
 /// [`InDoubt`](crate::bulk::LeftoverReason::InDoubt). Operations that were read and never sent are left over as
 /// [`NotTried`](crate::bulk::LeftoverReason::NotTried).
-///
 /// ```
 /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
 /// # use azure_table::bulk::LeftoverReason;
@@ -59,19 +58,19 @@ use crate::protocol::operation::TableOperation;
 /// ```
 ///
 /// # Errors
-/// [`Interrupted`], which has the report:
-/// - An error that concerns no single operation: `Unauthenticated`, `Forbidden`, `Connection`, `Timeout`, `Throttled`, `ServerFault`,
-///   `NotFound` of the table.
+/// Returns [`Interrupted`], which has the report, on any of these:
+/// - An error that concerns no single operation: `Unauthenticated`, `Forbidden`, `Connection`, `Timeout`, `Throttled`,
+///   `ServerFault`, `NotFound` of the table.
 /// - More failures than [`failures`](crate::Bulk::max_failures) allows.
 /// - An error of the source.
 ///
-/// Operations in flight get their outcome first. Operations that waited are left over as not tried.
+/// Operations in flight receive their outcome first. Operations that waited are left over as not tried.
 #[must_use = "nothing is written until it is awaited"]
 pub struct BulkWrite<'h, S, X = Error> {
-    /// Until the report was returned.
+    /// `None` once the report was returned.
     run: Option<BulkRun>,
     source: Option<Pin<Box<S>>>,
-    /// Why the source ended early.
+    /// The error that ended the source early.
     source_error: Option<X>,
     hear: Option<Box<Hear<'h>>>,
 }
@@ -115,7 +114,7 @@ where
         }
     }
 
-    /// Reads the source and sends what there is, as long as the engine wants more.
+    /// Reads the source and sends its operations, as long as the engine wants more.
     fn read(&mut self, cx: &mut Context<'_>) {
         let Some(run) = &mut self.run else { return };
         while run.engine.wants_more() {
@@ -131,7 +130,7 @@ where
         }
     }
 
-    /// Reads as many operations as a batch has, if there is room.
+    /// Reads up to one batch of operations, if there is room.
     fn read_batch(
         run: &mut BulkRun,
         source: &mut Option<Pin<Box<S>>>,
@@ -174,7 +173,7 @@ where
         }
     }
 
-    /// Returns how it ended.
+    /// Returns the report, or the error that interrupted the write.
     fn end(&mut self) -> Result<BulkReport, Interrupted<BulkReport, X>> {
         let Some(run) = self.run.take() else {
             return Err(Interrupted::new(ended().into(), BulkReport::default()));
@@ -217,8 +216,10 @@ impl<S, X> fmt::Debug for BulkWrite<'_, S, X> {
     }
 }
 
-/// The outcomes of a [`BulkWrite`]: a [`Stream`] with a `next` of its own. Batches are sent while it is polled. A batch
-/// in flight that is not polled for the `attempt_timeout`, 60 s by default, ends in doubt.
+/// The outcomes of a [`BulkWrite`]: a [`Stream`] with its own `next`.
+///
+/// Batches are sent while it is polled. A batch in flight that is not polled for the `attempt_timeout`, 60 s by
+/// default, ends in doubt.
 #[must_use = "nothing is written until it is polled"]
 pub struct BulkOutcomes<'h, S, X = Error>(BulkWrite<'h, S, X>);
 
@@ -245,11 +246,13 @@ where
         self.0.run.as_ref().map(|run| &run.report)
     }
 
-    /// Cancels the rest and returns the report. Operations without a response are in doubt, operations that were not
-    /// sent are not tried, and both are [left over](BulkReport::leftovers).
+    /// Cancels the rest and returns the report.
+    ///
+    /// Operations without a response are in doubt, operations that were not sent are not tried. Both are [left
+    /// over](BulkReport::leftovers).
     ///
     /// # Errors
-    /// As awaiting [`BulkWrite`].
+    /// Returns the errors of awaiting [`BulkWrite`].
     pub fn finish(mut self) -> Result<BulkReport, Interrupted<BulkReport, X>> {
         if let Some(run) = &mut self.0.run {
             run.engine.cancel();

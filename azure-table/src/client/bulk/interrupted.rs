@@ -9,9 +9,8 @@ use crate::model::error::Error;
 
 /// The error of bulk writes that ended early, with the report `R` of the writes until then.
 ///
-/// `?` turns it into an [`Error`] and drops the report, or into a `Box<dyn Error>` or `anyhow::Error` that holds it.
-/// Read the report first where the counts and the position matter:
-///
+/// `?` converts it into an [`Error`] and drops the report, or into a `Box<dyn Error>` or `anyhow::Error` that holds it.
+/// Read the report first if you need the counts or the position:
 /// ```
 /// # use azure_table::{Column, DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]
@@ -48,8 +47,9 @@ impl<R, A> Interrupted<R, A> {
         &self.0.1
     }
 
-    /// Returns the error, and drops the report: `.await.map_err(Interrupted::into_error)?` where `?` is to return the
-    /// error of a source or of a closure itself.
+    /// Returns the error, and drops the report.
+    ///
+    /// Use `.await.map_err(Interrupted::into_error)?` to return the error of a source or of a closure itself.
     pub fn into_error(self) -> A {
         self.0.0
     }
@@ -61,7 +61,7 @@ impl<R, A> Interrupted<R, A> {
 }
 
 impl<E, A> Interrupted<WriteReport<E>, A> {
-    /// Returns the position for `resume_from`, behind all rows that have an outcome.
+    /// Returns the position for `resume_from`, after all rows that have an outcome.
     pub fn position(&self) -> WritePosition {
         self.0.1.place()
     }
@@ -73,7 +73,7 @@ impl<R> From<Interrupted<R>> for Error {
     }
 }
 
-/// Formats the error; the report has a text of its own.
+/// Formats the error. The report has its own text.
 impl<R, A: fmt::Display> fmt::Display for Interrupted<R, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.0.fmt(f)

@@ -1,4 +1,4 @@
-//! The outcomes of writes over a query, in numbers and as rows that are left.
+//! The outcomes of writes over a query, as counts and as leftover rows.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -11,23 +11,23 @@ use crate::model::entity_key::Key;
 use crate::model::error::Error;
 use crate::protocol::continuation::Continuation;
 
-/// The outcomes of writes over a query: each row that was read is counted once.
+/// The outcomes of writes over a query. Each row that was read is counted once.
 #[must_use = "rows may be left: see `leftovers`"]
 pub struct WriteReport<E> {
     counts: Counts,
     leftovers: Vec<RowError<E>>,
-    /// Of which method and query; `None` of writes that did not begin.
+    /// The method and the query; `None` if the writes did not begin.
     subject: Option<(String, u64)>,
-    /// The page at which it is.
+    /// The current page.
     from: Option<Continuation>,
     /// The rows of this page that have an outcome.
     done: Vec<Key<E>>,
-    /// Rows that had theirs before, and were not met yet.
+    /// Rows that had an outcome before the writes were resumed, and were not read again yet.
     done_before: HashSet<Key<E>>,
     is_complete: bool,
 }
 
-/// A row that was not written, or is in doubt, and why.
+/// A row that was not written or is in doubt, with its error.
 pub struct RowError<E> {
     key: Key<E>,
     /// Rows of one batch share it.
@@ -40,10 +40,11 @@ impl<E> RowError<E> {
         &self.key
     }
 
-    /// Returns the error of the row:
-    /// - `ConditionNotMet`: someone changed the row since it was read.
-    /// - `Rejected`, `InvalidInput`: the row cannot be stored so.
-    /// - `InvalidResponse`: the row does not read as an `E`.
+    /// Returns the error of the row.
+    ///
+    /// - `ConditionNotMet`: another writer changed the row after it was read.
+    /// - `Rejected`, `InvalidInput`: the row cannot be stored in this form.
+    /// - `InvalidResponse`: the row does not fit `E`.
     /// - Any kind with [`may_have_applied`](Error::may_have_applied): the row is in doubt.
     pub fn error(&self) -> &Error {
         &self.error
@@ -51,7 +52,7 @@ impl<E> RowError<E> {
 }
 
 impl<E> WriteReport<E> {
-    /// A report of writes that begin at this page.
+    /// Creates the report of writes that begin at this page.
     pub(crate) fn new(from: Option<Continuation>, done_before: HashSet<Key<E>>) -> Self {
         Self {
             counts: Counts::default(),
@@ -64,7 +65,7 @@ impl<E> WriteReport<E> {
         }
     }
 
-    /// Of this method over this query.
+    /// Names the method and the query.
     pub(crate) fn of(mut self, operation: &str, query: u64) -> Self {
         self.subject = Some((operation.to_owned(), query));
         self
@@ -75,14 +76,16 @@ impl<E> WriteReport<E> {
         self.counts.applied
     }
 
-    /// Returns the number of rows that were not written: the closure kept them, they are up to date, or
-    /// [`skip_bad_rows`](crate::TableQuery::skip_bad_rows) skipped them.
+    /// Returns the number of rows that were not written.
+    ///
+    /// The closure kept them, they are up to date, or [`skip_bad_rows`](crate::TableQuery::skip_bad_rows) skipped them.
     pub fn unchanged(&self) -> u64 {
         self.counts.unchanged
     }
 
-    /// Returns the number of rows that were absent when they were written. After a delete whose response was lost and
-    /// that was repeated, these may be rows that it deleted itself.
+    /// Returns the number of rows that were absent when they were written.
+    ///
+    /// After a repeated delete whose first response was lost, these may be rows that it deleted itself.
     pub fn gone(&self) -> u64 {
         self.counts.gone
     }
@@ -92,14 +95,16 @@ impl<E> WriteReport<E> {
         self.counts.rejected
     }
 
-    /// Returns the number of rows that may have been written: the response was lost, or the service failed. Read them
-    /// before writing them again.
+    /// Returns the number of rows in doubt: the response was lost, or the service failed.
+    ///
+    /// Read them before you write them again.
     pub fn in_doubt(&self) -> u64 {
         self.counts.in_doubt
     }
 
-    /// Returns the number of rows that were read and never sent. Writes that resume from the
-    /// [`position`](Self::position) write them.
+    /// Returns the number of rows that were read and never sent.
+    ///
+    /// Writes that resume from the [`position`](Self::position) write them.
     pub fn not_tried(&self) -> u64 {
         self.counts.not_tried
     }
@@ -130,14 +135,15 @@ impl<E> WriteReport<E> {
         was_done
     }
 
-    /// Counts a row that was not written because it is as it should be.
+    /// Counts a row that was not written because it needs no change.
     pub(crate) fn count_unchanged(&mut self, key: Key<E>) {
         self.counts.unchanged += 1;
         self.done.push(key);
     }
 
-    /// Counts a row, which is done unless it may be met again: rows that are absent are not, and rows in doubt are
-    /// written again where that is the same as writing them once.
+    /// Counts a row, and marks it as done unless it will not or need not be skipped later.
+    ///
+    /// Rows that are absent will not be read again. Rows in doubt are written again if the write is idempotent.
     pub(crate) fn count(&mut self, key: Key<E>, outcome: Outcome, (is_delete, is_repeatable): (bool, bool)) {
         self.counts.count(&outcome);
         match outcome {
@@ -153,7 +159,7 @@ impl<E> WriteReport<E> {
         }
     }
 
-    /// All rows of the page have their outcome. Where rows come in order, none up to its last is met again.
+    /// Moves on to the next page once all rows have their outcome. If rows come in order, none up to `last` comes again.
     pub(crate) fn page_done(&mut self, next: Continuation, last: Option<&Key<E>>) {
         self.from = Some(next);
         self.done.clear();
@@ -193,7 +199,7 @@ impl<E> Clone for RowError<E> {
     }
 }
 
-/// The keys are part of the error's text where it is of this row alone.
+/// Formats the error, after the key if the error itself has none.
 impl<E> fmt::Display for RowError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.error.entity() {

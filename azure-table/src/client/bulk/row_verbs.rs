@@ -22,8 +22,9 @@ use crate::model::operation_kind::OperationKind;
 use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::protocol::operation::TableOperation;
 
-/// Deletes the selected rows. See [`TableClient::delete_where`]. Options of calls, such as `timeout`, apply to each
-/// page and each batch.
+/// Deletes the selected rows. See [`TableClient::delete_where`].
+///
+/// Call options, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct DeleteWhere<'h, E> {
     rows: RowWrites<'h, E, Delete, RowVersion<E>>,
@@ -54,8 +55,9 @@ impl<E: TableEntity> WritesRows<E> for Delete {
     }
 }
 
-/// Writes columns of the selected rows. See [`TableClient::patch_where`]. Options of calls, such as `timeout`, apply to
-/// each page and each batch.
+/// Writes columns of the selected rows. See [`TableClient::patch_where`].
+///
+/// Call options, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct PatchWhere<'h, E> {
     rows: RowWrites<'h, E, Patch, RowVersion<E>>,
@@ -99,8 +101,9 @@ impl<E: TableEntity> WritesRows<E> for Patch {
     }
 }
 
-/// Changes the selected rows by a closure. See [`TableClient::update_where`]. Options of calls, such as `timeout`,
-/// apply to each page and each batch.
+/// Changes the selected rows by a closure. See [`TableClient::update_where`].
+///
+/// Call options, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct UpdateWhere<'h, E, F, R> {
     rows: RowWrites<'h, E, Update<F, R>, WholeRow<E>>,
@@ -173,8 +176,9 @@ where
     }
 }
 
-/// Rewrites rows of older forms. See [`TableClient::upgrade_all`]. Options of calls, such as `timeout`, apply to each
-/// page and each batch.
+/// Rewrites rows of older forms. See [`TableClient::upgrade_all`].
+///
+/// Call options, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct UpgradeAll<'h, E> {
     rows: RowWrites<'h, E, Upgrade, WholeRow<E>>,
@@ -197,8 +201,9 @@ impl<E> UpgradeAll<'_, E> {
         }
     }
 
-    /// Removes all properties that the struct does not write: **properties that it does not know are lost**. Rows that
-    /// have such properties are written though all else is up to date.
+    /// Removes all properties that the struct does not write: **properties that it does not know are lost**.
+    ///
+    /// Rows with such properties are written even if they are otherwise up to date.
     pub fn drop_unknown(mut self) -> Self {
         self.rows.writes.drops_unknown = true;
         self

@@ -1,12 +1,12 @@
 //! Writes over the rows of a query, page by page.
 //!
-//! Owns the walk: a page is read, each of its rows planned, the operations go to the engine (`engine.rs`), and the next
-//! page is read when all have their outcome. So no more than a page is held, and the position is known to the row.
-//! Polled by hand and not boxed, so that neither entity nor closure needs to be `'static` or `Send`.
+//! Owns the walk: it reads a page, plans each row, and passes the operations to the engine (`engine.rs`). The next page
+//! is read once all rows have their outcome. At most one page is held, and the position is known to the row. Polled by
+//! hand and not boxed, so that neither entity nor closure needs to be `'static` or `Send`.
 //!
-//! The position is the page and the keys of it that are done, at most 1,000: no row is passed over, none is counted
-//! twice, and no order of keys is relied on. Rows in doubt after an update are done too; to delete or patch them again
-//! is harmless.
+//! The position is the page and its finished keys, at most 1,000. No row is skipped, none is counted twice, and no
+//! order of keys is assumed. Rows in doubt after an update count as finished. Rows in doubt after a delete, a patch
+//! or an upgrade do not, since these writes can be repeated.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -34,8 +34,9 @@ use crate::model::operation_kind::OperationKind;
 use crate::pipeline::options::CallOptions;
 use crate::protocol::continuation::Continuation;
 
-/// The number of batches in flight, by default. Those of one partition follow one another: it takes 2,000 entities a
-/// second, which one batch after the other asks of it.
+/// The default number of batches in flight.
+///
+/// Batches of one partition are sent one after another: that alone asks for its target of 2,000 entities a second.
 ///
 /// Source: REST "Scalability and performance targets for Table storage".
 const CONCURRENCY: usize = 4;
@@ -67,7 +68,7 @@ struct Run<E, Row> {
     engine: Engine,
     /// The keys of the page's planned rows, by the number of their operation; taken with their outcome.
     keys: Vec<Option<Key<E>>>,
-    /// The position behind the page that is written, and the greatest key of that page.
+    /// The position after the page that is written, and the greatest key of that page.
     next: Option<(Option<Continuation>, Option<Key<E>>)>,
     report: WriteReport<E>,
 }
@@ -166,7 +167,7 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<'_, E, W, W::Row> {
                     self.report_progress(&run.report);
                 }
             }
-            // Only now, so that what was in flight is reported too.
+            // Checked last, so that operations in flight are reported too.
             if let Some(e) = run.engine.stopped() {
                 return Poll::Ready(Err(e.into()));
             }
@@ -200,7 +201,7 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<'_, E, W, W::Row> {
     /// Plans the rows of a page.
     fn plan(&mut self, run: &mut Run<E, W::Row>, page: Page<W::Row>) -> Result<(), W::Error> {
         let next = page.continuation().cloned();
-        // Rows come in the order of their keys. Cosmos DB does not promise that, so nothing is last there.
+        // Rows arrive in the order of their keys. Cosmos DB does not promise that, so no key is the last there.
         let is_ordered = self.table.pipeline().endpoint.profile().rules().is_ordered;
         let mut last = None;
         run.keys.clear();
@@ -284,34 +285,38 @@ macro_rules! row_writes {
         $crate::client::total_timeout::total_timeout!(
             $name<$life>[$($parameter),+],
             rows.settings.total,
-            "At the deadline the whole is [`Interrupted`](crate::bulk::Interrupted) by an error of kind `Timeout`, with its report: rows \
-             in flight are in doubt, those that wait are not tried. A limit of the query applies where this is not set."
+            "At the deadline the operation is [`Interrupted`](crate::bulk::Interrupted) by an error of kind `Timeout`, \
+             with its report. Rows in flight are in doubt. Rows that wait are not tried. If this is not set, the \
+             query's own limit applies."
         );
 
         impl<$life, $($parameter),+> $name<$life, $($parameter),+> {
-            /// Sets the number of batches in flight: 4 by default, at least 1. Each partition has at most one, so more
-            /// of them help where a page has rows of several partitions.
+            /// Sets the number of batches in flight: 4 by default, at least 1.
+            ///
+            /// Each partition has at most one, so more of them help if a page has rows of several partitions.
             pub fn concurrency(mut self, batches: usize) -> Self {
                 self.rows.settings.concurrency = batches.max(1);
                 self
             }
 
-            /// Sets the number of rows that may be rejected or in doubt: 1,000 by default. One more ends the whole. The
-            /// report holds each of them.
+            /// Sets the number of rows that may be rejected or in doubt: 1,000 by default.
+            ///
+            /// One more ends the whole operation. The report holds each of these rows.
             pub fn max_failures(mut self, most: usize) -> Self {
                 self.rows.settings.failures = most as u64;
                 self
             }
 
-            /// Calls `hear` with the report so far, after each batch and after each page. Keep its
-            /// [`position`](crate::bulk::WriteReport::position) somewhere safe to resume after the end of the process.
-            /// Rows in flight have no outcome in it. The closure may borrow from the caller.
+            /// Calls `hear` with the report so far, after each batch and after each page.
+            ///
+            /// Store its [`position`](crate::bulk::WriteReport::position) to resume after the end of the process. Rows
+            /// in flight have no outcome in it. The closure may borrow from the caller.
             pub fn on_progress(mut self, hear: impl FnMut(&$crate::client::bulk::row_report::WriteReport<E>) + Send + $life) -> Self {
                 self.rows.hear = Some(::std::boxed::Box::new(hear));
                 self
             }
 
-            /// Resumes an earlier run over the same query. A limit of the query counts anew.
+            /// Resumes an earlier run over the same query. A limit of the query starts anew.
             pub fn resume_from(mut self, position: $crate::client::bulk::write_position::WritePosition) -> Self {
                 self.rows.position = Some(position);
                 self

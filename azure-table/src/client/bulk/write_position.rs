@@ -8,12 +8,15 @@ use crate::model::entity_key::Key;
 use crate::model::error::{Error, Result};
 use crate::protocol::continuation::Continuation;
 
-/// A position in writes over a query: a page, and the keys of its rows that have their outcome. At most 1,000 keys; of
-/// deletes only those that failed.
+/// A position in writes over a query: a page, and the keys of its rows that have their outcome.
 ///
-/// Writes that resume from it skip no row and write none twice. It is opaque and serializable, so that another process
-/// can resume, by `resume_from` on the same method over the same query. Rows that were inserted into the page since are
-/// written too. (Cosmos DB promises no order, so keys of rows that vanished stay in it.)
+/// It has at most 1,000 keys. For deletes it has only the keys that failed.
+///
+/// Writes that resume from it skip no row. They write no row twice, except rows in doubt whose write is idempotent.
+///
+/// It is opaque and serializable, so that another process can resume it with `resume_from`, on the same method over the
+/// same query. Rows that were inserted into the page in the meantime are written too. Cosmos DB promises no order, so
+/// the keys of rows that disappeared stay in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WritePosition {
     /// The method; `None` if it did not begin.
@@ -33,7 +36,7 @@ impl WritePosition {
             let rows = done.entry(key.partition_key().to_owned()).or_default();
             rows.push(key.row_key().to_owned());
         }
-        // Two positions are equal where they say the same.
+        // Equal positions have equal representations.
         done.values_mut().for_each(|rows| rows.sort_unstable());
         Self {
             operation: None,

@@ -1,4 +1,4 @@
-//! Writes that are pushed one by one over a long time, and sent in batches.
+//! A writer that receives operations one by one over a long time, and sends them in batches.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -18,17 +18,18 @@ use crate::model::error::Result;
 use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::protocol::operation::TableOperation;
 
-/// The time that an operation waits for others, by default.
+/// The default time that an operation waits for others.
 const LINGER: Duration = Duration::from_millis(200);
 
-/// Takes writes one by one and sends them in batches, for logs and events. A batch is sent when it is full or its first
-/// operation has waited for [`linger`](Self::linger). Built by [`TableClient::writer`] or [`Bulk::writer`].
+/// A writer that receives operations one by one and sends them in batches, for logs and events.
 ///
-/// The caller drives it: it runs in `send`, [`flush`](Self::flush), [`drive`](Self::drive) and [`close`](Self::close),
-/// and spawns no task. A batch in flight that is not driven for the `attempt_timeout` (60 s by default) ends in doubt.
-/// Call `close` for the report, even after an error: operations still pending when the writer is dropped are never
-/// sent.
+/// A batch is sent when it is full, or when its first operation has waited for [`linger`](Self::linger). Built by
+/// [`TableClient::writer`] or [`Bulk::writer`].
 ///
+/// The caller drives the writer. It runs in `send`, [`flush`](Self::flush), [`drive`](Self::drive) and
+/// [`close`](Self::close), and spawns no task. A batch in flight that is not driven for the `attempt_timeout` (60 s by
+/// default) ends in doubt. Call `close` for the report, even after an error: operations still pending when the writer
+/// is dropped are never sent.
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
 /// use std::time::Duration;
@@ -72,7 +73,7 @@ const LINGER: Duration = Duration::from_millis(200);
 #[must_use = "call `close()`: operations still pending when the writer is dropped are never sent"]
 pub struct Writer<E> {
     run: BulkRun,
-    /// The variant whose rows alone it writes.
+    /// The variant to which the writer is restricted.
     variant: Option<&'static MarkedVariant>,
     entity: PhantomData<fn() -> E>,
 }
@@ -80,12 +81,12 @@ pub struct Writer<E> {
 total_timeout!(
     Writer[E],
     run.engine.settings.total,
-    "At the deadline the writer takes no more, and [`close`](Self::close) is [`Interrupted`] by an error of kind `Timeout`, with its \
-     report: operations in flight are in doubt, those that wait are not tried."
+    "At the deadline the writer accepts no more operations, and [`close`](Self::close) returns [`Interrupted`] with an \
+     error of kind `Timeout` and the report. Operations in flight are in doubt. Operations that wait are not tried."
 );
 
 impl<E> TableClient<E> {
-    /// Returns a writer that takes writes one by one and sends them in batches: see [`Writer`].
+    /// Returns a writer that receives operations one by one and sends them in batches: see [`Writer`].
     pub fn writer(&self) -> Writer<E> {
         self.bulk().writer()
     }
@@ -107,7 +108,8 @@ impl<E> Bulk<E> {
 }
 
 impl<E> Writer<E> {
-    /// Limits the time that an operation waits for its batch to be full, while the writer is driven: 200 ms by default.
+    /// Sets the maximum time that an operation waits for its batch to fill, while the writer is driven: 200 ms by
+    /// default.
     pub fn linger(mut self, time: Duration) -> Self {
         self.run.engine.settings.linger = Some(time);
         self
@@ -119,12 +121,13 @@ impl<E> Writer<E> {
         self
     }
 
-    /// Takes an operation. Waits while too many are pending. The operation is not taken if the future is dropped before
-    /// its end.
+    /// Accepts an operation. Waits while too many operations are pending.
+    ///
+    /// The operation is not accepted if the future is dropped before it completes.
     ///
     /// # Errors
-    /// The error that ended the whole: see [`BulkWrite`](crate::bulk::BulkWrite). The operation is not taken then;
-    /// [`close`](Self::close) returns the report.
+    /// Returns the error that ended the writer: see [`BulkWrite`](crate::bulk::BulkWrite). The operation is then not
+    /// accepted. [`close`](Self::close) returns the report.
     pub async fn send(&mut self, operation: TableOperation) -> Result<()> {
         let mut operation = Some(operation);
         poll_fn(|cx| {
@@ -147,7 +150,7 @@ impl<E> Writer<E> {
     /// Sends an insert: see [`send`](Self::send).
     ///
     /// # Errors
-    /// As `send`.
+    /// See `send`.
     pub async fn insert(&mut self, entity: &impl AsEntity<E>) -> Result<()> {
         let entity = AsVariant::new(entity, self.variant);
         self.send(TableOperation::insert(&entity)).await
@@ -156,7 +159,7 @@ impl<E> Writer<E> {
     /// Sends an insert-or-replace: see [`send`](Self::send).
     ///
     /// # Errors
-    /// As `send`.
+    /// See `send`.
     pub async fn insert_or_replace(&mut self, entity: &impl AsEntity<E>) -> Result<()> {
         let entity = AsVariant::new(entity, self.variant);
         self.send(TableOperation::insert_or_replace(&entity)).await
@@ -165,7 +168,7 @@ impl<E> Writer<E> {
     /// Sends an insert-or-merge: see [`send`](Self::send).
     ///
     /// # Errors
-    /// As `send`.
+    /// See `send`.
     pub async fn insert_or_merge(&mut self, entity: &impl AsEntity<E>) -> Result<()> {
         let entity = AsVariant::new(entity, self.variant);
         self.send(TableOperation::insert_or_merge(&entity)).await
@@ -174,7 +177,7 @@ impl<E> Writer<E> {
     /// Sends all pending operations, in batches that may not be full, and waits until each has its outcome.
     ///
     /// # Errors
-    /// The error that ended the whole.
+    /// Returns the error that ended the writer.
     pub async fn flush(&mut self) -> Result<()> {
         self.run.engine.flushes = true;
         poll_fn(|cx| {
@@ -190,8 +193,9 @@ impl<E> Writer<E> {
         .await
     }
 
-    /// Drives pending operations for as long as it is polled. Never completes: use it in a `select!` beside the source
-    /// of operations.
+    /// Drives pending operations for as long as it is polled.
+    ///
+    /// Never completes: use it in a `select!` beside the source of operations.
     pub async fn drive(&mut self) {
         poll_fn(|cx| {
             self.go_on(cx);
@@ -208,7 +212,7 @@ impl<E> Writer<E> {
     /// Sends all pending operations and returns the report.
     ///
     /// # Errors
-    /// As awaiting [`BulkWrite`](crate::bulk::BulkWrite).
+    /// Returns the errors of awaiting [`BulkWrite`](crate::bulk::BulkWrite).
     pub async fn close(mut self) -> Result<BulkReport, Interrupted<BulkReport>> {
         self.run.engine.input = Input::Closed;
         poll_fn(|cx| {
@@ -226,7 +230,7 @@ impl<E> Writer<E> {
         }
     }
 
-    /// Polls the run as far as it can go, and takes in the outcomes.
+    /// Polls the run until it is pending, and records the outcomes.
     fn go_on(&mut self, cx: &mut Context<'_>) {
         while let Poll::Ready(Some(outcome)) = self.run.poll_outcome(cx) {
             if let BulkOutcome::Leftover(leftover) = outcome {

@@ -1,4 +1,4 @@
-//! The selection of rows to be written, by a condition or a whole query.
+//! The selection of rows to write, by a condition or a whole query.
 
 use std::sync::Arc;
 
@@ -19,8 +19,10 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 use crate::protocol::continuation::Continuation;
 
-/// A selection of rows of `E` to be written: a [`Filter`], or a [`TableQuery`] with its partition, prefix, limit, page
-/// size, continuation and options. The shape in which the query reads its rows does not matter.
+/// A selection of rows of `E` to write: a [`Filter`] or a [`TableQuery`].
+///
+/// A query contributes its partition, prefix, limit, page size, continuation and options. The type in which it reads
+/// its rows does not matter.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` selects no rows of `{E}`",
     label = "expected a `Filter<{E}>` or a `TableQuery<{E}>`",
@@ -54,7 +56,7 @@ pub(crate) struct Walk<P> {
     pub(crate) from: Option<Continuation>,
     /// The identity of the query.
     pub(crate) identity: u64,
-    /// The options of its writes: those of the table, and those of the query.
+    /// The options of its writes: those of the table, combined with those of the query.
     pub(crate) options: CallOptions,
     /// The time limit of all pages and writes.
     pub(crate) total: TotalTimeout,
@@ -64,8 +66,8 @@ impl<E: TableEntity> TableQuery<E, ()> {
     /// Returns the pages of the query from `from`, or from its own continuation.
     ///
     /// # Errors
-    /// `InvalidInput`: it is of another table, of other rows than the handle writes, or its continuation is one of the
-    /// secondary.
+    /// - `InvalidInput`: the query is of another table, or of other rows than the handle writes.
+    /// - `InvalidInput`: its continuation is one of the secondary.
     pub(crate) fn walk<P: ReadEntity>(
         mut self,
         table: &TableClient<E>,

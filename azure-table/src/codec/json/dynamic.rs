@@ -1,4 +1,4 @@
-//! The serde form of [`DynamicEntity`]: a map in the manner of the service's JSON, which keeps every type.
+//! The serde form of [`DynamicEntity`]: a map like the service's JSON that keeps every type.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -51,7 +51,7 @@ impl<'de> Deserialize<'de> for DynamicEntity {
     }
 }
 
-/// A member's value: the kinds that an entity can have.
+/// The value of a member, of a kind that an entity can have.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Member {
@@ -109,7 +109,7 @@ impl<'de> Visitor<'de> for EntityVisitor {
     }
 }
 
-/// The value of a member; `None` for null.
+/// Returns the value of a member, or `None` for null.
 fn value(member: Member, annotation: Option<EdmType>) -> Result<Option<EdmValue>, ValueError> {
     let token = match &member {
         Member::Null(()) => return Ok(None),
@@ -124,7 +124,7 @@ fn value(member: Member, annotation: Option<EdmType>) -> Result<Option<EdmValue>
         .map(|value| Some(value.into_owned()))
 }
 
-/// An integer. Without an annotation one beyond Edm.Int32 is an Edm.Double, which does not hold every one of them.
+/// Converts an integer. Without an annotation, one beyond Edm.Int32 is an Edm.Double, which cannot hold every integer.
 fn integer(value: i128, annotation: Option<EdmType>) -> Result<Token<'static>, ValueError> {
     let is_double = annotation == Some(EdmType::Double) || (annotation.is_none() && i32::try_from(value).is_err());
     if is_double && value as f64 as i128 != value {

@@ -1,4 +1,4 @@
-//! Any serde type as the text of one property: what `#[table(json)]` stands for.
+//! Any serde type as the text of one property: the implementation of `#[table(json)]`.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -6,10 +6,10 @@ use serde::de::DeserializeOwned;
 use crate::model::edm::{Edm, EdmType, WireValue};
 use crate::model::error::ValueError;
 
-/// The property's type.
+/// The type of the property.
 pub const EDM_TYPE: EdmType = EdmType::String;
 
-/// The value as JSON text.
+/// Serializes the value as JSON text.
 pub fn to_edm<T: Serialize + ?Sized>(value: &T) -> Result<Option<Edm<'static>>, ValueError> {
     match serde_json::to_string(value) {
         Ok(json) => Ok(Some(Edm::String(json.into()))),
@@ -17,7 +17,7 @@ pub fn to_edm<T: Serialize + ?Sized>(value: &T) -> Result<Option<Edm<'static>>, 
     }
 }
 
-/// The value of JSON text.
+/// Deserializes the value from JSON text.
 pub fn from_wire<T: DeserializeOwned>(value: WireValue<'_>) -> Result<T, ValueError> {
     serde_json::from_str(value.as_str()?).map_err(|e| ValueError::new(format!("its JSON does not fit: {e}")))
 }

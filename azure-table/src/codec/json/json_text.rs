@@ -1,9 +1,9 @@
-//! A field of a serde struct as JSON text, for [`SerdeEntity`](crate::entity::SerdeEntity).
+//! Stores a field of a serde struct as JSON text, for [`SerdeEntity`](crate::entity::SerdeEntity).
 //!
 //! `#[serde(with = "azure_table::entity::json_text")]` stores a list, a map or a nested struct as the text of one
 //! property. A value whose JSON is `null`, such as `None`, is not sent.
 //!
-//! An absent property needs `#[serde(default)]` as well, also where the field is an `Option`.
+//! A property that may be absent also needs `#[serde(default)]`, even if the field is an `Option`.
 //!
 //! ```
 //! use azure_table::DynamicEntity;
@@ -40,7 +40,7 @@ use serde::ser::{self, Serialize, Serializer};
 /// Serializes the value as JSON text.
 ///
 /// # Errors
-/// The value has no form in JSON, such as a map whose keys are not text.
+/// - The value has no JSON form, such as a map whose keys are not text.
 pub fn serialize<T: Serialize + ?Sized, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
     match serde_json::to_string(value) {
         Ok(json) if json == "null" => serializer.serialize_none(),
@@ -52,7 +52,7 @@ pub fn serialize<T: Serialize + ?Sized, S: Serializer>(value: &T, serializer: S)
 /// Deserializes the value from JSON text.
 ///
 /// # Errors
-/// The text is not the JSON of a `T`.
+/// - The text is not the JSON of a `T`.
 pub fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     let json = <Cow<'de, str> as de::Deserialize>::deserialize(deserializer)?;
     serde_json::from_str(&json).map_err(|e| de::Error::custom(format_args!("its JSON does not fit: {e}")))

@@ -1,12 +1,12 @@
-//! Entities and pages, from JSON to rows.
+//! Reads entities and pages from JSON into rows.
 //!
 //! Owns the names that are not properties (`odata.…`, `…@odata.type`, the keys, Timestamp). A row is filled in one pass
-//! and used again for the next one of the page; all its text is borrowed from the body.
+//! and reused for the next row of the page. All its text is borrowed from the body.
 //!
-//! The reader is our own, not a serde visitor: entities need the digits of a number as they stand (`5` is Int32, `5.0`
-//! is Double, and a Double must not be rounded twice), whatever features of serde_json another crate turns on. With
-//! `arbitrary_precision` a visitor sees numbers as maps. serde_json is the oracle of the property tests; it reads error
-//! bodies and lists of tables.
+//! The reader is our own, not a serde visitor, since entities need the digits of a number unchanged. `5` is Int32,
+//! `5.0` is Double, and a Double must not be rounded twice. This must hold whatever features of serde_json another
+//! crate turns on. With `arbitrary_precision` a visitor sees numbers as maps. serde_json is the oracle of the property
+//! tests. It also reads error bodies and lists of tables.
 
 use std::borrow::Cow;
 
@@ -19,15 +19,17 @@ use crate::model::error::{Error, Result};
 use crate::model::error_text::Shown;
 use crate::model::row::{Row, RowProperty};
 
-/// The most members of an entity's object. The service's entities have at most 255 properties, and beside each stands
-/// one annotation; more is no entity, would take many times the memory of its text, and long to find the annotations
-/// in.
+/// The maximum number of members in an entity's object.
+///
+/// The service's entities have at most 255 properties, each with one annotation. An object with more is not an entity.
+/// It would take many times the memory of its text, and its annotations would take long to find.
 ///
 /// Source: REST "Understanding the Table service data model".
 const MAX_MEMBERS: usize = 1_024;
 
-/// Reads one entity, asked for at this metadata level, and gives it to `read`. `etag` is that of the answer's header,
-/// used where the body has none.
+/// Reads one entity, requested at this metadata level, and passes it to `read`.
+///
+/// `etag` is that of the response header, used if the body has none.
 pub(crate) fn entity<T>(
     body: &[u8],
     metadata: MetadataLevel,
@@ -45,8 +47,9 @@ pub(crate) fn entity<T>(
     read(&row).map_err(|e| row.locate(e))
 }
 
-/// Reads the entities of a page, asked for at this metadata level, in order and gives each to `read`, which stops the
-/// page by an error.
+/// Reads the entities of a page, requested at this metadata level, and passes each to `read` in order.
+///
+/// An error of `read` stops the page.
 pub(crate) fn page(body: &[u8], metadata: MetadataLevel, mut read: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
     let mut reader = Reader::new(body).map_err(not_a_page)?;
     let mut row = Row::default();
@@ -80,7 +83,7 @@ pub(crate) fn page(body: &[u8], metadata: MetadataLevel, mut read: impl FnMut(&R
     }
 }
 
-/// Where types are said, text without one is an Edm.String, and not a date or a number that lost its type.
+/// If types are annotated, text without an annotation is an Edm.String, not a date or a number that lost its type.
 fn settle(row: &mut Row<'_>, metadata: MetadataLevel) {
     if metadata == MetadataLevel::Minimal {
         for property in row
@@ -101,16 +104,16 @@ fn not_a_page(error: JsonError) -> Error {
     Error::invalid_response("the answer is not a page of entities in JSON").with_source(error)
 }
 
-/// What a member of an entity is, by its name.
+/// A member of an entity, classified by its name.
 #[derive(Clone)]
 enum Member<'a> {
     PartitionKey,
     RowKey,
     Timestamp,
     Etag,
-    /// The type of the property of this name.
+    /// The type of the property with this name.
     Type(Cow<'a, str>),
-    /// Of a kind that says nothing to us.
+    /// An annotation that the client does not use.
     Ignored,
     Property(Cow<'a, str>),
 }
@@ -129,15 +132,16 @@ impl<'a> Member<'a> {
     }
 }
 
-/// The members of the row before, with the text of their names: the rows of a page mostly have the same ones in the
-/// same order, and comparing that text costs less than reading it.
+/// The members of the previous row, with the text of their names.
+///
+/// The rows of a page mostly have the same members in the same order. Comparing that text costs less than reading it.
 #[derive(Default)]
 struct Before<'a> {
     members: Vec<(&'a str, Member<'a>)>,
 }
 
 impl<'a> Before<'a> {
-    /// The `n`th member of a row; `None` after the last.
+    /// Returns the `n`th member of a row, or `None` after the last.
     fn next(
         &mut self,
         reader: &mut Reader<'a>,
@@ -217,7 +221,7 @@ fn annotation(reader: &mut Reader<'_>) -> std::result::Result<EdmType, JsonError
     EdmType::from_name(&name).ok_or_else(|| reader.error(format!("unknown property type {}", Shown(&name))))
 }
 
-/// The name without its last `length` bytes.
+/// Returns the name without its last `length` bytes.
 fn cut(name: Cow<'_, str>, length: usize) -> Cow<'_, str> {
     match name {
         Cow::Borrowed(name) => Cow::Borrowed(&name[..name.len() - length]),

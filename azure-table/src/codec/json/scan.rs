@@ -1,33 +1,35 @@
-//! The search for the characters that JSON strings treat specially, for reader and writer alike.
+//! Finds the characters that JSON strings treat specially, for reader and writer alike.
 
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
 const HIGH: u64 = ONES << 7;
 
-/// Sets the high bit of the bytes that are equal to `byte` (and perhaps of some behind the first of them, never before
-/// it: subtracting borrows upwards).
+/// Sets the high bit of the bytes that equal `byte`.
+///
+/// It may also set that of bytes after the first match, but never before it, since subtraction borrows upwards.
 const fn equals(word: u64, byte: u8) -> u64 {
     let difference = word ^ (ONES * byte as u64);
     difference.wrapping_sub(ONES) & !difference & HIGH
 }
 
-/// The bytes as one number, the first byte lowest.
+/// Returns the bytes as one number, the first byte lowest.
 fn word(chunk: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     bytes[..chunk.len()].copy_from_slice(chunk);
     u64::from_le_bytes(bytes)
 }
 
-/// How many bytes stand for themselves in a string: up to a quote, a backslash or a control character.
+/// Returns the number of leading bytes that need no unescaping: up to a quote, a backslash or a control character.
 pub(crate) fn plain_length(bytes: &[u8]) -> usize {
     length_before::<false>(bytes)
 }
 
-/// The same for text that is written: also up to the first byte that U+2028 and U+2029 have, among others.
+/// Returns the number of leading bytes to write unchanged: also up to the first byte of U+2028 and U+2029, which others
+/// share.
 pub(crate) fn plain_length_to_write(bytes: &[u8]) -> usize {
     length_before::<true>(bytes)
 }
 
-/// What U+2028 and U+2029 begin with.
+/// The first byte of U+2028 and U+2029.
 pub(crate) const LEAD: u8 = 0xe2;
 
 fn length_before<const LINES: bool>(bytes: &[u8]) -> usize {
@@ -49,7 +51,7 @@ fn length_before<const LINES: bool>(bytes: &[u8]) -> usize {
     bytes.len() - rest.len() + rest.iter().position(stops).unwrap_or(rest.len())
 }
 
-/// Whether a name is that of an annotation, which has an `@` or a `.`; no property's name has one.
+/// Returns `true` if the name is that of an annotation. It has an `@` or a `.`, which no property name has.
 pub(crate) fn is_annotation(name: &[u8]) -> bool {
     name.chunks(8).any(|chunk| {
         let word = word(chunk);

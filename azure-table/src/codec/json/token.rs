@@ -1,8 +1,8 @@
-//! A JSON reader that hands out one piece after the other, borrowed from the text where it has no escapes.
+//! A pull reader for JSON. Pieces are borrowed from the text if they have no escapes.
 //!
 //! Owns the grammar (RFC 8259) and its limits: nesting at most [`MAX_DEPTH`]. Does not own the meaning of names.
-//! serde_json is the oracle of its tests. It stands here instead of a serde visitor because entities need the digits of
-//! a number as they stood, whatever features of serde_json another crate turns on.
+//! serde_json is the oracle of its tests. It replaces a serde visitor because entities need the digits of a number
+//! unchanged, whatever features of serde_json another crate turns on.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,14 +10,14 @@ use std::fmt;
 use crate::codec::json::scan::plain_length;
 use crate::model::edm::Token;
 
-/// How deep a skipped value may be nested.
+/// The maximum nesting of a skipped value.
 const MAX_DEPTH: usize = 64;
 
-/// Where and why text is not the JSON that was asked for.
+/// The position and the reason of a JSON error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct JsonError(Box<Fault>);
 
-/// Boxed, so that a result is not larger than what is read.
+/// Boxed, so that a result is not larger than the value that is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Fault {
     /// The byte at which reading stopped.
@@ -30,7 +30,7 @@ impl JsonError {
         Self(Box::new(Fault { at, what: what.into() }))
     }
 
-    /// The byte of the text that it was found at, and what was found.
+    /// Returns the byte offset of the error, and its reason.
     #[cfg(feature = "emulator")]
     pub(crate) fn into_parts(self) -> (usize, Cow<'static, str>) {
         (self.0.at, self.0.what)
@@ -55,7 +55,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Starts at the beginning of `body`; a byte order mark is passed over.
+    /// Starts at the beginning of `body`, after a byte order mark.
     pub(crate) fn new(body: &'a [u8]) -> Result<Self> {
         let text = std::str::from_utf8(body).map_err(|e| JsonError::new(e.valid_up_to(), "the text is not UTF-8"))?;
         let at = if text.starts_with('\u{feff}') {
@@ -66,17 +66,17 @@ impl<'a> Reader<'a> {
         Ok(Self { text, at })
     }
 
-    /// Enters an object: its members follow by [`next_member`](Self::next_member).
+    /// Enters an object. Its members follow by [`next_member`](Self::next_member).
     pub(crate) fn enter_object(&mut self) -> Result<()> {
         self.expect(b'{', "expected an object")
     }
 
-    /// The name of the next member, whose value must be read then; `None` after the last.
+    /// Returns the name of the next member, or `None` after the last. The caller must then read its value.
     pub(crate) fn next_member(&mut self, first: &mut bool) -> Result<Option<Cow<'a, str>>> {
         Ok(self.next_member_text(first)?.map(|(name, _)| name))
     }
 
-    /// The same with its text as it stands, from the quote to the colon.
+    /// Returns the next member with its original text, from the quote to the colon.
     pub(crate) fn next_member_text(&mut self, first: &mut bool) -> Result<Option<(Cow<'a, str>, &'a str)>> {
         match self.peek() {
             Some(b'}') => {
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
         Ok(Some((name, &self.text[start..self.at])))
     }
 
-    /// Whether the next member's name stands there in this very text; then it is passed over.
+    /// Returns `true` and skips the name if the next member's name is exactly this text.
     pub(crate) fn next_member_is(&mut self, text: &str, first: bool) -> bool {
         let rest = &self.text.as_bytes()[self.at..];
         let name = if first { Some(rest) } else { rest.strip_prefix(b",") };
@@ -108,12 +108,12 @@ impl<'a> Reader<'a> {
         is
     }
 
-    /// Enters an array: its elements follow by [`next_element`](Self::next_element).
+    /// Enters an array. Its elements follow by [`next_element`](Self::next_element).
     pub(crate) fn enter_array(&mut self) -> Result<()> {
         self.expect(b'[', "expected an array")
     }
 
-    /// Whether another element follows, which must be read then.
+    /// Returns `true` if another element follows. The caller must then read it.
     pub(crate) fn next_element(&mut self, first: &mut bool) -> Result<bool> {
         match self.peek() {
             Some(b']') => {
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
         Ok(true)
     }
 
-    /// A value that is neither object nor array.
+    /// Reads a value that is neither object nor array.
     pub(crate) fn scalar(&mut self) -> Result<Token<'a>> {
         match self.peek() {
             Some(b'"') => self.string().map(Token::Text),
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes over a value of any kind.
+    /// Skips a value of any kind.
     pub(crate) fn skip(&mut self) -> Result<()> {
         self.skip_at(0)
     }
@@ -170,7 +170,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Makes sure that nothing but white space follows.
+    /// Checks that only white space follows.
     pub(crate) fn end(&mut self) -> Result<()> {
         match self.peek() {
             None => Ok(()),
@@ -178,7 +178,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The number of bytes that are read.
+    /// Returns the number of bytes read.
     #[cfg(feature = "emulator")]
     pub(crate) fn position(&self) -> usize {
         self.at
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
         JsonError::new(self.at, what)
     }
 
-    /// The next byte that is not white space, not consumed.
+    /// Returns the next byte that is not white space, without consuming it.
     fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(self.at) {
@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
         Ok(&self.text[start..self.at])
     }
 
-    /// A string, from its opening quote on.
+    /// Reads a string, from its opening quote on.
     fn string(&mut self) -> Result<Cow<'a, str>> {
         self.at += 1;
         let start = self.plain();
@@ -271,14 +271,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes over characters that stand for themselves; gives where they started.
+    /// Skips characters that need no unescaping. Returns the start of them.
     fn plain(&mut self) -> usize {
         let start = self.at;
         self.at += plain_length(&self.text.as_bytes()[start..]);
         start
     }
 
-    /// The rest of a string that has escapes.
+    /// Reads the rest of a string that has escapes.
     fn escaped(&mut self, mut text: String) -> Result<String> {
         loop {
             match self.text.as_bytes().get(self.at) {
@@ -301,7 +301,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The character of an escape, after its backslash.
+    /// Reads the character of an escape, after its backslash.
     fn escape(&mut self) -> Result<char> {
         let byte = self.text.as_bytes().get(self.at).copied();
         self.at += 1;

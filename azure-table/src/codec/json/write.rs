@@ -1,4 +1,4 @@
-//! Entities, from values straight to the bytes of a request body.
+//! Writes entities from values directly to the bytes of a request body.
 
 use std::cell::Cell;
 use std::io::Write as _;
@@ -18,23 +18,22 @@ use crate::model::property_writer::{PropertySink, PropertyWriter, Rare};
 /// Source: REST "Performing entity group transactions" and common error code `RequestBodyTooLarge`.
 pub(crate) const MAX_BODY_BYTES: usize = 4 << 20;
 
-/// What is sent of an entity, in one piece of memory: many wait for their batch.
+/// An encoded entity in one allocation, since many wait for their batch.
 #[derive(Debug)]
 pub(crate) struct Written {
-    /// The body of an insert, replace or merge: the keys, then the properties. Behind it both keys once more, as they
-    /// are.
+    /// The body of an insert, replace or merge: the keys, then the properties. Both keys follow once more, unescaped.
     pub(crate) text: Arc<str>,
-    /// How long the body is.
+    /// The length of the body.
     pub(crate) body: usize,
     pub(crate) rare: Option<Box<Rare>>,
 }
 
-/// An entity, and its keys.
+/// Encodes an entity with its keys.
 pub(crate) fn entity<E: TableEntity + ?Sized>(entity: &E, (partition_key, row_key): (&str, &str)) -> Result<Written> {
     properties((partition_key, row_key), |writer| entity.write_properties(writer))
 }
 
-/// The same for properties from elsewhere.
+/// Encodes properties that a closure writes, with their keys.
 pub(crate) fn properties(
     (partition_key, row_key): (&str, &str),
     write: impl FnOnce(&mut PropertyWriter<'_>) -> Result<()>,
@@ -64,17 +63,17 @@ pub(crate) fn properties(
 }
 
 thread_local! {
-    /// Where entities are written until their length is known: each is given no more memory than it has bytes.
+    /// The buffer for an entity until its length is known, so that each gets exactly the memory that it needs.
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Far above the limit of any service, which is checked where the service is known.
+/// A limit far above that of any service, which is checked where the service is known.
 const MOST_ENCODED: usize = 1 << 30;
 
-/// A longer one is not kept.
+/// The largest buffer that is kept.
 const MOST_SCRATCH: usize = 64 << 10;
 
-/// Most entities fit into this many bytes.
+/// The initial capacity, enough for most entities.
 const INITIAL_CAPACITY: usize = 1_024;
 
 /// A JSON object under construction.
@@ -88,7 +87,7 @@ impl Object {
         Self::within(Vec::new())
     }
 
-    /// In memory that there is.
+    /// Starts an object in an existing buffer.
     fn within(mut bytes: Vec<u8>) -> Self {
         bytes.clear();
         bytes.reserve(INITIAL_CAPACITY);
@@ -96,7 +95,7 @@ impl Object {
         Self { bytes }
     }
 
-    /// A member whose value is text.
+    /// Writes a member whose value is text.
     pub(crate) fn text(&mut self, name: &str, value: &str) {
         self.string(&Name(name), value);
     }
@@ -107,7 +106,7 @@ impl Object {
         self.bytes.push(b',');
     }
 
-    /// A property with the type annotation that its value needs.
+    /// Writes a property with the type annotation that its value needs.
     pub(crate) fn property(&mut self, name: &str, value: &Edm<'_>) {
         self.member(&Name(name), value);
     }
@@ -151,12 +150,12 @@ impl PropertySink for Object {
     }
 }
 
-/// How a member begins. Names need no escapes: they are checked before, to letters, digits and `_`.
+/// The start of a member. Names need no escapes: they were validated as letters, digits and `_`.
 trait Head {
-    /// `"Name":`
+    /// Writes `"Name":`.
     fn begin(&self, bytes: &mut Vec<u8>);
 
-    /// `"Name`, and what follows.
+    /// Writes `"Name` and `then`.
     fn annotate(&self, bytes: &mut Vec<u8>, then: &[u8]);
 }
 
@@ -175,7 +174,7 @@ impl Head for Name<'_> {
     }
 }
 
-/// A name with what stands around it: `"Name":`. In one piece it is faster to copy.
+/// A name with its punctuation: `"Name":`. One piece is faster to copy.
 struct Quoted<'a>(&'a str);
 
 impl Head for Quoted<'_> {
@@ -190,7 +189,7 @@ impl Head for Quoted<'_> {
     }
 }
 
-/// How requests write values.
+/// The form of values in requests.
 struct Requests;
 
 impl Dialect for Requests {
@@ -203,7 +202,7 @@ impl Dialect for Requests {
     }
 }
 
-/// Appends the shortest digits that give the same double back, with a decimal point.
+/// Appends the shortest digits that parse to the same double, with a decimal point.
 fn finite(bytes: &mut Vec<u8>, value: f64) {
     let start = bytes.len();
     value::number(bytes, &value);
@@ -214,8 +213,10 @@ fn finite(bytes: &mut Vec<u8>, value: f64) {
     }
 }
 
-/// Appends a JSON string. U+2028 and U+2029 are escaped though JSON does not ask for it: Azurite takes them for the end
-/// of a line of a batch.
+/// Appends a JSON string.
+///
+/// U+2028 and U+2029 are escaped although JSON does not require it: Azurite takes them for the end of a line of a
+/// batch.
 pub(crate) fn quoted(bytes: &mut Vec<u8>, text: &str) {
     bytes.push(b'"');
     let mut rest = text.as_bytes();
