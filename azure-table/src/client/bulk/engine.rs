@@ -1,9 +1,9 @@
-//! The engine of all writes in bulk: planned operations in, an outcome for each of them out.
+//! The engine of all bulk writes: it takes planned operations, and returns an outcome for each.
 //!
 //! Owns the batches in flight, the sending rate and the end: the limit of failures, the total timeout, cancellation.
-//! The order of operations is `queue.rs`, what becomes of a batch `partition_write.rs`. Knows no source and no query:
-//! those push operations and poll for outcomes (`bulk_write.rs`, `writer.rs`, `row_writes.rs`). No task is spawned: an
-//! owner that stops polling has a report that is right.
+//! The order of operations is `queue.rs`, the writing of a batch `partition_write.rs`. Knows no source and no query:
+//! those push operations and poll for outcomes (`bulk_write.rs`, `writer.rs`, `row_writes.rs`). Spawns no task, so an
+//! owner that stops polling has a correct report.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -34,7 +34,7 @@ use crate::protocol::operation::TableOperation;
 pub(crate) struct EngineSettings {
     /// The operation that errors name.
     pub(crate) operation: OperationKind,
-    /// The plural of what fails, in the error of too many failures.
+    /// The plural noun for failed items, in the error of too many failures.
     pub(crate) unit: &'static str,
     pub(crate) batch_size: usize,
     pub(crate) batch_bytes: Option<usize>,
@@ -42,12 +42,13 @@ pub(crate) struct EngineSettings {
     pub(crate) partition_concurrency: usize,
     pub(crate) pending: usize,
     pub(crate) failures: u64,
-    /// Sends the others of a batch again when one of them fails.
+    /// Sends the other operations of a batch again when one of them fails.
     pub(crate) takes_out: bool,
-    /// Counts an absent row as gone, not as rejected: it was there when it was selected.
+    /// Counts an absent row as gone, not as rejected: it existed when it was selected.
     pub(crate) expects_gone: bool,
     pub(crate) max_rate: Option<f64>,
-    /// The time that an operation waits for others. Without it batches that are not full leave when the input is idle.
+    /// The time that an operation waits for others. If absent, batches that are not full are sent when the input is
+    /// idle.
     pub(crate) linger: Option<Duration>,
     pub(crate) total: TotalTimeout,
 }
@@ -72,25 +73,25 @@ impl EngineSettings {
     }
 }
 
-/// The number of batches in flight, by default.
+/// The default number of batches in flight.
 const CONCURRENCY: usize = 32;
-/// The same of one partition: enough for its target of 2,000 entities/s where a batch takes 200 ms.
+/// The default per partition: enough for its target of 2,000 entities/s if a batch takes 200 ms.
 const PARTITION_CONCURRENCY: usize = 4;
-/// The number of operations that wait for their batch, by default.
+/// The default number of operations that wait for their batch.
 const PENDING: usize = 20_000;
-/// The number of failures, by default: each is held, and more of them mean that something else is wrong.
+/// The default number of failures. Each is held in memory, and more of them mean that something else is wrong.
 const FAILURES: u64 = 1_000;
-/// The most bytes of bodies that wait: 16 of the largest batches.
+/// The maximum number of waiting body bytes: 16 of the largest batches.
 const MOST_PENDING_BYTES: usize = 64 << 20;
 
-/// The state of what pushes operations.
+/// The state of the source that pushes operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
     /// More operations follow.
     Open,
-    /// More operations may follow, none for now.
+    /// More operations may follow, but none now.
     Idle,
-    /// No operation follows before those that were pushed have their outcome.
+    /// No operation follows before the pushed ones have their outcome.
     Closed,
 }
 
@@ -106,22 +107,22 @@ pub(crate) struct Settled {
 pub(crate) struct Engine {
     pipeline: Arc<Pipeline>,
     table: TableName,
-    /// Those of the client among them.
+    /// The options of the calls, those of the client included.
     options: CallOptions,
     pub(crate) settings: EngineSettings,
     pub(crate) input: Input,
-    /// Sends batches that are not full, until nothing waits.
+    /// Sends batches that are not full, until no operation waits.
     pub(crate) flushes: bool,
     queue: Queue,
-    /// Without it the retry policy handles throttling.
+    /// If absent, the retry policy handles throttling.
     pace: Option<Pace>,
     throttled: u64,
-    /// Each is polled when it was woken: there may be many.
+    /// Each is polled only when woken, since there may be many.
     running: FuturesUnordered<RunningBatch>,
     ready: VecDeque<Settled>,
-    /// Until the first that waits has waited long enough.
+    /// Fires when the first waiting operation has waited long enough.
     timer: Option<BoxFuture<'static, ()>>,
-    /// Until the total timeout.
+    /// Fires at the total timeout.
     end: Option<BoxFuture<'static, ()>>,
     failures: u64,
     /// The error that concerns no single operation.
@@ -129,7 +130,7 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// `options` are those of its calls, the client's included.
+    /// Creates an engine. `options` are those of its calls, the client's included.
     pub(crate) fn new(
         pipeline: &Arc<Pipeline>,
         table: &TableName,
@@ -168,7 +169,7 @@ impl Engine {
         self
     }
 
-    /// Adds an operation. One that cannot be sent is rejected.
+    /// Adds an operation. An operation that cannot be sent is rejected.
     pub(crate) fn push(&mut self, index: u64, operation: TableOperation) {
         let checked = match operation.kind() {
             OperationKind::Get => {
@@ -190,7 +191,7 @@ impl Engine {
         }
     }
 
-    /// Counts a failure that has no operation.
+    /// Counts a failure without an operation.
     pub(crate) fn reject(&mut self, error: Error) -> Arc<Error> {
         let error = Arc::new(self.named(error));
         self.failures += 1;
@@ -242,7 +243,7 @@ impl Engine {
         self.ready.pop_front()
     }
 
-    /// Returns `true` if outcomes are known that were not taken.
+    /// Returns `true` if some known outcomes were not taken yet.
     pub(crate) fn has_ready(&self) -> bool {
         !self.ready.is_empty()
     }
@@ -255,12 +256,12 @@ impl Engine {
         self.ready.is_empty() && !self.has_more_to_do()
     }
 
-    /// The number of operations without an outcome.
+    /// Returns the number of operations without an outcome.
     pub(crate) fn pending(&self) -> usize {
         self.queue.len() + self.running.iter().map(RunningBatch::len).sum::<usize>()
     }
 
-    /// The number of requests that were throttled and sent again.
+    /// Returns the number of requests that were throttled and sent again.
     pub(crate) fn throttled(&self) -> u64 {
         self.throttled
     }
@@ -275,8 +276,9 @@ impl Engine {
         self.queue.len() < self.settings.pending && self.queue.bytes() < MOST_PENDING_BYTES
     }
 
-    /// Returns `true` if more operations would be sent now. No more is read than that takes: what waits is cold when it
-    /// is sent.
+    /// Returns `true` if more operations would be sent now.
+    ///
+    /// No more is read than that, since waiting operations fall out of the cache before they are sent.
     pub(crate) fn wants_more(&mut self) -> bool {
         // What was rejected is reported first: it may be too much.
         if !self.ready.is_empty() || self.input == Input::Closed || self.running.len() >= self.settings.concurrency {
@@ -286,7 +288,7 @@ impl Engine {
         !self.settings.total.is_over()
     }
 
-    /// Ends it because its owner does: operations in flight are in doubt, those that wait are not tried.
+    /// Cancels the engine for its owner. Operations in flight are in doubt, those that wait are not tried.
     pub(crate) fn cancel(&mut self) {
         self.abandon(Error::new(
             ErrorKind::Timeout,
@@ -306,7 +308,7 @@ impl Engine {
         self.leave_waiting();
     }
 
-    /// Lets what has waited long enough leave.
+    /// Releases operations that have waited long enough.
     fn linger(&mut self, cx: &mut Context<'_>) {
         let Some(time) = self.settings.linger else { return };
         if self.queue.len() == 0 {
@@ -319,7 +321,7 @@ impl Engine {
         }
     }
 
-    /// Sends batches: full ones, and short ones where no more will come, or none for now.
+    /// Sends full batches, and short ones if no more operations will come, or none now.
     pub(crate) fn start(&mut self) {
         // An idle input leaves what there is, of each partition one batch.
         let is_idle = self.settings.linger.is_none() && self.input == Input::Idle;
@@ -340,7 +342,7 @@ impl Engine {
         }
     }
 
-    /// Takes in the batches that have ended. Returns `true` if there were any.
+    /// Collects finished batches. Returns `true` if there were any.
     fn finish(&mut self, cx: &mut Context<'_>) -> bool {
         let mut any = false;
         while let Poll::Ready(Some((batch, mut written))) = Pin::new(&mut self.running).poll_next(cx) {
@@ -382,7 +384,7 @@ impl Engine {
         }
     }
 
-    /// Stops it because of more failures than allowed. Those that are ready count as well.
+    /// Stops the engine after more failures than allowed. Outcomes that are ready count as well.
     fn stop_for_failures(&mut self, error: &Error, last: &dyn fmt::Display) {
         let mut ready = self
             .ready
@@ -404,8 +406,9 @@ impl Engine {
         self.stop(Arc::new(self.named(self.settings.total.error())));
     }
 
-    /// Sends no more; what is in flight goes on. What waits is reported when that has ended: it may be of the same
-    /// rows.
+    /// Sends no more operations. Batches in flight continue.
+    ///
+    /// Operations that wait are reported after these batches end, since they may be of the same rows.
     fn stop(&mut self, error: Arc<Error>) {
         self.stopped.get_or_insert(error);
         self.input = Input::Closed;

@@ -1,12 +1,12 @@
-//! The sending rate of a bulk, measured by the service's throttling responses.
+//! The sending rate of a bulk, derived from the service's throttling responses.
 //!
-//! Owns the rates of the account and of throttled partitions. Nothing is held back before the first throttled batch.
-//! Between two throttled batches the limit of their scope was used up: the entities accepted in between, divided by the
-//! time, are the limit. The bulk sends a little below it, and slowly faster until the next throttled batch measures it
-//! anew.
+//! Owns the rates of the account and of throttled partitions. Nothing is delayed before the first throttled batch.
+//! Between two throttled batches the limit of their scope was reached. The limit is the number of entities accepted in
+//! between, divided by the time. The bulk sends slightly below it, then slowly faster until the next throttled batch
+//! measures it again.
 //!
-//! Latency is no signal: with four batches of a partition in flight its queue cannot grow. Throttled batches are not
-//! the retry policy's business here, or two loops would wait for each other.
+//! Latency is no signal: with four batches of a partition in flight its queue cannot grow. The retry policy does not
+//! retry throttled batches here, or two loops would wait for each other.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,34 +17,35 @@ use crate::model::error::{Error, ErrorKind};
 use crate::pipeline::next_step::MAX_ASKED_WAIT;
 use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 
-/// The share of the measured limit that is sent.
+/// The share of the measured limit at which the bulk sends.
 const BELOW_LIMIT: f64 = 0.985;
-/// The deepest cut of a rate: while little was sent, little was accepted, and that was no limit.
+/// The deepest cut of a rate. If little was sent, little was accepted, and that was no limit.
 const DEEPEST_CUT: f64 = 0.7;
-/// The time for which a rate is kept, and its growth then: twice as fast after each doubling. A rate that was measured
-/// for a short time is kept as short, and grows faster.
+/// The time for which a rate is kept, and the time of its growth: twice as fast after each doubling.
+///
+/// A rate that was measured for a shorter time is kept for that time, and grows faster.
 const HOLD: Duration = Duration::from_secs(10);
 const GROWTH_PER_SECOND: f64 = 0.005;
 const FIRST_GROWTH_PER_SECOND: f64 = 0.05;
 const DOUBLING: Duration = Duration::from_secs(20);
 const MOST_GROWTH_PER_SECOND: f64 = 0.5;
-/// The lateness of a turn that loses nothing: timers have milliseconds, and other tasks run in between.
+/// The delay of a turn that costs no throughput: timers have milliseconds, and other tasks run in between.
 const LATENESS: Duration = Duration::from_millis(10);
-/// The first pause after a throttled batch. It doubles while no batch is accepted in between, up to the longest.
+/// The first pause after a throttled batch. It doubles until a batch is accepted, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// The shortest time over which a limit is measured before it is measured anew.
+/// The minimum time over which a limit is measured before it is measured again.
 const MEASURED: Duration = Duration::from_secs(10);
-/// Two partitions that are throttled within this time are a sign of the account's limit.
+/// The time within which two throttled partitions indicate the account's limit.
 const TOGETHER: Duration = Duration::from_secs(1);
-/// The number of rates from which on partitions are forgotten that were not throttled for so long: they are far from
-/// their limit.
+/// The number of rates from which partitions are forgotten that were not throttled within `FORGOTTEN`: they are far
+/// from their limit.
 const MANY_PARTITIONS: usize = 1_024;
 const FORGOTTEN: Duration = Duration::from_secs(60);
 /// The time without an accepted batch after which a throttled batch is final.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The rates of a bulk. Clones are one.
+/// The rates of a bulk. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct Pace(Arc<Mutex<Rates>>);
 
@@ -52,11 +53,11 @@ pub(crate) struct Pace(Arc<Mutex<Rates>>);
 struct Rates {
     account: Rate,
     partitions: HashMap<Box<str>, Rate>,
-    /// The number of them from which on some are forgotten.
+    /// The number of partitions from which some are forgotten.
     most_partitions: usize,
-    /// The partition that was throttled last, and when.
+    /// The partition that was throttled last, and the time of it.
     last_refused: Option<(Box<str>, Instant)>,
-    /// Since when no batch was accepted.
+    /// The time since which no batch was accepted.
     refused_since: Option<Instant>,
     asked_wait: Option<Duration>,
     refused: u64,
@@ -65,27 +66,27 @@ struct Rates {
 /// The rate of one scope.
 #[derive(Debug)]
 struct Rate {
-    /// In entities per second; infinite while nothing is known.
+    /// In entities per second; infinite while no limit is known.
     per_second: f64,
     most: f64,
-    /// When the next may leave.
+    /// The time from which the next batch may be sent.
     next: Instant,
     paused_until: Instant,
     pause: Duration,
-    /// Since when it is measured, and the entities accepted since.
+    /// The start of the measurement, and the entities accepted since.
     measured_since: Option<Instant>,
     taken: f64,
-    /// For how long the rate was measured, up to [`MEASURED`].
+    /// The time for which the rate was measured, up to [`MEASURED`].
     measured_for: Duration,
-    /// When it was throttled last.
+    /// The time at which it was last throttled.
     refused_at: Option<Instant>,
     grown_at: Instant,
-    /// `true` if a batch waited for it since it grew.
+    /// `true` if a batch waited for the rate since it grew.
     is_used: bool,
 }
 
 impl Pace {
-    /// A pace with a ceiling of entities per second for all partitions together.
+    /// Creates a pace with a ceiling of entities per second across all partitions.
     pub(crate) fn new(most: Option<f64>) -> Self {
         let now = Instant::now();
         Self(Arc::new(Mutex::new(Rates {
@@ -160,7 +161,7 @@ impl Pace {
 }
 
 impl Rates {
-    /// Bounds the number of rates: a bulk may write to any number of partitions.
+    /// Limits the number of rates, since a bulk may write to any number of partitions.
     fn forget(&mut self, now: Instant) {
         if self.partitions.len() < self.most_partitions {
             return;
@@ -171,7 +172,9 @@ impl Rates {
         self.most_partitions = MANY_PARTITIONS.max(2 * self.partitions.len());
     }
 
-    /// Returns the time to wait. Zero if both scopes allow it now; then the entities are counted as sent.
+    /// Returns the time to wait.
+    ///
+    /// It is zero if both scopes allow it now; then the entities are counted as sent.
     fn wait(&mut self, partition_key: &str, entities: usize, now: Instant) -> Duration {
         let mut wait = self.account.wait(now);
         if let Some(rate) = self.partitions.get_mut(partition_key) {
@@ -264,8 +267,10 @@ impl Rate {
     }
 }
 
-/// The retry policy of a bulk's writes. A throttled write is not retried by its call: the bulk sends it again, at its
-/// pace. Reads within the call, which read back what became of a lost write, are retried as by the policy beneath.
+/// The retry policy of a bulk's writes.
+///
+/// A throttled write is not retried by its call: the bulk sends it again, at its own rate. Reads within the call, which
+/// reconcile a lost write, are retried by the underlying policy.
 #[derive(Debug)]
 pub(crate) struct LeavesThrottled {
     pub(crate) inner: Arc<dyn RetryPolicy>,
@@ -306,7 +311,7 @@ pub(crate) fn is_throttled(error: &Error) -> bool {
 mod tests {
     use super::*;
 
-    /// A bulk may go on for days, over any number of partitions.
+    /// A bulk may run for days, over any number of partitions.
     #[tokio::test(start_paused = true)]
     async fn partitions_that_were_not_refused_lately_are_forgotten() {
         let pace = Pace::new(None);

@@ -1,11 +1,11 @@
-//! Operations on one partition, and an outcome for each.
+//! Operations on one partition, with an outcome for each.
 //!
-//! Owns the cutting into batches and the search for what makes one fail: a batch is applied whole or not at all, so
-//! whoever is at fault is taken out and the others go again. Owns the outcomes so far too, which an owner reads when it
-//! cancels. Knows nothing of where the operations come from.
+//! Owns the division into batches and the search for the operation that makes a batch fail. A batch is applied
+//! completely or not at all, so the failed operation is removed and the others are sent again. Owns the outcomes so far
+//! too, which an owner reads when it cancels. Knows nothing of the source of the operations.
 //!
-//! The row at the reported index is taken out, or the batch is halved where there is no index, and the others go again.
-//! A failure that concerns no row ends the whole bulk; so does a 404 without a code, which may come from something in
+//! The row at the reported index is removed. If there is no index, the batch is halved. The others are sent again. A
+//! failure that concerns no row ends the whole bulk. So does a 404 without a code, which may come from something in
 //! front of the service. A batch in doubt is reported row by row, except deletes that were repeated and found nothing.
 //!
 //! Source: REST "Performing entity group transactions".
@@ -34,15 +34,15 @@ use crate::protocol::table_result::TableResult;
 /// The outcome of one operation.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// With the entity's new version; `None` after a delete.
+    /// Applied, with the new ETag of the entity, or `None` after a delete.
     Applied(Option<ETag>),
-    /// A delete found no row after an earlier response was lost: either one may have deleted it.
+    /// A delete found no row after an earlier response was lost: either attempt may have deleted it.
     Gone,
-    /// It was not applied. Several of one batch share an error.
+    /// The operation was not applied. Several operations of one batch share an error.
     Rejected(Arc<Error>),
-    /// It may have been applied.
+    /// The operation may have been applied.
     InDoubt(Arc<Error>),
-    /// It was not applied: an error that concerns them all came before its turn, or with it.
+    /// The operation was not applied: an error that concerns all operations came before its turn, or with it.
     NotTried,
 }
 
@@ -54,7 +54,7 @@ impl Outcome {
         }
     }
 
-    /// The error, if it counts as a failure.
+    /// Returns the error, if it counts as a failure.
     pub(crate) fn failure(&self) -> Option<&Error> {
         match self {
             Self::Rejected(error) | Self::InDoubt(error) => Some(error),
@@ -75,7 +75,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// The outcomes so far, shared by a write and an owner that may cancel it. Clones are one.
+/// The outcomes so far, shared by a write and an owner that may cancel it. Clones share them.
 #[derive(Clone, Debug)]
 struct SharedOutcomes(Arc<Mutex<Outcomes>>);
 
@@ -122,12 +122,12 @@ impl SharedOutcomes {
     }
 }
 
-/// The outcomes of all of them.
+/// The outcomes of all operations of a write.
 #[derive(Debug)]
 pub(crate) struct Written {
     /// In the order of the operations.
     pub(crate) outcomes: Vec<Outcome>,
-    /// The error that concerns no single row: further writes would meet it too.
+    /// The error that concerns no single row: further writes would fail with it too.
     pub(crate) stopped: Option<Arc<Error>>,
 }
 
@@ -137,20 +137,20 @@ pub(crate) struct PartitionWrite {
     table: TableName,
     /// The options of its calls, the client's included.
     options: CallOptions,
-    /// The time limit that it shares with others.
+    /// The time limit, shared with other writes.
     total: TotalTimeout,
-    /// Shared with the owner, who wants them back.
+    /// Shared with the owner, who takes them back.
     operations: Arc<Vec<TableOperation>>,
     outcomes: SharedOutcomes,
-    /// The operations to be sent, each list in one batch if it fits; the next one last.
+    /// The operations to send, each list in one batch if it fits. The last list is next.
     waiting: Vec<Vec<usize>>,
     /// The longest body of a batch, if shorter than the service's limit.
     most_bytes: Option<usize>,
-    /// Sends the others of a batch again without the operation that failed.
+    /// Sends the other operations of a batch again, without the one that failed.
     takes_out: bool,
     /// Deletes that were sent and whose response was lost.
     lost: Vec<usize>,
-    /// The sending rate; without it a throttled batch ends the write.
+    /// The sending rate. If absent, a throttled batch ends the write.
     pace: Option<Pace>,
 }
 
@@ -182,20 +182,20 @@ impl PartitionWrite {
         self
     }
 
-    /// Limits its time.
+    /// Limits the total time.
     pub(crate) fn within(mut self, total: TotalTimeout) -> Self {
         self.total = total;
         self
     }
 
-    /// Limits the bodies, and sets whether operations that fail are taken out of their batch.
+    /// Limits the bodies, and sets whether failed operations are removed from their batch.
     pub(crate) fn with(mut self, most_bytes: Option<usize>, takes_out: bool) -> Self {
         self.most_bytes = most_bytes;
         self.takes_out = takes_out;
         self
     }
 
-    /// Sends them, one batch after the other, until each has an outcome or an error stops them all.
+    /// Sends the operations, one batch after the other, until each has an outcome or an error stops all of them.
     async fn run(mut self) -> Written {
         let mut stopped = None;
         while let Some(next) = self.waiting.pop() {
@@ -229,7 +229,7 @@ impl PartitionWrite {
         }
     }
 
-    /// Returns as many of these as fit into one batch; the others wait.
+    /// Returns as many of these operations as fit into one batch. The others wait.
     fn compose(&mut self, mut indices: Vec<usize>) -> (Vec<usize>, ChangeSet) {
         let mut change_set = ChangeSet::new(&self.pipeline.endpoint, self.table.as_str())
             .at_most(self.most_bytes)
@@ -268,8 +268,9 @@ impl PartitionWrite {
         (sent, change_set)
     }
 
-    /// Sends a batch at the pace, and returns `None` if it was throttled. One operation alone is sent without a batch,
-    /// which not all credentials and services accept.
+    /// Sends a batch at the pace, and returns `None` if it was throttled.
+    ///
+    /// A single operation is sent without a batch, which not all credentials and services accept.
     async fn send(&self, sent: &[usize], change_set: ChangeSet) -> Option<Result<Vec<TableResult>>> {
         let partition_key = self.operations.iter().find_map(TableOperation::keys);
         let partition_key = partition_key.map_or("", |(key, _)| key);
@@ -303,7 +304,8 @@ impl PartitionWrite {
         Some(result)
     }
 
-    /// Sends one operation without a batch. If its URL is too long it is sent in one, where the keys fit into the body.
+    /// Sends one operation without a batch. If its URL is too long it is sent in a batch, where the keys fit into the
+    /// body.
     async fn send_alone(&self, operation: &TableOperation) -> Result<TableResult> {
         let execute = || {
             let execute = ExecuteOperation::new(&self.pipeline, &self.table, operation.copy());
@@ -324,8 +326,9 @@ impl PartitionWrite {
         options
     }
 
-    /// Sets the outcomes of operations that were sent together and failed. Returns the error if it concerns others as
-    /// well.
+    /// Sets the outcomes of operations that were sent together and failed.
+    ///
+    /// Returns the error if it concerns other operations as well.
     fn failed(&mut self, mut sent: Vec<usize>, error: Error) -> Option<Arc<Error>> {
         // Its place in the batch says nothing to who did not make the batch.
         let batch_index = error.batch_index();
@@ -379,7 +382,7 @@ impl PartitionWrite {
 
 /// Operations of one partition that were sent together.
 pub(crate) struct Batch {
-    /// Their numbers and their rows.
+    /// The numbers and the rows of the operations.
     places: Vec<(u64, RowHash)>,
     operations: Arc<Vec<TableOperation>>,
 }
@@ -394,7 +397,7 @@ impl Batch {
         self.places.iter().map(|(_, row)| *row)
     }
 
-    /// Each operation with its number.
+    /// Returns each operation with its number.
     pub(crate) fn operations(self) -> impl Iterator<Item = (u64, TableOperation)> {
         // The write that shared them is over.
         let operations = Arc::try_unwrap(self.operations);
@@ -405,7 +408,7 @@ impl Batch {
 
 /// A batch in flight. Returns the batch with the outcomes of its operations.
 pub(crate) struct RunningBatch {
-    /// Until it has ended.
+    /// `None` once the batch has ended.
     batch: Option<Batch>,
     outcomes: SharedOutcomes,
     write: BoxFuture<'static, Written>,
@@ -452,8 +455,9 @@ impl Future for RunningBatch {
     }
 }
 
-/// Returns `true` if an error is about a row of a batch, so that others may be written; any other would return with the
-/// next request.
+/// Returns `true` if an error is about a row of a batch, so that other rows may be written.
+///
+/// Any other error would recur with the next request.
 fn concerns_row(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::ConditionNotMet | ErrorKind::AlreadyExists | ErrorKind::Rejected => true,

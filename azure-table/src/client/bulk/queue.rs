@@ -3,9 +3,9 @@
 //! Owns the order: operations on one row are sent one after the other, never two in flight and never two in a batch.
 //! Operations of a partition keep their order as far as that allows.
 //!
-//! Waiting operations are grouped by partition; an operation behind one on the same row waits for its batch, all others
-//! may go. So any sequence of writes ends as if sent one by one, which a property test holds it to. Rows are compared
-//! by hash: two rows of one hash are kept apart as if they were one, which is slower and never wrong.
+//! Waiting operations are grouped by partition. An operation after another on the same row waits for its batch; all
+//! others may be sent. So any sequence of writes ends as if sent one by one, which a property test verifies. Rows are
+//! compared by hash. Two rows with one hash are treated as one row, which is slower and never wrong.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -32,32 +32,34 @@ impl Queued {
     }
 }
 
-/// The number of a partition's operations that are searched for a batch, in batches: those behind a row in flight wait.
+/// The number of a partition's operations searched for a batch, in batches: those behind a row in flight wait.
 const MOST_LOOKED_AT: usize = 4;
 
-/// The growth of a partition's list, in times of its length.
+/// The growth of a partition's list, as a factor of its length.
 const GROWTH: usize = 4;
 
-/// The batches that are sent though they are not full.
+/// The batches that are sent although they are not full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Short {
     None,
-    /// Those of partitions without a batch in flight.
+    /// The batches of partitions without a batch in flight.
     OfIdle,
     Any,
 }
 
-/// The operations that wait, and the rows in flight.
+/// The waiting operations, and the rows in flight.
 pub(crate) struct Queue {
     /// The place of each partition that has operations.
     places: HashMap<Arc<str>, usize>,
     partitions: Vec<Partition>,
-    /// The places without operations, for other partitions.
+    /// The places without operations, free for other partitions.
     spare: Vec<usize>,
-    /// The place of the last operation: the next is often of the same partition.
+    /// The place of the last operation. The next one is often of the same partition.
     latest: usize,
-    /// The partitions with a full batch, and those with any operation, as they came to it. A spare place may still be
-    /// listed: who comes to it has its turn, so that no list is longer than there are places.
+    /// The partitions with a full batch, and those with any operation, in order of arrival.
+    ///
+    /// A spare place may still be listed. Its next partition takes that turn, so no list is longer than the number of
+    /// places.
     full: VecDeque<usize>,
     any: VecDeque<usize>,
     batch_size: usize,
@@ -92,17 +94,17 @@ impl Queue {
         }
     }
 
-    /// Returns the number of operations that wait.
+    /// Returns the number of waiting operations.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Returns the approximate number of bytes that wait.
+    /// Returns the approximate number of waiting bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Returns the place of a partition, which it has from now on.
+    /// Returns the place of a partition, and assigns one if it has none.
     fn place(&mut self, partition_key: &str) -> usize {
         if let Some(latest) = self.partitions.get(self.latest)
             && !latest.is_spare()
@@ -154,8 +156,9 @@ impl Queue {
         }
     }
 
-    /// Returns the operations of the next batch: a full one, or else a short one of the partition that has waited
-    /// longest, if short ones may be sent.
+    /// Returns the operations of the next batch.
+    ///
+    /// It is a full batch, or else, if short batches may be sent, one of the partition that has waited longest.
     pub(crate) fn next(&mut self, short: Short) -> Option<Vec<Queued>> {
         for _ in 0..self.full.len() {
             let place = self.full.pop_front()?;
