@@ -71,7 +71,9 @@ impl<E> TableBatch<E> {
         AsVariant::new(entity, self.pipeline.settings.variant)
     }
 
-    /// Adds an insert. The batch fails if the entity exists.
+    /// Adds an insert.
+    ///
+    /// The batch fails if the entity exists.
     ///
     /// # Errors
     /// - [`RejectedOperation`]: the operation breaks a rule of batches, or cannot be sent at all.
@@ -87,8 +89,9 @@ impl<E> TableBatch<E> {
         self.push(TableOperation::insert_echo(&self.written(entity)))
     }
 
-    /// Adds a replace. The batch fails if the entity is absent, or if its ETag differs from the one that `entity`
-    /// holds.
+    /// Adds a replace.
+    ///
+    /// The batch fails if the entity is absent, or if its ETag differs from the one that `entity` holds.
     ///
     /// # Errors
     /// See [`insert`](Self::insert).
@@ -96,7 +99,9 @@ impl<E> TableBatch<E> {
         self.push(TableOperation::replace(&self.written(entity)))
     }
 
-    /// Adds a merge. The batch fails if the entity is absent, or if its ETag differs from the one that `entity` holds.
+    /// Adds a merge.
+    ///
+    /// The batch fails if the entity is absent, or if its ETag differs from the one that `entity` holds.
     ///
     /// # Errors
     /// See [`insert`](Self::insert).
@@ -150,7 +155,9 @@ impl<E> TableBatch<E> {
         self.push(TableOperation::patch(key, columns))
     }
 
-    /// Adds a delete. The batch fails if the entity is absent, or if its ETag differs from the one that `key` holds.
+    /// Adds a delete.
+    ///
+    /// The batch fails if the entity is absent, or if its ETag differs from the one that `key` holds.
     ///
     /// Writes by key check only the key. They change the row with this key whatever its variant, even through the
     /// handle of a [`variant`](crate::TableClient::variant).
@@ -226,7 +233,9 @@ impl<E> TableBatch<E> {
         self.change_set.most_bytes() - self.bytes()
     }
 
-    /// Applies all operations, or none. Returns their results in order.
+    /// Applies all operations, or none.
+    ///
+    /// Returns their results in order.
     ///
     /// # Errors
     /// Returns the error of the operation that failed, with its keys. Its [`batch_index`](crate::Error::batch_index) is

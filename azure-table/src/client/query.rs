@@ -216,7 +216,9 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// Selects the rows that meet the condition. A second filter is combined with the first by `and`.
+    /// Selects the rows that meet the condition.
+    ///
+    /// A second filter is combined with the first by `and`.
     pub fn filter(mut self, filter: impl FilterOf<E>) -> Self {
         let filter = filter.into_filter();
         self.filter = Some(match self.filter.take() {
@@ -252,9 +254,9 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     /// Sets the number of pages fetched ahead of the reader: 0 or 1.
     ///
-    /// With 1, a task fetches the next page from the first page on. The task ends with the stream. By default
-    /// prefetching starts with the second page, so a reader of one page causes one request. [`all`](Self::all) and
-    /// [`count`](Self::count) prefetch from the start.
+    /// With 1, prefetching starts with the first page, in a task that ends with the stream. By default it starts with
+    /// the second page, so a reader of one page causes one request. By default [`all`](Self::all) and
+    /// [`count`](Self::count) start with the first page.
     pub fn prefetch(mut self, pages: usize) -> Self {
         self.prefetch = Some(pages);
         self

@@ -105,8 +105,10 @@ impl TotalTimeout {
 macro_rules! total_timeout {
     ($name:ident $(<$life:lifetime>)? $([$($parameter:ident $(: $bound:path)?),+])?, $($total:ident).+, $end:literal) => {
         impl<$($life,)? $($($parameter $(: $bound)?),+)?> $name<$($life,)? $($($parameter),+)?> {
-            /// Limits the total time, from the first poll on: all calls, attempts and waits, and the caller's own work
-            /// in between. A [`timeout`](crate::CallOptions::timeout) limits each of its calls. No limit by default.
+            /// Limits the total time, from the first poll on. No limit by default.
+            ///
+            /// The limit includes all calls, attempts and waits, and the caller's own work in between. A
+            /// [`timeout`](crate::CallOptions::timeout) limits each of its calls.
             ///
             #[doc = $end]
             pub fn total_timeout(mut self, limit: ::std::time::Duration) -> Self {

@@ -147,7 +147,9 @@ impl<E> Bulk<E> {
         self
     }
 
-    /// Inserts entities. An entity whose key exists is rejected (`AlreadyExists`).
+    /// Inserts entities.
+    ///
+    /// An entity whose key exists is rejected (`AlreadyExists`).
     pub fn insert<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
@@ -177,7 +179,9 @@ impl<E> Bulk<E> {
         self.begin(Items::new(entities, make))
     }
 
-    /// Replaces stored entities. An entity that is absent, or whose ETag differs, is rejected.
+    /// Replaces stored entities.
+    ///
+    /// An entity that is absent, or whose ETag differs, is rejected.
     pub fn replace<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,
@@ -187,7 +191,9 @@ impl<E> Bulk<E> {
         self.begin(Items::new(entities, make))
     }
 
-    /// Merges entities into stored ones. An entity that is absent, or whose ETag differs, is rejected.
+    /// Merges entities into stored ones.
+    ///
+    /// An entity that is absent, or whose ETag differs, is rejected.
     pub fn merge<T: BulkEntity<E>>(
         self,
         entities: impl IntoIterator<Item = T>,

@@ -52,7 +52,9 @@ impl AppliedOperation {
     }
 }
 
-/// An operation that was not applied or is in doubt, with the reason. It can be sent again.
+/// An operation that was not applied or is in doubt, with the reason.
+///
+/// It can be sent again.
 #[derive(Debug)]
 pub struct Leftover {
     pub(crate) index: u64,
@@ -152,7 +154,9 @@ impl fmt::Display for Counts {
     }
 }
 
-/// The outcomes of all operations of a bulk. Each operation that was read is counted once.
+/// The outcomes of all operations of a bulk.
+///
+/// Each operation that was read is counted once.
 #[derive(Debug, Default)]
 #[must_use = "operations may be left: see `leftovers`"]
 pub struct BulkReport {
@@ -187,7 +191,9 @@ impl BulkReport {
         self.counts.not_tried
     }
 
-    /// Returns the number of requests that the service throttled. They were sent again, more slowly.
+    /// Returns the number of requests that the service throttled.
+    ///
+    /// They were sent again, more slowly.
     pub fn throttled(&self) -> u64 {
         self.throttled
     }

@@ -94,7 +94,9 @@ where
     S: Stream<Item = Result<TableOperation, X>>,
     X: From<Error>,
 {
-    /// Calls `hear` with the report so far after each batch. The closure may borrow from the caller.
+    /// Calls `hear` with the report so far after each batch.
+    ///
+    /// The closure may borrow from the caller.
     pub fn on_progress(mut self, hear: impl FnMut(&BulkReport) + Send + 'h) -> Self {
         self.hear = Some(Box::new(hear));
         self
@@ -230,7 +232,9 @@ where
     S: Stream<Item = Result<TableOperation, X>>,
     X: From<Error>,
 {
-    /// Returns the next outcome, or `None` after the last. Dropping the future loses no outcome.
+    /// Returns the next outcome, or `None` after the last.
+    ///
+    /// Dropping the future loses no outcome.
     pub async fn next(&mut self) -> Option<BulkOutcome> {
         poll_fn(|cx| self.poll(cx)).await
     }

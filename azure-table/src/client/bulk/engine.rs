@@ -280,7 +280,7 @@ impl Engine {
     ///
     /// No more is read than that, since waiting operations fall out of the cache before they are sent.
     pub(crate) fn wants_more(&mut self) -> bool {
-        // What was rejected is reported first: it may be too much.
+        // Rejected operations are reported first: they may exceed the limit of failures.
         if !self.ready.is_empty() || self.input == Input::Closed || self.running.len() >= self.settings.concurrency {
             return false;
         }

@@ -89,9 +89,10 @@ impl<R: fmt::Debug, A: fmt::Debug> fmt::Debug for Interrupted<R, A> {
     }
 }
 
-/// `A` may be a `Box<dyn Error>` or an `anyhow::Error`, which are not errors themselves: `?` returns the whole as such
-/// an error. Its text is that of the error within, so its source is that one's, where the error within is an [`Error`]
-/// or a boxed error. [`into_error`](Interrupted::into_error) keeps the sources of any other.
+/// Displays as the inner error, and has its source if the inner error is an [`Error`] or a boxed error.
+///
+/// `A` may be a `Box<dyn Error>` or an `anyhow::Error`, which are not errors themselves: `?` returns the whole value as
+/// such an error. [`into_error`](Interrupted::into_error) keeps the sources of any other inner error.
 impl<R: fmt::Debug, A: fmt::Debug + fmt::Display + 'static> std::error::Error for Interrupted<R, A> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         let error: &dyn Any = &self.0.0;

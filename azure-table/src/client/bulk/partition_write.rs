@@ -249,7 +249,7 @@ impl PartitionWrite {
                     let error = broken.error.at_batch_index(None);
                     self.outcomes.set_failed(&[index], &Arc::new(error));
                 }
-                // What fits into no batch may go alone.
+                // An operation that fits into no batch may be sent alone.
                 Err(_) if sent.is_empty() => {
                     sent.push(index);
                     end = place + 1;
@@ -330,12 +330,13 @@ impl PartitionWrite {
     ///
     /// Returns the error if it concerns other operations as well.
     fn failed(&mut self, mut sent: Vec<usize>, error: Error) -> Option<Arc<Error>> {
-        // Its place in the batch says nothing to who did not make the batch.
+        // The index in the batch means nothing to a caller who did not build the batch.
         let batch_index = error.batch_index();
         let error = error.at_batch_index(None);
         let concerns_row = concerns_row(&error);
         let is_delete = |index: &usize| self.operations[*index].kind() == OperationKind::Delete;
-        // A repeated delete that finds no row has what it wanted: the others are asked for again, and show what is there.
+        // A repeated delete that finds no row has succeeded. The others are sent again, and their responses show the
+        // state of their rows.
         let may_repeat = !error.may_have_applied() || (concerns_row && sent.iter().all(is_delete));
         if may_repeat && !concerns_row {
             return Some(Arc::new(error));
@@ -346,7 +347,8 @@ impl PartitionWrite {
             return (!concerns_row).then_some(error);
         }
         if error.may_have_applied() && sent.len() > 1 {
-            // One by one: all of them may be gone, and each would make a batch fail. Until then they are in doubt, should all end here.
+            // One by one: all of them may be gone, and each would make a batch fail. They are in doubt if the write ends
+            // before that.
             self.outcomes.set_failed(&sent, &Arc::new(error));
             self.waiting.extend(sent.iter().map(|index| vec![*index]));
             self.lost.extend(sent);

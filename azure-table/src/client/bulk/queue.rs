@@ -32,7 +32,7 @@ impl Queued {
     }
 }
 
-/// The number of a partition's operations searched for a batch, in batches: those behind a row in flight wait.
+/// The number of a partition's operations searched for a batch, in batches: those after a row in flight wait.
 const MOST_LOOKED_AT: usize = 4;
 
 /// The growth of a partition's list, as a factor of its length.
@@ -465,7 +465,7 @@ mod tests {
                 }
                 model.check();
             }
-            // What is left can all leave.
+            // All remaining operations can be sent.
             while !model.waiting.is_empty() || !model.running.is_empty() {
                 if model.next(Short::Any).is_none() {
                     model.end(0);
@@ -475,7 +475,7 @@ mod tests {
         }
     }
 
-    /// However many batches the others have.
+    /// Holds for any number of batches of the other partitions.
     #[test]
     fn no_partition_waits_for_ever() {
         let mut model = model(2, 1);

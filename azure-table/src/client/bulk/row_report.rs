@@ -11,7 +11,9 @@ use crate::model::entity_key::Key;
 use crate::model::error::Error;
 use crate::protocol::continuation::Continuation;
 
-/// The outcomes of writes over a query. Each row that was read is counted once.
+/// The outcomes of writes over a query.
+///
+/// Each row that was read is counted once.
 #[must_use = "rows may be left: see `leftovers`"]
 pub struct WriteReport<E> {
     counts: Counts,
@@ -90,7 +92,9 @@ impl<E> WriteReport<E> {
         self.counts.gone
     }
 
-    /// Returns the number of rows that the service rejected, or that cannot be read or sent. They were not written.
+    /// Returns the number of rows that the service rejected, or that cannot be read or sent.
+    ///
+    /// They were not written.
     pub fn rejected(&self) -> u64 {
         self.counts.rejected
     }

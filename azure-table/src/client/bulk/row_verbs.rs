@@ -1,7 +1,7 @@
 //! The verbs over all rows that a query selects: delete, patch, update, upgrade.
 //!
-//! Each is a builder and the plan of a row. The walk over pages is `row_writes.rs`, the form in which a row is written
-//! anew `rewrite.rs`.
+//! Each is a builder and the plan of a row. The walk over pages is `row_writes.rs`. The form in which a row is rewritten
+//! is `rewrite.rs`.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -22,7 +22,9 @@ use crate::model::operation_kind::OperationKind;
 use crate::model::variant_mark::{AsVariant, MarkedVariant};
 use crate::protocol::operation::TableOperation;
 
-/// Deletes the selected rows. See [`TableClient::delete_where`].
+/// Deletes the selected rows.
+///
+/// See [`TableClient::delete_where`].
 ///
 /// Call options, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
@@ -55,7 +57,9 @@ impl<E: TableEntity> WritesRows<E> for Delete {
     }
 }
 
-/// Writes columns of the selected rows. See [`TableClient::patch_where`].
+/// Writes columns of the selected rows.
+///
+/// See [`TableClient::patch_where`].
 ///
 /// Call options, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
@@ -101,7 +105,9 @@ impl<E: TableEntity> WritesRows<E> for Patch {
     }
 }
 
-/// Changes the selected rows by a closure. See [`TableClient::update_where`].
+/// Changes the selected rows by a closure.
+///
+/// See [`TableClient::update_where`].
 ///
 /// Call options, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
@@ -176,7 +182,9 @@ where
     }
 }
 
-/// Rewrites rows of older forms. See [`TableClient::upgrade_all`].
+/// Rewrites rows of older forms.
+///
+/// See [`TableClient::upgrade_all`].
 ///
 /// Call options, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]

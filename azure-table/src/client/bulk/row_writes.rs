@@ -36,7 +36,7 @@ use crate::protocol::continuation::Continuation;
 
 /// The default number of batches in flight.
 ///
-/// Batches of one partition are sent one after another: that alone asks for its target of 2,000 entities a second.
+/// Batches of one partition are sent one after another. That alone reaches its target of 2,000 entities a second.
 ///
 /// Source: REST "Scalability and performance targets for Table storage".
 const CONCURRENCY: usize = 4;
@@ -316,7 +316,9 @@ macro_rules! row_writes {
                 self
             }
 
-            /// Resumes an earlier run over the same query. A limit of the query starts anew.
+            /// Resumes an earlier run over the same query.
+            ///
+            /// A limit of the query starts anew.
             pub fn resume_from(mut self, position: $crate::client::bulk::write_position::WritePosition) -> Self {
                 self.rows.position = Some(position);
                 self

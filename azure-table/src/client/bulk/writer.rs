@@ -108,20 +108,25 @@ impl<E> Bulk<E> {
 }
 
 impl<E> Writer<E> {
-    /// Sets the maximum time that an operation waits for its batch to fill, while the writer is driven: 200 ms by
-    /// default.
+    /// Sets the maximum time that an operation waits for its batch to fill: 200 ms by default.
+    ///
+    /// The limit applies while the writer is driven.
     pub fn linger(mut self, time: Duration) -> Self {
         self.run.engine.settings.linger = Some(time);
         self
     }
 
-    /// Limits the number of operations that wait or are in flight: 20,000 by default. At the limit `send` waits.
+    /// Limits the number of operations that wait or are in flight: 20,000 by default.
+    ///
+    /// At the limit `send` waits.
     pub fn max_pending(mut self, operations: usize) -> Self {
         self.run.engine.settings.pending = operations.max(1);
         self
     }
 
-    /// Accepts an operation. Waits while too many operations are pending.
+    /// Accepts an operation.
+    ///
+    /// Waits while too many operations are pending.
     ///
     /// The operation is not accepted if the future is dropped before it completes.
     ///

@@ -134,7 +134,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
 
     /// Sets the number of parts read concurrently: 16 by default, at least one.
     ///
-    /// The same number of pages is held. A [`prefetch`](TableQuery::prefetch) of the query adds none.
+    /// One page per part is held. A [`prefetch`](TableQuery::prefetch) of the query adds none.
     pub fn concurrency(mut self, parts: usize) -> Self {
         self.concurrency = parts.max(1);
         self

@@ -18,7 +18,9 @@ pub struct Page<P> {
 }
 
 impl<P> Page<P> {
-    /// Returns the rows. A page may be empty although others follow.
+    /// Returns the rows.
+    ///
+    /// A page may be empty although others follow.
     pub fn items(&self) -> &[P] {
         &self.items
     }
@@ -40,7 +42,9 @@ impl<P> Page<P> {
         self.request_id.as_deref()
     }
 
-    /// Returns the cost of the page in request units, all attempts included. Only Cosmos DB reports it.
+    /// Returns the cost of the page in request units, all attempts included.
+    ///
+    /// Only Cosmos DB reports it.
     pub fn request_charge(&self) -> Option<f64> {
         self.request_charge
     }

@@ -34,7 +34,7 @@ impl Serialize for DynamicEntity {
                 Edm::Boolean(value) => map.serialize_entry(name, value)?,
                 Edm::Int32(value) => map.serialize_entry(name, value)?,
                 Edm::Int64(value) => map.serialize_entry(name, &value.to_string())?,
-                // As text: a format's own numbers may be rounded on the way.
+                // Written as text, since a format may round its own numbers.
                 Edm::Double(value) => map.serialize_entry(name, &double_text(*value))?,
                 Edm::DateTime(value) => map.serialize_entry(name, value)?,
                 Edm::Guid(value) => map.serialize_entry(name, &value.to_string())?,

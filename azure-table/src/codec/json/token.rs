@@ -448,7 +448,7 @@ mod tests {
             proptest::sample::select(b"{}[]\",:\\u0019aeftn.-+ \xc3\xa9".to_vec()), 0..24))
         {
             let oracle = serde_json::from_slice::<serde_json::Value>(&bytes);
-            // serde_json refuses numbers beyond a double's range, which are well-formed.
+            // serde_json rejects numbers beyond a double's range, which are well-formed.
             let oracle = oracle.map_err(|e| e.to_string().contains("out of range"));
             if oracle != Err(true) {
                 prop_assert_eq!(accepts(&bytes).is_ok(), oracle.is_ok());

@@ -16,7 +16,9 @@ use crate::model::variant::VariantOf;
 ///
 /// A child belongs to the parent in the same partition whose RowKey is a prefix of its own, up to the end of a field.
 /// `{order}` is the parent of `{order}-{line}`. If several parents match, the child belongs to the one with the longest
-/// key. If the child's RowKey is a single field, a text such as `11-1`, the parent's key ends before or after a
+/// key.
+///
+/// The child's RowKey may be a single field, a text such as `11-1`. The parent's key then ends before or after a
 /// character that is neither letter nor digit: `11`, not `1`.
 ///
 /// Rows of other variants may come in between. A child without a parent is an
