@@ -1,4 +1,4 @@
-//! Writes in bulk: any number of operations, not atomic, with an outcome per operation.
+//! Bulk writes: any number of operations, not atomic, with an outcome per operation.
 //!
 //! Owns `Bulk` and `Writer`, the caller's own operations (`bulk_builder.rs`, `bulk_write.rs`, `writer.rs`), and the
 //! writes over all rows that a query selects (`row_verbs.rs`, `row_writes.rs`). All of them push operations to one

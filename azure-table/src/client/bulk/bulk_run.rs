@@ -28,7 +28,7 @@ impl BulkRun {
         self.pushed += 1;
     }
 
-    /// The number of operations that were pushed.
+    /// Returns the number of operations that were pushed.
     pub(crate) fn pushed(&self) -> u64 {
         self.pushed
     }
@@ -65,7 +65,7 @@ impl BulkRun {
         })
     }
 
-    /// Returns the report, and the error that ended the whole. Outcomes that nobody took are taken in.
+    /// Returns the report, and the error that ended the whole bulk. Records the outcomes that were not taken.
     pub(crate) fn into_report(mut self) -> (BulkReport, Option<Error>) {
         while let Some(settled) = self.engine.take_ready() {
             if let BulkOutcome::Leftover(leftover) = self.outcome(settled) {

@@ -304,7 +304,7 @@ impl Engine {
                 self.take_in(batch, written);
             }
         }
-        // Behind what may be of the same rows.
+        // After the cancelled batches, which may be of the same rows.
         self.leave_waiting();
     }
 
@@ -323,7 +323,7 @@ impl Engine {
 
     /// Sends full batches, and short ones if no more operations will come, or none now.
     pub(crate) fn start(&mut self) {
-        // An idle input leaves what there is, of each partition one batch.
+        // An idle input sends the waiting operations, one batch per partition.
         let is_idle = self.settings.linger.is_none() && self.input == Input::Idle;
         while self.running.len() < self.settings.concurrency && self.stopped.is_none() {
             let short = match self.flushes || self.input == Input::Closed || !self.is_room() {
@@ -364,7 +364,7 @@ impl Engine {
         for ((index, operation), outcome) in batch.operations().zip(written.outcomes) {
             let outcome = match outcome {
                 Outcome::Rejected(e) if self.settings.expects_gone && e.kind() == ErrorKind::NotFound => Outcome::Gone,
-                // A delete has what it wanted where nothing is left to delete.
+                // A delete has succeeded if no row is left to delete.
                 Outcome::Gone if !self.settings.expects_gone => Outcome::Applied(None),
                 outcome => outcome,
             };

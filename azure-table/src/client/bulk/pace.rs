@@ -168,7 +168,7 @@ impl Rates {
         }
         self.partitions
             .retain(|_, rate| rate.refused_at.is_some_and(|at| now - at < FORGOTTEN));
-        // Not again before there are as many more.
+        // Not again before the number of partitions has doubled.
         self.most_partitions = MANY_PARTITIONS.max(2 * self.partitions.len());
     }
 
@@ -215,7 +215,7 @@ impl Rate {
 
     fn leave(&mut self, entities: usize, now: Instant) {
         if self.per_second.is_finite() {
-            // Timers are late: what was not used of a moment ago may be used now.
+            // Timers are late: the unused share of the last moment may be used now.
             let begin = self.next.max(now.checked_sub(LATENESS).unwrap_or(now));
             self.next = begin + Duration::from_secs_f64(entities as f64 / self.per_second);
         }
@@ -242,7 +242,7 @@ impl Rate {
 
     fn refused(&mut self, sent_at: Instant, now: Instant, asked: Duration) {
         let until = now + self.pause.max(asked);
-        // Several that were on their way together are one refusal.
+        // Batches that were in flight together count as one throttling response.
         if self.refused_at.is_some_and(|at| sent_at < at) {
             self.paused_until = self.paused_until.max(now + asked);
             return;
@@ -279,7 +279,7 @@ pub(crate) struct LeavesThrottled {
 
 impl RetryPolicy for LeavesThrottled {
     fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
-        // After a lost attempt the call itself reads back what became of the write.
+        // After a lost attempt the call itself reconciles the write.
         if !failed.is_write() || !failed.is_throttled() || failed.attempt() > 1 {
             return self.inner.decide(failed);
         }

@@ -201,7 +201,7 @@ impl PartitionWrite {
         while let Some(next) = self.waiting.pop() {
             let (sent, change_set) = self.compose(next);
             let result = match self.send(&sent, change_set).await {
-                // Nothing was applied: once more, when it is time.
+                // Nothing was applied: the batch is sent again at the pace.
                 None => {
                     self.waiting.push(sent);
                     continue;
@@ -234,7 +234,7 @@ impl PartitionWrite {
         let mut change_set = ChangeSet::new(&self.pipeline.endpoint, self.table.as_str())
             .at_most(self.most_bytes)
             .of_distinct_rows();
-        // One that goes alone is put into no batch.
+        // A single operation is sent without a batch.
         if let [index] = indices[..] {
             return (vec![index], change_set);
         }
@@ -312,7 +312,7 @@ impl PartitionWrite {
             execute.of_options(self.call_options())
         };
         match execute().await {
-            // Without a code it did not come to the service; nor did an attempt before it, or it would be in doubt.
+            // Without a code the request did not reach the service. Nor did an earlier attempt, or it would be in doubt.
             Err(e) if matches!(e.status(), Some(400 | 414 | 431)) && e.code().is_none() && !e.may_have_applied() => {
                 execute().via_batch().await
             }
@@ -369,7 +369,7 @@ impl PartitionWrite {
                     false => Outcome::failed(Arc::new(error)),
                 };
             }
-            // Nobody says which: it is in one of the halves.
+            // The service names no index: the failed operation is in one of the halves.
             None => {
                 let half = sent.split_off(sent.len() / 2);
                 self.waiting.push(half);
@@ -401,7 +401,7 @@ impl Batch {
 
     /// Returns each operation with its number.
     pub(crate) fn operations(self) -> impl Iterator<Item = (u64, TableOperation)> {
-        // The write that shared them is over.
+        // The write that shared them has ended.
         let operations = Arc::try_unwrap(self.operations);
         let operations = operations.unwrap_or_else(|shared| shared.iter().map(TableOperation::copy).collect());
         self.places.into_iter().map(|(index, _)| index).zip(operations)
@@ -448,7 +448,7 @@ impl Future for RunningBatch {
         let written = ready!(self.write.as_mut().poll(cx));
         match self.batch.take() {
             Some(batch) => {
-                // It shares the operations.
+                // Drops the write, which shares the operations.
                 self.write = Box::pin(std::future::pending());
                 Poll::Ready((batch, written))
             }
@@ -463,7 +463,7 @@ impl Future for RunningBatch {
 fn concerns_row(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::ConditionNotMet | ErrorKind::AlreadyExists | ErrorKind::Rejected => true,
-        // Without a code it is of something between: an address that is none, a proxy.
+        // Without a code the response is from something in between, such as a proxy or a wrong address.
         ErrorKind::NotFound | ErrorKind::Conflict => error.code().is_some_and(|code| !code.starts_with("Table")),
         _ => false,
     }

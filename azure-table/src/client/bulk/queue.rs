@@ -140,7 +140,7 @@ impl Queue {
         self.len += 1;
         self.bytes += queued.operation.bytes();
         let partition = &mut self.partitions[place];
-        // Most partitions that have some will have a batch.
+        // Most partitions that have an operation will fill a batch.
         if partition.waiting.len() == partition.waiting.capacity() {
             let room = (GROWTH * partition.waiting.len()).clamp(1, self.batch_size.max(partition.waiting.len()));
             partition.waiting.reserve(room);
@@ -206,7 +206,7 @@ impl Queue {
             && taken.len() + left.len() < MOST_LOOKED_AT * self.batch_size
             && let Some(next) = partition.waiting.pop_front()
         {
-            // Behind an operation on the same row that has to wait, or that has not ended.
+            // After an operation on the same row that waits or is in flight.
             if !partition.rows.insert(next.row) {
                 left.push_back(next);
                 continue;

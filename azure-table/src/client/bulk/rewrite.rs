@@ -1,10 +1,10 @@
-//! The rewriting of a stored row in the present form of its struct.
+//! Rewrites a stored row in the current form of its struct.
 //!
 //! Owns the properties that the struct does not know, and the check for a row that is up to date.
 //!
 //! Updates and upgrades over a query keep what the struct does not know, unlike `modify`, whose caller has seen its
 //! row. A property that the struct knew and no longer writes, older names included, is removed by a replace with the
-//! rest of the row. Where nothing is removed, a merge sends less.
+//! rest of the row. If nothing is removed, a merge sends less.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ impl Form {
     /// Returns the form of an entity that was read as the row of this key.
     ///
     /// # Errors
-    /// `InvalidInput`: it cannot be written, or would be another row.
+    /// - `InvalidInput`: the entity cannot be written, or its key is that of another row.
     pub(crate) fn of<E: TableEntity>(entity: &E, version: &RowVersion<E>) -> Result<Self> {
         let texts = key_texts(entity)?;
         let (partition_key, row_key) = texts.pair();
@@ -53,8 +53,9 @@ impl Form {
         Ok(Self { row, write_id })
     }
 
-    /// Returns `true` if all of it is stored: names, types and values. A write id differs each time and need only be
-    /// present.
+    /// Returns `true` if the stored row has all of it: names, types and values.
+    ///
+    /// A write id differs each time, so it only needs to be present.
     pub(crate) fn is_stored(&self, stored: &DynamicEntity) -> bool {
         self.row.properties.iter().all(|(name, value)| {
             let is_id = |value: &EdmValue| matches!(value, EdmValue::Guid(_));
@@ -75,9 +76,10 @@ pub(crate) fn has_older_names<E: TableEntity>(stored: &DynamicEntity, now: &Form
     names.any(|name| !now.has(name) && E::SCHEMA.has_older_name(name))
 }
 
-/// Returns the operation that writes `entity` into its row, of which the struct knew `before`. Properties that the
-/// struct does not know stay. Properties that it knew and no longer writes go, older names included: that takes a
-/// replace. Where none goes, a merge is shorter.
+/// Returns the operation that writes `entity` into its row, of which the struct knew `before`.
+///
+/// Properties that the struct does not know stay. Properties that it knew and no longer writes are removed, older names
+/// included, which takes a replace. If none is removed, a merge is shorter.
 pub(crate) fn rewrite<E: TableEntity>(
     entity: &E,
     version: &RowVersion<E>,

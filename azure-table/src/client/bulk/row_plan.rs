@@ -1,4 +1,4 @@
-//! The plan of each row that a query selects: what is read of it, and what is written.
+//! The plan of each row that a query selects: the properties to read, and the operation to write.
 
 use crate::client::query::page::BadRow;
 use crate::model::dynamic::DynamicEntity;

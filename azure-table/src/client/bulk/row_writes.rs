@@ -252,7 +252,7 @@ impl<E: TableEntity, Row> Run<E, Row> {
         }
     }
 
-    /// Ends it before the page is sent.
+    /// Cancels the run before the page is sent.
     fn cancel<W: WritesRows<E>>(&mut self) {
         self.engine.cancel();
         while let Some(settled) = self.engine.take_ready() {

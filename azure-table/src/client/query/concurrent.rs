@@ -33,8 +33,9 @@ pub(crate) enum Order {
     AsTheyCome,
 }
 
-/// Sources `S`, each of which is built from a `W` when its turn comes. One that waits for its turn to yield holds one
-/// item.
+/// Sources `S`, each of which is built from a `W` when its turn comes.
+///
+/// A source that waits for its turn to yield holds one item.
 pub(crate) struct Concurrent<W, S: ItemSource> {
     waiting: VecDeque<W>,
     running: VecDeque<Running<S>>,
@@ -63,7 +64,7 @@ impl<W, S: ItemSource> Concurrent<W, S> {
         self.waiting.len() + self.running.len()
     }
 
-    /// Drops all that is left.
+    /// Drops the remaining sources.
     pub(crate) fn clear(&mut self) {
         self.waiting.clear();
         self.running.clear();

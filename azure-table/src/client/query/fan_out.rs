@@ -134,7 +134,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
 
     /// Sets the number of parts read concurrently: 16 by default, at least one.
     ///
-    /// One page per part is held. A [`prefetch`](TableQuery::prefetch) of the query adds none.
+    /// Holds one page per part in progress. A [`prefetch`](TableQuery::prefetch) of the query adds none.
     pub fn concurrency(mut self, parts: usize) -> Self {
         self.concurrency = parts.max(1);
         self

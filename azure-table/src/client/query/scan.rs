@@ -124,7 +124,7 @@ impl<E: TableEntity, P> Scan<E, P> {
 
     /// Sets the number of ranges read concurrently: 16 by default, at least one.
     ///
-    /// One page per range is held. A [`prefetch`](TableQuery::prefetch) of the query adds none.
+    /// Holds one page per range in progress. A [`prefetch`](TableQuery::prefetch) of the query adds none.
     pub fn concurrency(mut self, ranges: usize) -> Self {
         self.concurrency = ranges.max(1);
         self

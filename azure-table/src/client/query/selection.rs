@@ -111,7 +111,7 @@ impl<E: TableEntity> TableQuery<E, ()> {
         }
         let (on_bad_row, from, total) = (self.on_bad_row.take(), self.from.clone(), self.total);
         let options = table.pipeline().settings.defaults.clone().with(&self.options);
-        // The next page is read when the writes of this one have ended: ETags do not grow old.
+        // The next page is read after the writes of this one, so that its ETags are current.
         let pages = self.shaped(Shape::<P>::of_type()).pages_with(Prefetch::Never);
         Ok(Walk {
             on_bad_row,

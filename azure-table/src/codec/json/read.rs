@@ -166,7 +166,7 @@ impl<'a> Before<'a> {
 
 /// Reads an object into `row`, which is empty.
 fn fill<'a>(reader: &mut Reader<'a>, before: &mut Before<'a>, row: &mut Row<'a>) -> std::result::Result<(), JsonError> {
-    // Annotations whose property has not come yet. The service writes them right before it: one entry at most.
+    // Annotations whose property has not been read yet. The service writes each right before it: one entry at most.
     let mut pending: Vec<(Cow<'a, str>, EdmType)> = Vec::new();
     let mut first = true;
     reader.enter_object()?;
@@ -199,7 +199,7 @@ fn fill<'a>(reader: &mut Reader<'a>, before: &mut Before<'a>, row: &mut Row<'a>)
             }
         }
     }
-    // Annotations that stand elsewhere; one for a null or for Timestamp has no property.
+    // Annotations elsewhere in the object. One for a null or for Timestamp has no property.
     for (name, edm_type) in pending {
         if let Some(property) = row.properties.iter_mut().find(|property| property.name == name) {
             property.annotation = Some(edm_type);

@@ -56,7 +56,7 @@ pub(crate) fn properties(
     let text = str::from_utf8(&scratch).map_err(|e| Error::invalid_input(format!("the entity's JSON: {e}")))?;
     let text = Arc::from(text);
     if scratch.capacity() <= MOST_SCRATCH {
-        // At the end of a thread nobody needs it.
+        // A thread that ends no longer needs it.
         let _ = SCRATCH.try_with(|spare| spare.set(scratch));
     }
     Ok(Written { text, body, rare })
@@ -112,8 +112,8 @@ impl Object {
     }
 
     fn member(&mut self, head: &impl Head, value: &Edm<'_>) {
-        // An integral double has its decimal point, which the live service reads, but a server that parses numbers as
-        // JavaScript does loses it (Azurite), so its type is said as well.
+        // An integral double has its decimal point, which the live service reads. A server that parses numbers like
+        // JavaScript (Azurite) loses it, so the type is annotated as well.
         if let Some(annotation) = value::annotation(value, |value| value.fract() == 0.0) {
             head.annotate(&mut self.bytes, annotation.as_bytes());
         }
