@@ -60,8 +60,8 @@ call_options!(Bulk[E], options);
 total_timeout!(
     Bulk[E],
     settings.total,
-    "At the deadline the bulk is [`Interrupted`](crate::bulk::Interrupted) by an error of kind `Timeout`, with its report. \
-     Operations in flight are in doubt. Operations that wait are not tried."
+    "At the deadline the bulk is [`Interrupted`](crate::bulk::Interrupted) by an error of kind `Timeout`, with its \
+     report. Operations in flight are in doubt. Operations that wait are not tried."
 );
 
 impl<E> TableClient<E> {

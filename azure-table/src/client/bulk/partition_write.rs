@@ -312,7 +312,8 @@ impl PartitionWrite {
             execute.of_options(self.call_options())
         };
         match execute().await {
-            // Without a code the request did not reach the service. Nor did an earlier attempt, or it would be in doubt.
+            // Without a code the request did not reach the service. Nor did an earlier attempt, or it would be in
+            // doubt.
             Err(e) if matches!(e.status(), Some(400 | 414 | 431)) && e.code().is_none() && !e.may_have_applied() => {
                 execute().via_batch().await
             }
@@ -347,8 +348,8 @@ impl PartitionWrite {
             return (!concerns_row).then_some(error);
         }
         if error.may_have_applied() && sent.len() > 1 {
-            // One by one: all of them may be gone, and each would make a batch fail. They are in doubt if the write ends
-            // before that.
+            // One by one: all of them may be gone, and each would make a batch fail. They are in doubt if the write
+            // ends before that.
             self.outcomes.set_failed(&sent, &Arc::new(error));
             self.waiting.extend(sent.iter().map(|index| vec![*index]));
             self.lost.extend(sent);

@@ -163,7 +163,9 @@ impl<E> WriteReport<E> {
         }
     }
 
-    /// Moves on to the next page once all rows have their outcome. If rows come in order, none up to `last` comes again.
+    /// Moves on to the next page once all rows have their outcome.
+    ///
+    /// If rows come in order, none up to `last` comes again.
     pub(crate) fn page_done(&mut self, next: Continuation, last: Option<&Key<E>>) {
         self.from = Some(next);
         self.done.clear();

@@ -1,7 +1,7 @@
 //! The verbs over all rows that a query selects: delete, patch, update, upgrade.
 //!
-//! Each is a builder and the plan of a row. The walk over pages is `row_writes.rs`. The form in which a row is rewritten
-//! is `rewrite.rs`.
+//! Each is a builder and the plan of a row. The walk over pages is `row_writes.rs`. The form in which a row is
+//! rewritten is `rewrite.rs`.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;

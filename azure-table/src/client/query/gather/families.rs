@@ -62,8 +62,8 @@ impl<E, A: VariantOf<E>, B: VariantOf<E> + TableEntity> Gather<E> for Families<A
         children.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut parents = parents.into_iter().peekable();
         let mut families: Vec<(A, Vec<B>)> = Vec::with_capacity(parents.len());
-        // The parents whose RowKey is a prefix of this child's key, with their indices. Once a key does not begin with one
-        // of them, no later key does.
+        // The parents whose RowKey is a prefix of this child's key, with their indices. Once a key does not begin with
+        // one of them, no later key does.
         let mut open: Vec<(Key<E>, usize)> = Vec::new();
         for (key, child) in children {
             while let Some((parent_key, parent)) = parents.next_if(|(parent_key, _)| *parent_key < key) {
