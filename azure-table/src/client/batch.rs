@@ -203,7 +203,7 @@ impl<E> TableBatch<E> {
         self.len() == 0
     }
 
-    /// Returns the number of operations that can still be added.
+    /// Returns the number of operations that the limit of 100 still allows, or 0 after a retrieve.
     pub fn remaining(&self) -> usize {
         if self.is_full() {
             0
