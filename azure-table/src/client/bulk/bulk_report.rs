@@ -54,7 +54,7 @@ impl AppliedOperation {
 
 /// An operation that was not applied or is in doubt, with the reason.
 ///
-/// It can be sent again.
+/// The operation can be sent again, unless it could not be encoded.
 #[derive(Debug)]
 pub struct Leftover {
     pub(crate) index: u64,

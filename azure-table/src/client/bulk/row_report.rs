@@ -145,9 +145,10 @@ impl<E> WriteReport<E> {
         self.done.push(key);
     }
 
-    /// Counts a row, and marks it as done unless it will not or need not be skipped later.
+    /// Counts a row, and records it as done if resumed writes must skip it.
     ///
-    /// Rows that are absent will not be read again. Rows in doubt are written again if the write is idempotent.
+    /// Rows that are absent or not tried are not recorded. Nor are rows in doubt if the write is idempotent: resumed
+    /// writes write them again.
     pub(crate) fn count(&mut self, key: Key<E>, outcome: Outcome, (is_delete, is_repeatable): (bool, bool)) {
         self.counts.count(&outcome);
         match outcome {
