@@ -30,6 +30,8 @@ pub(crate) mod families;
 /// ignored.
 ///
 /// Implement this trait for a slot of your own. A sum, for example, holds no rows:
+///
+/// ```
 /// # use azure_table::TableEntity;
 /// # use azure_table::entity::VariantOf;
 /// use azure_table::{Key, Result};
