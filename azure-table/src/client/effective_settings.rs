@@ -15,7 +15,7 @@ use crate::protocol::profile::Profile;
 ///
 /// Returned by [`TableServiceClient::settings`](crate::TableServiceClient::settings) and
 /// [`TableClient::settings`](crate::TableClient::settings). Its `Display` has one line per setting, for the log at the
-/// start of a program. It holds no secrets: of headers it has the names.
+/// start of a program. It holds no secrets: it shows the names of headers, not their values.
 ///
 /// ```
 /// use azure_table::{Emulator, TableServiceClient};
@@ -51,10 +51,10 @@ pub struct EffectiveSettings {
     scope: Scope,
 }
 
-/// The tables of a client.
+/// The tables that a client covers.
 #[derive(Clone, Debug)]
 pub(crate) enum Scope {
-    /// All with this prefix.
+    /// All tables with this prefix.
     Prefix(String),
     Table(String),
 }

@@ -26,9 +26,9 @@ use crate::protocol::profile::Profile;
 use crate::protocol::sas_token::SasToken;
 use crate::protocol::service_properties::ServiceProperties;
 
-/// The Table service of one account. A clone is cheap and shares connections and credential.
+/// A client for the Table service of one account. A clone is cheap and shares connections and credential.
 ///
-/// Calls run on a tokio runtime with I/O and time enabled, as `#[tokio::main]` makes it; elsewhere they panic.
+/// Calls run on a tokio runtime with I/O and time enabled, as `#[tokio::main]` creates it. Elsewhere they panic.
 ///
 /// ```no_run
 /// use azure_table::{DynamicEntity, TableServiceClient};
@@ -45,19 +45,20 @@ pub struct TableServiceClient {
     view: Arc<View>,
 }
 
-/// How a client sees its account.
+/// The part of a client that the pipeline does not need: its identity and its table name prefix.
 #[derive(Clone)]
 struct View {
-    /// Who asks, where that can be said in a connection string.
+    /// The credential, if a connection string can express it.
     identity: Option<Identity>,
-    /// What the names of all its tables begin with.
+    /// The prefix of all table names.
     namespace: Arc<str>,
 }
 
 impl TableServiceClient {
-    /// A client for the account at this address, such as `https://contoso.table.core.windows.net`, of any cloud, Cosmos
-    /// DB, a custom domain or an emulator; `credential` is an [`AccountKey`], [`SasToken`], `EntraCredential` (feature
-    /// `entra`) or another [`Credential`].
+    /// Creates a client for the account at this address, such as `https://contoso.table.core.windows.net`.
+    ///
+    /// The address may be in any cloud, of Cosmos DB, a custom domain or an emulator. `credential` is an
+    /// [`AccountKey`], [`SasToken`], `EntraCredential` (feature `entra`) or another [`Credential`].
     ///
     /// ```
     /// use azure_table::{AccountKey, TableServiceClient};
@@ -68,9 +69,9 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the address is none of a Table service, or of another account
-    /// than the key is. [`Unsupported`](crate::ErrorKind::Unsupported) — HTTPS without the feature `rustls` or
-    /// `native-tls`.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the address is not that of a Table service, or it belongs to
+    ///   another account than the key.
+    /// - [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`.
     pub fn new(endpoint: &str, credential: impl Credential) -> Result<Self> {
         let identity = identity_of(&credential);
         let account = match &identity {
@@ -82,14 +83,17 @@ impl TableServiceClient {
         Ok(Self::of(endpoint, Arc::new(credential), identity, Arc::new(transport)))
     }
 
-    /// A client for the account that a connection string names: `AccountName` and `AccountKey`, with `EndpointSuffix`
-    /// or `TableEndpoint` where it is not the public cloud; a `SharedAccessSignature` instead of the key; or
-    /// `UseDevelopmentStorage=true` for an emulator on this machine, port 10002.
+    /// Creates a client from a connection string.
+    ///
+    /// The string has one of three forms:
+    /// - `AccountName` and `AccountKey`, with `EndpointSuffix` or `TableEndpoint` outside the public cloud;
+    /// - the same with a `SharedAccessSignature` instead of the key;
+    /// - `UseDevelopmentStorage=true`, for an emulator on this machine, port 10002.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a setting is missing, malformed or there twice; it is named,
-    /// its value is not shown. [`Unsupported`](crate::ErrorKind::Unsupported) — HTTPS without the feature `rustls` or
-    /// `native-tls`.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a setting is missing, malformed or duplicated. The error
+    ///   names the setting and does not show its value.
+    /// - [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`.
     ///
     /// Source: "Configure Azure Storage connection strings".
     pub fn from_connection_string(connection_string: &str) -> Result<Self> {
@@ -137,8 +141,9 @@ impl TableServiceClient {
         }
     }
 
-    /// The account key of this client, to make shared access signatures with and to rotate; `None` if it has another
-    /// credential.
+    /// Returns the account key of this client. `None` if it has another credential.
+    ///
+    /// Use the key to create shared access signatures, or to rotate it.
     pub fn account_key(&self) -> Option<&AccountKey> {
         match &self.view.identity {
             Some(Identity::Key(key)) => Some(key),
@@ -146,11 +151,13 @@ impl TableServiceClient {
         }
     }
 
-    /// The connection string of this client, **with its secret**: key or signature. Every address is written out.
+    /// Returns the connection string of this client, **including its secret**: key or signature.
+    ///
+    /// Every address is written out.
     ///
     /// # Errors
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) — its credential is neither an account key nor a shared access
-    /// signature.
+    /// - [`Unsupported`](crate::ErrorKind::Unsupported): the credential is neither an account key nor a shared access
+    ///   signature.
     pub fn to_connection_string(&self) -> Result<String> {
         let identity = self.view.identity.clone().ok_or_else(|| {
             let why = "a connection string has an account key or a shared access signature, this client has another credential";
@@ -160,20 +167,22 @@ impl TableServiceClient {
         Ok(ConnectionString { endpoint, identity }.expose().to_string())
     }
 
-    /// The table of this name, whose rows are entities of type `E`. Nothing is sent.
+    /// Returns a client for the table of this name, whose rows are entities of type `E`. Nothing is sent.
     ///
-    /// For a table with rows of several kinds `E` is the enum of them, and the rows of one variant are its
-    /// [`variant`](TableClient::variant). With the variant itself as `E` the handle knows nothing of the enum: it reads
-    /// and deletes any row that fits, its queries select rows of all kinds, and its writes lack the tag.
+    /// For a table with rows of several kinds, `E` is their enum. [`variant`](TableClient::variant) returns a handle to
+    /// the rows of one variant.
+    ///
+    /// With the variant itself as `E`, the handle knows nothing of the enum. It reads and deletes any row that fits,
+    /// its queries select rows of all kinds, and its writes lack the tag.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the name is not one of a table: see [`TableName`].
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the name is not a valid table name, see [`TableName`].
     #[doc(alias = "CloudTable")]
     pub fn table<E>(&self, name: impl AsRef<str>) -> Result<TableClient<E>> {
         Ok(TableClient::new(&self.pipeline, self.full_name(name.as_ref())?))
     }
 
-    /// Returns the client of the table that `E` names by `#[table(name = "…")]`. Nothing is sent.
+    /// Returns a client for the table that `E` names by `#[table(name = "…")]`. Nothing is sent.
     ///
     /// ```
     /// use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -192,22 +201,23 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): with the text of [`prefixed`](Self::prefixed) before it, or of
-    /// an impl by hand, the name is not one of a table. The derive checks its name at compile time.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the name is not a valid table name, because of the prefix of
+    ///   [`prefixed`](Self::prefixed) or in an impl by hand. The derive checks its name at compile time.
     pub fn table_of<E: NamedTable>(&self) -> Result<TableClient<E>> {
         self.table(E::TABLE)
     }
 
-    /// The table of this name, for rows without a struct.
+    /// Returns a client for the table of this name, for rows without a struct.
     ///
     /// # Errors
-    /// As [`table`](Self::table).
+    /// The errors of [`table`](Self::table).
     pub fn dynamic_table(&self, name: impl AsRef<str>) -> Result<TableClient<DynamicEntity>> {
         self.table(name)
     }
 
-    /// The names of all tables, in the order of the service: by lower-case name on Storage. All at once when it is
-    /// awaited, one by one as a [`stream`](ListTables::stream).
+    /// Lists the names of all tables, in the order of the service: by lower-case name on Storage.
+    ///
+    /// Awaiting it returns all names. The [`stream`](ListTables::stream) yields them one by one.
     ///
     /// ```
     /// # use azure_table::{Emulator, TableServiceClient};
@@ -224,16 +234,18 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// `Unauthenticated`, `Forbidden` — the key is not accepted. `Connection`, `Timeout`, `ServerFault` — no answer
-    /// after the retries.
+    /// - `Unauthenticated`, `Forbidden`: the service rejects the credential.
+    /// - `Connection`, `Timeout`, `ServerFault`: no response after the retries.
     ///
     /// Source: REST "Query Tables".
     pub fn list_tables(&self) -> ListTables {
         ListTables::new(&self.pipeline, self.namespace())
     }
 
-    /// Makes those of these tables that are missing, and tells for each, in order and by the name given here: one list,
-    /// and a call for each that is missing.
+    /// Creates those of these tables that do not exist.
+    ///
+    /// Returns the outcome of each table, in the order and by the name passed in. Sends one list request, and one call
+    /// per missing table.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -248,93 +260,99 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// `InvalidInput` — a name is not one of a table. Those of [`list_tables`](Self::list_tables) and
-    /// [`create_table_if_not_exists`](TableClient::create_table_if_not_exists); tables that were made until then stay.
+    /// - `InvalidInput`: a name is not a valid table name.
+    /// - The errors of [`list_tables`](Self::list_tables) and
+    ///   [`create_table_if_not_exists`](TableClient::create_table_if_not_exists). Tables created before the error stay.
     pub fn ensure_tables<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> EnsureTables {
         let tables = names.into_iter().map(|name| self.full_name(name.as_ref())).collect();
         EnsureTables::new(&self.pipeline, self.namespace(), tables)
     }
 
-    /// Asks whether the service answers to who asks: a list of one table, on every service. A table's signature may not
-    /// ask that.
+    /// Checks that the service is reachable and accepts the credential.
+    ///
+    /// Sends a list of one table, on every service. The signature of a single table does not permit it.
     ///
     /// # Errors
-    /// Those of [`list_tables`](Self::list_tables).
+    /// The errors of [`list_tables`](Self::list_tables).
     ///
     /// Source: REST "Query Tables".
     pub fn ping(&self) -> Ping {
         Ping::new(&self.pipeline, ())
     }
 
-    /// The settings of the service: logging, metrics, CORS.
+    /// Reads the settings of the service: logging, metrics, CORS.
     ///
     /// # Errors
-    /// `Unsupported` — Cosmos DB has none.
+    /// - `Unsupported`: Cosmos DB has no such settings.
     ///
     /// Source: REST "Get Table Service Properties".
     pub fn properties(&self) -> GetServiceProperties {
         GetServiceProperties::new(&self.pipeline, ())
     }
 
-    /// Changes the settings of the service; those that are `None` stay as they are.
+    /// Changes the settings of the service. Settings that are `None` keep their value.
     ///
     /// # Errors
-    /// `Unsupported` — Cosmos DB has none. `InvalidInput` — a limit is not kept, at most 5 CORS rules for one.
+    /// - `Unsupported`: Cosmos DB has no such settings.
+    /// - `InvalidInput`: a limit is exceeded, for example more than 5 CORS rules.
     ///
     /// Source: REST "Set Table Service Properties".
     pub fn set_properties(&self, properties: ServiceProperties) -> SetServiceProperties {
         SetServiceProperties::new(&self.pipeline, properties)
     }
 
-    /// How far the copy in the second region is. Asked of that region's address, for accounts whose second region can
-    /// be read (RA-GRS, RA-GZRS).
+    /// Reads the replication status of the secondary.
+    ///
+    /// The request goes to the address of the secondary. The account must have a readable secondary (RA-GRS, RA-GZRS).
     ///
     /// # Errors
-    /// `Unsupported` — Cosmos DB has none, or the address of a custom domain's second region is not known. `Connection`
-    /// — the account's second region cannot be read.
+    /// - `Unsupported`: Cosmos DB has no statistics, or the secondary address of a custom domain is unknown.
+    /// - `Connection`: the secondary of the account is not readable.
     ///
     /// Source: REST "Get Table Service Stats".
     pub fn statistics(&self) -> GetServiceStatistics {
         GetServiceStatistics::new(&self.pipeline, ())
     }
 
-    /// A key that signs shared access signatures until `expiry`, for at most 7 days, in the name of whom this client's
-    /// token is for: [`TableSas::sign_delegated`](crate::TableSas::sign_delegated). Whoever that is needs a role such
-    /// as *Storage Table Delegator*, and for each right of a signature one that has that right too.
+    /// Requests a key that signs shared access signatures until `expiry`, for at most 7 days.
     ///
-    /// Not confirmed by an answer of the live service.
+    /// The key belongs to the identity of this client's token.
+    /// [`TableSas::sign_delegated`](crate::TableSas::sign_delegated) signs with it. The identity needs a role such as
+    /// *Storage Table Delegator*. For each permission of a signature it also needs a role that has this permission.
+    ///
+    /// Not confirmed by a response of the live service.
     ///
     /// # Errors
-    /// `Unsupported` — the client has another credential than a token, or the service is Cosmos DB. `InvalidInput` —
-    /// the key would live longer than 7 days, or not at all. `Unauthenticated`, `Forbidden` — the token is not
-    /// accepted, or its owner has no such role.
+    /// - `Unsupported`: the client's credential is not a token, or the service is Cosmos DB.
+    /// - `InvalidInput`: the key would live longer than 7 days, or not at all.
+    /// - `Unauthenticated`, `Forbidden`: the service rejects the token, or its owner has no such role.
     ///
     /// Source: REST "Get User Delegation Key".
     pub fn user_delegation_key(&self, expiry: DateTime) -> GetUserDelegationKey {
         GetUserDelegationKey::new(&self.pipeline, expiry)
     }
 
-    /// The account's name; `None` if a custom domain does not show it.
+    /// Returns the account's name. `None` if a custom domain does not show it.
     pub fn account(&self) -> Option<&str> {
         self.pipeline.endpoint.account()
     }
 
-    /// The base address, such as `https://contoso.table.core.windows.net`.
+    /// Returns the base address, such as `https://contoso.table.core.windows.net`.
     pub fn endpoint(&self) -> &str {
         self.pipeline.endpoint.base()
     }
 
-    /// Which service is at that address.
+    /// Returns the service behind the address.
     pub fn profile(&self) -> Profile {
         self.pipeline.endpoint.profile()
     }
 
-    /// The name of a table as the service knows it.
+    /// Returns the full name of a table, with the prefix of this client.
     pub(crate) fn full_name(&self, name: &str) -> Result<TableName> {
         TableName::new(format!("{}{name}", self.namespace()))
     }
 
-    /// The same client with something changed.
+    /// Returns the same client with a changed pipeline.
     pub(crate) fn changed(&self, change: impl FnOnce(&mut Pipeline)) -> Self {
         let mut pipeline = Pipeline::clone(&self.pipeline);
         change(&mut pipeline);
@@ -344,7 +362,7 @@ impl TableServiceClient {
         }
     }
 
-    /// The same client whose tables all begin with one more text.
+    /// Returns the same client with one more prefix on all table names.
     pub(crate) fn in_namespace(&self, prefix: &str) -> Self {
         Self {
             pipeline: Arc::clone(&self.pipeline),
@@ -360,7 +378,7 @@ impl TableServiceClient {
     }
 }
 
-/// What of a credential a connection string can say.
+/// Returns the part of a credential that a connection string can express.
 fn identity_of(credential: &impl Credential) -> Option<Identity> {
     let credential: &dyn Any = credential;
     if let Some(SharedKeyLite(key)) = credential.downcast_ref() {

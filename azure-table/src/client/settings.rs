@@ -16,9 +16,9 @@ use crate::pipeline::retry::RetryPolicy;
 use crate::pipeline::transport::Transport;
 use crate::protocol::profile::Profile;
 
-/// Each gives another client; both share connections and credential.
+/// Settings. Each setter returns a new client that shares connections and credential with this one.
 impl TableServiceClient {
-    /// Over another way to the network: a transport with a proxy, a wrapper, a double in a test.
+    /// Sets the transport: one with a proxy, a wrapper, or a test double.
     ///
     /// ```
     /// use azure_table::{AccountKey, Emulator, TableServiceClient};
@@ -37,22 +37,26 @@ impl TableServiceClient {
         })
     }
 
-    /// As a client of this service, where the address does not tell: a custom domain of Cosmos DB, or its emulator.
+    /// Sets the service, if the address does not show it: a custom domain of Cosmos DB, or its emulator.
     #[must_use]
     pub fn with_profile(&self, profile: Profile) -> Self {
         self.changed(|pipeline| pipeline.endpoint = pipeline.endpoint.clone().with_profile(profile))
     }
 
-    /// With a prefix on the names of all tables, for a test or a tenant: [`table`](Self::table) and
-    /// [`ensure_tables`](Self::ensure_tables) add it, [`list_tables`](Self::list_tables) shows only the tables that
-    /// have it; what they tell leaves it out. A table's own [`name`](crate::TableClient::name) is the whole.
+    /// Sets a prefix for all table names, for a test or a tenant.
     ///
-    /// A prefix orders names and is no boundary: the credential reaches all tables of the account, by a client without
-    /// the prefix. None must be the beginning of another, in any case of letters: the client of `test1` lists the
-    /// tables of `test12` as its own.
+    /// [`table`](Self::table) and [`ensure_tables`](Self::ensure_tables) add the prefix.
+    /// [`list_tables`](Self::list_tables) lists only tables with the prefix. Both return names without it. A table's
+    /// own [`name`](crate::TableClient::name) is the full name.
+    ///
+    /// A prefix organizes names and is no security boundary: a client without the prefix reaches all tables of the
+    /// account.
+    ///
+    /// No prefix may be the beginning of another, ignoring case: the client of `test1` lists the tables of `test12` as
+    /// its own.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — no table's name can begin so.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): no table name can begin with this prefix.
     pub fn prefixed(&self, prefix: &str) -> Result<Self> {
         let prefixed = self.in_namespace(prefix);
         // Whatever follows, these must be good. Three more letters make any prefix long enough.
@@ -61,34 +65,39 @@ impl TableServiceClient {
         Ok(prefixed)
     }
 
-    /// Without writes: each fails before it is sent.
+    /// Rejects writes: each fails before it is sent.
     #[must_use]
     pub fn read_only(&self) -> Self {
         self.changed(|pipeline| pipeline.settings.is_read_only = true)
     }
 
-    /// With at most so many attempts on their way at once, over all tables and clones of the new client; further ones
-    /// wait, and their calls' time runs. At least one.
+    /// Limits the number of attempts in flight, over all tables and clones of the new client. At least one.
+    ///
+    /// Further attempts wait, and the timeout of their calls keeps running.
     #[must_use]
     pub fn max_in_flight(&self, attempts: usize) -> Self {
         self.changed(|pipeline| pipeline.settings = pipeline.settings.clone().with_in_flight(attempts))
     }
 
-    /// With a name of the application before this crate's in the `User-Agent`, such as `orders/1.4`: it stands in the
-    /// service's logs. Characters that no header can have fail each call before it is sent.
+    /// Sets the application name in front of this crate's name in the `User-Agent`, such as `orders/1.4`.
+    ///
+    /// The name appears in the service's logs. If it has characters that no header can have, each call fails before it
+    /// is sent.
     #[must_use]
     pub fn application_id(&self, id: &str) -> Self {
         self.changed(|pipeline| pipeline.settings = pipeline.settings.clone().with_application_id(id))
     }
 
-    /// With a longest time for each call that says none itself: all attempts and the waits between them.
+    /// Sets the default timeout of a call: all attempts and the waits between them.
     #[must_use]
     pub fn timeout(&self, timeout: Duration) -> Self {
         self.changed(|pipeline| pipeline.settings.defaults.set(|values| values.timeout = Some(timeout)))
     }
 
-    /// With another time for one attempt; 60 s by default. The service may work on a write for 30 s: with less, a write
-    /// may be given up and applied all the same, which [`settings`](Self::settings) warns of.
+    /// Sets the timeout of one attempt; 60 s by default.
+    ///
+    /// The service may work on a write for 30 s. With a shorter timeout, a write may be abandoned and still be applied.
+    /// [`settings`](Self::settings) warns of this.
     ///
     /// Source: REST "Setting timeouts for Table service operations".
     #[must_use]
@@ -109,10 +118,13 @@ impl TableServiceClient {
         })
     }
 
-    /// Without queries that read so much of a table, or more: each fails before it is sent, and says why and what to
-    /// write instead. A call may still ask for it, by [`allow_table_scan`](crate::TableQuery::allow_table_scan). A
-    /// range of partitions is one however wide it is: deny [`PartitionRange`](AccessPath::PartitionRange) where that
-    /// matters.
+    /// Rejects queries with this access path or a wider one.
+    ///
+    /// Each fails before it is sent, with an error that names the reason and the remedy. A call may still permit it by
+    /// [`allow_table_scan`](crate::TableQuery::allow_table_scan).
+    ///
+    /// A range of partitions counts as a range, however wide it is. Deny [`PartitionRange`](AccessPath::PartitionRange)
+    /// where that matters.
     ///
     /// ```
     /// use azure_table::{Emulator, ErrorKind, TableServiceClient};
@@ -131,8 +143,8 @@ impl TableServiceClient {
         self.changed(|pipeline| pipeline.settings.denied = Some(path))
     }
 
-    /// With another decision about retries. By default [`ExponentialRetry::default`](crate::ExponentialRetry) decides,
-    /// on a [`RetryBudget`](crate::retry::RetryBudget) of this client.
+    /// Sets the retry policy. The default is [`ExponentialRetry::default`](crate::ExponentialRetry), on a
+    /// [`RetryBudget`](crate::retry::RetryBudget) of this client.
     #[must_use]
     pub fn retry(&self, policy: impl RetryPolicy) -> Self {
         self.changed(|pipeline| {
@@ -143,7 +155,7 @@ impl TableServiceClient {
         })
     }
 
-    /// With another copy of the data for reads.
+    /// Sets the location mode of reads: primary or secondary.
     #[must_use]
     pub fn location_mode(&self, mode: LocationMode) -> Self {
         self.changed(|pipeline| {
@@ -154,15 +166,16 @@ impl TableServiceClient {
         })
     }
 
-    /// With someone more who hears what all calls do.
+    /// Adds an observer that is notified of all calls.
     #[must_use]
     pub fn observer(&self, observer: impl Observer) -> Self {
         self.changed(|pipeline| pipeline.observers.add(observer))
     }
 
-    /// Without a correction of the time that requests are signed with. By default, once the service refuses a request
-    /// whose time is 5 minutes or more from its own, requests are signed with the service's time, that one once more
-    /// included.
+    /// Disables the clock correction of signed requests.
+    ///
+    /// By default, the client corrects its clock once the service rejects a request whose time differs from its own by
+    /// 5 minutes or more. It then signs requests with the service's time, including a retry of the rejected one.
     #[must_use]
     pub fn without_clock_correction(&self) -> Self {
         self.changed(|pipeline| pipeline.settings.corrects_clock = false)

@@ -32,10 +32,10 @@ pub(crate) mod partition;
 mod query_writes;
 mod typed_handles;
 
-/// One table whose rows are entities of type `E`. A clone is cheap.
+/// A client for one table, whose rows are entities of type `E`. A clone is cheap.
 ///
-/// Every method gives a builder that is a future: set its options, then await it, or hand it to `spawn` or `join_all`.
-/// Nothing is sent before the first poll.
+/// Every operation returns a builder that is a future. Set its options, then await it, or pass it to `spawn` or
+/// `join_all`. Nothing is sent before the first poll.
 ///
 /// ```
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
@@ -53,22 +53,29 @@ mod typed_handles;
 /// ```
 ///
 /// # Cancel safety
-/// Dropping the future of a call stops it, as `tokio::select!` and `timeout` do. No further attempt, page or batch is
-/// sent, and its place among [`max_in_flight`](TableServiceClient::max_in_flight) is free. A future that was never
-/// polled sent nothing.
+/// Dropping the future of a call cancels it, as `tokio::select!` and `timeout` do. No further attempt, page or batch is
+/// sent, and its permit of [`max_in_flight`](TableServiceClient::max_in_flight) is released. A future that was never
+/// polled has sent nothing.
 ///
-/// The service may still apply the write whose request was in flight, once; read before you write again. What takes
-/// several requests stops between two of them: rows that a [`bulk`](Self::bulk) or [`delete_where`](Self::delete_where)
-/// has written stay written, and a table that [`recreate_table`](Self::recreate_table) has deleted stays deleted. The
-/// `try_next` of a stream, the `next` of a bulk's outcomes and the methods of a [`Writer`](crate::Writer) except
-/// `close` can be dropped and called again: no row and no outcome is lost, and a `send` that was dropped took nothing.
+/// The service may still apply the write whose request was in flight, once. Read before you write again.
+///
+/// Operations of several requests stop between two of them. Rows that a [`bulk`](Self::bulk) or
+/// [`delete_where`](Self::delete_where) has written stay written. A table that [`recreate_table`](Self::recreate_table)
+/// has deleted stays deleted.
+///
+/// These can be dropped and called again without losing a row or an outcome: the `try_next` of a stream, the `next` of
+/// a bulk's outcomes, and the methods of a [`Writer`](crate::Writer) except `close`. A dropped `send` has accepted
+/// nothing.
 ///
 /// # Errors
-/// All operations: `InvalidInput` — a key, name, value or size that the service would refuse; nothing is sent.
-/// `Unauthenticated`, `Forbidden` — the key is not accepted. `NotFound` — the table does not exist. `Connection`,
-/// `Timeout`, `ServerFault`, `Throttled` — no useful answer after the retries;
-/// [`may_have_applied`](crate::Error::may_have_applied) tells whether a write is in doubt. Each method names
-/// what else it may give.
+/// All operations:
+/// - `InvalidInput`: a key, name, value or size that the service would reject. Nothing is sent.
+/// - `Unauthenticated`, `Forbidden`: the service rejects the credential.
+/// - `NotFound`: the table does not exist.
+/// - `Connection`, `Timeout`, `ServerFault`, `Throttled`: no usable response after the retries.
+///   [`may_have_applied`](crate::Error::may_have_applied) returns `true` if a write is in doubt.
+///
+/// Each method lists its further errors.
 #[doc(alias = "CloudTable")]
 pub struct TableClient<E = DynamicEntity> {
     pipeline: Arc<Pipeline>,
@@ -85,10 +92,10 @@ impl<E> TableClient<E> {
         }
     }
 
-    /// A table of the account that a connection string names.
+    /// Creates a client for a table of the account in a connection string.
     ///
     /// # Errors
-    /// As [`TableServiceClient::from_connection_string`] and [`TableServiceClient::table`].
+    /// The errors of [`TableServiceClient::from_connection_string`] and [`TableServiceClient::table`].
     pub fn from_connection_string(connection_string: &str, table: impl AsRef<str>) -> Result<Self> {
         TableServiceClient::from_connection_string(connection_string)?.table(table)
     }
@@ -97,7 +104,7 @@ impl<E> TableClient<E> {
         &self.pipeline
     }
 
-    /// The entity as it is written: by a handle to the rows of a variant with its mark.
+    /// Returns the entity as it is written. A handle to the rows of a variant adds the mark of the variant.
     pub(crate) fn written<'e, T>(&self, entity: &'e T) -> AsVariant<'e, T> {
         AsVariant::new(entity, self.pipeline.settings.variant)
     }
@@ -115,7 +122,7 @@ impl<E> TableClient<E> {
         }
     }
 
-    /// The table's name.
+    /// Returns the table's name.
     pub fn name(&self) -> &TableName {
         &self.table
     }
@@ -123,11 +130,13 @@ impl<E> TableClient<E> {
     /// Inserts a new entity. Returns its ETag.
     ///
     /// If a response is lost, the client reads the entity back and compares its content. Two callers that insert the
-    /// same content under the same key may then both see success. Give an entity that stands for a lock, a lease or a
-    /// processed message a field marked with `write_id`: the client then knows its own write from an equal one.
+    /// same content under the same key may then both see success.
+    ///
+    /// If the entity stands for a lock, a lease or a processed message, add a field marked with `write_id`. The client
+    /// then tells its own write from an equal one.
     ///
     /// # Errors
-    /// `AlreadyExists`: an entity has this key.
+    /// - `AlreadyExists`: an entity has this key.
     ///
     /// Source: REST "Insert Entity".
     #[doc(alias = "AddEntity")]
@@ -139,8 +148,9 @@ impl<E> TableClient<E> {
         )
     }
 
-    /// Makes a new entity and gives it as it was stored, with its ETag and Timestamp: [`insert`](Self::insert) has the
-    /// entity in its answer as well.
+    /// Inserts a new entity. Returns it as stored, with its ETag and Timestamp.
+    ///
+    /// The response to [`insert`](Self::insert) then contains the entity.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -155,8 +165,9 @@ impl<E> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// As [`insert`](Self::insert). `InvalidResponse` — the answer does not fit `E`, or does not have the entity: then
-    /// it was made all the same.
+    /// - The errors of [`insert`](Self::insert).
+    /// - `InvalidResponse`: the response does not fit `E`, or does not contain the entity. The entity was inserted all
+    ///   the same.
     ///
     /// Source: REST "Insert Entity", header `Prefer`.
     pub fn insert_echo(&self, entity: &impl AsEntity<E>) -> InsertEntityEcho<E>
@@ -170,7 +181,7 @@ impl<E> TableClient<E> {
         )
     }
 
-    /// Makes the entity or puts it in the place of the stored one, and gives its ETag.
+    /// Inserts the entity, or replaces the stored one. Returns the new ETag.
     ///
     /// Source: REST "Insert Or Replace Entity".
     #[doc(alias = "upsert")]
@@ -182,8 +193,9 @@ impl<E> TableClient<E> {
         )
     }
 
-    /// Makes the entity or writes its properties into the stored one, and gives its ETag. Stored properties that
-    /// `entity` does not have, or has as `None`, stay as they are.
+    /// Inserts the entity, or merges its properties into the stored one. Returns the new ETag.
+    ///
+    /// Stored properties that `entity` does not have, or has as `None`, keep their value.
     ///
     /// Source: REST "Insert Or Merge Entity".
     #[doc(alias = "upsert")]
@@ -195,12 +207,15 @@ impl<E> TableClient<E> {
         )
     }
 
-    /// Puts the entity in the place of the stored one and gives its new ETag. A [`Versioned`](crate::Versioned) entity,
-    /// or one with a filled etag field, demands that the stored one is that version; any other only that it exists.
+    /// Replaces a stored entity. Returns its new ETag.
+    ///
+    /// A [`Versioned`](crate::Versioned) entity, or one with a filled etag field, replaces the stored one only if the
+    /// ETag matches. Any other entity replaces the stored one whatever its ETag.
     ///
     /// # Errors
-    /// `NotFound` — there is none. `ConditionNotMet` — it has another version. `InvalidInput` — the etag field is
-    /// empty.
+    /// - `NotFound`: no entity has this key.
+    /// - `ConditionNotMet`: the ETag differs.
+    /// - `InvalidInput`: the etag field is empty.
     ///
     /// Source: REST "Update Entity".
     #[doc(alias = "UpdateEntity")]
@@ -212,11 +227,13 @@ impl<E> TableClient<E> {
         )
     }
 
-    /// Writes the entity's properties into the stored one and gives its new ETag; conditions as in
-    /// [`replace`](Self::replace). Stored properties that `entity` does not have, or has as `None`, stay as they are.
+    /// Merges the entity's properties into a stored one. Returns its new ETag.
+    ///
+    /// Conditions are those of [`replace`](Self::replace). Stored properties that `entity` does not have, or has as
+    /// `None`, keep their value.
     ///
     /// # Errors
-    /// As [`replace`](Self::replace).
+    /// The errors of [`replace`](Self::replace).
     ///
     /// Source: REST "Merge Entity".
     pub fn merge(&self, entity: &impl AsEntity<E>) -> UpdateEntity {
@@ -227,7 +244,9 @@ impl<E> TableClient<E> {
         )
     }
 
-    /// Writes the named columns of a stored entity and returns its new ETag. All other properties stay as they are.
+    /// Writes the named columns of a stored entity. Returns its new ETag.
+    ///
+    /// All other properties keep their value.
     ///
     /// `columns` is one [`Assignment`](crate::filter::Assignment), or several in an array or another iterator. No
     /// request reads the entity first. Conditions are those of [`delete`](Self::delete).
@@ -255,44 +274,48 @@ impl<E> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// As [`merge`](Self::merge).
+    /// The errors of [`merge`](Self::merge).
     ///
     /// Source: REST "Merge Entity".
     pub fn patch(&self, key: impl IntoKey<E>, columns: impl Assignments<E>) -> UpdateEntity {
         UpdateEntity::new(&self.pipeline, &self.table, TableOperation::patch(key, columns))
     }
 
-    /// Removes an entity, named by the tuple of its key fields, a [`Key`](crate::Key), or itself. An entity demands the
-    /// version it holds, as in [`replace`](Self::replace); a key only that there is one.
+    /// Deletes an entity.
+    ///
+    /// It is named by the tuple of its key fields, a [`Key`](crate::Key), or the entity itself. An entity is deleted
+    /// only if its ETag matches, as in [`replace`](Self::replace). A key deletes the entity whatever its ETag.
     ///
     /// # Errors
-    /// `NotFound` — there is none. `ConditionNotMet` — it has another version.
+    /// - `NotFound`: no entity has this key.
+    /// - `ConditionNotMet`: the ETag differs.
     ///
     /// Source: REST "Delete Entity".
     pub fn delete(&self, key: impl IntoKey<E>) -> DeleteEntity {
         DeleteEntity::new(&self.pipeline, &self.table, TableOperation::delete(key))
     }
 
-    /// Runs an operation that was built as a value.
+    /// Executes an operation that was built as a value.
     ///
     /// # Errors
-    /// Those of the method of the same name; of a [`retrieve`](TableOperation::get) those of [`get`](Self::get),
-    /// where the entity is read from the result.
+    /// The errors of the method of the same name. For a [`retrieve`](TableOperation::get), the errors of
+    /// [`get`](Self::get) come from reading the entity out of the result.
     pub fn execute(&self, operation: TableOperation) -> ExecuteOperation {
         ExecuteOperation::new(&self.pipeline, &self.table, operation)
     }
 
-    /// A batch of operations that are applied all together or not at all.
+    /// Creates a batch: operations that are applied together or not at all.
     #[doc(alias = "SubmitTransaction")]
     pub fn batch(&self) -> TableBatch<E> {
         TableBatch::new(&self.pipeline, &self.table)
     }
 
-    /// Reads the entity of this key, given as the tuple of its key fields, a [`Key`](crate::Key), or an entity;
-    /// `None` if there is none.
+    /// Reads an entity by key. `None` if no entity has this key.
+    ///
+    /// The key is the tuple of its key fields, a [`Key`](crate::Key), or an entity.
     ///
     /// # Errors
-    /// `InvalidResponse` — the stored entity does not fit `E`: a property is missing or of another type.
+    /// - `InvalidResponse`: the stored entity does not fit `E`. A property is missing or has another type.
     ///
     /// Source: REST "Query Entities".
     #[doc(alias = "retrieve")]
@@ -303,7 +326,7 @@ impl<E> TableClient<E> {
         GetEntity::new(&self.pipeline, &self.table, key.into_key())
     }
 
-    /// Reads many entities: see [`TableQuery`].
+    /// Creates a query for the entities of the table. See [`TableQuery`].
     pub fn query(&self) -> TableQuery<E>
     where
         E: TableEntity + ReadEntity,

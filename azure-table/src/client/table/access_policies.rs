@@ -5,65 +5,72 @@ use crate::client::ops::table_operations::GetAccessPolicies;
 use crate::client::table::TableClient;
 use crate::protocol::access_policy::StoredAccessPolicy;
 
-/// Stored access policies: what shared access signatures allow, and until when.
+/// Stored access policies: the permissions and lifetime of shared access signatures.
 impl<E> TableClient<E> {
-    /// The stored access policies of the table.
+    /// Reads the stored access policies of the table.
     ///
     /// # Errors
-    /// `Unsupported` — Cosmos DB has none. `Forbidden` — asked with a shared access signature, which cannot.
+    /// - `Unsupported`: Cosmos DB has no access policies.
+    /// - `Forbidden`: the credential is a shared access signature, which cannot read them.
     ///
     /// Source: REST "Get Table ACL".
     pub fn access_policies(&self) -> GetAccessPolicies {
         GetAccessPolicies::new(&self.pipeline, &self.table)
     }
 
-    /// Adds a stored access policy to those of the table, of at most 5; it works after up to 30 s. The service knows
-    /// only the whole list and no ETag of it: of two changes at once one may be lost.
+    /// Adds a stored access policy to the table, which has at most 5. It takes effect within 30 s.
+    ///
+    /// The service stores only the whole list, without an ETag. One of two concurrent changes may be lost.
     ///
     /// # Errors
-    /// As [`access_policies`](Self::access_policies). `AlreadyExists` — there is one of this id. `InvalidInput` — there
-    /// are 5, or the id has not 1 to 64 characters.
+    /// - The errors of [`access_policies`](Self::access_policies).
+    /// - `AlreadyExists`: a policy has this id.
+    /// - `InvalidInput`: the table has 5 policies, or the id does not have 1 to 64 characters.
     ///
     /// Source: REST "Set Table ACL".
     pub fn add_access_policy(&self, policy: StoredAccessPolicy) -> ChangeAccessPolicies {
         self.change_access_policies(Change::Add(policy))
     }
 
-    /// Puts a stored access policy in the place of the one of the same id: all signatures that name it change with it,
-    /// within 30 s.
+    /// Replaces the stored access policy with the same id.
+    ///
+    /// All signatures that name it change with it, within 30 s.
     ///
     /// # Errors
-    /// As [`access_policies`](Self::access_policies). `NotFound` — there is none of this id.
+    /// - The errors of [`access_policies`](Self::access_policies).
+    /// - `NotFound`: no policy has this id.
     ///
     /// Source: REST "Set Table ACL".
     pub fn replace_access_policy(&self, policy: StoredAccessPolicy) -> ChangeAccessPolicies {
         self.change_access_policies(Change::Replace(policy))
     }
 
-    /// Takes a stored access policy away, and with it all signatures that name it, within 30 s. The others stay.
+    /// Removes a stored access policy, and revokes all signatures that name it, within 30 s.
+    ///
+    /// The other policies stay.
     ///
     /// # Errors
-    /// As [`replace_access_policy`](Self::replace_access_policy).
+    /// The errors of [`replace_access_policy`](Self::replace_access_policy).
     ///
     /// Source: REST "Set Table ACL".
     pub fn revoke_access_policy(&self, id: impl Into<String>) -> ChangeAccessPolicies {
         self.change_access_policies(Change::Revoke(id.into()))
     }
 
-    /// Takes all stored access policies away, and with them all signatures that name one.
+    /// Removes all stored access policies, and revokes all signatures that name one.
     ///
     /// # Errors
-    /// As [`access_policies`](Self::access_policies).
+    /// The errors of [`access_policies`](Self::access_policies).
     ///
     /// Source: REST "Set Table ACL".
     pub fn revoke_all_access_policies(&self) -> ChangeAccessPolicies {
         self.change_access_policies(Change::Set(Vec::new()))
     }
 
-    /// Puts these stored access policies, at most 5, in the place of all that there are.
+    /// Replaces all stored access policies with these, at most 5.
     ///
     /// # Errors
-    /// As [`add_access_policy`](Self::add_access_policy).
+    /// The errors of [`add_access_policy`](Self::add_access_policy).
     ///
     /// Source: REST "Set Table ACL".
     pub fn set_access_policies(&self, policies: impl IntoIterator<Item = StoredAccessPolicy>) -> ChangeAccessPolicies {

@@ -1,4 +1,4 @@
-//! Verbs that are made of others: look, remove if there, insert if not, read and change, read again.
+//! Operations built from others: exists, delete if it exists, insert if it does not, modify, refresh.
 
 use crate::client::ops::delete_entity::DeleteEntityIfExists;
 use crate::client::ops::exists::EntityExists;
@@ -15,7 +15,9 @@ use crate::pipeline::options::CallOptions;
 use crate::protocol::operation::TableOperation;
 
 impl<E> TableClient<E> {
-    /// Whether there is an entity of this key; by the handle of a [`variant`](Self::variant), one of the variant.
+    /// Returns `true` if an entity has this key.
+    ///
+    /// A handle to a [`variant`](Self::variant) sees only entities of the variant.
     ///
     /// Source: REST "Query Entities".
     pub fn exists(&self, key: impl IntoKey<E>) -> EntityExists {
@@ -24,7 +26,8 @@ impl<E> TableClient<E> {
         EntityExists::new(self.pipeline(), self.name(), key)
     }
 
-    /// Reads the entities of these keys, several at once, in their order: one request for each key. See [`GetMany`].
+    /// Reads the entities with these keys concurrently, in the order of the keys. Sends one request per key. See
+    /// [`GetMany`].
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -49,20 +52,22 @@ impl<E> TableClient<E> {
         GetMany::new(self, keys.into_iter().map(IntoKey::into_key).collect())
     }
 
-    /// Deletes the entity if it exists. Returns which of the two happened; conditions as in [`delete`](Self::delete).
+    /// Deletes the entity if it exists. Returns which of the two happened.
+    ///
+    /// Conditions are those of [`delete`](Self::delete).
     ///
     /// [`Deletion::InDoubt`](crate::service::Deletion::InDoubt): a response was lost, and a later attempt found no
     /// entity.
     ///
     /// # Errors
-    /// `ConditionNotMet` — it has another version.
+    /// - `ConditionNotMet`: the ETag differs.
     ///
     /// Source: REST "Delete Entity".
     pub fn delete_if_exists(&self, key: impl IntoKey<E>) -> DeleteEntityIfExists {
         DeleteEntityIfExists::new(self.pipeline(), self.name(), TableOperation::delete(key))
     }
 
-    /// Makes a new entity unless there is one of its key, and gives its ETag; `None` if there is one.
+    /// Inserts the entity unless its key exists. Returns the new ETag, or `None` if the key exists.
     ///
     /// Source: REST "Insert Entity".
     pub fn insert_if_not_exists(&self, entity: &impl AsEntity<E>) -> InsertEntityIfNotExists {
@@ -73,13 +78,15 @@ impl<E> TableClient<E> {
         )
     }
 
-    /// Reads the entity, changes it by the closure and writes it back if it is still the version that was read; if
-    /// someone else was faster, all of it again, so the closure may run several times. Returns the entity as it is
-    /// stored then, with its new ETag, which a field marked with `etag` holds too. A field marked with `timestamp` or
-    /// `write_id` keeps what was read.
+    /// Reads the entity, changes it by the closure and writes it back under its ETag.
     ///
-    /// The closure may return nothing, which saves the entity; a [`Change`](crate::Change); or a `Result` of either,
-    /// whose error ends the call with nothing written.
+    /// If another write came first, the client reads, changes and writes again, so the closure may run several times.
+    ///
+    /// Returns the entity as stored, with its new ETag. A field marked with `etag` holds that ETag too. A field marked
+    /// with `timestamp` or `write_id` keeps the value that was read.
+    ///
+    /// The closure may return nothing, which saves the entity; a [`Change`](crate::Change); or a `Result` of either. An
+    /// `Err` ends the call, and nothing is written.
     ///
     /// ```
     /// use azure_table::{Change, Emulator, TableEntity, TableServiceClient};
@@ -131,14 +138,14 @@ impl<E> TableClient<E> {
         ModifyEntity::new(self, key.into_key(), change)
     }
 
-    /// Replaces the stored entity by this one, and takes over its new ETag.
+    /// Replaces the stored entity, and stores the new ETag in `entity`.
     ///
-    /// A [`Versioned`] entity is saved only if nobody else has written it since it was read; so is one with a filled
-    /// etag field. Any other replaces whatever is stored.
+    /// A [`Versioned`] entity, or one with a filled etag field, is saved only if nobody else has written it since it
+    /// was read. Any other replaces whatever is stored.
     ///
     /// If the future is dropped, or the error [may have been applied](crate::Error::may_have_applied), the write may be
-    /// stored under an ETag that `entity` does not have. The next `save` is then a `ConditionNotMet`: read the entity
-    /// again by [`refresh`](Self::refresh).
+    /// stored under an ETag that `entity` does not have. The next `save` then fails with `ConditionNotMet`. Read the
+    /// entity again by [`refresh`](Self::refresh).
     ///
     /// ```
     /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -159,7 +166,7 @@ impl<E> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// As [`replace`](Self::replace); `entity` keeps its ETag.
+    /// The errors of [`replace`](Self::replace). `entity` then keeps its ETag.
     ///
     /// Source: REST "Update Entity".
     pub async fn save(&self, entity: &mut impl AsEntity<E>) -> Result<()> {
@@ -168,10 +175,10 @@ impl<E> TableClient<E> {
         Ok(())
     }
 
-    /// Reads the entity again: what is stored takes the place of what is held, changes that were not written included.
+    /// Reads the entity again. The stored entity replaces `entity`, including changes that were not written.
     ///
     /// # Errors
-    /// `NotFound` — there is none any more; `entity` stays as it is.
+    /// - `NotFound`: the entity no longer exists. `entity` keeps its content.
     pub async fn refresh(&self, entity: &mut Versioned<E>) -> Result<()>
     where
         E: TableEntity + ReadEntity + AsEntity<E>,
@@ -182,11 +189,12 @@ impl<E> TableClient<E> {
         Ok(())
     }
 
-    /// Takes over the version that is stored, and leaves all else as it is held: the next write replaces what others
-    /// wrote.
+    /// Reads the stored ETag and timestamp into `entity`, and keeps its other content.
+    ///
+    /// The next write replaces the changes of others.
     ///
     /// # Errors
-    /// `NotFound` — there is none any more; `entity` stays as it is.
+    /// - `NotFound`: the entity no longer exists. `entity` keeps its content.
     pub async fn refresh_etag(&self, entity: &mut Versioned<E>) -> Result<()>
     where
         E: TableEntity + ReadEntity + AsEntity<E>,

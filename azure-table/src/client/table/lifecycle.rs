@@ -1,4 +1,4 @@
-//! Making, finding and removing the table itself.
+//! Creating, finding and deleting the table itself.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,40 +12,45 @@ use crate::pipeline::Pipeline;
 
 /// The table itself.
 impl<E> TableClient<E> {
-    /// Makes the table.
+    /// Creates the table.
     ///
     /// # Errors
-    /// `AlreadyExists` — there is one of this name. `Conflict` — it is being deleted, which takes at least 40 s.
+    /// - `AlreadyExists`: a table has this name.
+    /// - `Conflict`: the table is being deleted, which takes at least 40 s.
     ///
     /// Source: REST "Create Table".
     pub fn create_table(&self) -> CreateTable {
         CreateTable::new(&self.pipeline, &self.table)
     }
 
-    /// Creates the table unless it exists. Returns which of the two happened;
-    /// [`Creation::InDoubt`](crate::service::Creation::InDoubt) if a response was lost and a later attempt found the
+    /// Creates the table unless it exists. Returns which of the two happened.
+    ///
+    /// [`Creation::InDoubt`](crate::service::Creation::InDoubt): a response was lost, and a later attempt found the
     /// table.
     ///
     /// # Errors
-    /// `Conflict` — it is being deleted, which takes at least 40 s.
+    /// - `Conflict`: the table is being deleted, which takes at least 40 s.
     ///
     /// Source: REST "Create Table".
     pub fn create_table_if_not_exists(&self) -> CreateTableIfNotExists {
         CreateTableIfNotExists::new(&self.pipeline, &self.table)
     }
 
-    /// Removes the table with all its rows. Its name is free again after at least 40 s.
+    /// Deletes the table with all its rows.
+    ///
+    /// The service rejects a new table of this name for at least 40 s.
     ///
     /// # Errors
-    /// `NotFound` — there is none.
+    /// - `NotFound`: the table does not exist.
     ///
     /// Source: REST "Delete Table".
     pub fn delete_table(&self) -> DeleteTable {
         DeleteTable::new(&self.pipeline, &self.table)
     }
 
-    /// Deletes the table if it exists. Returns which of the two happened;
-    /// [`Deletion::InDoubt`](crate::service::Deletion::InDoubt) if a response was lost and a later attempt found no
+    /// Deletes the table if it exists. Returns which of the two happened.
+    ///
+    /// [`Deletion::InDoubt`](crate::service::Deletion::InDoubt): a response was lost, and a later attempt found no
     /// table.
     ///
     /// Source: REST "Delete Table".
@@ -53,37 +58,39 @@ impl<E> TableClient<E> {
         DeleteTableIfExists::new(&self.pipeline, &self.table)
     }
 
-    /// Whether there is such a table.
+    /// Returns `true` if the table exists.
     ///
     /// Source: REST "Query Tables".
     pub fn table_exists(&self) -> TableExists {
         TableExists::new(&self.pipeline, &self.table)
     }
 
-    /// Deletes the table with all its rows and creates it again. The service rejects the creation for at least 40 s, so
-    /// the client repeats it every 5 s until `deadline`, counted from the first request; failures that may pass by
-    /// themselves are repeated, too. See [`on_progress`](RecreateTable::on_progress).
+    /// Deletes the table with all its rows and creates it again.
+    ///
+    /// The service rejects the creation for at least 40 s. The client repeats it every 5 s until `deadline`, counted
+    /// from the first request. It repeats transient failures, too. See [`on_progress`](RecreateTable::on_progress).
     ///
     /// With a deadline below about 45 s, Azure Storage deletes the table and does not create it.
     ///
     /// The deadline bounds the whole operation. The timeout of the client or of the table bounds each of its requests;
     /// a timeout of this call must not be below the deadline.
     ///
-    /// Use a new name instead if waiting is not possible: for example a generation behind the name, `Orders7`, kept in
-    /// the configuration, and delete the old table afterwards.
+    /// Use a new name instead if waiting is not possible, for example one with a generation number, `Orders7`, kept in
+    /// the configuration. Delete the old table afterwards.
     ///
     /// # Errors
     /// - `InvalidInput`: this call's timeout is below the deadline. Nothing was deleted.
     /// - `Conflict`: the service was still deleting the table at the deadline. The table is gone.
-    /// - `Timeout`, or the kind of the last failure: the deadline was over. The table may be gone.
+    /// - `Timeout`, or the kind of the last failure: the deadline has passed. The table may be gone.
     ///
     /// Source: REST "Delete Table".
     pub fn recreate_table(&self, deadline: Duration) -> RecreateTable {
         RecreateTable::new(&self.pipeline, &self.table, deadline)
     }
 
-    /// The same table, made by the first write that finds it missing, which is then repeated; reads never make it. For
-    /// tables that come and go; a table that is always there is better made at the start, by
+    /// Returns a handle to the same table whose first write creates it if it is missing, then repeats the write.
+    ///
+    /// Reads never create the table. Use this for tables that come and go. Create a permanent table at the start, by
     /// [`create_table_if_not_exists`](Self::create_table_if_not_exists).
     ///
     /// ```

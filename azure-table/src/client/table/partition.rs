@@ -1,6 +1,7 @@
 //! A handle to one partition of a table.
 //!
-//! Owns [`PartitionClient`]. It adds the PartitionKey to what its methods are given; the calls are those of the table.
+//! Owns [`PartitionClient`]. It adds the PartitionKey to the arguments of its methods; the calls are those of the
+//! table.
 
 use std::fmt;
 
@@ -21,13 +22,15 @@ use crate::model::partition::{IntoPartitionKey, partition_key};
 use crate::model::prefix::KeyPrefix;
 use crate::model::row_key::{IntoRowKey, key_in_partition};
 
-/// One partition of a table whose rows are entities of type `E`. Built by
-/// [`TableClient::partition`](crate::TableClient::partition). A clone is cheap.
+/// A client for one partition of a table, whose rows are entities of type `E`. A clone is cheap.
+///
+/// Created by [`TableClient::partition`](crate::TableClient::partition).
 ///
 /// Its methods take the RowKey alone: the value of the RowKey's field, or the tuple of its fields if it has several.
-/// For an enum of entities it is the text of the RowKey. Each method does what the method of the same name of
-/// [`TableClient`](crate::TableClient) does, with the same errors. Entities know their own keys: insert and replace
-/// them by the table or by a [`batch`](Self::batch).
+/// For an enum of entities it is the text of the RowKey.
+///
+/// Each method does the same as the method of that name of [`TableClient`](crate::TableClient), with the same errors.
+/// Entities hold their own keys: insert and replace them by the table or by a [`batch`](Self::batch).
 ///
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -63,14 +66,15 @@ pub struct PartitionClient<E = DynamicEntity> {
 }
 
 impl<E: TableEntity> TableClient<E> {
-    /// Returns a handle to one partition, whose calls take the RowKey alone. It is named as in
-    /// [`TableQuery::partition`](crate::TableQuery::partition): by the value of the PartitionKey's field, or by the
-    /// tuple of its fields if it has several. Nothing is sent.
+    /// Returns a handle to one partition, whose calls take the RowKey alone. Nothing is sent.
+    ///
+    /// The partition is named as in [`TableQuery::partition`](crate::TableQuery::partition): by the value of the
+    /// PartitionKey's field, or by the tuple of its fields if it has several.
     ///
     /// See [`PartitionClient`](crate::query::PartitionClient).
     ///
     /// # Errors
-    /// `InvalidInput`: a field has no key text, or the service would reject it.
+    /// - `InvalidInput`: a field has no key text, or the service would reject it.
     pub fn partition(&self, given: impl IntoPartitionKey<E::PartitionFields>) -> Result<PartitionClient<E>> {
         Ok(PartitionClient {
             table: self.clone(),
@@ -90,11 +94,12 @@ impl<E: TableEntity> PartitionClient<E> {
         &self.table
     }
 
-    /// Returns the key of a row of the partition, for a batch or another method of the table:
-    /// `table.get_many([1, 2].map(|id| partition.key(id)))`.
+    /// Returns the key of a row of the partition.
+    ///
+    /// Use it in a batch or another method of the table: `table.get_many([1, 2].map(|id| partition.key(id)))`.
     ///
     /// # Errors
-    /// `InvalidInput`: a field has no key text, or the service would reject it.
+    /// - `InvalidInput`: a field has no key text, or the service would reject it.
     pub fn key(&self, row_key: impl IntoRowKey<E::PartitionFields, E::KeyFields>) -> Result<Key<E>> {
         key_in_partition(&self.partition_key, row_key)
     }
@@ -145,8 +150,10 @@ impl<E: TableEntity> PartitionClient<E> {
         self.table.delete_if_exists(self.key(row_key))
     }
 
-    /// Queries the rows of the partition. Add a [`filter`](TableQuery::filter) on the RowKey for a range of them. The
-    /// query is also what [`delete_where`](TableClient::delete_where) and its siblings take:
+    /// Creates a query for the rows of the partition.
+    ///
+    /// Add a [`filter`](TableQuery::filter) on the RowKey for a range of them.
+    /// [`delete_where`](TableClient::delete_where) and its siblings take the query, too:
     /// `table.delete_where(partition.query())` deletes all rows.
     pub fn query(&self) -> TableQuery<E>
     where
@@ -157,8 +164,9 @@ impl<E: TableEntity> PartitionClient<E> {
             .under(KeyPrefix::of_partition(self.partition_key.clone()))
     }
 
-    /// Returns a batch for this partition. It rejects operations of any other, its first one included. See
-    /// [`TableClient::batch`].
+    /// Returns a batch for this partition.
+    ///
+    /// It rejects operations of any other partition, including the first one. See [`TableClient::batch`].
     pub fn batch(&self) -> TableBatch<E> {
         self.table.batch().in_partition(&self.partition_key)
     }

@@ -10,15 +10,19 @@ use crate::model::entity::{ReadEntity, TableEntity};
 /// Writes over all rows that a query selects, any number of them.
 ///
 /// The client reads a page, writes its rows in concurrent batches of one partition and at most 100 rows each, then
-/// reads the next page. **These writes are not atomic**: a batch is atomic, the whole is not. Each row is written under
-/// the ETag with which it was read, so that no other change is overwritten. A row that was changed in between is
-/// rejected and stands in the [`WriteReport`](crate::bulk::WriteReport); the others are written. An error that concerns
-/// no single row (the connection, the right to write, the query) ends the whole with an
-/// [`Interrupted`](crate::bulk::Interrupted), which has the report and the position to resume from.
+/// reads the next page. **These writes are not atomic**: a batch is atomic, the whole is not.
 ///
-/// Requests: one per page, and one per batch; each failure in a batch sends the rest of it once more.
+/// Each row is written under the ETag with which it was read, so that no other change is overwritten. The service
+/// rejects a row that was changed in between. It is listed in the [`WriteReport`](crate::bulk::WriteReport), and the
+/// other rows are written.
+///
+/// An error that concerns no single row (the connection, the permission to write, the query) ends the operation with an
+/// [`Interrupted`](crate::bulk::Interrupted). It holds the report and the position to resume from.
+///
+/// Requests: one per page, and one per batch. After each failure in a batch, the client sends the remaining operations
+/// again.
 impl<E: TableEntity> TableClient<E> {
-    /// Deletes all rows that a condition or a query selects. Reads their keys and ETags alone.
+    /// Deletes all rows that a condition or a query selects. Reads only their keys and ETags.
     ///
     /// ```
     /// use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -50,11 +54,14 @@ impl<E: TableEntity> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// [`Interrupted`](crate::bulk::Interrupted) with the error of a page, see [`TableQuery`](crate::TableQuery), or of
-    /// a write: not one about a row, those are in the report, but `Unauthenticated`, `Forbidden`, `Connection`,
-    /// `Timeout`, `Throttled`, `ServerFault`, and `NotFound` of the table. `InvalidInput` — the query is of another
-    /// table or of another [`variant`](Self::variant), goes on from a continuation of the secondary location, or reads
-    /// what the client denies. Any kind — more rows failed than [`max_failures`](DeleteWhere::max_failures) allows.
+    /// An [`Interrupted`](crate::bulk::Interrupted) with one of these errors. Errors about single rows are in the
+    /// report.
+    /// - The error of a page: see [`TableQuery`](crate::TableQuery).
+    /// - `Unauthenticated`, `Forbidden`, `Connection`, `Timeout`, `Throttled`, `ServerFault`, and `NotFound` of the
+    ///   table: a write failed.
+    /// - `InvalidInput`: the query is of another table or of another [`variant`](Self::variant), resumes from a
+    ///   continuation of the secondary location, or has an access path that the client denies.
+    /// - Any kind: more rows failed than [`max_failures`](DeleteWhere::max_failures) allows.
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".
     #[doc(alias = "delete_by_partition", alias = "truncate")]
@@ -62,8 +69,9 @@ impl<E: TableEntity> TableClient<E> {
         DeleteWhere::new(self, selected.into_query(self))
     }
 
-    /// Writes the named columns of all rows that a condition or a query selects, the same values in each; their other
-    /// properties stay as they are. Reads keys and ETags alone.
+    /// Writes the named columns of all rows that a condition or a query selects, with the same values in each.
+    ///
+    /// Their other properties keep their value. Reads only keys and ETags.
     ///
     /// ```
     /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -87,25 +95,26 @@ impl<E: TableEntity> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// As [`delete_where`](Self::delete_where). `InvalidInput` — no column is set, or a value has no form in the
-    /// service.
+    /// - The errors of [`delete_where`](Self::delete_where).
+    /// - `InvalidInput`: no column is set, or the service cannot store a value.
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".
     pub fn patch_where(&self, selected: impl RowSelection<E>, columns: impl Assignments<E>) -> PatchWhere<'static, E> {
         PatchWhere::new(self, selected.into_query(self), columns)
     }
 
-    /// Reads all rows that a condition or a query selects, changes each by the closure and writes it back. The closure
-    /// may answer what one of [`modify`](Self::modify) may: nothing, which saves; a [`Change`](crate::Change); or a
-    /// `Result` of either, whose error ends the whole.
+    /// Reads all rows that a condition or a query selects, changes each by the closure and writes it back.
     ///
-    /// What the struct does not know of a row stays in it, other than with `modify` and `replace`. A field that the
-    /// closure makes `None` is removed. A row that does not read as an `E` is a failure, unless the query
+    /// The closure returns the same as that of [`modify`](Self::modify): nothing, which saves the row; a
+    /// [`Change`](crate::Change); or a `Result` of either. An `Err` ends the operation.
+    ///
+    /// Properties that the struct does not know stay in the row, unlike with `modify` and `replace`. A field that the
+    /// closure sets to `None` is removed. A row that does not read as an `E` is a failure, unless the query
     /// [skips](crate::TableQuery::skip_bad_rows) it.
     ///
-    /// Each row is written once at most, over an interruption and its [`resume_from`](UpdateWhere::resume_from) too, so
-    /// that the closure may count: rows with an outcome are not taken up again, nor those in doubt. The closure itself
-    /// may see a row again that was not written.
+    /// Each row is written at most once, even after an interruption and [`resume_from`](UpdateWhere::resume_from), so
+    /// the closure may count. Rows with an outcome and rows in doubt are not processed again. The closure itself may
+    /// see a row again that was not written.
     ///
     /// ```
     /// # use azure_table::{Change, Emulator, TableEntity, TableServiceClient};
@@ -141,8 +150,9 @@ impl<E: TableEntity> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// As [`delete_where`](Self::delete_where). `InvalidInput` — the closure changed a key. What the closure returns;
-    /// of the page at which it is nothing is written then.
+    /// - The errors of [`delete_where`](Self::delete_where).
+    /// - `InvalidInput`: the closure changed a key.
+    /// - The error that the closure returns. No row of its page is written then.
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".
     pub fn update_where<F, R>(&self, selected: impl RowSelection<E>, change: F) -> UpdateWhere<'static, E, F, R>
@@ -154,13 +164,16 @@ impl<E: TableEntity> TableClient<E> {
         UpdateWhere::new(self, selected.into_query(self), change)
     }
 
-    /// Writes all rows of the table anew that the struct would write otherwise: those read by an `alias`, a `default`
-    /// or an `upgrade`, or stored with another type. Rows that are up to date are left alone, so a second run writes
-    /// nothing; then the attributes can go.
+    /// Rewrites all rows of the table that the struct would store differently.
     ///
-    /// Older names go once their value stands under the present one; programs that read only those must be gone before.
-    /// All else that the struct does not know stays, unless [`drop_unknown`](UpgradeAll::drop_unknown) says otherwise.
-    /// A field whose text is another each time, such as the `json` of a `HashMap`, is written each time.
+    /// These are rows that were read by an `alias`, a `default` or an `upgrade`, or stored with another type. Rows that
+    /// are up to date are not written, so a second run writes nothing. Then the attributes can be removed.
+    ///
+    /// A property under an older name is removed once its value is stored under the current name. Stop programs that
+    /// read only older names first.
+    ///
+    /// All other properties that the struct does not know stay, unless [`drop_unknown`](UpgradeAll::drop_unknown) is
+    /// set. A field whose text differs each time, such as the `json` of a `HashMap`, is written each time.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Emulator, TableEntity, TableServiceClient};
@@ -189,8 +202,8 @@ impl<E: TableEntity> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// As [`delete_where`](Self::delete_where). A client that denies table scans refuses it: use
-    /// [`upgrade_where`](Self::upgrade_where).
+    /// - The errors of [`delete_where`](Self::delete_where).
+    /// - `InvalidInput`: the client denies table scans. Use [`upgrade_where`](Self::upgrade_where).
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".
     pub fn upgrade_all(&self) -> UpgradeAll<'static, E>
@@ -200,11 +213,12 @@ impl<E: TableEntity> TableClient<E> {
         self.upgrade_where(self.query())
     }
 
-    /// [`upgrade_all`](Self::upgrade_all), of the rows that a condition or a query selects. A condition on a property
-    /// finds it under its present name alone.
+    /// Rewrites the outdated rows that a condition or a query selects, like [`upgrade_all`](Self::upgrade_all).
+    ///
+    /// A condition on a property matches it under its current name only.
     ///
     /// # Errors
-    /// As [`delete_where`](Self::delete_where).
+    /// The errors of [`delete_where`](Self::delete_where).
     pub fn upgrade_where(&self, selected: impl RowSelection<E>) -> UpgradeAll<'static, E>
     where
         E: ReadEntity,

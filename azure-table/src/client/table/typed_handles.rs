@@ -13,9 +13,9 @@ use crate::pipeline::Pipeline;
 impl<E> TableClient<E> {
     /// Returns a handle to the same table with another entity type.
     ///
-    /// It reads and writes rows as a `U` alone writes them. For the rows of one variant of an enum of entities that is
-    /// not enough, as the enum writes what tells its variants apart. From the enum's own table a variant does not
-    /// compile: use [`variant`](Self::variant).
+    /// It reads and writes rows as a plain `U`. For the rows of one variant of an enum of entities that is not enough,
+    /// because the enum also writes the mark that distinguishes its variants. A variant of the table's own enum does
+    /// not compile: use [`variant`](Self::variant).
     pub fn typed<U: TableEntity>(&self) -> TableClient<U>
     where
         E: TableEntity,
@@ -34,20 +34,21 @@ impl<E> TableClient<E> {
         }
     }
 
-    /// Returns a handle to the rows of one variant of the enum of entities `E`. It reads and writes `V` as the enum
-    /// does.
+    /// Returns a handle to the rows of one variant of the enum of entities `E`.
     ///
-    /// * Writes have what tells the variant: the tag is added. A RowKey without the variant's prefix, or with the form of an
-    ///   earlier variant, is an error.
-    /// * Queries, and writes over queries, select the rows of the variant. All others are left out.
-    /// * A read by key of a row of another variant is an error that names its tag or keys. To [`exists`](Self::exists) there is no
-    ///   such row.
+    /// It reads and writes `V` as the enum does.
     ///
-    /// Writes by key see the key alone: they change whatever row has it. A [`TableOperation`](crate::TableOperation) is
-    /// sent as it was encoded.
+    /// * Writes add the tag that distinguishes the variant. A RowKey without the variant's prefix, or with the form of
+    ///   an earlier variant, is an error.
+    /// * Queries, and writes over queries, select only the rows of the variant.
+    /// * A read by key of a row of another variant is an error that names its tag or keys. For
+    ///   [`exists`](Self::exists), such a row does not exist.
+    ///
+    /// Writes by key use only the key: they change the row with this key, whatever its variant. A
+    /// [`TableOperation`](crate::TableOperation) is sent as it was encoded.
     ///
     /// It does not compile for the type of the variant marked `other`, nor for a type that two variants hold: nothing
-    /// tells such rows from others.
+    /// distinguishes such rows from others.
     ///
     /// ```
     /// use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -97,8 +98,8 @@ impl<E> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// Each call of a handle to a variant of a variant, `table.variant::<Inner>().variant::<V>()`, is an
-    /// `InvalidInput`: a handle writes one mark. Write whole values of the inner enum.
+    /// - `InvalidInput`: the handle is to a variant of a variant, `table.variant::<Inner>().variant::<V>()`. Each of
+    ///   its calls fails, because a handle writes one mark. Write whole values of the inner enum.
     pub fn variant<V>(&self) -> TableClient<V>
     where
         E: TableEntity,
@@ -119,7 +120,7 @@ impl<E> TableClient<E> {
     }
 }
 
-/// The handle to the rows of `V`, as data.
+/// The handle to the rows of `V`, as a constant.
 struct Handle<E, V>(PhantomData<fn() -> (E, V)>);
 
 impl<E: TableEntity, V: VariantOf<E>> Handle<E, V> {
