@@ -1,6 +1,6 @@
 //! The key of one entity.
 //!
-//! Owns [`Key`] and [`IntoKey`]. The texts are made by `key_shape.rs`.
+//! Owns [`Key`] and [`IntoKey`]. `key_shape.rs` builds the texts.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -19,11 +19,14 @@ use crate::model::operand::Operand;
 use crate::model::ordinal;
 use crate::model::versioned::Versioned;
 
-/// The PartitionKey and RowKey of an entity of type `E`. The key of another entity type does not fit.
+/// The PartitionKey and RowKey of an entity of type `E`.
+///
+/// The key of another entity type does not compile. Keys sort as the service sorts its rows. Most code needs no `Key`:
+/// every method takes the tuple of key fields.
 ///
 /// Sorts as the service sorts its rows. Usually not written out: every method takes the tuple of key fields.
 ///
-/// Its serde form is a map of `partition_key` and `row_key`; what is read is checked as in
+/// Its serde form is a map of `partition_key` and `row_key`. Deserializing checks the texts as in
 /// [`from_text`](Self::from_text).
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "", try_from = "GivenKey")]
@@ -34,7 +37,7 @@ pub struct Key<E> {
     entity: PhantomData<fn() -> E>,
 }
 
-/// What a key is read from.
+/// The serde form of a key, not yet checked.
 #[derive(Deserialize)]
 struct GivenKey {
     partition_key: String,
@@ -50,8 +53,9 @@ impl<E> TryFrom<GivenKey> for Key<E> {
 }
 
 impl<E> Key<E> {
-    /// Creates a key from its two texts, which need not have the form of `E`'s keys. `E` may be any type, a type
-    /// parameter as well. For the rows of a partition or with a common beginning see
+    /// Creates a key from its two texts, which need not have the form of `E`'s keys.
+    ///
+    /// `E` may be any type, including a type parameter. For the rows of a partition or with a common beginning see
     /// [`KeyPrefix::from_text`](crate::KeyPrefix::from_text).
     ///
     /// ```
@@ -63,7 +67,7 @@ impl<E> Key<E> {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): a text has a forbidden character, or too many characters.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a text has a forbidden character, or too many characters.
     #[doc(alias = "from_strings")]
     #[doc(alias = "from_texts")]
     pub fn from_text(partition_key: impl Into<String>, row_key: impl Into<String>) -> Result<Self> {
@@ -72,16 +76,16 @@ impl<E> Key<E> {
         Ok(Self::checked(partition_key, row_key))
     }
 
-    /// The key of an entity.
+    /// Returns the key of an entity.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a field has no key text, or the service would refuse it.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a field has no key text, or the service would reject it.
     pub fn of(entity: &impl AsEntity<E>) -> Result<Self> {
         let (partition_key, row_key) = key_texts(entity)?.into_pair();
         Ok(Self::checked(partition_key, row_key))
     }
 
-    /// A key that was checked, or that the service has.
+    /// Creates a key that was checked, or that comes from the service.
     pub(crate) fn checked(partition_key: String, row_key: String) -> Self {
         Self {
             partition_key,
@@ -90,18 +94,18 @@ impl<E> Key<E> {
         }
     }
 
-    /// The PartitionKey.
+    /// Returns the PartitionKey.
     pub fn partition_key(&self) -> &str {
         &self.partition_key
     }
 
-    /// The RowKey.
+    /// Returns the RowKey.
     pub fn row_key(&self) -> &str {
         &self.row_key
     }
 }
 
-/// PartitionKey and RowKey of an entity.
+/// Returns the PartitionKey and RowKey of an entity.
 pub(crate) fn key_texts<E: TableEntity + ?Sized>(entity: &E) -> Result<KeyTexts> {
     let mut writer = KeyWriter::new(entity.key_shape());
     entity.write_key(&mut writer)?;
@@ -154,11 +158,15 @@ impl<E> fmt::Debug for Key<E> {
     }
 }
 
-/// The name of an entity of type `E`: the flat tuple of its key fields (those of the PartitionKey, then those of the
-/// RowKey), the entity, a [`Versioned`] one, a [`Key`], or the result of [`Key::from_text`], whose error the call then
-/// returns.
+/// A value that identifies an entity of type `E`.
 ///
-/// An entity with an ETag brings it along: deleting it demands that version.
+/// Implemented for:
+/// - the flat tuple of its key fields: those of the PartitionKey, then those of the RowKey;
+/// - the entity, and a [`Versioned`] one;
+/// - a [`Key`];
+/// - the result of [`Key::from_text`], whose error the call then returns.
+///
+/// An entity with an ETag adds a condition: a delete requires that the stored entity has that ETag.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the key of `{E}`",
     label = "not a key of `{E}`",
@@ -166,13 +174,13 @@ impl<E> fmt::Debug for Key<E> {
     note = "an enum of entities has no key tuple, since its variants' keys differ: use the last, or `variant::<V>()`"
 )]
 pub trait IntoKey<E> {
-    /// The two keys.
+    /// Returns the key.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a field has no key text, or the service would refuse it.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a field has no key text, or the service would reject it.
     fn into_key(self) -> Result<Key<E>>;
 
-    /// What a delete of this demands of the stored entity.
+    /// Returns the condition of a delete of this value on the stored entity.
     fn condition(&self) -> Condition {
         Condition::Exists
     }
@@ -224,7 +232,7 @@ impl<E: TableEntity<KeyFields = ()>> IntoKey<E> for () {
     }
 }
 
-/// The fields of a key can be given as a `G`: the tuple of all, those of the PartitionKey first.
+/// A tuple of key fields that can be given as a `G`: the tuple of all, those of the PartitionKey first.
 ///
 /// Implemented for tuples of field types; not meant to be implemented elsewhere.
 #[diagnostic::on_unimplemented(

@@ -1,9 +1,9 @@
-//! Text of keys: which types can be part of a key, and how their text sorts.
+//! Key text: the types that can be part of a key, and the order of their text.
 //!
 //! Owns [`TableKey`], [`ReadTableKey`] and the service's rules for key text. The codecs are the files of `key/`:
 //! `string.rs`, `digits.rs` (integers and ticks), `descending.rs`, `calendar.rs`, `tuple.rs`, `escaped.rs`,
-//! `base64url.rs`, `bucket.rs`; types of other crates have theirs beside their property, in `property/`. How several
-//! fields make one key is `key_shape.rs`; a whole key of an entity is `entity_key.rs`.
+//! `base64url.rs`, `bucket.rs`; types of other crates have theirs beside their property, in `property/`. `key_shape.rs`
+//! joins several fields into one key; a whole key of an entity is `entity_key.rs`.
 
 pub(crate) mod base64url;
 pub(crate) mod bucket;
@@ -19,12 +19,14 @@ pub use crate::model::key::descending::Descending;
 use crate::model::error::ValueError;
 use crate::model::ordinal::utf16_len;
 
-/// The longest PartitionKey or RowKey, in UTF-16 code units: the widest of the published limits.
+/// The maximum length of a PartitionKey or RowKey, in UTF-16 code units: the widest of the published limits.
 ///
 /// Source: REST "Understanding the Table service data model" (1 KB) and "Scalability targets" (1,024 characters).
 pub const MAX_KEY_UNITS: usize = 1_024;
 
-/// A type whose values can be part of a PartitionKey or RowKey: its text sorts in the service as its values do.
+/// A type whose values can be part of a PartitionKey or RowKey.
+///
+/// Its text sorts in the service as its values do.
 ///
 /// | Rust | text |
 /// |---|---|
@@ -44,13 +46,13 @@ pub const MAX_KEY_UNITS: usize = 1_024;
 /// | `&T`, `Box<T>` | that of `T` |
 ///
 /// The times of the features `chrono`, `jiff` and `time` have the text of `DateTime`, their dates that of `Day`
-/// (`2010-10-23`), and `uuid::Uuid` that of `Guid`. That of `ulid::Ulid` is its 26 characters.
+/// (`2010-10-23`). `uuid::Uuid` has the text of `Guid`, and `ulid::Ulid` its 26 characters.
 ///
-/// No key: `f32` and `f64`, `Decimal`, `IpAddr` and `Url`. Their text does not sort as they do, or has a `/`. A price
-/// sorts as an integer of cents.
+/// Not keys: `f32` and `f64`, `Decimal`, `IpAddr` and `Url`. Their text does not sort as they do, or contains a `/`.
+/// Store a price as an integer of cents to sort it.
 ///
-/// The order of text is ordinal, by UTF-16 code unit. How the service orders characters beyond U+FFFF is not confirmed
-/// (they are assumed to sort before U+E000); no codec but text itself makes use of them.
+/// The order of text is ordinal, by UTF-16 code unit. The order of characters beyond U+FFFF is not confirmed by the
+/// service (they are assumed to sort before U+E000). No codec but text itself uses them.
 ///
 /// A type of your own:
 ///
@@ -89,11 +91,12 @@ pub const MAX_KEY_UNITS: usize = 1_024;
     note = "otherwise: implement `TableKey` (and `ReadTableKey`)"
 )]
 pub trait TableKey {
-    /// Whether greater values have text that sorts earlier. A filter then turns its comparison round.
+    /// `true` if greater values have text that sorts earlier. A filter then reverses its comparison.
     const REVERSED: bool = false;
 
-    /// The number of digits, for a type whose text is an unsigned decimal number of fixed width: 10 for a `u32`. A key
-    /// template may shorten it: `{n:04}` writes four digits, and a value that has more is an error.
+    /// The number of digits, for a type whose text is an unsigned decimal number of fixed width: 10 for a `u32`.
+    ///
+    /// A key template may shorten it: `{n:04}` writes four digits, and a value with more digits is an error.
     const DIGITS: Option<usize> = None;
 
     /// Appends the key text.
@@ -110,10 +113,10 @@ pub trait TableKey {
     note = "use an owned type, such as String, a number, DateTime, Guid, Descending<_> or Escaped<String>; or implement `ReadTableKey`"
 )]
 pub trait ReadTableKey: TableKey + Sized {
-    /// Reads what [`TableKey::write_key`] wrote.
+    /// Reads a value from text written by [`TableKey::write_key`].
     ///
     /// # Errors
-    /// The text is not one that `write_key` gives.
+    /// The text is not one that `write_key` writes.
     fn read_key(text: &str) -> Result<Self, ValueError>;
 }
 
@@ -128,7 +131,7 @@ const PLAIN: [bool; 256] = {
     plain
 };
 
-/// Says what is wrong with the text of a PartitionKey or RowKey, if anything.
+/// Returns the fault in the text of a PartitionKey or RowKey, if any.
 ///
 /// Forbidden: `/ \ # ?` and the control characters U+0000..U+001F and U+007F..U+009F.
 /// Source: REST "Understanding the Table service data model", characters disallowed in key fields.
@@ -155,7 +158,8 @@ pub(crate) fn key_text_fault(text: &str) -> Option<String> {
     None
 }
 
-/// The least text after all that begin with `prefix`, in the order of UTF-16 units; `None` if there is no such text.
+/// Returns the smallest text after all that begin with `prefix`, in the order of UTF-16 units; `None` if no such text
+/// exists.
 pub(crate) fn after_prefix(prefix: &str) -> Option<String> {
     let mut text = prefix.to_owned();
     while let Some(last) = text.pop() {
@@ -175,10 +179,11 @@ pub(crate) fn after_prefix(prefix: &str) -> Option<String> {
     None
 }
 
-/// The texts that begin with `prefix`, as a range: from the first text, included, up to the second, excluded. Without a
-/// second text the range has no upper end.
+/// Returns the range of the texts that begin with `prefix`.
 ///
-/// The service has no `startswith`; this is what stands for it, here in a filter of text:
+/// The first text is included, the second excluded. Without a second text the range has no upper end.
+///
+/// The service has no `startswith`. A range replaces it, here in a filter of text:
 ///
 /// ```
 /// use azure_table::key::prefix_range;
@@ -186,8 +191,8 @@ pub(crate) fn after_prefix(prefix: &str) -> Option<String> {
 /// assert_eq!(format!("RowKey ge '{from}' and RowKey lt '{to}'"), "RowKey ge 'Football_7991_' and RowKey lt 'Football_7991`'");
 /// ```
 ///
-/// A text column has `starts_with`, which does the same. Of [`Escaped`](crate::key::Escaped) text the prefix has to be
-/// escaped too; the escaped prefix is then a prefix of the escaped text.
+/// A text column has `starts_with`, which does the same. For [`Escaped`](crate::key::Escaped) text, escape the prefix
+/// too: the escaped prefix is then a prefix of the escaped text.
 ///
 /// Order: ordinal, by UTF-16 code unit; above U+FFFF not confirmed by the service.
 ///
@@ -196,7 +201,7 @@ pub fn prefix_range(prefix: &str) -> (String, Option<String>) {
     (prefix.to_owned(), after_prefix(prefix))
 }
 
-/// A key's text; for tests.
+/// Returns a key's text; for tests.
 #[cfg(test)]
 pub(crate) fn key_text(key: &(impl TableKey + ?Sized)) -> String {
     let mut text = String::from("<");

@@ -1,12 +1,11 @@
-//! How the fields of an entity make its PartitionKey and RowKey, and come back out of them.
+//! The mapping between the fields of an entity and its PartitionKey and RowKey.
 //!
 //! Owns [`KeyShape`] (a constant that the derive emits), [`KeyWriter`] and [`KeyParts`]. Field texts come from
 //! [`TableKey`](crate::TableKey).
 //!
-//! Key templates are data, and the code that puts keys together and takes them apart is here: the rules of a template
-//! are tested once, and the derive emits constants and plain calls. An enum of entities has no key tuple, since the
-//! keys of its variants differ: `TableEntity::key_shape` is asked of the value, so that each variant is written by its
-//! own template.
+//! Key templates are data, and the code that joins and splits keys is here: the rules of a template are tested once,
+//! and the derive emits constants and plain calls. An enum of entities has no key tuple, since the keys of its variants
+//! differ: `TableEntity::key_shape` is a method of the value, so that each variant is written by its own template.
 
 use serde::Serialize;
 
@@ -16,16 +15,16 @@ use crate::model::key::{ReadTableKey, TableKey, key_text_fault};
 use crate::model::key_start::{KeyStart, Start};
 use crate::model::key_texts::{self, KeyTexts};
 
-/// The pieces of an entity's two keys, left to right.
+/// The pieces of an entity's two keys, from left to right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct KeyShape {
-    /// The PartitionKey.
+    /// The pieces of the PartitionKey.
     pub partition_key: &'static [KeyPiece],
-    /// The RowKey.
+    /// The pieces of the RowKey.
     pub row_key: &'static [KeyPiece],
 }
 
-/// The most fields that the two keys of an entity are made of.
+/// The maximum number of fields in the two keys of an entity.
 pub const MAX_KEY_FIELDS: usize = 8;
 
 /// A piece of a key.
@@ -33,14 +32,14 @@ pub const MAX_KEY_FIELDS: usize = 8;
 pub enum KeyPiece {
     /// The text of the field of this name.
     Field(&'static str),
-    /// The same for a field of digits, with this many of them: `{n:04}` in a template.
+    /// The text of a field of digits, with this number of digits: `{n:04}` in a template.
     Padded(&'static str, usize),
-    /// Fixed text. Two fields always have one between them.
+    /// Fixed text. It separates any two fields.
     Literal(&'static str),
 }
 
 impl KeyShape {
-    /// One field for each key: what most entities have, and what a hand-written entity usually wants.
+    /// One field for each key: the shape of most entities, and usually of a hand-written one.
     pub const SIMPLE: Self = Self {
         partition_key: &[KeyPiece::Field("PartitionKey")],
         row_key: &[KeyPiece::Field("RowKey")],
@@ -50,13 +49,13 @@ impl KeyShape {
         [("PartitionKey", self.partition_key), ("RowKey", self.row_key)]
     }
 
-    /// The pieces of the PartitionKey (0) or of the RowKey (1).
+    /// Returns the pieces of the PartitionKey (0) or of the RowKey (1).
     const fn pieces(&self, key: usize) -> &'static [KeyPiece] {
         if key == 0 { self.partition_key } else { self.row_key }
     }
 }
 
-/// Takes the key fields of an entity in order and makes the two keys of them.
+/// Builds the two keys of an entity from its key fields, in order.
 #[derive(Debug)]
 pub struct KeyWriter {
     shape: KeyShape,
@@ -88,8 +87,8 @@ impl KeyWriter {
     /// Adds the next field, in the order of the shape: those of the PartitionKey, then those of the RowKey.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the value has no key text, or its text would run into the
-    /// literal that follows it, so that it could not be read back; more fields than the shape has.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the value has no key text; its text contains the literal
+    ///   that follows it, so that it could not be read back; or the shape has fewer fields.
     pub fn field<T: TableKey + ?Sized>(&mut self, value: &T) -> Result<()> {
         let (key_name, name) = self
             .next_field()?
@@ -128,7 +127,7 @@ impl KeyWriter {
         Ok(())
     }
 
-    /// The key and the name of the next field, after the literals before it are written; `None` after the last.
+    /// Returns the key and the name of the next field, after writing the literals before it; `None` after the last.
     fn next_field(&mut self) -> Result<Option<(&'static str, &'static str)>> {
         loop {
             let key_name = if self.key == 0 { "PartitionKey" } else { "RowKey" };
@@ -148,7 +147,7 @@ impl KeyWriter {
         }
     }
 
-    /// PartitionKey and RowKey.
+    /// Returns the PartitionKey and RowKey.
     pub(crate) fn finish(mut self) -> Result<KeyTexts> {
         if let Some((key_name, name)) = self.next_field()? {
             return Err(Error::invalid_input(format!(
@@ -159,7 +158,7 @@ impl KeyWriter {
         Ok(self.texts)
     }
 
-    /// The text so far of a key whose fields are given from the left only.
+    /// Returns the text so far of a key whose fields are given from the left only.
     pub(crate) fn finish_partition(mut self) -> Result<String> {
         while self.key == 0 {
             match self.shape.partition_key.get(self.piece) {
@@ -182,7 +181,7 @@ impl KeyWriter {
 }
 
 impl KeyWriter {
-    /// What all keys with these fields begin with; the literals behind the last field are part of it.
+    /// Returns the common beginning of all keys with these fields, including the literals after the last field.
     pub(crate) fn finish_start(mut self) -> Result<KeyStart> {
         let next = self.next_field()?.map(|_| self.key);
         let (partition_key, row_key) = self.texts.into_pair();
@@ -217,7 +216,7 @@ fn shorten<T: TableKey + ?Sized>(text: &mut String, start: usize, width: usize) 
     Ok(())
 }
 
-/// Undoes [`shorten`]: the digits as the type writes them. Text of another width names another row.
+/// Reverses [`shorten`]: the digits as the type writes them. Text of another width names another row.
 fn lengthen<T: ReadTableKey>(text: &str, width: usize) -> Result<String, ValueError> {
     let digits = T::DIGITS.ok_or_else(|| ValueError::new("only a field of digits can be given a width"))?;
     if text.len() != width || !text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -227,7 +226,7 @@ fn lengthen<T: ReadTableKey>(text: &str, width: usize) -> Result<String, ValueEr
     Ok(format!("{number:0>digits$}"))
 }
 
-/// Refuses key text that the service would refuse.
+/// Rejects key text that the service would reject.
 pub(crate) fn check_keys(partition_key: &str, row_key: &str) -> Result<()> {
     check_key("PartitionKey", partition_key)?;
     check_key("RowKey", row_key)
@@ -240,17 +239,17 @@ pub(crate) fn check_key(name: &str, text: &str) -> Result<()> {
     }
 }
 
-/// The texts of an entity's key fields, cut out of its keys.
+/// The texts of an entity's key fields, split out of its keys.
 #[derive(Debug)]
 pub struct KeyParts<'a> {
     shape: &'a KeyShape,
-    /// Those that there are; on the stack, since every row of a page has them.
+    /// The texts; on the stack, since every row of a page has them.
     parts: [&'a str; MAX_KEY_FIELDS],
     count: usize,
 }
 
 impl<'a> KeyParts<'a> {
-    /// Cuts the keys by the shape.
+    /// Splits the keys by the shape.
     pub(crate) fn split(shape: &'a KeyShape, partition_key: &'a str, row_key: &'a str) -> Result<Self> {
         let mut parts = Self {
             shape,
@@ -269,7 +268,7 @@ impl<'a> KeyParts<'a> {
         Ok(parts)
     }
 
-    /// Cuts one key.
+    /// Splits one key.
     fn cut(&mut self, pieces: &[KeyPiece], text: &'a str) -> Option<()> {
         let mut rest = text;
         let mut pieces = pieces.iter().peekable();
@@ -284,10 +283,10 @@ impl<'a> KeyParts<'a> {
         rest.is_empty().then_some(())
     }
 
-    /// The value of the `index`th key field.
+    /// Returns the value of the `index`th key field.
     ///
     /// # Errors
-    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — the text is not that of a `T`.
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): the text is not that of a `T`.
     pub fn read<T: ReadTableKey>(&self, index: usize) -> Result<T> {
         let text = self.parts[..self.count].get(index).ok_or_else(|| {
             Error::invalid_response(format!(
@@ -314,8 +313,8 @@ impl<'a> KeyParts<'a> {
     }
 }
 
-/// The end of a piece in the text of a key. A field ends where the literal behind it first occurs, as
-/// [`KeyWriter::field`] made sure; the last takes the rest.
+/// Returns the end of a piece in the text of a key. A field ends where the literal after it first occurs, as
+/// [`KeyWriter::field`] ensures; the last takes the rest.
 fn end_of(piece: &KeyPiece, next: Option<&KeyPiece>, text: &str) -> Option<usize> {
     match (piece, next) {
         (KeyPiece::Literal(literal), _) => text.starts_with(literal).then_some(literal.len()),
@@ -339,7 +338,7 @@ impl KeyShape {
     }
 }
 
-/// The template of a key, as a user would write it.
+/// Returns the template of a key, as a user would write it.
 pub(crate) fn form(pieces: &[KeyPiece]) -> String {
     pieces
         .iter()

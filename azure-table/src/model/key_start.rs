@@ -1,7 +1,7 @@
-//! The beginning of a key, and where the rows under it lie among all others.
+//! The beginning of a key, and the position of the rows under it among all others.
 //!
-//! Owns [`KeyStart`] and [`Start`], which `key_shape.rs` builds from fields and `prefix.rs` from texts. The condition
-//! of a query is made by `client/query/key_condition.rs`.
+//! Owns [`KeyStart`] and [`Start`], which `key_shape.rs` builds from fields and `prefix.rs` from texts.
+//! `client/query/key_condition.rs` builds the condition of a query.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use crate::model::ordinal;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyStart {
     pub(crate) partition_key: Start,
-    /// `None` while the PartitionKey is not whole.
+    /// `None` while the PartitionKey is incomplete.
     pub(crate) row_key: Option<Start>,
 }
 
@@ -42,7 +42,7 @@ impl Start {
 }
 
 impl KeyStart {
-    /// The least PartitionKey and RowKey under it.
+    /// Returns the smallest PartitionKey and RowKey under it.
     pub(crate) fn first(&self) -> (&str, &str) {
         let row_key = self.row_key.as_ref().map_or("", Start::text);
         (self.partition_key.text(), row_key)

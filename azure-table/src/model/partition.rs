@@ -1,4 +1,4 @@
-//! What names a whole partition: the fields of the PartitionKey.
+//! The values that identify a whole partition: the fields of the PartitionKey.
 
 use crate::model::entity::TableEntity;
 use crate::model::error::Result;
@@ -6,10 +6,10 @@ use crate::model::key::TableKey;
 use crate::model::key_shape::KeyWriter;
 use crate::model::operand::Operand;
 
-/// What names the partition whose PartitionKey has the fields `K`: one value for a key of one field, else the tuple of
-/// all.
+/// A value that identifies the partition whose PartitionKey has the fields `K`: one value for a key of one field, else
+/// the tuple of all.
 ///
-/// Implemented for what may stand for the fields' values; not meant to be implemented elsewhere.
+/// Implemented for the values that can stand for the fields; not meant to be implemented elsewhere.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name a partition whose PartitionKey has the fields `{K}`",
     label = "expected the value of the key's one field, or the tuple of all its fields",
@@ -55,7 +55,7 @@ tuples! {
     (A KA 0, B KB 1, C KC 2, D KD 3, F KF 4, G KG 5, H KH 6, I KI 7)
 }
 
-/// The PartitionKey of the partition of `E` that `given` names.
+/// Returns the PartitionKey of the partition of `E` that `given` identifies.
 pub(crate) fn partition_key<E: TableEntity>(given: impl IntoPartitionKey<E::PartitionFields>) -> Result<String> {
     let mut key = KeyWriter::new(&E::SCHEMA.key);
     given.write_partition(&mut key)?;

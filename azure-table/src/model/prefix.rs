@@ -1,4 +1,4 @@
-//! Keys given from the left: what names all entities whose keys begin alike.
+//! Key prefixes: the leading fields shared by the keys of several entities.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,13 +12,17 @@ use crate::model::key_start::{KeyStart, Start};
 use crate::model::operand::Operand;
 use crate::model::variant::VariantOf;
 
-/// The leading key fields of entities of type `E`: those of the PartitionKey from the left, and when all of them are
-/// there, those of the RowKey from the left. Built by [`Key::prefix`], or from texts.
+/// The leading key fields of entities of type `E`.
+///
+/// These are the PartitionKey's fields from the left, and after all of them, the RowKey's fields from the left. Built
+/// by [`Key::prefix`], or from texts.
 ///
 /// [`TableQuery::under`](crate::TableQuery::under) reads the rows under one prefix,
 /// [`under_any`](crate::TableQuery::under_any) those under several, [`between`](crate::TableQuery::between) those from
-/// one to another. The fixed text behind a field of a composite key belongs to the prefix: with the RowKey
-/// `{employee}_{year}` the prefix of `e1` is `e1_`, and does not contain the rows of `e10`.
+/// one to another.
+///
+/// The fixed text after a field of a composite key belongs to the prefix. With the RowKey `{employee}_{year}` the
+/// prefix of `e1` is `e1_`, and does not contain the rows of `e10`.
 #[doc(alias = "starts_with")]
 pub struct KeyPrefix<E> {
     start: KeyStart,
@@ -41,8 +45,10 @@ impl<E> KeyPrefix<E> {
         })
     }
 
-    /// Creates the prefix of the rows of one partition whose RowKeys begin with a text: with `""` those of the whole
-    /// partition. The texts need not have the form of `E`'s keys, and `E` may be any type, a type parameter as well.
+    /// Creates the prefix of the rows of one partition whose RowKeys begin with a text.
+    ///
+    /// The text `""` selects the whole partition. The texts need not have the form of `E`'s keys, and `E` may be any
+    /// type, including a type parameter.
     ///
     /// A text prefix ends within a field if the text does: `e1` contains `e10`. [`Key::prefix`] ends at a field.
     ///
@@ -54,7 +60,7 @@ impl<E> KeyPrefix<E> {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): a text has a forbidden character, or too many characters.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a text has a forbidden character, or too many characters.
     pub fn from_text(partition_key: impl Into<String>, row_key_prefix: impl Into<String>) -> Result<Self> {
         let (partition_key, row_key) = (partition_key.into(), row_key_prefix.into());
         check_keys(&partition_key, &row_key)?;
@@ -67,7 +73,7 @@ impl<E> KeyPrefix<E> {
     /// Creates the prefix of the rows of all partitions whose PartitionKeys begin with a text.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the text has a forbidden character, or too many characters.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the text has a forbidden character, or too many characters.
     pub fn from_partition_text(partition_key_prefix: impl Into<String>) -> Result<Self> {
         let partition_key = partition_key_prefix.into();
         check_key("PartitionKey", &partition_key)?;
@@ -77,8 +83,9 @@ impl<E> KeyPrefix<E> {
         }))
     }
 
-    /// Returns the prefix for queries of an enum of entities, of which `E` is a variant. It selects rows by their keys
-    /// alone: rows of other variants with such keys, too.
+    /// Returns the prefix for queries of an enum of entities, of which `E` is a variant.
+    ///
+    /// It selects rows by their keys alone, including rows of other variants with such keys.
     ///
     /// ```
     /// use azure_table::{Emulator, Key, TableEntity, TableServiceClient};
@@ -167,9 +174,11 @@ impl<E> fmt::Display for KeyPrefix<E> {
 }
 
 impl<E: TableEntity> Key<E> {
-    /// Returns the prefix of the keys of all entities with these leading fields. Fields are given from the left only: a
-    /// later one without those before it does not compile. Prefixes of text are
-    /// [`KeyPrefix::from_text`]; those of a variant become prefixes of its enum by [`KeyPrefix::into_enum`].
+    /// Returns the prefix of the keys of all entities with these leading fields.
+    ///
+    /// Fields are given from the left only: a later field without those before it does not compile.
+    /// [`KeyPrefix::from_text`] creates prefixes of text. [`KeyPrefix::into_enum`] turns those of a variant into
+    /// prefixes of its enum.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Key};
@@ -179,7 +188,7 @@ impl<E: TableEntity> Key<E> {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a field has no key text, or the service would refuse it.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a field has no key text, or the service would reject it.
     pub fn prefix<G>(fields: G) -> Result<KeyPrefix<E>>
     where
         E::KeyFields: KeyPrefixFrom<G>,
@@ -190,7 +199,7 @@ impl<E: TableEntity> Key<E> {
     }
 }
 
-/// The leading fields of a key can be given as a `G`: a tuple of as many of them as are known.
+/// A tuple of key fields whose leading fields can be given as a `G`, a tuple of as many of them as are known.
 ///
 /// Implemented for tuples of field types; not meant to be implemented elsewhere.
 #[diagnostic::on_unimplemented(

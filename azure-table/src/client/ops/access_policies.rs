@@ -1,7 +1,7 @@
-//! Read and change the stored access policies of a table.
+//! Reads and changes the stored access policies of a table.
 //!
-//! The service knows only the whole list: a change reads it, changes it and writes it back. There is no ETag on it, so
-//! of two changes at once one may be lost.
+//! The service stores only the whole list: a change reads it, changes it and writes it back. The list has no ETag, so
+//! one of two concurrent changes may be lost.
 
 use std::sync::Arc;
 
@@ -15,8 +15,9 @@ use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::Call;
 use crate::protocol::table_acl;
 
-/// Changes the stored access policies of a table and gives those that there are then. See
-/// [`TableClient::add_access_policy`](crate::TableClient::add_access_policy) and those beside it.
+/// Changes the stored access policies of a table. Returns the policies after the change.
+///
+/// See [`TableClient::add_access_policy`](crate::TableClient::add_access_policy) and its siblings.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct ChangeAccessPolicies {
     procedure: Procedure<Changed, Vec<StoredAccessPolicy>>,
@@ -28,12 +29,12 @@ struct Changed {
     change: Change,
 }
 
-/// What becomes of the list.
+/// A change of the list.
 pub(crate) enum Change {
     Add(StoredAccessPolicy),
     Replace(StoredAccessPolicy),
     Revoke(String),
-    /// All that there are are taken away, or put in the place of others.
+    /// Removes all policies, or replaces them.
     Set(Vec<StoredAccessPolicy>),
 }
 

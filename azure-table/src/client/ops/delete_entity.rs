@@ -11,7 +11,7 @@ use crate::protocol::answer;
 use crate::protocol::operation::TableOperation;
 use crate::protocol::tables::Deletion;
 
-/// Removes an entity. See [`TableClient::delete`](crate::TableClient::delete).
+/// Deletes an entity. See [`TableClient::delete`](crate::TableClient::delete).
 #[must_use = "nothing is sent until it is awaited"]
 pub struct DeleteEntity {
     operation: Operation<WriteSpec<()>>,
@@ -28,7 +28,7 @@ impl DeleteEntity {
     }
 }
 
-/// Removes an entity if there is one. See [`TableClient::delete_if_exists`](crate::TableClient::delete_if_exists).
+/// Deletes an entity if it exists. See [`TableClient::delete_if_exists`](crate::TableClient::delete_if_exists).
 #[must_use = "nothing is sent until it is awaited"]
 pub struct DeleteEntityIfExists {
     operation: Operation<WriteSpec<Deletion>>,

@@ -1,4 +1,4 @@
-//! Make those of some tables that are missing.
+//! Creates the missing ones of some tables.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::protocol::query::{self, QueryRequest};
 use crate::protocol::request::Call;
 use crate::protocol::tables::{self, Creation};
 
-/// Makes the tables that are missing. See
+/// Creates the tables that are missing. See
 /// [`TableServiceClient::ensure_tables`](crate::TableServiceClient::ensure_tables).
 #[must_use = "nothing is sent until it is awaited"]
 pub struct EnsureTables {
@@ -22,7 +22,7 @@ pub struct EnsureTables {
 }
 procedure!(EnsureTables, Vec<(String, Creation)>);
 
-/// The tables, in full, and what they begin with, left out of what is told of them.
+/// The full names of the tables, and the prefix that their outcomes leave out.
 struct Ensured {
     tables: Result<Vec<TableName>>,
     namespace: Arc<str>,
@@ -73,7 +73,7 @@ async fn ensure(steps: Steps, Ensured { tables, namespace }: Ensured) -> Result<
     Ok(outcome)
 }
 
-/// The names of all tables that begin with `prefix`.
+/// Returns the names of all tables that begin with `prefix`.
 async fn names(steps: &Steps, prefix: &str) -> Result<Vec<String>> {
     let request = QueryRequest::tables(prefix);
     let shape = Shape::of_tables(Arc::from(""));

@@ -1,4 +1,4 @@
-//! Run a [`TableOperation`] that was made elsewhere; the base of all single writes.
+//! Executes a [`TableOperation`] built by the caller; the base of all single writes.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::protocol::read_back::WrittenRow;
 use crate::protocol::request::Call;
 use crate::protocol::table_result::{self, Asked, TableResult};
 
-/// Runs one operation. See [`TableClient::execute`](crate::TableClient::execute).
+/// Executes one operation. See [`TableClient::execute`](crate::TableClient::execute).
 #[must_use = "nothing is sent until it is awaited"]
 pub struct ExecuteOperation {
     operation: Operation<WriteSpec<TableResult>>,
@@ -36,7 +36,7 @@ impl ExecuteOperation {
         }
     }
 
-    /// With these options alone: the client's are among them.
+    /// Sets the options, which already contain those of the client.
     pub(crate) fn of_options(self, options: CallOptions) -> Self {
         Self {
             operation: self.operation.of_options(options),
@@ -44,16 +44,17 @@ impl ExecuteOperation {
     }
 }
 
-/// A single write, whatever its kind; `output` is what its caller gets of the result.
+/// A single write of any kind; `output` reads the result for its caller.
 pub(crate) struct WriteSpec<T> {
     table: TableName,
     asked: Asked,
-    /// Taken when the request is made.
+    /// Taken when the request is built.
     operation: Option<TableOperation>,
     output: fn(TableResult) -> Result<T>,
-    /// The output of a rejection, for those that are answers in themselves; and whether an earlier attempt is in doubt.
+    /// Turns a rejection into an output, for rejections that are a regular result; and whether an earlier attempt is in
+    /// doubt.
     rejected: fn(Error, bool) -> Result<T>,
-    /// The variant that an entity in the answer is read as.
+    /// The variant that an entity in the response is read as.
     variant: Option<&'static MarkedVariant>,
 }
 
@@ -69,13 +70,13 @@ impl<T> WriteSpec<T> {
         }
     }
 
-    /// By a handle to the rows of a variant.
+    /// Sets the variant of the handle.
     pub(crate) fn of_variant(mut self, variant: Option<&'static MarkedVariant>) -> Self {
         self.variant = variant;
         self
     }
 
-    /// With rejections that are answers in themselves.
+    /// Sets the function that turns rejections into outputs.
     pub(crate) fn or(mut self, rejected: fn(Error, bool) -> Result<T>) -> Self {
         self.rejected = rejected;
         self
@@ -115,18 +116,18 @@ impl<T> Spec for WriteSpec<T> {
     }
 }
 
-/// The setters of the writes that demand something of the stored entity.
+/// The setters of conditional writes.
 macro_rules! conditions {
     ($name:ident) => {
         impl $name {
-            /// Demands that the stored entity has this version, else
+            /// Requires that the stored entity has this ETag. Otherwise the call fails with
             /// [`ConditionNotMet`](crate::ErrorKind::ConditionNotMet).
             pub fn if_match(mut self, etag: $crate::model::etag::ETag) -> Self {
                 self.operation.spec.change(|operation| operation.if_match(etag));
                 self
             }
 
-            /// Demands only that the entity exists, whatever version was read.
+            /// Requires only that the entity exists, whatever its ETag.
             pub fn unconditionally(mut self) -> Self {
                 self.operation.spec.change(TableOperation::unconditionally);
                 self

@@ -1,4 +1,4 @@
-//! Look whether there is an entity.
+//! Checks that an entity exists.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::protocol::endpoint::Endpoint;
 use crate::protocol::get;
 use crate::protocol::request::Call;
 
-/// Looks whether there is an entity. See [`TableClient::exists`](crate::TableClient::exists).
+/// Checks that an entity exists. See [`TableClient::exists`](crate::TableClient::exists).
 #[must_use = "nothing is sent until it is awaited"]
 pub struct EntityExists {
     operation: Operation<ExistsSpec>,
@@ -28,7 +28,7 @@ struct ExistsSpec {
     table: TableName,
     /// PartitionKey and RowKey.
     key: Result<(String, String)>,
-    /// The keys alone: the least that an answer can have.
+    /// The keys alone: the smallest possible response.
     shape: Shape<()>,
 }
 

@@ -1,4 +1,4 @@
-//! Read one entity by its key.
+//! Reads one entity by its key.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ via_batch!(GetEntity[E, P], operation.options);
 
 struct GetSpec<E, P> {
     table: TableName,
-    /// Taken when the request is made.
+    /// Taken when the request is built.
     key: Option<Result<Key<E>>>,
     shape: Shape<P>,
 }
@@ -49,14 +49,14 @@ impl<E, P: ReadEntity> GetEntity<E, P> {
         }
     }
 
-    /// Reads the entity with its ETag and Timestamp: the form from which it is changed and written back.
+    /// Reads the entity with its ETag and Timestamp, so that it can be changed and written back.
     pub fn versioned(self) -> GetEntity<E, Versioned<P>> {
         self.shaped(Shape::<P>::versioned())
     }
 }
 
 impl<E, P> GetEntity<E, P> {
-    /// Reads only the columns that the projection has.
+    /// Reads only the columns of the projection.
     pub fn project<Q: Projection<E>>(self) -> GetEntity<E, Q> {
         self.shaped(Shape::of_type())
     }
@@ -69,19 +69,19 @@ impl<E, P> GetEntity<E, P> {
         self.shaped(Shape::of_columns(columns))
     }
 
-    /// Makes whatever `resolve` makes of the row, which has all properties with their types, and the ETag.
+    /// Reads the row with `resolve`. The row has all properties with their types, and the ETag.
     #[doc(alias = "EntityResolver")]
     pub fn resolve<Q>(self, resolve: impl Fn(&Row<'_>) -> Result<Q> + Send + Sync + 'static) -> GetEntity<E, Q> {
         self.shaped(Shape::of_closure(resolve))
     }
 
-    /// Goes on while nobody polls it.
+    /// Runs the call on a spawned task.
     pub(crate) fn in_task(mut self) -> Self {
         self.operation.in_task = true;
         self
     }
 
-    /// With no more time than is left of the whole.
+    /// Limits the timeout to the rest of the total timeout.
     pub(crate) fn within(mut self, total: &TotalTimeout) -> Self {
         total.bound(&mut self.operation.options);
         self

@@ -1,4 +1,4 @@
-//! Get a user delegation key.
+//! Requests a user delegation key.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::protocol::request::Call;
 use crate::protocol::user_delegation_key::{self, KeyInfo, UserDelegationKey};
 
 struct GetSpec {
-    /// Now, unless it is set.
+    /// The current time, unless set.
     start: Option<DateTime>,
     expiry: DateTime,
     delegated_tenant: Option<Guid>,
@@ -49,7 +49,7 @@ impl Spec for GetSpec {
     }
 }
 
-/// Gets a key that signs shared access signatures. See
+/// Requests a key that signs shared access signatures. See
 /// [`TableServiceClient::user_delegation_key`](crate::TableServiceClient::user_delegation_key).
 #[must_use = "nothing is sent until it is awaited"]
 pub struct GetUserDelegationKey {
@@ -70,14 +70,16 @@ impl GetUserDelegationKey {
         }
     }
 
-    /// From when on the key works, to the second; by default from now on, by the clock of this machine. Some minutes
-    /// before now allow for a service whose clock is behind.
+    /// Sets the time from which the key is valid, to the second; now by default, by the clock of this machine.
+    ///
+    /// Set it some minutes before now to allow for a service whose clock is behind.
     pub fn start(mut self, start: DateTime) -> Self {
         self.operation.spec.start = Some(start);
         self
     }
 
-    /// For signatures that are bound to users of another tenant, by [`TableSas::for_user`](crate::TableSas::for_user).
+    /// Requests a key for signatures that are bound to users of another tenant, by
+    /// [`TableSas::for_user`](crate::TableSas::for_user).
     pub fn delegated_tenant(mut self, tenant_id: Guid) -> Self {
         self.operation.spec.delegated_tenant = Some(tenant_id);
         self

@@ -1,4 +1,4 @@
-//! List the tables of an account.
+//! Lists the tables of an account.
 //!
 //! A list of tables is a query: a table in it is a row of one property, so pages, continuations, limits and prefetch
 //! are the same code.
@@ -23,14 +23,16 @@ use crate::pipeline::options::{CallOptions, call_options};
 use crate::protocol::continuation::Continuation;
 use crate::protocol::query::{QueryRequest, TABLE_NAME};
 
-/// The names of the tables of an account: all of them when it is awaited, or a stream of names or of pages, by the
-/// rules of queries. See [`TableServiceClient::list_tables`](crate::TableServiceClient::list_tables).
+/// Lists the names of the tables of an account.
+///
+/// Returns all names when awaited, or a stream of names or of pages. It follows the rules of queries. See
+/// [`TableServiceClient::list_tables`](crate::TableServiceClient::list_tables).
 #[must_use = "nothing is sent until it is awaited, or its stream polled"]
 pub struct ListTables {
     pipeline: Arc<Pipeline>,
     options: CallOptions,
     total: TotalTimeout,
-    /// What all tables of the client are called by, left out of the names.
+    /// The prefix of the client, which the names leave out.
     namespace: Arc<str>,
     prefix: String,
     filter: Option<Filter<TableName>>,
@@ -71,15 +73,16 @@ impl ListTables {
         }
     }
 
-    /// Returns only tables whose names begin with `prefix`. The service compares; whether it respects case is not
-    /// documented.
+    /// Returns only tables whose names begin with `prefix`.
+    ///
+    /// The service compares the names. Its documentation does not say if the comparison respects case.
     #[doc(alias = "prefix")]
     pub fn starting_with(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
         self
     }
 
-    /// Returns only tables that meet a condition on [`TableName::NAME`]. With a second filter both must hold.
+    /// Returns only tables that meet a condition on [`TableName::NAME`]. If set again, both conditions must hold.
     ///
     /// ```
     /// use azure_table::{Emulator, TableName, TableServiceClient};
@@ -95,8 +98,10 @@ impl ListTables {
     /// ```
     ///
     /// # Errors
-    /// The list returns `InvalidInput` for a value without a form in the service, and `Unsupported` for OData text
-    /// ([`Filter::raw`]) where the client adds a [prefix](crate::TableServiceClient::prefixed) to all names.
+    /// Returned by the list:
+    /// - `InvalidInput`: the service cannot represent a value.
+    /// - `Unsupported`: OData text ([`Filter::raw`]) on a client that adds a
+    ///   [prefix](crate::TableServiceClient::prefixed) to all names.
     pub fn filter(mut self, filter: Filter<TableName>) -> Self {
         self.filter = Some(match self.filter.take() {
             Some(first) => first & filter,
@@ -111,8 +116,7 @@ impl ListTables {
         self
     }
 
-    /// How many pages are fetched before the reader comes for them: see
-    /// [`TableQuery::prefetch`](crate::TableQuery::prefetch).
+    /// Sets the number of pages fetched ahead of the reader: see [`TableQuery::prefetch`](crate::TableQuery::prefetch).
     pub fn prefetch(mut self, pages: usize) -> Self {
         self.prefetch = Some(pages);
         self
@@ -124,35 +128,36 @@ impl ListTables {
         self
     }
 
-    /// Goes on where an earlier list with the same beginning was: the continuation of its last page.
+    /// Resumes an earlier list with the same prefix, from the continuation of its last page.
     pub fn resume_from(mut self, continuation: Continuation) -> Self {
         self.from = Some(continuation);
         self
     }
 
-    /// The pages as they come, empty ones too.
+    /// Returns a stream of the pages, including empty ones.
     pub fn pages(mut self) -> PageStream<String> {
         self.begin(Prefetch::AfterFirst)
     }
 
-    /// Returns all names. The same as awaiting the list.
+    /// Returns all names. Equivalent to awaiting the list.
     ///
     /// # Errors
-    /// Those of the first page that fails.
+    /// The errors of the first page that fails.
     pub async fn all(self) -> Result<Vec<String>> {
         self.await
     }
 
-    /// The names, page after page.
+    /// Returns a stream of the names, page after page.
     pub fn stream(self) -> EntityStream<String> {
         EntityStream::new(self.pages())
     }
 
-    /// The request for the first page as text, without sending it: method and URL, headers. The proof of who asks is
-    /// not in it.
+    /// Returns the request for the first page as text, without sending it: method and URL, headers.
+    ///
+    /// The text does not contain the credential.
     ///
     /// # Errors
-    /// Those that awaiting it would give before anything is sent.
+    /// Errors that awaiting it would return before anything is sent.
     pub fn request(self) -> Result<String> {
         self.pages().request()
     }
@@ -193,7 +198,7 @@ impl ListTables {
     }
 }
 
-/// The condition on the names in the account, which begin with `namespace`.
+/// Returns the condition on the full names in the account, which begin with `namespace`.
 fn under(filter: Filter<TableName>, namespace: &str) -> Result<Expression> {
     let expression = filter.into_expression()?;
     if !namespace.is_empty() && expression.has_raw() {

@@ -1,4 +1,4 @@
-//! Read, change, write under the ETag that was read, and again if someone else was faster.
+//! Reads an entity, changes it and writes it under its ETag; repeats all of it after a conflicting write.
 //!
 //! Owns the loop and the results of the closure. The future is a state machine by hand: the type of an `async` block
 //! has no name, so the builder could hold one only as a `Box<dyn Future>`. With `+ Send` that takes no closure or
@@ -27,27 +27,29 @@ use crate::pipeline::options::{CallOptions, call_options, via_batch};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::operation::TableOperation;
 
-/// How often someone else may be faster, by default. The waits between grow to a second: it takes many writers of one
-/// entity to get there.
+/// The default limit of conflicting writes. The waits between them grow to a second, so only many concurrent writers of
+/// one entity reach it.
 const MOST_CONFLICTS: u32 = 50;
-/// The first wait is a random part of this, each further one of twice as much, up to the most.
+/// The first wait is a random part of this. Each further one is a random part of twice as much, up to the maximum.
 const FIRST_WAIT: Duration = Duration::from_millis(20);
 const MOST_WAIT: Duration = Duration::from_secs(1);
-/// By how much a timer may be late: a read behind a wait that ends with the call's time would have none left.
+/// The tolerated delay of a timer. A read after a wait that ends with the call's timeout would have no time left.
 const TICK: Duration = Duration::from_millis(1);
 
-/// What becomes of an entity that a closure of [`TableClient::modify`] has seen.
+/// Whether an entity is written after a closure of [`TableClient::modify`] has seen it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It is written.
+    /// Writes the entity.
     Save,
-    /// It stays as it is stored; nothing is written.
+    /// Keeps the stored entity. Nothing is written.
     Keep,
 }
 
-/// What a closure of [`TableClient::modify`] and [`TableClient::update_where`] may answer: nothing, which saves; a
-/// [`Change`]; or a `Result` of either, whose error ends the call with nothing written. The error's type must be one
-/// that the client's own [`Error`] can become, since the call may fail with that as well.
+/// The return value of a closure of [`TableClient::modify`] and [`TableClient::update_where`].
+///
+/// It is nothing, which saves the entity; a [`Change`]; or a `Result` of either. An `Err` ends the call, and nothing is
+/// written. The error type must implement `From` for the client's [`Error`], because the call may fail with that as
+/// well.
 #[diagnostic::on_unimplemented(
     message = "a closure of `modify` or `update_where` cannot return `{Self}`",
     label = "returns `{Self}`",
@@ -57,10 +59,10 @@ pub trait ModifyOutcome {
     /// The error of the call.
     type Error: From<Error>;
 
-    /// What becomes of the entity.
+    /// Returns the change.
     ///
     /// # Errors
-    /// The closure's own.
+    /// The error of the closure.
     fn into_change(self) -> Result<Change, Self::Error>;
 }
 
@@ -88,18 +90,18 @@ impl<T: ModifyOutcome<Error = Error>, A: From<Error>> ModifyOutcome for Result<T
     }
 }
 
-/// Reads an entity, changes it and writes it. See [`TableClient::modify`].
+/// Reads an entity, changes it and writes it back. See [`TableClient::modify`].
 #[must_use = "nothing is sent until it is awaited"]
 pub struct ModifyEntity<E, F, R, N = fn() -> E> {
     table: TableClient<E>,
     key: Result<Key<E>>,
     change: F,
-    /// Makes the entity that is not there.
+    /// Builds the missing entity.
     missing: Option<N>,
     most_conflicts: u32,
     conflicts: u32,
     options: CallOptions,
-    /// When the first read began: the call's time is of all reads, writes and waits.
+    /// The start of the first read. The call's timeout covers all reads, writes and waits.
     begun: Option<Instant>,
     state: State<E>,
     outcome: PhantomData<fn() -> R>,
@@ -134,7 +136,8 @@ impl<E, F, R> ModifyEntity<E, F, R> {
     }
 
     /// Builds the entity if none has the key. The closure of `modify` then changes it, and the client inserts it.
-    /// Called each time that the entity is absent; the new entity must have the requested key.
+    ///
+    /// `missing` runs each time that the entity is absent. The new entity must have the requested key.
     ///
     /// If the response to the insert is lost, only a field marked with `write_id` shows that the stored entity is this
     /// call's. Without one the call fails with `AlreadyExists` and
@@ -156,7 +159,9 @@ impl<E, F, R> ModifyEntity<E, F, R> {
 }
 
 impl<E, F, R, N> ModifyEntity<E, F, R, N> {
-    /// How often someone else may be faster; 50 by default. The waits between are random and grow to a second.
+    /// Limits the number of conflicting writes; 50 by default.
+    ///
+    /// The waits between are random and grow to a second.
     pub fn conflicts(mut self, most: u32) -> Self {
         self.most_conflicts = most;
         self
@@ -184,7 +189,7 @@ where
         Ok(State::Reading(self.table.get(key).versioned().with(&self.options())))
     }
 
-    /// What comes after the read: the entity as it is kept, or a write.
+    /// Returns the step after the read: the stored entity, or a write.
     fn changed(&mut self, read: Option<Versioned<E>>) -> Result<Option<Versioned<E>>, R::Error> {
         let Some(mut entity) = read else {
             let Some(missing) = self.missing.as_mut() else {
@@ -218,7 +223,7 @@ where
         }
     }
 
-    /// Whether an entity that was made is the one that was asked for.
+    /// Checks that a new entity has the requested key.
     fn check_made(&self, entity: &E) -> Result<()> {
         let Ok(key) = &self.key else { return Ok(()) };
         let texts = key_texts(entity)?;
@@ -235,12 +240,12 @@ where
         ))))
     }
 
-    /// Names the operation and the table.
+    /// Adds the operation and the table to an error.
     fn told(&self, error: Error) -> Error {
         error.in_operation(OperationKind::Modify, Some(self.table.name().as_str()))
     }
 
-    /// The entity that was asked for is not there.
+    /// Returns the error of an absent entity.
     fn absent(&self, why: &'static str) -> Error {
         let error = self.told(Error::new(ErrorKind::NotFound, why));
         match &self.key {
@@ -249,7 +254,7 @@ where
         }
     }
 
-    /// Changes the entity, but not its key.
+    /// Applies the closure to the entity. Rejects a changed key.
     fn apply(&mut self, entity: &mut E) -> Result<Change, R::Error> {
         let old = key_texts(entity)?;
         let change = (self.change)(entity).into_change()?;
@@ -268,7 +273,7 @@ where
         Err(self.told(Error::invalid_input(why)).into())
     }
 
-    /// Someone else was faster.
+    /// Handles a conflicting write.
     fn lost(&mut self, error: Error) -> Result<State<E>> {
         self.conflicts += 1;
         if self.conflicts > self.most_conflicts {
@@ -352,7 +357,7 @@ where
     }
 }
 
-/// The answer to an insert does not say when it was written.
+/// Returns the inserted entity. The response to an insert does not contain its timestamp.
 fn inserted<E: TableEntity>(mut entity: E, etag: ETag) -> Versioned<E> {
     entity.set_etag(&etag);
     let timestamp = crate::model::datetime::DateTime::now();
@@ -363,7 +368,7 @@ fn inserted<E: TableEntity>(mut entity: E, etag: ETag) -> Versioned<E> {
     }
 }
 
-/// Nothing is pinned: the entity is moved out.
+/// No field is pinned: the entity is moved out.
 impl<E, F, R, N> Unpin for ModifyEntity<E, F, R, N> {}
 
 impl<E, F, R, N> Future for ModifyEntity<E, F, R, N>

@@ -1,8 +1,8 @@
-//! The one operation that all builders are made of.
+//! The operation that all builders are based on.
 //!
-//! Owns options, boxing and polling. A builder's own file holds only its request and its answer, as a [`Spec`]. The
-//! future that is boxed knows neither: it carries bytes, so that no entity type needs to be `'static` or `Send` and the
-//! loop is compiled once.
+//! Owns options, boxing and polling. A builder's own file holds only its request and its response, as a [`Spec`]. The
+//! boxed future knows neither: it carries bytes, so that no entity type needs to be `'static` or `Send` and the loop is
+//! compiled once.
 
 use std::fmt;
 use std::mem;
@@ -26,27 +26,28 @@ use crate::protocol::read_back::WrittenRow;
 use crate::protocol::request::Call;
 use crate::protocol::{batch_answer, tables};
 
-/// What one operation sends and what it makes of the answer.
+/// The request of an operation, and the reading of its response.
 pub(crate) trait Spec {
-    /// What the caller gets.
+    /// The output of the call.
     type Output;
 
-    /// The operation and the table, for errors before there is a request.
+    /// Returns the operation and the table, for errors before there is a request.
     fn subject(&self) -> (OperationKind, Option<&str>);
 
-    /// The request. Asked for once, on the first poll: whatever is wrong is reported there, before anything is sent.
+    /// Builds the request. Called once, on the first poll: invalid input is reported there, before anything is sent.
     fn call(&mut self, endpoint: &Endpoint) -> Result<Call>;
 
-    /// The output of an answer of any status; `is_in_doubt` if an earlier attempt of the call may have been applied.
+    /// Reads the output from a response of any status; `is_in_doubt` if an earlier attempt of the call may have been
+    /// applied.
     fn answer(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<Self::Output>;
 
-    /// How many entities were read.
+    /// Returns the number of entities read.
     fn entities(_: &Self::Output) -> usize {
         0
     }
 
-    /// The output of a write whose answer was lost, and whose rows show that it was applied. Asked only of who says in
-    /// its call what it does to rows.
+    /// Returns the output of a write whose response was lost, and whose rows show that it was applied. Called only for
+    /// operations whose call lists the rows it writes.
     fn applied(&mut self, rows: Vec<WrittenRow>) -> Result<Self::Output> {
         let _ = rows;
         Err(Error::invalid_response("the answer was lost"))
@@ -57,7 +58,7 @@ pub(crate) trait Spec {
 pub(crate) struct Operation<S> {
     pub(crate) spec: S,
     pub(crate) options: CallOptions,
-    /// Whether it goes on while nobody polls it.
+    /// Whether it runs on a spawned task.
     pub(crate) in_task: bool,
     pub(crate) pipeline: Arc<Pipeline>,
     state: State,
@@ -80,13 +81,13 @@ impl<S: Spec> Operation<S> {
         }
     }
 
-    /// With these options alone: the client's are among them.
+    /// Sets the options, which already contain those of the client.
     pub(crate) fn of_options(mut self, options: CallOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// The same call with another reading of its answer.
+    /// Returns the same call with another reading of its response.
     pub(crate) fn map_spec<T: Spec>(self, map: impl FnOnce(S) -> T) -> Operation<T> {
         Operation {
             spec: map(self.spec),
@@ -138,7 +139,7 @@ impl<S: Spec> Operation<S> {
         }
     }
 
-    /// The request as text.
+    /// Returns the request as text.
     pub(crate) fn request(mut self) -> Result<String> {
         let call = self.spec.call(&self.pipeline.endpoint);
         call.and_then(|call| self.pipeline.show(call, &self.options))
@@ -162,13 +163,13 @@ impl<S: Spec> Operation<S> {
     }
 }
 
-/// Returns the error of a call that is polled after it completed, as in a loop around `select!`. Pending would hang
-/// silently.
+/// Returns the error of a call that is polled after it completed, as in a loop around `select!`. Returning `Pending`
+/// would hang silently.
 pub(crate) fn ended() -> Error {
     Error::invalid_input("the call has already completed: create a new one")
 }
 
-/// The call as a future that owns all it needs.
+/// Returns the call as a future that owns all it needs.
 pub(crate) fn start(pipeline: &Arc<Pipeline>, call: Call, options: CallOptions) -> BoxFuture<'static, Result<Answer>> {
     let pipeline = Arc::clone(pipeline);
     Box::pin(async move {
@@ -180,7 +181,7 @@ pub(crate) fn start(pipeline: &Arc<Pipeline>, call: Call, options: CallOptions) 
     })
 }
 
-/// The call; and if it finds its table missing, the table and the call once more. The first one applied nothing.
+/// Runs the call. If its table is missing, creates the table and repeats the call; the first one applied nothing.
 async fn run_and_make_table(pipeline: &Pipeline, call: Call, options: CallOptions) -> Result<Answer> {
     let begun = Instant::now();
     let again = call.clone();
@@ -210,17 +211,18 @@ impl<S: Spec> fmt::Debug for Operation<S> {
     }
 }
 
-/// Makes a struct with the field `operation: Operation<…>` a future with the setters that all builders have.
+/// Turns a struct with the field `operation: Operation<…>` into a future with the setters that all builders have.
 macro_rules! operation {
     ($name:ident $([$($parameter:ident $(: $bound:path)?),+])?, $output:ty) => {
         $crate::pipeline::options::call_options!($name $([$($parameter $(: $bound)?),+])?, operation.options);
 
         impl$(<$($parameter $(: $bound)?),+>)? $name $(<$($parameter),+>)? {
-            /// The request as text, without sending it: method and URL, headers, body. The proof of who asks is not in
-            /// it.
+            /// Returns the request as text, without sending it: method and URL, headers, body.
+            ///
+            /// The text does not contain the credential.
             ///
             /// # Errors
-            /// Those that awaiting it would give before anything is sent.
+            /// Errors that awaiting it would return before anything is sent.
             pub fn request(self) -> $crate::model::error::Result<::std::string::String> {
                 self.operation.request()
             }

@@ -1,7 +1,7 @@
 //! An operation of several calls, as one builder that is a future.
 //!
-//! Owns boxing and polling, as `operation.rs` does for one call. What the calls are is said by the closure that its
-//! file gives.
+//! Owns boxing and polling, as `operation.rs` does for one call. The closure in a procedure's own file defines the
+//! calls.
 
 use std::fmt;
 use std::mem;
@@ -20,40 +20,40 @@ use crate::pipeline::transport::BoxFuture;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::Call;
 
-/// Steps that have not begun, go on, or have ended.
+/// Steps that are not started, running or completed.
 pub(crate) struct Procedure<S, T> {
     operation: OperationKind,
-    /// What is wanted, until it begins.
+    /// The arguments, until it starts.
     pub(crate) wanted: Option<S>,
-    /// The options of this call alone: those of the client apply where it has none.
+    /// The options of this call; they override those of the client.
     pub(crate) options: CallOptions,
     pipeline: Arc<Pipeline>,
     steps: fn(Steps, S) -> BoxFuture<'static, Result<T>>,
     running: Option<BoxFuture<'static, Result<T>>>,
 }
 
-/// What a procedure is for.
+/// The arguments of a procedure.
 pub(crate) trait Begins {
-    /// The first of its calls, as its steps make it, to be shown.
+    /// Returns the first call of its steps, for display.
     fn first(self, endpoint: &Endpoint) -> Result<Call>;
 }
 
-/// What the steps of a procedure are made with.
+/// The context of the steps of a procedure.
 pub(crate) struct Steps {
     pipeline: Arc<Pipeline>,
     options: CallOptions,
-    /// When the first of them began.
+    /// The start of the first step.
     begun: Instant,
-    /// The time of all steps.
+    /// The timeout of all steps.
     total: Option<Duration>,
-    /// The time of each step.
+    /// The timeout of each step.
     each: Option<Duration>,
     /// The timeout of this call alone.
     own_timeout: Option<Duration>,
 }
 
 impl Steps {
-    /// Steps whose total time is the timeout in effect.
+    /// Creates steps whose total timeout is the timeout in effect.
     fn new(pipeline: &Arc<Pipeline>, own: &CallOptions) -> Self {
         let options = effective(pipeline, own);
         Self {
@@ -70,13 +70,13 @@ impl Steps {
         &self.pipeline.endpoint
     }
 
-    /// The timeout that was set on this call, not on the client or the table.
+    /// Returns the timeout that was set on this call, not on the client or the table.
     pub(crate) fn own_timeout(&self) -> Option<Duration> {
         self.own_timeout
     }
 
-    /// The same steps, with a deadline that is an argument of the operation and bounds all of them. The timeout in
-    /// effect bounds each step.
+    /// Sets a deadline that is an argument of the operation and bounds all steps. The timeout in effect bounds each
+    /// step.
     pub(crate) fn until(mut self, deadline: Duration) -> Self {
         (self.total, self.each) = (Some(deadline), self.options.get().timeout);
         self
@@ -87,7 +87,7 @@ impl Steps {
         [left, self.each].into_iter().flatten().min()
     }
 
-    /// One call and its output; `answer` is given the response, and whether an earlier attempt is in doubt.
+    /// Runs one call and returns its output; `answer` takes the response, and whether an earlier attempt is in doubt.
     pub(crate) async fn call<T>(
         &self,
         call: Result<Call>,
@@ -141,7 +141,7 @@ impl<S, T> Procedure<S, T> {
 }
 
 impl<S: Begins, T> Procedure<S, T> {
-    /// The first request as text.
+    /// Returns the first request as text.
     pub(crate) fn request(self) -> Result<String> {
         let first = |wanted: S| wanted.first(&self.pipeline.endpoint);
         let call = self.wanted.ok_or_else(ended).and_then(first);
@@ -150,7 +150,7 @@ impl<S: Begins, T> Procedure<S, T> {
     }
 }
 
-/// The options of all calls of a procedure. All procedures end in a write.
+/// Returns the options of all calls of a procedure. All procedures end in a write.
 fn effective(pipeline: &Pipeline, options: &CallOptions) -> CallOptions {
     pipeline.settings.defaults.clone().with(options).for_write()
 }
@@ -161,18 +161,19 @@ impl<S, T> fmt::Debug for Procedure<S, T> {
     }
 }
 
-/// Makes a struct with the field `procedure: Procedure<…>` a future with the setters of single calls; the timeout is
-/// one for all of its calls, all else holds for each.
+/// Turns a struct with the field `procedure: Procedure<…>` into a future with the setters of single calls. The timeout
+/// covers all of its calls; the other options apply to each.
 macro_rules! procedure {
     ($name:ident, $output:ty) => {
         $crate::pipeline::options::call_options!($name, procedure.options);
 
         impl $name {
-            /// The first of its requests as text, without sending it: method and URL, headers, body. Those after it
-            /// depend on the answers. The proof of who asks is not in it.
+            /// Returns its first request as text, without sending it: method and URL, headers, body.
+            ///
+            /// Further requests depend on the responses. The text does not contain the credential.
             ///
             /// # Errors
-            /// Those that awaiting it would give before anything is sent.
+            /// Errors that awaiting it would return before anything is sent.
             pub fn request(self) -> $crate::model::error::Result<::std::string::String> {
                 self.procedure.request()
             }

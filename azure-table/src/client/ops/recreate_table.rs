@@ -1,4 +1,4 @@
-//! Remove a table and make it anew, which the service refuses for a while.
+//! Deletes a table and creates it again, which the service rejects for a while.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,32 +13,32 @@ use crate::protocol::endpoint::Endpoint;
 use crate::protocol::request::Call;
 use crate::protocol::tables;
 
-/// Between two tries to make the table. The service takes at least 40 s to remove it.
+/// The pause between two attempts to create the table. The service takes at least 40 s to delete it.
 ///
 /// Source: REST "Delete Table".
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// The least time for another try.
+/// The minimum time for another attempt.
 const LAST_TRY: Duration = Duration::from_secs(1);
 
-/// How far a [`RecreateTable`] got.
+/// The progress of a [`RecreateTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecreateProgress {
-    /// The service took the order to delete, or there was no table.
+    /// The service accepted the delete request, the table did not exist, or it was already being deleted.
     Deleted,
-    /// The table is still being deleted, this long after the order; the next try comes after the pause.
+    /// The service is still deleting the table. The client tries to create it again after the pause.
     BeingDeleted {
-        /// Since the order.
+        /// The time since the first request.
         elapsed: Duration,
-        /// Until the next try.
+        /// The time until the next attempt.
         pause: Duration,
     },
-    /// The empty table is there.
+    /// The empty table exists.
     Created,
 }
 
-/// Removes a table and makes it anew. See [`TableClient::recreate_table`](crate::TableClient::recreate_table).
+/// Deletes a table and creates it again. See [`TableClient::recreate_table`](crate::TableClient::recreate_table).
 #[must_use = "nothing is sent until it is awaited"]
 pub struct RecreateTable {
     procedure: Procedure<Recreated, ()>,
@@ -71,7 +71,7 @@ impl RecreateTable {
         }
     }
 
-    /// Hears how far it got: one or more times.
+    /// Sets a callback that is notified of the progress, one or more times.
     pub fn on_progress(mut self, hear: impl Fn(RecreateProgress) + Send + 'static) -> Self {
         self.procedure.change(|wanted| wanted.progress = Box::new(hear));
         self
@@ -149,7 +149,7 @@ async fn recreate(steps: Steps, wanted: Recreated) -> Result<()> {
     }
 }
 
-/// The wait before the next try; `None` if the error does not pass by itself, or no time is left.
+/// Returns the pause before the next attempt; `None` if the error is not transient, or no time is left.
 fn pause(error: &Error, left: Duration) -> Option<Duration> {
     let may_pass = matches!(
         error.kind(),

@@ -15,7 +15,7 @@ use crate::protocol::service_operations;
 use crate::protocol::service_properties::ServiceProperties;
 use crate::protocol::service_statistics::ServiceStatistics;
 
-/// What differs between the operations on the service: `given` is what is sent.
+/// The part that differs between the operations on the service: `given` is the payload.
 struct ServiceSpec<G, T> {
     operation: OperationKind,
     given: G,
@@ -39,8 +39,8 @@ impl<G, T> Spec for ServiceSpec<G, T> {
     }
 }
 
-/// A builder of one call on the service: what it is given, its output, its name, what it sends and how the answer is
-/// read.
+/// Defines a builder of one call on the service: its argument, its output, its name, its request and the reading of its
+/// response.
 macro_rules! service_operation {
     ($(#[$doc:meta])+ $name:ident($given:ty) -> $output:ty, $operation:expr, $call:expr, $answer:path) => {
         $(#[$doc])+
@@ -81,13 +81,13 @@ service_operation! {
 }
 
 service_operation! {
-    /// Reads how far the second region is. See
+    /// Reads the replication status of the secondary. See
     /// [`TableServiceClient::statistics`](crate::TableServiceClient::statistics).
     GetServiceStatistics(()) -> ServiceStatistics,
     OperationKind::GetServiceStatistics, |endpoint, ()| service_operations::get_statistics(endpoint), service_operations::statistics
 }
 
 service_operation! {
-    /// Asks whether the service answers. See [`TableServiceClient::ping`](crate::TableServiceClient::ping).
+    /// Checks that the service is reachable. See [`TableServiceClient::ping`](crate::TableServiceClient::ping).
     Ping(()) -> (), OperationKind::Ping, |endpoint, ()| service_operations::ping(endpoint), service_operations::pinged
 }

@@ -1,4 +1,4 @@
-//! Send an entity group transaction.
+//! Sends an entity group transaction.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::protocol::request::Call;
 use crate::protocol::sent_batch::SentBatch;
 use crate::protocol::table_result::TableResult;
 
-/// Commits a batch. See [`TableBatch::submit`](crate::TableBatch::submit).
+/// Submits a batch. See [`TableBatch::submit`](crate::TableBatch::submit).
 #[must_use = "nothing is sent until it is awaited"]
 pub struct SubmitBatch {
     operation: Operation<CommitSpec>,
@@ -28,10 +28,10 @@ operation!(SubmitBatch, Vec<TableResult>);
 
 struct CommitSpec {
     table: String,
-    /// Until the call is made of it.
+    /// The operations, until the call is built from them.
     change_set: Option<ChangeSet>,
     sent: Option<Arc<SentBatch>>,
-    /// The variant that entities in the answer are read as.
+    /// The variant that entities in the response are read as.
     variant: Option<&'static MarkedVariant>,
 }
 
@@ -48,7 +48,7 @@ impl SubmitBatch {
         }
     }
 
-    /// With these options alone: the client's are among them.
+    /// Sets the options, which already contain those of the client.
     pub(crate) fn of_options(self, options: CallOptions) -> Self {
         Self {
             operation: self.operation.of_options(options),

@@ -16,7 +16,7 @@ use crate::protocol::request::Call;
 use crate::protocol::table_acl;
 use crate::protocol::tables::{self, Creation, Deletion};
 
-/// What differs between the operations on a table.
+/// The part that differs between the operations on a table.
 struct TableSpec<T> {
     table: TableName,
     operation: OperationKind,
@@ -40,7 +40,8 @@ impl<T> Spec for TableSpec<T> {
     }
 }
 
-/// A builder of one call on a table: its output, its name in messages, what it sends and how the answer is read.
+/// Defines a builder of one call on a table: its output, its name in messages, its request and the reading of its
+/// response.
 macro_rules! table_operation {
     ($(#[$doc:meta])+ $name:ident -> $output:ty, $operation:expr, $call:path, $answer:expr) => {
         $(#[$doc])+
@@ -67,29 +68,29 @@ macro_rules! table_operation {
 }
 
 table_operation! {
-    /// Makes a table. See [`TableClient::create_table`](crate::TableClient::create_table).
+    /// Creates a table. See [`TableClient::create_table`](crate::TableClient::create_table).
     CreateTable -> (), OperationKind::CreateTable, tables::create, |response, _| tables::created(response)
 }
 
 table_operation! {
-    /// Makes a table unless there is one. See
+    /// Creates a table unless it exists. See
     /// [`TableClient::create_table_if_not_exists`](crate::TableClient::create_table_if_not_exists).
     CreateTableIfNotExists -> Creation, OperationKind::CreateTable, tables::create_if_not_exists, tables::created_or_existed
 }
 
 table_operation! {
-    /// Removes a table. See [`TableClient::delete_table`](crate::TableClient::delete_table).
+    /// Deletes a table. See [`TableClient::delete_table`](crate::TableClient::delete_table).
     DeleteTable -> (), OperationKind::DeleteTable, tables::delete, |response, _| tables::deleted(response)
 }
 
 table_operation! {
-    /// Removes a table if there is one. See
+    /// Deletes a table if it exists. See
     /// [`TableClient::delete_table_if_exists`](crate::TableClient::delete_table_if_exists).
     DeleteTableIfExists -> Deletion, OperationKind::DeleteTable, tables::delete_if_exists, tables::deleted_or_missing
 }
 
 table_operation! {
-    /// Looks whether there is a table. See [`TableClient::table_exists`](crate::TableClient::table_exists).
+    /// Checks that a table exists. See [`TableClient::table_exists`](crate::TableClient::table_exists).
     TableExists -> bool, OperationKind::GetTable, tables::get, |response, _| tables::is_there(response)
 }
 

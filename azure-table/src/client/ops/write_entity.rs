@@ -1,4 +1,4 @@
-//! Writes that give the entity's new ETag: insert, replace, merge and the two that insert or change.
+//! Writes that return the entity's new ETag: insert, replace, merge, insert or replace, insert or merge.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn etag(result: TableResult) -> Result<ETag> {
         .ok_or_else(|| Error::invalid_response("the answer has no ETag").with_status(result.status()))
 }
 
-/// Writes an entity whatever its stored version. See [`TableClient::insert`](crate::TableClient::insert) and
+/// Writes an entity whatever its stored ETag. See [`TableClient::insert`](crate::TableClient::insert) and
 /// [`TableClient::insert_or_replace`](crate::TableClient::insert_or_replace).
 #[must_use = "nothing is sent until it is awaited"]
 pub struct WriteEntity {
@@ -39,7 +39,7 @@ impl WriteEntity {
     }
 }
 
-/// Makes a new entity and gives it as it was stored. See [`TableClient::insert_echo`](crate::TableClient::insert_echo).
+/// Inserts a new entity and returns it as stored. See [`TableClient::insert_echo`](crate::TableClient::insert_echo).
 #[must_use = "nothing is sent until it is awaited"]
 pub struct InsertEntityEcho<E> {
     operation: Operation<WriteSpec<Versioned<E>>>,
@@ -82,7 +82,7 @@ impl UpdateEntity {
     }
 }
 
-/// Writes an entity unless there is one of its key. See
+/// Inserts an entity unless its key exists. See
 /// [`TableClient::insert_if_not_exists`](crate::TableClient::insert_if_not_exists).
 #[must_use = "nothing is sent until it is awaited"]
 pub struct InsertEntityIfNotExists {

@@ -122,9 +122,11 @@ impl<E> TableClient<E> {
     /// # Errors
     /// - `NotFound`: no entity has this key, and there is no [`or_insert`](ModifyEntity::or_insert).
     /// - `ConditionNotMet`: more conflicting writes than [`conflicts`](ModifyEntity::conflicts) allows; or, if
-    ///   [`may_have_applied`](crate::Error::may_have_applied), a response was lost and no `write_id` shows whose change is stored.
+    ///   [`may_have_applied`](crate::Error::may_have_applied), a response was lost and no `write_id` shows whose change
+    ///   is stored.
     /// - `AlreadyExists`, with `may_have_applied`: the response to the insert of `or_insert` was lost.
-    /// - `Timeout`: the timeout in effect, which bounds all reads, writes and waits, is over. Its source is the last conflict.
+    /// - `Timeout`: the timeout in effect, which bounds all reads, writes and waits, is over. Its source is the last
+    ///   conflict.
     /// - `InvalidInput`: the closure changed the key, or `or_insert` returned an entity with another key.
     /// - The error that the closure returns.
     ///

@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::model::error::ValueError;
 use crate::model::key::{ReadTableKey, TableKey};
 
-/// Bytes as part of a key: base64 with `-` and `_`, without padding. `T` is `Vec<u8>`, `[u8; N]`, `Bytes` or another
-/// type of bytes.
+/// Bytes as part of a key: base64 with `-` and `_`, without padding.
 ///
-/// **The order is not kept**: `-` sorts before the digits and `_` between the capitals and the small letters, while
-/// their values are the greatest. So there is no `Ord`, and of the comparisons of a filter only `eq` and `ne` mean
-/// something.
+/// `T` is `Vec<u8>`, `[u8; N]`, `Bytes` or another type of bytes.
+///
+/// **The text does not keep the order of the bytes**: `-` sorts before the digits and `_` between the upper-case and
+/// the lower-case letters, while their values are the greatest. The type therefore has no `Ord`. Of a filter's
+/// comparisons, only `eq` and `ne` are meaningful.
 ///
 /// A key has room for 768 bytes.
 ///

@@ -9,11 +9,13 @@ use serde::{Deserialize, Serialize};
 use crate::model::error::ValueError;
 use crate::model::key::{ReadTableKey, TableKey};
 
-/// One of `N` buckets, as part of a PartitionKey: spreads the rows of one hot key over `N` partitions, each with a rate
-/// of its own. `N` is from 1 to 10,000, which the compiler checks. The text is the number in 4 digits.
+/// One of `N` buckets, as part of a PartitionKey.
 ///
-/// A bucket is chosen [by a value](Self::of) of the row, so that it can be found again, or [at random](Self::random).
-/// Reading everything then takes one query for each of [all](Self::all) buckets.
+/// It spreads the rows of one hot key over `N` partitions, each with its own rate limit. `N` is from 1 to 10,000, which
+/// the compiler checks. The text is the number in 4 digits.
+///
+/// Choose a bucket [by a value](Self::of) of the row, to find it again, or [at random](Self::random). Reading all rows
+/// then takes one query for each of [all](Self::all) buckets.
 ///
 /// ```
 /// use azure_table::TableEntity;
@@ -33,7 +35,7 @@ use crate::model::key::{ReadTableKey, TableKey};
 /// assert_eq!(Bucket::<16>::all().count(), 16);
 /// ```
 ///
-/// More than 10,000 do not compile:
+/// More than 10,000 buckets do not compile:
 ///
 /// ```compile_fail
 /// let bucket = azure_table::key::Bucket::<10_001>::random();
@@ -45,26 +47,27 @@ use crate::model::key::{ReadTableKey, TableKey};
 #[serde(into = "u16", try_from = "u16")]
 pub struct Bucket<const N: u16>(u16);
 
-/// The digits of the greatest number of the greatest `N`.
+/// The number of digits of the greatest number of the greatest `N`.
 const DIGITS: usize = 4;
 
 impl<const N: u16> Bucket<N> {
-    /// `N`, after the compiler has seen that it can be.
+    /// `N`, checked by the compiler.
     const BUCKETS: u16 = {
         assert!(N >= 1, "Bucket<0> has no buckets: N is from 1 to 10,000");
         assert!(N <= 10_000, "a Bucket has four digits: N is from 1 to 10,000");
         N
     };
 
-    /// The bucket of a text or of bytes: their FNV-1a hash of 64 bits, modulo `N`. The same on every machine and in
-    /// every version of this crate.
+    /// Returns the bucket of a text or of bytes: their FNV-1a hash of 64 bits, modulo `N`.
+    ///
+    /// The result is the same on every machine and in every version of this crate.
     ///
     /// Source: "The FNV Non-Cryptographic Hash Algorithm", draft-eastlake-fnv.
     pub fn of(value: impl AsRef<[u8]>) -> Self {
         Self((fnv_1a(value.as_ref()) % u64::from(Self::BUCKETS)) as u16)
     }
 
-    /// The bucket of any value of a key: that of its key text.
+    /// Returns the bucket of a key value, computed from its key text.
     ///
     /// # Errors
     /// The value has no key text.
@@ -74,12 +77,12 @@ impl<const N: u16> Bucket<N> {
         Ok(Self::of(text))
     }
 
-    /// Any bucket, all with the same probability.
+    /// Returns a random bucket. All have the same probability.
     pub fn random() -> Self {
         Self(fastrand::u16(..Self::BUCKETS))
     }
 
-    /// The bucket of this number, from 0 to `N` - 1.
+    /// Returns the bucket of this number, from 0 to `N` - 1. `None` for a greater number.
     pub const fn new(number: u16) -> Option<Self> {
         if number < Self::BUCKETS {
             Some(Self(number))
@@ -88,12 +91,12 @@ impl<const N: u16> Bucket<N> {
         }
     }
 
-    /// All buckets, from 0 to `N` - 1.
+    /// Returns all buckets, from 0 to `N` - 1.
     pub fn all() -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator {
         (0..Self::BUCKETS).map(Self)
     }
 
-    /// The number, from 0 to `N` - 1.
+    /// Returns the number, from 0 to `N` - 1.
     pub const fn number(self) -> u16 {
         self.0
     }
@@ -119,7 +122,7 @@ impl<const N: u16> TryFrom<u16> for Bucket<N> {
     type Error = ValueError;
 
     /// # Errors
-    /// `N` or above.
+    /// The number is `N` or above.
     fn try_from(number: u16) -> Result<Self, ValueError> {
         Self::new(number).ok_or_else(|| ValueError::new(format!("{number} is none of the buckets 0 to {}", N - 1)))
     }

@@ -16,7 +16,7 @@ use crate::model::error::ValueError;
 use crate::model::key::descending::DescendingKey;
 use crate::model::key::{ReadTableKey, TableKey};
 
-/// The year 1 to 9999 of a time in UTC, as part of a key.
+/// A year from 1 to 9999 in UTC, as part of a key.
 ///
 /// Text: `2008`. [`Descending`](crate::Descending): `7991`, which is 9999 - 2008.
 ///
@@ -38,9 +38,9 @@ pub struct Year([u16; 1]);
 /// A month of a year, as part of a key.
 ///
 /// Text: `2008_07`. [`Descending`](crate::Descending): `7991_06`, which is 9999 - year and 13 - month, so that a month
-/// is from 12 (January) to 01 (December).
+/// ranges from 12 (January) to 01 (December).
 ///
-/// All months of a year are the texts that begin with the year and `_`: see [`prefix_range`](crate::key::prefix_range).
+/// All months of a year have texts that begin with the year and `_`: see [`prefix_range`](crate::key::prefix_range).
 ///
 /// ```
 /// use azure_table::{DateTime, Descending, TableKey};
@@ -57,11 +57,12 @@ pub struct Year([u16; 1]);
 #[serde(into = "String", try_from = "String")]
 pub struct Month([u16; 2]);
 
-/// A week of a month, as part of a key: the days 1 to 7 are week 1, the days 29 to 31 week 5. A week of this kind never
-/// reaches into another month.
+/// A week of a month, as part of a key.
+///
+/// The days 1 to 7 are week 1, the days 29 to 31 week 5. Such a week never extends into another month.
 ///
 /// Text: `2008_10_01`. [`Descending`](crate::Descending): `7991_03_04`, which is 9999 - year, 13 - month and 5 - week,
-/// so that a week is from 04 (the first) to 00.
+/// so that a week ranges from 04 (the first) to 00.
 ///
 /// ```
 /// use azure_table::{DateTime, Descending, TableKey};
@@ -81,7 +82,8 @@ pub struct Week([u16; 3]);
 /// A day, as part of a key or, stored as midnight in UTC, as a property.
 ///
 /// Text: `2010-10-23`. [`Descending`](crate::Descending): `7989-02-08`, which is 9999 - year, 12 - month and 31 - day,
-/// so that a month is from 11 (January) to 00, and a day from 30 (the first) to 00. Not the convention of [`Month`].
+/// so that a month ranges from 11 (January) to 00, and a day from 30 (the first) to 00. [`Month`] uses a different
+/// convention.
 ///
 /// ```
 /// use azure_table::{DateTime, Descending, TableKey};
@@ -99,73 +101,73 @@ pub struct Week([u16; 3]);
 pub struct Day([u16; 3]);
 
 impl Year {
-    /// The year; `None` outside of 1 to 9999.
+    /// Creates a year. `None` outside of 1 to 9999.
     pub fn new(year: u16) -> Option<Self> {
         Self::of_fields([year])
     }
 
-    /// Its first moment.
+    /// Returns its first moment.
     pub fn start(self) -> DateTime {
         midnight(self.year(), 1, 1)
     }
 }
 
 impl Month {
-    /// The month, 1 to 12, of a year; `None` if there is no such month.
+    /// Creates a month, 1 to 12, of a year. `None` if no such month exists.
     pub fn new(year: u16, month: u8) -> Option<Self> {
         Self::of_fields([year, month.into()])
     }
 
-    /// The month, 1 to 12.
+    /// Returns the month, 1 to 12.
     pub const fn month(self) -> u8 {
         self.0[1] as u8
     }
 
-    /// Its first moment.
+    /// Returns its first moment.
     pub fn start(self) -> DateTime {
         midnight(self.year(), self.month(), 1)
     }
 }
 
 impl Week {
-    /// The week, 1 to 5, of a month; `None` if there is no such week. February has a fifth in leap years only.
+    /// Creates a week, 1 to 5, of a month. `None` if no such week exists. February has a fifth week in leap years only.
     pub fn new(year: u16, month: u8, week: u8) -> Option<Self> {
         Self::of_fields([year, month.into(), week.into()])
     }
 
-    /// The month, 1 to 12.
+    /// Returns the month, 1 to 12.
     pub const fn month(self) -> u8 {
         self.0[1] as u8
     }
 
-    /// The week of the month, 1 to 5.
+    /// Returns the week of the month, 1 to 5.
     pub const fn week(self) -> u8 {
         self.0[2] as u8
     }
 
-    /// Its first moment.
+    /// Returns its first moment.
     pub fn start(self) -> DateTime {
         midnight(self.year(), self.month(), self.week() * 7 - 6)
     }
 }
 
 impl Day {
-    /// The day of a month, both from 1; `None` if there is no such day.
+    /// Creates a day of a month, both from 1. `None` if no such day exists.
     pub fn new(year: u16, month: u8, day: u8) -> Option<Self> {
         Self::of_fields([year, month.into(), day.into()])
     }
 
-    /// The month, 1 to 12.
+    /// Returns the month, 1 to 12.
     pub const fn month(self) -> u8 {
         self.0[1] as u8
     }
 
-    /// The day of the month, 1 to 31.
+    /// Returns the day of the month, 1 to 31.
     pub const fn day(self) -> u8 {
         self.0[2] as u8
     }
 
-    /// Its first moment.
+    /// Returns its first moment.
     pub fn start(self) -> DateTime {
         midnight(self.year(), self.month(), self.day())
     }
@@ -179,7 +181,7 @@ fn midnight(year: u16, month: u8, day: u8) -> DateTime {
     DateTime::from_ticks(i64::from(days) * TICKS_PER_DAY).unwrap_or(DateTime::MAX)
 }
 
-/// Year, month and day of a time.
+/// Returns the year, month and day of a time.
 fn date_of(time: DateTime) -> (u16, u8, u8) {
     civil::date_of((time.ticks() / TICKS_PER_DAY) as u32)
 }
@@ -197,7 +199,7 @@ macro_rules! calendar {
         }
 
         impl $name {
-            /// The year, 1 to 9999.
+            /// Returns the year, 1 to 9999.
             pub const fn year(self) -> u16 {
                 self.0[0]
             }
@@ -211,14 +213,14 @@ macro_rules! calendar {
             }
         }
 
-        /// The ascending key text.
+        /// Writes the ascending key text.
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 fields::write(self.0, Self::SEPARATOR, f)
             }
         }
 
-        /// The ascending key text.
+        /// Reads the ascending key text.
         impl FromStr for $name {
             type Err = ValueError;
 
@@ -285,7 +287,7 @@ calendar! {
         |[year, month, day]| has_day(year, month, day), |year, month, day| [year, month, day];
 }
 
-/// Whether there is such a day, all three counted from 1.
+/// Returns `true` if such a day exists, all three counted from 1.
 fn has_day(year: u16, month: u16, day: u16) -> bool {
     let days = u8::try_from(month).map_or(0, |month| civil::days_in_month(year, month));
     (1..=days.into()).contains(&day)

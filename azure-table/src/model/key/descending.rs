@@ -1,4 +1,4 @@
-//! Keys that sort the other way round.
+//! Keys that sort in reverse order.
 //!
 //! Owns [`Descending`] and the trait of the types it takes. The digits themselves are `digits.rs`, the dates
 //! `calendar.rs`.
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use crate::model::error::ValueError;
 use crate::model::key::{ReadTableKey, TableKey};
 
-/// A key type that has a second text, which sorts the other way round: what [`Descending`] of it writes.
+/// A key type with a second text that sorts in reverse order, which [`Descending`] writes.
 ///
 /// Implemented for integers, times and the calendar: the greatest value minus the value, in the same width. Text has no
-/// such mirror image.
+/// such reverse.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no text that sorts the other way round",
     label = "not a type for `Descending`",
@@ -29,20 +29,20 @@ pub trait DescendingKey: TableKey + Sized {
     /// The value has no key text.
     fn write_descending(&self, text: &mut String) -> Result<(), ValueError>;
 
-    /// Reads what `write_descending` wrote.
+    /// Reads a value from text written by `write_descending`.
     ///
     /// # Errors
-    /// The text is not one that `write_descending` gives.
+    /// The text is not one that `write_descending` writes.
     fn read_descending(text: &str) -> Result<Self, ValueError>;
 }
 
-/// A value whose key text sorts the other way round, and which itself compares the other way round.
+/// A value whose key text sorts in reverse order, and which itself compares in reverse order.
 ///
-/// With `posted: Descending<DateTime>` as RowKey a partition reads newest first. Filters and keys take the plain
-/// `DateTime`, and think in its order: `Blog::POSTED.gt(yesterday)` means newer than yesterday.
+/// A partition with `posted: Descending<DateTime>` as RowKey reads newest first. Filters and keys take the plain
+/// `DateTime`, and use its order: `Blog::POSTED.gt(yesterday)` means newer than yesterday.
 ///
 /// The text is the greatest value minus the value, with as many digits as the greatest has: 19 for a `DateTime`, 10 for
-/// a `u32` or `i32`. That of the calendar types is at each of them.
+/// a `u32` or `i32`. Each calendar type documents its own text.
 ///
 /// ```
 /// use azure_table::{DateTime, Descending, TableKey};

@@ -29,7 +29,7 @@ fn write<T: Numbered>(number: u64, text: &mut String) {
     let _ = write!(text, "{number:0width$}", width = T::WIDTH);
 }
 
-/// Exactly the digits of a `T`.
+/// Reads exactly the digits of a `T`.
 fn read<T: Numbered>(text: &str) -> Result<u64, ValueError> {
     let number = match text.len() == T::WIDTH && text.bytes().all(|b| b.is_ascii_digit()) {
         true => text.parse().ok().filter(|number| *number <= T::GREATEST),
@@ -106,7 +106,7 @@ macro_rules! unsigned {
 }
 unsigned! { u8, u16, u32, u64 }
 
-/// Numbered from the least value on, which is 0: the sign bit turned over.
+/// Numbers signed integers from the least value on, which is 0: the sign bit inverted.
 macro_rules! signed {
     ($($type:ty as $unsigned:ty),*) => {$(
         impl Numbered for $type {
@@ -125,7 +125,7 @@ macro_rules! signed {
 }
 signed! { i8 as u8, i16 as u16, i32 as u32, i64 as u64 }
 
-/// Its ticks.
+/// The number of a time is its ticks.
 impl Numbered for DateTime {
     const GREATEST: u64 = Self::MAX.ticks().cast_unsigned();
 

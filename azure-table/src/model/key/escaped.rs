@@ -59,9 +59,10 @@ macro_rules! escaped {
 }
 
 escaped! {
-    /// Any text as part of a key, such as a path or a URL: the characters that the service forbids in keys are escaped,
-    /// and spaces, so that the text can be part of a tuple. It is read back as it was, and texts sort as they did
-    /// before.
+    /// Any text as part of a key, such as a path or a URL.
+    ///
+    /// The characters that the service forbids in keys are escaped. Spaces are escaped too, so that the text can be
+    /// part of a tuple. Reading returns the original text, and the escaped texts keep the order of the originals.
     ///
     /// | character | text |
     /// |---|---|
@@ -74,8 +75,8 @@ escaped! {
     /// | all others | as they are |
     ///
     /// A key has at most [`MAX_KEY_UNITS`](crate::key::MAX_KEY_UNITS); an escaped character takes two or three of them.
-    /// The escaped beginning of a text is the beginning of the escaped text, so prefixes can be searched for. Filters,
-    /// keys and patches take the plain `T`. `%` is legal in a key and stays; [`PercentEscaped`] escapes it as well.
+    /// The escaped beginning of a text is the beginning of the escaped text, so queries by prefix work. Filters, keys
+    /// and patches take the plain `T`. `%` is legal in a key and stays; [`PercentEscaped`] escapes it as well.
     ///
     /// ```
     /// use azure_table::TableKey;
@@ -93,10 +94,10 @@ escaped! {
 }
 
 escaped! {
-    /// [`Escaped`], and `%` as well: `$` becomes `$0` and `%` becomes `$1`.
+    /// Any text as part of a key, escaped as in [`Escaped`], and `%` as well: `$` becomes `$0` and `%` becomes `$1`.
     ///
-    /// For keys that other programs put into URLs by hand. This crate encodes a percent sign correctly, but clients and
-    /// proxies are known that decode it twice.
+    /// Use it for keys that other programs put into URLs without a client library. This crate encodes a percent sign
+    /// correctly, but some clients and proxies are known to decode it twice.
     ///
     /// ```
     /// use azure_table::TableKey;
@@ -110,7 +111,7 @@ escaped! {
     PercentEscaped, true
 }
 
-/// The characters that stand for themselves and for their successor, with the index 0 and 1.
+/// Returns `true` for the characters that stand for themselves and for their successor, with the index 0 and 1.
 const fn is_neighbour(character: char, percent: bool) -> bool {
     matches!(character, '"' | '.' | '>' | '[') || (percent && character == '$')
 }
@@ -128,7 +129,7 @@ fn escape(character: char, percent: bool, text: &mut String) {
     }
 }
 
-/// The character before an ASCII character.
+/// Returns the character before an ASCII character.
 fn previous(character: char) -> char {
     char::from((u32::from(character) as u8).wrapping_sub(1))
 }
@@ -140,7 +141,7 @@ fn push_code(sign: char, code: u32, text: &mut String) {
     }
 }
 
-/// Undoes [`escape`], and takes nothing that it does not give.
+/// Reverses [`escape`], and rejects text that `escape` does not write.
 fn unescape(text: &str, percent: bool) -> Result<String, ValueError> {
     let mut raw = String::with_capacity(text.len());
     let mut rest = text.chars();
@@ -167,7 +168,7 @@ fn unescape(text: &str, percent: bool) -> Result<String, ValueError> {
     Ok(raw)
 }
 
-/// Two lower-case hexadecimal digits.
+/// Reads two lower-case hexadecimal digits.
 fn code(rest: &mut std::str::Chars<'_>) -> Option<u32> {
     let mut digit = || rest.next().filter(|digit| !digit.is_ascii_uppercase())?.to_digit(16);
     Some(digit()? << 4 | digit()?)

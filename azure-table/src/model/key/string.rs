@@ -31,7 +31,7 @@ impl ReadTableKey for String {
     }
 }
 
-/// Always owned.
+/// Always reads an owned text.
 impl ReadTableKey for Cow<'_, str> {
     fn read_key(text: &str) -> Result<Self, ValueError> {
         Ok(Cow::Owned(text.to_owned()))
@@ -113,7 +113,7 @@ impl TableKey for Guid {
 }
 
 impl ReadTableKey for Guid {
-    /// Refuses capitals, whose text is the key of another row.
+    /// Rejects upper-case letters: such text is the key of another row.
     fn read_key(text: &str) -> Result<Self, ValueError> {
         if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return Err(ValueError::expected("a GUID in lower case", format_args!("{text:?}")));

@@ -25,7 +25,7 @@ fn write_part(part: &impl TableKey, number: usize, text: &mut String) -> Result<
     Ok(())
 }
 
-/// Exactly `N` parts.
+/// Splits the text into exactly `N` parts.
 fn parts<const N: usize>(text: &str) -> Result<[&str; N], ValueError> {
     let parts: Vec<_> = text.split(SEPARATOR).collect();
     parts
