@@ -1,7 +1,7 @@
 //! The eight value types of the service (EDM, the Entity Data Model) and values of them.
 //!
-//! Owns: [`EdmType`], [`Edm`] and [`EdmValue`], [`WireValue`] (a received value before it has a Rust type). How values
-//! become JSON is `codec/json`, how they become filter text is `filter/literal.rs`.
+//! Owns: [`EdmType`], [`Edm`] and [`EdmValue`], [`WireValue`] (a received value before it has a Rust type).
+//! `codec/json` turns values into JSON, `filter/literal.rs` into filter text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::model::datetime::DateTime;
 use crate::model::error::ValueError;
 use crate::model::guid::Guid;
 
-/// A property's type as the service knows it.
+/// The type of a property in the service.
 ///
 /// Source: REST "Understanding the Table service data model", property types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -40,7 +40,7 @@ pub enum EdmType {
 }
 
 impl EdmType {
-    /// The name on the wire, such as `Edm.Int64`.
+    /// Returns the name on the wire, such as `Edm.Int64`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::String => "Edm.String",
@@ -54,7 +54,7 @@ impl EdmType {
         }
     }
 
-    /// The type of this name on the wire.
+    /// Returns the type with this name on the wire.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "Edm.String" => Self::String,
@@ -76,7 +76,7 @@ impl fmt::Display for EdmType {
     }
 }
 
-/// A value with its EDM type; text and bytes may be borrowed, so that writing an entity copies nothing.
+/// A value with its EDM type. Text and bytes may be borrowed, so that writing an entity copies nothing.
 ///
 /// [`EdmValue`] is the owned form.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,7 +109,7 @@ pub enum Edm<'a> {
 pub type EdmValue = Edm<'static>;
 
 impl Edm<'_> {
-    /// The type of the value.
+    /// Returns the type of the value.
     pub fn edm_type(&self) -> EdmType {
         match self {
             Self::String(_) => EdmType::String,
@@ -123,7 +123,7 @@ impl Edm<'_> {
         }
     }
 
-    /// The same value with its text or bytes owned.
+    /// Returns the same value with its text or bytes owned.
     pub fn into_owned(self) -> EdmValue {
         match self {
             Self::String(text) => Edm::String(Cow::Owned(text.into_owned())),
@@ -138,7 +138,7 @@ impl Edm<'_> {
     }
 }
 
-/// The value alone: text as it is, times in ISO 8601, bytes in base64.
+/// Writes the value alone: text unchanged, times in ISO 8601, bytes in base64.
 ///
 /// ```
 /// use azure_table::EdmValue;
@@ -160,8 +160,8 @@ impl fmt::Display for Edm<'_> {
     }
 }
 
-/// A map of one entry from the type to the value: `{"Edm.Int64":"5"}`. Int64, Double, DateTime, Guid and Binary are
-/// text, so that no format rounds them.
+/// Serializes a map of one entry from the type to the value: `{"Edm.Int64":"5"}`. Int64, Double, DateTime, Guid and
+/// Binary are text, so that no format rounds them.
 impl Serialize for Edm<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(1))?;
@@ -227,7 +227,7 @@ impl From<&str> for EdmValue {
     }
 }
 
-/// A value as it stood in the answer: a JSON token and the type annotation beside it, if there was one.
+/// A value as received: a JSON token and its type annotation, if the response has one.
 ///
 /// A [`ReadProperty`](crate::entity::ReadProperty) turns it into a Rust value. At metadata level `none` there are no
 /// annotations: Int64, DateTime, Guid and Binary arrive as plain text.
@@ -242,13 +242,13 @@ pub struct WireValue<'a> {
 pub(crate) enum Token<'a> {
     Null,
     Boolean(bool),
-    /// The digits as they stood, so that `5` and `5.0` stay apart and no double is rounded twice.
+    /// The digits as received, so that `5` and `5.0` stay distinct and no double is rounded twice.
     Number(Cow<'a, str>),
     Text(Cow<'a, str>),
 }
 
-/// The shortest digits that give the same double back, always with a decimal point, without which the service reads an
-/// integer; the three special values by their names.
+/// Returns the shortest digits that read back as the same double, always with a decimal point, because the service
+/// reads an integer without one; the three special values by their names.
 pub(crate) fn double_text(value: f64) -> String {
     if value.is_nan() {
         return "NaN".into();
@@ -264,19 +264,21 @@ pub(crate) fn double_text(value: f64) -> String {
     text
 }
 
-/// The text of an Edm.Binary.
+/// Returns the text of an Edm.Binary.
 pub(crate) fn base64_text(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
 impl<'a> WireValue<'a> {
-    /// The EDM type that the answer names beside the value.
+    /// Returns the annotated EDM type of the value, if the response has one.
     pub fn annotation(&self) -> Option<EdmType> {
         self.annotation
     }
 
-    /// The value with the type that the answer gives it: its annotation, else by JSON: text is a string, `true` and
-    /// `false` are booleans, digits without point or exponent are Int32 if they fit, other numbers are doubles.
+    /// Returns the value with its EDM type: the annotated type, or else the type that JSON shows.
+    ///
+    /// Without an annotation, text is a string, and `true` and `false` are booleans. Digits without point or exponent
+    /// are Int32 if they fit. Other numbers are doubles.
     ///
     /// # Errors
     /// The text does not fit the annotated type, or the value is `null`.
@@ -305,10 +307,10 @@ impl<'a> WireValue<'a> {
         })
     }
 
-    /// The text of an Edm.String.
+    /// Returns the text of an Edm.String.
     ///
     /// # Errors
-    /// Another type.
+    /// The value has another type.
     pub fn as_str(&self) -> Result<&str, ValueError> {
         match (&self.token, self.annotation) {
             (Token::Text(text), None | Some(EdmType::String)) => Ok(text),
@@ -316,10 +318,10 @@ impl<'a> WireValue<'a> {
         }
     }
 
-    /// An Edm.Boolean.
+    /// Returns an Edm.Boolean.
     ///
     /// # Errors
-    /// Another type.
+    /// The value has another type.
     pub fn as_bool(&self) -> Result<bool, ValueError> {
         match (&self.token, self.annotation) {
             (Token::Boolean(value), None | Some(EdmType::Boolean)) => Ok(*value),
@@ -329,10 +331,10 @@ impl<'a> WireValue<'a> {
         }
     }
 
-    /// An Edm.Int32.
+    /// Returns an Edm.Int32.
     ///
     /// # Errors
-    /// Another type, Edm.Int64 included: nothing is narrowed.
+    /// The value has another type, including Edm.Int64: nothing is narrowed.
     pub fn as_i32(&self) -> Result<i32, ValueError> {
         let digits = match (&self.token, self.annotation) {
             (Token::Number(digits), None | Some(EdmType::Int32)) => digits,
@@ -342,10 +344,10 @@ impl<'a> WireValue<'a> {
         digits.parse().map_err(|_| self.mismatch("Edm.Int32"))
     }
 
-    /// An Edm.Int64, or an Edm.Int32 widened.
+    /// Returns an Edm.Int64, or an Edm.Int32 widened.
     ///
     /// # Errors
-    /// Another type.
+    /// The value has another type.
     pub fn as_i64(&self) -> Result<i64, ValueError> {
         let digits = match (&self.token, self.annotation) {
             (Token::Number(digits), None | Some(EdmType::Int32 | EdmType::Int64)) => digits,
@@ -355,10 +357,11 @@ impl<'a> WireValue<'a> {
         digits.parse().map_err(|_| self.mismatch("Edm.Int64"))
     }
 
-    /// An Edm.Double, or an Edm.Int32 widened. The value is the one nearest to the digits, bit by bit.
+    /// Returns an Edm.Double, or an Edm.Int32 widened. The value is the one nearest to the digits, bit by bit.
     ///
     /// # Errors
-    /// Another type, Edm.Int64 included (a double does not hold every one of them); digits beyond a double's range.
+    /// The value has another type, including Edm.Int64 (a double does not hold every one of them), or its digits are
+    /// beyond a double's range.
     pub fn as_f64(&self) -> Result<f64, ValueError> {
         let digits = match (&self.token, self.annotation) {
             (Token::Number(digits), None | Some(EdmType::Double | EdmType::Int32)) => digits,
@@ -378,26 +381,26 @@ impl<'a> WireValue<'a> {
         }
     }
 
-    /// An Edm.DateTime.
+    /// Returns an Edm.DateTime.
     ///
     /// # Errors
-    /// Another type, or text that is no date.
+    /// The value has another type, or its text is not a date.
     pub fn as_datetime(&self) -> Result<DateTime, ValueError> {
         self.text_of(EdmType::DateTime)?.parse()
     }
 
-    /// An Edm.Guid.
+    /// Returns an Edm.Guid.
     ///
     /// # Errors
-    /// Another type, or text that is no GUID.
+    /// The value has another type, or its text is not a GUID.
     pub fn as_guid(&self) -> Result<Guid, ValueError> {
         self.text_of(EdmType::Guid)?.parse()
     }
 
-    /// An Edm.Binary.
+    /// Returns an Edm.Binary.
     ///
     /// # Errors
-    /// Another type, or text that is not base64.
+    /// The value has another type, or its text is not base64.
     pub fn as_binary(&self) -> Result<Vec<u8>, ValueError> {
         let text = self.text_of(EdmType::Binary)?;
         STANDARD.decode(text).map_err(|_| self.mismatch("Edm.Binary"))
@@ -410,8 +413,8 @@ impl<'a> WireValue<'a> {
         }
     }
 
-    /// "expected Edm.Int32, found Edm.Int64": the annotation where there is one, else the kind of JSON value. A number
-    /// is shown, since it may merely be too large; text is not, since it may be long or private.
+    /// Returns an error such as "expected Edm.Int32, found Edm.Int64": the annotation if present, else the kind of JSON
+    /// value. It shows a number, which may merely be too large, but no text, which may be long or private.
     pub(crate) fn mismatch(&self, expected: &str) -> ValueError {
         match (&self.token, self.annotation) {
             (Token::Number(digits), None) => ValueError::expected(expected, format_args!("the number {digits}")),

@@ -1,12 +1,12 @@
-//! Entities: the traits that a derived struct has, and what they say about its stored form.
+//! Entities: the traits of a derived struct, and their view of its stored form.
 //!
 //! Owns [`TableEntity`] (writing), [`ReadEntity`] (reading) and [`MetadataLevel`]. Both traits are easy to write by
 //! hand; see their examples. Owns also [`PropertyGroup`] and [`ReadPropertyGroup`], the properties of a flattened
 //! field, and [`assert_reads`].
 //!
 //! Writing and reading are separate traits (as for properties and keys), so that borrowed fields can be written though
-//! they cannot be read. There is no version property: a row goes to the user's `upgrade` when the current struct cannot
-//! read it.
+//! they cannot be read. There is no version property: the user's `upgrade` reads a row that the current struct cannot
+//! read.
 
 use crate::model::error::Result;
 use crate::model::etag::{Condition, ETag};
@@ -58,7 +58,7 @@ pub trait TableEntity {
     /// The stored forms of the variants of an enum of entities; empty for any other type.
     const VARIANTS: &'static [&'static EntitySchema] = &[];
 
-    /// How this value's key fields make its keys: as the schema says, except in an enum, whose variants differ.
+    /// Returns the shape of this value's keys: that of the schema, except in an enum, whose variants differ.
     fn key_shape(&self) -> &'static KeyShape {
         &Self::SCHEMA.key
     }
@@ -66,23 +66,24 @@ pub trait TableEntity {
     /// Writes the key fields, in the order of [`Self::KeyFields`].
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a field has no key text.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a field has no key text.
     fn write_key(&self, key: &mut KeyWriter) -> Result<()>;
 
     /// Writes all properties except PartitionKey, RowKey and Timestamp.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a name or value that the service would refuse.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the service would reject a name or value.
     fn write_properties(&self, properties: &mut PropertyWriter<'_>) -> Result<()>;
 
-    /// What a replace, merge or delete of this value demands: its own ETag if it holds one, else that the entity
-    /// exists.
+    /// Returns the condition of a replace, merge or delete of this value: its own ETag if it holds one, else that the
+    /// entity exists.
     fn condition(&self) -> Condition {
         Condition::Exists
     }
 
-    /// Sets the field that holds the entity's ETag, after a write of this value. Does nothing if the entity has no such
-    /// field.
+    /// Sets the field that holds the entity's ETag, after a write of this value.
+    ///
+    /// Does nothing if the entity has no such field.
     fn set_etag(&mut self, etag: &ETag) {
         let _ = etag;
     }
@@ -101,7 +102,7 @@ pub trait NamedTable: TableEntity {
     const TABLE: &'static str;
 }
 
-/// How much the service says beside the values.
+/// The amount of metadata that the service sends with the values.
 ///
 /// Source: REST "Payload format for Table service operations".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -135,21 +136,21 @@ pub enum MetadataLevel {
     note = "#[derive(TableEntity)] makes a struct without lifetime parameters readable"
 )]
 pub trait ReadEntity: Sized {
-    /// What the service must say beside the values for [`read`](Self::read) to work.
+    /// The metadata level that [`read`](Self::read) needs.
     const METADATA: MetadataLevel;
 
-    /// The properties to ask for; `None` asks for the whole entity.
+    /// The properties to request. `None` requests the whole entity.
     const SELECT: Option<&'static [&'static str]> = None;
 
     /// Reads a row.
     ///
     /// # Errors
-    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — a property is missing or of another type, or the keys
-    /// do not have the entity's form.
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): a property is missing or has another type, or the keys
+    ///   do not have the entity's form.
     fn read(row: &Row<'_>) -> Result<Self>;
 }
 
-/// A shape of the rows of `E` that has some of its columns. Derived.
+/// A projection: some of the columns of the rows of `E`. Derived.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not select from `{E}`",
     label = "no projection of `{E}`",
@@ -169,26 +170,26 @@ pub trait AsEntity<E>: TableEntity {}
 
 impl<E: TableEntity> AsEntity<E> for E {}
 
-/// A type that is stored as several properties of the entity it stands in, `#[table(flatten)]`. Usually derived.
+/// A type that is stored as several properties of its entity, `#[table(flatten)]`. Usually derived.
 ///
-/// An `Option` of a group is one too. `None` writes none of its properties. A row with none of them reads as `None`, a
-/// row with some of them as the group.
+/// An `Option` of a group is a group, too. `None` writes none of its properties. A row with none of them reads as
+/// `None`, a row with some of them as the group.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be flattened into an entity",
     label = "not a group of properties",
     note = "add #[derive(PropertyGroup)] to `{Self}`; or store it as one property with #[table(json)]"
 )]
 pub trait PropertyGroup {
-    /// The properties, without the prefix that the field gives them.
+    /// The properties, without the prefix of the field.
     const PROPERTIES: &'static [PropertySchema];
 
-    /// The groups inside of it.
+    /// The groups inside it.
     const GROUPS: &'static [GroupSchema] = &[];
 
-    /// Writes the properties; the writer puts the field's prefix before their names.
+    /// Writes the properties. The writer adds the field's prefix to their names.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — a name or value that the service would refuse.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the service would reject a name or value.
     fn write_group(&self, properties: &mut PropertyWriter<'_>) -> Result<()>;
 }
 
@@ -199,16 +200,16 @@ pub trait PropertyGroup {
     note = "#[derive(PropertyGroup)] makes a struct without lifetime parameters readable"
 )]
 pub trait ReadPropertyGroup: Sized {
-    /// What the service must say beside the values.
+    /// The metadata level that reading needs.
     const METADATA: MetadataLevel = MetadataLevel::None;
 
     /// Reads the properties of `row` whose names begin with `prefix`.
     ///
     /// # Errors
-    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — a property is missing or of another type.
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): a property is missing or has another type.
     fn read_group(row: &Row<'_>, prefix: &str) -> Result<Self>;
 
-    /// Whether `name`, without the prefix, is a property of this group.
+    /// Returns `true` if `name`, without the prefix, is a property of this group.
     fn owns(name: &str) -> bool;
 }
 
@@ -222,7 +223,7 @@ impl<G: PropertyGroup> PropertyGroup for Option<G> {
     }
 }
 
-/// `None` where the row has no property of the group.
+/// Reads `None` if the row has no property of the group.
 impl<G: ReadPropertyGroup> ReadPropertyGroup for Option<G> {
     const METADATA: MetadataLevel = G::METADATA;
 
@@ -240,11 +241,14 @@ impl<G: ReadPropertyGroup> ReadPropertyGroup for Option<G> {
     }
 }
 
-/// Panics where `E` no longer reads what was written under the `old` schema, the text of `E::SCHEMA` of then: a stored
-/// name vanished without an alias, a type was narrowed, or the keys have another form.
+/// Asserts that `E` still reads rows that were written under the `old` schema, the earlier text of `E::SCHEMA`.
 ///
-/// It compares names, EDM types and key templates; it does not see a new field that is neither optional nor has a
-/// `default`, another type behind the same key field, or the variants of an enum.
+/// It fails if a stored name vanished without an alias, a type was narrowed, or the keys have another form.
+///
+/// It compares names, EDM types and key templates. It does not detect:
+/// - a new field that is neither optional nor has a `default`;
+/// - another type behind the same key field;
+/// - changes of the variants of an enum.
 ///
 /// ```
 /// use azure_table::TableEntity;
@@ -263,7 +267,7 @@ impl<G: ReadPropertyGroup> ReadPropertyGroup for Option<G> {
 /// ```
 ///
 /// # Panics
-/// Lists each line that could not be read any more, with what to do.
+/// Panics if a row could not be read any more. The message lists each such line of the schema, with the remedy.
 #[expect(clippy::panic, reason = "a test asserts with it")]
 #[track_caller]
 pub fn assert_reads<E: TableEntity>(old: &str) {

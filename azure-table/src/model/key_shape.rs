@@ -87,8 +87,8 @@ impl KeyWriter {
     /// Adds the next field, in the order of the shape: those of the PartitionKey, then those of the RowKey.
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the value has no key text; its text contains the literal
-    ///   that follows it, so that it could not be read back; or the shape has fewer fields.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the value has no key text; its text contains or overlaps the
+    ///   literal that follows it, so that it could not be read back; or the shape has fewer fields.
     pub fn field<T: TableKey + ?Sized>(&mut self, value: &T) -> Result<()> {
         let (key_name, name) = self
             .next_field()?

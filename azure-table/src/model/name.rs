@@ -6,18 +6,20 @@ use crate::model::error::{Error, Result};
 use crate::model::error_text::Shown;
 use crate::model::ordinal::utf16_len;
 
-/// A table's name: a letter, then 2 to 62 letters and digits, ASCII only; or one of the service's own `$…` tables.
+/// A table's name.
+///
+/// It is a letter, then 2 to 62 letters and digits, ASCII only; or one of the service's own `$…` tables.
 ///
 /// Source: REST "Understanding the Table service data model", table names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TableName(Box<str>);
 
 impl TableName {
-    /// Checks a name.
+    /// Creates a table name. Checks the text.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — fewer than 3 or more than 63 characters, a character that
-    /// is neither an ASCII letter nor a digit, a digit at the start, or the reserved name `tables`.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): fewer than 3 or more than 63 characters, a character that is
+    ///   neither an ASCII letter nor a digit, a digit at the start, or the reserved name `tables`.
     pub fn new(name: impl AsRef<str>) -> Result<Self> {
         let name = name.as_ref();
         let refuse = |why: &str| {
@@ -42,7 +44,7 @@ impl TableName {
         Ok(Self(name.into()))
     }
 
-    /// The name as given.
+    /// Returns the name as given.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -60,10 +62,10 @@ impl AsRef<str> for TableName {
     }
 }
 
-/// The longest property name, in UTF-16 code units.
+/// The maximum length of a property name, in UTF-16 code units.
 pub(crate) const MAX_PROPERTY_NAME: usize = 255;
 
-/// Names the service keeps for itself.
+/// The names that the service reserves.
 pub(crate) const SYSTEM_PROPERTIES: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];
 
 /// The bytes of ASCII letters, digits and `_`.
@@ -77,7 +79,7 @@ const PLAIN: [bool; 256] = {
     plain
 };
 
-/// Says what is wrong with a property name, if anything: it must be a C# identifier of at most 255 UTF-16 units.
+/// Returns the fault in a property name, if any: it must be a C# identifier of at most 255 UTF-16 units.
 ///
 /// Source: REST "Understanding the Table service data model", property names.
 #[inline]

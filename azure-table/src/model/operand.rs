@@ -1,11 +1,11 @@
-//! What may stand where a value of a field is asked for: in a key tuple, in a filter and in a patch.
+//! The values accepted for a field: in a key tuple, in a filter and in a patch.
 //!
 //! Owns [`Operand`] and its impls for the types of this crate and of the standard library. Those of points in time and
 //! of other crates are beside their property (`property/moment.rs`, `property/uuid.rs`).
 //!
-//! One trait stands for everything that may take the place of a field's value: the value, a reference to it, `&str` for
-//! `String`, the plain `T` for `Descending<T>`. Key tuples, partitions and filters share it. A filter on an `Option<T>`
-//! compares with `Property::Compared`, an associated type, so that aliases of `Option` work too.
+//! One trait covers everything that may replace a field's value: the value, a reference to it, `&str` for `String`, the
+//! plain `T` for `Descending<T>`. Key tuples, partitions and filters share it. A filter on an `Option<T>` compares with
+//! `Property::Compared`, an associated type, so that aliases of `Option` work too.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::model::key::base64url::Base64Url;
 use crate::model::key::descending::Descending;
 use crate::model::key::escaped::{Escaped, PercentEscaped};
 
-/// `Self` can be given where a `T` is asked for.
+/// A value that is accepted for a field of type `T`.
 ///
 /// | `T` | given as |
 /// |---|---|
@@ -29,7 +29,7 @@ use crate::model::key::escaped::{Escaped, PercentEscaped};
 /// | [`DateTime`](crate::DateTime), `Descending<DateTime>` | `SystemTime`, and with their features the times of chrono, jiff and time, rounded down to 100 ns; beyond the years 1 to 9999 the nearest end |
 /// | [`Guid`](crate::Guid) | with the feature `uuid`: `Uuid`, and the other way round |
 ///
-/// Numbers are given in the type of the field, so that a literal has it too: `Blog::RATING.ge(3)`.
+/// Numbers must have the type of the field, so that a literal has it too: `Blog::RATING.ge(3)`.
 #[diagnostic::on_unimplemented(
     message = "a field of type `{T}` is never given as `{Self}`",
     label = "expected `{T}` or a reference to it",
@@ -38,7 +38,7 @@ use crate::model::key::escaped::{Escaped, PercentEscaped};
             `replace` the entity"
 )]
 pub trait Operand<T> {
-    /// The value of the field's own type.
+    /// Returns the value of the field's own type.
     fn into_operand(self) -> T;
 }
 
@@ -56,7 +56,7 @@ impl<T: Clone> Operand<T> for &T {
 
 // `do_not_recommend` below: a compile error would list all of these impls, where the note above says it in a line.
 
-/// A field that wraps a value is given as the value.
+/// Accepts the inner value for a field that wraps it.
 macro_rules! wrapped {
     ($($wrapper:ident),*) => {$(
         #[diagnostic::do_not_recommend]
@@ -76,7 +76,7 @@ macro_rules! wrapped {
 }
 wrapped! { Descending, Escaped, PercentEscaped, Base64Url }
 
-/// A field of type `$target` is given as any of the types after it, all of which are a `$slice` when looked at.
+/// Accepts, for a field of type `$target`, any of the types after it, all of which borrow as a `$slice`.
 macro_rules! copied {
     ($slice:ty: $($target:ty = $($given:ty),+;)*) => {$($(
         #[diagnostic::do_not_recommend]

@@ -1,10 +1,10 @@
-//! Which Rust types are properties, and as which EDM type.
+//! The Rust types that are properties, and their EDM types.
 //!
 //! Owns the traits [`Property`] (writing) and [`ReadProperty`] (reading), and their impls for the types that are an EDM
-//! value as they stand. They are two traits so that a borrowed field can be written though it cannot be read. All other
-//! types are in the files of `property/`: `text.rs`, `integer.rs`, `float.rs`, `binary.rs`, `ip.rs`, `duration.rs`,
-//! `date.rs` (dates without a time), `pointer.rs`, `moment.rs` (points in time of others than this crate), and one file
-//! for each foreign crate.
+//! value without conversion. They are two traits so that a borrowed field can be written though it cannot be read. All
+//! other types are in the files of `property/`: `text.rs`, `integer.rs`, `float.rs`, `binary.rs`, `ip.rs`,
+//! `duration.rs`, `date.rs` (dates without a time), `pointer.rs`, `moment.rs` (points in time of other crates and of
+//! the standard library), and one file for each foreign crate.
 
 mod binary;
 #[cfg(feature = "chrono")]
@@ -72,22 +72,21 @@ pub(crate) use crate::model::property::text::one_character;
 /// | `url::Url` | Edm.String |
 /// | `uuid::Uuid` | Edm.Guid |
 ///
-/// Times, dates and GUIDs are converted from and to [`DateTime`], [`Day`](crate::key::Day) and [`Guid`] by `From` or
-/// `TryFrom`.
+/// `From` or `TryFrom` converts times, dates and GUIDs from and to [`DateTime`], [`Day`](crate::key::Day) and [`Guid`].
 ///
-/// **Times and durations of other types lose what is below 100 ns, without an error**: `Utc::now()` is not what is read
-/// back. Round it beforehand by [`DateTime::truncate`], or use [`DateTime`] in the entity.
+/// **Times and durations of other types lose digits below 100 ns, without an error**: reading does not return the exact
+/// value of `Utc::now()`. Round it beforehand by [`DateTime::truncate`], or use [`DateTime`] in the entity.
 ///
 /// The text of a `Decimal` or an `IpAddr` does not sort as its value does (`10` before `9`). Comparisons of order on
-/// such a column do not compile: see [`SORTED`](Self::SORTED). Equality is that of the text: of `1.5` and `1.50` each
-/// finds itself only, unless `Decimal::normalize` made them one before they were written.
+/// such a column do not compile: see [`SORTED`](Self::SORTED). Equality is that of the text: `1.5` and `1.50` are
+/// different, unless `Decimal::normalize` unified them before they were written.
 ///
 /// No other type loses anything. An integer that is stored in a wider type is checked when it is read: 300 in a `u8`
-/// field is the error `300 is above the greatest u8 255`. No Int64 is read into a field that is stored as Int32 or
-/// Double; an Int32 is read into a field stored as Int64 or Double.
+/// field is the error `300 is above the greatest u8 255`. A field stored as Int32 or Double does not read an Int64. A
+/// field stored as Int64 or Double reads an Int32.
 ///
-/// `None` is the absence of the property: a merge leaves the stored value as it is, a replace removes it. The service
-/// has no stored null.
+/// `None` is the absence of the property: a merge keeps the stored value, a replace removes it. The service stores no
+/// null.
 ///
 /// A type of your own:
 ///
@@ -124,22 +123,25 @@ pub(crate) use crate::model::property::text::one_character;
     note = "otherwise: #[table(with = \"module\")], implement `Property` (and `ReadProperty`), or say #[table(ignore)]"
 )]
 pub trait Property {
-    /// What a filter compares a column of this type with. An owned type that can be read: mostly the type itself, for
-    /// all text `String`, for bytes `Vec<u8>`, and for `Option<T>` what `T` is compared with, since absence cannot be
-    /// queried.
+    /// The type that a filter compares a column of this type with.
+    ///
+    /// It is an owned type that can be read: mostly the type itself, `String` for all text, `Vec<u8>` for bytes. For
+    /// `Option<T>` it is that of `T`, since absence cannot be queried.
     type Compared: Property;
 
     /// The type in the service.
     const EDM_TYPE: EdmType;
 
-    /// `true` if the stored values sort as the values do. Otherwise a column of the type is compared by `eq`, `ne` and
-    /// `is_in`: a comparison of order, such as `ge`, is an error when the program is built.
+    /// `true` if the stored values sort as the values do.
+    ///
+    /// Otherwise filters compare a column of the type by `eq`, `ne` and `is_in` only. A comparison of order, such as
+    /// `ge`, is an error when the program is built.
     const SORTED: bool = true;
 
-    /// The value to send; `None` to leave the property out.
+    /// Returns the value to send. `None` leaves the property out.
     ///
     /// # Errors
-    /// The value has no form in the service.
+    /// The service cannot represent the value.
     fn to_edm(&self) -> Result<Option<Edm<'_>>, ValueError>;
 }
 
@@ -150,19 +152,20 @@ pub trait Property {
     note = "derive it, convert it by #[table(json)] or #[table(with = \"module\")], implement `ReadProperty`, or say #[table(ignore)]"
 )]
 pub trait ReadProperty: Sized {
-    /// Reads the value. A `null` never comes here: it is the absence of the property.
+    /// Reads the value. It is never `null`, which means the absence of the property.
     ///
     /// # Errors
     /// The value has another type, or does not fit.
     fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError>;
 
-    /// The value of a property that is not there; `None` makes its absence an error.
+    /// Returns the value of an absent property. `None` makes its absence an error.
     fn absent() -> Option<Self> {
         None
     }
 }
 
-/// For the types that are an EDM value as they stand: the variant of the same name and the reader.
+/// Implements both traits for the types that are an EDM value without conversion, by the variant and the reader of that
+/// name.
 macro_rules! values {
     ($($type:ty: $variant:ident, $read:ident;)*) => {$(
         impl Property for $type {

@@ -1,7 +1,7 @@
-//! The way of an entity's properties to the wire, with the service's limits checked on the way.
+//! Writes the properties of an entity, and checks the service's limits on the way.
 //!
-//! Owns [`PropertyWriter`] and the limits on names, values, number and size. What becomes of the values is the sink's
-//! business (`codec/json/write.rs`).
+//! Owns [`PropertyWriter`] and the limits on names, values, number and size. The sink encodes the values
+//! (`codec/json/write.rs`).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,52 +16,53 @@ use crate::model::name::property_name_fault;
 use crate::model::ordinal::utf16_len;
 use crate::model::property::Property;
 
-/// The longest Edm.String, in UTF-16 code units (64 KiB).
+/// The maximum length of an Edm.String, in UTF-16 code units (64 KiB).
 pub const MAX_STRING_UNITS: usize = 32_768;
-/// The longest Edm.Binary, in bytes (64 KiB).
+/// The maximum length of an Edm.Binary, in bytes (64 KiB).
 pub const MAX_BINARY_BYTES: usize = 65_536;
-/// The most properties of an entity, besides PartitionKey, RowKey and Timestamp.
+/// The maximum number of properties of an entity, besides PartitionKey, RowKey and Timestamp.
 pub const MAX_PROPERTIES: usize = 252;
-/// The largest entity by the published formula, in bytes (1 MiB).
+/// The maximum size of an entity by the published formula, in bytes (1 MiB).
 pub const MAX_ENTITY_BYTES: usize = 1 << 20;
 
-/// Where checked properties go.
+/// The destination of checked properties.
 pub(crate) trait PropertySink {
     fn put(&mut self, name: &str, value: &Edm<'_>);
 
-    /// The same without the annotation of the value's type.
+    /// Writes a property without the annotation of the value's type.
     fn put_plain(&mut self, name: &str, value: &Edm<'_>) {
         self.put(name, value);
     }
 
-    /// The same for a name as a member of JSON begins with it, `"Name":`.
+    /// Writes a property whose name is given as the start of a JSON member, `"Name":`.
     fn put_member(&mut self, member: &str, value: &Edm<'_>) {
         self.put(name_of(member), value);
     }
 }
 
-/// The name in `"Name":`.
+/// Returns the name in `"Name":`.
 fn name_of(member: &str) -> &str {
     member.get(1..member.len().saturating_sub(2)).unwrap_or_default()
 }
 
-/// Takes the properties of an entity and checks each: name, value range and size, their number, the entity's size.
+/// Collects the properties of an entity and checks each: name, value range and size, their number, the entity's size.
 ///
 /// Limits: [`MAX_STRING_UNITS`], [`MAX_BINARY_BYTES`], [`MAX_PROPERTIES`], [`MAX_ENTITY_BYTES`] (estimated by the
-/// published formula), dates from [`DateTime::MIN_STORED`] on. Cosmos DB takes longer values and larger entities, so
-/// the limits on sizes are checked when the service of the client is known: when a batch takes the operation, or a call
-/// sends it.
+/// published formula), dates from [`DateTime::MIN_STORED`] on.
+///
+/// Cosmos DB accepts longer values and larger entities. The limits on sizes are therefore checked when the client's
+/// service is known: when a batch accepts the operation, or a call sends it.
 ///
 /// Source: REST "Understanding the Table service data model"; "How the size of an entity is calculated" (2011).
 pub struct PropertyWriter<'a> {
     sink: &'a mut dyn PropertySink,
-    /// What the names begin with, inside of a flattened field.
+    /// The prefix of the names inside a flattened field.
     prefix: String,
     count: usize,
     size: usize,
-    /// Boxed, as few entities have any of it: it is moved for each entity.
+    /// Boxed, because few entities have any of it and the writer is moved for each entity.
     rare: Option<Box<Rare>>,
-    /// The property that tells a variant, once it is written.
+    /// The property that distinguishes the variants, once it is written.
     tag: Option<&'static str>,
 }
 
@@ -87,18 +88,19 @@ impl<'a> PropertyWriter<'a> {
         }
     }
 
-    /// Writes a property; one whose value is absent is left out.
+    /// Writes a property. An absent value is left out.
     ///
     /// # Errors
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) — the name is not allowed, the value is out of the service's
-    /// range or over its limit, or it has no form in the service.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the name is not allowed, the value is out of the service's
+    ///   range or over its limit, or the service cannot represent it.
     #[inline]
     pub fn property<T: Property + ?Sized>(&mut self, name: &str, value: &T) -> Result<()> {
         self.converted(name, value.to_edm())
     }
 
-    /// The same for a name that was checked when the program was compiled, of ASCII and none of the service's own: as a
-    /// member of JSON begins with it, `"Name":`.
+    /// Writes a property whose name was checked at compile time.
+    ///
+    /// The name is ASCII and not one of the service's own. It is given as the start of a JSON member, `"Name":`.
     #[doc(hidden)]
     #[inline]
     pub fn named<T: Property + ?Sized>(&mut self, member: &'static str, value: &T) -> Result<()> {
@@ -119,10 +121,10 @@ impl<'a> PropertyWriter<'a> {
         }
     }
 
-    /// Writes the outcome of a conversion; an absent value is left out.
+    /// Writes the result of a conversion. An absent value is left out.
     ///
     /// # Errors
-    /// As [`property`](Self::property).
+    /// The errors of [`property`](Self::property).
     #[inline]
     pub fn converted(&mut self, name: &str, value: Result<Option<Edm<'_>>, ValueError>) -> Result<()> {
         // Where it is: to move what was just written piece by piece is slow.
@@ -133,10 +135,10 @@ impl<'a> PropertyWriter<'a> {
         }
     }
 
-    /// Writes the properties of a flattened field, `prefix` before their names.
+    /// Writes the properties of a flattened field, with `prefix` before their names.
     ///
     /// # Errors
-    /// As [`property`](Self::property).
+    /// The errors of [`property`](Self::property).
     pub fn group<G: PropertyGroup + ?Sized>(&mut self, prefix: &str, group: &G) -> Result<()> {
         let outer = self.prefix.len();
         self.prefix.push_str(prefix);
@@ -145,20 +147,20 @@ impl<'a> PropertyWriter<'a> {
         written
     }
 
-    /// Writes an id that no other write has, by which a repeated write recognises its own work.
+    /// Writes a unique id, by which a repeated write recognises its own work.
     ///
     /// # Errors
-    /// As [`property`](Self::property).
+    /// The errors of [`property`](Self::property).
     pub fn write_id(&mut self, name: &str) -> Result<()> {
         let id = Guid::random();
         self.rare().write_id = Some(id);
         self.value(name, &Edm::Guid(id))
     }
 
-    /// Writes the property that tells the variants of an enum apart, which the entity has no property of the name of.
+    /// Writes the property that distinguishes the variants of an enum. The entity itself has no property of this name.
     ///
     /// # Errors
-    /// As [`property`](Self::property).
+    /// The errors of [`property`](Self::property).
     pub fn tag(&mut self, name: &'static str, tag: &str) -> Result<()> {
         self.property(name, tag)?;
         self.tag = Some(name);
@@ -173,10 +175,10 @@ impl<'a> PropertyWriter<'a> {
         }
     }
 
-    /// Writes a property whose EDM type is known at run time only.
+    /// Writes a property whose EDM type is known only at run time.
     ///
     /// # Errors
-    /// As [`property`](Self::property).
+    /// The errors of [`property`](Self::property).
     pub fn value(&mut self, name: &str, value: &Edm<'_>) -> Result<()> {
         let name = &*self.whole(name);
         self.check(name, value)?;
@@ -184,7 +186,7 @@ impl<'a> PropertyWriter<'a> {
         Ok(())
     }
 
-    /// Writes a property whose type plain JSON shows, without an annotation.
+    /// Writes a property whose type is evident in plain JSON, without an annotation.
     pub(crate) fn plain(&mut self, name: &str, value: &Edm<'_>) -> Result<()> {
         let name = &*self.whole(name);
         self.check(name, value)?;
@@ -192,7 +194,7 @@ impl<'a> PropertyWriter<'a> {
         Ok(())
     }
 
-    /// Checks a property with its whole name.
+    /// Checks a property with its full name.
     fn check(&mut self, name: &str, value: &Edm<'_>) -> Result<()> {
         if let Some(fault) = property_name_fault(name) {
             return Err(Error::invalid_input(format!("property name {name:?}: {fault}")));
@@ -200,7 +202,7 @@ impl<'a> PropertyWriter<'a> {
         self.count(name, utf16_len(name), value)
     }
 
-    /// Checks the value of a property whose name is allowed, and has so many UTF-16 units.
+    /// Checks the value of a property whose name is allowed, and has `units` UTF-16 units.
     fn count(&mut self, name: &str, units: usize, value: &Edm<'_>) -> Result<()> {
         if self.tag == Some(name) {
             return Err(refused(name, "the entity has it, and it tells the variant of the enum"));
@@ -257,7 +259,7 @@ impl<'a> PropertyWriter<'a> {
 pub(crate) struct Rare {
     /// The value of the `write_id` field.
     pub(crate) write_id: Option<Guid>,
-    /// The first limit of Azure Storage that the entity exceeds. Cosmos DB may take it.
+    /// The first limit of Azure Storage that the entity exceeds. Cosmos DB may accept it.
     pub(crate) exceeds: Option<Box<str>>,
 }
 

@@ -1,9 +1,9 @@
 //! A received entity before it has a Rust type.
 //!
-//! Owns [`Row`] and [`RowProperty`]: names, values and annotations, borrowed from the answer's text. `codec/json` fills
-//! a row and uses it again for the next one; a [`ReadEntity`](crate::ReadEntity) reads it.
+//! Owns [`Row`] and [`RowProperty`]: names, values and annotations, borrowed from the text of the response.
+//! `codec/json` fills a row and reuses it for the next one; a [`ReadEntity`](crate::ReadEntity) reads it.
 //!
-//! A row stands before the entity because an annotation may come before or after its property, an entity may want its
+//! The row comes before the entity because an annotation may come before or after its property, an entity may want its
 //! keys first, and an enum picks its variant by row key. In a borrowed row all of these are lookups. It costs no
 //! allocation after the first row of a page, and a hand-written `ReadEntity` is a loop over names.
 
@@ -16,9 +16,9 @@ use crate::model::etag::ETag;
 use crate::model::key_shape::{KeyParts, KeyShape};
 use crate::model::property::ReadProperty;
 
-/// One entity of an answer: its keys, Timestamp, ETag and properties, none of them copied.
+/// One entity of a response: its keys, Timestamp, ETag and properties, borrowed without copies.
 ///
-/// A property that is `null` is left out: the service means its absence.
+/// A property that is `null` is left out: the service uses it for absence.
 #[derive(Debug, Default)]
 pub struct Row<'a> {
     pub(crate) partition_key: Option<Cow<'a, str>>,
@@ -37,26 +37,26 @@ pub struct RowProperty<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The PartitionKey.
+    /// Returns the PartitionKey.
     ///
     /// # Errors
-    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — the answer has none.
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): the response has no PartitionKey.
     pub fn partition_key(&self) -> Result<&str> {
         self.partition_key.as_deref().ok_or_else(|| missing("PartitionKey"))
     }
 
-    /// The RowKey.
+    /// Returns the RowKey.
     ///
     /// # Errors
-    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — the answer has none.
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): the response has no RowKey.
     pub fn row_key(&self) -> Result<&str> {
         self.row_key.as_deref().ok_or_else(|| missing("RowKey"))
     }
 
-    /// When the service last wrote the entity.
+    /// Returns the time at which the service last wrote the entity.
     ///
     /// # Errors
-    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — the text is no date.
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): the text is not a date.
     pub fn timestamp(&self) -> Result<Option<DateTime>> {
         let parse = |text: &Cow<'_, str>| text.parse::<DateTime>();
         self.timestamp
@@ -66,30 +66,30 @@ impl<'a> Row<'a> {
             .map_err(|e| Error::invalid_response(format!("Timestamp: {e}")))
     }
 
-    /// The ETag: always there at metadata level `minimal` and on a read of one entity.
+    /// Returns the ETag. It is always present at metadata level `minimal` and on a read of one entity.
     pub fn etag(&self) -> Option<ETag> {
         self.etag.as_deref().map(ETag::new)
     }
 
-    /// The properties, in the order of the answer; PartitionKey, RowKey and Timestamp are not among them.
+    /// Returns the properties, in the order of the response, without PartitionKey, RowKey and Timestamp.
     pub fn properties(&self) -> &[RowProperty<'a>] {
         &self.properties
     }
 
-    /// The property of this name.
+    /// Returns the property of this name.
     pub fn property(&self, name: &str) -> Option<&RowProperty<'a>> {
         self.properties.iter().find(|property| property.name == name)
     }
 
-    /// The texts of the key fields.
+    /// Returns the texts of the key fields.
     ///
     /// # Errors
-    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — the keys do not have this shape.
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): the keys do not have this shape.
     pub fn key_parts<'r>(&'r self, shape: &'r KeyShape) -> Result<KeyParts<'r>> {
         KeyParts::split(shape, self.partition_key()?, self.row_key()?)
     }
 
-    /// Names this entity in `error`, where its keys came.
+    /// Adds the keys of this entity to `error`, if the response has them.
     pub(crate) fn locate(&self, error: Error) -> Error {
         match (&self.partition_key, &self.row_key) {
             (Some(partition_key), Some(row_key)) => error.at_entity(partition_key, row_key),
@@ -111,12 +111,12 @@ fn missing(name: &str) -> Error {
 }
 
 impl<'a> RowProperty<'a> {
-    /// The name, as stored.
+    /// Returns the name, as stored.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The value, not yet of a Rust type.
+    /// Returns the value, not yet converted to a Rust type.
     pub fn value(&self) -> WireValue<'_> {
         let token = match &self.token {
             Token::Text(text) => Token::Text(Cow::Borrowed(text)),
@@ -130,7 +130,7 @@ impl<'a> RowProperty<'a> {
         }
     }
 
-    /// The value as one of this EDM type.
+    /// Returns the value as one of this EDM type.
     pub(crate) fn read_as(&self, edm_type: EdmType) -> Result<Edm<'_>> {
         let WireValue { annotation, token } = self.value();
         WireValue {
@@ -145,16 +145,16 @@ impl<'a> RowProperty<'a> {
         Error::invalid_response(format!("property `{}`: {error}", self.name))
     }
 
-    /// The value by a conversion of its own, for `#[table(with = …)]`.
+    /// Returns the value converted by `convert`, for `#[table(with = …)]`.
     pub(crate) fn convert<T>(&self, convert: impl FnOnce(WireValue<'_>) -> Result<T, ValueError>) -> Result<T> {
         convert(self.value()).map_err(|e| self.refused(&e))
     }
 
-    /// The value as a `T`.
+    /// Returns the value as a `T`.
     ///
     /// # Errors
-    /// [`InvalidResponse`](crate::ErrorKind::InvalidResponse) — it is of another type; property, expected and found
-    /// type are named.
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): the value has another type. The error names the
+    ///   property, the expected and the found type.
     pub fn read<T: ReadProperty>(&self) -> Result<T> {
         self.convert(T::from_wire)
     }

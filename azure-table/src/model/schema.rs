@@ -1,7 +1,7 @@
-//! What an entity type stores, as data: names, types, the form of its keys.
+//! The schema of an entity type, as data: names, types, the form of its keys.
 //!
-//! Owns [`EntitySchema`] and its parts, their text, and what rows of an older schema a newer one does not read. The
-//! derive emits a schema as a constant.
+//! Owns [`EntitySchema`] and its parts, their text, and the check which rows of an older schema a newer one cannot
+//! read. The derive emits a schema as a constant.
 
 use std::fmt;
 
@@ -12,15 +12,15 @@ use crate::model::key_shape::{KeyPiece, KeyShape, form};
 
 /// The stored form of an entity type.
 ///
-/// Its text has one line for the type's name, one for each key and one for each property; keep it in a file beside the
-/// code and give it to [`assert_reads`](crate::entity::assert_reads).
+/// Its text has one line for the type's name, one for each key and one for each property. Keep the text in a file
+/// beside the code and pass it to [`assert_reads`](crate::entity::assert_reads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EntitySchema {
     /// The name of the Rust type, for messages.
     pub name: &'static str,
-    /// How the key fields make the two keys.
+    /// The shape of the two keys.
     pub key: KeyShape,
-    /// The properties that are written; empty where the names are known at run time only.
+    /// The properties that are written; empty if the names are known only at run time.
     pub properties: &'static [PropertySchema],
     /// The properties of flattened fields.
     pub groups: &'static [GroupSchema],
@@ -33,25 +33,25 @@ pub struct PropertySchema {
     pub name: &'static str,
     /// Its type.
     pub edm_type: EdmType,
-    /// Older names that are read too.
+    /// Older names that are read as well.
     pub aliases: &'static [&'static str],
-    /// Whether it is stored in pieces: `Text`, `Text_1` … and `Text_chunks`.
+    /// `true` if it is stored in chunks: `Text`, `Text_1` … and `Text_chunks`.
     pub is_chunked: bool,
 }
 
 /// The properties of a flattened field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct GroupSchema {
-    /// What their names begin with.
+    /// The prefix of their names.
     pub prefix: &'static str,
     /// The properties, without the prefix.
     pub properties: &'static [PropertySchema],
-    /// Flattened fields inside of it; their prefixes stand behind this one.
+    /// Flattened fields inside it; their prefixes follow this one.
     pub groups: &'static [GroupSchema],
 }
 
 impl EntitySchema {
-    /// A schema without properties, for an entity written by hand.
+    /// Creates a schema without properties, for an entity written by hand.
     pub const fn new(name: &'static str, key: KeyShape) -> Self {
         Self {
             name,
@@ -61,13 +61,14 @@ impl EntitySchema {
         }
     }
 
-    /// The same with properties.
+    /// Sets the properties.
     #[must_use]
     pub const fn with_properties(self, properties: &'static [PropertySchema]) -> Self {
         Self { properties, ..self }
     }
 
-    /// Whether both are of one type, as far as data tells: its name, its keys and its properties with their types.
+    /// Returns `true` if both have the same name, keys and properties with their types: the type is then taken to be
+    /// the same.
     pub(crate) const fn is_same(&self, other: &Self) -> bool {
         text_is(self.name, other.name)
             && pieces_are(self.key.partition_key, other.key.partition_key)
@@ -76,14 +77,14 @@ impl EntitySchema {
             && groups_are(self.groups, other.groups)
     }
 
-    /// Every stored property with its whole name, those of flattened fields included.
+    /// Returns every stored property with its full name, including those of flattened fields.
     fn stored(&self) -> Vec<(String, &'static PropertySchema)> {
         let mut stored = Vec::new();
         collect("", self.properties, self.groups, &mut stored);
         stored
     }
 
-    /// Whether a stored property is under an older name, or a piece of one that is.
+    /// Returns `true` if a stored property has an older name, or is a chunk of one that has.
     pub(crate) fn has_older_name(&self, name: &str) -> bool {
         let is_piece = |rest: &str| rest == "chunks" || (!rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()));
         self.stored().iter().any(|(whole, property)| {
@@ -99,7 +100,7 @@ impl EntitySchema {
 }
 
 impl PropertySchema {
-    /// A property without older names.
+    /// Creates a property without older names.
     pub const fn new(name: &'static str, edm_type: EdmType) -> Self {
         Self {
             name,
@@ -110,7 +111,7 @@ impl PropertySchema {
     }
 }
 
-/// What follows the type of a property that is stored in pieces.
+/// The text after the type of a chunked property.
 const CHUNKED: &str = " chunked";
 
 fn collect(
@@ -147,12 +148,13 @@ impl fmt::Display for EntitySchema {
     }
 }
 
-/// Whether a field of type `now` reads a stored value of type `then` without loss.
+/// Returns `true` if a field of type `now` reads a stored value of type `then` without loss.
 fn reads(now: EdmType, then: EdmType) -> bool {
     now == then || (then == EdmType::Int32 && matches!(now, EdmType::Int64 | EdmType::Double))
 }
 
-/// What rows written under the `old` schema text, of [`EntitySchema`]'s `Display`, `schema` could not read any more.
+/// Returns the faults that keep `schema` from reading rows written under the `old` schema text, of [`EntitySchema`]'s
+/// `Display`.
 pub(super) fn unreadable(schema: &EntitySchema, old: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let stored = schema.stored();

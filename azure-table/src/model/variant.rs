@@ -1,16 +1,17 @@
-//! The entities of which an enum of entities is made.
+//! The variants of an enum of entities.
 //!
-//! Owns [`VariantOf`]. How rows become an enum is its `ReadEntity`; how they are selected by variant is
-//! `filter/nested.rs`, how the kinds of a query are sorted out `client/query/gather.rs`.
+//! Owns [`VariantOf`]. The enum's `ReadEntity` turns rows into the enum, `filter/nested.rs` selects them by variant,
+//! and `client/query/gather.rs` sorts the rows of a query by kind.
 
 use crate::model::variant_mark::VariantMark;
 use crate::model::versioned::Versioned;
 
-/// The entity that one variant of the enum `E` holds. Derived with the enum, for each type that one variant alone
-/// holds.
+/// The entity that one variant of the enum `E` holds.
 ///
-/// [`TableQuery::gather`](crate::TableQuery::gather) sorts rows out by it, and
-/// [`TableClient::variant`](crate::TableClient::variant) gives a handle to the rows of one variant. An enum that was
+/// Derived with the enum, for each type that exactly one variant holds.
+///
+/// [`TableQuery::gather`](crate::TableQuery::gather) sorts rows by it, and
+/// [`TableClient::variant`](crate::TableClient::variant) returns a handle to the rows of one variant. An enum that was
 /// written by hand needs an impl for each of its variants:
 /// ```
 /// use azure_table::entity::{VariantMark, VariantOf};
@@ -38,17 +39,18 @@ use crate::model::versioned::Versioned;
     note = "slots of a `.versioned()` query, and of no other, hold `Versioned<A>`; rows of a single kind are read by `.all()`"
 )]
 pub trait VariantOf<E>: Sized {
-    /// The name of the variant, as errors tell it.
+    /// The name of the variant in errors.
     const VARIANT: &'static str;
 
-    /// What tells the rows of the variant, for [`TableClient::variant`](crate::TableClient::variant). `None` if nothing
-    /// does, as for the variant that takes all other rows.
+    /// The mark that distinguishes the rows of the variant, for [`TableClient::variant`](crate::TableClient::variant).
+    ///
+    /// `None` if the rows have no mark, as for the variant that takes all other rows.
     const MARK: Option<VariantMark> = None;
 
-    /// The entity, if the value is of this variant.
+    /// Returns the entity, if the value is of this variant.
     ///
     /// # Errors
-    /// The value as it was given, if it is of another.
+    /// The unchanged value, if it is of another variant.
     fn of(entity: E) -> Result<Self, E>;
 }
 

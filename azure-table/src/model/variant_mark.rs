@@ -1,7 +1,7 @@
-//! What tells the rows of one variant of an enum of entities from those of the others.
+//! The marks that distinguish the rows of one variant of an enum of entities from those of the others.
 //!
-//! Owns [`VariantMark`], what a handle to the rows of a variant does with it ([`MarkedVariant`]), and the entity with
-//! its mark ([`AsVariant`]). The enum's own reading and writing is code of the derive, which calls the same functions.
+//! Owns [`VariantMark`], its use by a handle to the rows of a variant ([`MarkedVariant`]), and the entity with its mark
+//! ([`AsVariant`]). The enum's own reading and writing is code of the derive, which calls the same functions.
 //!
 //! `variant::<V>()` returns a `TableClient<V>`, so whatever takes a table takes it. The mark is data in the settings of
 //! its pipeline: writes wrap their entity, and reads check the row and take the tag out. A const assertion compares
@@ -21,19 +21,20 @@ use crate::model::property_writer::PropertyWriter;
 use crate::model::row::{Row, RowProperty};
 use crate::model::schema::EntitySchema;
 
-/// What tells the rows of a variant of an enum of entities from those of its other variants. See
-/// [`VariantOf`](crate::entity::VariantOf).
+/// The mark that distinguishes the rows of one variant of an enum of entities from those of its other variants.
+///
+/// See [`VariantOf`](crate::entity::VariantOf).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VariantMark {
-    /// The text of a property, which the enum writes beside the entity's own.
+    /// A property that the enum writes beside the entity's own.
     Tag {
         /// The name of the property.
         property: &'static str,
         /// Its text.
         tag: &'static str,
     },
-    /// The text that the RowKeys begin with.
+    /// The prefix of the RowKeys.
     RowKeyPrefix(&'static str),
     /// The form of the keys.
     KeyForm {
@@ -44,7 +45,7 @@ pub enum VariantMark {
     },
 }
 
-/// A variant whose rows alone a handle reads and writes.
+/// The variant of a handle that reads and writes only its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MarkedVariant {
     /// The name of the variant.
@@ -55,8 +56,8 @@ pub(crate) struct MarkedVariant {
 }
 
 impl MarkedVariant {
-    /// The error of a handle to the rows of `self` whose enum is `outer`, itself a variant: such rows have two marks,
-    /// and a handle writes one.
+    /// Returns the error of a handle to the rows of `self` whose enum is `outer`, itself a variant: such rows have two
+    /// marks, and a handle writes one.
     pub(crate) fn within(&self, outer: &Self) -> Error {
         Error::invalid_input(format!(
             "`{}` is a variant of the variant `{}` of `{}`, and a handle writes the mark of one variant alone: read and write \
@@ -65,7 +66,7 @@ impl MarkedVariant {
         ))
     }
 
-    /// The names to select besides those that are wanted, so that a row can be told.
+    /// Returns the names to select besides the requested ones, so that the variant of a row can be determined.
     pub(crate) fn names(&self) -> &[&'static str] {
         match &self.mark {
             VariantMark::Tag { property, .. } => std::slice::from_ref(property),
@@ -96,7 +97,7 @@ impl MarkedVariant {
         )))
     }
 
-    /// Reads a row of the variant; to its entity the tag is no property of its own.
+    /// Reads a row of the variant, without the tag, which is no property of its entity.
     pub(crate) fn read<T>(&self, row: &Row<'_>, read: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<T> {
         match self.mark {
             VariantMark::Tag { property, .. } => read(&untagged(row, property)),
@@ -105,7 +106,7 @@ impl MarkedVariant {
     }
 }
 
-/// An entity as the enum writes it, of which it is a variant; without one, as it is.
+/// An entity as its enum writes it, or unchanged without a variant.
 #[derive(Debug)]
 pub(crate) struct AsVariant<'a, T: ?Sized> {
     entity: &'a T,
@@ -147,17 +148,17 @@ impl<T: TableEntity + ?Sized> TableEntity for AsVariant<'_, T> {
     }
 }
 
-/// Whether the keys of a row have this form.
+/// Returns `true` if the keys of a row have this form.
 pub fn has_form(row: &Row<'_>, shape: &KeyShape) -> bool {
     row.key_parts(shape).is_ok()
 }
 
-/// Whether a property is this text.
+/// Returns `true` if a property is this text.
 pub fn is_tag(property: Option<&RowProperty<'_>>, tag: &str) -> bool {
     property.is_some_and(|property| property.value().as_str().is_ok_and(|text| text == tag))
 }
 
-/// The tag of a row, for an error.
+/// Returns the tag of a row, for an error.
 pub(crate) fn tag_found(name: &str, property: Option<&RowProperty<'_>>) -> String {
     match property.map(RowProperty::value) {
         None => format!("it has no property `{name}`"),
@@ -168,7 +169,7 @@ pub(crate) fn tag_found(name: &str, property: Option<&RowProperty<'_>>) -> Strin
     }
 }
 
-/// The row without its tag, as the entity of the variant wrote it.
+/// Returns the row without its tag, as the entity of the variant wrote it.
 pub fn untagged<'r>(row: &'r Row<'_>, tag: &str) -> Row<'r> {
     let borrowed = |text: &'r Option<Cow<'_, str>>| text.as_deref().map(Cow::Borrowed);
     let properties = row.properties.iter().filter(|property| property.name != tag);
@@ -190,7 +191,7 @@ pub fn untagged<'r>(row: &'r Row<'_>, tag: &str) -> Row<'r> {
     }
 }
 
-/// Writes the key of a variant whose rows are known by what their RowKeys begin with.
+/// Writes the key of a variant whose mark is the prefix of its RowKeys.
 pub fn write_prefixed_key<V: TableEntity + ?Sized>(
     entity: &V,
     key: &mut KeyWriter,
@@ -211,8 +212,8 @@ pub fn write_prefixed_key<V: TableEntity + ?Sized>(
     entity.write_key(key)
 }
 
-/// Writes the key of a variant whose rows are known by the form of their keys, which is asked of the `earlier` ones
-/// first.
+/// Writes the key of a variant whose mark is the form of its keys. Rows whose keys fit one of the `earlier` forms are
+/// of that variant.
 pub fn write_key_of_form<V: TableEntity + ?Sized>(
     entity: &V,
     key: &mut KeyWriter,

@@ -1,4 +1,4 @@
-//! An entity together with the version that was read.
+//! An entity together with its ETag and Timestamp.
 
 use std::ops::{Deref, DerefMut};
 
@@ -13,23 +13,25 @@ use crate::model::schema::EntitySchema;
 
 /// An entity with its ETag and Timestamp.
 ///
-/// Writing it demands that the stored entity is still that version: a replace, merge or delete of a `Versioned<E>`
-/// fails with [`ConditionNotMet`](crate::ErrorKind::ConditionNotMet) if someone else was faster.
-/// [`TableClient::save`](crate::TableClient::save) replaces it and takes over the new ETag; after any other write
-/// assign it: `blog.etag = blogs.merge(&blog).await?`.
+/// A replace, merge or delete of a `Versioned<E>` requires that the stored entity still has this ETag. It fails with
+/// [`ConditionNotMet`](crate::ErrorKind::ConditionNotMet) if another write came first.
+///
+/// [`TableClient::save`](crate::TableClient::save) replaces the entity and stores the new ETag in it. After any other
+/// write assign it: `blog.etag = blogs.merge(&blog).await?`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Versioned<E> {
     /// The entity.
     pub entity: E,
-    /// Its version.
+    /// Its ETag.
     pub etag: ETag,
-    /// When the service last wrote it. Not updated by a write of this value.
+    /// The time at which the service last wrote it. A write of this value does not update it.
     pub timestamp: DateTime,
 }
 
 impl<E> Versioned<E> {
-    /// Another entity under the same version: a variant that was sorted out becomes its enum again, and is written with
-    /// what tells the variant.
+    /// Returns another entity with the same ETag and Timestamp.
+    ///
+    /// For example, turn a gathered variant into its enum again. Writes then include the mark of the variant.
     ///
     /// ```
     /// use azure_table::{Emulator, TableEntity, TableServiceClient, Versioned};
