@@ -172,8 +172,8 @@ impl TableServiceClient {
     /// For a table with rows of several kinds, `E` is their enum. [`variant`](TableClient::variant) returns a handle to
     /// the rows of one variant.
     ///
-    /// With the variant itself as `E`, the handle knows nothing of the enum. It reads and deletes any row that fits,
-    /// its queries select rows of all kinds, and its writes lack the tag.
+    /// If `E` is the variant itself, the handle knows nothing of the enum. It reads and deletes any row that fits, its
+    /// queries select rows of all kinds, and its writes lack the tag.
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the name is not a valid table name, see [`TableName`].

@@ -133,7 +133,7 @@ impl<E> TableClient<E> {
     /// same content under the same key may then both see success.
     ///
     /// If the entity stands for a lock, a lease or a processed message, add a field marked with `write_id`. The client
-    /// then tells its own write from an equal one.
+    /// can then distinguish its own write from an equal one.
     ///
     /// # Errors
     /// - `AlreadyExists`: an entity has this key.

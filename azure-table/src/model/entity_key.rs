@@ -19,12 +19,9 @@ use crate::model::operand::Operand;
 use crate::model::ordinal;
 use crate::model::versioned::Versioned;
 
-/// The PartitionKey and RowKey of an entity of type `E`.
+/// The PartitionKey and RowKey of an entity of type `E`. The key of another entity type does not fit.
 ///
-/// The key of another entity type does not compile. Keys sort as the service sorts its rows. Most code needs no `Key`:
-/// every method takes the tuple of key fields.
-///
-/// Sorts as the service sorts its rows. Usually not written out: every method takes the tuple of key fields.
+/// Keys sort as the service sorts its rows. Most code needs no `Key`: every method takes the tuple of key fields.
 ///
 /// Its serde form is a map of `partition_key` and `row_key`. Deserializing checks the texts as in
 /// [`from_text`](Self::from_text).

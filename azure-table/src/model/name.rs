@@ -15,7 +15,7 @@ use crate::model::ordinal::utf16_len;
 pub struct TableName(Box<str>);
 
 impl TableName {
-    /// Creates a table name. Checks the text.
+    /// Creates a table name from valid text.
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): fewer than 3 or more than 63 characters, a character that is

@@ -213,7 +213,7 @@ pub trait KeyPrefixFrom<G> {
     fn write_prefix(fields: G, key: &mut KeyWriter) -> Result<()>;
 }
 
-/// One impl: all field types of a key, and the fields that are given.
+/// Implements the trait once: all field types of a key, and the fields that are passed.
 macro_rules! prefix {
     ([$($all:ident)+] ($($given:ident $field:ident $n:tt),+)) => {
         impl<$($all,)+ $($given),+> KeyPrefixFrom<($($given,)+)> for ($($all,)+)
@@ -228,7 +228,7 @@ macro_rules! prefix {
     };
 }
 
-/// For the field types of each key: an impl for each number of given fields.
+/// Implements the trait for the field types of each key, once for each number of leading fields.
 macro_rules! prefixes {
     ($($all:tt <- [$($given:tt)+])*) => {
         $($(prefix!($all $given);)+)*

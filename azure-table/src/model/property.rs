@@ -59,7 +59,7 @@ pub(crate) use crate::model::property::text::one_character;
 /// | `Option<T>` | `T`; `None` is not sent |
 /// | `&T`, `Box<T>` | `T` |
 ///
-/// With a feature of the same name as the crate:
+/// These types need the feature of the same name as the crate:
 ///
 /// | Rust | stored as |
 /// |---|---|

@@ -3,9 +3,9 @@
 //! Owns [`Row`] and [`RowProperty`]: names, values and annotations, borrowed from the text of the response.
 //! `codec/json` fills a row and reuses it for the next one; a [`ReadEntity`](crate::ReadEntity) reads it.
 //!
-//! The row comes before the entity because an annotation may come before or after its property, an entity may want its
-//! keys first, and an enum picks its variant by row key. In a borrowed row all of these are lookups. It costs no
-//! allocation after the first row of a page, and a hand-written `ReadEntity` is a loop over names.
+//! The row comes before the entity for three reasons. An annotation may come before or after its property, an entity
+//! may want its keys first, and an enum picks its variant by row key. In a borrowed row all of these are lookups. It
+//! costs no allocation after the first row of a page, and a hand-written `ReadEntity` is a loop over names.
 
 use std::borrow::Cow;
 

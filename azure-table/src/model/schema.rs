@@ -84,7 +84,7 @@ impl EntitySchema {
         stored
     }
 
-    /// Returns `true` if a stored property has an older name, or is a chunk of one that has.
+    /// Returns `true` if `name` is an older name of a stored property, or of a chunk of one.
     pub(crate) fn has_older_name(&self, name: &str) -> bool {
         let is_piece = |rest: &str| rest == "chunks" || (!rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()));
         self.stored().iter().any(|(whole, property)| {
@@ -153,8 +153,7 @@ fn reads(now: EdmType, then: EdmType) -> bool {
     now == then || (then == EdmType::Int32 && matches!(now, EdmType::Int64 | EdmType::Double))
 }
 
-/// Returns the faults that keep `schema` from reading rows written under the `old` schema text, of [`EntitySchema`]'s
-/// `Display`.
+/// Returns what keeps `schema` from reading rows written under the `old` schema text, of [`EntitySchema`]'s `Display`.
 pub(super) fn unreadable(schema: &EntitySchema, old: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let stored = schema.stored();

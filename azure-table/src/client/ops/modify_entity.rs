@@ -1,8 +1,9 @@
 //! Reads an entity, changes it and writes it under its ETag; repeats all of it after a conflicting write.
 //!
 //! Owns the loop and the results of the closure. The future is a state machine by hand: the type of an `async` block
-//! has no name, so the builder could hold one only as a `Box<dyn Future>`. With `+ Send` that takes no closure or
-//! entity that stays on its thread, without it the builder cannot be spawned, and either way the closure cannot borrow.
+//! has no name, so the builder could hold one only as a `Box<dyn Future>`. With `+ Send` the box accepts no closure or
+//! entity that stays on its thread. Without `+ Send` the builder cannot be spawned. Either way the closure cannot
+//! borrow.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -36,7 +37,7 @@ const MOST_WAIT: Duration = Duration::from_secs(1);
 /// The tolerated delay of a timer. A read after a wait that ends with the call's timeout would have no time left.
 const TICK: Duration = Duration::from_millis(1);
 
-/// Whether an entity is written after a closure of [`TableClient::modify`] has seen it.
+/// The decision of a closure of [`TableClient::modify`] on the entity that it has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Writes the entity.

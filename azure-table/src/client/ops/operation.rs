@@ -58,7 +58,7 @@ pub(crate) trait Spec {
 pub(crate) struct Operation<S> {
     pub(crate) spec: S,
     pub(crate) options: CallOptions,
-    /// Whether it runs on a spawned task.
+    /// `true` if it runs on a spawned task.
     pub(crate) in_task: bool,
     pub(crate) pipeline: Arc<Pipeline>,
     state: State,

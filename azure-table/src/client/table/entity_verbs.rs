@@ -120,10 +120,11 @@ impl<E> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// - `NotFound`: no entity has this key, and there is no [`or_insert`](ModifyEntity::or_insert).
-    /// - `ConditionNotMet`: more conflicting writes than [`conflicts`](ModifyEntity::conflicts) allows; or, if
-    ///   [`may_have_applied`](crate::Error::may_have_applied), a response was lost and no `write_id` shows whose change
-    ///   is stored.
+    /// - `NotFound`: no entity has this key, and [`or_insert`](ModifyEntity::or_insert) is not set, or the closure
+    ///   keeps its entity.
+    /// - `ConditionNotMet`: more conflicting writes than [`conflicts`](ModifyEntity::conflicts) allows.
+    /// - `ConditionNotMet`, with [`may_have_applied`](crate::Error::may_have_applied): a response was lost and no
+    ///   `write_id` shows whose change is stored.
     /// - `AlreadyExists`, with `may_have_applied`: the response to the insert of `or_insert` was lost.
     /// - `Timeout`: the timeout in effect, which bounds all reads, writes and waits, is over. Its source is the last
     ///   conflict.

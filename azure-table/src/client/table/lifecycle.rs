@@ -70,7 +70,7 @@ impl<E> TableClient<E> {
     /// The service rejects the creation for at least 40 s. The client repeats it every 5 s until `deadline`, counted
     /// from the first request. It repeats transient failures, too. See [`on_progress`](RecreateTable::on_progress).
     ///
-    /// With a deadline below about 45 s, Azure Storage deletes the table and does not create it.
+    /// Azure Storage deletes the table and does not create it if the deadline is below about 45 s.
     ///
     /// The deadline bounds the whole operation. The timeout of the client or of the table bounds each of its requests;
     /// a timeout of this call must not be below the deadline.

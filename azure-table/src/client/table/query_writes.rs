@@ -59,8 +59,8 @@ impl<E: TableEntity> TableClient<E> {
     /// - The error of a page: see [`TableQuery`](crate::TableQuery).
     /// - `Unauthenticated`, `Forbidden`, `Connection`, `Timeout`, `Throttled`, `ServerFault`, and `NotFound` of the
     ///   table: a write failed.
-    /// - `InvalidInput`: the query is of another table or of another [`variant`](Self::variant), resumes from a
-    ///   continuation of the secondary location, or has an access path that the client denies.
+    /// - `InvalidInput`: the query is of another table or of another [`variant`](Self::variant), or resumes from a
+    ///   continuation of the secondary location. Or its access path is one that the client denies.
     /// - Any kind: more rows failed than [`max_failures`](DeleteWhere::max_failures) allows.
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".

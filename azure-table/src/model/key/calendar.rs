@@ -1,7 +1,7 @@
 //! Calendar dates as key text: partitions of a year, a month, a week or a day.
 //!
-//! Owns [`Year`], [`Month`], [`Week`] and [`Day`]: which dates there are, and what a time's date is. How their fields
-//! become text, ascending and descending, is `calendar/fields.rs`.
+//! Owns [`Year`], [`Month`], [`Week`] and [`Day`]: the valid dates, and the date of a time. `calendar/fields.rs` turns
+//! their fields into text, ascending and descending.
 
 mod fields;
 
@@ -81,9 +81,8 @@ pub struct Week([u16; 3]);
 
 /// A day, as part of a key or, stored as midnight in UTC, as a property.
 ///
-/// Text: `2010-10-23`. [`Descending`](crate::Descending): `7989-02-08`, which is 9999 - year, 12 - month and 31 - day,
-/// so that a month ranges from 11 (January) to 00, and a day from 30 (the first) to 00. [`Month`] uses a different
-/// convention.
+/// Text: `2010-10-23`. [`Descending`](crate::Descending): `7989-02-08`, which is 9999 - year, 12 - month and 31 - day.
+/// A month ranges from 11 (January) to 00, and a day from 30 (the first) to 00. [`Month`] uses a different convention.
 ///
 /// ```
 /// use azure_table::{DateTime, Descending, TableKey};

@@ -1,8 +1,8 @@
 //! Any text as key text, reversibly and in its order.
 //!
-//! Owns [`Escaped`] and [`PercentEscaped`] and the table of their escapes. The escapes are prefix-free and sorted as
-//! the characters they stand for, which is why whole texts keep their order: a character that may not stand in a key
-//! becomes its next lower permitted neighbour and an index, and so does that neighbour itself.
+//! Owns [`Escaped`] and [`PercentEscaped`] and the table of their escapes. A character that is not permitted in a key
+//! becomes its next lower permitted neighbour and an index, and so does that neighbour itself. The escapes are
+//! prefix-free and sorted as the characters they stand for, so whole texts keep their order.
 
 use std::fmt;
 use std::ops::Deref;
