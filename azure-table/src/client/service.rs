@@ -234,7 +234,7 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// - `Unauthenticated`, `Forbidden`: the service rejects the credential.
+    /// - `Unauthenticated`, `Forbidden`: the service rejects the credential, or it does not permit the operation.
     /// - `Connection`, `Timeout`, `ServerFault`: no response after the retries.
     ///
     /// Source: REST "Query Tables".

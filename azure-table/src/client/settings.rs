@@ -123,8 +123,8 @@ impl TableServiceClient {
     /// Each fails before it is sent, with an error that names the reason and the remedy. A call may still permit it by
     /// [`allow_table_scan`](crate::TableQuery::allow_table_scan).
     ///
-    /// A range of partitions counts as a range, however wide it is. Deny [`PartitionRange`](AccessPath::PartitionRange)
-    /// where that matters.
+    /// A range of partitions is a [`PartitionRange`](AccessPath::PartitionRange), not a table scan, however wide it is.
+    /// Deny it where that matters.
     ///
     /// ```
     /// use azure_table::{Emulator, ErrorKind, TableServiceClient};

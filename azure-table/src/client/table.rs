@@ -70,7 +70,7 @@ mod typed_handles;
 /// # Errors
 /// All operations:
 /// - `InvalidInput`: a key, name, value or size that the service would reject. Nothing is sent.
-/// - `Unauthenticated`, `Forbidden`: the service rejects the credential.
+/// - `Unauthenticated`, `Forbidden`: the service rejects the credential, or it does not permit the operation.
 /// - `NotFound`: the table does not exist.
 /// - `Connection`, `Timeout`, `ServerFault`, `Throttled`: no usable response after the retries.
 ///   [`may_have_applied`](crate::Error::may_have_applied) returns `true` if a write is in doubt.
@@ -150,7 +150,7 @@ impl<E> TableClient<E> {
 
     /// Inserts a new entity. Returns it as stored, with its ETag and Timestamp.
     ///
-    /// The response to [`insert`](Self::insert) then contains the entity.
+    /// It is an [`insert`](Self::insert) whose response contains the entity as well.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -283,8 +283,9 @@ impl<E> TableClient<E> {
 
     /// Deletes an entity.
     ///
-    /// It is named by the tuple of its key fields, a [`Key`](crate::Key), or the entity itself. An entity is deleted
-    /// only if its ETag matches, as in [`replace`](Self::replace). A key deletes the entity whatever its ETag.
+    /// It is identified by the tuple of its key fields, a [`Key`](crate::Key), or the entity itself. An entity that
+    /// holds an ETag is deleted only if the stored ETag matches, as in [`replace`](Self::replace). A key deletes the
+    /// entity whatever its ETag.
     ///
     /// # Errors
     /// - `NotFound`: no entity has this key.
@@ -298,8 +299,8 @@ impl<E> TableClient<E> {
     /// Executes an operation that was built as a value.
     ///
     /// # Errors
-    /// The errors of the method of the same name. For a [`retrieve`](TableOperation::get), the errors of
-    /// [`get`](Self::get) come from reading the entity out of the result.
+    /// The errors of the method of the same name. For a [`retrieve`](TableOperation::get), reading the entity from the
+    /// result returns those of [`get`](Self::get).
     pub fn execute(&self, operation: TableOperation) -> ExecuteOperation {
         ExecuteOperation::new(&self.pipeline, &self.table, operation)
     }
