@@ -102,8 +102,9 @@ impl TableServiceClient {
         Ok(Self::from_parsed(parsed, Arc::new(transport)))
     }
 
-    /// Creates a client for a transport that is a service itself, such as the `Emulator` of the feature `emulator`. It
-    /// signs as the development account.
+    /// Creates a client for a transport that is a service itself, such as the `Emulator` of the feature `emulator`.
+    ///
+    /// It signs as the development account.
     ///
     /// To send the requests of another client over a transport, use [`transport`](Self::transport).
     pub fn on(transport: impl Transport) -> Self {

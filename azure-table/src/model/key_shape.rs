@@ -203,7 +203,7 @@ impl KeyWriter {
     }
 }
 
-/// Cuts the leading zeros of a number's key text, from `start` on, so that `width` digits are left.
+/// Removes the leading zeros of a number's key text, from `start` on, so that `width` digits are left.
 fn shorten<T: TableKey + ?Sized>(text: &mut String, start: usize, width: usize) -> Result<(), ValueError> {
     let digits = T::DIGITS.ok_or_else(|| ValueError::new("only a field of digits can be given a width"))?;
     let surplus = digits.saturating_sub(width);

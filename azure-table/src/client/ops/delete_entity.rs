@@ -1,4 +1,4 @@
-//! Delete one entity.
+//! Deletes one entity.
 
 use std::sync::Arc;
 

@@ -54,7 +54,7 @@ pub(crate) trait Spec {
     }
 }
 
-/// An operation that has not run, runs, or has run.
+/// An operation that is not started, running or completed.
 pub(crate) struct Operation<S> {
     pub(crate) spec: S,
     pub(crate) options: CallOptions,

@@ -15,7 +15,7 @@ use crate::model::key::{ReadTableKey, TableKey};
 /// the lower-case letters, while their values are the greatest. The type therefore has no `Ord`. Of a filter's
 /// comparisons, only `eq` and `ne` are meaningful.
 ///
-/// A key has room for 768 bytes.
+/// A key holds up to 768 bytes.
 ///
 /// ```
 /// use azure_table::TableKey;

@@ -128,7 +128,7 @@ impl<const N: u16> TryFrom<u16> for Bucket<N> {
     }
 }
 
-/// The key text.
+/// Writes the key text.
 impl<const N: u16> fmt::Display for Bucket<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:0DIGITS$}", self.0)

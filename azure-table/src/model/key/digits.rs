@@ -20,7 +20,7 @@ trait Numbered: Copy {
 
     fn number(self) -> u64;
 
-    /// `None` above `GREATEST`.
+    /// Returns the value with this number; `None` above `GREATEST`.
     fn of_number(number: u64) -> Option<Self>;
 }
 
