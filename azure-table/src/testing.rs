@@ -1,7 +1,7 @@
 //! Test doubles for the service: faults, scripts, spies, recordings. Feature `test-util`.
 //!
-//! All are [`Transport`](crate::transport::Transport)s below the retry loop, so a client meets them as it would meet the network. They
-//! wrap each other, an `Emulator` or a real connection.
+//! All are [`Transport`](crate::transport::Transport)s below the retry loop, so a client meets them as it would meet
+//! the network. They wrap each other, an `Emulator` or a real connection.
 //!
 //! | item | use |
 //! |---|---|

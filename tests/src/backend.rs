@@ -8,6 +8,7 @@ use std::time::Duration;
 use azure_table::EntraCredential;
 use azure_table::auth::{AccountPermissions, AccountResources, SharedKeyLite};
 use azure_table::testing::{Recorder, Replay};
+#[cfg(feature = "full")]
 use azure_table::transport::HttpTransport;
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{AccountSas, DateTime, SasToken, TablePermissions, TableSas};
