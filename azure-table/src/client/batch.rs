@@ -22,7 +22,7 @@ use crate::protocol::operation::TableOperation;
 /// - At most 4 MiB (2 MB on Cosmos DB).
 /// - One PartitionKey.
 /// - Each entity once.
-/// - A retrieve is the only operation of its batch.
+/// - A get is the only operation of its batch.
 ///
 /// The methods return an operation that breaks a rule in a [`RejectedOperation`], and leave the batch unchanged.
 /// ```
@@ -203,7 +203,7 @@ impl<E> TableBatch<E> {
         self.len() == 0
     }
 
-    /// Returns the number of operations that the limit of 100 still allows, or 0 after a retrieve.
+    /// Returns the number of operations that the limit of 100 still allows, or 0 after a get.
     pub fn remaining(&self) -> usize {
         if self.is_full() {
             0
@@ -212,7 +212,7 @@ impl<E> TableBatch<E> {
         }
     }
 
-    /// Returns `true` if the batch has the maximum number of operations: 100, or one retrieve.
+    /// Returns `true` if the batch has the maximum number of operations: 100, or one get.
     ///
     /// A batch that is not full may still have no bytes left for an operation.
     pub fn is_full(&self) -> bool {

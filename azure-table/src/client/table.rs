@@ -299,7 +299,7 @@ impl<E> TableClient<E> {
     /// Executes an operation that was built as a value.
     ///
     /// # Errors
-    /// The errors of the method of the same name. For a [`retrieve`](TableOperation::get), reading the entity from the
+    /// The errors of the method of the same name. For a [`get`](TableOperation::get), reading the entity from the
     /// result returns those of [`get`](Self::get).
     pub fn execute(&self, operation: TableOperation) -> ExecuteOperation {
         ExecuteOperation::new(&self.pipeline, &self.table, operation)

@@ -31,7 +31,7 @@ use crate::protocol::table_result::Asked;
 /// The maximum number of operations in a batch.
 pub const MAX_BATCH_OPERATIONS: usize = 100;
 
-/// The operations of one transaction with the body of its request, or a single retrieve.
+/// The operations of one transaction with the body of its request, or a single get.
 #[derive(Debug)]
 pub(crate) struct ChangeSet {
     endpoint: Endpoint,
@@ -60,7 +60,7 @@ pub enum BatchRule {
     OnePartition,
     /// Each entity occurs only once in a batch.
     EachRowOnce,
-    /// A retrieve must be the only operation of its batch.
+    /// A get must be the only operation of its batch.
     GetAlone,
     /// The operation itself must be valid.
     Valid,
@@ -180,7 +180,7 @@ impl ChangeSet {
         self.len() == MAX_BATCH_OPERATIONS || self.is_retrieve()
     }
 
-    /// Returns `true` if this is a single retrieve and no transaction.
+    /// Returns `true` if this is a single get and no transaction.
     fn is_retrieve(&self) -> bool {
         let first = self.operations.places.first();
         first.is_some_and(|first| first.kind == OperationKind::Get)
@@ -290,8 +290,8 @@ impl ChangeSet {
         let first = &*self.operations.partition_key;
         if self.is_retrieve() || operation.kind() == OperationKind::Get {
             let why = match self.is_retrieve() {
-                true => "the batch is a retrieve, which must be alone",
-                false => "a retrieve must be alone in a batch",
+                true => "the batch is a get, which must be alone",
+                false => "a get must be alone in a batch",
             };
             return Some((BatchRule::GetAlone, why.to_owned()));
         }
@@ -575,7 +575,7 @@ mod tests {
         let rejected = set.add(retrieve).unwrap_err();
         assert_eq!(
             rejected.to_string(),
-            "batch in table Things: operation 1 of the batch: entity (\"p\", \"b\"): a retrieve must be alone in a batch"
+            "batch in table Things: operation 1 of the batch: entity (\"p\", \"b\"): a get must be alone in a batch"
         );
         set.add(filling("a", 10)).unwrap_err();
         set.add(TableOperation::delete::<DynamicEntity>(("q", "b")))

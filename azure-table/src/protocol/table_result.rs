@@ -138,7 +138,7 @@ impl TableResult {
     ///
     /// - 204 for a write.
     /// - 201 for an insert that the service echoed.
-    /// - 200 for a retrieve, or 404 if it found nothing.
+    /// - 200 for a get, or 404 if it found nothing.
     pub fn status(&self) -> u16 {
         self.status
     }
@@ -147,7 +147,7 @@ impl TableResult {
         self.etag
     }
 
-    /// Returns the ETag of the entity: the new one after a write, the stored one after a retrieve.
+    /// Returns the ETag of the entity: the new one after a write, the stored one after a get.
     ///
     /// `None` after a delete and when no entity was found.
     pub fn etag(&self) -> Option<&ETag> {
@@ -156,7 +156,7 @@ impl TableResult {
 
     /// Returns the entity as stored, with its Timestamp.
     ///
-    /// A retrieve and an insert with echo return it. All other operations return `None`. So does a retrieve that found
+    /// A get and an insert with echo return it. All other operations return `None`. So does a get that found
     /// nothing, and an insert if the service echoed nothing, as Azurite in batches.
     ///
     /// # Errors
