@@ -194,6 +194,8 @@ fn integers_and_floats_are_read_from_every_edm_type_that_holds_them() {
     assert_eq!(read::<u64>(9_007_199_254_740_992.0), Ok(1 << 53));
     assert_eq!(read::<f64>(5), Ok(5.0));
     assert_eq!(read::<f32>(5), Ok(5.0));
+    assert_eq!(read::<f32>(0.1), Ok(0.1));
+    assert_eq!(read::<f32>(f64::INFINITY), Ok(f32::INFINITY));
     assert_eq!(read::<f64>(1_i64 << 62), Ok(4_611_686_018_427_387_904.0));
     assert_eq!(read::<Option<i64>>(i64::MAX), Ok(Some(i64::MAX)));
     for (error, text) in [
@@ -211,6 +213,8 @@ fn integers_and_floats_are_read_from_every_edm_type_that_holds_them() {
             read::<f64>(i64::MAX).map(drop),
             "no floating point number is the Edm.Int64 9223372036854775807 exactly",
         ),
+        (read::<f32>(16_777_217).map(drop), "no f32 is 16777217 exactly"),
+        (read::<f32>(1e300).map(drop), "is beyond the range of f32"),
         (read::<i64>("secret").map(drop), "expected i64, found text"),
         (read::<bool>(1).map(drop), "expected a boolean, found integer `1`"),
         (read::<String>(1).map(drop), "expected a string, found integer `1`"),

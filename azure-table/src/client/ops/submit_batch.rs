@@ -22,11 +22,11 @@ use crate::protocol::table_result::TableResult;
 /// Submits a batch. See [`TableBatch::submit`](crate::TableBatch::submit).
 #[must_use = "nothing is sent until it is awaited"]
 pub struct SubmitBatch {
-    operation: Operation<CommitSpec>,
+    operation: Operation<SubmitSpec>,
 }
 operation!(SubmitBatch, Vec<TableResult>);
 
-struct CommitSpec {
+struct SubmitSpec {
     table: String,
     /// The operations, until the call is built from them.
     change_set: Option<ChangeSet>,
@@ -37,7 +37,7 @@ struct CommitSpec {
 
 impl SubmitBatch {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, change_set: ChangeSet) -> Self {
-        let spec = CommitSpec {
+        let spec = SubmitSpec {
             table: change_set.table().to_owned(),
             change_set: Some(change_set),
             sent: None,
@@ -56,7 +56,7 @@ impl SubmitBatch {
     }
 }
 
-impl Spec for CommitSpec {
+impl Spec for SubmitSpec {
     type Output = Vec<TableResult>;
 
     fn subject(&self) -> (OperationKind, Option<&str>) {

@@ -169,8 +169,8 @@ impl<E> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`replace`](Self::replace), `InvalidInput` for an etag field that is empty among them. `entity` then
-    /// keeps its ETag.
+    /// The errors of [`replace`](Self::replace), `InvalidInput` for an etag field that is empty among them. `entity`
+    /// then keeps its ETag.
     ///
     /// Source: REST "Update Entity".
     pub async fn save(&self, entity: &mut impl AsEntity<E>) -> Result<()> {

@@ -155,6 +155,9 @@ impl<E: TableEntity> PartitionClient<E> {
     /// Add a [`filter`](TableQuery::filter) on the RowKey for a range of them.
     /// [`delete_where`](TableClient::delete_where) and its siblings take the query, too:
     /// `table.delete_where(partition.query())` deletes all rows.
+    ///
+    /// The methods that select by key, such as [`partition`](TableQuery::partition) and
+    /// [`under`](TableQuery::under), replace the partition: do not call them on this query.
     pub fn query(&self) -> TableQuery<E>
     where
         E: ReadEntity,

@@ -11,6 +11,9 @@ use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 /// is about 1 s, because a partition over its target stays so for seconds. [`classic`](Self::classic) has the waits of
 /// the storage clients since 2010.
 ///
+/// If the service asks for a wait longer than `max`, the policy does not retry:
+/// [`Error::retry_after`](crate::Error::retry_after) has that wait.
+///
 /// The wait before retry n, from 0: `min(min + (2ⁿ − 1) · U(0.8, 1.2) · delta, max)`.
 ///
 /// Source: the retry policies of the .NET storage client library.
