@@ -364,3 +364,41 @@ fn property_names_that_the_service_rejects_are_errors() {
     assert_eq!(stored(&one(())).properties.len(), 0);
     assert!(read_error::<One<i32>>(&row([])).contains("property `value`: it is missing"));
 }
+
+#[test]
+fn name_that_occurs_twice_is_an_error_before_a_request() {
+    #[derive(Serialize)]
+    struct Flattened {
+        #[serde(rename = "PartitionKey")]
+        pk: &'static str,
+        #[serde(rename = "RowKey")]
+        rk: &'static str,
+        title: &'static str,
+        #[serde(flatten)]
+        others: BTreeMap<&'static str, &'static str>,
+    }
+    let flattened = |name| Flattened {
+        pk: "pk",
+        rk: "rk",
+        title: "first",
+        others: BTreeMap::from([(name, "second")]),
+    };
+    assert_eq!(stored(&flattened("Title")).properties.len(), 2);
+    for name in ["title", "RowKey"] {
+        let error = write_error(flattened(name));
+        assert!(
+            error.starts_with(&format!("{name}: the value has two members of this name"))
+                && error.contains("#[serde(rename"),
+            "{error}"
+        );
+    }
+
+    #[derive(Serialize)]
+    #[serde(tag = "kind")]
+    enum Tagged {
+        Inner(BTreeMap<&'static str, &'static str>),
+    }
+    let members = BTreeMap::from([("PartitionKey", "p"), ("RowKey", "r"), ("kind", "x")]);
+    let error = write_error(Tagged::Inner(members));
+    assert!(error.starts_with("kind: the value has two members"), "{error}");
+}

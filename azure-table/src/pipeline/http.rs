@@ -1,8 +1,8 @@
 //! The default transport: HTTP over reqwest, with rustls and the ring provider for HTTPS.
 //!
-//! It never follows redirects, because a request carries its signature. The TLS settings belong to the client; nothing
-//! is set for the whole process. It reads a response in chunks and never beyond [`MAX_ANSWER`], whatever length the
-//! response announces.
+//! It never follows redirects, because a request carries its signature. The TLS settings belong to the client; the
+//! process shares only the certificates that the platform trusts. It reads a response in chunks and never beyond
+//! [`MAX_ANSWER`], whatever length the response announces.
 //!
 //! A connection that the server closed while it was idle is no failure. If hyper sees the close before it sent a byte
 //! of the next request, it takes another connection. If the close crosses the request, nobody can say whether the
@@ -38,6 +38,7 @@ const MAX_RESERVED: usize = 4 << 20;
 /// The default [`Transport`]: a connection pool over reqwest. Clones share it.
 ///
 /// A client creates its own pool. Build one here to change its settings or to share it between clients.
+/// The first pool with HTTPS reads the certificates that the platform trusts; later pools of the process share them.
 ///
 /// ```no_run
 /// use azure_table::TableServiceClient;
@@ -210,15 +211,34 @@ fn tls(builder: reqwest::ClientBuilder, https: bool, more: &[u8]) -> Result<reqw
         .collect::<std::result::Result<_, _>>()
         .map_err(not_pem)?;
     let verifier = if more.is_empty() {
-        Verifier::new(provider)
+        platform_verifier(provider)
     } else {
-        Verifier::new_with_extra_roots(more, provider)
+        Verifier::new_with_extra_roots(more, provider).map(Arc::new)
     };
     let config = config
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier.map_err(unusable)?))
+        .with_custom_certificate_verifier(verifier.map_err(unusable)?)
         .with_no_client_auth();
     Ok(builder.tls_backend_preconfigured(config))
+}
+
+/// Reads the platform's certificates once per process: it takes up to some milliseconds, and a program may create a
+/// client per tenant.
+#[cfg(feature = "rustls")]
+fn platform_verifier(
+    provider: std::sync::Arc<rustls::crypto::CryptoProvider>,
+) -> std::result::Result<std::sync::Arc<rustls_platform_verifier::Verifier>, rustls::Error> {
+    use std::sync::{Arc, OnceLock};
+
+    use rustls_platform_verifier::Verifier;
+
+    static SHARED: OnceLock<Arc<Verifier>> = OnceLock::new();
+
+    if let Some(verifier) = SHARED.get() {
+        return Ok(Arc::clone(verifier));
+    }
+    let verifier = Arc::new(Verifier::new(provider)?);
+    Ok(Arc::clone(SHARED.get_or_init(|| verifier)))
 }
 
 /// Uses the platform's TLS, in builds without rustls.

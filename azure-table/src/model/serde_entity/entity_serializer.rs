@@ -1,5 +1,8 @@
 //! The members of an entity, from whatever serializes as a struct or a map.
 
+use std::borrow::Cow;
+use std::mem;
+
 use serde::Serialize;
 use serde::ser::{Impossible, SerializeMap, SerializeStruct, Serializer};
 
@@ -9,7 +12,7 @@ use crate::model::serde_entity::write_error::WriteError;
 
 /// Takes the members of an entity.
 pub(super) trait Fields {
-    fn field<V: Serialize + ?Sized>(&mut self, name: &str, value: &V) -> Result<(), WriteError>;
+    fn field<V: Serialize + ?Sized>(&mut self, name: Cow<'static, str>, value: &V) -> Result<(), WriteError>;
 }
 
 /// Gives the members of an entity to `F`.
@@ -36,7 +39,7 @@ impl<F: Fields> SerializeStruct for Members<'_, F> {
     type Error = WriteError;
 
     fn serialize_field<V: Serialize + ?Sized>(&mut self, name: &'static str, value: &V) -> Result<(), WriteError> {
-        self.fields.field(name, value)
+        self.fields.field(Cow::Borrowed(name), value)
     }
 
     fn end(self) -> Result<(), WriteError> {
@@ -49,12 +52,11 @@ impl<F: Fields> SerializeMap for Members<'_, F> {
     type Error = WriteError;
 
     fn serialize_key<K: Serialize + ?Sized>(&mut self, name: &K) -> Result<(), WriteError> {
-        self.name.clear();
         name.serialize(ValueSerializer(NameTarget(&mut self.name)))
     }
 
     fn serialize_value<V: Serialize + ?Sized>(&mut self, value: &V) -> Result<(), WriteError> {
-        self.fields.field(&self.name, value)
+        self.fields.field(Cow::Owned(mem::take(&mut self.name)), value)
     }
 
     fn end(self) -> Result<(), WriteError> {

@@ -1,8 +1,11 @@
 //! The members that a value serializes, as keys and properties.
 //!
-//! Owns which members are keys, which are properties and which are not sent. A value is serialized twice: once for its
-//! keys, once for its properties. The other members are passed over, which costs a comparison of their names. The types
+//! Owns which members are keys, which are properties and which are not sent. A value is serialized twice: first for its
+//! keys and to find names that occur twice, then for its properties. The types
 //! of values are `value_serializer.rs`.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde::Serialize;
 
@@ -18,6 +21,7 @@ use crate::model::serde_entity::write_error::WriteError;
 pub(super) fn key<T: Serialize + ?Sized>(value: &T, keys: &mut KeyWriter, type_name: &str) -> Result<()> {
     let mut fields = KeyFields {
         keys,
+        names: HashSet::new(),
         has_partition_key: false,
         has_row_key: false,
         row_key: None,
@@ -53,6 +57,8 @@ pub(super) fn properties<T: Serialize + ?Sized>(
 /// Takes the keys, in either order.
 struct KeyFields<'k> {
     keys: &'k mut KeyWriter,
+    /// The names of all members. `#[serde(flatten)]` and `#[serde(tag)]` can repeat one.
+    names: HashSet<Cow<'static, str>>,
     has_partition_key: bool,
     has_row_key: bool,
     /// A RowKey that came before the PartitionKey.
@@ -60,21 +66,21 @@ struct KeyFields<'k> {
 }
 
 impl Fields for KeyFields<'_> {
-    fn field<V: Serialize + ?Sized>(&mut self, name: &str, value: &V) -> Result<(), WriteError> {
-        let is_there = match name {
-            "PartitionKey" => &mut self.has_partition_key,
-            "RowKey" => &mut self.has_row_key,
-            _ => return Ok(()),
-        };
-        if *is_there {
-            return Err(WriteError::reason("the value has two of it").at(name));
+    fn field<V: Serialize + ?Sized>(&mut self, name: Cow<'static, str>, value: &V) -> Result<(), WriteError> {
+        if self.names.contains(&name) {
+            let reason = "the value has two members of this name; rename one with #[serde(rename = \"…\")]";
+            return Err(WriteError::reason(reason).at(name));
         }
         let is_partition_key = name == "PartitionKey";
-        let target = KeyTarget {
-            fields: self,
-            is_partition_key,
-        };
-        value.serialize(ValueSerializer(target)).map_err(|e| e.at(name))
+        if is_partition_key || name == "RowKey" {
+            let target = KeyTarget {
+                fields: self,
+                is_partition_key,
+            };
+            value.serialize(ValueSerializer(target)).map_err(|e| e.at(&name))?;
+        }
+        self.names.insert(name);
+        Ok(())
     }
 }
 
@@ -102,7 +108,8 @@ struct PropertyFields<'f, 'w> {
 }
 
 impl Fields for PropertyFields<'_, '_> {
-    fn field<V: Serialize + ?Sized>(&mut self, name: &str, value: &V) -> Result<(), WriteError> {
+    fn field<V: Serialize + ?Sized>(&mut self, name: Cow<'static, str>, value: &V) -> Result<(), WriteError> {
+        let name = &*name;
         if matches!(name, "PartitionKey" | "RowKey" | "Timestamp") || name.starts_with("odata.") {
             return Ok(());
         }

@@ -1,31 +1,20 @@
 //! The emulator as a user starts it: what it says, how it ends, and with which exit code.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
-
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output};
 use std::time::{Duration, Instant};
 
 use azure_table::emulator::EmulatorSnapshot;
 use azure_table::{DynamicEntity, Guid, TableServiceClient};
 
-/// Cargo builds it beside this test, where no test is named by `--test`.
+use crate::program;
+
 fn emulator(arguments: &[&str]) -> Command {
-    let test = std::env::current_exe().unwrap();
-    let folder = test.ancestors().nth(2).unwrap().join("examples");
-    let program = folder.join("emulator");
-    assert!(
-        program.exists(),
-        "{}: cargo build -p azure-table-examples --examples makes it",
-        program.display()
-    );
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut command = program("emulator");
+    command.args(arguments);
     command
 }
 

@@ -1,0 +1,57 @@
+//! Rows of a table in the terminal.
+
+use crate::program;
+
+/// Runs the program. Returns its exit code, and standard output or, if it failed, standard error.
+fn said(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = program("show_table").args(arguments).output().unwrap();
+    let text = if output.status.success() {
+        output.stdout
+    } else {
+        output.stderr
+    };
+    (output.status.code(), String::from_utf8(text).unwrap())
+}
+
+#[test]
+fn all_columns_are_shown() {
+    let (code, text) = said(&[]);
+    assert_eq!(code, Some(0), "{text}");
+    for part in [
+        "PartitionKey",
+        "Magnitude",
+        "Place",
+        "Time",
+        "Banda Sea",
+        "2026-03-01T02:40:55Z",
+        "3 rows",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn columns_filter_and_number_of_rows_are_arguments() {
+    let (code, text) = said(&[
+        "--columns",
+        "Magnitude, Place",
+        "--filter",
+        "Magnitude ge 4.0",
+        "--rows",
+        "1",
+    ]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("Banda Sea") && text.contains("1 rows"), "{text}");
+    assert!(!text.contains("Time") && !text.contains("Ester"), "{text}");
+    assert!(text.find("Magnitude") < text.find("Place"), "{text}");
+}
+
+#[test]
+fn mistakes_are_explained() {
+    let (code, text) = said(&["--filter", "Magnitude >= 4"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("400 InvalidInput"), "{text}");
+    let (code, text) = said(&["--color"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("--color") && text.contains("usage: show_table"), "{text}");
+}
