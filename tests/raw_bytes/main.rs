@@ -30,7 +30,5 @@ fn try_on_fewer<S: Strategy>(divisor: u32, cases: &S, property: impl Fn(S::Value
     let mut config = ProptestConfig::default();
     config.cases /= divisor;
     config.source_file = Some(file!());
-    if let Err(failure) = TestRunner::new(config).run(cases, property) {
-        panic!("{failure}");
-    }
+    TestRunner::new(config).run(cases, property).unwrap();
 }
