@@ -32,6 +32,7 @@ pub(crate) mod row;
 pub(crate) mod row_key;
 pub(crate) mod schema;
 pub(crate) mod serde_entity;
+pub(crate) mod serde_text;
 pub(crate) mod variant;
 pub(crate) mod variant_mark;
 pub(crate) mod versioned;

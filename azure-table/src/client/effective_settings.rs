@@ -69,7 +69,7 @@ impl EffectiveSettings {
             account: endpoint.account().map(str::to_owned),
             credential: format!("{:?}", pipeline.credential),
             version: pipeline.credential.version(),
-            user_agent: settings.user_agent.clone(),
+            user_agent: settings.user_agent.to_string(),
             client_request_id: defaults.client_request_id.clone(),
             headers: defaults.headers.names().map(str::to_owned).collect(),
             attempt_timeout: settings.attempt_time(),

@@ -12,12 +12,13 @@ use std::ops::{Add, AddAssign, Sub, SubAssign};
 use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::model::clock;
 use crate::model::error::ValueError;
+use crate::model::serde_text;
 
 /// The ticks of 100 ns in a second.
 const PER_SECOND: i64 = 10_000_000;
@@ -294,8 +295,7 @@ impl Serialize for DateTime {
 
 impl<'de> Deserialize<'de> for DateTime {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(de::Error::custom)
+        serde_text::parse(deserializer)
     }
 }
 

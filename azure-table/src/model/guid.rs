@@ -1,12 +1,13 @@
 //! The EDM type `Edm.Guid`.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::error::ValueError;
+use crate::model::serde_text;
 
 /// A GUID: sixteen bytes in the order of its text.
 ///
@@ -65,6 +66,13 @@ impl Guid {
     }
 }
 
+impl Guid {
+    /// Returns the text in shared memory.
+    pub(crate) fn shared_text(self) -> Arc<str> {
+        std::str::from_utf8(&self.ascii()).unwrap_or_default().into()
+    }
+}
+
 impl fmt::Display for Guid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(std::str::from_utf8(&self.ascii()).unwrap_or_default())
@@ -85,8 +93,7 @@ impl Serialize for Guid {
 
 impl<'de> Deserialize<'de> for Guid {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(de::Error::custom)
+        serde_text::parse(deserializer)
     }
 }
 

@@ -10,6 +10,9 @@ thread_local! {
     static SPARE: Cell<[String; 2]> = const { Cell::new([String::new(), String::new()]) };
 }
 
+/// Enough for most pairs of keys, in bytes: memory for as many is reserved at once.
+const USUAL_KEYS: usize = 64;
+
 /// An empty text, with memory of an earlier one.
 pub(crate) fn spare() -> String {
     let take = |spare: &Cell<[String; 2]>| {
@@ -41,9 +44,16 @@ pub(crate) struct KeyTexts {
 impl KeyTexts {
     /// Both empty, and the PartitionKey to be written first.
     pub(crate) fn begun() -> Self {
+        let mut text = spare();
+        text.reserve(USUAL_KEYS);
+        Self { text, row_key: None }
+    }
+
+    /// Both, copied.
+    pub(crate) fn new(partition_key: &str, row_key: &str) -> Self {
         Self {
-            text: spare(),
-            row_key: None,
+            text: [partition_key, row_key].concat(),
+            row_key: Some(partition_key.len()),
         }
     }
 

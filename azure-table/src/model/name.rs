@@ -1,6 +1,7 @@
 //! Table and property names.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::model::error::{Error, Result};
 use crate::model::error_text::Shown;
@@ -12,7 +13,7 @@ use crate::model::ordinal::utf16_len;
 ///
 /// Source: REST "Understanding the Table service data model", table names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct TableName(Box<str>);
+pub struct TableName(Arc<str>);
 
 impl TableName {
     /// Creates a table name from valid text.

@@ -106,15 +106,19 @@ impl Pipeline {
                 "the `timeout` of the call ended before the request was sent",
             ));
         }
-        // Both parts share their bytes with the original: no body is copied.
-        let mut unsigned = request.clone();
-        if location == Location::Secondary {
-            *unsigned.uri_mut() = self.endpoint.in_secondary(request.uri())?;
-        }
-        if self.endpoint.profile().rules().takes_timeout && deadline.remaining().is_some() {
-            ask_for_time(&mut unsigned, limit)?;
-        }
-        let authorized = clock::within(limit, self.authorize(&unsigned)).await.ok_or_else(|| {
+        let asks_for_time = self.endpoint.profile().rules().takes_timeout && deadline.remaining().is_some();
+        let unsigned = || {
+            // Both parts share their bytes with the original: no body is copied.
+            let mut unsigned = request.clone();
+            if location == Location::Secondary {
+                *unsigned.uri_mut() = self.endpoint.in_secondary(request.uri())?;
+            }
+            if asks_for_time {
+                ask_for_time(&mut unsigned, limit)?;
+            }
+            Ok(unsigned)
+        };
+        let authorized = clock::within(limit, self.authorize(unsigned)).await.ok_or_else(|| {
             let why = format!("no credential within {limit:?}: the token source did not respond");
             Error::new(ErrorKind::Timeout, why)
         })?;
@@ -150,8 +154,8 @@ impl Pipeline {
         })
     }
 
-    /// Authorizes a copy of the request. Returns it with the generation of the credential.
-    async fn authorize(&self, request: &Request<Bytes>) -> Result<Authorized> {
+    /// Authorizes an `unsigned` request. Returns it with the generation of the credential.
+    async fn authorize(&self, unsigned: impl Fn() -> Result<Request<Bytes>>) -> Result<Authorized> {
         let mut tries = 0;
         loop {
             let generation = self.credential.generation();
@@ -160,7 +164,7 @@ impl Pipeline {
                 endpoint: &self.endpoint,
                 now: at,
             };
-            let mut request = request.clone();
+            let mut request = unsigned()?;
             self.credential.authorize(&mut request, &context).await?;
             tries += 1;
             // The proof may have been fetched for this, or changed in between: then it would not be known which it is.

@@ -12,6 +12,7 @@ use http::Response;
 use crate::model::clock;
 use crate::model::diagnostics::{Attempt, Diagnostics};
 use crate::model::error::{Error, ErrorKind, ResponseHeaders};
+use crate::model::key_texts::KeyTexts;
 use crate::model::location::Location;
 use crate::model::operation_kind::{Effect, OperationKind};
 use crate::pipeline::attempt::Ended;
@@ -35,7 +36,7 @@ pub(crate) struct Answer {
 pub(crate) struct CallHistory {
     pub(crate) operation: OperationKind,
     pub(crate) table: Option<Arc<str>>,
-    entity: Option<(String, String)>,
+    entity: Option<Arc<KeyTexts>>,
     pub(crate) effect: Effect,
     pub(crate) attempts: u32,
     /// The wait that the last response asks for.
@@ -55,16 +56,16 @@ pub(crate) struct CallHistory {
 }
 
 impl CallHistory {
-    pub(crate) fn of(call: &Call, client_request_id: &str) -> Self {
+    pub(crate) fn of(call: &Call, client_request_id: Arc<str>) -> Self {
         Self {
             operation: call.operation,
-            table: call.table.as_deref().map(Arc::from),
+            table: call.table.clone(),
             entity: call.entity.clone(),
             effect: call.effect,
             attempts: 0,
             asked_wait: None,
             headers: ResponseHeaders::default(),
-            client_request_id: Arc::from(client_request_id),
+            client_request_id,
             advice: None,
             is_enclosed: call.is_enclosed,
             in_doubt: false,
@@ -97,7 +98,7 @@ impl CallHistory {
             status: response.map(|response| response.status().as_u16()),
             code: ended.rejection.as_ref().and_then(|rejection| rejection.code.clone()),
             failure: ended.outcome.as_ref().err().map(|(_, e)| e.to_string()),
-            etag: response.and_then(answer::etag).map(|etag| etag.as_str().to_owned()),
+            etag: response.and_then(answer::etag_text).map(str::to_owned),
             request_id: response.and_then(answer::request_id),
             client_request_id: Arc::clone(&self.client_request_id),
             bytes_sent,
@@ -125,7 +126,7 @@ impl CallHistory {
         if self.is_enclosed {
             error = error.at_batch_index(None);
         }
-        if let Some((partition_key, row_key)) = &self.entity {
+        if let Some((partition_key, row_key)) = self.entity.as_deref().map(KeyTexts::pair) {
             error = error.at_entity(partition_key, row_key);
         }
         if let Some(advice) = self.advice.as_ref().filter(|_| !error.has_message()) {

@@ -1,6 +1,7 @@
 //! The request of a call, prepared for all its attempts, and the same request as text.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue, USER_AGENT};
@@ -24,20 +25,20 @@ const MAX_CLIENT_REQUEST_ID: usize = 1_024;
 
 impl Pipeline {
     /// Completes the request of a call, except for its authorization. Returns the id of the call.
-    pub(crate) fn prepare(&self, call: &mut Call, options: &CallOptions) -> Result<String> {
+    pub(crate) fn prepare(&self, call: &mut Call, options: &CallOptions) -> Result<Arc<str>> {
         self.settings.check_variant()?;
         if options.get().via_batch {
             via_batch::enclose(call, &self.endpoint)?;
         }
         let id = match &options.get().client_request_id {
-            Some(id) => checked(id)?.to_owned(),
-            None => Guid::random().to_string(),
+            Some(id) => checked(id)?.into(),
+            None => Guid::random().shared_text(),
         };
         let version = version(self.credential.version(), call.version_with_token);
         let headers = call.request.headers_mut();
         headers.insert(X_MS_VERSION, HeaderValue::from_static(version));
-        headers.insert(X_MS_CLIENT_REQUEST_ID, header_value("client request id", &id)?);
-        headers.insert(USER_AGENT, header_value("application id", &self.settings.user_agent)?);
+        headers.insert(X_MS_CLIENT_REQUEST_ID, header_value("client request id", &*id)?);
+        headers.insert(USER_AGENT, self.settings.user_agent_value()?);
         options.add_headers(headers)?;
         Ok(id)
     }

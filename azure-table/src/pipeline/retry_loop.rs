@@ -35,8 +35,12 @@ impl Pipeline {
 
     async fn run_in(&self, span: &CallSpan, mut call: Call, options: CallOptions) -> Result<Answer> {
         let prepared = self.prepare(&mut call, &options);
-        let history = CallHistory::of(&call, prepared.as_deref().unwrap_or_default());
-        if let Err(e) = prepared.and_then(|_| self.check_effect(&call)) {
+        let (id, prepared) = match prepared {
+            Ok(id) => (id, self.check_effect(&call)),
+            Err(e) => (Arc::default(), Err(e)),
+        };
+        let history = CallHistory::of(&call, id);
+        if let Err(e) = prepared {
             return Err(history.complete(e));
         }
         let mut state = CallState::new(self.mode(&call, &options));

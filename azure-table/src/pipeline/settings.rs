@@ -2,15 +2,18 @@
 //!
 //! Owns [`ClientSettings`], which the setters of the clients change.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::HeaderValue;
 use tokio::sync::Semaphore;
 
 use crate::filter::access::AccessPath;
 use crate::model::error::Result;
 use crate::model::variant_mark::MarkedVariant;
 use crate::pipeline::options::CallOptions;
+use crate::protocol::http_request::header_value;
 
 /// The default timeout of one attempt. The service works for at most 30 s; the rest is for the transfer of the
 /// response.
@@ -27,7 +30,7 @@ const USER_AGENT: &str = concat!("azure-table/", env!("CARGO_PKG_VERSION"));
 /// The settings of a client.
 #[derive(Clone, Debug)]
 pub(crate) struct ClientSettings {
-    pub(crate) user_agent: String,
+    pub(crate) user_agent: Cow<'static, str>,
     /// The options of all calls; those of a table or a call override them.
     pub(crate) defaults: CallOptions,
     /// Signs requests with the service's time if this machine's is wrong.
@@ -54,7 +57,7 @@ pub(crate) struct InFlight {
 impl Default for ClientSettings {
     fn default() -> Self {
         Self {
-            user_agent: USER_AGENT.to_owned(),
+            user_agent: Cow::Borrowed(USER_AGENT),
             defaults: CallOptions::default(),
             corrects_clock: true,
             in_flight: None,
@@ -82,8 +85,16 @@ impl ClientSettings {
     }
 
     pub(crate) fn with_application_id(mut self, id: &str) -> Self {
-        self.user_agent = format!("{id} {USER_AGENT}");
+        self.user_agent = Cow::Owned(format!("{id} {USER_AGENT}"));
         self
+    }
+
+    /// Returns the value of the `User-Agent` header.
+    pub(crate) fn user_agent_value(&self) -> Result<HeaderValue> {
+        match &self.user_agent {
+            Cow::Borrowed(text) => Ok(HeaderValue::from_static(text)),
+            Cow::Owned(text) => header_value("application id", text),
+        }
     }
 
     pub(crate) fn with_in_flight(mut self, limit: usize) -> Self {

@@ -216,11 +216,11 @@ pub(crate) fn request_charge(headers: &HeaderMap) -> Option<f64> {
 
 /// The ETag header.
 pub(crate) fn etag(response: &Response<Bytes>) -> Option<ETag> {
-    response
-        .headers()
-        .get(ETAG)
-        .and_then(|v| v.to_str().ok())
-        .map(ETag::new)
+    etag_text(response).map(ETag::new)
+}
+
+pub(crate) fn etag_text(response: &Response<Bytes>) -> Option<&str> {
+    response.headers().get(ETAG)?.to_str().ok()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The addresses of an account's tables.
 
+use bytes::Bytes;
 use http::uri::{Authority, Scheme, Uri};
 
 use crate::model::error::{Error, ErrorKind, Result};
@@ -229,9 +230,9 @@ pub(super) fn parts(url: &str) -> Result<(Uri, Authority, String)> {
 
 /// Joins `base` and `path` to a URL.
 fn absolute(base: &str, path: &str) -> Result<Uri> {
-    let uri = format!("{base}/{path}");
-    uri.parse().map_err(|e: http::uri::InvalidUri| {
-        let length = uri.len();
+    let uri = [base, "/", path].concat();
+    let length = uri.len();
+    Uri::from_maybe_shared(Bytes::from(uri)).map_err(|e| {
         let why = match length > MAX_URL {
             true => {
                 format!(

@@ -20,6 +20,9 @@ pub(crate) const X_MS_VERSION: &str = "2019-02-02";
 /// Source: REST "Authorize with Microsoft Entra ID"; seen live.
 pub(crate) const TOKEN_VERSION: &str = "2020-12-06";
 
+/// The headers of a request, without those that its caller adds.
+const MOST_HEADERS: usize = 12;
+
 const DATA_SERVICE_VERSION: HeaderName = HeaderName::from_static("dataserviceversion");
 pub(crate) const PREFER: HeaderName = HeaderName::from_static("prefer");
 pub(crate) const X_HTTP_METHOD: HeaderName = HeaderName::from_static("x-http-method");
@@ -53,6 +56,8 @@ pub(crate) fn odata(endpoint: &Endpoint, method: Method, path: &str, accept: &'s
     *request.method_mut() = method;
     *request.uri_mut() = endpoint.uri(path)?;
     let headers = request.headers_mut();
+    // For those that every attempt adds, so that the map does not grow twice.
+    headers.reserve(MOST_HEADERS);
     headers.insert(ACCEPT, HeaderValue::from_static(accept));
     headers.insert(DATA_SERVICE_VERSION, HeaderValue::from_static("3.0"));
     Ok(request)
@@ -83,7 +88,7 @@ pub(crate) fn set_json(request: &mut Request<Bytes>, body: Bytes) {
 }
 
 /// A header value made of text from outside. What cannot be one is not shown: it may be a secret.
-pub(crate) fn header_value(what: &str, text: &str) -> Result<HeaderValue> {
-    HeaderValue::from_str(text)
+pub(crate) fn header_value(what: &str, text: impl Into<String>) -> Result<HeaderValue> {
+    HeaderValue::from_maybe_shared(Bytes::from(text.into()))
         .map_err(|_| Error::invalid_input(format!("{what} has characters that no HTTP header can have")))
 }

@@ -141,9 +141,16 @@ pub(crate) fn answer<P>(
     read_row: impl Fn(&Row<'_>) -> Result<Option<P>>,
 ) -> Result<Vec<P>> {
     let response = answer::expect(response, &[StatusCode::OK])?;
+    let body = answer::json(&response)?;
     let mut rows = Vec::new();
-    let read = read::page(answer::json(&response)?, metadata, |row| {
-        rows.extend(read_row(row)?);
+    let read = read::page(body, metadata, |row, end| {
+        if let Some(row) = read_row(row)? {
+            if rows.is_empty() {
+                // The others are about as long as the first.
+                rows.reserve(body.len().div_ceil(end).min(MAX_PAGE_SIZE));
+            }
+            rows.push(row);
+        }
         Ok(())
     });
     read.map_err(|e| e.with_request_id(answer::request_id(&response)))?;

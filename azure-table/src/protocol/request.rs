@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Request;
 
+use crate::model::key_texts::KeyTexts;
 use crate::model::location::Location;
 use crate::model::operation_kind::{Effect, OperationKind};
 use crate::protocol::operation::TableOperation;
@@ -18,9 +19,9 @@ use crate::protocol::sent_batch::SentBatch;
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) operation: OperationKind,
-    pub(crate) table: Option<String>,
+    pub(crate) table: Option<Arc<str>>,
     /// PartitionKey and RowKey, where the request is about one entity.
-    pub(crate) entity: Option<(String, String)>,
+    pub(crate) entity: Option<Arc<KeyTexts>>,
     pub(crate) effect: Effect,
     /// Where the request is addressed to.
     pub(crate) location: Location,
@@ -62,7 +63,7 @@ impl Call {
 
     pub(crate) fn in_table(self, table: &str) -> Self {
         Self {
-            table: Some(table.to_owned()),
+            table: Some(table.into()),
             ..self
         }
     }
@@ -131,7 +132,7 @@ impl Call {
 
     pub(crate) fn at_entity(self, (partition_key, row_key): (&str, &str)) -> Self {
         Self {
-            entity: Some((partition_key.to_owned(), row_key.to_owned())),
+            entity: Some(Arc::new(KeyTexts::new(partition_key, row_key))),
             ..self
         }
     }

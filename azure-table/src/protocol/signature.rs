@@ -90,8 +90,8 @@ pub(crate) fn canonicalized_resource(account: &str, path: &str, query: Option<&s
         .split('&')
         .find_map(|pair| pair.strip_prefix("comp="));
     match comp {
-        Some(comp) => format!("/{account}{path}?comp={comp}"),
-        None => format!("/{account}{path}"),
+        Some(comp) => ["/", account, path, "?comp=", comp].concat(),
+        None => ["/", account, path].concat(),
     }
 }
 
@@ -99,14 +99,14 @@ pub(crate) fn canonicalized_resource(account: &str, path: &str, query: Option<&s
 ///
 /// Source: REST "Authorize with Shared Key", Table service.
 pub(crate) fn shared_key(method: &str, content_md5: &str, content_type: &str, date: &str, resource: &str) -> String {
-    format!("{method}\n{content_md5}\n{content_type}\n{date}\n{resource}")
+    [method, content_md5, content_type, date, resource].join("\n")
 }
 
 /// The string to sign of SharedKeyLite, in its form for tables.
 ///
 /// Source: REST "Authorize with Shared Key", Table service.
 pub(crate) fn shared_key_lite(date: &str, resource: &str) -> String {
-    format!("{date}\n{resource}")
+    [date, resource].join("\n")
 }
 
 #[cfg(test)]

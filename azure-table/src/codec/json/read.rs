@@ -26,6 +26,8 @@ use crate::model::row::{Row, RowProperty};
 ///
 /// Source: REST "Understanding the Table service data model".
 const MAX_MEMBERS: usize = 1_024;
+/// Enough for most entities: memory for as many is reserved at once.
+const USUAL_MEMBERS: usize = 16;
 
 /// Reads one entity, requested at this metadata level, and passes it to `read`.
 ///
@@ -37,8 +39,8 @@ pub(crate) fn entity<T>(
     read: impl FnOnce(&Row<'_>) -> Result<T>,
 ) -> Result<T> {
     let mut reader = Reader::new(body).map_err(not_an_entity)?;
-    let mut row = Row::default();
-    fill(&mut reader, &mut Before::default(), &mut row).map_err(not_an_entity)?;
+    let mut row = usual_row();
+    fill(&mut reader, &mut Before::new(), &mut row).map_err(not_an_entity)?;
     reader.end().map_err(not_an_entity)?;
     settle(&mut row, metadata);
     if row.etag.is_none() {
@@ -47,13 +49,25 @@ pub(crate) fn entity<T>(
     read(&row).map_err(|e| row.locate(e))
 }
 
-/// Reads the entities of a page, requested at this metadata level, and passes each to `read` in order.
+fn usual_row<'a>() -> Row<'a> {
+    Row {
+        properties: Vec::with_capacity(USUAL_MEMBERS),
+        ..Row::default()
+    }
+}
+
+/// Reads the entities of a page, requested at this metadata level, and passes each to `read` in order, with the
+/// number of bytes up to its end.
 ///
 /// An error of `read` stops the page.
-pub(crate) fn page(body: &[u8], metadata: MetadataLevel, mut read: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
+pub(crate) fn page(
+    body: &[u8],
+    metadata: MetadataLevel,
+    mut read: impl FnMut(&Row<'_>, usize) -> Result<()>,
+) -> Result<()> {
     let mut reader = Reader::new(body).map_err(not_a_page)?;
-    let mut row = Row::default();
-    let mut before = Before::default();
+    let mut row = usual_row();
+    let mut before = Before::new();
     let mut has_rows = false;
     let mut first = true;
     reader.enter_object().map_err(not_a_page)?;
@@ -72,7 +86,7 @@ pub(crate) fn page(body: &[u8], metadata: MetadataLevel, mut read: impl FnMut(&R
             row.clear();
             fill(&mut reader, &mut before, &mut row).map_err(not_a_page)?;
             settle(&mut row, metadata);
-            read(&row).map_err(|e| row.locate(e))?;
+            read(&row, reader.position()).map_err(|e| row.locate(e))?;
         }
     }
     reader.end().map_err(not_a_page)?;
@@ -135,12 +149,17 @@ impl<'a> Member<'a> {
 /// The members of the previous row, with the text of their names.
 ///
 /// The rows of a page mostly have the same members in the same order. Comparing that text costs less than reading it.
-#[derive(Default)]
 struct Before<'a> {
     members: Vec<(&'a str, Member<'a>)>,
 }
 
 impl<'a> Before<'a> {
+    fn new() -> Self {
+        Self {
+            members: Vec::with_capacity(USUAL_MEMBERS),
+        }
+    }
+
     /// Returns the `n`th member of a row, or `None` after the last.
     fn next(
         &mut self,
@@ -273,7 +292,7 @@ mod tests {
             r#"{"value":[{"PartitionKey":"a","RowKey":"1"},{"PartitionKey":"a","RowKey":"2","X":1}],"odata.metadata":"m"}"#,
         ] {
             let mut keys = Vec::new();
-            page(body.as_bytes(), MetadataLevel::Minimal, |row| {
+            page(body.as_bytes(), MetadataLevel::Minimal, |row, _| {
                 keys.push((row.row_key()?.to_owned(), row.properties().len()));
                 Ok(())
             })
@@ -294,7 +313,7 @@ mod tests {
             {"PartitionKey":"p","RowKey":"7","Gr\u00f6\u00dfe@odata.type":"Edm.Int64","Gr\u00f6\u00dfe":"1"},
             {"PartitionKey":"p","RowKey":"8","Gr\u00f6\u00dfe@odata.type":"Edm.Int64","Gr\u00f6\u00dfe":"1"}]}"#;
         let mut rows = Vec::new();
-        page(body.as_bytes(), MetadataLevel::Minimal, |row| {
+        page(body.as_bytes(), MetadataLevel::Minimal, |row, _| {
             let entity = DynamicEntity::read(row)?;
             rows.push(
                 entity
@@ -326,7 +345,7 @@ mod tests {
     #[test]
     fn what_is_no_page_is_an_error_with_the_place() {
         for body in ["<html>", "{}", "[]", r#"{"value":{}}"#, r#"{"value":[1]}"#, ""] {
-            let error = page(body.as_bytes(), MetadataLevel::Minimal, |_| Ok(())).unwrap_err();
+            let error = page(body.as_bytes(), MetadataLevel::Minimal, |_, _| Ok(())).unwrap_err();
             assert_eq!(error.kind(), crate::ErrorKind::InvalidResponse, "{body}");
         }
     }
@@ -334,7 +353,7 @@ mod tests {
     #[test]
     fn a_bad_row_is_named_by_its_keys() {
         let body = r#"{"value":[{"PartitionKey":"a","RowKey":"1","X@odata.type":"Edm.Int64","X":"no"}]}"#;
-        let error = page(body.as_bytes(), MetadataLevel::Minimal, |row| {
+        let error = page(body.as_bytes(), MetadataLevel::Minimal, |row, _| {
             DynamicEntity::read(row).map(drop)
         })
         .unwrap_err();

@@ -179,7 +179,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the number of bytes read.
-    #[cfg(feature = "emulator")]
     pub(crate) fn position(&self) -> usize {
         self.at
     }

@@ -4,24 +4,39 @@
 //!
 //! Source: REST "Addressing Table service resources".
 
-use crate::codec::odata::literal::Doubled;
 #[cfg(any(feature = "emulator", feature = "test-util"))]
 use crate::codec::odata::literal::quoted;
 use crate::codec::url::encode;
 
 /// Returns the path of an entity: `table(PartitionKey='…',RowKey='…')`.
 pub(crate) fn entity(table: &str, partition_key: &str, row_key: &str) -> String {
-    format!(
-        "{}(PartitionKey='{}',RowKey='{}')",
-        encode(table),
-        encode(&Doubled(partition_key).to_string()),
-        encode(&Doubled(row_key).to_string()),
-    )
+    const OTHERS: usize = "(PartitionKey='',RowKey='')".len();
+    let mut path = String::with_capacity(table.len() + partition_key.len() + row_key.len() + OTHERS);
+    path.extend(encode(table));
+    path.push_str("(PartitionKey='");
+    push_doubled(&mut path, partition_key);
+    path.push_str("',RowKey='");
+    push_doubled(&mut path, row_key);
+    path.push_str("')");
+    path
+}
+
+/// Adds text with each single quote doubled, and encoded.
+fn push_doubled(path: &mut String, text: &str) {
+    for (n, part) in text.split('\'').enumerate() {
+        if n > 0 {
+            path.push_str("%27%27");
+        }
+        path.extend(encode(part));
+    }
 }
 
 /// Returns the path of a table in the collection of tables: `Tables('…')`.
 pub(crate) fn table(name: &str) -> String {
-    format!("Tables('{}')", encode(&Doubled(name).to_string()))
+    let mut path = String::from("Tables('");
+    push_doubled(&mut path, name);
+    path.push_str("')");
+    path
 }
 
 /// A resource that a path names.

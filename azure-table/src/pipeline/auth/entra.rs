@@ -339,7 +339,7 @@ async fn fetch(source: &dyn TokenCredential, scope: &str) -> Result<Fetched<Head
         let why = format!("there is no token of Entra ID for {}: its source failed", Shown(scope));
         Error::new(ErrorKind::Unauthenticated, why).with_source(e)
     })?;
-    let mut value = header_value("the token of Entra ID", &format!("Bearer {}", token.secret()))?;
+    let mut value = header_value("the token of Entra ID", format!("Bearer {}", token.secret()))?;
     value.set_sensitive(true);
     let since = Duration::from_secs(u64::try_from(expires_on.unix_timestamp()).unwrap_or_default());
     Ok(Fetched {

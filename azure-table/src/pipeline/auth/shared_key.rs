@@ -104,11 +104,11 @@ fn sign(
     let uri = request.uri();
     let resource = canonicalized_resource(key.account(), uri.path(), uri.query());
     let to_sign = string_to_sign(request, &date, &resource);
-    let authorization = format!("{scheme} {}:{}", key.account(), key.sign(&to_sign));
-    let mut authorization = header_value("Authorization", &authorization)?;
+    let authorization = [scheme, " ", key.account(), ":", &key.sign(&to_sign)].concat();
+    let mut authorization = header_value("Authorization", authorization)?;
     authorization.set_sensitive(true);
     let headers = request.headers_mut();
-    headers.insert(X_MS_DATE, header_value("x-ms-date", &date)?);
+    headers.insert(X_MS_DATE, header_value("x-ms-date", date)?);
     headers.insert(AUTHORIZATION, authorization);
     Ok(())
 }

@@ -1,0 +1,90 @@
+//! The same work by several clients: the least code that does it, this crate, and the older client for Rust.
+//!
+//! `bin/server.rs` answers from prepared bytes in a process of its own. `bin/peers.rs` compares CPU time and
+//! `bin/allocations.rs` allocations. Each client is one module that implements [`Peer`]; `order.rs` has the entity that
+//! all of them write and read.
+
+pub mod floor;
+pub mod older;
+pub mod order;
+pub mod ours;
+pub mod process;
+pub mod server;
+
+use std::future::Future;
+
+/// The rows of a page, which is the most that the service returns.
+pub const PAGE: usize = 1_000;
+/// The operations of a batch, which is the most that the service takes.
+pub const BATCH: usize = 100;
+/// The point reads that are in flight together.
+pub const IN_FLIGHT: usize = 64;
+/// The account of the requests.
+pub const ACCOUNT: &str = "acct";
+/// Its key, in base64.
+pub const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+Pw==";
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Point reads, one after the other.
+    Get,
+    /// Point reads, [`IN_FLIGHT`] together.
+    GetInFlight,
+    /// Inserts, one after the other.
+    Insert,
+    /// Merges, one after the other.
+    Merge,
+    /// Rows of a query, taken page by page.
+    Page,
+    /// Rows of a query, taken one by one.
+    Row,
+    /// Inserts in batches of [`BATCH`], one batch after the other.
+    Batch,
+    /// Inserts of a bulk, eight batches together.
+    Bulk,
+}
+
+impl Operation {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Get,
+        Self::GetInFlight,
+        Self::Insert,
+        Self::Merge,
+        Self::Page,
+        Self::Row,
+        Self::Batch,
+        Self::Bulk,
+    ];
+
+    /// Returns its name and the unit that is counted.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::GetInFlight => "get, 64 in flight",
+            Self::Insert => "insert",
+            Self::Merge => "merge",
+            Self::Page => "page, per row",
+            Self::Row => "page by item, per row",
+            Self::Batch => "batch of 100, per entity",
+            Self::Bulk => "bulk of 100,000, per entity",
+        }
+    }
+
+    /// Returns the units of one round, which takes tens of milliseconds.
+    pub fn units(self) -> usize {
+        match self {
+            Self::Get | Self::GetInFlight | Self::Insert | Self::Merge => 3_200,
+            Self::Page | Self::Row => 100 * PAGE,
+            Self::Batch => 200 * BATCH,
+            Self::Bulk => 1_000 * BATCH,
+        }
+    }
+}
+
+/// A client that does the work.
+pub trait Peer {
+    /// Does `units` of the work, as few as one page or batch. Returns whether it can.
+    fn run(&self, operation: Operation, units: usize) -> impl Future<Output = bool>;
+}

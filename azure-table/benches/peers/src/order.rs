@@ -1,0 +1,188 @@
+//! The entity of all clients: ten properties, two of text, two Int32, two Int64, a double, a boolean, a date, a GUID.
+
+use std::fmt::Write as _;
+
+use azure_table::{DateTime, Guid, TableEntity};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::PAGE;
+
+/// For this crate.
+#[derive(TableEntity, Clone, Debug)]
+#[table(rename_all = "PascalCase")]
+pub struct Order {
+    #[table(partition_key)]
+    pub customer: String,
+    #[table(row_key)]
+    pub number: String,
+    pub product: String,
+    pub note: String,
+    pub quantity: i32,
+    pub discount: i32,
+    pub cents: i64,
+    pub weight: i64,
+    pub rating: f64,
+    pub paid: bool,
+    pub ordered: DateTime,
+    pub id: Guid,
+}
+
+/// For the others: the members of a request, and those of a response that it needs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Plain {
+    #[serde(rename = "PartitionKey")]
+    pub customer: String,
+    #[serde(rename = "RowKey")]
+    pub number: String,
+    pub product: String,
+    pub note: String,
+    pub quantity: i32,
+    pub discount: i32,
+    #[serde(rename = "Cents@odata.type", skip_deserializing)]
+    pub cents_type: Edm<'C'>,
+    #[serde(with = "text")]
+    pub cents: i64,
+    #[serde(rename = "Weight@odata.type", skip_deserializing)]
+    pub weight_type: Edm<'W'>,
+    #[serde(with = "text")]
+    pub weight: i64,
+    pub rating: f64,
+    pub paid: bool,
+    #[serde(rename = "Ordered@odata.type", skip_deserializing)]
+    pub ordered_type: Edm<'D'>,
+    pub ordered: DateTime,
+    #[serde(rename = "Id@odata.type", skip_deserializing)]
+    pub id_type: Edm<'G'>,
+    pub id: Guid,
+}
+
+/// The annotation of a property.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Edm<const KIND: char>;
+
+impl<const KIND: char> Serialize for Edm<KIND> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match KIND {
+            'D' => "Edm.DateTime",
+            'G' => "Edm.Guid",
+            _ => "Edm.Int64",
+        })
+    }
+}
+
+/// An Int64, which is text in JSON.
+mod text {
+    use std::fmt;
+
+    use serde::de::{Deserializer, Error, Visitor};
+    use serde::ser::Serializer;
+
+    pub fn serialize<S: Serializer>(value: &i64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+        deserializer.deserialize_str(Digits)
+    }
+
+    struct Digits;
+
+    impl Visitor<'_> for Digits {
+        type Value = i64;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("digits")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<i64, E> {
+            text.parse().map_err(E::custom)
+        }
+    }
+}
+
+/// Makes the order of number `n`.
+pub fn order(n: usize) -> Order {
+    Order {
+        // As many to a partition as a batch has.
+        customer: format!("customer-{:06}", n / crate::BATCH),
+        number: format!("{n:010}"),
+        product: format!("Product number {n}"),
+        note: "Leave it at the door, please".into(),
+        quantity: n as i32,
+        discount: 5,
+        cents: 1_234_567_890_123 + n as i64,
+        weight: -(n as i64),
+        rating: 0.1 + n as f64 / 7.0,
+        paid: n.is_multiple_of(2),
+        ordered: DateTime::from_unix_millis(1_700_000_000_123 + n as i64),
+        id: Guid([n as u8; 16]),
+    }
+}
+
+/// Makes the same for serde.
+pub fn plain(n: usize) -> Plain {
+    let order = order(n);
+    Plain {
+        customer: order.customer,
+        number: order.number,
+        product: order.product,
+        note: order.note,
+        quantity: order.quantity,
+        discount: order.discount,
+        cents_type: Edm,
+        cents: order.cents,
+        weight_type: Edm,
+        weight: order.weight,
+        rating: order.rating,
+        paid: order.paid,
+        ordered_type: Edm,
+        ordered: order.ordered,
+        id_type: Edm,
+        id: order.id,
+    }
+}
+
+/// Writes the order as the service does, with its annotations if `is_full`.
+pub fn row(n: usize, is_full: bool) -> String {
+    let o = order(n);
+    let (mut own, mut cents, mut weight, mut ordered, mut id) = (String::new(), "", "", "", "");
+    if is_full {
+        let address = format!("Things(PartitionKey='{}',RowKey='{}')", o.customer, o.number);
+        write!(
+            own,
+            r#""odata.type":"acct.Things","odata.id":"http://127.0.0.1/acct/{address}","odata.etag":"W/\"datetime'2026-01-02T03%3A04%3A05.1234567Z'\"","odata.editLink":"{address}","#
+        )
+        .unwrap_or_default();
+        cents = r#""Cents@odata.type":"Edm.Int64","#;
+        weight = r#""Weight@odata.type":"Edm.Int64","#;
+        ordered = r#""Ordered@odata.type":"Edm.DateTime","#;
+        id = r#""Id@odata.type":"Edm.Guid","#;
+    }
+    format!(
+        r#"{{{own}"PartitionKey":"{}","RowKey":"{}","Timestamp":"2026-01-02T03:04:05.1234567Z","Product":"{}","Note":"{}","Quantity":{},"Discount":{},{cents}"Cents":"{}",{weight}"Weight":"{}","Rating":{:?},"Paid":{},{ordered}"Ordered":"{}",{id}"Id":"{}"}}"#,
+        o.customer,
+        o.number,
+        o.product,
+        o.note,
+        o.quantity,
+        o.discount,
+        o.cents,
+        o.weight,
+        o.rating,
+        o.paid,
+        o.ordered,
+        o.id
+    )
+}
+
+/// Writes a page of orders as the service does.
+pub fn page(is_full: bool) -> String {
+    let rows: Vec<_> = (0..PAGE).map(|n| row(n, is_full)).collect();
+    let metadata = if is_full {
+        r#""odata.metadata":"http://127.0.0.1/acct/$metadata#Things","#
+    } else {
+        ""
+    };
+    format!(r#"{{{metadata}"value":[{}]}}"#, rows.join(","))
+}
