@@ -41,8 +41,8 @@
 //! | observe and measure | [`telemetry`] |
 //! | find what another SDK calls otherwise | [README](https://github.com/azure-table-rs/azure-table#where-is-) |
 //!
-//! Features: `derive` and `rustls` are on by default; `emulator`, `test-util`, `tracing`, `otel`, `entra` and types of
-//! other crates are listed in the README.
+//! Features: `derive`, `reqwest` and `rustls` are on by default; `hyper-transport`, `emulator`, `test-util`, `tracing`,
+//! `otel`, `entra` and types of other crates are listed in the README.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 /// Compiles the examples of the README.

@@ -2,8 +2,9 @@
 //!
 //! Owns [`Pipeline`], which all calls of a client share. The loop over the attempts is `retry_loop`, one attempt is
 //! `attempt`, the decision after it is `next_step`; a lost write is read back in `reconciliation`. `transport` is the
-//! seam to the network with its default `http`, `auth` holds the credentials, `retry` the policies, `options` and
-//! `settings` the options of one call and of a client. Does not know the meaning of a request: `protocol`.
+//! seam to the network. `http` and `hyper_transport` implement it, `default_transport` chooses one of them. `auth`
+//! holds the credentials, `retry` the policies, `options` and `settings` the options of one call and of a client. Does
+//! not know the meaning of a request: `protocol`.
 
 use std::sync::Arc;
 
@@ -19,10 +20,16 @@ use crate::protocol::endpoint::Endpoint;
 
 mod attempt;
 pub(crate) mod auth;
+#[cfg(any(feature = "reqwest", feature = "hyper-transport"))]
+mod connection_settings;
 pub(crate) mod context;
 pub(crate) mod deadline;
+pub(crate) mod default_transport;
 pub(crate) mod history;
+#[cfg(feature = "reqwest")]
 pub(crate) mod http;
+#[cfg(feature = "hyper-transport")]
+pub(crate) mod hyper_transport;
 pub(crate) mod location;
 pub(crate) mod meter;
 #[cfg(feature = "otel")]
@@ -34,10 +41,14 @@ pub(crate) mod options;
 mod preparation;
 mod reconciliation;
 mod rejection;
+#[cfg(any(feature = "reqwest", feature = "hyper-transport"))]
+mod response_body;
 pub(crate) mod retry;
 mod retry_loop;
 pub(crate) mod settings;
 mod skew;
+#[cfg(all(feature = "rustls", any(feature = "reqwest", feature = "hyper-transport")))]
+mod tls;
 mod trace;
 pub(crate) mod transport;
 
@@ -45,7 +56,8 @@ pub(crate) mod transport;
 #[derive(Clone, Debug)]
 pub(crate) struct Pipeline {
     pub(crate) endpoint: Endpoint,
-    pub(crate) transport: Arc<dyn Transport>,
+    /// `None` in a build without a default transport, until one is set.
+    pub(crate) transport: Option<Arc<dyn Transport>>,
     pub(crate) credential: Arc<dyn Credential>,
     pub(crate) settings: ClientSettings,
     pub(crate) retry: Arc<dyn RetryPolicy>,
@@ -54,7 +66,11 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    pub(crate) fn new(endpoint: Endpoint, transport: Arc<dyn Transport>, credential: Arc<dyn Credential>) -> Self {
+    pub(crate) fn new(
+        endpoint: Endpoint,
+        transport: Option<Arc<dyn Transport>>,
+        credential: Arc<dyn Credential>,
+    ) -> Self {
         Self {
             endpoint,
             transport,

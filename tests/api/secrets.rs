@@ -7,11 +7,12 @@ use azure_table::auth::{
     AccountPermissions, AccountResources, AuthorizationContext, AuthorizationFailure, RenewableSas, SharedKeyLite,
 };
 use azure_table::telemetry::OperationContext;
-use azure_table::transport::{BoxFuture, Delivery, HttpTransport};
+use azure_table::transport::{BoxFuture, Delivery};
 use azure_table::{
     AccountKey, AccountSas, CallOptions, Credential, DateTime, DynamicEntity, Emulator, Error, NoRetry, Result,
     SasToken, TablePermissions, TableSas, TableServiceClient,
 };
+use azure_table_tests::Network;
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
 
 /// The beginning of a key, in base64.
@@ -195,11 +196,20 @@ fn what_is_refused_is_not_repeated() {
     shown.error(&AccountKey::new("contoso", &format!("{KEY}*")).unwrap_err());
     shown.error(&SasToken::new(format!("https://x/?sig={SIGNATURE}")).unwrap_err());
     shown.error(&Emulator::new().with_account("contoso", &format!("{KEY}*")).unwrap_err());
-    let proxy = HttpTransport::builder().proxy(format!("no url {SIGNATURE}"));
-    shown.debug(&proxy);
-    shown.error(&proxy.build().unwrap_err());
-    let proxy = HttpTransport::builder().proxy(format!("http://user:{SIGNATURE}@127.0.0.1:1"));
-    shown.debug(proxy.build().unwrap());
+    for network in [Network::Reqwest, Network::Hyper] {
+        for url in [
+            format!("no url {SIGNATURE}"),
+            format!("ftp://user:{SIGNATURE}@127.0.0.1:1"),
+        ] {
+            let proxy = network.builder().proxy(url);
+            shown.debug(&proxy);
+            if let Err(error) = proxy.build() {
+                shown.error(&error);
+            }
+        }
+        let proxy = network.builder().proxy(format!("http://user:{SIGNATURE}@127.0.0.1:1"));
+        shown.debug(proxy.build().unwrap());
+    }
     shown.assert_has_not(&[KEY, SIGNATURE]);
 }
 

@@ -1,8 +1,10 @@
 //! The emulator over HTTPS, with a certificate that is made for the test.
 
 use azure_table::emulator::ServerCertificate;
-use azure_table::transport::{HttpTransport, Transport};
+use azure_table::transport::Transport;
 use azure_table::{DynamicEntity, Emulator, EmulatorServer, ErrorKind, NoRetry, RunningEmulator, TableServiceClient};
+use azure_table_tests::network::NetworkTransport;
+use azure_table_tests::{Network, on_both_networks};
 use bytes::Bytes;
 use http::Request;
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair};
@@ -23,12 +25,17 @@ async fn serve(certificate: &str, key: &str) -> RunningEmulator {
         .spawn()
 }
 
-fn trusting(pem: &str) -> HttpTransport {
-    HttpTransport::builder().root_certificates(pem).build().unwrap()
+fn trusting(network: Network, pem: &str) -> NetworkTransport {
+    network.builder().root_certificates(pem).build().unwrap()
 }
 
-#[tokio::test]
-async fn a_client_that_trusts_the_certificate_is_served() {
+on_both_networks! {
+    a_client_that_trusts_the_certificate_is_served,
+    who_does_not_trust_it_or_speaks_http_is_not,
+    tokens_are_taken_over_https_alone,
+}
+
+async fn a_client_that_trusts_the_certificate_is_served(network: Network) {
     let (pem, key) = certificate();
     let server = serve(&pem, &key).await;
     let connection = server.connection_string().to_owned();
@@ -40,7 +47,7 @@ async fn a_client_that_trusts_the_certificate_is_served() {
 
     let service = TableServiceClient::from_connection_string(&connection)
         .unwrap()
-        .transport(trusting(&pem));
+        .transport(trusting(network, &pem));
     let blogs = service.dynamic_table("Blogs").unwrap();
     blogs.create_table().await.unwrap();
     blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap();
@@ -48,15 +55,14 @@ async fn a_client_that_trusts_the_certificate_is_served() {
     server.stop().await;
 }
 
-#[tokio::test]
-async fn who_does_not_trust_it_or_speaks_http_is_not() {
+async fn who_does_not_trust_it_or_speaks_http_is_not(network: Network) {
     let (pem, key) = certificate();
     let server = serve(&pem, &key).await;
     let connection = server.connection_string().to_owned();
     let (other, _) = certificate();
     for (connection, transport) in [
-        (connection.clone(), trusting(&other)),
-        (connection.replace("https", "http"), trusting(&pem)),
+        (connection.clone(), trusting(network, &other)),
+        (connection.replace("https", "http"), trusting(network, &pem)),
     ] {
         let service = TableServiceClient::from_connection_string(&connection)
             .unwrap()
@@ -73,7 +79,7 @@ async fn who_does_not_trust_it_or_speaks_http_is_not() {
     // And others are served as before.
     let service = TableServiceClient::from_connection_string(&connection)
         .unwrap()
-        .transport(trusting(&pem));
+        .transport(trusting(network, &pem));
     service.dynamic_table("Blogs").unwrap().create_table().await.unwrap();
 }
 
@@ -106,8 +112,7 @@ fn what_is_no_certificate_is_refused_by_name() {
     assert_eq!(format!("{certificate:?}"), "ServerCertificate { .. }");
 }
 
-#[tokio::test]
-async fn tokens_are_taken_over_https_alone() {
+async fn tokens_are_taken_over_https_alone(network: Network) {
     let (pem, key) = certificate();
     let certificate = ServerCertificate::from_pem(&pem, &key).unwrap();
     let emulator = Emulator::new().with_token("a-token");
@@ -126,7 +131,7 @@ async fn tokens_are_taken_over_https_alone() {
             .header("authorization", format!("Bearer {token}"))
             .body(Bytes::new())
             .unwrap();
-        let answer = trusting(&pem).send(request).await.unwrap();
+        let answer = trusting(network, &pem).send(request).await.unwrap();
         assert_eq!(
             answer.status().as_u16(),
             expected,

@@ -16,6 +16,7 @@ use azure_table::{Emulator, EmulatorServer, RunningEmulator, TableClient, TableS
 use bytes::Bytes;
 use http::{Request, Response};
 
+use crate::network::{Network, NetworkTransport};
 #[cfg(feature = "full")]
 use crate::tokens::FakeTokens;
 
@@ -35,6 +36,8 @@ pub struct Backend {
     service: TableServiceClient,
     /// What stands in place of the network, if the suite runs in this process.
     double: Option<Double>,
+    /// The transport to the server, if it is not the default.
+    network: Option<NetworkTransport>,
     /// Keeps the server of the emulator alive.
     _server: Option<RunningEmulator>,
     /// Whether a fresh table is reached with a signature of its own.
@@ -69,6 +72,7 @@ impl Backend {
             name: "emulator",
             service: TableServiceClient::on(emulator.clone()),
             double: Some(Double::Emulator(emulator)),
+            network: None,
             _server: None,
             by_table_sas: false,
             names: None,
@@ -94,6 +98,7 @@ impl Backend {
             name,
             service: TableServiceClient::on(double.clone()),
             double: Some(double),
+            network: None,
             _server: None,
             by_table_sas: false,
             names: Some(AtomicU32::new(0)),
@@ -111,10 +116,23 @@ impl Backend {
             name: "emulator over HTTP",
             service,
             double: None,
+            network: None,
             _server: Some(server.spawn()),
             by_table_sas: false,
             names: None,
         }
+    }
+
+    /// The same, over the transport that is not the default.
+    ///
+    /// # Panics
+    /// No port can be had.
+    pub async fn emulator_over_hyper() -> Self {
+        let mut backend = Self::emulator_over_http().await;
+        let network = Network::Hyper.transport();
+        backend.service = backend.service.transport(network.clone());
+        backend.network = Some(network);
+        backend
     }
 
     /// The Azurite that the environment names.
@@ -144,6 +162,7 @@ impl Backend {
                 .unwrap()
                 .transport(transport),
             double: None,
+            network: None,
             _server: None,
             by_table_sas: false,
             names: None,
@@ -163,6 +182,7 @@ impl Backend {
             name,
             service: TableServiceClient::from_connection_string(&variable(connection_string)).unwrap(),
             double: None,
+            network: None,
             _server: None,
             by_table_sas: false,
             names: None,
@@ -191,11 +211,15 @@ impl Backend {
     /// # Panics
     /// This is no connection string.
     pub fn connect(&self, connection_string: &str) -> TableServiceClient {
-        match &self.double {
-            Some(double) => TableServiceClient::from_connection_string(connection_string)
-                .unwrap()
-                .transport(double.clone()),
-            None => TableServiceClient::from_connection_string(connection_string).unwrap(),
+        self.on_its_way(TableServiceClient::from_connection_string(connection_string).unwrap())
+    }
+
+    /// The client with the transport of this backend.
+    fn on_its_way(&self, service: TableServiceClient) -> TableServiceClient {
+        match (&self.double, &self.network) {
+            (Some(double), _) => service.transport(double.clone()),
+            (None, Some(network)) => service.transport(network.clone()),
+            (None, None) => service,
         }
     }
 
@@ -230,11 +254,7 @@ impl Backend {
     #[must_use]
     pub fn through_shared_key_lite(mut self) -> Self {
         let key = SharedKeyLite(self.service.account_key().unwrap().clone());
-        let service = TableServiceClient::new(self.service.endpoint(), key).unwrap();
-        self.service = match &self.double {
-            Some(double) => service.transport(double.clone()),
-            None => service,
-        };
+        self.service = self.on_its_way(TableServiceClient::new(self.service.endpoint(), key).unwrap());
         self
     }
 

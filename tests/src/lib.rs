@@ -20,6 +20,7 @@ pub mod house;
 pub mod keys;
 pub mod language;
 pub mod load;
+pub mod network;
 pub mod queries;
 pub mod report;
 pub mod sas;
@@ -31,3 +32,4 @@ pub mod untrusted;
 pub mod via_batch;
 
 pub use backend::Backend;
+pub use network::Network;

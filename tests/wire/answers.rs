@@ -1,9 +1,15 @@
 //! Answers that no Table service should give, and servers that are not there.
 
 use azure_table::{DynamicEntity, ErrorKind, TableServiceClient};
+use azure_table_tests::{Network, on_both_networks};
 use wiremock::ResponseTemplate;
 
 use super::server::Server;
+
+on_both_networks! {
+    a_redirect_is_not_followed,
+    nothing_listening_is_named_with_its_address,
+}
 
 #[tokio::test]
 async fn html_is_said_to_be_html() {
@@ -86,24 +92,27 @@ async fn a_wrong_key_is_shown_as_what_the_live_service_says() {
     );
 }
 
-#[tokio::test]
-async fn a_redirect_is_not_followed() {
+async fn a_redirect_is_not_followed(network: Network) {
     let elsewhere = Server::answering(ResponseTemplate::new(200)).await;
     let server =
         Server::answering(ResponseTemplate::new(307).insert_header("location", elsewhere.uri().as_str())).await;
-    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let table = server
+        .service()
+        .transport(network.transport())
+        .table::<DynamicEntity>("Things")
+        .unwrap();
     assert_eq!(table.get(("p", "r")).await.unwrap_err().status(), Some(307));
     assert_eq!(elsewhere.requests().await.len(), 0);
 }
 
-#[tokio::test]
-async fn nothing_listening_is_named_with_its_address() {
+async fn nothing_listening_is_named_with_its_address(network: Network) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
     let connection_string = format!("AccountName=a;AccountKey=AAAA;TableEndpoint=http://{address}/a");
     let table = TableServiceClient::from_connection_string(&connection_string)
         .unwrap()
+        .transport(network.transport())
         .dynamic_table("Things")
         .unwrap();
     let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();

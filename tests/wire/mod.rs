@@ -2,8 +2,10 @@
 
 mod answers;
 mod batch;
+mod connections;
 mod entity;
 mod options;
+mod proxies;
 mod query;
 mod server;
 mod service;

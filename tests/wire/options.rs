@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table::telemetry::OperationContext;
-use azure_table::transport::{BoxFuture, HttpTransport, Transport, TransportError};
+use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{CallOptions, DynamicEntity, Emulator, ErrorKind, NoRetry, TableEntity, TableServiceClient};
+use azure_table_tests::Network;
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
 use bytes::Bytes;
 use http::{Request, Response};
@@ -325,10 +326,13 @@ async fn the_time_of_a_call_is_one_for_all_that_it_takes() {
 fn certificates_that_are_not_pem_are_refused() {
     let pem = "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n";
     for other in [&b""[..], b"\x30\x82\x01\x0a", b"certificate.pem"] {
-        for builder in [
-            HttpTransport::builder().root_certificates(other),
-            HttpTransport::builder().root_certificates(pem).root_certificates(other),
-        ] {
+        for builder in [Network::Reqwest, Network::Hyper].into_iter().flat_map(|network| {
+            let builder = || network.builder();
+            [
+                builder().root_certificates(other),
+                builder().root_certificates(pem).root_certificates(other),
+            ]
+        }) {
             let error = builder.build().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
             assert!(error.to_string().contains("-----BEGIN CERTIFICATE-----"), "{error}");

@@ -8,19 +8,20 @@ use std::time::{Duration, Instant};
 
 use azure_table::{DynamicEntity, Error, ErrorKind, NoRetry, TableClient, TableServiceClient};
 use azure_table_tests::canned::CONTOSO;
+use azure_table_tests::{Network, on_both_networks};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 const ENTITY: &str = r#"{"odata.etag":"e","PartitionKey":"p","RowKey":"r"}"#;
-const WRITTEN: &str = "HTTP/1.1 204 No Content\r\nETag: e\r\nContent-Length: 0\r\n\r\n";
+pub(super) const WRITTEN: &str = "HTTP/1.1 204 No Content\r\nETag: e\r\nContent-Length: 0\r\n\r\n";
 /// What fits into the buffers of a socket on both sides, generously: bytes that were written and never read.
 const BUFFERS: usize = 16 << 20;
 
 /// A server that does one thing to every connection.
-struct Sockets {
-    service: TableServiceClient,
+pub(super) struct Sockets {
+    pub(super) service: TableServiceClient,
     connections: Arc<AtomicUsize>,
     /// Bytes that were written after the head of an answer.
     written: Arc<AtomicUsize>,
@@ -34,8 +35,8 @@ impl Drop for Sockets {
 }
 
 /// One of its connections.
-struct Connection {
-    stream: TcpStream,
+pub(super) struct Connection {
+    pub(super) stream: TcpStream,
     /// How many were before it.
     number: usize,
     written: Arc<AtomicUsize>,
@@ -43,7 +44,8 @@ struct Connection {
 
 impl Sockets {
     /// Runs `act` on every connection; it is closed when `act` is done.
-    async fn doing<F: Future<Output = ()> + Send + 'static>(
+    pub(super) async fn doing<F: Future<Output = ()> + Send + 'static>(
+        network: Network,
         act: impl Fn(Connection) -> F + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -63,7 +65,9 @@ impl Sockets {
             }
         });
         Self {
-            service: TableServiceClient::from_connection_string(&endpoint).unwrap(),
+            service: TableServiceClient::from_connection_string(&endpoint)
+                .unwrap()
+                .transport(network.transport()),
             connections,
             written,
             task,
@@ -71,9 +75,9 @@ impl Sockets {
     }
 
     /// Reads a request and answers with `head`, then with `piece` again and again until the client has enough.
-    async fn pouring(head: &'static str, piece: Vec<u8>) -> Self {
+    async fn pouring(network: Network, head: &'static str, piece: Vec<u8>) -> Self {
         let piece: Arc<[u8]> = piece.into();
-        Self::doing(move |mut connection| {
+        Self::doing(network, move |mut connection| {
             let piece = Arc::clone(&piece);
             async move {
                 connection.request().await;
@@ -86,7 +90,7 @@ impl Sockets {
         .await
     }
 
-    fn table(&self) -> TableClient<DynamicEntity> {
+    pub(super) fn table(&self) -> TableClient<DynamicEntity> {
         self.service.dynamic_table("Things").unwrap()
     }
 
@@ -101,7 +105,7 @@ impl Sockets {
         error
     }
 
-    fn connections(&self) -> usize {
+    pub(super) fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 
@@ -112,24 +116,42 @@ impl Sockets {
 
 impl Connection {
     /// Reads a whole request; `false` if the client closed instead.
-    async fn request(&mut self) -> bool {
+    pub(super) async fn request(&mut self) -> bool {
+        self.head().await.is_some()
+    }
+
+    /// Reads a whole request and returns its head in lower case; `None` if the client closed instead.
+    pub(super) async fn head(&mut self) -> Option<String> {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
-            match self.stream.read_u8().await {
-                Ok(byte) => head.push(byte),
-                Err(_) => return false,
-            }
+            head.push(self.stream.read_u8().await.ok()?);
         }
         let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
         let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
         let mut body = vec![0; length.map_or(0, |length| length.trim().parse().unwrap())];
-        self.stream.read_exact(&mut body).await.is_ok()
+        self.stream.read_exact(&mut body).await.ok()?;
+        Some(head)
     }
 
     /// Writes; a client that has gone is no fault of the server.
-    async fn write(&mut self, text: &str) {
+    pub(super) async fn write(&mut self, text: &str) {
         let _ = self.stream.write_all(text.as_bytes()).await;
     }
+}
+
+on_both_networks! {
+    an_announced_body_of_ten_gigabytes_is_refused_unread,
+    a_body_without_end_is_cut_at_the_limit,
+    headers_without_end_are_cut,
+    an_answer_byte_by_byte_ends_with_the_attempts_time,
+    a_body_that_is_cut_is_an_answer_cut,
+    a_read_whose_answer_broke_is_repeated,
+    what_is_not_http_is_a_broken_connection,
+    an_answer_may_end_with_its_connection,
+    a_connection_that_was_closed_while_idle_is_no_failure,
+    a_close_that_crosses_a_write_is_told_as_it_is(flavor = "multi_thread", worker_threads = 2),
+    a_request_that_was_read_and_not_answered_is_in_doubt,
+    a_call_ends_in_time_on_a_server_that_never_answers,
 }
 
 fn entity() -> String {
@@ -143,10 +165,9 @@ fn source(error: &Error) -> String {
     error.source().unwrap().to_string()
 }
 
-#[tokio::test]
-async fn an_announced_body_of_ten_gigabytes_is_refused_unread() {
+async fn an_announced_body_of_ten_gigabytes_is_refused_unread(network: Network) {
     let head = "HTTP/1.1 201 Created\r\nContent-Length: 10000000000\r\n\r\n";
-    let server = Sockets::pouring(head, vec![b' '; 1 << 16]).await;
+    let server = Sockets::pouring(network, head, vec![b' '; 1 << 16]).await;
     let error = server.lost_write().await;
     assert_eq!(error.kind(), ErrorKind::Connection);
     assert!(
@@ -160,12 +181,16 @@ async fn an_announced_body_of_ten_gigabytes_is_refused_unread() {
     assert!(server.written() < BUFFERS, "{}", server.written());
 }
 
-#[tokio::test]
-async fn a_body_without_end_is_cut_at_the_limit() {
+async fn a_body_without_end_is_cut_at_the_limit(network: Network) {
     let mut chunk = b"10000\r\n".to_vec();
     chunk.resize(chunk.len() + 0x1_0000, b' ');
     chunk.extend_from_slice(b"\r\n");
-    let server = Sockets::pouring("HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n", chunk).await;
+    let server = Sockets::pouring(
+        network,
+        "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n",
+        chunk,
+    )
+    .await;
     let error = server.lost_write().await;
     assert_eq!(error.kind(), ErrorKind::Connection);
     assert_eq!(
@@ -179,26 +204,29 @@ async fn a_body_without_end_is_cut_at_the_limit() {
     );
 
     // The same without chunks: its end would be the connection's.
-    let server = Sockets::pouring("HTTP/1.0 201 Created\r\n\r\n", vec![b' '; 1 << 16]).await;
+    let server = Sockets::pouring(network, "HTTP/1.0 201 Created\r\n\r\n", vec![b' '; 1 << 16]).await;
     assert!(source(&server.lost_write().await).contains("more than 67108864 bytes"));
 }
 
-#[tokio::test]
-async fn headers_without_end_are_cut() {
-    let server = Sockets::pouring("HTTP/1.1 201 Created\r\n", b"X-Header: value\r\n".repeat(4_096)).await;
+async fn headers_without_end_are_cut(network: Network) {
+    let server = Sockets::pouring(
+        network,
+        "HTTP/1.1 201 Created\r\n",
+        b"X-Header: value\r\n".repeat(4_096),
+    )
+    .await;
     let error = server.lost_write().await;
     assert_eq!(error.kind(), ErrorKind::Connection);
     assert!(server.written() < BUFFERS, "{}", server.written());
     // One header without end is no better.
-    let server = Sockets::pouring("HTTP/1.1 201 Created\r\nX-Header: ", vec![b'x'; 1 << 16]).await;
+    let server = Sockets::pouring(network, "HTTP/1.1 201 Created\r\nX-Header: ", vec![b'x'; 1 << 16]).await;
     assert_eq!(server.lost_write().await.kind(), ErrorKind::Connection);
     assert!(server.written() < BUFFERS, "{}", server.written());
 }
 
-#[tokio::test]
-async fn an_answer_byte_by_byte_ends_with_the_attempts_time() {
+async fn an_answer_byte_by_byte_ends_with_the_attempts_time(network: Network) {
     for head in ["", "HTTP/1.1 201 Created\r\nContent-Length: 1000\r\n\r\n"] {
-        let mut server = Sockets::doing(move |mut connection| async move {
+        let mut server = Sockets::doing(network, move |mut connection| async move {
             connection.request().await;
             connection.write(head).await;
             // A start line that goes on and on, or a body.
@@ -218,8 +246,7 @@ async fn an_answer_byte_by_byte_ends_with_the_attempts_time() {
     }
 }
 
-#[tokio::test]
-async fn a_body_that_is_cut_is_an_answer_cut() {
+async fn a_body_that_is_cut_is_an_answer_cut(network: Network) {
     for answer in [
         "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{\"odata",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n{\"odata\r\n",
@@ -227,7 +254,7 @@ async fn a_body_that_is_cut_is_an_answer_cut() {
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnonsense",
     ] {
         for resets in [false, true] {
-            let server = Sockets::doing(move |mut connection| async move {
+            let server = Sockets::doing(network, move |mut connection| async move {
                 connection.request().await;
                 connection.write(answer).await;
                 // Time to arrive: of an answer before a reset nothing may be left.
@@ -247,14 +274,13 @@ async fn a_body_that_is_cut_is_an_answer_cut() {
     }
 }
 
-#[tokio::test]
-async fn a_read_whose_answer_broke_is_repeated() {
+async fn a_read_whose_answer_broke_is_repeated(network: Network) {
     for first in [
         "",
         "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{",
         "SSH-2.0-OpenSSH_9.6\r\n",
     ] {
-        let server = Sockets::doing(move |mut connection| async move {
+        let server = Sockets::doing(network, move |mut connection| async move {
             while connection.request().await {
                 if connection.number == 0 {
                     connection.write(first).await;
@@ -269,8 +295,7 @@ async fn a_read_whose_answer_broke_is_repeated() {
     }
 }
 
-#[tokio::test]
-async fn what_is_not_http_is_a_broken_connection() {
+async fn what_is_not_http_is_a_broken_connection(network: Network) {
     for garbage in [
         "SSH-2.0-OpenSSH_9.6\r\n",
         "\0\0\0\0",
@@ -279,7 +304,7 @@ async fn what_is_not_http_is_a_broken_connection() {
         "\r\n\r\n\r\n",
         "",
     ] {
-        let server = Sockets::doing(move |mut connection| async move {
+        let server = Sockets::doing(network, move |mut connection| async move {
             connection.request().await;
             connection.write(garbage).await;
         })
@@ -293,9 +318,8 @@ async fn what_is_not_http_is_a_broken_connection() {
     }
 }
 
-#[tokio::test]
-async fn an_answer_may_end_with_its_connection() {
-    let server = Sockets::doing(|mut connection| async move {
+async fn an_answer_may_end_with_its_connection(network: Network) {
+    let server = Sockets::doing(network, |mut connection| async move {
         connection.request().await;
         connection
             .write(&format!(
@@ -312,8 +336,8 @@ async fn an_answer_may_end_with_its_connection() {
 }
 
 /// The server closes without a word after each answer, as load balancers do.
-async fn closing() -> Sockets {
-    Sockets::doing(|mut connection| async move {
+async fn closing(network: Network) -> Sockets {
+    Sockets::doing(network, |mut connection| async move {
         if connection.request().await {
             connection.write(WRITTEN).await;
         }
@@ -321,9 +345,8 @@ async fn closing() -> Sockets {
     .await
 }
 
-#[tokio::test]
-async fn a_connection_that_was_closed_while_idle_is_no_failure() {
-    let server = closing().await;
+async fn a_connection_that_was_closed_while_idle_is_no_failure(network: Network) {
+    let server = closing(network).await;
     for _ in 0..5 {
         server.table().insert(&DynamicEntity::new("p", "r")).await.unwrap();
         sleep(Duration::from_millis(50)).await;
@@ -331,9 +354,8 @@ async fn a_connection_that_was_closed_while_idle_is_no_failure() {
     assert_eq!(server.connections(), 5);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_close_that_crosses_a_write_is_told_as_it_is() {
-    let server = closing().await;
+async fn a_close_that_crosses_a_write_is_told_as_it_is(network: Network) {
+    let server = closing(network).await;
     let (mut written, mut in_doubt) = (0, 0);
     for _ in 0..200 {
         // At once: the close may be seen before the request is sent, or after.
@@ -358,10 +380,9 @@ async fn a_close_that_crosses_a_write_is_told_as_it_is() {
     assert_eq!((written, written + in_doubt), (server.connections(), 200));
 }
 
-#[tokio::test]
-async fn a_request_that_was_read_and_not_answered_is_in_doubt() {
+async fn a_request_that_was_read_and_not_answered_is_in_doubt(network: Network) {
     // The second request of the connection is read to its end: whether it was acted on, nobody can say.
-    let server = Sockets::doing(|mut connection| async move {
+    let server = Sockets::doing(network, |mut connection| async move {
         if connection.request().await {
             connection
                 .write(&if connection.number == 0 {
@@ -384,9 +405,8 @@ async fn a_request_that_was_read_and_not_answered_is_in_doubt() {
     assert!(table.get(("p", "r")).await.unwrap().is_some(), "a read may be repeated");
 }
 
-#[tokio::test]
-async fn a_call_ends_in_time_on_a_server_that_never_answers() {
-    let server = Sockets::doing(|connection| async move {
+async fn a_call_ends_in_time_on_a_server_that_never_answers(network: Network) {
+    let server = Sockets::doing(network, |connection| async move {
         let _open = connection;
         pending::<()>().await;
     })

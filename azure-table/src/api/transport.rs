@@ -1,13 +1,19 @@
 //! Transports: the way of a request to the service.
 //!
-//! [`HttpTransport`] is the default. It takes a `reqwest::Client` of yours, or builds one with proxies, certificates
-//! and connection limits. A [`Transport`] of your own stands below authorization and retries.
+//! [`HttpTransport`] is the default. [`HyperTransport`] does the same with less code below it, and is the default in a
+//! build without the feature `reqwest`. Both have settings for timeouts, proxies and certificates. A [`Transport`] of
+//! your own stands below authorization and retries.
 //!
 //! | type | use |
 //! |---|---|
-//! | [`HttpTransport`], [`HttpTransportBuilder`] | connections by reqwest |
+//! | [`HttpTransport`], [`HttpTransportBuilder`] | connections by reqwest (feature `reqwest`, on by default) |
+//! | [`HyperTransport`], [`HyperTransportBuilder`] | connections by hyper alone (feature `hyper-transport`) |
 //! | [`Transport`], [`BoxFuture`] | a transport of your own |
 //! | [`TransportError`], [`Delivery`] | its error, and how far the request got: decides whether a write may be repeated |
+//!
+//! In a build with neither feature, clients need a transport of your own or the emulator:
+//! [`TableServiceClient::transport`](crate::TableServiceClient::transport). HTTPS is by the feature `rustls` (on by
+//! default), for [`HttpTransport`] also by `native-tls`.
 //!
 //! # Examples
 //!
@@ -24,5 +30,8 @@
 //! # }
 //! ```
 
+#[cfg(feature = "reqwest")]
 pub use crate::pipeline::http::{HttpTransport, HttpTransportBuilder};
+#[cfg(feature = "hyper-transport")]
+pub use crate::pipeline::hyper_transport::{HyperTransport, HyperTransportBuilder};
 pub use crate::pipeline::transport::{BoxFuture, Delivery, Transport, TransportError};

@@ -1,11 +1,9 @@
 //! Clients from a URL with its shared access signature.
 
-use std::sync::Arc;
-
 use crate::client::service::TableServiceClient;
 use crate::client::table::TableClient;
 use crate::model::error::Result;
-use crate::pipeline::http::HttpTransport;
+use crate::pipeline::default_transport::default_transport;
 use crate::protocol::connection_string::{ConnectionString, Identity};
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::sas_token::SasToken;
@@ -42,7 +40,8 @@ impl TableServiceClient {
     /// # Errors
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature, names a table, a secondary or
     /// another service, or no account. On a custom domain every path names a table. The error never shows the
-    /// signature. [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`.
+    /// signature. [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`,
+    /// or without `rustls` where `hyper-transport` is the only transport.
     ///
     /// Source: REST "Delegating access with a shared access signature".
     #[doc(alias = "AzureSasCredential")]
@@ -85,7 +84,8 @@ impl<E> TableClient<E> {
     /// # Errors
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature, its path names no table or continues
     /// after it, the signature is for another table, or the address is that of a secondary. The error never shows the
-    /// signature. [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`.
+    /// signature. [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`,
+    /// or without `rustls` where `hyper-transport` is the only transport.
     ///
     /// Source: REST "Delegating access with a shared access signature".
     #[doc(alias = "from_table_url")]
@@ -97,10 +97,10 @@ impl<E> TableClient<E> {
 }
 
 fn with_token(endpoint: Endpoint, token: SasToken) -> Result<TableServiceClient> {
-    let transport = HttpTransport::new(endpoint.is_https())?;
+    let transport = default_transport(endpoint.is_https())?;
     let identity = Identity::Sas(token);
     Ok(TableServiceClient::from_parsed(
         ConnectionString { endpoint, identity },
-        Arc::new(transport),
+        transport,
     ))
 }

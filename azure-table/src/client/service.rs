@@ -17,7 +17,7 @@ use crate::model::name::TableName;
 use crate::pipeline::Pipeline;
 use crate::pipeline::auth::Credential;
 use crate::pipeline::auth::shared_key::SharedKeyLite;
-use crate::pipeline::http::HttpTransport;
+use crate::pipeline::default_transport::default_transport;
 use crate::pipeline::transport::Transport;
 use crate::protocol::account_key::AccountKey;
 use crate::protocol::connection_string::{ConnectionString, Identity};
@@ -60,6 +60,9 @@ impl TableServiceClient {
     /// The address may be in any cloud, of Cosmos DB, a custom domain or an emulator. `credential` is an
     /// [`AccountKey`], [`SasToken`], `EntraCredential` (feature `entra`) or another [`Credential`].
     ///
+    /// In a build without the features `reqwest` and `hyper-transport`, set a [`transport`](Self::transport) before the
+    /// first call. Without one, each call fails with [`Unsupported`](crate::ErrorKind::Unsupported).
+    ///
     /// ```
     /// use azure_table::{AccountKey, TableServiceClient};
     /// let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
@@ -71,7 +74,8 @@ impl TableServiceClient {
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the address is not that of a Table service, or it belongs to
     ///   another account than the key.
-    /// - [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`.
+    /// - [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`,
+    ///   or without `rustls` where `hyper-transport` is the only transport.
     pub fn new(endpoint: &str, credential: impl Credential) -> Result<Self> {
         let identity = identity_of(&credential);
         let account = match &identity {
@@ -79,8 +83,8 @@ impl TableServiceClient {
             _ => None,
         };
         let endpoint = Endpoint::parse(endpoint, account)?;
-        let transport = HttpTransport::new(endpoint.is_https())?;
-        Ok(Self::of(endpoint, Arc::new(credential), identity, Arc::new(transport)))
+        let transport = default_transport(endpoint.is_https())?;
+        Ok(Self::of(endpoint, Arc::new(credential), identity, transport))
     }
 
     /// Creates a client from a connection string.
@@ -93,13 +97,14 @@ impl TableServiceClient {
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a setting is missing, malformed or duplicated. The error
     ///   names the setting and does not show its value.
-    /// - [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`.
+    /// - [`Unsupported`](crate::ErrorKind::Unsupported): HTTPS without the feature `rustls` or `native-tls`,
+    ///   or without `rustls` where `hyper-transport` is the only transport.
     ///
     /// Source: "Configure Azure Storage connection strings".
     pub fn from_connection_string(connection_string: &str) -> Result<Self> {
         let parsed = ConnectionString::parse(connection_string)?;
-        let transport = HttpTransport::new(parsed.endpoint.is_https())?;
-        Ok(Self::from_parsed(parsed, Arc::new(transport)))
+        let transport = default_transport(parsed.endpoint.is_https())?;
+        Ok(Self::from_parsed(parsed, transport))
     }
 
     /// Creates a client for a transport that is a service itself, such as the `Emulator` of the feature `emulator`.
@@ -112,10 +117,10 @@ impl TableServiceClient {
             endpoint: Endpoint::development(),
             identity: Identity::Key(AccountKey::development()),
         };
-        Self::from_parsed(development, Arc::new(transport))
+        Self::from_parsed(development, Some(Arc::new(transport)))
     }
 
-    pub(super) fn from_parsed(parsed: ConnectionString, transport: Arc<dyn Transport>) -> Self {
+    pub(super) fn from_parsed(parsed: ConnectionString, transport: Option<Arc<dyn Transport>>) -> Self {
         let credential: Arc<dyn Credential> = match parsed.identity.clone() {
             Identity::Key(key) => Arc::new(key),
             Identity::Sas(token) => Arc::new(token),
@@ -127,9 +132,9 @@ impl TableServiceClient {
         endpoint: Endpoint,
         credential: Arc<dyn Credential>,
         identity: Option<Identity>,
-        transport: Arc<dyn Transport>,
+        transport: Option<Arc<dyn Transport>>,
     ) -> Self {
-        let endpoint = match transport.profile() {
+        let endpoint = match transport.as_ref().and_then(|transport| transport.profile()) {
             Some(profile) => endpoint.with_profile(profile),
             None => endpoint,
         };
@@ -396,5 +401,22 @@ impl fmt::Debug for TableServiceClient {
         f.debug_struct("TableServiceClient")
             .field("endpoint", &self.endpoint())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As in a build without the features `reqwest` and `hyper-transport`.
+    #[tokio::test]
+    async fn client_without_transport_names_the_features() {
+        let parsed = ConnectionString::parse("AccountName=contoso;AccountKey=AAECAwQFBgc=").unwrap();
+        let service = TableServiceClient::from_parsed(parsed, None);
+        let error = service.ping().await.unwrap_err();
+        assert_eq!((error.kind(), error.attempts()), (ErrorKind::Unsupported, 0), "{error}");
+        for part in ["`reqwest`", "`hyper-transport`", "`TableServiceClient::transport`"] {
+            assert!(error.to_string().contains(part), "{error}");
+        }
     }
 }

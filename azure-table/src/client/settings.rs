@@ -33,7 +33,7 @@ impl TableServiceClient {
             if let Some(profile) = transport.profile() {
                 pipeline.endpoint = pipeline.endpoint.clone().with_profile(profile);
             }
-            pipeline.transport = Arc::new(transport);
+            pipeline.transport = Some(Arc::new(transport));
         })
     }
 

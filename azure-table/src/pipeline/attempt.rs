@@ -17,6 +17,7 @@ use crate::model::location::Location;
 use crate::pipeline::Pipeline;
 use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure};
 use crate::pipeline::deadline::{Deadline, timed_out};
+use crate::pipeline::default_transport::no_transport;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::rejection::Rejection;
 use crate::pipeline::retry::Failure;
@@ -84,7 +85,7 @@ impl Pipeline {
     /// Sends a request once.
     ///
     /// # Errors
-    /// Nothing was sent: no credential is available, or no time is left.
+    /// Nothing was sent: the client has no transport, no credential is available, or no time is left.
     pub(super) async fn send(
         &self,
         call: &Call,
@@ -95,6 +96,7 @@ impl Pipeline {
         }: &Limits,
         sending: impl FnOnce(),
     ) -> Result<Ended> {
+        let transport = self.transport.as_ref().ok_or_else(no_transport)?;
         let request = &call.request;
         let slot = self.slot(deadline).await?;
         let limit = deadline
@@ -131,7 +133,7 @@ impl Pipeline {
         // To authorize may have taken its time.
         let limit = deadline.remaining().map_or(limit, |left| left.min(limit));
         sending();
-        let outcome = match clock::within(limit, self.transport.send(attempt)).await {
+        let outcome = match clock::within(limit, transport.send(attempt)).await {
             Some(Ok(response)) => Ok(response),
             Some(Err(e)) => {
                 let (reached, base) = (e.delivery(), self.endpoint.base_of(location));

@@ -1,39 +1,25 @@
 //! The default transport: HTTP over reqwest, with rustls and the ring provider for HTTPS.
 //!
-//! It never follows redirects, because a request carries its signature. The TLS settings belong to the client; the
-//! process shares only the certificates that the platform trusts. It reads a response in chunks and never beyond
-//! [`MAX_ANSWER`], whatever length the response announces.
+//! It never follows redirects, because a request carries its signature. TLS is set up by `tls`, a response is read into
+//! `response_body`, and the settings shared with the other transport are `connection_settings`.
 //!
 //! A connection that the server closed while it was idle is no failure. If hyper sees the close before it sent a byte
 //! of the next request, it takes another connection. If the close crosses the request, nobody can say whether the
 //! server read it: that is [`Delivery::MaybeSent`].
 //!
-//! The client speaks HTTP/1.1 only: the service was never seen to offer HTTP/2. The platform decides on trust, and no
-//! certificates are loaded for an `http` endpoint. A reqwest client built elsewhere cannot be used: it may follow
-//! redirects and so send a signature and a row to another host. There is no way to ask it.
+//! The client speaks HTTP/1.1 only: the service was never seen to offer HTTP/2. A reqwest client built elsewhere cannot
+//! be used: it may follow redirects and so send a signature and a row to another host. There is no way to ask it.
 
 use std::fmt;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::{Request, Response};
 
 use crate::model::error::{Error, ErrorKind, Result};
+use crate::pipeline::connection_settings::{ConnectionSettings, invalid_proxy};
+use crate::pipeline::response_body::{ResponseBody, cut};
 use crate::pipeline::transport::{BoxFuture, Delivery, Transport, TransportError};
-
-/// Shorter than the time after which a load balancer drops idle connections.
-const POOL_IDLE: Duration = Duration::from_secs(20);
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The maximum body of a response, in bytes.
-///
-/// A page has up to 1,000 entities and 4 MiB, an entity 1 MiB. As JSON they are a few times as long: a character may
-/// take six bytes, and metadata accompanies each value. A longer body is no response of a Table service, and is
-/// discarded.
-///
-/// Source: REST "Understanding the Table service data model", "Query timeout and pagination".
-const MAX_ANSWER: usize = 64 << 20;
-/// The maximum buffer reserved for an announced length: that of a large page. An announcement costs no more.
-const MAX_RESERVED: usize = 4 << 20;
 
 /// The default [`Transport`]: a connection pool over reqwest. Clones share it.
 ///
@@ -48,7 +34,8 @@ const MAX_RESERVED: usize = 4 << 20;
 ///     .connect_timeout(std::time::Duration::from_secs(3))
 ///     .proxy("http://proxy.contoso.com:8080")
 ///     .build()?;
-/// let service = TableServiceClient::from_connection_string("AccountName=contoso;AccountKey=AAECAwQFBgc=")?.transport(transport);
+/// let connection_string = "AccountName=contoso;AccountKey=AAECAwQFBgc=";
+/// let service = TableServiceClient::from_connection_string(connection_string)?.transport(transport);
 /// # Ok(())
 /// # }
 /// ```
@@ -75,10 +62,7 @@ impl HttpTransport {
 #[derive(Default)]
 #[must_use = "it has to be built"]
 pub struct HttpTransportBuilder {
-    connect_timeout: Option<Duration>,
-    pool_idle_timeout: Option<Duration>,
-    proxy: Option<String>,
-    root_certificates: Vec<Vec<u8>>,
+    settings: ConnectionSettings,
     configure: Option<Box<Configure>>,
 }
 
@@ -87,7 +71,7 @@ type Configure = dyn FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder + 
 impl HttpTransportBuilder {
     /// Sets the timeout for opening a connection, including TLS; 10 s by default.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = Some(timeout);
+        self.settings.connect_timeout = timeout;
         self
     }
 
@@ -95,15 +79,18 @@ impl HttpTransportBuilder {
     ///
     /// The default is shorter than the time after which load balancers drop it.
     pub fn pool_idle_timeout(mut self, timeout: Duration) -> Self {
-        self.pool_idle_timeout = Some(timeout);
+        self.settings.pool_idle_timeout = timeout;
         self
     }
 
-    /// Sends all requests through this proxy.
+    /// Sends all requests through this proxy, with a user and password in its URL if it has them.
     ///
-    /// By default the environment selects the proxy (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`).
+    /// The schemes are `http`, `https`, `socks5` (host names are resolved here) and `socks5h` (the proxy resolves
+    /// them). Requests to an `https` endpoint pass through an HTTP proxy in a tunnel.
+    ///
+    /// By default the environment selects the proxy (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`).
     pub fn proxy(mut self, url: impl Into<String>) -> Self {
-        self.proxy = Some(url.into());
+        self.settings.proxy = Some(url.into());
         self
     }
 
@@ -111,7 +98,7 @@ impl HttpTransportBuilder {
     ///
     /// `pem` holds the certificate of a server or of its authority, in PEM.
     pub fn root_certificates(mut self, pem: impl AsRef<[u8]>) -> Self {
-        self.root_certificates.push(pem.as_ref().to_vec());
+        self.settings.root_certificates.push(pem.as_ref().to_vec());
         self
     }
 
@@ -142,20 +129,12 @@ impl HttpTransportBuilder {
     fn build_for(self, https: bool) -> Result<HttpTransport> {
         let mut builder = reqwest::Client::builder()
             .tcp_nodelay(true)
-            .connect_timeout(self.connect_timeout.unwrap_or(CONNECT_TIMEOUT))
-            .pool_idle_timeout(self.pool_idle_timeout.unwrap_or(POOL_IDLE));
-        if let Some(url) = &self.proxy {
-            // A proxy's URL may hold a password.
-            let proxy = reqwest::Proxy::all(url.as_str())
-                .map_err(|_| Error::invalid_input("the proxy's address is no URL such as http://proxy:8080"))?;
-            builder = builder.proxy(proxy);
+            .connect_timeout(self.settings.connect_timeout)
+            .pool_idle_timeout(self.settings.pool_idle_timeout);
+        if let Some(url) = &self.settings.proxy {
+            builder = builder.proxy(reqwest::Proxy::all(url.as_str()).map_err(|_| invalid_proxy())?);
         }
-        // A reader of PEM skips what is none: a certificate in DER would be trusted by nobody, and nobody would say so.
-        if !self.root_certificates.iter().all(|pem| has_certificate(pem)) {
-            let why = format!("the root certificates are not in PEM: a part of them has no `{BEGIN}`");
-            return Err(Error::invalid_input(why));
-        }
-        builder = tls(builder, https, &self.root_certificates.join(&b'\n'))?;
+        builder = tls(builder, https, &self.settings.pem()?)?;
         if let Some(configure) = self.configure {
             builder = configure(builder);
         }
@@ -166,12 +145,6 @@ impl HttpTransportBuilder {
             .map_err(|e| Error::new(ErrorKind::Connection, "the HTTP client cannot be set up").with_source(e))?;
         Ok(HttpTransport { client })
     }
-}
-
-const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
-
-fn has_certificate(pem: &[u8]) -> bool {
-    pem.windows(BEGIN.len()).any(|part| part == BEGIN.as_bytes())
 }
 
 /// Shows no settings: those of reqwest may contain a proxy's password.
@@ -187,58 +160,10 @@ impl fmt::Debug for HttpTransportBuilder {
     }
 }
 
-/// Trusts the certificates of the platform, and `more`.
-///
-/// Without HTTPS nothing is loaded, so that a machine without certificates can still talk to an emulator.
 #[cfg(feature = "rustls")]
 fn tls(builder: reqwest::ClientBuilder, https: bool, more: &[u8]) -> Result<reqwest::ClientBuilder> {
-    use std::sync::Arc;
-
-    use rustls::pki_types::CertificateDer;
-    use rustls::pki_types::pem::PemObject as _;
-    use rustls_platform_verifier::Verifier;
-
-    let unusable = |e: rustls::Error| Error::new(ErrorKind::Connection, "TLS cannot be set up").with_source(e);
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
-        .map_err(unusable)?;
-    if !https {
-        let config = config.with_root_certificates(rustls::RootCertStore::empty());
-        return Ok(builder.tls_backend_preconfigured(config.with_no_client_auth()));
-    }
-    let more: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(more)
-        .collect::<std::result::Result<_, _>>()
-        .map_err(not_pem)?;
-    let verifier = if more.is_empty() {
-        platform_verifier(provider)
-    } else {
-        Verifier::new_with_extra_roots(more, provider).map(Arc::new)
-    };
-    let config = config
-        .dangerous()
-        .with_custom_certificate_verifier(verifier.map_err(unusable)?)
-        .with_no_client_auth();
+    let config = crate::pipeline::tls::client_config(https, more)?;
     Ok(builder.tls_backend_preconfigured(config))
-}
-
-/// Reads the platform's certificates once per process: it takes up to some milliseconds, and a program may create a
-/// client per tenant.
-#[cfg(feature = "rustls")]
-fn platform_verifier(
-    provider: std::sync::Arc<rustls::crypto::CryptoProvider>,
-) -> std::result::Result<std::sync::Arc<rustls_platform_verifier::Verifier>, rustls::Error> {
-    use std::sync::{Arc, OnceLock};
-
-    use rustls_platform_verifier::Verifier;
-
-    static SHARED: OnceLock<Arc<Verifier>> = OnceLock::new();
-
-    if let Some(verifier) = SHARED.get() {
-        return Ok(Arc::clone(verifier));
-    }
-    let verifier = Arc::new(Verifier::new(provider)?);
-    Ok(Arc::clone(SHARED.get_or_init(|| verifier)))
 }
 
 /// Uses the platform's TLS, in builds without rustls.
@@ -246,7 +171,9 @@ fn platform_verifier(
 fn tls(mut builder: reqwest::ClientBuilder, https: bool, more: &[u8]) -> Result<reqwest::ClientBuilder> {
     if https {
         builder = builder.tls_backend_native();
-        for certificate in reqwest::Certificate::from_pem_bundle(more).map_err(not_pem)? {
+        for certificate in
+            reqwest::Certificate::from_pem_bundle(more).map_err(crate::pipeline::connection_settings::not_pem)?
+        {
             builder = builder.add_root_certificate(certificate);
         }
     }
@@ -264,11 +191,6 @@ fn tls(builder: reqwest::ClientBuilder, https: bool, _: &[u8]) -> Result<reqwest
     Ok(builder)
 }
 
-#[cfg(any(feature = "rustls", feature = "native-tls"))]
-fn not_pem(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::invalid_input("the root certificates are not in PEM").with_source(error)
-}
-
 impl Transport for HttpTransport {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
         Box::pin(async move {
@@ -283,7 +205,7 @@ impl Transport for HttpTransport {
             })?;
             let status = response.status();
             let headers = std::mem::take(response.headers_mut());
-            let body = body(response).await?;
+            let body = read(response).await?;
             let mut answer = Response::new(body);
             *answer.status_mut() = status;
             *answer.headers_mut() = headers;
@@ -292,23 +214,12 @@ impl Transport for HttpTransport {
     }
 }
 
-/// Reads the whole body of a response, up to the limit. Closes the connection if it does not read to the end.
-async fn body(mut response: reqwest::Response) -> Result<Bytes, TransportError> {
-    let announced = response.content_length().unwrap_or_default();
-    let announced = usize::try_from(announced).unwrap_or(usize::MAX);
-    if announced > MAX_ANSWER {
-        let why = format!("the answer announces {announced} bytes, the limit is {MAX_ANSWER}");
-        return Err(TransportError::new(Delivery::ResponseCut, why));
+async fn read(mut response: reqwest::Response) -> Result<Bytes, TransportError> {
+    let mut body = ResponseBody::new(response.content_length())?;
+    while let Some(piece) = response.chunk().await.map_err(|e| cut(e.without_url()))? {
+        body.push(piece)?;
     }
-    let mut body = BytesMut::with_capacity(announced.min(MAX_RESERVED));
-    while let Some(piece) = response.chunk().await.map_err(|e| failed(Delivery::ResponseCut, e))? {
-        if body.len() + piece.len() > MAX_ANSWER {
-            let why = format!("the answer has more than {MAX_ANSWER} bytes, which is the limit");
-            return Err(TransportError::new(Delivery::ResponseCut, why));
-        }
-        body.extend_from_slice(&piece);
-    }
-    Ok(body.freeze())
+    Ok(body.into_bytes())
 }
 
 /// Converts an error of reqwest. Removes its URL, because the query contains the filter.

@@ -1,0 +1,61 @@
+//! The settings that both HTTP transports take: timeouts, proxy, certificates.
+//!
+//! Owns their defaults and checks. What a transport makes of them is its own: `http` and `hyper_transport`.
+
+use std::time::Duration;
+
+use crate::model::error::{Error, Result};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Shorter than the time after which a load balancer drops idle connections.
+const POOL_IDLE: Duration = Duration::from_secs(20);
+
+pub(super) struct ConnectionSettings {
+    pub(super) connect_timeout: Duration,
+    pub(super) pool_idle_timeout: Duration,
+    /// The proxy's URL, which may hold a password.
+    pub(super) proxy: Option<String>,
+    pub(super) root_certificates: Vec<Vec<u8>>,
+}
+
+impl Default for ConnectionSettings {
+    fn default() -> Self {
+        Self {
+            connect_timeout: CONNECT_TIMEOUT,
+            pool_idle_timeout: POOL_IDLE,
+            proxy: None,
+            root_certificates: Vec::new(),
+        }
+    }
+}
+
+impl ConnectionSettings {
+    /// Returns the root certificates as one text in PEM.
+    ///
+    /// A reader of PEM skips what is none: a certificate in DER would be trusted by nobody, and nobody would say so.
+    pub(super) fn pem(&self) -> Result<Vec<u8>> {
+        if self.root_certificates.iter().all(|pem| has_certificate(pem)) {
+            return Ok(self.root_certificates.join(&b'\n'));
+        }
+        let why = format!("the root certificates are not in PEM: a part of them has no `{BEGIN}`");
+        Err(Error::invalid_input(why))
+    }
+}
+
+const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
+
+fn has_certificate(pem: &[u8]) -> bool {
+    pem.windows(BEGIN.len()).any(|part| part == BEGIN.as_bytes())
+}
+
+#[cfg(any(feature = "rustls", all(feature = "reqwest", feature = "native-tls")))]
+pub(super) fn not_pem(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::invalid_input("the root certificates are not in PEM").with_source(error)
+}
+
+/// Returns the error for a proxy's URL that cannot be read. Does not show it: it may hold a password.
+pub(super) fn invalid_proxy() -> Error {
+    Error::invalid_input(
+        "the proxy's address is no URL such as http://proxy:8080, with one of the schemes http, https, socks5, socks5h",
+    )
+}

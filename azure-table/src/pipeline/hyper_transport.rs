@@ -1,0 +1,202 @@
+//! A transport on hyper: a connection pool without the layers of a general HTTP client.
+//!
+//! Behaves as `http` does: no redirects, HTTP/1.1 only, the platform's certificates, the environment's proxies. It owns
+//! the pool and says how far a failed request got. Connections are opened by `connector`, through `proxies`.
+//!
+//! hyper gives a request back if its connection closed before the first byte was written. The pool then sends it on
+//! another connection, unless the connection was new. Such an error says "canceled", and is
+//! [`Delivery::NothingSent`].
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::PROXY_AUTHORIZATION;
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Body as _, Incoming};
+use hyper_util::client::legacy::{Client, Error as ClientError};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use crate::model::error::Result;
+use crate::pipeline::connection_settings::ConnectionSettings;
+use crate::pipeline::hyper_transport::connector::Connector;
+use crate::pipeline::hyper_transport::proxies::Proxies;
+use crate::pipeline::response_body::{ResponseBody, cut};
+use crate::pipeline::transport::{BoxFuture, Delivery, Transport, TransportError};
+
+mod connector;
+mod proxies;
+mod secure;
+
+/// A [`Transport`] with a connection pool over hyper. Clones share it.
+///
+/// It does what `HttpTransport` does, with fewer allocations per request and without reqwest in the build. It is the
+/// default in a build without the feature `reqwest`; elsewhere set it by
+/// [`TableServiceClient::transport`](crate::TableServiceClient::transport).
+///
+/// HTTPS needs the feature `rustls`. The feature `native-tls` has no effect here.
+///
+/// ```no_run
+/// use azure_table::TableServiceClient;
+/// use azure_table::transport::HyperTransport;
+/// # fn main() -> azure_table::Result<()> {
+/// let transport = HyperTransport::builder().pool_max_idle_per_host(32).build()?;
+/// let connection_string = "AccountName=contoso;AccountKey=AAECAwQFBgc=";
+/// let service = TableServiceClient::from_connection_string(connection_string)?.transport(transport);
+/// # let _ = service;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct HyperTransport {
+    client: Client<Connector, Full<Bytes>>,
+    proxies: Arc<Proxies>,
+}
+
+impl HyperTransport {
+    /// Creates a new pool. `https` says whether it must be able to open TLS connections.
+    #[cfg(not(feature = "reqwest"))]
+    pub(crate) fn new(https: bool) -> Result<Self> {
+        Self::builder().build_for(https)
+    }
+
+    /// Returns a builder for a pool with other settings.
+    pub fn builder() -> HyperTransportBuilder {
+        HyperTransportBuilder {
+            settings: ConnectionSettings::default(),
+            max_idle_per_host: usize::MAX,
+        }
+    }
+}
+
+/// A builder for a [`HyperTransport`].
+///
+/// Created by [`HyperTransport::builder`].
+#[must_use = "it has to be built"]
+pub struct HyperTransportBuilder {
+    settings: ConnectionSettings,
+    max_idle_per_host: usize,
+}
+
+impl HyperTransportBuilder {
+    /// Sets the timeout for opening a connection, including a proxy and TLS; 10 s by default.
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.connect_timeout = timeout;
+        self
+    }
+
+    /// Sets the time after which an idle connection is closed; 20 s by default.
+    ///
+    /// The default is shorter than the time after which load balancers drop it.
+    pub fn pool_idle_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.pool_idle_timeout = timeout;
+        self
+    }
+
+    /// Sets the maximum number of idle connections per host. Unlimited by default.
+    ///
+    /// A connection beyond it is closed after its response. 0 opens a connection for each request.
+    pub fn pool_max_idle_per_host(mut self, connections: usize) -> Self {
+        self.max_idle_per_host = connections;
+        self
+    }
+
+    /// Sends all requests through this proxy, with a user and password in its URL if it has them.
+    ///
+    /// The schemes are `http`, `https`, `socks5` (host names are resolved here) and `socks5h` (the proxy resolves
+    /// them). Requests to an `https` endpoint pass through an HTTP proxy in a tunnel.
+    ///
+    /// By default the environment selects the proxy (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`).
+    pub fn proxy(mut self, url: impl Into<String>) -> Self {
+        self.settings.proxy = Some(url.into());
+        self
+    }
+
+    /// Trusts these certificates in addition to those that the platform trusts.
+    ///
+    /// `pem` holds the certificate of a server or of its authority, in PEM.
+    pub fn root_certificates(mut self, pem: impl AsRef<[u8]>) -> Self {
+        self.settings.root_certificates.push(pem.as_ref().to_vec());
+        self
+    }
+
+    /// Builds the pool.
+    ///
+    /// Connections are opened when they are needed.
+    ///
+    /// # Errors
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the proxy's URL is invalid, or the certificates are not PEM.
+    /// - [`Connection`](crate::ErrorKind::Connection): TLS cannot be set up.
+    pub fn build(self) -> Result<HyperTransport> {
+        self.build_for(cfg!(feature = "rustls"))
+    }
+
+    fn build_for(self, https: bool) -> Result<HyperTransport> {
+        let proxies = Arc::new(Proxies::new(self.settings.proxy.as_deref())?);
+        let tls = secure::tls(https, &self.settings.pem()?)?;
+        let connector = Connector::new(Arc::clone(&proxies), &tls, self.settings.connect_timeout);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(self.settings.pool_idle_timeout)
+            .pool_max_idle_per_host(self.max_idle_per_host)
+            .build(connector);
+        Ok(HyperTransport { client, proxies })
+    }
+}
+
+/// Shows no settings: a proxy's may contain a password.
+impl fmt::Debug for HyperTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HyperTransport")
+    }
+}
+
+impl fmt::Debug for HyperTransportBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HyperTransportBuilder").finish_non_exhaustive()
+    }
+}
+
+impl Transport for HyperTransport {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        let mut request = request.map(Full::new);
+        if let Some(authorization) = self.proxies.authorization(request.uri()) {
+            request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
+        }
+        let response = self.client.request(request);
+        Box::pin(async move {
+            let (head, body) = response.await.map_err(unanswered)?.into_parts();
+            let body = read(body).await?;
+            Ok(Response::from_parts(head, body))
+        })
+    }
+}
+
+async fn read(mut pieces: Incoming) -> Result<Bytes, TransportError> {
+    let mut body = ResponseBody::new(pieces.size_hint().exact())?;
+    while let Some(frame) = pieces.frame().await {
+        // Trailers are no data.
+        if let Ok(piece) = frame.map_err(cut)?.into_data() {
+            body.push(piece)?;
+        }
+    }
+    Ok(body.into_bytes())
+}
+
+/// Converts an error without a response.
+fn unanswered(error: ClientError) -> TransportError {
+    let has_connection = error.connect_info().is_some();
+    let reached = match has_connection && !is_canceled(&error) {
+        true => Delivery::MaybeSent,
+        false => Delivery::NothingSent,
+    };
+    TransportError::new(reached, error)
+}
+
+/// Returns `true` if hyper gave the request back before it wrote a byte of it.
+fn is_canceled(error: &ClientError) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref());
+    source.is_some_and(hyper::Error::is_canceled)
+}

@@ -1,0 +1,246 @@
+//! Opens the connections of the pool: TCP, through a proxy where one applies, with TLS where the endpoint has it.
+
+use std::future::ready;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::Uri;
+use http::uri::Scheme;
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
+use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
+use hyper_util::client::proxy::matcher::Intercept;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpStream, lookup_host};
+use tower_service::Service;
+
+use crate::pipeline::hyper_transport::proxies::{Proxies, ProxyKind, kind};
+use crate::pipeline::hyper_transport::secure::{Config, Secure, SecureStream, plain, secure};
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+type Connecting<S> = Pin<Box<dyn Future<Output = Result<S, BoxError>> + Send>>;
+type Tcp = TokioIo<TcpStream>;
+
+/// A connection whose peer is silent is probed after this time, and at this interval.
+const KEEPALIVE: Duration = Duration::from_secs(15);
+const KEEPALIVE_RETRIES: u32 = 3;
+/// The time after which unacknowledged bytes end a connection.
+#[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Opens connections within a time. A clone is cheap: the pool clones it for each request.
+#[derive(Clone)]
+pub(super) struct Connector(Arc<Timed>);
+
+struct Timed {
+    connector: Secure<Route>,
+    timeout: Duration,
+}
+
+impl Connector {
+    pub(super) fn new(proxies: Arc<Proxies>, tls: &Config, timeout: Duration) -> Self {
+        let mut tcp = HttpConnector::new();
+        // TLS is the business of the layers above.
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(timeout));
+        tcp.set_keepalive(Some(KEEPALIVE));
+        tcp.set_keepalive_interval(Some(KEEPALIVE));
+        tcp.set_keepalive_retries(Some(KEEPALIVE_RETRIES));
+        #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
+        tcp.set_tcp_user_timeout(Some(TCP_USER_TIMEOUT));
+        let route = Route {
+            to_proxy: secure(tcp.clone(), tls),
+            tcp,
+            proxies,
+        };
+        Self(Arc::new(Timed {
+            connector: secure(route, tls),
+            timeout,
+        }))
+    }
+}
+
+impl Service<Uri> for Connector {
+    type Response = SecureStream<Routed>;
+    type Error = BoxError;
+    type Future = Connecting<Self::Response>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, endpoint: Uri) -> Self::Future {
+        let timeout = self.0.timeout;
+        if endpoint.scheme() == Some(&Scheme::HTTPS) && !cfg!(feature = "rustls") {
+            return Box::pin(ready(Err("HTTPS needs the feature `rustls` of azure-table".into())));
+        }
+        let connecting = self.0.connector.clone().call(endpoint);
+        Box::pin(async move {
+            match tokio::time::timeout(timeout, connecting).await {
+                Ok(connected) => connected,
+                Err(_) => {
+                    Err(io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {timeout:?}")).into())
+                }
+            }
+        })
+    }
+}
+
+/// Connects to an endpoint, directly or through its proxy. TLS with the endpoint comes on top.
+#[derive(Clone)]
+struct Route {
+    tcp: HttpConnector,
+    /// A proxy may speak TLS itself.
+    to_proxy: Secure<HttpConnector>,
+    proxies: Arc<Proxies>,
+}
+
+impl Service<Uri> for Route {
+    type Response = Routed;
+    type Error = BoxError;
+    type Future = Connecting<Routed>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, endpoint: Uri) -> Self::Future {
+        let mut route = self.clone();
+        Box::pin(async move {
+            match route.proxies.of(&endpoint) {
+                Some(proxy) => route.through(&proxy, endpoint).await,
+                None => Ok(Routed::tunnel(plain(route.tcp.call(endpoint).await?))),
+            }
+        })
+    }
+}
+
+impl Route {
+    async fn through(mut self, proxy: &Intercept, endpoint: Uri) -> Result<Routed, BoxError> {
+        let address = proxy.uri().clone();
+        match kind(&address) {
+            Some(ProxyKind::Http) if endpoint.scheme() == Some(&Scheme::HTTPS) => {
+                let mut tunnel = Tunnel::new(address, self.to_proxy);
+                if let Some(authorization) = proxy.basic_auth() {
+                    tunnel = tunnel.with_auth(authorization.clone());
+                }
+                Ok(Routed::tunnel(tunnel.call(endpoint).await?))
+            }
+            Some(ProxyKind::Http) => Ok(Routed {
+                stream: self.to_proxy.call(address).await?,
+                forwards_requests: true,
+            }),
+            Some(ProxyKind::Socks5 { resolves_here }) => {
+                let endpoint = for_socks(&endpoint, resolves_here).await?;
+                let address = with_port(&address, SOCKS_PORT)?;
+                let mut tunnel = SocksV5::new(address, self.tcp);
+                if let Some((user, password)) = proxy.raw_auth() {
+                    tunnel = tunnel.with_auth(user.to_owned(), password.to_owned());
+                }
+                Ok(Routed::tunnel(plain(tunnel.call(endpoint).await?)))
+            }
+            None => Err("the scheme of the proxy is none of http, https, socks5, socks5h".into()),
+        }
+    }
+}
+
+/// The port of a SOCKS proxy whose URL names none.
+const SOCKS_PORT: u16 = 1080;
+
+/// Returns the address that a SOCKS proxy is asked for, always with its port.
+///
+/// Host names are resolved here and not by hyper-util, which would block the thread.
+async fn for_socks(endpoint: &Uri, resolves_here: bool) -> Result<Uri, BoxError> {
+    let default = if endpoint.scheme() == Some(&Scheme::HTTPS) {
+        443
+    } else {
+        80
+    };
+    if !resolves_here {
+        return with_port(endpoint, default);
+    }
+    let host = endpoint.host().unwrap_or_default().trim_matches(['[', ']']);
+    let port = endpoint.port_u16().unwrap_or(default);
+    let found = lookup_host((host, port)).await?.next();
+    let address = found.ok_or("the name of the host has no address")?;
+    Ok(Uri::builder()
+        .scheme("http")
+        .authority(address.to_string())
+        .path_and_query("/")
+        .build()?)
+}
+
+/// Returns an address with its port, or with `default` if it has none.
+fn with_port(address: &Uri, default: u16) -> Result<Uri, BoxError> {
+    let port = address.port_u16().unwrap_or(default);
+    let authority = format!("{}:{port}", address.host().unwrap_or_default());
+    Ok(Uri::builder()
+        .scheme("http")
+        .authority(authority)
+        .path_and_query("/")
+        .build()?)
+}
+
+/// A connection to an endpoint or to its proxy.
+pub(super) struct Routed {
+    stream: SecureStream<Tcp>,
+    /// The other side is a proxy that takes whole requests, with absolute URLs.
+    forwards_requests: bool,
+}
+
+impl Routed {
+    /// A connection whose other end is the endpoint.
+    fn tunnel(stream: SecureStream<Tcp>) -> Self {
+        Self {
+            stream,
+            forwards_requests: false,
+        }
+    }
+
+    fn stream(self: Pin<&mut Self>) -> Pin<&mut SecureStream<Tcp>> {
+        Pin::new(&mut self.get_mut().stream)
+    }
+}
+
+impl Connection for Routed {
+    /// Leaves out the addresses of both ends: hyper-util would copy them into each response.
+    fn connected(&self) -> Connected {
+        Connected::new().proxy(self.forwards_requests)
+    }
+}
+
+impl Read for Routed {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+        self.stream().poll_read(cx, buf)
+    }
+}
+
+impl Write for Routed {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.stream().poll_write(cx, buf)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream().poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream().poll_shutdown(cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.stream().poll_write_vectored(cx, bufs)
+    }
+}

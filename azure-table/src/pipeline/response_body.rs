@@ -1,0 +1,114 @@
+//! The body of a response, collected from its pieces up to [`MAX_ANSWER`], whatever length the response announces.
+//!
+//! Both HTTP transports read into it. A body that arrived in one piece is handed over as it arrived, without a copy.
+
+use bytes::{Bytes, BytesMut};
+
+use crate::pipeline::transport::{Delivery, TransportError};
+
+/// The maximum body of a response, in bytes.
+///
+/// A page has up to 1,000 entities and 4 MiB, an entity 1 MiB. As JSON they are a few times as long: a character may
+/// take six bytes, and metadata accompanies each value. A longer body is no response of a Table service, and is
+/// discarded.
+///
+/// Source: REST "Understanding the Table service data model", "Query timeout and pagination".
+const MAX_ANSWER: usize = 64 << 20;
+/// The maximum buffer reserved for an announced length: that of a large page. An announcement costs no more.
+const MAX_RESERVED: usize = 4 << 20;
+
+/// The part of a body that has arrived.
+pub(super) struct ResponseBody {
+    announced: usize,
+    first: Bytes,
+    /// The first piece and all later ones. Empty while there is only one.
+    joined: BytesMut,
+}
+
+impl ResponseBody {
+    /// Creates an empty body. `announced` is the length that the response announces, in bytes.
+    ///
+    /// # Errors
+    /// The announced length exceeds the limit. The caller does not read on, and so closes the connection.
+    pub(super) fn new(announced: Option<u64>) -> Result<Self, TransportError> {
+        let announced = usize::try_from(announced.unwrap_or_default()).unwrap_or(usize::MAX);
+        if announced > MAX_ANSWER {
+            let why = format!("the answer announces {announced} bytes, the limit is {MAX_ANSWER}");
+            return Err(cut(why));
+        }
+        Ok(Self {
+            announced,
+            first: Bytes::new(),
+            joined: BytesMut::new(),
+        })
+    }
+
+    /// Appends a piece.
+    ///
+    /// # Errors
+    /// The body exceeds the limit. The caller does not read on, and so closes the connection.
+    pub(super) fn push(&mut self, piece: Bytes) -> Result<(), TransportError> {
+        let length = self.first.len().max(self.joined.len()) + piece.len();
+        if length > MAX_ANSWER {
+            let why = format!("the answer has more than {MAX_ANSWER} bytes, which is the limit");
+            return Err(cut(why));
+        }
+        if self.first.is_empty() {
+            self.first = piece;
+            return Ok(());
+        }
+        if self.joined.is_empty() {
+            self.joined.reserve(length.max(self.announced.min(MAX_RESERVED)));
+            self.joined.extend_from_slice(&self.first);
+        }
+        self.joined.extend_from_slice(&piece);
+        Ok(())
+    }
+
+    pub(super) fn into_bytes(self) -> Bytes {
+        match self.joined.is_empty() {
+            true => self.first,
+            false => self.joined.freeze(),
+        }
+    }
+}
+
+/// Returns the error of a response that started and did not end well.
+pub(super) fn cut(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> TransportError {
+    TransportError::new(Delivery::ResponseCut, source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_joined_in_order() {
+        for pieces in [&[][..], &["one"], &["", "one"], &["one", "", "two", "three"]] {
+            let mut body = ResponseBody::new(None).unwrap();
+            for piece in pieces {
+                body.push(Bytes::from_static(piece.as_bytes())).unwrap();
+            }
+            assert_eq!(body.into_bytes(), pieces.concat());
+        }
+    }
+
+    #[test]
+    fn single_piece_is_not_copied() {
+        let piece = Bytes::from("one".to_owned());
+        let mut body = ResponseBody::new(Some(3)).unwrap();
+        body.push(piece.clone()).unwrap();
+        assert_eq!(body.into_bytes().as_ptr(), piece.as_ptr());
+    }
+
+    #[test]
+    fn limit_is_in_all_bytes() {
+        let half = Bytes::from(vec![b' '; MAX_ANSWER / 2]);
+        let mut body = ResponseBody::new(Some(MAX_ANSWER as u64)).unwrap();
+        body.push(half.clone()).unwrap();
+        body.push(half).unwrap();
+        let error = body.push(Bytes::from_static(b" ")).unwrap_err();
+        assert_eq!(error.delivery(), Delivery::ResponseCut);
+        assert!(ResponseBody::new(Some(MAX_ANSWER as u64 + 1)).is_err());
+    }
+}

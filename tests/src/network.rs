@@ -1,0 +1,131 @@
+//! The two HTTP transports as one type, for tests that run on both.
+
+use std::time::Duration;
+
+use azure_table::Result;
+use azure_table::transport::{
+    BoxFuture, HttpTransport, HttpTransportBuilder, HyperTransport, HyperTransportBuilder, Transport, TransportError,
+};
+use bytes::Bytes;
+use http::{Request, Response};
+
+/// An HTTP transport of the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// `HttpTransport`.
+    Reqwest,
+    /// `HyperTransport`.
+    Hyper,
+}
+
+/// A module with one test per function, for each transport. The functions take a [`Network`]; what follows a name in
+/// brackets is for `tokio::test`.
+#[macro_export]
+macro_rules! on_both_networks {
+    ($($test:ident $(($($argument:tt)+))?),+ $(,)?) => {
+        $crate::on_both_networks! { over_reqwest, Reqwest; $($test $(($($argument)+))?),+ }
+        $crate::on_both_networks! { over_hyper, Hyper; $($test $(($($argument)+))?),+ }
+    };
+    ($name:ident, $network:ident; $($test:ident $(($($argument:tt)+))?),+) => {
+        mod $name {
+            $(#[tokio::test$(($($argument)+))?]
+            async fn $test() {
+                super::$test($crate::Network::$network).await;
+            })+
+        }
+    };
+}
+
+impl Network {
+    /// The builder of its transport.
+    pub fn builder(self) -> NetworkBuilder {
+        match self {
+            Self::Reqwest => NetworkBuilder::Reqwest(HttpTransport::builder()),
+            Self::Hyper => NetworkBuilder::Hyper(HyperTransport::builder()),
+        }
+    }
+
+    /// Its transport with the settings of a client's own.
+    ///
+    /// # Panics
+    /// TLS cannot be set up.
+    pub fn transport(self) -> NetworkTransport {
+        self.builder().build().unwrap()
+    }
+}
+
+/// The settings that both transports have.
+#[derive(Debug)]
+pub enum NetworkBuilder {
+    /// Those of `HttpTransport`.
+    Reqwest(HttpTransportBuilder),
+    /// Those of `HyperTransport`.
+    Hyper(HyperTransportBuilder),
+}
+
+impl NetworkBuilder {
+    /// The setting of this name.
+    #[must_use]
+    pub fn connect_timeout(self, timeout: Duration) -> Self {
+        match self {
+            Self::Reqwest(builder) => Self::Reqwest(builder.connect_timeout(timeout)),
+            Self::Hyper(builder) => Self::Hyper(builder.connect_timeout(timeout)),
+        }
+    }
+
+    /// The setting of this name.
+    #[must_use]
+    pub fn pool_idle_timeout(self, timeout: Duration) -> Self {
+        match self {
+            Self::Reqwest(builder) => Self::Reqwest(builder.pool_idle_timeout(timeout)),
+            Self::Hyper(builder) => Self::Hyper(builder.pool_idle_timeout(timeout)),
+        }
+    }
+
+    /// The setting of this name.
+    #[must_use]
+    pub fn proxy(self, url: impl Into<String>) -> Self {
+        match self {
+            Self::Reqwest(builder) => Self::Reqwest(builder.proxy(url)),
+            Self::Hyper(builder) => Self::Hyper(builder.proxy(url)),
+        }
+    }
+
+    /// The setting of this name.
+    #[must_use]
+    pub fn root_certificates(self, pem: impl AsRef<[u8]>) -> Self {
+        match self {
+            Self::Reqwest(builder) => Self::Reqwest(builder.root_certificates(pem)),
+            Self::Hyper(builder) => Self::Hyper(builder.root_certificates(pem)),
+        }
+    }
+
+    /// The transport.
+    ///
+    /// # Errors
+    /// Those of the transport's builder.
+    pub fn build(self) -> Result<NetworkTransport> {
+        Ok(match self {
+            Self::Reqwest(builder) => NetworkTransport::Reqwest(builder.build()?),
+            Self::Hyper(builder) => NetworkTransport::Hyper(Box::new(builder.build()?)),
+        })
+    }
+}
+
+/// One of the two transports.
+#[derive(Clone, Debug)]
+pub enum NetworkTransport {
+    /// `HttpTransport`.
+    Reqwest(HttpTransport),
+    /// `HyperTransport`.
+    Hyper(Box<HyperTransport>),
+}
+
+impl Transport for NetworkTransport {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, std::result::Result<Response<Bytes>, TransportError>> {
+        match self {
+            Self::Reqwest(transport) => transport.send(request),
+            Self::Hyper(transport) => transport.send(request),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The pool of a transport: when it opens and closes connections, and what it sends on them.
+
+use std::future::pending;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use azure_table::transport::{HyperTransport, Transport as _};
+use azure_table::{DynamicEntity, ErrorKind, NoRetry, TableServiceClient};
+use azure_table_tests::canned::CONTOSO;
+use azure_table_tests::{Network, on_both_networks};
+use http::Request;
+use tokio::io::AsyncReadExt as _;
+use tokio::time::sleep;
+
+use super::sockets::{Sockets, WRITTEN};
+
+on_both_networks! {
+    connection_that_cannot_be_secured_in_time_sends_nothing,
+    idle_connection_is_closed_after_its_timeout,
+}
+
+/// A server that accepts and says nothing: TLS does not begin.
+async fn connection_that_cannot_be_secured_in_time_sends_nothing(network: Network) {
+    let server = Sockets::doing(network, |connection| async move {
+        let _open = connection;
+        pending::<()>().await;
+    })
+    .await;
+    let transport = network.builder().connect_timeout(Duration::from_millis(200));
+    let endpoint = server.service.endpoint().replace("http:", "https:");
+    let service = TableServiceClient::from_connection_string(&format!("{CONTOSO};TableEndpoint={endpoint}")).unwrap();
+    let table = service
+        .transport(transport.build().unwrap())
+        .dynamic_table("Things")
+        .unwrap();
+    let started = Instant::now();
+    let insert = table.insert(&DynamicEntity::new("p", "r")).retry(NoRetry);
+    let error = insert.await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.may_have_applied()),
+        (ErrorKind::Connection, false),
+        "{error}"
+    );
+    assert!(error.to_string().contains("no connection to the service"), "{error}");
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+}
+
+async fn idle_connection_is_closed_after_its_timeout(network: Network) {
+    let mut server = Sockets::doing(network, |mut connection| async move {
+        while connection.request().await {
+            connection.write(WRITTEN).await;
+        }
+    })
+    .await;
+    let transport = network.builder().pool_idle_timeout(Duration::from_millis(200));
+    server.service = server.service.transport(transport.build().unwrap());
+    let insert = || server.table().insert(&DynamicEntity::new("p", "r"));
+    insert().await.unwrap();
+    insert().await.unwrap();
+    assert_eq!(server.connections(), 1);
+    sleep(Duration::from_millis(400)).await;
+    insert().await.unwrap();
+    assert_eq!(server.connections(), 2);
+}
+
+#[tokio::test]
+async fn idle_connections_are_limited_on_request() {
+    let mut server = Sockets::doing(Network::Hyper, |mut connection| async move {
+        while connection.request().await {
+            connection.write(WRITTEN).await;
+        }
+    })
+    .await;
+    let transport = HyperTransport::builder().pool_max_idle_per_host(0).build().unwrap();
+    server.service = server.service.transport(transport);
+    for _ in 0..3 {
+        server.table().insert(&DynamicEntity::new("p", "r")).await.unwrap();
+    }
+    assert_eq!(server.connections(), 3);
+}
+
+/// A server that speaks first and closes: hyper gives the request back, and the write is not in doubt.
+#[tokio::test]
+async fn request_that_was_given_back_is_not_in_doubt() {
+    let read = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&read);
+    let server = Sockets::doing(Network::Hyper, move |mut connection| {
+        let counter = Arc::clone(&counter);
+        async move {
+            connection.write("SSH-2.0-OpenSSH_9.6\r\n").await;
+            while connection.stream.read_u8().await.is_ok() {
+                counter.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+    })
+    .await;
+    let mut unsent = 0;
+    for _ in 0..50 {
+        let before = read.load(Ordering::SeqCst);
+        let insert = server.table().insert(&DynamicEntity::new("p", "r")).retry(NoRetry);
+        let error = insert.await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+        sleep(Duration::from_millis(2)).await;
+        // A byte that was read belongs to a request in doubt.
+        assert!(
+            error.may_have_applied() || read.load(Ordering::SeqCst) == before,
+            "{error}"
+        );
+        unsent += usize::from(!error.may_have_applied());
+    }
+    assert!(unsent > 0);
+}
+
+/// The service sees no difference: the same lines, whatever the order of the headers.
+#[tokio::test]
+async fn both_transports_send_the_same_heads() {
+    let mut heads = Vec::new();
+    for network in [Network::Reqwest, Network::Hyper] {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let keeper = Arc::clone(&seen);
+        let server = Sockets::doing(network, move |mut connection| {
+            let keeper = Arc::clone(&keeper);
+            async move {
+                while let Some(head) = connection.head().await {
+                    keeper.lock().unwrap().push(head);
+                    connection.write(WRITTEN).await;
+                }
+            }
+        })
+        .await;
+        let (base, transport) = (server.service.endpoint(), network.transport());
+        for (method, path, body) in [
+            (
+                "GET",
+                "/a/Things(PartitionKey='%C3%A4',RowKey='..')?$filter=a%20eq%201",
+                "",
+            ),
+            ("DELETE", "/a/Things(PartitionKey='p',RowKey='%2F')", ""),
+            ("POST", "/a/Things", "{}"),
+            ("PUT", "/a/Things", ""),
+        ] {
+            let request = Request::builder().method(method).uri(format!("{base}{path}"));
+            let request = request
+                .header("accept", "application/json")
+                .header("x-ms-version", "2019-02-02");
+            transport.send(request.body(body.into()).unwrap()).await.unwrap();
+        }
+        let host = base.trim_start_matches("http://").split('/').next().unwrap().to_owned();
+        let sorted = |head: &String| {
+            let mut lines: Vec<_> = head.lines().map(|line| line.replace(&host, "host")).collect();
+            lines.sort();
+            lines
+        };
+        heads.push(seen.lock().unwrap().iter().map(sorted).collect::<Vec<_>>());
+    }
+    assert_eq!(heads[0].len(), 4);
+    assert_eq!(heads[0], heads[1]);
+}

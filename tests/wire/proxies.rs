@@ -1,0 +1,310 @@
+//! Proxies between client and service: HTTP with whole requests and in tunnels, SOCKS 5; by settings and environment.
+
+use std::net::SocketAddr;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use azure_table::emulator::ServerCertificate;
+use azure_table::{DynamicEntity, Emulator, EmulatorServer, ErrorKind, NoRetry, RunningEmulator, TableServiceClient};
+use azure_table_tests::network::NetworkBuilder;
+use azure_table_tests::{Network, on_both_networks};
+use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+/// A host that only the proxy finds.
+const HOST: &str = "tables.test";
+
+on_both_networks! {
+    http_request_passes_through_proxy_with_absolute_url,
+    https_request_passes_through_http_proxy_in_tunnel,
+    socks_proxy_resolves_names_on_request,
+    failing_proxy_leaves_no_write_in_doubt,
+    emulator_is_reached,
+    environment_selects_proxy,
+}
+
+/// A proxy that forwards everything and keeps what it was asked for.
+struct Proxy {
+    address: SocketAddr,
+    asked: Arc<Mutex<Vec<String>>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Proxy {
+    /// A proxy that connects to `service` whatever a request names; without one, to the address that the request names.
+    async fn to(service: Option<SocketAddr>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let keeper = Arc::clone(&asked);
+        let task = tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                tokio::spawn(forward(stream, service, Arc::clone(&keeper)));
+            }
+        });
+        Self { address, asked, task }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+/// Forwards one connection. An error of it is seen by the client.
+async fn forward(mut client: TcpStream, service: Option<SocketAddr>, asked: Arc<Mutex<Vec<String>>>) {
+    let mut first = [0];
+    client.peek(&mut first).await.unwrap();
+    let head = match first {
+        [5] => {
+            let target = socks(&mut client).await;
+            asked.lock().unwrap().push(target);
+            String::new()
+        }
+        _ => {
+            let head = head(&mut client).await;
+            let authorization = head.lines().find(|line| line.starts_with("proxy-authorization:"));
+            let authorization = authorization.or(head.lines().find(|line| line.starts_with("Proxy-Authorization:")));
+            let line = head.lines().next().unwrap().trim_end_matches(" HTTP/1.1");
+            let authorization = authorization
+                .and_then(|line| line.split_once(": "))
+                .map_or("none", |(_, value)| value);
+            asked.lock().unwrap().push(format!("{line} by {authorization}"));
+            if line.starts_with("CONNECT ") {
+                client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+                String::new()
+            } else {
+                head
+            }
+        }
+    };
+    let service = service.unwrap_or_else(|| {
+        let (_, rest) = head.split_once("http://").unwrap();
+        rest.split('/').next().unwrap().parse().unwrap()
+    });
+    let mut service = TcpStream::connect(service).await.unwrap();
+    service.write_all(head.as_bytes()).await.unwrap();
+    let _ = copy_bidirectional(&mut client, &mut service).await;
+}
+
+/// Reads the head of a request.
+async fn head(client: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(client.read_u8().await.unwrap());
+    }
+    String::from_utf8(head).unwrap()
+}
+
+/// The server's side of SOCKS 5. Returns the target, and user and password if there are any.
+///
+/// Source: RFC 1928 and RFC 1929.
+async fn socks(client: &mut TcpStream) -> String {
+    let greeting = bytes::<2>(client).await;
+    let mut methods = vec![0; usize::from(greeting[1])];
+    client.read_exact(&mut methods).await.unwrap();
+    let with_password = methods.contains(&2);
+    client.write_all(&[5, if with_password { 2 } else { 0 }]).await.unwrap();
+    let mut credential = "none".to_owned();
+    if with_password {
+        let [_version] = bytes(client).await;
+        credential = format!("{}:{}", text(client).await, text(client).await);
+        client.write_all(&[1, 0]).await.unwrap();
+    }
+    let [_version, _command, _reserved, kind] = bytes(client).await;
+    let host = match kind {
+        1 => format!("address {}", std::net::Ipv4Addr::from(bytes::<4>(client).await)),
+        4 => format!("address {}", std::net::Ipv6Addr::from(bytes::<16>(client).await)),
+        _ => format!("name {}", text(client).await),
+    };
+    let port = u16::from_be_bytes(bytes(client).await);
+    client.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).await.unwrap();
+    format!("{host}:{port} by {credential}")
+}
+
+async fn bytes<const N: usize>(client: &mut TcpStream) -> [u8; N] {
+    let mut bytes = [0; N];
+    client.read_exact(&mut bytes).await.unwrap();
+    bytes
+}
+
+/// Reads a text after its length.
+async fn text(client: &mut TcpStream) -> String {
+    let [length] = bytes(client).await;
+    let mut text = vec![0; usize::from(length)];
+    client.read_exact(&mut text).await.unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+async fn emulator() -> EmulatorServer {
+    EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap()
+}
+
+/// A client of the emulator, under a name that only the proxy finds.
+fn service(server: &RunningEmulator, transport: NetworkBuilder) -> TableServiceClient {
+    let connection_string = server.connection_string().replace(&server.address().to_string(), HOST);
+    TableServiceClient::from_connection_string(&connection_string)
+        .unwrap()
+        .transport(transport.build().unwrap())
+}
+
+async fn http_request_passes_through_proxy_with_absolute_url(network: Network) {
+    let server = emulator().await.spawn();
+    let proxy = Proxy::to(Some(server.address())).await;
+    for (credential, sent) in [("", "none"), ("user:pass%40word@", "Basic dXNlcjpwYXNzQHdvcmQ=")] {
+        let url = format!("http://{credential}{}", proxy.address);
+        service(&server, network.builder().proxy(url)).ping().await.unwrap();
+        assert_eq!(
+            proxy.asked().last().unwrap(),
+            &format!("GET http://{HOST}/devstoreaccount1/Tables?$top=1 by {sent}")
+        );
+    }
+}
+
+async fn https_request_passes_through_http_proxy_in_tunnel(network: Network) {
+    let mut params = CertificateParams::new(vec![HOST.to_owned()]).unwrap();
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let key = KeyPair::generate().unwrap();
+    let pem = params.self_signed(&key).unwrap().pem();
+    let certificate = ServerCertificate::from_pem(&pem, key.serialize_pem()).unwrap();
+    let server = emulator().await.https(certificate).spawn();
+    let proxy = Proxy::to(Some(server.address())).await;
+    let trusting = || network.builder().root_certificates(&pem);
+    for (url, asked) in [
+        (
+            format!("http://{}", proxy.address),
+            format!("CONNECT {HOST}:443 by none"),
+        ),
+        (
+            format!("http://user:pass@{}", proxy.address),
+            format!("CONNECT {HOST}:443 by Basic dXNlcjpwYXNz"),
+        ),
+        (
+            format!("socks5h://{}", proxy.address),
+            format!("name {HOST}:443 by none"),
+        ),
+    ] {
+        service(&server, trusting().proxy(url)).ping().await.unwrap();
+        assert_eq!(proxy.asked().last().unwrap(), &asked);
+    }
+}
+
+async fn socks_proxy_resolves_names_on_request(network: Network) {
+    let server = emulator().await.spawn();
+    let proxy = Proxy::to(Some(server.address())).await;
+    let there = network
+        .builder()
+        .proxy(format!("socks5h://user:pass@{}", proxy.address));
+    service(&server, there).ping().await.unwrap();
+    assert_eq!(proxy.asked(), [format!("name {HOST}:80 by user:pass")]);
+
+    let here = network.builder().proxy(format!("socks5://{}", proxy.address));
+    let connection_string = server.connection_string().replace("127.0.0.1", "localhost");
+    let service = TableServiceClient::from_connection_string(&connection_string).unwrap();
+    service.transport(here.build().unwrap()).ping().await.unwrap();
+    let port = server.address().port();
+    let asked = proxy.asked().pop().unwrap();
+    assert!(
+        [
+            format!("address 127.0.0.1:{port} by none"),
+            format!("address ::1:{port} by none")
+        ]
+        .contains(&asked),
+        "{asked}"
+    );
+}
+
+async fn failing_proxy_leaves_no_write_in_doubt(network: Network) {
+    // It answers everything alike and closes: no tunnel, no handshake.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let refusing = listener.local_addr().unwrap();
+    let task = tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 1_024]).await;
+            let _ = stream
+                .write_all(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")
+                .await;
+        }
+    });
+    let closed = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    for (scheme, proxy) in [
+        ("https", format!("http://user:SECRET@{refusing}")),
+        ("http", format!("socks5h://user:SECRET@{refusing}")),
+        ("https", format!("socks5://user:SECRET@{refusing}")),
+        ("http", format!("http://user:SECRET@{closed}")),
+    ] {
+        let address = format!("{scheme}://{HOST}/devstoreaccount1");
+        let key = "AccountName=devstoreaccount1;AccountKey=AAECAwQFBgc=";
+        let service = TableServiceClient::from_connection_string(&format!("{key};TableEndpoint={address}"));
+        let service = service
+            .unwrap()
+            .transport(network.builder().proxy(&proxy).build().unwrap());
+        let insert = service
+            .dynamic_table("Things")
+            .unwrap()
+            .insert(&DynamicEntity::new("p", "r"));
+        let error = insert.retry(NoRetry).await.unwrap_err();
+        assert_eq!(
+            (error.kind(), error.may_have_applied()),
+            (ErrorKind::Connection, false),
+            "{proxy}: {error}"
+        );
+        assert!(!format!("{error} {error:?}").contains("SECRET"), "{error:?}");
+    }
+    task.abort();
+}
+
+/// A test of its own, and what [`environment_selects_proxy`] runs with another environment.
+async fn emulator_is_reached(network: Network) {
+    let server = emulator().await.spawn();
+    let service = TableServiceClient::from_connection_string(server.connection_string()).unwrap();
+    service.transport(network.transport()).ping().await.unwrap();
+}
+
+async fn environment_selects_proxy(network: Network) {
+    let proxy = Proxy::to(None).await;
+    let test = match network {
+        Network::Reqwest => "wire::proxies::over_reqwest::emulator_is_reached",
+        Network::Hyper => "wire::proxies::over_hyper::emulator_is_reached",
+    };
+    let run = |no_proxy: &'static str| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", test]).env("NO_PROXY", no_proxy);
+        command.env("HTTP_PROXY", format!("http://user:pass@{}", proxy.address));
+        tokio::task::spawn_blocking(move || {
+            let output = command.output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success() && text.contains("1 passed"), "{text}");
+        })
+    };
+    run("127.0.0.0/8").await.unwrap();
+    assert_eq!(proxy.asked(), [""; 0]);
+    run("tables.test").await.unwrap();
+    let asked = proxy.asked().pop().unwrap();
+    assert!(
+        asked.starts_with("GET http://127.0.0.1:") && asked.ends_with(" by Basic dXNlcjpwYXNz"),
+        "{asked}"
+    );
+}
+
+/// An address that cannot be read must not lead to direct connections.
+#[test]
+fn address_of_no_proxy_is_rejected() {
+    for url in ["", "no url", "ftp://127.0.0.1", "socks4://127.0.0.1", "http://"] {
+        let error = Network::Hyper.builder().proxy(url).build().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{url}: {error}");
+        assert!(error.to_string().contains("http, https, socks5, socks5h"), "{error}");
+    }
+}
