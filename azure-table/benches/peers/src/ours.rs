@@ -1,5 +1,6 @@
 //! This crate.
 
+use azure_table::transport::HyperTransport;
 use azure_table::{TableClient, TableServiceClient};
 use futures::stream::{self, StreamExt as _};
 
@@ -16,6 +17,12 @@ impl Ours {
     /// Creates a client of the server at `address`, on the default transport.
     pub fn new(address: &str) -> Self {
         Self::with(service(address))
+    }
+
+    /// Creates the same on the transport without reqwest.
+    pub fn lean(address: &str) -> Self {
+        let transport = HyperTransport::builder().build().expect("no TLS is asked for");
+        Self::with(service(address).transport(transport))
     }
 
     fn with(service: TableServiceClient) -> Self {

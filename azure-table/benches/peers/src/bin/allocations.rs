@@ -34,11 +34,13 @@ fn count(peer: &impl Peer, operation: Operation) -> Option<(f64, f64)> {
 fn main() -> ExitCode {
     let server = Server::start(&[]);
     let address = server.address();
-    let (floor, ours) = (Floor::new(address, true), Ours::new(address));
+    let (floor, ours, lean) = (Floor::new(address, true), Ours::new(address), Ours::lean(address));
     let (older, pooled) = (Older::new(address, false), Older::new(address, true));
     let mut missed = 0;
-    println!("| allocations per unit (peak of the heap) | floor | azure-table | bar | azure_data_tables | pooled |");
-    println!("|---|--:|--:|--:|--:|--:|");
+    println!(
+        "| allocations per unit (peak of the heap) | floor | azure-table | bar | on hyper | azure_data_tables | pooled |"
+    );
+    println!("|---|--:|--:|--:|--:|--:|--:|");
     for operation in Operation::ALL {
         let cell = |counted: Option<(f64, f64)>| match counted {
             Some((count, peak)) => format!("{count:.2} ({peak:.0} KiB)"),
@@ -54,10 +56,11 @@ fn main() -> ExitCode {
         let verdict = if own.0 > bar { "missed" } else { "held" };
         missed += usize::from(own.0 > bar);
         println!(
-            "| {} | {} | {} | {bar:.2} {verdict} | {} | {} |",
+            "| {} | {} | {} | {bar:.2} {verdict} | {} | {} | {} |",
             operation.name(),
             cell(Some(least)),
             cell(Some(own)),
+            cell(count(&lean, operation)),
             cell(count(&older, operation)),
             cell(count(&pooled, operation)),
         );
