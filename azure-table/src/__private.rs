@@ -75,7 +75,7 @@ pub fn aliased<'r, 'a>(found: bool, row: &'r Row<'a>, prefix: &str, aliases: &[&
     if found {
         return None;
     }
-    aliases.iter().find_map(|alias| row.property(&within(prefix, alias)))
+    aliases.iter().find_map(|alias| row.get(&within(prefix, alias)))
 }
 
 /// Whether a property is of a group whose names begin with `prefix`.

@@ -13,6 +13,9 @@
 //! }
 //! ```
 
+#[cfg(feature = "emulator")]
+#[doc(no_inline)]
+pub use crate::Emulator;
 pub use crate::client::query::TableQuery;
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table::TableClient;

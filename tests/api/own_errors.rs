@@ -90,10 +90,7 @@ async fn closures_and_upgrades_return_errors_of_their_own() {
     assert!(error.source().unwrap().to_string().contains("invalid digit"));
 
     let lengths = old.query().resolve(|row| {
-        let text = row
-            .property("Amount")
-            .ok_or_else(|| Error::invalid_input("no amount"))?
-            .read::<String>()?;
+        let text: String = row.property("Amount")?;
         text.parse::<i64>().map_err(Error::other)
     });
     let error = lengths.all().await.unwrap_err();

@@ -50,9 +50,9 @@ async fn rows_are_resolved_by_their_properties() {
         row.insert(name, value);
         table.insert(&row).await.unwrap();
     }
-    let area = |row: &azure_table::entity::Row<'_>| match row.property("Radius") {
+    let area = |row: &azure_table::entity::Row<'_>| match row.get("Radius") {
         Some(radius) => Ok(3.0 * radius.read::<f64>()?.powi(2)),
-        None => match row.property("Side") {
+        None => match row.get("Side") {
             Some(side) => Ok(side.read::<f64>()?.powi(2)),
             None => Ok(0.0),
         },

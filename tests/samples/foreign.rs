@@ -39,7 +39,7 @@ impl ReadEntity for Stored {
     const METADATA: MetadataLevel = MetadataLevel::None;
 
     fn read(row: &Row<'_>) -> Result<Self> {
-        let port: i32 = row.property("Port").map(|port| port.read()).transpose()?.unwrap_or(443);
+        let port: i32 = row.property::<Option<i32>>("Port")?.unwrap_or(443);
         Ok(Self {
             region: row.partition_key()?.to_owned(),
             inner: theirs::Endpoint {

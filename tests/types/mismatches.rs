@@ -124,7 +124,7 @@ async fn text_is_not_taken_for_another_type() {
     }
     let resolved = table
         .get(("p", "r"))
-        .resolve(|row| row.property("Bytes").unwrap().read::<Vec<u8>>())
+        .resolve(|row| row.property::<Vec<u8>>("Bytes"))
         .await;
     assert!(resolved.unwrap_err().to_string().contains("found Edm.String"));
 }

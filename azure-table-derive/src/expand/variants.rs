@@ -143,7 +143,7 @@ fn read_entity(variants: &Variants<'_>) -> TokenStream {
         .collect();
     // What all variants are asked by.
     let asked = match &variants.mark {
-        Mark::Tag(property) => Some(quote!(let #mark = #row.property(#property);)),
+        Mark::Tag(property) => Some(quote!(let #mark = #row.get(#property);)),
         Mark::RowKeyPrefix => Some(quote!(let #mark = #row.row_key()?;)),
         Mark::KeyForm => None,
     };

@@ -200,7 +200,7 @@ fn an_enum_is_its_variants() {
     has(
         &code,
         &format!(
-            "let __mark = __row.property(\"Kind\");
+            "let __mark = __row.get(\"Kind\");
              if {private}::is_tag(__mark, \"One\") {{
                 return <X as {krate}::ReadEntity>::read(&{private}::untagged(__row, \"Kind\")).map(Self::One);
              }}

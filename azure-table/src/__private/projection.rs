@@ -126,7 +126,7 @@ impl<E, T: ReadProperty> ColumnOf<E, T> for Column<E, T, Stored> {
         if name == "Timestamp" {
             return timestamp(row);
         }
-        row.property(name).map(RowProperty::read).transpose()
+        row.get(name).map(RowProperty::read).transpose()
     }
 
     fn required(self, row: &Row<'_>) -> Result<T> {

@@ -380,7 +380,27 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     /// Reads each row with a closure.
     ///
-    /// The closure receives all properties with their types, and the ETag.
+    /// The closure receives all properties with their types, and the ETag. It returns errors of this crate;
+    /// [`Error::other`](crate::Error::other) converts any other error.
+    ///
+    /// ```
+    /// # use azure_table::{DynamicEntity, Emulator, Error, TableServiceClient};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let blogs = TableServiceClient::on(Emulator::new()).dynamic_table("Blogs")?;
+    /// # blogs.create_table().await?;
+    /// # let mut blog = DynamicEntity::new("Channel9", "12");
+    /// # blog.insert("Text", "Hello");
+    /// # blogs.insert(&blog).await?;
+    /// let numbered = blogs.query().partition("Channel9").resolve(|row| {
+    ///     let number: u32 = row.row_key()?.parse().map_err(Error::other)?;
+    ///     let text: String = row.property("Text")?;
+    ///     Ok((number, text))
+    /// });
+    /// assert_eq!(numbered.all().await?, [(12, "Hello".to_owned())]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "EntityResolver")]
     pub fn resolve<Q>(self, resolve: impl Fn(&Row<'_>) -> Result<Q> + Send + Sync + 'static) -> TableQuery<E, Q> {
         self.shaped(Shape::of_closure(resolve))

@@ -235,7 +235,7 @@ impl Shape<String> {
     /// The shape of the names of tables in `namespace`, without that prefix.
     pub(crate) fn of_tables(namespace: Arc<str>) -> Self {
         let pick = move |row: &Row<'_>| {
-            let name = row.property(TABLE_NAME).map(RowProperty::read::<String>).transpose()?;
+            let name = row.get(TABLE_NAME).map(RowProperty::read::<String>).transpose()?;
             let name = name.ok_or_else(|| Error::invalid_response("a table in the list has no name"))?;
             Ok(match name.split_at_checked(namespace.len()) {
                 Some((start, own)) if start.eq_ignore_ascii_case(&namespace) => Some(own.to_owned()),

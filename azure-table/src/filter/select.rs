@@ -38,7 +38,7 @@ impl<E, T: ReadProperty> SelectColumn<E> for Column<E, T, Stored> {
         if name == "Timestamp" {
             return read_timestamp(row);
         }
-        match row.property(name) {
+        match row.get(name) {
             Some(property) => property.read(),
             None => T::absent().ok_or_else(|| Error::invalid_response(format!("property `{name}`: it is missing"))),
         }

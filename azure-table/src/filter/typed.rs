@@ -45,7 +45,8 @@ enum State {
 impl<E> Filter<E> {
     /// Creates a filter from OData text, which is sent unchanged.
     ///
-    /// This is the only way to bypass the typed columns. The caller must quote every value in the text.
+    /// The caller must quote every value in the text. [`with_parameters`](Self::with_parameters) does it for values that
+    /// stand beside the text.
     pub fn raw(text: impl Into<Box<str>>) -> Self {
         Self::from(Expression::Raw(text.into()))
     }
@@ -182,7 +183,8 @@ impl<E> From<Expression> for Filter<E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no condition on the rows of `{E}`",
     label = "expected a `Filter<{E}>`",
-    note = "compare a column of `{E}`, as in `{E}::COLUMN.eq(value)`; OData text is `Filter::raw(..)`",
+    note = "compare a column of `{E}`, as in `{E}::COLUMN.eq(value)`; OData text is `Filter::raw(..)`, with values \
+            beside it `Filter::with_parameters(..)`",
     note = "a property of a flattened field is reached by the field, `Shop::HOME.then(Address::CITY).eq(..)`, one of a \
             variant by the variant, `Item::CUSTOMER.then(Customer::NAME).eq(..)`",
     note = "a `bool` is no condition: columns are compared by `.eq(..)` and `.ge(..)`, not by `==` and `>=`, and joined by `&` and `|`, \

@@ -156,9 +156,9 @@ pub fn write<T: Chunked>(properties: &mut PropertyWriter<'_>, name: &str, value:
 /// Reads a value from its pieces; `name` is the whole name, with the prefix of a flattened field.
 pub fn read<T: Chunked>(row: &Row<'_>, name: &str) -> Result<T> {
     let fault = |why: &str| Error::invalid_response(format!("property `{name}`: {why}"));
-    let Some(count) = row.property(&count_name(name)) else {
+    let Some(count) = row.get(&count_name(name)) else {
         // A value that was written before the field was chunked is its only piece.
-        let Some(property) = row.property(name) else {
+        let Some(property) = row.get(name) else {
             return T::absent().ok_or_else(|| fault("it is missing"));
         };
         return join(vec![property.read_as(T::EDM_TYPE)?]).ok_or_else(|| fault("its piece has another type"));
@@ -168,7 +168,7 @@ pub fn read<T: Chunked>(row: &Row<'_>, name: &str) -> Result<T> {
     for index in 0..count {
         let piece = piece_name(name, index);
         let property = row
-            .property(&piece)
+            .get(&piece)
             .ok_or_else(|| fault(&format!("its piece `{piece}` is missing")))?;
         let value = property.read_as(T::EDM_TYPE)?;
         // A piece before the last that is not full was written by somebody who knew of no pieces.

@@ -164,7 +164,8 @@ pub trait Projection<E>: ReadEntity {}
     label = "expected `{E}` or `Versioned<{E}>`",
     note = "where `{E}` is an enum of entities: write `{E}::Variant(entity)`, or use the handle of the variant, \
             `table.variant::<{Self}>()`",
-    note = "a struct becomes an entity by #[derive(TableEntity)]; `table.typed::<{Self}>()` is the same table with this entity type"
+    note = "elsewhere `table.typed::<{Self}>()` is the same table with this entity type; a struct becomes an entity by \
+            #[derive(TableEntity)]"
 )]
 pub trait AsEntity<E>: TableEntity {}
 

@@ -116,8 +116,8 @@ pub(crate) use crate::model::property::text::one_character;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored in a table",
     label = "no EDM type for this field",
-    note = "stored as is: text (String, &str, Cow, Arc<str>, Box<str>, char), bool, i8 to i64, u8 to u64, f32, f64, DateTime, SystemTime, Guid, bytes (Vec<u8>, &[u8], Bytes, [u8; N]), and Option, & and Box of them",
-    note = "with the feature of that name: types of chrono, jiff, time and uuid",
+    note = "stored as is: text (String, &str, Cow, Arc<str>, Box<str>, char), bool, i8 to i64, u8 to u64, f32, f64, DateTime, SystemTime, Guid, Duration, Day, IpAddr, bytes (Vec<u8>, &[u8], Bytes, [u8; N]), and Option, & and Box of them",
+    note = "with the feature of that name: types of chrono, jiff, rust_decimal, time, ulid, url and uuid",
     note = "an enum or a newtype of yours: #[derive(TableProperty)]; a struct: #[derive(PropertyGroup)] and #[table(flatten)]; \
             any serde type, as text: #[table(json)]",
     note = "otherwise: #[table(with = \"module\")], implement `Property` (and `ReadProperty`), or say #[table(ignore)]"
@@ -135,7 +135,7 @@ pub trait Property {
     /// `true` if the stored values sort as the values do.
     ///
     /// Otherwise filters compare a column of the type by `eq`, `ne` and `is_in` only. A comparison of order, such as
-    /// `ge`, is an error when the program is built.
+    /// `ge`, is an error when the program is built. `cargo check` and editors do not report it.
     const SORTED: bool = true;
 
     /// Returns the value to send. `None` leaves the property out.

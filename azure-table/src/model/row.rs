@@ -77,8 +77,20 @@ impl<'a> Row<'a> {
     }
 
     /// Returns the property of this name.
-    pub fn property(&self, name: &str) -> Option<&RowProperty<'a>> {
+    pub fn get(&self, name: &str) -> Option<&RowProperty<'a>> {
         self.properties.iter().find(|property| property.name == name)
+    }
+
+    /// Returns the value of a property as a Rust type. Use `Option<T>` for one that may be missing.
+    ///
+    /// # Errors
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): it is missing, or of a type that does not widen to `T`
+    ///   without loss.
+    pub fn property<T: ReadProperty>(&self, name: &str) -> Result<T> {
+        match self.get(name) {
+            Some(property) => property.read(),
+            None => T::absent().ok_or_else(|| Error::invalid_response(format!("property `{name}`: it is missing"))),
+        }
     }
 
     /// Returns the texts of the key fields.

@@ -101,7 +101,9 @@ mod write_error;
 ///
 /// # Limits
 /// serde structs have no typed columns. A filter is [`Filter::raw`](crate::Filter::raw), or compares a
-/// [`Column::property`](crate::Column::property) whose name and type you give.
+/// [`Column::property`](crate::Column::property) whose name and type you give. The type is the stored one: on a table
+/// that is not annotated an `i64` is stored as Edm.Int32, so compare `Column::<_, i32>`. A comparison with an `i64` is
+/// sent as `5L` and matches no such row.
 ///
 /// A value whose type is known from a table or an entity needs no more than `SerdeEntity(value)`. Where none is, as in
 /// [`TableOperation`](crate::TableOperation) or [`DynamicEntity::from_entity`](crate::DynamicEntity::from_entity),

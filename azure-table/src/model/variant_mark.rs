@@ -78,7 +78,7 @@ impl MarkedVariant {
     /// Checks that a row is of the variant.
     pub(crate) fn check(&self, row: &Row<'_>) -> Result<()> {
         let why = match self.mark {
-            VariantMark::Tag { property, tag } => match row.property(property) {
+            VariantMark::Tag { property, tag } => match row.get(property) {
                 found if is_tag(found, tag) => return Ok(()),
                 found => format!("{}, not {tag:?}", tag_found(property, found)),
             },

@@ -61,7 +61,7 @@ use crate::protocol::operation::TableOperation;
 /// Returns [`Interrupted`], which has the report, on any of these:
 /// - An error that concerns no single operation: `Unauthenticated`, `Forbidden`, `Connection`, `Timeout`, `Throttled`,
 ///   `ServerFault`, `NotFound` of the table.
-/// - More failures than [`failures`](crate::Bulk::max_failures) allows.
+/// - More failures than [`max_failures`](crate::Bulk::max_failures) allows.
 /// - An error of the source.
 ///
 /// Operations in flight receive their outcome first. Operations that waited are left over as not tried.

@@ -86,7 +86,9 @@ impl<E> TableClient<E> {
     /// with `timestamp` or `write_id` keeps the value that was read.
     ///
     /// The closure may return nothing, which saves the entity; a [`Change`](crate::Change); or a `Result` of either. An
-    /// `Err` ends the call, and nothing is written.
+    /// `Err` ends the call, and nothing is written. The error type is your own if it has `From<azure_table::Error>`; a
+    /// closure with `?` names it: `|counter| -> Result<(), AppError> { .. }`. The call then returns
+    /// `Result<Versioned<E>, AppError>`.
     ///
     /// ```
     /// use azure_table::{Change, Emulator, TableEntity, TableServiceClient};

@@ -169,7 +169,8 @@ impl<E: TableEntity> PartitionClient<E> {
 
     /// Returns a batch for this partition.
     ///
-    /// It rejects operations of any other partition, including the first one. See [`TableClient::batch`].
+    /// It rejects operations of any other partition, including the first one. Its methods take entities and whole keys:
+    /// `batch.delete(partition.key(3)?)`. See [`TableClient::batch`].
     pub fn batch(&self) -> TableBatch<E> {
         self.table.batch().in_partition(&self.partition_key)
     }
