@@ -142,6 +142,7 @@ impl Connection {
 on_both_networks! {
     an_announced_body_of_ten_gigabytes_is_refused_unread,
     a_body_without_end_is_cut_at_the_limit,
+    read_with_a_response_beyond_the_limit_is_not_retried,
     headers_without_end_are_cut,
     an_answer_byte_by_byte_ends_with_the_attempts_time,
     a_body_that_is_cut_is_an_answer_cut,
@@ -169,15 +170,10 @@ async fn an_announced_body_of_ten_gigabytes_is_refused_unread(network: Network) 
     let head = "HTTP/1.1 201 Created\r\nContent-Length: 10000000000\r\n\r\n";
     let server = Sockets::pouring(network, head, vec![b' '; 1 << 16]).await;
     let error = server.lost_write().await;
-    assert_eq!(error.kind(), ErrorKind::Connection);
-    assert!(
-        error.to_string().contains("the answer broke off at http://127.0.0.1:"),
-        "{error}"
-    );
-    assert_eq!(
-        source(&error),
-        "the answer announces 10000000000 bytes, the limit is 67108864"
-    );
+    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+    let expected = "a response of 10000000000 bytes or more, the limit is 67108864, at http://127.0.0.1:";
+    assert!(error.to_string().contains(expected), "{error}");
+    assert!(source(&error).contains("`page_size`"), "{}", source(&error));
     assert!(server.written() < BUFFERS, "{}", server.written());
 }
 
@@ -192,10 +188,10 @@ async fn a_body_without_end_is_cut_at_the_limit(network: Network) {
     )
     .await;
     let error = server.lost_write().await;
-    assert_eq!(error.kind(), ErrorKind::Connection);
-    assert_eq!(
-        source(&error),
-        "the answer has more than 67108864 bytes, which is the limit"
+    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+    assert!(
+        error.to_string().contains("the limit is 67108864, at http://"),
+        "{error}"
     );
     assert!(
         (64 << 20..(64 << 20) + BUFFERS).contains(&server.written()),
@@ -205,7 +201,25 @@ async fn a_body_without_end_is_cut_at_the_limit(network: Network) {
 
     // The same without chunks: its end would be the connection's.
     let server = Sockets::pouring(network, "HTTP/1.0 201 Created\r\n\r\n", vec![b' '; 1 << 16]).await;
-    assert!(source(&server.lost_write().await).contains("more than 67108864 bytes"));
+    let error = server.lost_write().await;
+    assert!(
+        error.to_string().contains("the limit is 67108864, at http://"),
+        "{error}"
+    );
+}
+
+async fn read_with_a_response_beyond_the_limit_is_not_retried(network: Network) {
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 67108865\r\n\r\n";
+    let server = Sockets::pouring(network, head, vec![b' '; 1 << 16]).await;
+    let error = server.table().get(("p", "r")).await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.attempts()),
+        (ErrorKind::InvalidResponse, 1),
+        "{error}"
+    );
+    let expected = "a response of 67108865 bytes or more, the limit is 67108864, at http://";
+    assert!(error.to_string().contains(expected), "{error}");
+    assert!(!error.may_have_applied());
 }
 
 async fn headers_without_end_are_cut(network: Network) {

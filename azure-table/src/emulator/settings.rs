@@ -110,9 +110,9 @@ impl PageEnds {
         self
     }
 
-    /// Ends a page before the row that would take the response body beyond `bytes` bytes.
+    /// Ends a page before the row that would take the response body beyond `bytes` bytes, at most 4 MiB.
     ///
-    /// A page has at least one row, however long it is.
+    /// A page has at least one row, however long it is. Without this condition it ends at 4 MiB.
     #[must_use]
     pub fn bytes(mut self, bytes: usize) -> Self {
         self.bytes = Some(bytes);

@@ -58,7 +58,7 @@ pub enum ErrorKind {
     Timeout,
     /// No response from the network: connection refused or broken, or the host name is unknown.
     Connection,
-    /// The response is not that of a Table service, or does not fit the type that it is read into.
+    /// The response is not that of a Table service, is too long, or does not fit the type that it is read into.
     InvalidResponse,
     /// An error of the program's own code: see [`Error::other`].
     Other,

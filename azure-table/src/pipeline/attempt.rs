@@ -138,10 +138,11 @@ impl Pipeline {
             Some(Err(e)) => {
                 let (reached, base) = (e.delivery(), self.endpoint.base_of(location));
                 let why = format!("{e} at {base}");
-                Err((
-                    reached,
-                    Error::new(ErrorKind::Connection, why).with_source(e.into_source()),
-                ))
+                let kind = match reached {
+                    Delivery::ResponseTooLong { .. } => ErrorKind::InvalidResponse,
+                    _ => ErrorKind::Connection,
+                };
+                Err((reached, Error::new(kind, why).with_source(e.into_source())))
             }
             None => Err((Delivery::MaybeSent, timed_out(limit))),
         };

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::model::location::Location;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::retry::{Decision, FailedAttempt, Failure};
+use crate::pipeline::transport::Delivery;
 use crate::protocol::request::Call;
 
 /// The maximum number of attempts with a renewed authorization. Two: a challenge may come first, then the rejection of
@@ -125,6 +126,8 @@ pub(crate) fn classify(state: &CallState, end: &AttemptEnd<'_>) -> Next {
         Failure::Answer(404, _) if state.location == Location::Secondary && state.mode.has(Location::Primary) => {
             Next::TryPrimary
         }
+        // The response would be as long again.
+        Failure::Transport(Delivery::ResponseTooLong { .. }) if !failed.is_write() => Next::Fail,
         // The attempt before may have caused the rejection.
         Failure::Answer(404 | 409 | 412, _) if state.in_doubt => Next::ReadBack,
         _ => Next::AskPolicy,

@@ -33,8 +33,7 @@ impl ResponseBody {
     pub(super) fn new(announced: Option<u64>) -> Result<Self, TransportError> {
         let announced = usize::try_from(announced.unwrap_or_default()).unwrap_or(usize::MAX);
         if announced > MAX_ANSWER {
-            let why = format!("the answer announces {announced} bytes, the limit is {MAX_ANSWER}");
-            return Err(cut(why));
+            return Err(TransportError::too_long(announced, MAX_ANSWER));
         }
         Ok(Self {
             announced,
@@ -50,8 +49,7 @@ impl ResponseBody {
     pub(super) fn push(&mut self, piece: Bytes) -> Result<(), TransportError> {
         let length = self.first.len().max(self.joined.len()) + piece.len();
         if length > MAX_ANSWER {
-            let why = format!("the answer has more than {MAX_ANSWER} bytes, which is the limit");
-            return Err(cut(why));
+            return Err(TransportError::too_long(length, MAX_ANSWER));
         }
         if self.first.is_empty() {
             self.first = piece;
@@ -108,7 +106,8 @@ mod tests {
         body.push(half.clone()).unwrap();
         body.push(half).unwrap();
         let error = body.push(Bytes::from_static(b" ")).unwrap_err();
-        assert_eq!(error.delivery(), Delivery::ResponseCut);
+        let (bytes, limit) = (MAX_ANSWER as u64 + 1, MAX_ANSWER as u64);
+        assert_eq!(error.delivery(), Delivery::ResponseTooLong { bytes, limit });
         assert!(ResponseBody::new(Some(MAX_ANSWER as u64 + 1)).is_err());
     }
 }

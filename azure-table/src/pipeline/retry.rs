@@ -38,6 +38,7 @@ pub(crate) mod linear;
 /// - A 401 or 403 that renewed the credential.
 /// - A 404 of the secondary in a mode with both locations.
 /// - A 404, 409 or 412 of a write in doubt, which the client reads back.
+/// - A read whose response is longer than the transport reads: it fails.
 ///
 /// In every policy the client itself keeps these rules:
 ///
@@ -330,6 +331,10 @@ mod tests {
             (FailedAttempt::without_response(Delivery::NothingSent), false),
             (FailedAttempt::without_response(Delivery::MaybeSent), true),
             (FailedAttempt::without_response(Delivery::ResponseCut), true),
+            (
+                FailedAttempt::without_response(Delivery::ResponseTooLong { bytes: 2, limit: 1 }),
+                true,
+            ),
             (FailedAttempt::with_response(500, None), true),
             (FailedAttempt::with_response(503, None), true),
             (FailedAttempt::with_response(503, Some("ServerBusy")), false),

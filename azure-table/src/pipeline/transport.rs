@@ -50,6 +50,16 @@ pub enum Delivery {
     MaybeSent,
     /// The response started and broke off. The service has acted.
     ResponseCut,
+    /// The response is longer than the transport reads, and its rest was discarded. The service has acted.
+    ///
+    /// The client does not repeat a read, because the response would be as long again. A write is in doubt, as after
+    /// [`ResponseCut`](Self::ResponseCut).
+    ResponseTooLong {
+        /// The number of bytes seen: announced by the response, or read so far.
+        bytes: u64,
+        /// The maximum number of bytes that the transport reads.
+        limit: u64,
+    },
 }
 
 /// A request without a complete response.
@@ -70,6 +80,13 @@ impl TransportError {
         }
     }
 
+    /// Creates the error of a response of at least `bytes` bytes, if the transport reads no more than `limit`.
+    pub(crate) fn too_long(bytes: usize, limit: usize) -> Self {
+        let [bytes, limit] = [bytes, limit].map(|n| u64::try_from(n).unwrap_or(u64::MAX));
+        let why = "its rest was not read; a page of fewer rows is shorter: set `page_size`";
+        Self::new(Delivery::ResponseTooLong { bytes, limit }, why)
+    }
+
     /// Returns how far the request got.
     pub fn delivery(&self) -> Delivery {
         self.reached
@@ -83,11 +100,14 @@ impl TransportError {
 
 impl fmt::Display for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.reached {
-            Delivery::NothingSent => "no connection to the service",
-            Delivery::MaybeSent => "the connection broke before an answer came",
-            Delivery::ResponseCut => "the answer broke off",
-        })
+        match self.reached {
+            Delivery::NothingSent => f.write_str("no connection to the service"),
+            Delivery::MaybeSent => f.write_str("the connection broke before an answer came"),
+            Delivery::ResponseCut => f.write_str("the answer broke off"),
+            Delivery::ResponseTooLong { bytes, limit } => {
+                write!(f, "a response of {bytes} bytes or more, the limit is {limit},")
+            }
+        }
     }
 }
 

@@ -75,6 +75,7 @@ enum RecordedFailure {
     NothingSent,
     MaybeSent,
     ResponseCut,
+    ResponseTooLong { bytes: u64, limit: u64 },
 }
 
 /// The recorded outcome of a request.
@@ -206,6 +207,7 @@ impl RecordedFailure {
             Delivery::NothingSent => Self::NothingSent,
             Delivery::MaybeSent => Self::MaybeSent,
             Delivery::ResponseCut => Self::ResponseCut,
+            Delivery::ResponseTooLong { bytes, limit } => Self::ResponseTooLong { bytes, limit },
         }
     }
 
@@ -214,6 +216,7 @@ impl RecordedFailure {
             Self::NothingSent => Delivery::NothingSent,
             Self::MaybeSent => Delivery::MaybeSent,
             Self::ResponseCut => Delivery::ResponseCut,
+            Self::ResponseTooLong { bytes, limit } => Delivery::ResponseTooLong { bytes, limit },
         }
     }
 }

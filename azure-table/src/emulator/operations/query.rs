@@ -1,7 +1,7 @@
 //! Query Entities: one page of a table.
 //!
-//! A page ends at `$top`, at 1000 rows, at the emulator's page size or where [`PageEnds`](crate::emulator::PageEnds)
-//! says. If a row is left in the range of keys that the filter allows, a token says where to go on: the next page may
+//! A page ends at `$top`, at 1000 rows, at [`MAX_PAGE_BYTES`], at the emulator's page size or where
+//! [`PageEnds`](crate::emulator::PageEnds) says. If a row is left in the range of keys that the filter allows, a token says where to go on: the next page may
 //! well be empty, as it may be live.
 //!
 //! A page is read in turns, and others go first in between. It shows the state of the table in which it began: of the
@@ -28,6 +28,11 @@ use crate::emulator::store::row::{Row, RowId};
 use crate::emulator::store::rows::{Changed, Reader, Rows};
 use crate::filter::key_range::KeyRange;
 use crate::model::ordinal;
+
+/// The maximum body of a page in bytes, unless its only row is longer (4 MiB).
+///
+/// A page of the longest entities would else have 1 GiB, which no client reads.
+const MAX_PAGE_BYTES: usize = 4 << 20;
 
 /// `GET /table()`.
 pub(crate) async fn page(shared: &SharedStore, call: &Call<'_>, table: &str) -> Result<Answer> {
@@ -96,15 +101,15 @@ struct Page<'q> {
     looked_at: usize,
     /// The partition of the row that was looked at last, where it matters.
     partition: Option<Box<str>>,
-    /// The length of the body, where it matters.
-    bytes: usize,
+    /// The bytes that stand behind the last row.
+    end: usize,
 }
 
 impl<'q> Page<'q> {
     fn begin(query: &'q Query<'q>, from: RowId) -> Self {
         let body = query.shape.page();
-        let mut empty = body.clone();
-        query.shape.end(&mut empty);
+        let mut end = Vec::new();
+        query.shape.end(&mut end);
         Self {
             query,
             from,
@@ -112,8 +117,7 @@ impl<'q> Page<'q> {
             rows: 0,
             looked_at: 0,
             partition: None,
-            // A comma stands before every row but the first.
-            bytes: empty.len() - 1,
+            end: end.len(),
         }
     }
 
@@ -121,7 +125,6 @@ impl<'q> Page<'q> {
     fn take_turn(&mut self, stored: &Rows, reader: Option<&Reader>) -> Option<Next> {
         let nothing = Changed::new();
         let changed = reader.map(Reader::changed);
-        let mut taken = Vec::new();
         let mut turn = Turn::new();
         let mut next = Some(Next::new());
         let start = self.from.clone();
@@ -134,38 +137,38 @@ impl<'q> Page<'q> {
                 next = None;
                 break;
             }
-            if let Some(position) = self.look_at(id, row, &mut taken) {
+            if let Some(position) = self.look_at(id, row) {
                 next = Some(position);
                 break;
             }
         }
-        self.query.shape.rows(&mut self.body, &taken);
         next
     }
 
     /// Takes the row where it is asked for; returns the position of the next page if this one ends before it.
-    fn look_at<'r>(&mut self, id: &'r RowId, row: &'r Row, taken: &mut Vec<(&'r RowId, &'r Row)>) -> Option<Next> {
+    fn look_at(&mut self, id: &RowId, row: &Row) -> Option<Next> {
         let Query { ends, rules, .. } = *self.query;
+        let here = || Some(continuation::of_row(&id.partition_key, Some(&id.row_key), rules));
         if ends.at_partitions && self.partition.as_ref() != Some(&id.partition_key) {
             if self.partition.is_some() {
                 return Some(continuation::of_row(&id.partition_key, None, rules));
             }
             self.partition = Some(id.partition_key.clone());
         }
-        let is_taken = self.query.condition.accepts(id, row);
-        let mut is_long = false;
-        if let (Some(most), true) = (ends.bytes, is_taken) {
-            self.bytes += self.query.shape.length(id, row) + 1;
-            is_long = self.bytes > most && self.rows > 0;
+        if self.rows == self.query.limit || ends.examined.is_some_and(|most| self.looked_at == most) {
+            return here();
         }
-        if is_long || self.rows == self.query.limit || ends.examined.is_some_and(|most| self.looked_at == most) {
-            return Some(continuation::of_row(&id.partition_key, Some(&id.row_key), rules));
+        if self.query.condition.accepts(id, row) {
+            let before = self.body.len();
+            self.query.shape.row(&mut self.body, id, row);
+            let most = ends.bytes.unwrap_or(MAX_PAGE_BYTES).min(MAX_PAGE_BYTES);
+            if self.rows > 0 && self.body.len() + self.end > most {
+                self.body.truncate(before);
+                return here();
+            }
+            self.rows += 1;
         }
         self.looked_at += 1;
-        if is_taken {
-            self.rows += 1;
-            taken.push((id, row));
-        }
         None
     }
 

@@ -16,11 +16,6 @@ use crate::emulator::store::row::{Row, RowId, time_text};
 use crate::model::edm::{Edm, EdmType};
 use crate::model::name::SYSTEM_PROPERTIES;
 
-/// About how many bytes a row has besides its keys and properties.
-const ROW: usize = 190;
-/// The same for its type and addresses, which full metadata has, besides keys.
-const ADDRESSES: usize = 512;
-
 /// What the JSON of a table's entities depends on, besides the entities.
 #[derive(Debug)]
 pub(crate) struct Shape<'a> {
@@ -65,7 +60,7 @@ impl Shape<'_> {
         out
     }
 
-    /// The beginning of a page of entities. [`rows`](Self::rows) and [`end`](Self::end) write the rest.
+    /// The beginning of a page of entities. [`row`](Self::row) and [`end`](Self::end) write the rest.
     pub(crate) fn page(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(256);
         out.push(b'{');
@@ -77,26 +72,14 @@ impl Shape<'_> {
         out
     }
 
-    /// Appends entities to a page.
-    pub(crate) fn rows(&self, out: &mut Vec<u8>, rows: &[(&RowId, &Row)]) {
-        // Once, and not in steps that are copied.
-        let lengths = rows.iter().map(|(id, row)| {
-            let address = if self.level == Level::Full {
-                ADDRESSES + 4 * (id.partition_key.len() + id.row_key.len())
-            } else {
-                0
-            };
-            ROW + address + id.partition_key.len() + id.row_key.len() + row.members.annotated().len()
-        });
-        out.reserve(256 + lengths.sum::<usize>());
-        for (id, row) in rows {
-            if out.last() != Some(&b'[') {
-                out.push(b',');
-            }
-            out.push(b'{');
-            self.members(out, id, row);
-            out.push(b'}');
+    /// Appends an entity to a page.
+    pub(crate) fn row(&self, out: &mut Vec<u8>, id: &RowId, row: &Row) {
+        if out.last() != Some(&b'[') {
+            out.push(b',');
         }
+        out.push(b'{');
+        self.members(out, id, row);
+        out.push(b'}');
     }
 
     /// Appends the end of a page.
@@ -106,13 +89,6 @@ impl Shape<'_> {
             self.metadata_url(out, "", "");
         }
         out.push(b'}');
-    }
-
-    /// How many bytes a page has for an entity.
-    pub(crate) fn length(&self, id: &RowId, row: &Row) -> usize {
-        let mut out = vec![b'{'];
-        self.members(&mut out, id, row);
-        out.len() + 1
     }
 
     fn order(&self) -> MemberOrder {
@@ -345,7 +321,9 @@ mod tests {
 
     fn page(shape: &Shape<'_>, rows: &[(&RowId, &Row)]) -> String {
         let mut out = shape.page();
-        shape.rows(&mut out, rows);
+        for (id, row) in rows {
+            shape.row(&mut out, id, row);
+        }
         shape.end(&mut out);
         String::from_utf8(out).unwrap()
     }

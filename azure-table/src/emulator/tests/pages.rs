@@ -1,6 +1,7 @@
 //! Pages that end where a test wants them to.
 
 use super::*;
+use crate::model::dynamic::DynamicEntity;
 
 async fn with_rows(ends: PageEnds) -> Emulator {
     let emulator = with_table().await.with_page_ends(ends);
@@ -89,5 +90,25 @@ async fn a_page_ends_at_its_bytes() {
         let found = pages(&with_rows(PageEnds::new().bytes(bytes)).await, "").await;
         let found: Vec<&str> = found.iter().map(|(keys, _)| keys.as_str()).collect();
         assert_eq!(found, expected, "{bytes}");
+    }
+}
+
+#[tokio::test]
+async fn page_of_long_rows_ends_at_four_mebibytes() {
+    for emulator in [Emulator::new(), Emulator::cosmos()] {
+        let rows = (0..20).map(|n| {
+            let mut row = DynamicEntity::new("p", format!("{n:02}"));
+            for part in 0..15 {
+                row.insert(format!("Text{part}"), "x".repeat(30_000));
+            }
+            row
+        });
+        emulator.seed("Blogs", rows).unwrap();
+        let first = send(&emulator, "GET", "Blogs?$top=1", &[], "").await;
+        let whole = send(&emulator, "GET", "Blogs", &[], "").await;
+        let (row, page) = (first.body().len(), whole.body().len());
+        assert!(page <= 4 << 20 && page + row > 4 << 20, "{page} bytes, a row has {row}");
+        let found = pages(&emulator, "$filter=Text0%20ne%20''").await;
+        assert_eq!(found.len(), 1, "rows without their texts are short: {found:?}");
     }
 }

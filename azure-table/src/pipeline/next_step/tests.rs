@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::model::operation_kind::OperationKind;
-use crate::pipeline::transport::Delivery;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -46,6 +45,7 @@ fn code(status: u16, code: &'static str) -> Failure<'static> {
 const NOTHING_SENT: Failure<'static> = Failure::Transport(Delivery::NothingSent);
 const NO_RESPONSE: Failure<'static> = Failure::Transport(Delivery::MaybeSent);
 const CUT_RESPONSE: Failure<'static> = Failure::Transport(Delivery::ResponseCut);
+const LONG_RESPONSE: Failure<'static> = Failure::Transport(Delivery::ResponseTooLong { bytes: 2, limit: 1 });
 
 fn failed(operation: OperationKind, state: &CallState, failure: Failure<'static>) -> FailedAttempt<'static> {
     FailedAttempt {
@@ -64,7 +64,7 @@ fn failed(operation: OperationKind, state: &CallState, failure: Failure<'static>
 #[test]
 fn response_and_rejection_are_classified_by_status_state_and_location() {
     use LocationMode::{PrimaryOnly, PrimaryThenSecondary, SecondaryOnly, SecondaryThenPrimary};
-    use Next::{AskPolicy, ReadBack, RenewCredential, TryPrimary};
+    use Next::{AskPolicy, Fail, ReadBack, RenewCredential, TryPrimary};
     use OperationKind::{CreateTable, Delete, Get, Insert, InsertOrReplace, Merge, Replace};
     let renewed = |renewals| CallState {
         renewals,
@@ -101,6 +101,9 @@ fn response_and_rejection_are_classified_by_status_state_and_location() {
         (Insert,          only,                               code(409, "EntityAlreadyExists"),     false, AskPolicy),
         (Insert,          second(),                           code(409, "EntityAlreadyExists"),     false, AskPolicy),
         (Replace,         second(),                           code(412, "UpdateConditionNotSatisfied"), false, AskPolicy),
+        // The same read would have the same response.
+        (Get,             only,                               LONG_RESPONSE,                        false, Fail),
+        (Insert,          only,                               LONG_RESPONSE,                        false, AskPolicy),
         // All else is the policy's.
         (Get,             only,                               status(500),                          false, AskPolicy),
         (Get,             only,                               NOTHING_SENT,                         false, AskPolicy),
