@@ -1,9 +1,16 @@
 //! The expression tree of a filter, and its OData text.
+//!
+//! A chain of `&` or of `|` is one flat list, whichever side it grows on. The depth that remains is bounded by
+//! [`MAX_DEPTH`]: the functions on a tree recurse, and so does its drop.
 
+use std::collections::VecDeque;
 use std::fmt;
 
 use crate::filter::literal::Literal;
 use crate::model::edm::EdmValue;
+
+/// The maximum depth of nested parentheses, in filters of the client and in those that the emulator parses.
+pub(crate) const MAX_DEPTH: usize = 100;
 
 /// A condition on one row.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,9 +22,9 @@ pub(crate) enum Expression {
         value: EdmValue,
     },
     /// All of them.
-    And(Vec<Expression>),
+    And(VecDeque<Expression>),
     /// At least one of them.
-    Or(Vec<Expression>),
+    Or(VecDeque<Expression>),
     /// Not.
     Not(Box<Expression>),
     /// Text that is sent as it is. It has no meaning in memory.
@@ -77,29 +84,40 @@ impl Expression {
 
     /// Both conditions; chains stay flat.
     pub(crate) fn and(self, other: Self) -> Self {
-        match self {
-            Self::And(mut all) => {
-                all.push(other);
-                Self::And(all)
-            }
-            first => Self::And(vec![first, other]),
-        }
+        Self::And(match (self, other) {
+            (Self::And(left), Self::And(right)) => concatenated(left, right),
+            (Self::And(left), right) => concatenated(left, [right].into()),
+            (left, Self::And(right)) => concatenated([left].into(), right),
+            (left, right) => [left, right].into(),
+        })
     }
 
     /// Either condition; chains stay flat.
     pub(crate) fn or(self, other: Self) -> Self {
+        Self::Or(match (self, other) {
+            (Self::Or(left), Self::Or(right)) => concatenated(left, right),
+            (Self::Or(left), right) => concatenated(left, [right].into()),
+            (left, Self::Or(right)) => concatenated([left].into(), right),
+            (left, right) => [left, right].into(),
+        })
+    }
+
+    /// Returns the depth of nested parentheses in the text.
+    pub(crate) fn depth(&self) -> usize {
         match self {
-            Self::Or(mut any) => {
-                any.push(other);
-                Self::Or(any)
-            }
-            first => Self::Or(vec![first, other]),
+            Self::Comparison { .. } | Self::Raw(_) => 0,
+            Self::And(parts) | Self::Or(parts) => parts.iter().map(Self::depth_in_chain).max().unwrap_or_default(),
+            Self::Not(inner) => inner.depth() + 1,
         }
+    }
+
+    fn depth_in_chain(&self) -> usize {
+        self.depth() + usize::from(self.is_compound())
     }
 
     /// The same condition with the name and the value of each comparison replaced.
     pub(crate) fn map_comparisons(self, map: &impl Fn(&str, EdmValue) -> (&'static str, EdmValue)) -> Self {
-        let all = |parts: Vec<Self>| parts.into_iter().map(|part| part.map_comparisons(map)).collect();
+        let all = |parts: VecDeque<Self>| parts.into_iter().map(|part| part.map_comparisons(map)).collect();
         match self {
             Self::Comparison { name, operator, value } => {
                 let (name, value) = map(&name, value);
@@ -123,7 +141,7 @@ impl Expression {
     }
 
     /// Whether the text needs parentheses inside a larger expression.
-    fn is_compound(&self) -> bool {
+    pub(crate) fn is_compound(&self) -> bool {
         !matches!(self, Self::Comparison { .. })
     }
 }
@@ -142,7 +160,19 @@ impl fmt::Display for Expression {
     }
 }
 
-fn join(f: &mut fmt::Formatter<'_>, parts: &[Expression], word: &str) -> fmt::Result {
+/// Joins two chains. The shorter one is moved, so that a chain of any length grows on both sides at a constant cost.
+fn concatenated(mut left: VecDeque<Expression>, mut right: VecDeque<Expression>) -> VecDeque<Expression> {
+    if left.len() >= right.len() {
+        left.append(&mut right);
+        return left;
+    }
+    while let Some(last) = left.pop_back() {
+        right.push_front(last);
+    }
+    right
+}
+
+fn join(f: &mut fmt::Formatter<'_>, parts: &VecDeque<Expression>, word: &str) -> fmt::Result {
     for (n, part) in parts.iter().enumerate() {
         if n > 0 {
             f.write_str(word)?;

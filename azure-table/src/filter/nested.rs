@@ -343,7 +343,7 @@ mod tests {
         let prefixed = Variant::<Shop, Address>::by_row_key_prefix("0001");
         assert_eq!(
             prefixed.then(name).starts_with("x").to_string(),
-            "RowKey ge '0001' and RowKey lt '0002' and (Name ge 'x' and Name lt 'y')"
+            "RowKey ge '0001' and RowKey lt '0002' and Name ge 'x' and Name lt 'y'"
         );
         const SHAPE: KeyShape = KeyShape {
             partition_key: &[],

@@ -8,14 +8,12 @@
 //!
 //! Source: REST "Querying tables and entities"; "Query operators supported for the Table service".
 
+use std::collections::VecDeque;
 use std::fmt;
 
 use crate::codec::odata::literal::quoted;
-use crate::filter::expression::{Comparison, Expression};
+use crate::filter::expression::{Comparison, Expression, MAX_DEPTH};
 use crate::model::edm::EdmValue;
-
-/// How deep parentheses and `not` may be nested: parsing and evaluating recurse.
-const MAX_DEPTH: usize = 100;
 
 /// Why text is no filter. Its `Display` is the service's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,16 +113,16 @@ impl<'a> Parser<'a> {
     fn chain(
         &mut self,
         word: &str,
-        join: fn(Vec<Expression>) -> Expression,
+        join: fn(VecDeque<Expression>) -> Expression,
         part: fn(&mut Self) -> Result<Expression>,
     ) -> Result<Expression> {
         let first = part(self)?;
         if !self.take_word(word)? {
             return Ok(first);
         }
-        let mut parts = vec![first, part(self)?];
+        let mut parts = VecDeque::from([first, part(self)?]);
         while self.take_word(word)? {
-            parts.push(part(self)?);
+            parts.push_back(part(self)?);
         }
         Ok(join(parts))
     }
@@ -140,7 +138,11 @@ impl<'a> Parser<'a> {
                 }
             }
             Token::Word("not") if matches!(self.peek()?, Token::Open | Token::Word("not")) => {
-                let inner = self.nested(Self::condition)?;
+                // Parentheses count themselves.
+                let inner = match self.peek()? {
+                    Token::Open => self.condition()?,
+                    _ => self.nested(Self::condition)?,
+                };
                 Ok(Expression::Not(Box::new(inner)))
             }
             _ => {
@@ -502,8 +504,8 @@ mod tests {
     fn expression() -> impl Strategy<Value = Expression> {
         comparison().prop_recursive(5, 30, 4, |inner| {
             prop_oneof![
-                proptest::collection::vec(inner.clone(), 2..4).prop_map(Expression::And),
-                proptest::collection::vec(inner.clone(), 2..4).prop_map(Expression::Or),
+                proptest::collection::vec_deque(inner.clone(), 2..4).prop_map(Expression::And),
+                proptest::collection::vec_deque(inner.clone(), 2..4).prop_map(Expression::Or),
                 inner.prop_map(|inner| Expression::Not(Box::new(inner))),
             ]
         })

@@ -7,6 +7,8 @@
 //! So every row comes once, and parts in order give rows in order, with nothing kept to compare. What stays together
 //! gets the bounds of the whole as well, or the service would scan the table for its `or`.
 
+use std::collections::VecDeque;
+
 use crate::filter::expression::Expression;
 use crate::filter::key_range::KeyRange;
 use crate::model::ordinal;
@@ -65,14 +67,14 @@ fn split(all: Vec<Expression>, parts: &mut Vec<Expression>) -> Result<(), TooMan
     all.splice(0..0, bounds(&all));
     parts.push(match <[Expression; 1]>::try_from(all) {
         Ok([one]) => one,
-        Err(all) => Expression::And(all),
+        Err(all) => Expression::And(all.into()),
     });
     Ok(())
 }
 
 /// The conditions of a set of keys, those of sets within it too.
 fn set_of_keys(condition: &Expression) -> Option<Vec<Expression>> {
-    fn flatten(any: &[Expression], set: &mut Vec<Expression>) {
+    fn flatten(any: &VecDeque<Expression>, set: &mut Vec<Expression>) {
         for one in any {
             match one {
                 Expression::Or(any) => flatten(any, set),

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ops::{BitAnd, BitOr, Not};
 
 use crate::filter::evaluate::matches;
-use crate::filter::expression::{Comparison, Expression};
+use crate::filter::expression::{Comparison, Expression, MAX_DEPTH};
 use crate::model::edm::{Edm, EdmValue};
 use crate::model::entity::TableEntity;
 use crate::model::entity_key::key_texts;
@@ -19,6 +19,9 @@ use crate::model::property_writer::{PropertySink, PropertyWriter};
 ///
 /// It is not confirmed for the live service which rows `!` selects if they lack the property. On the emulator it
 /// selects them too, since no comparison holds for them. Where that matters, compare with `ne`.
+///
+/// A chain of `&` or of `|` has any number of conditions. Up to 100 pairs of parentheses nest in the text of a filter,
+/// as where `&` and `|` take turns; a request with a deeper one fails before anything is sent.
 ///
 /// `Display` shows the text that is sent to the service. If the service cannot represent a value, the query fails
 /// before anything is sent.
@@ -37,7 +40,11 @@ pub struct Filter<E> {
 
 #[derive(Clone, Debug, PartialEq)]
 enum State {
-    Valid(Expression),
+    Valid {
+        expression: Expression,
+        /// Kept, so that a chain is not walked for each condition that joins it.
+        depth: usize,
+    },
     /// The reason why the filter cannot be sent.
     Fault(Box<str>),
 }
@@ -54,13 +61,15 @@ impl<E> Filter<E> {
     /// Requires both conditions, like `&`.
     #[must_use]
     pub fn and(self, other: impl FilterOf<E>) -> Self {
-        self.join(other.into_filter(), Expression::and)
+        let is_chain = |part: &Expression| matches!(part, Expression::And(_));
+        self.join(other.into_filter(), is_chain, Expression::and)
     }
 
     /// Requires either condition, like `|`.
     #[must_use]
     pub fn or(self, other: impl FilterOf<E>) -> Self {
-        self.join(other.into_filter(), Expression::or)
+        let is_chain = |part: &Expression| matches!(part, Expression::Or(_));
+        self.join(other.into_filter(), is_chain, Expression::or)
     }
 
     /// Returns `true` if the entity, as it would be stored, meets the condition.
@@ -141,18 +150,43 @@ impl<E> Filter<E> {
     /// - `InvalidInput`: the service cannot represent an operand.
     pub(crate) fn into_expression(self) -> Result<Expression> {
         match self.state {
-            State::Valid(expression) => Ok(expression),
+            State::Valid { expression, .. } => Ok(expression),
             State::Fault(why) => Err(Error::invalid_input(format!("filter: {why}"))),
         }
     }
 
-    fn join(self, other: Self, join: fn(Expression, Expression) -> Expression) -> Self {
-        let state = match (self.state, other.state) {
-            (State::Valid(a), State::Valid(b)) => State::Valid(join(a, b)),
-            (State::Fault(why), _) | (_, State::Fault(why)) => State::Fault(why),
-        };
+    fn join(
+        self,
+        other: Self,
+        is_chain: fn(&Expression) -> bool,
+        join: fn(Expression, Expression) -> Expression,
+    ) -> Self {
+        // The parts of a chain that goes on stay without parentheses of their own.
+        let depth_in = |depth: usize, part: &Expression| depth + usize::from(part.is_compound() && !is_chain(part));
+        match (self.state, other.state) {
+            (
+                State::Valid { expression: a, depth },
+                State::Valid {
+                    expression: b,
+                    depth: other,
+                },
+            ) => {
+                let depth = depth_in(depth, &a).max(depth_in(other, &b));
+                Self::valid(join(a, b), depth)
+            }
+            (State::Fault(why), _) | (_, State::Fault(why)) => Self::fault(why.into()),
+        }
+    }
+
+    /// Creates the filter, unless it is too deep for the functions that recurse.
+    fn valid(expression: Expression, depth: usize) -> Self {
+        if depth > MAX_DEPTH {
+            return Self::fault(format!(
+                "{depth} pairs of parentheses nest, the limit is {MAX_DEPTH}; join the conditions of one kind first"
+            ));
+        }
         Self {
-            state,
+            state: State::Valid { expression, depth },
             entity: PhantomData,
         }
     }
@@ -170,10 +204,8 @@ impl PropertySink for Values {
 
 impl<E> From<Expression> for Filter<E> {
     fn from(expression: Expression) -> Self {
-        Self {
-            state: State::Valid(expression),
-            entity: PhantomData,
-        }
+        let depth = expression.depth();
+        Self::valid(expression, depth)
     }
 }
 
@@ -218,13 +250,9 @@ impl<E, F: FilterOf<E>> BitOr<F> for Filter<E> {
 impl<E> Not for Filter<E> {
     type Output = Self;
     fn not(self) -> Self {
-        let state = match self.state {
-            State::Valid(expression) => State::Valid(Expression::Not(Box::new(expression))),
-            fault => fault,
-        };
-        Self {
-            state,
-            entity: PhantomData,
+        match self.state {
+            State::Valid { expression, depth } => Self::valid(Expression::Not(Box::new(expression)), depth + 1),
+            State::Fault(why) => Self::fault(why.into()),
         }
     }
 }
@@ -247,7 +275,7 @@ impl<E> PartialEq for Filter<E> {
 impl<E> fmt::Display for Filter<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.state {
-            State::Valid(expression) => expression.fmt(f),
+            State::Valid { expression, .. } => expression.fmt(f),
             State::Fault(why) => write!(f, "<{why}>"),
         }
     }
@@ -256,5 +284,80 @@ impl<E> fmt::Display for Filter<E> {
 impl<E> fmt::Debug for Filter<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Filter({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::column::Column;
+    use crate::filter::parse::parse;
+    use crate::model::dynamic::DynamicEntity;
+
+    type Rows = Filter<DynamicEntity>;
+
+    fn rating(n: i32) -> Rows {
+        Column::<DynamicEntity, i32>::property("Rating").eq(n)
+    }
+
+    #[test]
+    fn chain_of_100000_conditions_is_flat_on_either_side() {
+        const TERMS: i32 = 100_000;
+        let mut entity = DynamicEntity::new("p", "r");
+        entity.insert("Rating", TERMS - 1);
+        let left: fn(Rows, Rows) -> Rows = |any, one| any | one;
+        let right: fn(Rows, Rows) -> Rows = |any, one| one | any;
+        for (join, first, last) in [(left, 0, TERMS - 1), (right, TERMS - 1, 0)] {
+            let chain = (0..TERMS).map(rating).reduce(join).unwrap();
+            let text = chain.clone().to_string();
+            assert!(
+                text.starts_with(&format!("Rating eq {first} or Rating eq ")),
+                "{}",
+                &text[..40]
+            );
+            assert!(text.ends_with(&format!(" or Rating eq {last}")));
+            assert!(!text.contains('('));
+            assert!(chain.matches(&entity).unwrap());
+            assert!(chain == chain.clone());
+        }
+        let all = (0..TERMS).map(rating).reduce(|all, one| one & all).unwrap();
+        assert!(!all.matches(&entity).unwrap());
+        // Two long chains, one of them within parentheses.
+        let any = |from: i32| (from..from + TERMS).map(rating).reduce(|any, one| one | any).unwrap();
+        assert!(((any(0) | any(TERMS)) & any(0)).matches(&entity).unwrap());
+    }
+
+    #[test]
+    fn chains_of_the_same_kind_join_in_their_order() {
+        let [a, b, c, d] = [0, 1, 2, 3].map(rating);
+        let joined = ((a.clone() & b.clone()) & (c.clone() & d.clone())).to_string();
+        assert_eq!(joined, "Rating eq 0 and Rating eq 1 and Rating eq 2 and Rating eq 3");
+        let mixed = (a & (b | (c | d))).to_string();
+        assert_eq!(mixed, "Rating eq 0 and (Rating eq 1 or Rating eq 2 or Rating eq 3)");
+    }
+
+    #[test]
+    fn filter_nests_100_pairs_of_parentheses_and_a_deeper_one_is_an_error() {
+        let alternating = |terms: i32| {
+            (0..terms).map(rating).reduce(|inner, one| match inner.state {
+                State::Valid {
+                    expression: Expression::Or(_),
+                    ..
+                } => one & inner,
+                _ => one | inner,
+            })
+        };
+        let negated = |times: usize| (0..times).fold(rating(0), |inner, _| !inner);
+        for filter in [alternating(102).unwrap(), negated(100)] {
+            let expression = filter.into_expression().unwrap();
+            assert_eq!(expression.depth(), 100);
+            assert_eq!(parse(&expression.to_string()).unwrap(), expression);
+        }
+        let limit = "pairs of parentheses nest, the limit is 100";
+        for filter in [alternating(103).unwrap(), alternating(100_000).unwrap(), negated(101)] {
+            let error = filter.into_expression().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidInput);
+            assert!(error.to_string().contains(&format!("filter: 101 {limit}")), "{error}");
+        }
     }
 }

@@ -198,6 +198,14 @@ impl Profile {
         }
     }
 
+    /// Returns the text that all names of one table have in common, for a set of names.
+    pub(crate) fn table_in_set(self, mut name: String) -> String {
+        if self.rules().ignores_case_of_table_names {
+            name.make_ascii_lowercase();
+        }
+        name
+    }
+
     /// Returns the audience of tokens for a service at this host, by its cloud.
     #[cfg(feature = "entra")]
     pub(crate) fn token_audience(self, host: &str) -> &'static str {

@@ -1,5 +1,6 @@
 //! Creates the missing ones of some tables.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::client::ops::procedure::{Begins, Procedure, Steps, procedure};
@@ -56,11 +57,12 @@ async fn ensure(steps: Steps, Ensured { tables, namespace }: Ensured) -> Result<
     if tables.is_empty() {
         return Ok(Vec::new());
     }
-    let present = names(&steps, &namespace).await?;
     let profile = steps.endpoint().profile();
+    let present = names(&steps, &namespace).await?.into_iter();
+    let present: HashSet<String> = present.map(|name| profile.table_in_set(name)).collect();
     let mut outcome = Vec::with_capacity(tables.len());
     for table in tables {
-        let creation = if present.iter().any(|name| profile.is_same_table(name, table.as_str())) {
+        let creation = if present.contains(&profile.table_in_set(table.as_str().to_owned())) {
             Creation::Existed
         } else {
             // Another may have made it since: that is no failure.
