@@ -205,6 +205,22 @@ async fn failures_end_it_where_they_are_too_many() {
 }
 
 #[tokio::test]
+async fn debug_text_of_ended_bulk_shows_some_leftovers_and_their_number() {
+    let (_, table, truth) = readings().await;
+    truth.insert(&reading("a", 4_000, 1)).await.unwrap();
+    let many: Vec<_> = (0..5_000).map(|at| reading("a", at, 1)).collect();
+    let bulk = table.bulk().max_failures(0).partition_concurrency(1);
+    let interrupted = bulk.insert(&many).await.unwrap_err();
+    let left = interrupted.report().leftovers().len();
+    assert!(left > 500, "{left}");
+    let text = format!("{interrupted:?}");
+    assert!(text.len() < 3_000, "{text}");
+    let rejected = text.find("EntityAlreadyExists").unwrap();
+    assert!(rejected < text.find("NotTried").unwrap(), "{text}");
+    assert!(text.contains(&format!("and {} more", left - 3)), "{text}");
+}
+
+#[tokio::test]
 async fn what_concerns_everything_ends_it() {
     let (faults, table, _) = readings().await;
     faults.add(FaultRule::new(Fault::Respond(ResponseTemplate::new(403).code("AuthorizationFailure"))).nth(2));

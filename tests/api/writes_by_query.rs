@@ -798,14 +798,14 @@ async fn a_batch_is_cut_by_its_bytes() {
     let before = faults.requests();
     let report = table
         .update_where(table.query().partition("p"), |row| {
-            row.insert("Mark", 1);
+            row.insert("Mark", "y".repeat(30_000).as_str());
         })
         .await
         .unwrap();
     assert_eq!(
         (report.applied(), faults.requests() - before),
-        (20, 3),
-        "a page, 13 rows and 7"
+        (20, 5),
+        "a page of 13 rows, then 12 and 1; one of 7, then all"
     );
 }
 

@@ -8,6 +8,7 @@
 //! here, so a test crate needs no tokio. A table has the name of its argument, since a type may have several tables.
 
 use std::future::Future;
+use std::pin::Pin;
 
 use tokio::runtime::Builder;
 
@@ -19,11 +20,11 @@ use crate::testing::{Faults, Spy};
 /// What the attribute and the arguments say.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Whether tokio's clock stands still until all wait.
+    /// Tokio's clock stands still until all wait.
     pub start_paused: bool,
-    /// Whether it is Cosmos DB.
+    /// The service is Cosmos DB.
     pub cosmos: bool,
-    /// Whether an argument wants to see what is sent.
+    /// An argument wants to see what is sent.
     pub spies: bool,
 }
 
@@ -63,10 +64,22 @@ impl Place {
 /// The runtime cannot be made.
 #[expect(clippy::panic, reason = "a test says what failed by panicking")]
 pub fn run<T>(options: Options, test: impl AsyncFnOnce(Place) -> T) -> T {
+    let mut outcome = None;
+    let place = Place::new(options);
+    block_on(options, Box::pin(async { outcome = Some(test(place).await) }));
+    match outcome {
+        Some(outcome) => outcome,
+        None => panic!("the runtime of the test ended before it"),
+    }
+}
+
+/// Runs a test to its end. Compiled here and once, as it brings all of a runtime.
+#[expect(clippy::panic, reason = "a test says what failed by panicking")]
+fn block_on(options: Options, test: Pin<Box<dyn Future<Output = ()> + '_>>) {
     let mut builder = Builder::new_current_thread();
     builder.enable_all().start_paused(options.start_paused);
     match builder.build() {
-        Ok(runtime) => runtime.block_on(test(Place::new(options))),
+        Ok(runtime) => runtime.block_on(test),
         Err(e) => panic!("the runtime of the test cannot be made: {e}"),
     }
 }

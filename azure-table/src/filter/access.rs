@@ -67,16 +67,22 @@ enum Bound {
 }
 
 impl Access {
-    pub(crate) fn of(filter: Option<&Expression>) -> Self {
+    /// Returns the access of conditions that all must hold.
+    pub(crate) fn of<'a>(conditions: impl IntoIterator<Item = &'a Expression>) -> Self {
         let mut access = Self::default();
-        if let Some(filter) = filter {
-            access.look(filter, true, false);
+        for condition in conditions {
+            access.look(condition, true, false);
         }
         access
     }
 
     pub(crate) fn path(&self) -> AccessPath {
-        match (self.partition, self.row) {
+        self.path_beside(&Self::default())
+    }
+
+    /// Returns the path where the conditions of `other` hold too.
+    pub(crate) fn path_beside(&self, other: &Self) -> AccessPath {
+        match (self.partition.max(other.partition), self.row.max(other.row)) {
             (Bound::Exact, Bound::Exact) => AccessPath::Point,
             (Bound::Exact, Bound::Range) => AccessPath::RowRange,
             (Bound::Exact, Bound::Free) => AccessPath::Partition,
@@ -119,9 +125,10 @@ impl Access {
     }
 
     fn look_at(&mut self, name: &str, value: &Edm<'_>) {
-        let property = (Box::from(name), value.edm_type().name());
-        if name != "Timestamp" && !self.properties.contains(&property) {
-            self.properties.push(property);
+        let type_name = value.edm_type().name();
+        let is_known = |(known, of): &(Box<str>, _)| **known == *name && *of == type_name;
+        if name != "Timestamp" && !self.properties.iter().any(is_known) {
+            self.properties.push((name.into(), type_name));
         }
     }
 }

@@ -130,7 +130,7 @@ impl Expression {
         }
     }
 
-    /// Whether some of it is text that nobody parsed.
+    /// Returns `true` if some of it is text that nobody parsed.
     pub(crate) fn has_raw(&self) -> bool {
         match self {
             Self::Raw(_) => true,
@@ -140,7 +140,7 @@ impl Expression {
         }
     }
 
-    /// Whether the text needs parentheses inside a larger expression.
+    /// Returns `true` if the text needs parentheses inside a larger expression.
     pub(crate) fn is_compound(&self) -> bool {
         !matches!(self, Self::Comparison { .. })
     }

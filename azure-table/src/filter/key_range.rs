@@ -45,7 +45,7 @@ impl<'f> KeyRange<'f> {
         (self.partitions.from, row)
     }
 
-    /// Whether a row, and so all behind it, are outside.
+    /// Returns `true` if a row, and so all behind it, are outside.
     #[cfg(feature = "emulator")]
     pub(crate) fn is_past(&self, partition_key: &str, row_key: &str) -> bool {
         let is_in_only_partition = self.is_one_partition() && partition_key == self.partitions.from;
@@ -58,17 +58,17 @@ impl<'f> KeyRange<'f> {
             .is_some_and(|to| to.is_inside && to.key == self.partitions.from)
     }
 
-    /// Whether there can be no such row.
+    /// Returns `true` if there can be no such row.
     pub(crate) fn is_empty(&self) -> bool {
         self.partitions.is_empty() || self.rows.is_empty()
     }
 
-    /// Whether it says something of a key.
+    /// Returns `true` if it limits a key.
     pub(crate) fn is_narrow(&self) -> bool {
         self.partitions.is_narrow() || self.rows.is_narrow()
     }
 
-    /// Whether it says something of the PartitionKey.
+    /// Returns `true` if it limits the PartitionKey.
     pub(crate) fn names_partitions(&self) -> bool {
         self.partitions.is_narrow()
     }
@@ -95,14 +95,23 @@ impl<'f> KeyRange<'f> {
         from.into_iter().chain(to).collect()
     }
 
-    /// Whether all rows of this range sort before those of `other`, which does not start before it.
-    pub(crate) fn ends_before(&self, other: &Self) -> bool {
-        let same_partition =
-            self.is_one_partition() && other.is_one_partition() && self.partitions.from == other.partitions.from;
-        match same_partition {
+    /// Returns the range where `condition` holds too.
+    pub(crate) fn and(mut self, condition: &'f Expression) -> Self {
+        self.narrow(condition);
+        self
+    }
+
+    /// Returns `true` if all rows of this range sort before those of `other`, which does not start before it.
+    fn ends_before(&self, other: &Self) -> bool {
+        match self.is_partition_of(other) {
             true => self.rows.is_past(other.rows.from),
             false => self.partitions.is_past(other.partitions.from),
         }
+    }
+
+    /// Returns `true` if both are in one and the same partition.
+    fn is_partition_of(&self, other: &Self) -> bool {
+        self.is_one_partition() && other.is_one_partition() && self.partitions.from == other.partitions.from
     }
 
     fn narrow(&mut self, filter: &'f Expression) {
@@ -118,6 +127,40 @@ impl<'f> KeyRange<'f> {
                 _ => {}
             },
             _ => {}
+        }
+    }
+}
+
+/// The furthest end of ranges that come in the order of their starts.
+#[derive(Debug, Default)]
+pub(crate) struct Furthest<'f> {
+    /// Among those of several partitions.
+    wide: Option<KeyRange<'f>>,
+    /// Among those of one partition, the last that was met.
+    narrow: Option<KeyRange<'f>>,
+}
+
+impl<'f> Furthest<'f> {
+    /// Returns `true` if the rows of all ranges sort before those of `next`, which starts before none of them.
+    pub(crate) fn ends_before(&self, next: &KeyRange<'f>) -> bool {
+        [&self.wide, &self.narrow]
+            .into_iter()
+            .flatten()
+            .all(|range| range.ends_before(next))
+    }
+
+    pub(crate) fn extend(&mut self, range: KeyRange<'f>) {
+        if !range.is_one_partition() {
+            let is_further = |known: &KeyRange<'f>| range.partitions.ends_after(&known.partitions);
+            if self.wide.as_ref().is_none_or(is_further) {
+                self.wide = Some(range);
+            }
+            return;
+        }
+        // Nothing that comes reaches back to a partition before.
+        let is_further = |known: &KeyRange<'f>| !known.is_partition_of(&range) || range.rows.ends_after(&known.rows);
+        if self.narrow.as_ref().is_none_or(is_further) {
+            self.narrow = Some(range);
         }
     }
 }
@@ -157,6 +200,16 @@ impl<'f> Limits<'f> {
                 _ => a,
             });
         Self { from, to }
+    }
+
+    fn ends_after(&self, other: &Self) -> bool {
+        match (self.to, other.to) {
+            (_, None) => false,
+            (None, Some(_)) => true,
+            (Some(a), Some(b)) => ordinal::compare(a.key, b.key)
+                .then(a.is_inside.cmp(&b.is_inside))
+                .is_gt(),
+        }
     }
 
     fn is_past(&self, key: &str) -> bool {

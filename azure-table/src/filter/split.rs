@@ -6,11 +6,14 @@
 //!
 //! So every row comes once, and parts in order give rows in order, with nothing kept to compare. What stays together
 //! gets the bounds of the whole as well, or the service would scan the table for its `or`.
+//!
+//! Parts share what they have in common: there may be many of them, with long conditions.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
 
 use crate::filter::expression::Expression;
-use crate::filter::key_range::KeyRange;
+use crate::filter::key_range::{Furthest, KeyRange};
 use crate::model::ordinal;
 
 /// The most parts of one filter.
@@ -20,26 +23,64 @@ pub(crate) const MAX_PARTS: usize = 100_000;
 #[derive(Debug)]
 pub(crate) struct TooMany;
 
+/// The conditions of one part, all of which must hold. Without any it has all rows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PartFilter {
+    /// The conditions on its keys.
+    own: Vec<Arc<Expression>>,
+    /// The conditions that all parts have.
+    shared: Arc<[Expression]>,
+}
+
+impl PartFilter {
+    pub(crate) fn new(own: Option<Expression>, shared: Arc<[Expression]>) -> Self {
+        let own = own.into_iter().flat_map(conditions).map(Arc::new).collect();
+        Self { own, shared }
+    }
+
+    /// Returns the conditions on its keys.
+    pub(crate) fn own(&self) -> impl Iterator<Item = &Expression> {
+        self.own.iter().map(|one| &**one)
+    }
+
+    /// Returns the conditions that all parts have.
+    pub(crate) fn shared(&self) -> &[Expression] {
+        &self.shared
+    }
+
+    /// Returns the whole condition: a copy of what the parts share.
+    pub(crate) fn expression(&self) -> Option<Expression> {
+        let mut all: VecDeque<_> = self.own().chain(self.shared()).cloned().collect();
+        match all.len() {
+            0 | 1 => all.pop_front(),
+            _ => Some(Expression::And(all)),
+        }
+    }
+}
+
 /// The parts, in the order of the keys; none if no row can meet the filter.
-pub(crate) fn parts(filter: Expression) -> Result<Vec<Expression>, TooMany> {
+pub(crate) fn parts(filter: Expression) -> Result<Vec<PartFilter>, TooMany> {
+    let is_of_keys = |one: &Expression| KeyRange::of([one]).is_narrow() || set_of_keys(one).is_some();
+    let (own, shared): (Vec<_>, Vec<_>) = conditions(filter).into_iter().partition(is_of_keys);
+    let shared = Arc::from(shared);
     let mut parts = Vec::new();
-    split(conditions(filter), &mut parts)?;
+    split(own.into_iter().map(Arc::new).collect(), &shared, &mut parts)?;
     Ok(parts)
 }
 
 /// Adds the parts of the rows that meet all conditions.
-fn split(all: Vec<Expression>, parts: &mut Vec<Expression>) -> Result<(), TooMany> {
-    if KeyRange::of(&all).is_empty() {
+fn split(own: Vec<Arc<Expression>>, shared: &Arc<[Expression]>, parts: &mut Vec<PartFilter>) -> Result<(), TooMany> {
+    if range(&own).is_empty() {
         return Ok(());
     }
     // Sets of partitions first: only within one partition RowKeys have an order.
     for is_of_partitions in [true, false] {
-        for (index, condition) in all.iter().enumerate() {
+        for (index, condition) in own.iter().enumerate() {
             let Some(set) = set_of_keys(condition) else { continue };
-            if set.iter().all(|one| KeyRange::of([one]).names_partitions()) != is_of_partitions {
+            if set.iter().all(|one| KeyRange::of([*one]).names_partitions()) != is_of_partitions {
                 continue;
             }
-            let others = || all[..index].iter().chain(&all[index + 1..]);
+            let others = || own[..index].iter().chain(&own[index + 1..]).map(|one| &**one);
             let groups = groups(&set, others);
             if let [group] = &*groups
                 && group.len() == set.len()
@@ -51,11 +92,10 @@ fn split(all: Vec<Expression>, parts: &mut Vec<Expression>) -> Result<(), TooMan
                     [one] => conditions((*one).clone()),
                     several => vec![Expression::Or(several.iter().copied().cloned().collect())],
                 };
-                let before = all[..index].iter().cloned();
-                split(
-                    before.chain(chosen).chain(all[index + 1..].iter().cloned()).collect(),
-                    parts,
-                )?;
+                let before = own[..index].iter().cloned();
+                let behind = own[index + 1..].iter().cloned();
+                let own = before.chain(chosen.into_iter().map(Arc::new)).chain(behind).collect();
+                split(own, shared, parts)?;
             }
             return Ok(());
         }
@@ -63,40 +103,43 @@ fn split(all: Vec<Expression>, parts: &mut Vec<Expression>) -> Result<(), TooMan
     if parts.len() == MAX_PARTS {
         return Err(TooMany);
     }
-    let mut all = all;
-    all.splice(0..0, bounds(&all));
-    parts.push(match <[Expression; 1]>::try_from(all) {
-        Ok([one]) => one,
-        Err(all) => Expression::And(all.into()),
+    let bounds = bounds(&own).into_iter().map(Arc::new);
+    parts.push(PartFilter {
+        own: bounds.chain(own.iter().cloned()).collect(),
+        shared: Arc::clone(shared),
     });
     Ok(())
 }
 
+fn range(own: &[Arc<Expression>]) -> KeyRange<'_> {
+    KeyRange::of(own.iter().map(|one| &**one))
+}
+
 /// The conditions of a set of keys, those of sets within it too.
-fn set_of_keys(condition: &Expression) -> Option<Vec<Expression>> {
-    fn flatten(any: &VecDeque<Expression>, set: &mut Vec<Expression>) {
+fn set_of_keys(condition: &Expression) -> Option<Vec<&Expression>> {
+    fn flatten<'a>(any: &'a VecDeque<Expression>, set: &mut Vec<&'a Expression>) {
         for one in any {
             match one {
                 Expression::Or(any) => flatten(any, set),
-                other => set.push(other.clone()),
+                other => set.push(other),
             }
         }
     }
     let Expression::Or(any) = condition else { return None };
     let mut set = Vec::with_capacity(any.len());
     flatten(any, &mut set);
-    set.iter().all(|one| KeyRange::of([one]).is_narrow()).then_some(set)
+    set.iter().all(|one| KeyRange::of([*one]).is_narrow()).then_some(set)
 }
 
 /// What the sets that stayed together say of the PartitionKey as a whole. The service would not see it, and read the
 /// table.
-fn bounds(all: &[Expression]) -> Vec<Expression> {
-    let known = KeyRange::of(all);
+fn bounds(own: &[Arc<Expression>]) -> Vec<Expression> {
+    let known = range(own);
     if known.is_one_partition() {
         return Vec::new();
     }
-    let hull = all.iter().filter_map(set_of_keys).find_map(|set| {
-        let hull = KeyRange::hull(set.iter().map(|one| KeyRange::of([one])))?;
+    let hull = own.iter().filter_map(|one| set_of_keys(one)).find_map(|set| {
+        let hull = KeyRange::hull(set.into_iter().map(|one| KeyRange::of([one])))?;
         hull.names_partitions().then(|| hull.partition_conditions())
     });
     match hull {
@@ -107,36 +150,43 @@ fn bounds(all: &[Expression]) -> Vec<Expression> {
 
 /// The conditions of a set in groups that have no row in common, where the others hold too; in the order of the keys,
 /// each once.
-fn groups<'a, I>(set: &'a [Expression], others: impl Fn() -> I) -> Vec<Vec<&'a Expression>>
+fn groups<'a, I>(set: &[&'a Expression], others: impl Fn() -> I) -> Vec<Vec<&'a Expression>>
 where
     I: Iterator<Item = &'a Expression>,
 {
+    let others = KeyRange::of(others());
     let mut ranges: Vec<(KeyRange<'a>, &'a Expression)> = set
         .iter()
-        .map(|one| (KeyRange::of(others().chain([one])), one))
+        .map(|one| (others.and(one), *one))
         .filter(|(range, _)| !range.is_empty())
         .collect();
     ranges.sort_by(|(a, _), (b, _)| {
         let ((a_partition, a_row), (b_partition, b_row)) = (a.start(), b.start());
         ordinal::compare(a_partition, b_partition).then_with(|| ordinal::compare(a_row, b_row))
     });
-    let mut groups: Vec<Vec<(KeyRange<'a>, &'a Expression)>> = Vec::new();
+    let mut groups: Vec<Vec<&'a Expression>> = Vec::new();
+    let mut furthest = Furthest::default();
+    // The texts of a group of several: an expression has no order and no hash.
+    let mut known = HashSet::new();
     for (range, one) in ranges {
         match groups.last_mut() {
-            Some(last) if !last.iter().all(|(before, _)| before.ends_before(&range)) => {
-                if !last.iter().any(|(_, known)| *known == one) {
-                    last.push((range, one));
+            Some(last) if !furthest.ends_before(&range) => {
+                if let [first] = **last {
+                    known = HashSet::from([first.to_string()]);
+                }
+                if known.insert(one.to_string()) {
+                    last.push(one);
                 }
             }
-            _ => groups.push(vec![(range, one)]),
+            _ => groups.push(vec![one]),
         }
+        furthest.extend(range);
     }
-    let conditions = |group: Vec<(KeyRange<'a>, &'a Expression)>| group.into_iter().map(|(_, one)| one).collect();
-    groups.into_iter().map(conditions).collect()
+    groups
 }
 
 /// The conditions that all must hold, one by one.
-fn conditions(filter: Expression) -> Vec<Expression> {
+pub(crate) fn conditions(filter: Expression) -> Vec<Expression> {
     match filter {
         Expression::And(all) => all.into_iter().flat_map(conditions).collect(),
         other => vec![other],
@@ -146,11 +196,16 @@ fn conditions(filter: Expression) -> Vec<Expression> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::filter::expression::Comparison;
     use crate::filter::parse::parse;
+    use crate::model::edm::EdmValue;
 
     fn texts(filter: &str) -> Vec<String> {
         let parts = parts(parse(filter).unwrap()).unwrap();
-        parts.iter().map(ToString::to_string).collect()
+        parts
+            .iter()
+            .map(|part| part.expression().unwrap().to_string())
+            .collect()
     }
 
     #[test]
@@ -221,6 +276,41 @@ mod tests {
         ] {
             assert_eq!(texts(filter), expected, "{filter}");
         }
+    }
+
+    #[test]
+    fn parts_share_the_conditions_that_they_have_in_common() {
+        let any: Vec<String> = (0..2_000).map(|n| format!("PartitionKey eq '{n:04}'")).collect();
+        let others: Vec<String> = (0..1_000).map(|n| format!("A ne {n}")).collect();
+        let filter = parse(&format!("({}) and {}", any.join(" or "), others.join(" and "))).unwrap();
+        let parts = parts(filter).unwrap();
+        assert_eq!(parts.len(), 2_000);
+        assert!(
+            parts
+                .iter()
+                .all(|part| part.own.len() == 1 && part.shared.len() == 1_000)
+        );
+        assert!(parts.iter().all(|part| Arc::ptr_eq(&part.shared, &parts[0].shared)));
+    }
+
+    #[test]
+    fn sets_of_50000_ranges_are_cut_in_no_quadratic_time() {
+        let ranges = |end: fn(usize) -> usize| {
+            let range = |n: usize| {
+                let compare = |operator, n: usize| {
+                    let key = format!("{n:06}");
+                    Expression::comparison("PartitionKey", operator, EdmValue::from(key.as_str()))
+                };
+                compare(Comparison::Ge, n).and(compare(Comparison::Lt, end(n)))
+            };
+            (0..50_000).map(range).reduce(Expression::or).unwrap()
+        };
+        assert_eq!(parts(ranges(|n| n + 1)).unwrap().len(), 50_000);
+        // Each has rows in common with the next, or with all that begin later.
+        assert_eq!(parts(ranges(|n| n + 2)).unwrap().len(), 1);
+        assert_eq!(parts(ranges(|n| 100_000 - n)).unwrap().len(), 1);
+        // The same one, again and again.
+        assert_eq!(parts(ranges(|n| n / 10_000 * 10_000 + 20_000)).unwrap().len(), 1);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The outcomes of a bulk, individually and as counts.
 //!
-//! Owns the [`Counts`] of all bulk writes, so that both reports use the same words.
+//! Owns the [`Counts`] of all bulk writes, so that both reports use the same words, and [`FirstOf`], by which neither
+//! prints all that is left.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,6 +12,9 @@ use crate::model::error::Error;
 use crate::model::etag::ETag;
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::operation::TableOperation;
+
+/// The number of leftovers in the `Debug` text of a report.
+const MOST_SHOWN: usize = 3;
 
 /// The outcome of one operation of a bulk.
 #[derive(Debug)]
@@ -157,7 +161,7 @@ impl fmt::Display for Counts {
 /// The outcomes of all operations of a bulk.
 ///
 /// Each operation that was read is counted once.
-#[derive(Debug, Default)]
+#[derive(Default)]
 #[must_use = "operations may be left: see `leftovers`"]
 pub struct BulkReport {
     counts: Counts,
@@ -247,6 +251,49 @@ impl BulkReport {
             self.ahead.pop_front();
             self.settled += 1;
         }
+    }
+}
+
+/// Shows the counts and the first leftovers, those with an error first: there may be as many as operations.
+impl fmt::Debug for BulkReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_not_tried = |left: &&Leftover| matches!(left.why, LeftoverReason::NotTried);
+        let failed = self.leftovers.iter().filter(|left| !is_not_tried(left));
+        let not_tried = self.leftovers.iter().filter(is_not_tried);
+        f.debug_struct("BulkReport")
+            .field("counts", &self.counts)
+            .field("throttled", &self.throttled)
+            .field("settled", &self.settled)
+            .field(
+                "leftovers",
+                &FirstOf::new(failed.chain(not_tried), self.leftovers.len()),
+            )
+            .finish_non_exhaustive()
+    }
+}
+
+/// Shows the first items of a list, then the number of the others.
+pub(crate) struct FirstOf<'a, T> {
+    shown: Vec<&'a T>,
+    others: usize,
+}
+
+impl<'a, T> FirstOf<'a, T> {
+    pub(crate) fn new(items: impl Iterator<Item = &'a T>, count: usize) -> Self {
+        let shown: Vec<&T> = items.take(MOST_SHOWN).collect();
+        let others = count - shown.len();
+        Self { shown, others }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for FirstOf<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut list = f.debug_list();
+        list.entries(&self.shown);
+        if self.others > 0 {
+            list.entry(&format_args!("and {} more", self.others));
+        }
+        list.finish()
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::client::bulk::bulk_report::Counts;
+use crate::client::bulk::bulk_report::{Counts, FirstOf};
 use crate::client::bulk::partition_write::Outcome;
 use crate::client::bulk::write_position::WritePosition;
 use crate::model::entity_key::Key;
@@ -191,7 +191,7 @@ impl<E> fmt::Debug for WriteReport<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WriteReport")
             .field("counts", &self.counts)
-            .field("leftovers", &self.leftovers)
+            .field("leftovers", &FirstOf::new(self.leftovers.iter(), self.leftovers.len()))
             .field("is_complete", &self.is_complete)
             .finish_non_exhaustive()
     }

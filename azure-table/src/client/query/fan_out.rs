@@ -10,13 +10,14 @@ use crate::client::query::TableQuery;
 use crate::client::query::concurrent::{CONCURRENCY, Order};
 use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::key_condition::{starts, under};
+use crate::client::query::page_stream::PreparedQuery;
 use crate::client::query::part_pages::{Part, PartPages};
 use crate::client::query::query_plan::QueryPlan;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::total_timeout;
 use crate::filter::access::{Access, AccessPath};
 use crate::filter::expression::Expression;
-use crate::filter::split::{MAX_PARTS, TooMany, parts};
+use crate::filter::split::{MAX_PARTS, PartFilter, TooMany, parts};
 use crate::filter::typed::Filter;
 use crate::model::entity::TableEntity;
 use crate::model::error::{Error, Result};
@@ -161,13 +162,14 @@ impl<E: TableEntity, P> FanOut<E, P> {
     pub fn plan(&self) -> Result<QueryPlan> {
         let mut query = self.query.clone().allow_table_scan();
         let parts = self.parts(&mut query)?;
-        let accesses = parts.iter().map(|part| Access::of(part.as_ref()));
-        let Some(widest) = accesses.max_by_key(Access::path) else {
+        let Some(first) = parts.first() else {
             return Ok(QueryPlan::of_nothing());
         };
-        let count = parts.len();
-        let first = parts.into_iter().next().flatten();
-        Ok(QueryPlan::new(&widest, count, query.shown_or_why_not(first)?))
+        let shared = Access::of(first.shared());
+        let path = |part: &&PartFilter| Access::of(part.own()).path_beside(&shared);
+        let widest = parts.iter().max_by_key(path).unwrap_or(first).expression();
+        let shown = query.shown_or_why_not(first.expression())?;
+        Ok(QueryPlan::new(&Access::of(&widest), parts.len(), shown))
     }
 
     /// Returns the rows as a stream.
@@ -232,7 +234,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
     }
 
     /// Returns the condition of each part, in the order of the keys.
-    fn parts(&self, query: &mut TableQuery<E, P>) -> Result<Vec<Option<Expression>>> {
+    fn parts(&self, query: &mut TableQuery<E, P>) -> Result<Vec<PartFilter>> {
         if query.from.is_some() {
             let why =
                 "a continuation is one of a single chain: a fan-out has many, use `scan` for what is to be resumed";
@@ -248,34 +250,36 @@ impl<E: TableEntity, P> FanOut<E, P> {
             (Some(given), Some(filter)) => Some(given.and(filter)),
             (given, filter) => given.or(filter),
         };
-        let Some(filter) = filter else { return Ok(vec![None]) };
-        let parts = parts(filter).map_err(|TooMany| {
+        let Some(filter) = filter else {
+            return Ok(vec![PartFilter::default()]);
+        };
+        parts(filter).map_err(|TooMany| {
             Error::invalid_input(format!(
                 "the sets of keys make more parts than {MAX_PARTS}, which is the limit"
             ))
-        })?;
-        Ok(parts.into_iter().map(Some).collect())
+        })
     }
 
-    fn chains(&mut self) -> Result<VecDeque<Part>> {
+    fn chains(&mut self) -> Result<(PreparedQuery, VecDeque<Part>)> {
         let mut query = self.query.clone();
         let parts = self.parts(&mut query)?;
-        let chain = |(index, part): (usize, Option<Expression>)| {
-            let access = Access::of(part.as_ref());
-            if access.path() == AccessPath::TableScan && query.allowed < Some(AccessPath::TableScan) {
+        let shared = Access::of(parts.first().map(PartFilter::shared).unwrap_or_default());
+        let chain = |(index, filter): (usize, PartFilter)| {
+            let path = Access::of(filter.own()).path_beside(&shared);
+            if path == AccessPath::TableScan && query.allowed < Some(AccessPath::TableScan) {
                 let why = "each request would read the whole table: name partitions by `.partitions(..)` or `.under_each(..)`, \
                            read ranges of the table by `scan`, or allow it for this call";
                 return Err(Error::invalid_input(why));
             }
-            query.check_access(part.as_ref())?;
-            let prepared = query.prepare_part(part)?;
+            query.check_path(path, || Access::of(&filter.expression()))?;
             Ok(Part {
                 index,
-                prepared,
+                filter,
                 from: None,
             })
         };
-        parts.into_iter().enumerate().map(chain).collect()
+        let chains = parts.into_iter().enumerate().map(chain).collect::<Result<_>>()?;
+        Ok((query.prepare_parts()?, chains))
     }
 }
 

@@ -37,6 +37,7 @@ use crate::protocol::continuation::Continuation;
 use crate::protocol::query::{self, MAX_PAGE_SIZE, QueryRequest};
 
 /// A validated query, in the form that its stream needs.
+#[derive(Clone)]
 pub(crate) struct PreparedQuery {
     pub(crate) request: QueryRequest,
     /// The number of comparisons of its filter.

@@ -10,6 +10,7 @@ use crate::client::query::page_stream::PageStream;
 use crate::client::query::page_stream::PreparedQuery;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::TotalTimeout;
+use crate::filter::split::PartFilter;
 use crate::model::error::{Error, Result};
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
@@ -19,7 +20,7 @@ use crate::protocol::continuation::Continuation;
 pub(crate) struct Part {
     /// The number of the part.
     pub(crate) index: usize,
-    pub(crate) prepared: PreparedQuery,
+    pub(crate) filter: PartFilter,
     pub(crate) from: Option<Continuation>,
 }
 
@@ -28,7 +29,8 @@ pub(crate) struct PartPages<P> {
     pipeline: Arc<Pipeline>,
     options: CallOptions,
     shape: Shape<P>,
-    refused: Option<Error>,
+    /// The query of each part, except for its filter; or why none is sent.
+    query: Result<PreparedQuery, Option<Error>>,
     /// The time limit of all parts together.
     total: TotalTimeout,
     parts: Concurrent<Part, Chain<P>>,
@@ -57,32 +59,35 @@ impl<P> PartPages<P> {
         pipeline: Arc<Pipeline>,
         options: CallOptions,
         shape: Shape<P>,
-        parts: Result<VecDeque<Part>>,
+        parts: Result<(PreparedQuery, VecDeque<Part>)>,
         total: TotalTimeout,
         (concurrency, order): (usize, Order),
     ) -> Self {
-        let (parts, refused) = match parts {
-            Ok(parts) => (parts, None),
-            Err(e) => (VecDeque::new(), Some(e)),
+        let (query, parts) = match parts {
+            Ok((query, parts)) => (Ok(query), parts),
+            Err(e) => (Err(Some(e)), VecDeque::new()),
         };
         Self {
             pipeline,
             options,
             shape,
-            refused,
+            query,
             total,
             parts: Concurrent::new(parts, concurrency, order),
         }
     }
 
     pub(crate) fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<(usize, Result<Page<P>>)>> {
-        if let Some(refused) = self.refused.take() {
-            return Poll::Ready(Some((0, Err(refused))));
-        }
+        let query = match &mut self.query {
+            Ok(query) => query,
+            Err(refused) => return Poll::Ready(refused.take().map(|e| (0, Err(e)))),
+        };
         self.total.begin();
         let (pipeline, options, shape, total) = (&self.pipeline, &self.options, &self.shape, self.total);
         let page = ready!(self.parts.poll(cx, |part| {
-            let query = PreparedQuery { total, ..part.prepared };
+            // Only now: each may have a long text.
+            let query = query.filtered(part.filter.expression().as_ref());
+            let query = PreparedQuery { total, ..query };
             Chain {
                 index: part.index,
                 pages: PageStream::new(Arc::clone(pipeline), options.clone(), query, part.from, shape.clone()),
@@ -99,6 +104,6 @@ impl<P> PartPages<P> {
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.refused.is_none() && self.parts.len() == 0
+        !matches!(self.query, Err(Some(_))) && self.parts.len() == 0
     }
 }

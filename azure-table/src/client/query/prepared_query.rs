@@ -3,7 +3,7 @@
 use crate::client::query::TableQuery;
 use crate::client::query::page_stream::{PageStream, Prefetch, PreparedQuery, top};
 use crate::client::query::query_plan;
-use crate::filter::access::Access;
+use crate::filter::access::{Access, AccessPath};
 use crate::filter::expression::Expression;
 use crate::filter::typed::Filter;
 use crate::model::entity::TableEntity;
@@ -12,6 +12,17 @@ use crate::protocol::query::{List, QueryRequest};
 
 /// The length of a filter from which its encoded URL may be too long.
 const LONG_FILTER: usize = 16_384;
+
+impl PreparedQuery {
+    /// Returns the query of the rows that meet `filter`.
+    pub(super) fn filtered(&self, filter: Option<&Expression>) -> Self {
+        let access = Access::of(filter);
+        let mut query = self.clone();
+        query.request.filter = filter.map(Expression::to_string);
+        (query.comparisons, query.has_keys) = (access.comparisons, access.has_key_in_or);
+        query
+    }
+}
 
 impl<E: TableEntity, P> TableQuery<E, P> {
     /// Takes the conditions of the query, those on the keys included.
@@ -30,16 +41,16 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     pub(super) fn prepare(&mut self, prefetch: Prefetch) -> Result<PreparedQuery> {
         let filter = self.expression()?;
-        self.check_access(filter.as_ref())?;
-        self.prepare_for(filter, prefetch)
+        let access = Access::of(&filter);
+        self.check_path(access.path(), || access)?;
+        self.prepare_for(filter.as_ref(), prefetch)
     }
 
     /// # Errors
-    /// `InvalidInput`: the client denies the access path of the condition.
-    pub(super) fn check_access(&self, filter: Option<&Expression>) -> Result<()> {
-        let access = Access::of(filter);
-        let path = access.path();
+    /// `InvalidInput`: the client denies the access path of a condition.
+    pub(super) fn check_path(&self, path: AccessPath, access: impl FnOnce() -> Access) -> Result<()> {
         if self.pipeline.settings.denied.is_some_and(|denied| path >= denied) && self.allowed < Some(path) {
+            let access = access();
             let advice = query_plan::advice(&access).unwrap_or("ask for less");
             return Err(Error::invalid_input(format!(
                 "it would read {path}, which this client denies: {}; {advice}, or allow it for this call",
@@ -50,31 +61,32 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     }
 
     /// Prepares one chain of requests for the rows of a condition.
-    pub(super) fn prepare_for(&self, filter: Option<Expression>, prefetch: Prefetch) -> Result<PreparedQuery> {
+    pub(super) fn prepare_for(&self, filter: Option<&Expression>, prefetch: Prefetch) -> Result<PreparedQuery> {
         let top = top(self.page_size, self.limit)?;
         self.shape.check_select()?;
         let request = QueryRequest {
             list: List::Entities(self.table.as_str().to_owned()),
-            filter: filter.as_ref().map(Expression::to_string),
+            filter: None,
             select: self.shape.select.clone(),
             top,
             metadata: self.shape.metadata,
         };
-        let access = Access::of(filter.as_ref());
-        Ok(PreparedQuery {
+        let all = PreparedQuery {
             request,
-            comparisons: access.comparisons,
-            has_keys: access.has_key_in_or,
+            comparisons: 0,
+            has_keys: false,
             limit: self.limit,
             prefetch: self.prefetch.map_or(Ok(prefetch), Prefetch::of)?,
             in_task: false,
             total: self.total,
-        })
+        };
+        Ok(all.filtered(filter))
     }
 
-    /// Prepares the chain of a part of the rows. It runs beside other chains and prefetches no page.
-    pub(super) fn prepare_part(&self, filter: Option<Expression>) -> Result<PreparedQuery> {
-        let mut query = self.prepare_for(filter, Prefetch::Never)?;
+    /// Prepares the chain of each part of the rows, except for its filter. It runs beside other chains and prefetches
+    /// no page.
+    pub(super) fn prepare_parts(&self) -> Result<PreparedQuery> {
+        let mut query = self.prepare_for(None, Prefetch::Never)?;
         (query.prefetch, query.in_task) = (Prefetch::Never, true);
         Ok(query)
     }
@@ -85,7 +97,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         let is_long = filter
             .as_ref()
             .is_some_and(|filter| filter.to_string().len() > LONG_FILTER);
-        let query = self.prepare_for(filter, Prefetch::Never)?;
+        let query = self.prepare_for(filter.as_ref(), Prefetch::Never)?;
         let options = self.call_options();
         let shown = PageStream::new(self.pipeline, options, query, self.from, self.shape).request();
         match shown {

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::vec;
 
@@ -15,12 +16,15 @@ use futures_core::stream::FusedStream;
 use crate::client::query::TableQuery;
 use crate::client::query::concurrent::{CONCURRENCY, Order};
 use crate::client::query::page::Page;
-use crate::client::query::page_stream::Prefetch;
+use crate::client::query::page_stream::{Prefetch, PreparedQuery};
 use crate::client::query::part_pages::{Part, PartPages};
 use crate::client::query::scan_position::{Read, ScanPosition, ranges};
 use crate::client::shape::Shape;
 use crate::client::total_timeout::total_timeout;
+use crate::filter::access::Access;
+use crate::filter::expression::Expression;
 use crate::filter::key_range::KeyRange;
+use crate::filter::split::{PartFilter, conditions};
 use crate::model::entity::TableEntity;
 use crate::model::error::{Error, Result};
 use crate::model::operation_kind::OperationKind;
@@ -190,15 +194,16 @@ impl<E: TableEntity, P> Scan<E, P> {
     }
 
     /// Returns the ranges, and a chain for the remainder of each.
-    fn begin(&self) -> Result<(ScanPosition, VecDeque<Part>)> {
+    fn begin(&self) -> Result<(ScanPosition, (PreparedQuery, VecDeque<Part>))> {
         let mut query = self.query.clone();
         if query.from.is_some() {
             let why = "a continuation is one of a single chain: a scan goes on by `.resume_from(position)`";
             return Err(Error::invalid_input(why));
         }
         let filter = query.expression()?;
-        query.check_access(filter.as_ref())?;
-        let identity = query.prepare_for(filter.clone(), Prefetch::Never)?.request.identity();
+        let access = Access::of(&filter);
+        query.check_path(access.path(), || access)?;
+        let identity = query.prepare_for(filter.as_ref(), Prefetch::Never)?.request.identity();
         let mut position = match &self.from {
             Some(position) if position.query != identity => {
                 let why = "the position is of another query: of another table, or with other conditions";
@@ -210,6 +215,8 @@ impl<E: TableEntity, P> Scan<E, P> {
                 ranges: ranges(&self.ends)?,
             },
         };
+        let shared: Arc<[Expression]> = filter.map(conditions).unwrap_or_default().into();
+        let known = KeyRange::of(&*shared);
         let mut parts = VecDeque::new();
         for (index, range) in position.ranges.iter_mut().enumerate() {
             let from = match &range.read {
@@ -217,20 +224,17 @@ impl<E: TableEntity, P> Scan<E, P> {
                 Read::Nothing => None,
                 Read::UpTo(continuation) => Some(continuation.clone()),
             };
-            let part = match (range.condition(), filter.clone()) {
-                (Some(range), Some(filter)) => Some(range.and(filter)),
-                (range, filter) => range.or(filter),
-            };
-            if KeyRange::of(&part).is_empty() {
+            let filter = PartFilter::new(range.condition(), Arc::clone(&shared));
+            if filter.own().fold(known, KeyRange::and).is_empty() {
                 range.read = Read::All;
                 continue;
             }
-            let mut prepared = query.prepare_part(part)?;
-            // The limit applies to all ranges together. A page that is cut short has no continuation to resume from.
-            prepared.limit = None;
-            parts.push_back(Part { index, prepared, from });
+            parts.push_back(Part { index, filter, from });
         }
-        Ok((position, parts))
+        let mut prepared = query.prepare_parts()?;
+        // The limit applies to all ranges together. A page that is cut short has no continuation to resume from.
+        prepared.limit = None;
+        Ok((position, (prepared, parts)))
     }
 }
 
