@@ -1,8 +1,8 @@
 //! Query Entities: one page of a table.
 //!
 //! A page ends at `$top`, at 1000 rows, at [`MAX_PAGE_BYTES`], at the emulator's page size or where
-//! [`PageEnds`](crate::emulator::PageEnds) says. If a row is left in the range of keys that the filter allows, a token says where to go on: the next page may
-//! well be empty, as it may be live.
+//! [`PageEnds`](crate::emulator::PageEnds) says. If a row is left in the range of keys that the filter allows, a token
+//! says where to go on: the next page may well be empty, as it may be live.
 //!
 //! A page is read in turns, and others go first in between. It shows the state of the table in which it began: of the
 //! writes since, also of a batch, it shows none. Live that holds for each partition of a page ("Windows Azure Table",
