@@ -94,14 +94,14 @@ async fn failure_that_is_not_transient_counts_as_an_answer_of_a_healthy_service(
         assert_eq!(ended.load(Ordering::Relaxed), healthy, "{status}");
     }
 
-    let budget = RetryBudget::new(100);
+    let budget = RetryBudget::new(1.0, 10);
     let retry = LinearRetry::new(Duration::ZERO, 1).budget(budget.clone());
     let canned = Canned::new([503, 503, 404].map(Step::status));
     let service = canned.service().retry(retry);
     service.ping().await.unwrap_err();
-    assert_eq!(budget.available(), 86);
+    assert_eq!(budget.available(), 99);
     service.ping().await.unwrap_err();
-    assert_eq!(budget.available(), 87);
+    assert_eq!(budget.available(), 100);
 }
 
 /// A credential that fetches another token after each rejection.

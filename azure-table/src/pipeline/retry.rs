@@ -1,7 +1,7 @@
 //! Retry policies.
 //!
 //! Owns [`RetryPolicy`], its input [`FailedAttempt`] and its result [`Decision`]. The folder holds the policies of this
-//! crate: `exponential.rs`, `linear.rs`, the decorators (`decorator.rs`) and the tokens of a budget (`budget.rs`).
+//! crate: `exponential.rs`, `linear.rs`, the decorators (`decorator.rs`) and the budget of retries (`budget.rs`).
 //! `reconciliation.rs` reads back a write that is in doubt.
 //!
 //! The policy decides whether and when the client retries. The retry loop enforces four rules that no policy can break:
@@ -80,6 +80,14 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
         None
     }
 
+    /// Returns this policy without its [`RetryBudget`], or `None` if it has none.
+    ///
+    /// A [`Bulk`](crate::Bulk) and its like ask for it: their concurrency limits their retries, so they spend no
+    /// budget. Implement it for a policy that wraps another one. Returns `None` by default.
+    fn without_budget(&self) -> Option<Arc<dyn RetryPolicy>> {
+        None
+    }
+
     /// Called when a call receives a response that is not retried.
     ///
     /// `attempt` starts at 1. The response is a success or a failure that is not transient, such as 404. Also called
@@ -112,7 +120,7 @@ pub trait RetryPolicy: fmt::Debug + Send + Sync + 'static {
         LimitElapsed::new(self, elapsed)
     }
 
-    /// Returns this policy with a budget: no retry when the budget has too few tokens left.
+    /// Returns this policy with a budget: no retry when nothing is left of it.
     fn budget(self, budget: RetryBudget) -> WithBudget<Self>
     where
         Self: Sized,

@@ -1,151 +1,200 @@
-//! The tokens that retries cost and successes earn.
+//! The budget of retries that successful calls earn.
 //!
-//! Owns [`RetryBudget`]. The policy that spends the tokens is [`WithBudget`](super::decorator::WithBudget), which also
-//! sets the costs.
+//! Owns [`RetryBudget`]. The policy that spends it is [`WithBudget`](super::decorator::WithBudget).
+//!
+//! The balance is one number that returns to a floor over time, as water in a leaking tank with a constant inflow. So
+//! recent traffic counts, old traffic does not, and no list of calls is kept.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-/// The capacity of the default budget: about 35 retries in a row that all fail.
-const CAPACITY: u32 = 500;
+use crate::model::clock::Instant;
 
-/// A budget of tokens that limits retries while a service is down.
+/// The defaults: the share of a retry that a successful call earns, and the retries that each second earns.
+const SHARE: f64 = 0.2;
+const PER_SECOND: u32 = 10;
+/// The time after which about a third of what was earned is left.
+const WINDOW: Duration = Duration::from_secs(10);
+
+/// A budget that limits retries to a share of the calls that succeeded before.
 ///
-/// Retries cost tokens and successes earn them. While a service is down, the clients that share a budget stop retrying.
-/// They do not overload the service when it comes back. First attempts are never held back.
+/// While a service works, successful calls earn retries, so callers survive a short failure however many they are.
+/// While it is down, nothing is earned: the retries are soon spent, and do not overload the service when it comes back.
+/// First attempts are never held back.
 ///
-/// - A retry costs 14 tokens, or 5 after a throttled attempt. It gets them back if it succeeds.
-/// - A call whose first attempt succeeds earns 1 token.
+/// By default, each successful call earns 0.2 retries, and each second 10 more. A retry costs 1. Earnings expire within
+/// about 10 s:
 ///
-/// Clones share the tokens: pass one budget to all clients of an endpoint. By default, every client has its own budget
-/// of 500 tokens.
+/// | recent traffic | retries at the start of an outage |
+/// |---|--:|
+/// | none, as of a new client | 100 |
+/// | 100 successful calls/s | 300 |
+/// | 10,000 successful calls/s | 20,100 |
 ///
-/// Source: the retry quota of the AWS SDKs.
+/// In a lasting outage, 10 retries are sent per second, whatever the traffic.
+///
+/// Clones share the balance: pass one budget to all clients of an endpoint. By default, every client has its own. The
+/// batches of a [`Bulk`](crate::Bulk) spend none, since its [`concurrency`](crate::Bulk::concurrency) already limits
+/// them.
+///
+/// Source: the retry budget of Twitter's Finagle, with its defaults; "Site Reliability Engineering" (2016), chapter 21.
 #[derive(Clone)]
 pub struct RetryBudget {
-    tokens: Arc<Tokens>,
+    balance: Arc<Mutex<Balance>>,
+    share: f64,
 }
 
-struct Tokens {
-    left: AtomicU32,
-    capacity: u32,
+struct Balance {
+    retries: f64,
+    /// The balance without traffic.
+    floor: f64,
+    at: Instant,
 }
 
 impl Default for RetryBudget {
     fn default() -> Self {
-        Self::new(CAPACITY)
+        Self::new(SHARE, PER_SECOND)
     }
 }
 
 impl RetryBudget {
-    /// Creates a full budget of `tokens` tokens.
-    pub fn new(tokens: u32) -> Self {
+    /// Creates a budget: each successful call earns `share` of a retry, and each second `per_second` retries.
+    ///
+    /// `share` is from 0 to 1. A share of 0.2 allows 20 retries for 100 successful calls.
+    pub fn new(share: f64, per_second: u32) -> Self {
+        let floor = f64::from(per_second) * WINDOW.as_secs_f64();
         Self {
-            tokens: Arc::new(Tokens {
-                left: AtomicU32::new(tokens),
-                capacity: tokens,
-            }),
+            balance: Arc::new(Mutex::new(Balance {
+                retries: floor,
+                floor,
+                at: Instant::now(),
+            })),
+            share: if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) },
         }
     }
 
-    /// Returns the number of tokens left.
+    /// Returns the number of retries that may be sent now.
     pub fn available(&self) -> u32 {
-        self.tokens.left.load(Ordering::Relaxed)
+        // Saturates.
+        self.now().retries as u32
     }
 
-    /// Takes `cost` tokens. Returns `false` and takes none if fewer are left.
-    pub(super) fn take(&self, cost: u32) -> bool {
-        let take = |left: u32| left.checked_sub(cost);
-        self.tokens
-            .left
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
-            .is_ok()
+    /// Spends a retry. Returns `false` if none is left.
+    pub(super) fn spend(&self) -> bool {
+        let mut balance = self.now();
+        let is_left = balance.retries >= 1.0;
+        if is_left {
+            balance.retries -= 1.0;
+        }
+        is_left
     }
 
-    pub(super) fn give(&self, tokens: u32) {
-        let give = |left: u32| Some(left.saturating_add(tokens).min(self.tokens.capacity));
-        // It always gives something.
-        let _ = self
-            .tokens
-            .left
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, give);
+    /// Returns a retry that was spent and never sent.
+    pub(super) fn refund(&self) {
+        self.now().retries += 1.0;
+    }
+
+    /// Earns the share of a successful call.
+    pub(super) fn earn(&self) {
+        self.now().retries += self.share;
+    }
+
+    /// Returns the balance of this moment.
+    fn now(&self) -> MutexGuard<'_, Balance> {
+        let mut balance = self.balance.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let passed = now.saturating_duration_since(balance.at);
+        if !passed.is_zero() {
+            let kept = (-passed.as_secs_f64() / WINDOW.as_secs_f64()).exp();
+            balance.retries = balance.floor + (balance.retries - balance.floor) * kept;
+            balance.at = now;
+        }
+        balance
     }
 }
 
 impl fmt::Debug for RetryBudget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RetryBudget({} of {})", self.available(), self.tokens.capacity)
+        write!(f, "RetryBudget({} retries)", self.available())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::pipeline::retry::linear::LinearRetry;
     use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 
-    /// beyond a hundred attempts allowed, the budget ends it.
-    #[test]
-    fn the_budget_ends_what_always_fails_and_fills_again() {
-        let budget = RetryBudget::new(100);
-        let policy = LinearRetry::new(Duration::ZERO, 100).budget(budget.clone());
-        let failed = FailedAttempt::with_response(500, None);
-        let call = policy.for_call().unwrap();
-        let retries = (0..100).take_while(|_| call.decide(&failed) != Decision::Stop).count();
-        assert_eq!((retries, budget.available()), (7, 2));
-
-        for _ in 0..20 {
-            policy.for_call().unwrap().succeeded(1);
-        }
-        assert_eq!(budget.available(), 22);
-        let call = policy.for_call().unwrap();
-        assert_ne!(call.decide(&failed), Decision::Stop);
-        call.succeeded(2);
-        assert_eq!(budget.available(), 22, "a retry that succeeds is paid back");
-        let call = policy.for_call().unwrap();
-        assert_ne!(call.decide(&failed), Decision::Stop);
-        call.retry_cancelled();
-        assert_eq!(budget.available(), 22, "and one that there is no time for");
-        for _ in 0..200 {
-            policy.for_call().unwrap().succeeded(1);
-        }
-        assert_eq!(budget.available(), 100, "never more than it was made with");
+    fn always(budget: &RetryBudget) -> impl RetryPolicy {
+        LinearRetry::new(Duration::ZERO, 1_000_000).budget(budget.clone())
     }
 
-    #[test]
-    fn budget_beneath_an_empty_one_gets_its_tokens_back() {
-        let (tenant, shared) = (RetryBudget::new(100), RetryBudget::new(0));
-        let policy = LinearRetry::new(Duration::ZERO, 100)
-            .budget(tenant.clone())
-            .budget(shared);
-        for _ in 0..3 {
-            let call = policy.for_call().unwrap();
-            assert_eq!(call.decide(&FailedAttempt::with_response(500, None)), Decision::Stop);
+    fn retries(policy: &impl RetryPolicy) -> usize {
+        let failed = FailedAttempt::with_response(500, None);
+        (0..100_000)
+            .take_while(|_| policy.decide(&failed) != Decision::Stop)
+            .count()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn new_budget_has_ten_seconds_of_its_floor_and_refills_as_fast() {
+        let budget = RetryBudget::default();
+        let policy = always(&budget);
+        assert_eq!((retries(&policy), budget.available()), (100, 0));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(retries(&policy), 9);
+        tokio::time::advance(Duration::from_secs(100)).await;
+        assert!((99..=100).contains(&budget.available()), "{budget:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn successful_calls_earn_retries_that_expire() {
+        let budget = RetryBudget::new(0.2, 0);
+        let policy = always(&budget);
+        assert_eq!(retries(&policy), 0);
+        for _ in 0..1_000 {
+            policy.succeeded(1);
         }
+        assert!((199..=200).contains(&budget.available()), "{budget:?}");
+        tokio::time::advance(WINDOW).await;
+        assert_eq!(budget.available(), 73, "a third is left");
+        tokio::time::advance(6 * WINDOW).await;
+        assert_eq!(budget.available(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn steady_traffic_keeps_the_retries_of_its_window() {
+        let budget = RetryBudget::default();
+        for _ in 0..60_000 {
+            tokio::time::advance(Duration::from_millis(1)).await;
+            budget.earn();
+        }
+        assert!((2_080..=2_110).contains(&budget.available()), "{budget:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn retry_that_is_never_sent_is_refunded() {
+        let budget = RetryBudget::default();
+        let policy = always(&budget);
+        assert_ne!(policy.decide(&FailedAttempt::with_response(500, None)), Decision::Stop);
+        assert_eq!(budget.available(), 99);
+        policy.retry_cancelled();
+        assert_eq!(budget.available(), 100);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn budget_beneath_an_empty_one_is_refunded() {
+        let (tenant, shared) = (RetryBudget::default(), RetryBudget::new(0.2, 0));
+        let policy = always(&tenant).budget(shared);
+        assert_eq!(retries(&policy), 0);
         assert_eq!(tenant.available(), 100);
     }
 
-    /// A wrapper of its own may ask it directly, without a policy of the call.
     #[test]
-    fn budget_is_spent_without_a_policy_of_the_call_too() {
-        let budget = RetryBudget::new(30);
-        let policy = LinearRetry::new(Duration::ZERO, 100).budget(budget.clone());
-        let failed = FailedAttempt::with_response(500, None);
-        let retries = (0..9).take_while(|_| policy.decide(&failed) != Decision::Stop).count();
-        assert_eq!((retries, budget.available()), (2, 2));
-    }
-
-    #[test]
-    fn throttled_retries_cost_less() {
-        let budget = RetryBudget::new(100);
-        let call = LinearRetry::new(Duration::ZERO, 100)
-            .budget(budget.clone())
-            .for_call()
-            .unwrap();
-        assert_ne!(call.decide(&FailedAttempt::with_response(429, None)), Decision::Stop);
-        assert_eq!(budget.available(), 95);
+    fn share_is_bounded() {
+        for (share, bounded) in [(-1.0, 0.0), (f64::NAN, 0.0), (0.5, 0.5), (2.0, 1.0)] {
+            assert_eq!(RetryBudget::new(share, 1).share, bounded, "{share}");
+        }
     }
 }

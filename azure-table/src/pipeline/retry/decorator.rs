@@ -1,19 +1,10 @@
 //! Decorators: policies that limit another policy by attempts, time or a budget.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::pipeline::retry::budget::RetryBudget;
 use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
-
-/// The cost of a retry after a throttled attempt, and after any other.
-///
-/// Source: the retry quota of the AWS SDKs, specification 2.1.
-const THROTTLED: u32 = 5;
-const TRANSIENT: u32 = 14;
-/// The tokens earned by a call whose first attempt succeeds.
-const EARNED: u32 = 1;
 
 /// A policy with a limit of attempts.
 ///
@@ -40,6 +31,11 @@ impl<P: RetryPolicy> RetryPolicy for LimitAttempts<P> {
 
     fn for_call(&self) -> Option<Arc<dyn RetryPolicy>> {
         let policy = self.policy.for_call()?;
+        Some(Arc::new(LimitAttempts::new(policy, self.attempts)))
+    }
+
+    fn without_budget(&self) -> Option<Arc<dyn RetryPolicy>> {
+        let policy = self.policy.without_budget()?;
         Some(Arc::new(LimitAttempts::new(policy, self.attempts)))
     }
 
@@ -89,6 +85,11 @@ impl<P: RetryPolicy> RetryPolicy for LimitElapsed<P> {
         Some(Arc::new(LimitElapsed::new(policy, self.elapsed)))
     }
 
+    fn without_budget(&self) -> Option<Arc<dyn RetryPolicy>> {
+        let policy = self.policy.without_budget()?;
+        Some(Arc::new(LimitElapsed::new(policy, self.elapsed)))
+    }
+
     fn succeeded(&self, attempt: u32) {
         self.policy.succeeded(attempt);
     }
@@ -108,6 +109,10 @@ impl RetryPolicy for Arc<dyn RetryPolicy> {
         (**self).for_call()
     }
 
+    fn without_budget(&self) -> Option<Arc<dyn RetryPolicy>> {
+        (**self).without_budget()
+    }
+
     fn succeeded(&self, attempt: u32) {
         (**self).succeeded(attempt);
     }
@@ -117,7 +122,7 @@ impl RetryPolicy for Arc<dyn RetryPolicy> {
     }
 }
 
-/// A policy whose retries cost tokens.
+/// A policy whose retries are limited by a budget.
 ///
 /// Created by [`RetryPolicy::budget`].
 #[derive(Clone, Debug)]
@@ -126,7 +131,7 @@ pub struct WithBudget<P> {
     budget: RetryBudget,
 }
 
-impl<P> WithBudget<P> {
+impl<P: RetryPolicy> WithBudget<P> {
     pub(crate) fn new(policy: P, budget: RetryBudget) -> Self {
         Self {
             policy: Arc::new(policy),
@@ -138,8 +143,8 @@ impl<P> WithBudget<P> {
 impl<P: RetryPolicy> RetryPolicy for WithBudget<P> {
     fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
         match self.policy.decide(failed) {
-            Decision::Retry { .. } if !self.budget.take(cost(failed)) => {
-                // A policy beneath may have paid for it, too.
+            Decision::Retry { .. } if !self.budget.spend() => {
+                // The policy may have a budget of its own.
                 self.policy.retry_cancelled();
                 Decision::Stop
             }
@@ -148,51 +153,22 @@ impl<P: RetryPolicy> RetryPolicy for WithBudget<P> {
     }
 
     fn for_call(&self) -> Option<Arc<dyn RetryPolicy>> {
-        let policy: Arc<dyn RetryPolicy> = match self.policy.for_call() {
-            Some(policy) => policy,
-            None => Arc::clone(&self.policy) as _,
-        };
-        Some(Arc::new(OfCall {
-            policy,
-            budget: self.budget.clone(),
-            last: AtomicU32::new(0),
-        }))
+        let policy = self.policy.for_call()?;
+        Some(Arc::new(WithBudget::new(policy, self.budget.clone())))
     }
-}
 
-fn cost(failed: &FailedAttempt<'_>) -> u32 {
-    if failed.is_throttled() { THROTTLED } else { TRANSIENT }
-}
-
-/// The budget policy of one call. It remembers the cost of its last retry.
-#[derive(Debug)]
-struct OfCall {
-    policy: Arc<dyn RetryPolicy>,
-    budget: RetryBudget,
-    last: AtomicU32,
-}
-
-impl RetryPolicy for OfCall {
-    fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
-        let decision = self.policy.decide(failed);
-        if let Decision::Retry { .. } = decision {
-            if !self.budget.take(cost(failed)) {
-                self.policy.retry_cancelled();
-                return Decision::Stop;
-            }
-            self.last.store(cost(failed), Ordering::Relaxed);
-        }
-        decision
+    fn without_budget(&self) -> Option<Arc<dyn RetryPolicy>> {
+        let policy = || Arc::clone(&self.policy) as _;
+        Some(self.policy.without_budget().unwrap_or_else(policy))
     }
 
     fn succeeded(&self, attempt: u32) {
-        let last = self.last.load(Ordering::Relaxed);
-        self.budget.give(if last == 0 { EARNED } else { last });
+        self.budget.earn();
         self.policy.succeeded(attempt);
     }
 
     fn retry_cancelled(&self) {
-        self.budget.give(self.last.swap(0, Ordering::Relaxed));
+        self.budget.refund();
         self.policy.retry_cancelled();
     }
 }
@@ -250,26 +226,52 @@ mod tests {
         assert_eq!(heard.1.load(Ordering::Relaxed), 2);
     }
 
-    /// The tokens of a retry that succeeds come back, which only a policy of the call knows.
     #[test]
-    fn limited_policy_keeps_its_state_of_a_call() {
-        let budget = RetryBudget::new(100);
-        let policy = LinearRetry::new(Duration::ZERO, 9).budget(budget.clone());
+    fn limited_policy_keeps_the_policy_of_its_call() {
+        /// One retry per call.
+        #[derive(Debug, Default)]
+        struct Once(AtomicU32);
+        impl RetryPolicy for Once {
+            fn decide(&self, _: &FailedAttempt<'_>) -> Decision {
+                match self.0.fetch_add(1, Ordering::Relaxed) {
+                    0 => Decision::after(Duration::ZERO),
+                    _ => Decision::Stop,
+                }
+            }
+            fn for_call(&self) -> Option<Arc<dyn RetryPolicy>> {
+                Some(Arc::new(Self::default()))
+            }
+        }
         let minute = Duration::from_secs(60);
-        let policies: [Arc<dyn RetryPolicy>; 2] = [
-            Arc::new(policy.clone().limit_attempts(2)),
-            Arc::new(policy.limit_elapsed(minute)),
+        let policies: [Arc<dyn RetryPolicy>; 3] = [
+            Arc::new(Once::default().limit_attempts(2)),
+            Arc::new(Once::default().limit_elapsed(minute)),
+            Arc::new(Once::default().budget(RetryBudget::default())),
         ];
         for policy in policies {
-            let call = policy.for_call().unwrap();
-            assert_ne!(call.decide(&FailedAttempt::with_response(500, None)), Decision::Stop);
-            call.succeeded(2);
-            assert_eq!(budget.available(), 100);
-            assert_ne!(call.decide(&FailedAttempt::with_response(500, None)), Decision::Stop);
-            call.retry_cancelled();
-            assert_eq!(budget.available(), 100);
-            let second = FailedAttempt::with_response(500, None).at(2, minute + Duration::from_secs(1));
-            assert_eq!(call.decide(&second), Decision::Stop, "limited still");
+            for _ in 0..2 {
+                let call = policy.for_call().unwrap();
+                assert_ne!(call.decide(&FailedAttempt::with_response(500, None)), Decision::Stop);
+                assert_eq!(call.decide(&FailedAttempt::with_response(500, None)), Decision::Stop);
+            }
         }
+    }
+
+    #[test]
+    fn policy_without_its_budget_keeps_its_limits() {
+        let empty = || RetryBudget::new(0.0, 0);
+        let policy = LinearRetry::new(Duration::ZERO, 100)
+            .budget(empty())
+            .limit_attempts(3)
+            .limit_elapsed(Duration::from_secs(10))
+            .budget(empty());
+        let failed =
+            |attempt, elapsed| FailedAttempt::with_response(500, None).at(attempt, Duration::from_secs(elapsed));
+        assert_eq!(policy.decide(&failed(1, 0)), Decision::Stop);
+        let policy = policy.without_budget().unwrap();
+        assert!(policy.without_budget().is_none());
+        assert_ne!(policy.decide(&failed(2, 9)), Decision::Stop);
+        assert_eq!(policy.decide(&failed(3, 0)), Decision::Stop);
+        assert_eq!(policy.decide(&failed(1, 11)), Decision::Stop);
     }
 }
