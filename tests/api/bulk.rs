@@ -225,9 +225,16 @@ async fn what_concerns_everything_ends_it() {
     let (faults, table, _) = readings().await;
     faults.add(FaultRule::new(Fault::Respond(ResponseTemplate::new(403).code("AuthorizationFailure"))).nth(2));
     let many: Vec<_> = (0..1_000).map(|at| reading("a", at, 1)).collect();
-    let error = table.bulk().partition_concurrency(1).insert(&many).await.unwrap_err();
+    let mut source = many.iter();
+    let error = table.bulk().insert(&mut source).await.unwrap_err();
     assert_eq!(error.error().kind(), ErrorKind::Forbidden);
-    assert_eq!(counts(error.report()), [100, 0, 0, 900]);
+    let [applied, rejected, unknown, not_tried] = counts(error.report());
+    assert_eq!((applied, rejected, unknown), (100, 0, 0));
+    assert_eq!(
+        source.len() as u64,
+        900 - not_tried,
+        "what was not read is still in the source"
+    );
     assert_eq!((error.report().settled(), faults.requests()), (100, 2));
     let error: Error = error.into();
     assert_eq!(error.kind(), ErrorKind::Forbidden);
@@ -238,8 +245,10 @@ async fn a_lost_answer_leaves_its_batch_in_doubt() {
     let (faults, table, truth) = readings().await;
     faults.add(FaultRule::new(Fault::LoseResponse).nth(1));
     let many: Vec<_> = (0..150).map(|at| reading("a", at, 1)).collect();
-    let error = table.bulk().partition_concurrency(1).insert(&many).await.unwrap_err();
-    assert_eq!(counts(error.report()), [0, 0, 100, 50]);
+    let mut source = many.iter();
+    let error = table.bulk().insert(&mut source).await.unwrap_err();
+    assert_eq!(counts(error.report()), [0, 0, 100, 0]);
+    assert_eq!(source.len(), 50, "the rest was not read");
     assert!(matches!(error.report().leftovers()[0].reason(), LeftoverReason::InDoubt(e) if e.may_have_applied()));
     assert_eq!(truth.query().count().await.unwrap(), 100);
 }

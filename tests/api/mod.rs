@@ -3,7 +3,9 @@
 mod between;
 mod bulk;
 mod bulk_borrows;
+mod bulk_memory;
 mod bulk_order;
+mod bulk_turns;
 mod changes;
 mod client_wide;
 mod credentials;

@@ -4,6 +4,7 @@
 //! writes over all rows that a query selects (`row_verbs.rs`, `row_writes.rs`). All of them push operations to one
 //! engine (`engine.rs`).
 
+mod batch_policy;
 pub(crate) mod bulk_builder;
 pub(crate) mod bulk_report;
 mod bulk_run;
@@ -18,5 +19,6 @@ mod row_plan;
 pub(crate) mod row_report;
 pub(crate) mod row_verbs;
 mod row_writes;
+mod turn;
 pub(crate) mod write_position;
 pub(crate) mod writer;

@@ -95,6 +95,9 @@ impl<E> Bulk<E> {
     }
 
     /// Sets the number of batches in flight across all partitions: 32 by default, at least 1.
+    ///
+    /// Fewer large batches are in flight: their operations and bodies have 64 MiB together with the operations that
+    /// wait, which is room for eight batches of 4 MiB.
     pub fn concurrency(mut self, batches: usize) -> Self {
         self.settings.concurrency = batches.max(1);
         self
@@ -119,7 +122,7 @@ impl<E> Bulk<E> {
         self
     }
 
-    /// Sets the number of operations that wait for their batch: 20,000 by default, and at most 64 MiB of them.
+    /// Sets the number of operations that wait for their batch: 20,000 by default, and at most 32 MiB of them.
     ///
     /// At the limit the source is not read, and batches are sent before they are full. A higher limit fills batches
     /// better if the source mixes partitions.

@@ -14,6 +14,7 @@ use crate::client::bulk::bulk_report::{BulkOutcome, BulkReport};
 use crate::client::bulk::bulk_run::BulkRun;
 use crate::client::bulk::engine::Input;
 use crate::client::bulk::interrupted::Interrupted;
+use crate::client::bulk::turn;
 use crate::client::ops::operation::ended;
 use crate::model::error::{Error, Result};
 use crate::protocol::operation::TableOperation;
@@ -108,62 +109,61 @@ where
     }
 
     /// Returns the next outcome. The caller counts it, then calls [`report_progress`](Self::report_progress).
+    ///
+    /// Batches in flight have their turn before more is read, and after each batch that was read.
     fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Option<BulkOutcome>> {
-        self.read(cx);
-        match &mut self.run {
-            Some(run) => run.poll_outcome(cx),
-            None => Poll::Ready(None),
-        }
-    }
-
-    /// Reads the source and sends its operations, as long as the engine wants more.
-    fn read(&mut self, cx: &mut Context<'_>) {
-        let Some(run) = &mut self.run else { return };
-        while run.engine.wants_more() {
-            let before = run.pushed();
-            Self::read_batch(run, &mut self.source, &mut self.source_error, cx);
-            run.engine.start();
-            if run.pushed() == before {
-                break;
+        let Some(run) = &mut self.run else {
+            return Poll::Ready(None);
+        };
+        let mut has_read = true;
+        loop {
+            let outcome = run.poll_outcome(cx);
+            if outcome.is_ready() || !has_read || !run.engine.wants_more() {
+                return outcome;
+            }
+            has_read = Self::read_batch(run, &mut self.source, &mut self.source_error, cx);
+            if run.engine.input == Input::Closed {
+                self.source = None;
             }
         }
-        if run.engine.input == Input::Closed {
-            self.source = None;
-        }
     }
 
-    /// Reads up to one batch of operations, if there is room.
+    /// Reads up to one batch of operations, as long as there is room and the turn is not over. Returns `true` if it has
+    /// read any.
     fn read_batch(
         run: &mut BulkRun,
         source: &mut Option<Pin<Box<S>>>,
         source_error: &mut Option<X>,
         cx: &mut Context<'_>,
-    ) {
-        let Some(source) = source else { return };
+    ) -> bool {
+        let Some(source) = source else { return false };
+        let before = run.pushed();
         for _ in 0..run.engine.settings.batch_size {
-            if !run.engine.is_room() || run.engine.has_ready() {
-                return;
+            if !run.engine.is_room() || run.engine.has_ready() || !turn::spend(cx) {
+                break;
             }
             match source.as_mut().poll_next(cx) {
                 Poll::Ready(Some(Ok(operation))) => {
+                    turn::spend_bytes(&operation, cx);
                     run.engine.input = Input::Open;
                     run.push(operation);
                 }
                 Poll::Ready(Some(Err(e))) => {
                     *source_error = Some(e);
                     run.engine.input = Input::Closed;
-                    return;
+                    break;
                 }
                 Poll::Ready(None) => {
                     run.engine.input = Input::Closed;
-                    return;
+                    break;
                 }
                 Poll::Pending => {
                     run.engine.input = Input::Idle;
-                    return;
+                    break;
                 }
             }
         }
+        run.pushed() > before
     }
 
     /// Reports progress once all outcomes of a batch were taken.

@@ -15,9 +15,11 @@ use std::time::Duration;
 use futures_core::Stream;
 use futures_util::stream::FuturesUnordered;
 
+use crate::client::bulk::batch_policy::batch_policy;
 use crate::client::bulk::pace::{LeavesThrottled, Pace};
 use crate::client::bulk::partition_write::{Batch, Outcome, PartitionWrite, RunningBatch, Written};
 use crate::client::bulk::queue::{Queue, Queued, Short};
+use crate::client::bulk::turn;
 use crate::client::total_timeout::TotalTimeout;
 use crate::model::clock;
 use crate::model::error::{Error, ErrorKind};
@@ -25,6 +27,7 @@ use crate::model::name::TableName;
 use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
+use crate::pipeline::retry::RetryPolicy;
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::batch::MAX_BATCH_OPERATIONS;
 use crate::protocol::operation::TableOperation;
@@ -81,8 +84,12 @@ const PARTITION_CONCURRENCY: usize = 4;
 const PENDING: usize = 20_000;
 /// The default number of failures. Each is held in memory, and more of them mean that something else is wrong.
 const FAILURES: u64 = 1_000;
-/// The maximum number of waiting body bytes: 16 of the largest batches.
-const MOST_PENDING_BYTES: usize = 64 << 20;
+/// The maximum number of bytes held: operations that wait, and those in flight, once more in the body of their request.
+///
+/// Eight of the largest batches are in flight at once, or as many smaller ones as fit.
+const MOST_BYTES: usize = 64 << 20;
+/// The maximum number of waiting bytes: the rest is for batches in flight.
+const MOST_WAITING_BYTES: usize = MOST_BYTES / 2;
 
 /// The state of the source that pushes operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +126,10 @@ pub(crate) struct Engine {
     throttled: u64,
     /// Each is polled only when woken, since there may be many.
     running: FuturesUnordered<RunningBatch>,
+    /// The bytes of the operations in flight.
+    bytes_in_flight: usize,
+    /// The service's limit for the body of a batch.
+    batch_bytes: usize,
     ready: VecDeque<Settled>,
     /// Fires when the first waiting operation has waited long enough.
     timer: Option<BoxFuture<'static, ()>>,
@@ -134,14 +145,19 @@ impl Engine {
     pub(crate) fn new(
         pipeline: &Arc<Pipeline>,
         table: &TableName,
-        options: CallOptions,
+        mut options: CallOptions,
         settings: EngineSettings,
     ) -> Self {
+        let policy = batch_policy(&options);
+        options.set(|values| values.retry = Some(policy));
+        let batch_bytes = pipeline.endpoint.profile().rules().max_batch_bytes;
         Self {
             pipeline: Arc::clone(pipeline),
             table: table.clone(),
             options,
-            queue: Queue::new(settings.batch_size, settings.partition_concurrency),
+            queue: Queue::new(settings.batch_size, batch_bytes, settings.partition_concurrency),
+            bytes_in_flight: 0,
+            batch_bytes,
             settings,
             input: Input::Closed,
             flushes: false,
@@ -159,12 +175,16 @@ impl Engine {
     /// Sends throttled batches again at the measured rate, in place of the retry policy.
     pub(crate) fn paced(mut self) -> Self {
         let pace = Pace::new(self.settings.max_rate);
-        let inner = self.options.get().retry.as_ref().unwrap_or(&self.pipeline.retry);
-        let policy = LeavesThrottled {
-            inner: Arc::clone(inner),
-            pace: pace.clone(),
-        };
-        self.options.set(|values| values.retry = Some(Arc::new(policy)));
+        self.options.set(|values| {
+            let inner = values.retry.take();
+            let leaves = |inner| -> Arc<dyn RetryPolicy> {
+                Arc::new(LeavesThrottled {
+                    inner,
+                    pace: pace.clone(),
+                })
+            };
+            values.retry = inner.map(leaves);
+        });
         self.pace = Some(pace);
         self
     }
@@ -273,7 +293,23 @@ impl Engine {
 
     /// Returns `true` if more operations may be pushed.
     pub(crate) fn is_room(&self) -> bool {
-        self.queue.len() < self.settings.pending && self.queue.bytes() < MOST_PENDING_BYTES
+        !self.is_full() && self.bytes() < MOST_BYTES
+    }
+
+    /// Returns `true` if as many operations wait as may.
+    fn is_full(&self) -> bool {
+        self.queue.len() >= self.settings.pending || self.queue.bytes() >= MOST_WAITING_BYTES
+    }
+
+    /// Returns the number of bytes held.
+    fn bytes(&self) -> usize {
+        self.queue.bytes() + 2 * self.bytes_in_flight
+    }
+
+    /// Returns `true` if another batch may be in flight.
+    fn may_start(&self) -> bool {
+        let is_within = self.running.is_empty() || self.bytes() + self.batch_bytes <= MOST_BYTES;
+        is_within && self.running.len() < self.settings.concurrency && self.stopped.is_none()
     }
 
     /// Returns `true` if more operations would be sent now.
@@ -299,6 +335,7 @@ impl Engine {
     fn abandon(&mut self, error: Error) {
         self.input = Input::Closed;
         let error = Arc::new(error.maybe_applied(true));
+        self.bytes_in_flight = 0;
         for running in std::mem::take(&mut self.running) {
             if let Some((batch, written)) = running.cancel(&error) {
                 self.take_in(batch, written);
@@ -325,8 +362,8 @@ impl Engine {
     pub(crate) fn start(&mut self) {
         // An idle input sends the waiting operations, one batch per partition.
         let is_idle = self.settings.linger.is_none() && self.input == Input::Idle;
-        while self.running.len() < self.settings.concurrency && self.stopped.is_none() {
-            let short = match self.flushes || self.input == Input::Closed || !self.is_room() {
+        while self.may_start() {
+            let short = match self.flushes || self.input == Input::Closed || self.is_full() {
                 true => Short::Any,
                 false if is_idle => Short::OfIdle,
                 false => Short::None,
@@ -338,15 +375,21 @@ impl Engine {
                 .with(self.settings.batch_bytes, self.settings.takes_out)
                 .within(self.settings.total)
                 .at(self.pace.clone());
-            self.running.push(RunningBatch::new(places, write));
+            let batch = RunningBatch::new(places, write);
+            self.bytes_in_flight += batch.bytes();
+            self.running.push(batch);
         }
     }
 
     /// Collects finished batches. Returns `true` if there were any.
     fn finish(&mut self, cx: &mut Context<'_>) -> bool {
         let mut any = false;
-        while let Poll::Ready(Some((batch, mut written))) = Pin::new(&mut self.running).poll_next(cx) {
+        while !self.running.is_empty()
+            && let Poll::Ready(Some((batch, mut written))) =
+                turn::poll_response(cx, |cx| Pin::new(&mut self.running).poll_next(cx))
+        {
             any = true;
+            self.bytes_in_flight -= batch.bytes();
             self.queue.ended(batch.partition_key(), batch.rows());
             let stopped = written.stopped.take();
             self.take_in(batch, written);

@@ -4,8 +4,10 @@
 //! completely or not at all, so the failed operation is removed and the others are sent again. Owns the outcomes so far
 //! too, which an owner reads when it cancels. Knows nothing of the source of the operations.
 //!
-//! The row at the reported index is removed. If there is no index, the batch is halved. The others are sent again. A
-//! failure that concerns no row ends the whole bulk. So does a 404 without a code, which may come from something in
+//! The row at the reported index is removed, and the others are sent again: all of them after the first two failures,
+//! then half as many after each failed batch, and twice as many after each applied one. So a batch whose rows all fail
+//! costs five times its bytes, and one with a single failing row one more batch. If there is no index, the batch is halved.
+//! A failure that concerns no row ends the whole bulk. So does a 404 without a code, which may come from something in
 //! front of the service. A batch in doubt is reported row by row, except deletes that were repeated and found nothing.
 //!
 //! Source: REST "Performing entity group transactions".
@@ -144,6 +146,8 @@ pub(crate) struct PartitionWrite {
     outcomes: SharedOutcomes,
     /// The operations to send, each list in one batch if it fits. The last list is next.
     waiting: Vec<Vec<usize>>,
+    /// The maximum number of operations in the next batch.
+    most_operations: usize,
     /// The longest body of a batch, if shorter than the service's limit.
     most_bytes: Option<usize>,
     /// Sends the other operations of a batch again, without the one that failed.
@@ -168,6 +172,8 @@ impl PartitionWrite {
             total: TotalTimeout::default(),
             outcomes: SharedOutcomes::new(operations.len()),
             waiting: vec![(0..operations.len()).collect()],
+            // The first two failures leave room for all others.
+            most_operations: 4 * operations.len(),
             operations: Arc::new(operations),
             most_bytes: None,
             takes_out: true,
@@ -210,6 +216,7 @@ impl PartitionWrite {
             };
             match result {
                 Ok(results) => {
+                    self.most_operations = self.most_operations.saturating_mul(2);
                     let outcomes = &mut self.outcomes.lock().outcomes;
                     for (index, result) in sent.into_iter().zip(results) {
                         outcomes[index] = Outcome::Applied(result.into_etag());
@@ -238,11 +245,11 @@ impl PartitionWrite {
         if let [index] = indices[..] {
             return (vec![index], change_set);
         }
-        let mut sent = Vec::with_capacity(indices.len());
-        let bodies = indices.iter().map(|index| self.operations[*index].body().len());
-        change_set.reserve(indices.len().min(MAX_BATCH_OPERATIONS), bodies.sum());
-        let mut end = indices.len();
-        for (place, index) in indices.iter().copied().enumerate() {
+        let mut end = indices.len().min(self.most_operations).min(MAX_BATCH_OPERATIONS);
+        let mut sent = Vec::with_capacity(end);
+        let bodies = indices[..end].iter().map(|index| self.operations[*index].body().len());
+        change_set.reserve(end, bodies.sum());
+        for (place, index) in indices[..end].iter().copied().enumerate() {
             match change_set.put(&self.operations[index]) {
                 Ok(()) => sent.push(index),
                 Err(broken) if matches!(broken.rule, BatchRule::Valid | BatchRule::OnePartition) => {
@@ -361,6 +368,7 @@ impl PartitionWrite {
         };
         match at_fault {
             Some(at) => {
+                self.most_operations = (self.most_operations / 2).max(1);
                 let index = sent.remove(at);
                 let is_gone = error.kind() == ErrorKind::NotFound && is_delete(&index);
                 let is_lost = error.may_have_applied() || self.lost.contains(&index);
@@ -398,6 +406,11 @@ impl Batch {
 
     pub(crate) fn rows(&self) -> impl Iterator<Item = RowHash> {
         self.places.iter().map(|(_, row)| *row)
+    }
+
+    /// Returns the number of bytes of its operations.
+    pub(crate) fn bytes(&self) -> usize {
+        self.operations.iter().map(TableOperation::bytes).sum()
     }
 
     /// Returns each operation with its number.
@@ -439,6 +452,10 @@ impl RunningBatch {
 
     pub(crate) fn len(&self) -> usize {
         self.batch.as_ref().map_or(0, |batch| batch.places.len())
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.batch.as_ref().map_or(0, Batch::bytes)
     }
 }
 

@@ -30,7 +30,16 @@ impl Queued {
             operation,
         }
     }
+
+    /// Returns the approximate number of bytes in the body of a batch.
+    fn bytes_in_batch(&self) -> usize {
+        self.operation.bytes() + HEAD_BYTES
+    }
 }
+
+/// The bytes of a batch's body for each operation, besides the entity and its keys. With long keys they are more: then
+/// the last operations of a batch are sent in another one.
+const HEAD_BYTES: usize = 512;
 
 /// The number of a partition's operations searched for a batch, in batches: those after a row in flight wait.
 const MOST_LOOKED_AT: usize = 4;
@@ -63,6 +72,7 @@ pub(crate) struct Queue {
     full: VecDeque<usize>,
     any: VecDeque<usize>,
     batch_size: usize,
+    batch_bytes: usize,
     batches_per_partition: usize,
     len: usize,
     bytes: usize,
@@ -71,6 +81,8 @@ pub(crate) struct Queue {
 struct Partition {
     key: Arc<str>,
     waiting: VecDeque<Queued>,
+    /// The bytes of the waiting operations in batches.
+    bytes: usize,
     /// The rows of its batches in flight.
     rows: RowHashes,
     batches: usize,
@@ -79,7 +91,7 @@ struct Partition {
 }
 
 impl Queue {
-    pub(crate) fn new(batch_size: usize, batches_per_partition: usize) -> Self {
+    pub(crate) fn new(batch_size: usize, batch_bytes: usize, batches_per_partition: usize) -> Self {
         Self {
             places: HashMap::new(),
             partitions: Vec::new(),
@@ -88,10 +100,17 @@ impl Queue {
             full: VecDeque::new(),
             any: VecDeque::new(),
             batch_size,
+            batch_bytes,
             batches_per_partition,
             len: 0,
             bytes: 0,
         }
+    }
+
+    /// Returns `true` if the partition at this place has a full batch.
+    fn is_full(&self, place: usize) -> bool {
+        let partition = &self.partitions[place];
+        partition.waiting.len() >= self.batch_size || partition.bytes >= self.batch_bytes
     }
 
     /// Returns the number of waiting operations.
@@ -145,13 +164,14 @@ impl Queue {
             let room = (GROWTH * partition.waiting.len()).clamp(1, self.batch_size.max(partition.waiting.len()));
             partition.waiting.reserve(room);
         }
+        partition.bytes += queued.bytes_in_batch();
         partition.waiting.push_back(queued);
         if !partition.is_in_any {
             partition.is_in_any = true;
             self.any.push_back(place);
         }
-        if partition.waiting.len() >= self.batch_size && !partition.is_in_full {
-            partition.is_in_full = true;
+        if !partition.is_in_full && self.is_full(place) {
+            self.partitions[place].is_in_full = true;
             self.full.push_back(place);
         }
     }
@@ -163,9 +183,9 @@ impl Queue {
         for _ in 0..self.full.len() {
             let place = self.full.pop_front()?;
             let batch = self.take(place);
-            let partition = &mut self.partitions[place];
-            partition.is_in_full = partition.waiting.len() >= self.batch_size;
-            if partition.is_in_full {
+            let is_full = self.is_full(place);
+            self.partitions[place].is_in_full = is_full;
+            if is_full {
                 self.full.push_back(place);
             }
             if batch.is_some() {
@@ -201,16 +221,22 @@ impl Queue {
         }
         let mut taken: Vec<Queued> = Vec::with_capacity(self.batch_size.min(partition.waiting.len()));
         let mut left = VecDeque::new();
+        let mut bytes = 0;
         partition.rows.reserve(taken.capacity());
         while taken.len() < self.batch_size
             && taken.len() + left.len() < MOST_LOOKED_AT * self.batch_size
             && let Some(next) = partition.waiting.pop_front()
         {
+            if !taken.is_empty() && bytes + next.bytes_in_batch() > self.batch_bytes {
+                left.push_back(next);
+                break;
+            }
             // After an operation on the same row that waits or is in flight.
             if !partition.rows.insert(next.row) {
                 left.push_back(next);
                 continue;
             }
+            bytes += next.bytes_in_batch();
             taken.push(next);
         }
         while let Some(next) = left.pop_back() {
@@ -220,6 +246,7 @@ impl Queue {
             return None;
         }
         partition.batches += 1;
+        partition.bytes -= bytes;
         self.len -= taken.len();
         self.bytes -= taken.iter().map(|queued| queued.operation.bytes()).sum::<usize>();
         Some(taken)
@@ -249,6 +276,7 @@ impl Queue {
         let partition = &mut self.partitions[place];
         self.places.remove(&partition.key);
         (partition.key, partition.waiting, partition.rows) = Default::default();
+        partition.bytes = 0;
         self.spare.push(place);
     }
 
@@ -266,6 +294,7 @@ impl Queue {
             (partition.is_in_full, partition.is_in_any) = (false, false);
             if !partition.waiting.is_empty() {
                 all.extend(partition.waiting.drain(..));
+                partition.bytes = 0;
                 if partition.batches == 0 {
                     self.free(place);
                 }
@@ -281,6 +310,7 @@ impl Partition {
         Self {
             key,
             waiting: VecDeque::new(),
+            bytes: 0,
             rows: RowHashes::default(),
             batches: 0,
             is_in_full: false,
@@ -311,7 +341,7 @@ mod tests {
     /// An operation waits for the batch of the one before it on its row; others pass it.
     #[test]
     fn of_one_row_one_is_on_its_way() {
-        let mut queue = Queue::new(2, 4);
+        let mut queue = Queue::new(2, usize::MAX, 4);
         for (index, row) in ["a", "b", "a", "a", "c"].into_iter().enumerate() {
             let operation = TableOperation::insert(&DynamicEntity::new("p", row));
             queue.push(Queued::new(index as u64, operation));
@@ -325,6 +355,31 @@ mod tests {
         queue.ended("p", [RowHash::of("a")].into_iter());
         assert_eq!(indices(queue.next(Short::Any)), [3]);
         assert_eq!((queue.len(), queue.bytes()), (0, 0));
+    }
+
+    /// Two of these rows are more than a batch may have.
+    #[test]
+    fn batch_ends_at_its_bytes() {
+        let row = |row| {
+            let mut entity = DynamicEntity::new("p", row);
+            entity.insert("V", "x".repeat(1_000));
+            TableOperation::insert(&entity)
+        };
+        let mut queue = Queue::new(100, 3_000, 4);
+        for (index, key) in ["a", "b", "c"].into_iter().enumerate() {
+            queue.push(Queued::new(index as u64, row(key)));
+        }
+        assert_eq!(indices(queue.next(Short::None)), [0]);
+        assert_eq!(indices(queue.next(Short::None)), [1]);
+        assert_eq!(indices(queue.next(Short::None)), [0; 0]);
+        assert_eq!(indices(queue.next(Short::Any)), [2]);
+        let mut queue = Queue::new(100, 10, 4);
+        queue.push(Queued::new(0, row("a")));
+        assert_eq!(
+            indices(queue.next(Short::None)),
+            [0],
+            "an operation that is longer goes alone"
+        );
     }
 
     #[derive(Clone, Debug)]
@@ -371,7 +426,9 @@ mod tests {
             let running = || self.running.iter().filter(|batch| batch[0].1 == partition);
             let waiting = || self.waiting.iter().filter(|(_, of, _)| *of == partition);
             let size = self.queue.batch_size;
+            let bytes = |row: u8| bytes_in_batch(partition, row);
             let may_leave = waiting().count() >= size
+                || waiting().map(|(_, _, row)| bytes(*row)).sum::<usize>() >= self.queue.batch_bytes
                 || match short {
                     Short::None => false,
                     Short::OfIdle => running().count() == 0,
@@ -381,9 +438,19 @@ mod tests {
                 return Vec::new();
             }
             let mut rows: HashSet<u8> = running().flatten().map(|(_, _, row)| *row).collect();
-            let looked_at = waiting().take(MOST_LOOKED_AT * size);
-            let free = looked_at.filter(|(_, _, row)| rows.insert(*row));
-            free.take(size).copied().collect()
+            let mut batch = Vec::new();
+            let mut sum = 0;
+            for waits in waiting().take(MOST_LOOKED_AT * size) {
+                let is_full = batch.len() == size || (sum > 0 && sum + bytes(waits.2) > self.queue.batch_bytes);
+                if is_full {
+                    break;
+                }
+                if rows.insert(waits.2) {
+                    sum += bytes(waits.2);
+                    batch.push(*waits);
+                }
+            }
+            batch
         }
 
         fn next(&mut self, short: Short) -> Option<u8> {
@@ -422,6 +489,15 @@ mod tests {
             let queue = &self.queue;
             assert_eq!(queue.len(), self.waiting.len());
             assert_eq!(queue.bytes() == 0, self.waiting.is_empty());
+            let bytes: usize = self
+                .waiting
+                .iter()
+                .map(|(_, partition, row)| bytes_in_batch(*partition, *row))
+                .sum();
+            assert_eq!(
+                queue.partitions.iter().map(|partition| partition.bytes).sum::<usize>(),
+                bytes
+            );
             let all = self.waiting.iter().chain(self.running.iter().flatten());
             let partitions: HashSet<u8> = all.map(|(_, partition, _)| *partition).collect();
             assert_eq!(queue.places.len(), partitions.len());
@@ -437,9 +513,14 @@ mod tests {
         "k".repeat(usize::from(number))
     }
 
-    fn model(batch_size: usize, batches_per_partition: usize) -> Model {
+    fn bytes_in_batch(partition: u8, row: u8) -> usize {
+        let entity = DynamicEntity::new(key(partition), key(row));
+        Queued::new(0, TableOperation::insert(&entity)).bytes_in_batch()
+    }
+
+    fn model(batch_size: usize, batch_bytes: usize, batches_per_partition: usize) -> Model {
         Model {
-            queue: Queue::new(batch_size, batches_per_partition),
+            queue: Queue::new(batch_size, batch_bytes, batches_per_partition),
             waiting: Vec::new(),
             running: Vec::new(),
             read: 0,
@@ -451,10 +532,11 @@ mod tests {
         #[test]
         fn it_does_as_a_list_does(
             batch_size in 1..5usize,
+            batch_bytes in prop_oneof![1..3_000usize, Just(usize::MAX)],
             batches in 1..4usize,
             steps in prop::collection::vec(any_step(), 0..200),
         ) {
-            let mut model = model(batch_size, batches);
+            let mut model = model(batch_size, batch_bytes, batches);
             for step in steps {
                 match step {
                     Step::Push(partition, row) => model.push(partition, row),
@@ -478,7 +560,7 @@ mod tests {
     /// Holds for any number of batches of the other partitions.
     #[test]
     fn no_partition_waits_for_ever() {
-        let mut model = model(2, 1);
+        let mut model = model(2, usize::MAX, 1);
         model.push(0, 0);
         for turn in 0..20 {
             for partition in 1..4 {

@@ -13,6 +13,7 @@ use std::fmt;
 use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::vec;
 
 use futures_core::Stream as _;
 
@@ -21,6 +22,7 @@ use crate::client::bulk::interrupted::Interrupted;
 use crate::client::bulk::partition_write::Outcome;
 use crate::client::bulk::row_plan::{Plan, WritesRows};
 use crate::client::bulk::row_report::WriteReport;
+use crate::client::bulk::turn;
 use crate::client::bulk::write_position::WritePosition;
 use crate::client::ops::operation::ended;
 use crate::client::query::TableQuery;
@@ -66,6 +68,8 @@ enum State<E, Row> {
 struct Run<E, Row> {
     walk: Walk<Row>,
     engine: Engine,
+    /// The rows of the page that have no plan yet.
+    rows: vec::IntoIter<Row>,
     /// The keys of the page's planned rows, by the number of their operation; taken with their outcome.
     keys: Vec<Option<Key<E>>>,
     /// The position after the page that is written, and the greatest key of that page.
@@ -154,6 +158,7 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<'_, E, W, W::Row> {
             report: WriteReport::new(walk.from.clone(), done).of(self.settings.operation.name(), walk.identity),
             engine: Engine::new(self.table.pipeline(), self.table.name(), options, settings),
             walk,
+            rows: Vec::new().into_iter(),
             keys: Vec::new(),
             next: None,
         }))
@@ -161,6 +166,10 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<'_, E, W, W::Row> {
 
     fn step(&mut self, run: &mut Run<E, W::Row>, cx: &mut Context<'_>) -> Poll<Result<(), W::Error>> {
         loop {
+            if let Err(e) = ready!(self.plan(run, cx)) {
+                run.cancel::<W>();
+                return Poll::Ready(Err(e));
+            }
             while let Some(settled) = ready!(run.engine.poll_outcome(cx)) {
                 run.count::<W>(settled);
                 if !run.engine.has_ready() {
@@ -180,12 +189,7 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<'_, E, W, W::Row> {
                 None => {}
             }
             match ready!(Pin::new(&mut run.walk.pages).poll_next(cx)) {
-                Some(Ok(page)) => {
-                    if let Err(e) = self.plan(run, page) {
-                        run.cancel::<W>();
-                        return Poll::Ready(Err(e));
-                    }
-                }
+                Some(Ok(page)) => self.take(run, page),
                 Some(Err(e)) => return Poll::Ready(Err(e.into())),
                 None => return self.complete(run),
             }
@@ -198,41 +202,55 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<'_, E, W, W::Row> {
         Poll::Ready(Ok(()))
     }
 
-    /// Plans the rows of a page.
-    fn plan(&mut self, run: &mut Run<E, W::Row>, page: Page<W::Row>) -> Result<(), W::Error> {
+    /// Takes the rows of a page, which are planned next.
+    fn take(&self, run: &mut Run<E, W::Row>, page: Page<W::Row>) {
         let next = page.continuation().cloned();
+        let rows = page.into_items();
         // Rows arrive in the order of their keys. Cosmos DB does not promise that, so no key is the last there.
         let is_ordered = self.table.pipeline().endpoint.profile().rules().is_ordered;
-        let mut last = None;
+        let last = rows.last().filter(|_| is_ordered).map(|row| W::key(row).clone());
+        run.next = Some((next, last));
         run.keys.clear();
-        for row in page.into_items() {
-            let key = W::key(&row).clone();
-            if is_ordered {
-                last = Some(key.clone());
+        run.rows = rows.into_iter();
+    }
+
+    /// Plans the rows of the page. Pending when the turn is over.
+    fn plan(&mut self, run: &mut Run<E, W::Row>, cx: &mut Context<'_>) -> Poll<Result<(), W::Error>> {
+        while !run.rows.as_slice().is_empty() {
+            if !turn::spend(cx) {
+                return Poll::Pending;
             }
-            if run.report.was_done(&key) {
-                continue;
-            }
-            match self.writes.plan(row)? {
-                Plan::Write(operation) => {
-                    run.engine.push(run.keys.len() as u64, operation);
-                    run.keys.push(Some(key));
-                }
-                Plan::Keep => run.report.count_unchanged(key),
-                Plan::Bad(bad) => match &run.walk.on_bad_row {
-                    Some(seen) => {
-                        seen(&bad);
-                        run.report.count_unchanged(key);
-                    }
-                    None => run.reject::<W>(key, bad.into_error()),
-                },
-                Plan::Refuse(e) => {
-                    let e = e.at_entity(key.partition_key(), key.row_key());
-                    run.reject::<W>(key, e);
-                }
+            if let Some(row) = run.rows.next() {
+                self.plan_row(run, row, cx)?;
             }
         }
-        run.next = Some((next, last));
+        Poll::Ready(Ok(()))
+    }
+
+    fn plan_row(&mut self, run: &mut Run<E, W::Row>, row: W::Row, cx: &mut Context<'_>) -> Result<(), W::Error> {
+        let key = W::key(&row).clone();
+        if run.report.was_done(&key) {
+            return Ok(());
+        }
+        match self.writes.plan(row)? {
+            Plan::Write(operation) => {
+                turn::spend_bytes(&operation, cx);
+                run.engine.push(run.keys.len() as u64, operation);
+                run.keys.push(Some(key));
+            }
+            Plan::Keep => run.report.count_unchanged(key),
+            Plan::Bad(bad) => match &run.walk.on_bad_row {
+                Some(seen) => {
+                    seen(&bad);
+                    run.report.count_unchanged(key);
+                }
+                None => run.reject::<W>(key, bad.into_error()),
+            },
+            Plan::Refuse(e) => {
+                let e = e.at_entity(key.partition_key(), key.row_key());
+                run.reject::<W>(key, e);
+            }
+        }
         Ok(())
     }
 }

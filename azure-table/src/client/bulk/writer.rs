@@ -11,6 +11,7 @@ use crate::client::bulk::bulk_report::{BulkOutcome, BulkReport};
 use crate::client::bulk::bulk_run::BulkRun;
 use crate::client::bulk::engine::Input;
 use crate::client::bulk::interrupted::Interrupted;
+use crate::client::bulk::turn;
 use crate::client::table::TableClient;
 use crate::client::total_timeout::total_timeout;
 use crate::model::entity::AsEntity;
@@ -116,7 +117,8 @@ impl<E> Writer<E> {
         self
     }
 
-    /// Limits the number of operations that wait or are in flight: 20,000 by default.
+    /// Limits the number of operations that wait or are in flight: 20,000 by default, and at most 64 MiB of them and
+    /// of the bodies in flight.
     ///
     /// At the limit `send` waits.
     pub fn max_pending(mut self, operations: usize) -> Self {
@@ -140,10 +142,15 @@ impl<E> Writer<E> {
             if let Some(error) = self.run.engine.stopped() {
                 return Poll::Ready(Err(error));
             }
+            // Otherwise a loop of sends would leave other tasks no turn.
+            if !turn::spend(cx) {
+                return Poll::Pending;
+            }
             if self.run.engine.pending() >= self.run.engine.settings.pending || !self.run.engine.is_room() {
                 return Poll::Pending;
             }
             if let Some(operation) = operation.take() {
+                turn::spend_bytes(&operation, cx);
                 self.run.push(operation);
                 self.go_on(cx);
             }

@@ -1,0 +1,96 @@
+//! The bytes and requests of a bulk whose rows fail.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use azure_table::transport::{BoxFuture, Transport, TransportError};
+use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
+use bytes::Bytes;
+use http::{Request, Response};
+
+/// Counts the requests to an emulator, and the bytes of their bodies.
+#[derive(Clone, Debug)]
+struct Counted {
+    emulator: Emulator,
+    requests: Arc<AtomicU64>,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Transport for Counted {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(request.body().len() as u64, Ordering::Relaxed);
+        self.emulator.send(request)
+    }
+}
+
+const ROWS: u64 = 1_000;
+
+fn row(n: u64, value: &str) -> DynamicEntity {
+    let mut row = DynamicEntity::new(format!("p{}", n / 500), format!("{n:05}"));
+    row.insert("V", value);
+    row
+}
+
+/// Inserts 1,000 rows of which some exist. Returns requests and bytes.
+async fn insert(exists: impl Fn(u64) -> bool) -> (u64, u64) {
+    let emulator = Emulator::new();
+    let truth: TableClient = TableServiceClient::on(emulator.clone())
+        .dynamic_table("Things")
+        .unwrap();
+    truth.create_table().await.unwrap();
+    let stored = (0..ROWS).filter(|n| exists(*n)).map(|n| row(n, "theirs"));
+    let stored = truth.bulk().insert(stored).await.unwrap().applied();
+    let counted = Counted {
+        emulator,
+        requests: Arc::default(),
+        bytes: Arc::default(),
+    };
+    let table = TableServiceClient::on(counted.clone()).dynamic_table("Things").unwrap();
+    let ours = "x".repeat(700);
+    let write = table.bulk().max_failures(usize::MAX);
+    let report = write.insert((0..ROWS).map(|n| row(n, &ours))).await.unwrap();
+    assert_eq!(
+        (report.applied(), report.rejected()),
+        (ROWS - stored, stored),
+        "{report}"
+    );
+    let mut rejected = report.leftovers().iter().map(|left| left.index());
+    assert!((0..ROWS).filter(|n| exists(*n)).all(|n| rejected.next() == Some(n)));
+    for row in truth.query().all().await.unwrap() {
+        let n: u64 = row.row_key.parse().unwrap();
+        let value = if exists(n) { "theirs" } else { &ours };
+        assert_eq!(row.get("V"), Some(&value.into()), "{n}");
+    }
+    (
+        counted.requests.load(Ordering::Relaxed),
+        counted.bytes.load(Ordering::Relaxed),
+    )
+}
+
+/// The rows that exist; the most bytes, as a multiple of those in an empty table, and the most requests.
+type Case = (&'static str, fn(u64) -> bool, f64, u64);
+
+/// The service names one failing row of a batch, so each costs a request.
+#[tokio::test(start_paused = true)]
+async fn rows_that_exist_cost_a_bounded_multiple_of_their_bytes() {
+    let (requests, bytes) = insert(|_| false).await;
+    assert_eq!(requests, ROWS / 100);
+    let cases: [Case; 6] = [
+        ("all", |_| true, 5.0, ROWS),
+        ("every second", |n| n % 2 == 0, 6.0, ROWS),
+        ("every tenth", |n| n % 10 == 3, 6.5, ROWS / 4),
+        ("the first half of each batch", |n| n % 100 < 50, 6.0, ROWS * 6 / 10),
+        ("the second half of each batch", |n| n % 100 >= 50, 6.0, ROWS * 6 / 10),
+        ("1 %", |n| n % 100 == 42, 2.1, ROWS / 50),
+    ];
+    for (name, exists, most, most_requests) in cases {
+        let (requests, sent) = insert(exists).await;
+        let multiple = sent as f64 / bytes as f64;
+        println!("{name}: {requests} requests, {multiple:.2} times the bytes");
+        assert!(
+            multiple <= most && requests <= most_requests,
+            "{name}: {requests}, {multiple}"
+        );
+    }
+}
