@@ -52,8 +52,8 @@ enum State {
 impl<E> Filter<E> {
     /// Creates a filter from OData text, which is sent unchanged.
     ///
-    /// The caller must quote every value in the text. [`with_parameters`](Self::with_parameters) does it for values that
-    /// stand beside the text.
+    /// The caller must quote every value in the text. [`with_parameters`](Self::with_parameters) quotes values that are
+    /// given beside the text.
     pub fn raw(text: impl Into<Box<str>>) -> Self {
         Self::from(Expression::Raw(text.into()))
     }

@@ -33,7 +33,7 @@ impl ResponseBody {
     pub(super) fn new(announced: Option<u64>) -> Result<Self, TransportError> {
         let announced = usize::try_from(announced.unwrap_or_default()).unwrap_or(usize::MAX);
         if announced > MAX_ANSWER {
-            return Err(TransportError::too_long(announced, MAX_ANSWER));
+            return Err(too_long(announced));
         }
         Ok(Self {
             announced,
@@ -49,7 +49,7 @@ impl ResponseBody {
     pub(super) fn push(&mut self, piece: Bytes) -> Result<(), TransportError> {
         let length = self.first.len().max(self.joined.len()) + piece.len();
         if length > MAX_ANSWER {
-            return Err(TransportError::too_long(length, MAX_ANSWER));
+            return Err(too_long(length));
         }
         if self.first.is_empty() {
             self.first = piece;
@@ -69,6 +69,13 @@ impl ResponseBody {
             false => self.joined.freeze(),
         }
     }
+}
+
+/// Returns the error of a response of at least this many bytes.
+fn too_long(bytes: usize) -> TransportError {
+    let [bytes, limit] = [bytes, MAX_ANSWER].map(|n| u64::try_from(n).unwrap_or(u64::MAX));
+    let why = "its rest was not read; a page of fewer rows is shorter: set `page_size`";
+    TransportError::new(Delivery::ResponseTooLong { bytes, limit }, why)
 }
 
 /// Returns the error of a response that started and did not end well.

@@ -80,13 +80,6 @@ impl TransportError {
         }
     }
 
-    /// Creates the error of a response of at least `bytes` bytes, if the transport reads no more than `limit`.
-    pub(crate) fn too_long(bytes: usize, limit: usize) -> Self {
-        let [bytes, limit] = [bytes, limit].map(|n| u64::try_from(n).unwrap_or(u64::MAX));
-        let why = "its rest was not read; a page of fewer rows is shorter: set `page_size`";
-        Self::new(Delivery::ResponseTooLong { bytes, limit }, why)
-    }
-
     /// Returns how far the request got.
     pub fn delivery(&self) -> Delivery {
         self.reached

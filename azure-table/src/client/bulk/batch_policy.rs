@@ -1,8 +1,8 @@
 //! The retry policy of the batches of a bulk.
 //!
 //! A budget limits the retries of independent callers, which start new calls while the others fail. A bulk starts none:
-//! the batches in flight wait longer and longer, and then the bulk ends. With a shared budget, the first batch for which
-//! nothing is left would end the bulk, and the sooner the more batches are in flight.
+//! the batches in flight wait longer and longer, and then the bulk ends. With a shared budget, the first batch for
+//! which nothing is left would end the bulk, and the sooner the more batches are in flight.
 
 use std::sync::Arc;
 

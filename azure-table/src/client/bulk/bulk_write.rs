@@ -14,7 +14,6 @@ use crate::client::bulk::bulk_report::{BulkOutcome, BulkReport};
 use crate::client::bulk::bulk_run::BulkRun;
 use crate::client::bulk::engine::Input;
 use crate::client::bulk::interrupted::Interrupted;
-use crate::client::bulk::turn;
 use crate::client::ops::operation::ended;
 use crate::model::error::{Error, Result};
 use crate::protocol::operation::TableOperation;
@@ -118,8 +117,12 @@ where
         let mut has_read = true;
         loop {
             let outcome = run.poll_outcome(cx);
-            if outcome.is_ready() || !has_read || !run.engine.wants_more() {
+            if outcome.is_ready() {
                 return outcome;
+            }
+            if !has_read || !run.engine.wants_more() {
+                run.engine.turn.end();
+                return Poll::Pending;
             }
             has_read = Self::read_batch(run, &mut self.source, &mut self.source_error, cx);
             if run.engine.input == Input::Closed {
@@ -139,12 +142,12 @@ where
         let Some(source) = source else { return false };
         let before = run.pushed();
         for _ in 0..run.engine.settings.batch_size {
-            if !run.engine.is_room() || run.engine.has_ready() || !turn::spend(cx) {
+            if !run.engine.is_room() || run.engine.has_ready() || !run.engine.turn.spend(cx) {
                 break;
             }
             match source.as_mut().poll_next(cx) {
                 Poll::Ready(Some(Ok(operation))) => {
-                    turn::spend_bytes(&operation, cx);
+                    run.engine.turn.spend_bytes(&operation);
                     run.engine.input = Input::Open;
                     run.push(operation);
                 }

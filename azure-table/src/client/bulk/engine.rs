@@ -7,19 +7,21 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::pin::Pin;
+use std::future::{Future as _, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_core::Stream;
 use futures_util::stream::FuturesUnordered;
+use tokio::task::coop;
 
 use crate::client::bulk::batch_policy::batch_policy;
 use crate::client::bulk::pace::{LeavesThrottled, Pace};
 use crate::client::bulk::partition_write::{Batch, Outcome, PartitionWrite, RunningBatch, Written};
 use crate::client::bulk::queue::{Queue, Queued, Short};
-use crate::client::bulk::turn;
+use crate::client::bulk::turn::Turn;
 use crate::client::total_timeout::TotalTimeout;
 use crate::model::clock;
 use crate::model::error::{Error, ErrorKind};
@@ -128,6 +130,7 @@ pub(crate) struct Engine {
     running: FuturesUnordered<RunningBatch>,
     /// The bytes of the operations in flight.
     bytes_in_flight: usize,
+    pub(crate) turn: Turn,
     /// The service's limit for the body of a batch.
     batch_bytes: usize,
     ready: VecDeque<Settled>,
@@ -157,6 +160,7 @@ impl Engine {
             options,
             queue: Queue::new(settings.batch_size, batch_bytes, settings.partition_concurrency),
             bytes_in_flight: 0,
+            turn: Turn::new(),
             batch_bytes,
             settings,
             input: Input::Closed,
@@ -385,10 +389,11 @@ impl Engine {
     fn finish(&mut self, cx: &mut Context<'_>) -> bool {
         let mut any = false;
         while !self.running.is_empty()
-            && let Poll::Ready(Some((batch, mut written))) =
-                turn::poll_response(cx, |cx| Pin::new(&mut self.running).poll_next(cx))
+            && self.turn.is_left(cx)
+            && let Poll::Ready(Some((batch, mut written))) = self.poll_running(cx)
         {
             any = true;
+            self.turn.spend_response();
             self.bytes_in_flight -= batch.bytes();
             self.queue.ended(batch.partition_key(), batch.rows());
             let stopped = written.stopped.take();
@@ -401,6 +406,12 @@ impl Engine {
             }
         }
         any
+    }
+
+    /// Polls the batches in flight. The turn limits them, not the budget that tokio gives the task.
+    fn poll_running(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Batch, Written)>> {
+        let next = poll_fn(|cx| Pin::new(&mut self.running).poll_next(cx));
+        pin!(coop::unconstrained(next)).poll(cx)
     }
 
     fn take_in(&mut self, batch: Batch, written: Written) {

@@ -6,9 +6,10 @@
 //!
 //! The row at the reported index is removed, and the others are sent again: all of them after the first two failures,
 //! then half as many after each failed batch, and twice as many after each applied one. So a batch whose rows all fail
-//! costs five times its bytes, and one with a single failing row one more batch. If there is no index, the batch is halved.
-//! A failure that concerns no row ends the whole bulk. So does a 404 without a code, which may come from something in
-//! front of the service. A batch in doubt is reported row by row, except deletes that were repeated and found nothing.
+//! costs five times its bytes, and one with a single failing row one more batch. If there is no index, the batch is
+//! halved. A failure that concerns no row ends the whole bulk. So does a 404 without a code, which may come from
+//! something in front of the service. A batch in doubt is reported row by row, except deletes that were repeated and
+//! found nothing.
 //!
 //! Source: REST "Performing entity group transactions".
 

@@ -22,7 +22,6 @@ use crate::client::bulk::interrupted::Interrupted;
 use crate::client::bulk::partition_write::Outcome;
 use crate::client::bulk::row_plan::{Plan, WritesRows};
 use crate::client::bulk::row_report::WriteReport;
-use crate::client::bulk::turn;
 use crate::client::bulk::write_position::WritePosition;
 use crate::client::ops::operation::ended;
 use crate::client::query::TableQuery;
@@ -119,6 +118,7 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<'_, E, W, W::Row> {
         };
         match self.step(&mut run, cx) {
             Poll::Pending => {
+                run.engine.turn.end();
                 self.state = State::Running(run);
                 Poll::Pending
             }
@@ -217,24 +217,24 @@ impl<E: TableEntity, W: WritesRows<E>> RowWrites<'_, E, W, W::Row> {
     /// Plans the rows of the page. Pending when the turn is over.
     fn plan(&mut self, run: &mut Run<E, W::Row>, cx: &mut Context<'_>) -> Poll<Result<(), W::Error>> {
         while !run.rows.as_slice().is_empty() {
-            if !turn::spend(cx) {
+            if !run.engine.turn.spend(cx) {
                 return Poll::Pending;
             }
             if let Some(row) = run.rows.next() {
-                self.plan_row(run, row, cx)?;
+                self.plan_row(run, row)?;
             }
         }
         Poll::Ready(Ok(()))
     }
 
-    fn plan_row(&mut self, run: &mut Run<E, W::Row>, row: W::Row, cx: &mut Context<'_>) -> Result<(), W::Error> {
+    fn plan_row(&mut self, run: &mut Run<E, W::Row>, row: W::Row) -> Result<(), W::Error> {
         let key = W::key(&row).clone();
         if run.report.was_done(&key) {
             return Ok(());
         }
         match self.writes.plan(row)? {
             Plan::Write(operation) => {
-                turn::spend_bytes(&operation, cx);
+                run.engine.turn.spend_bytes(&operation);
                 run.engine.push(run.keys.len() as u64, operation);
                 run.keys.push(Some(key));
             }

@@ -1,51 +1,57 @@
-//! The work that a bulk does in one poll, before other tasks have their turn.
+//! The work that a bulk does before other tasks have their turn.
 //!
-//! Owns the costs, in units of the budget that tokio gives a task for each poll: 128. They add up to less than a
-//! millisecond. A source that is an iterator and a transport in the same process are always ready, so a bulk would
-//! otherwise not return before its end, and no timeout around it could fire.
+//! A source that is an iterator and a transport in the same process are always ready, so a bulk would otherwise not
+//! return before its end, and no timeout around it could fire. The units of a turn add up to less than a millisecond.
+//!
+//! The budget that tokio gives a task is not used for this. Other parts of the task spend it too, so it would decide
+//! which operations share a batch, and a recorded bulk would not be the same when it is replayed.
 
-use std::task::{Context, Poll};
-
-use tokio::task::coop;
+use std::task::Context;
 
 use crate::protocol::operation::TableOperation;
 
+/// The operations that are read in a turn.
+const UNITS: usize = 128;
 /// The encoded bytes that cost a unit: a whole turn is 512 KiB.
 const BYTES: usize = 4 << 10;
 /// The cost of a response, with the outcomes of its operations.
 const RESPONSE: usize = 16;
 
-/// Spends a unit. Returns `false`, and wakes the task for its next turn, if none is left.
-pub(crate) fn spend(cx: &mut Context<'_>) -> bool {
-    let unit = coop::poll_proceed(cx);
-    match unit {
-        Poll::Ready(unit) => {
-            unit.made_progress();
-            true
-        }
-        Poll::Pending => false,
+/// The rest of a turn, in units.
+#[derive(Debug)]
+pub(crate) struct Turn(usize);
+
+impl Turn {
+    pub(crate) fn new() -> Self {
+        Self(UNITS)
     }
-}
 
-/// Spends the cost of an operation beyond its first unit.
-pub(crate) fn spend_bytes(operation: &TableOperation, cx: &mut Context<'_>) {
-    spend_all(operation.bytes() / BYTES, cx);
-}
+    /// Begins the next turn. Whoever returns `Pending` to the task calls it.
+    pub(crate) fn end(&mut self) {
+        self.0 = UNITS;
+    }
 
-/// Polls for a response if the turn is not over, and spends its cost if there is one.
-pub(crate) fn poll_response<T>(cx: &mut Context<'_>, poll: impl FnOnce(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
-    let unit = std::task::ready!(coop::poll_proceed(cx));
-    let response = std::task::ready!(poll(cx));
-    unit.made_progress();
-    spend_all(RESPONSE - 1, cx);
-    Poll::Ready(response)
-}
-
-/// Spends `units`, or what is left.
-fn spend_all(units: usize, cx: &mut Context<'_>) {
-    for _ in 0..units {
-        if !coop::has_budget_remaining() || !spend(cx) {
-            return;
+    /// Returns `false`, and wakes the task for its next turn, if this one is over.
+    pub(crate) fn is_left(&self, cx: &Context<'_>) -> bool {
+        if self.0 == 0 {
+            cx.waker().wake_by_ref();
         }
+        self.0 > 0
+    }
+
+    /// Spends the cost of reading an operation. Returns `false`, and wakes the task, if the turn is over.
+    pub(crate) fn spend(&mut self, cx: &Context<'_>) -> bool {
+        let is_left = self.is_left(cx);
+        self.0 = self.0.saturating_sub(1);
+        is_left
+    }
+
+    /// Spends the cost of an operation beyond its first unit.
+    pub(crate) fn spend_bytes(&mut self, operation: &TableOperation) {
+        self.0 = self.0.saturating_sub(operation.bytes() / BYTES);
+    }
+
+    pub(crate) fn spend_response(&mut self) {
+        self.0 = self.0.saturating_sub(RESPONSE);
     }
 }

@@ -11,7 +11,6 @@ use crate::client::bulk::bulk_report::{BulkOutcome, BulkReport};
 use crate::client::bulk::bulk_run::BulkRun;
 use crate::client::bulk::engine::Input;
 use crate::client::bulk::interrupted::Interrupted;
-use crate::client::bulk::turn;
 use crate::client::table::TableClient;
 use crate::client::total_timeout::total_timeout;
 use crate::model::entity::AsEntity;
@@ -143,14 +142,14 @@ impl<E> Writer<E> {
                 return Poll::Ready(Err(error));
             }
             // Otherwise a loop of sends would leave other tasks no turn.
-            if !turn::spend(cx) {
-                return Poll::Pending;
+            if !self.run.engine.turn.spend(cx) {
+                return self.pending();
             }
             if self.run.engine.pending() >= self.run.engine.settings.pending || !self.run.engine.is_room() {
-                return Poll::Pending;
+                return self.pending();
             }
             if let Some(operation) = operation.take() {
-                turn::spend_bytes(&operation, cx);
+                self.run.engine.turn.spend_bytes(&operation);
                 self.run.push(operation);
                 self.go_on(cx);
             }
@@ -199,7 +198,7 @@ impl<E> Writer<E> {
             }
             match self.run.engine.pending() {
                 0 => Poll::Ready(Ok(())),
-                _ => Poll::Pending,
+                _ => self.pending(),
             }
         })
         .await
@@ -211,7 +210,7 @@ impl<E> Writer<E> {
     pub async fn drive(&mut self) {
         poll_fn(|cx| {
             self.go_on(cx);
-            Poll::Pending
+            self.pending()
         })
         .await
     }
@@ -231,7 +230,7 @@ impl<E> Writer<E> {
             self.go_on(cx);
             match self.run.engine.is_over() {
                 true => Poll::Ready(()),
-                false => Poll::Pending,
+                false => self.pending(),
             }
         })
         .await;
@@ -240,6 +239,12 @@ impl<E> Writer<E> {
             None => Ok(report),
             Some(e) => Err(Interrupted::new(e, report)),
         }
+    }
+
+    /// Ends the turn.
+    fn pending<T>(&mut self) -> Poll<T> {
+        self.run.engine.turn.end();
+        Poll::Pending
     }
 
     /// Polls the run until it is pending, and records the outcomes.

@@ -1,7 +1,7 @@
 //! CPU time and elapsed time of each operation, as multiples of the floor's. Exits with 1 if a bar is missed.
 //!
-//! Client and server are pinned to a core each. The clients alternate, and the medians of their CPU time (user and system)
-//! are compared. A/A is the floor against itself: a bar counts as missed only beyond bar × A/A.
+//! Client and server are pinned to a core each. The clients alternate, and the medians of their CPU time (user and
+//! system) are compared. A/A is the floor against itself: a bar counts as missed only beyond bar × A/A.
 
 use std::process::ExitCode;
 use std::time::Instant;
