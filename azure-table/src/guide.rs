@@ -1,4 +1,15 @@
-//! Pages on one subject each.
+//! Guides: a page for each subject, with programs that run on the emulator.
+//!
+//! | guide | questions it answers |
+//! |---|---|
+//! | [`accounts`] | How do I connect to Azure, Cosmos DB or Azurite, by key, shared access signature or Entra ID? |
+//! | [`entities`] | Which Rust types become keys and properties? How does a struct or an enum map to rows? |
+//! | [`queries`] | How do I filter, stream pages, continue later, and read many keys or a whole table? |
+//! | [`batches`] | How do I write several rows at once, or millions? |
+//! | [`retries`] | What happens when the network or the service fails, and what is known afterwards? |
+//! | `testing` (features `derive`, `emulator`, `test-util`) | How do I test code that uses tables? |
+//!
+//! A first program is on the [front page](crate).
 
 #[doc = include_str!("../docs/entities.md")]
 pub mod entities {}

@@ -28,7 +28,7 @@ impl Older {
         let credentials = StorageCredentials::access_key(ACCOUNT, KEY);
         let mut builder = TableServiceClientBuilder::with_location(location, credentials).retry(RetryOptions::none());
         if is_pooled {
-            let client: Arc<dyn azure_core::HttpClient> = azure_core::new_http_client();
+            let client: Arc<dyn azure_core::HttpClient> = Arc::new(reqwest_012::Client::new());
             builder = builder.transport(TransportOptions::new(client));
         }
         Self {
