@@ -89,6 +89,26 @@ pub(crate) fn set_json(request: &mut Request<Bytes>, body: Bytes) {
 
 /// A header value made of text from outside. What cannot be one is not shown: it may be a secret.
 pub(crate) fn header_value(what: &str, text: impl Into<String>) -> Result<HeaderValue> {
-    HeaderValue::from_maybe_shared(Bytes::from(text.into()))
-        .map_err(|_| Error::invalid_input(format!("{what} has characters that no HTTP header can have")))
+    let text = text.into();
+    // Bytes beyond ASCII could be sent, but everyone would read them differently.
+    let value = text
+        .is_ascii()
+        .then(|| HeaderValue::from_maybe_shared(Bytes::from(text)));
+    value
+        .and_then(std::result::Result::ok)
+        .ok_or_else(|| Error::invalid_input(format!("{what} has characters that no HTTP header can have")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn header_values_are_visible_ascii() {
+        assert_eq!(header_value("id", "a b~").unwrap(), "a b~");
+        for text in ["é", "a\nb", "\u{7f}", "\0"] {
+            let error = header_value("id", text).unwrap_err().to_string();
+            assert_eq!(error, "id has characters that no HTTP header can have");
+        }
+    }
 }
