@@ -2,6 +2,7 @@
 //! into a plain struct.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +14,7 @@ use serde::Deserialize;
 use sha2::Sha256;
 
 use crate::order::{Plain, plain};
-use crate::{ACCOUNT, BATCH, IN_FLIGHT, KEY, Operation, PAGE, Peer};
+use crate::{ACCOUNT, BATCH, KEY, PAGE, Peer};
 
 const JSON: &str = "application/json;odata=nometadata";
 
@@ -80,6 +81,13 @@ impl Floor {
         request.send().await.expect("the server answers")
     }
 
+    fn etag(&self, response: &Response) -> String {
+        assert_eq!(response.status(), 204);
+        response.headers()["etag"].to_str().expect("text").to_owned()
+    }
+}
+
+impl Peer for Floor {
     async fn get(&self, n: usize) {
         let order = &self.orders[n];
         let path = format!("Things(PartitionKey='{}',RowKey='{}')", order.customer, order.number);
@@ -108,11 +116,6 @@ impl Floor {
         self.etag(&response);
     }
 
-    fn etag(&self, response: &Response) -> String {
-        assert_eq!(response.status(), 204);
-        response.headers()["etag"].to_str().expect("text").to_owned()
-    }
-
     async fn pages(&self, rows: usize) {
         let mut next = String::new();
         for _ in 0..rows / PAGE {
@@ -129,7 +132,12 @@ impl Floor {
         }
     }
 
-    async fn batch(&self, orders: &[Plain]) {
+    async fn rows(&self, rows: usize) {
+        self.pages(rows).await;
+    }
+
+    async fn batch(&self, orders: Range<usize>) {
+        let orders = &self.orders[orders];
         let (batch, changes) = ("batch_0", "changeset_1");
         let mut body = String::with_capacity(orders.len() * 900);
         let _ = write!(
@@ -172,41 +180,10 @@ impl Floor {
         assert_eq!(results.len(), orders.len());
         assert!(results.iter().all(|(status, _)| *status == 204));
     }
-}
 
-impl Peer for Floor {
-    async fn run(&self, operation: Operation, units: usize) -> bool {
-        match operation {
-            Operation::Get => {
-                for n in 0..units {
-                    self.get(n).await;
-                }
-            }
-            Operation::GetInFlight => {
-                let gets = stream::iter(0..units).map(|n| self.get(n));
-                gets.buffer_unordered(IN_FLIGHT).collect::<()>().await;
-            }
-            Operation::Insert => {
-                for n in 0..units {
-                    self.insert(n).await;
-                }
-            }
-            Operation::Merge => {
-                for n in 0..units {
-                    self.merge(n).await;
-                }
-            }
-            Operation::Page | Operation::Row => self.pages(units).await,
-            Operation::Batch => {
-                for orders in self.orders[..units].chunks(BATCH) {
-                    self.batch(orders).await;
-                }
-            }
-            Operation::Bulk => {
-                let batches = stream::iter(self.orders[..units].chunks(BATCH)).map(|orders| self.batch(orders));
-                batches.buffer_unordered(8).collect::<()>().await;
-            }
-        }
+    async fn bulk(&self, orders: usize) -> bool {
+        let batches = stream::iter((0..orders).step_by(BATCH)).map(|first| self.batch(first..first + BATCH));
+        batches.buffer_unordered(8).collect::<()>().await;
         true
     }
 }

@@ -12,6 +12,9 @@ pub mod process;
 pub mod server;
 
 use std::future::Future;
+use std::ops::Range;
+
+use futures::stream::{self, StreamExt as _};
 
 /// The rows of a page, which is the most that the service returns.
 pub const PAGE: usize = 1_000;
@@ -83,8 +86,56 @@ impl Operation {
     }
 }
 
-/// A client that does the work.
+/// A client that does the work. Orders are named by their numbers.
 pub trait Peer {
-    /// Does `units` of the work, as few as one page or batch. Returns whether it can.
-    fn run(&self, operation: Operation, units: usize) -> impl Future<Output = bool>;
+    /// Reads an order.
+    fn get(&self, n: usize) -> impl Future<Output = ()>;
+    /// Inserts an order.
+    fn insert(&self, n: usize) -> impl Future<Output = ()>;
+    /// Merges an order.
+    fn merge(&self, n: usize) -> impl Future<Output = ()>;
+    /// Reads as many rows, page by page.
+    fn pages(&self, rows: usize) -> impl Future<Output = ()>;
+    /// Reads as many rows, one by one.
+    fn rows(&self, rows: usize) -> impl Future<Output = ()>;
+    /// Inserts the orders of a batch.
+    fn batch(&self, orders: Range<usize>) -> impl Future<Output = ()>;
+    /// Inserts as many orders, eight batches together. Returns whether the client can.
+    fn bulk(&self, orders: usize) -> impl Future<Output = bool>;
+
+    /// Does `units` of the work, at least a page or a batch. Returns whether the client can.
+    fn run(&self, operation: Operation, units: usize) -> impl Future<Output = bool> {
+        async move {
+            match operation {
+                Operation::Get => {
+                    for n in 0..units {
+                        self.get(n).await;
+                    }
+                }
+                Operation::GetInFlight => {
+                    let gets = stream::iter(0..units).map(|n| self.get(n));
+                    gets.buffer_unordered(IN_FLIGHT).collect::<()>().await;
+                }
+                Operation::Insert => {
+                    for n in 0..units {
+                        self.insert(n).await;
+                    }
+                }
+                Operation::Merge => {
+                    for n in 0..units {
+                        self.merge(n).await;
+                    }
+                }
+                Operation::Page => self.pages(units).await,
+                Operation::Row => self.rows(units).await,
+                Operation::Batch => {
+                    for first in (0..units).step_by(BATCH) {
+                        self.batch(first..first + BATCH).await;
+                    }
+                }
+                Operation::Bulk => return self.bulk(units).await,
+            }
+            true
+        }
+    }
 }

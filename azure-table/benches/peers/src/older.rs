@@ -1,15 +1,16 @@
 //! `azure_data_tables` 0.21, the last version of the older client for Rust.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use azure_core::{RetryOptions, TransportOptions};
 use azure_data_tables::IfMatchCondition;
 use azure_data_tables::clients::{TableClient, TableServiceClientBuilder};
 use azure_storage::{CloudLocation, StorageCredentials};
-use futures::stream::{self, StreamExt as _};
+use futures::StreamExt as _;
 
 use crate::order::{Plain, plain};
-use crate::{ACCOUNT, BATCH, IN_FLIGHT, KEY, Operation, PAGE, Peer};
+use crate::{ACCOUNT, BATCH, KEY, PAGE, Peer};
 
 /// The client.
 pub struct Older {
@@ -36,61 +37,53 @@ impl Older {
             orders: (0..200 * BATCH).map(plain).collect(),
         }
     }
+}
 
+impl Peer for Older {
     async fn get(&self, n: usize) {
         let order = &self.orders[n];
         let partition = self.table.partition_key_client(&order.customer);
         let response = partition.entity_client(&order.number).get::<Plain>().await;
         assert_eq!(response.expect("the server answers").entity.discount, 5);
     }
-}
 
-impl Peer for Older {
-    async fn run(&self, operation: Operation, units: usize) -> bool {
-        match operation {
-            Operation::Get => {
-                for n in 0..units {
-                    self.get(n).await;
-                }
+    async fn insert(&self, n: usize) {
+        let insert = self.table.insert::<_, Plain>(&self.orders[n]).expect("an order");
+        insert.await.expect("the server answers");
+    }
+
+    async fn merge(&self, n: usize) {
+        let order = &self.orders[n];
+        let partition = self.table.partition_key_client(&order.customer);
+        let entity = partition.entity_client(&order.number);
+        let merge = entity.merge(order, IfMatchCondition::Any).expect("an order");
+        merge.await.expect("the server answers");
+    }
+
+    async fn pages(&self, rows: usize) {
+        let mut pages = self.table.query().into_stream::<Plain>();
+        for _ in 0..rows / PAGE {
+            let page = pages.next().await.expect("a page").expect("the server answers");
+            for order in page.entities {
+                assert_eq!(order.discount, 5);
             }
-            Operation::GetInFlight => {
-                let gets = stream::iter(0..units).map(|n| self.get(n));
-                gets.buffer_unordered(IN_FLIGHT).collect::<()>().await;
-            }
-            Operation::Insert => {
-                for order in &self.orders[..units] {
-                    let insert = self.table.insert::<_, Plain>(order).expect("an order");
-                    insert.await.expect("the server answers");
-                }
-            }
-            Operation::Merge => {
-                for order in &self.orders[..units] {
-                    let partition = self.table.partition_key_client(&order.customer);
-                    let entity = partition.entity_client(&order.number);
-                    let merge = entity.merge(order, IfMatchCondition::Any).expect("an order");
-                    merge.await.expect("the server answers");
-                }
-            }
-            Operation::Page | Operation::Row => {
-                let mut pages = self.table.query().into_stream::<Plain>();
-                for _ in 0..units / PAGE {
-                    let page = pages.next().await.expect("a page").expect("the server answers");
-                    for order in page.entities {
-                        assert_eq!(order.discount, 5);
-                    }
-                }
-            }
-            Operation::Batch => {
-                for orders in self.orders[..units].chunks(BATCH) {
-                    let mut batch = self.table.partition_key_client(&orders[0].customer).transaction();
-                    for order in orders {
-                        batch = batch.insert(order).expect("an order");
-                    }
-                    batch.into_future().await.expect("the server answers");
-                }
-            }
-            Operation::Bulk => return false,
         }
-        true
+    }
+
+    async fn rows(&self, rows: usize) {
+        self.pages(rows).await;
+    }
+
+    async fn batch(&self, orders: Range<usize>) {
+        let orders = &self.orders[orders];
+        let mut batch = self.table.partition_key_client(&orders[0].customer).transaction();
+        for order in orders {
+            batch = batch.insert(order).expect("an order");
+        }
+        batch.into_future().await.expect("the server answers");
+    }
+
+    async fn bulk(&self, _: usize) -> bool {
+        false
     }
 }
