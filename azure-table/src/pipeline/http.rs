@@ -11,10 +11,13 @@
 //! be used: it may follow redirects and so send a signature and a row to another host. There is no way to ask it.
 
 use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::uri::{Authority, Scheme};
+use http::{Request, Response, Uri};
+use reqwest::Url;
 
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::pipeline::connection_settings::{ConnectionSettings, invalid_proxy};
@@ -42,6 +45,7 @@ use crate::pipeline::transport::{BoxFuture, Delivery, Transport, TransportError}
 #[derive(Clone)]
 pub struct HttpTransport {
     client: reqwest::Client,
+    latest: Arc<LatestUrl>,
 }
 
 impl HttpTransport {
@@ -143,7 +147,10 @@ impl HttpTransportBuilder {
             .referer(false)
             .build()
             .map_err(|e| Error::new(ErrorKind::Connection, "the HTTP client cannot be set up").with_source(e))?;
-        Ok(HttpTransport { client })
+        Ok(HttpTransport {
+            client,
+            latest: Arc::default(),
+        })
     }
 }
 
@@ -194,7 +201,7 @@ fn tls(builder: reqwest::ClientBuilder, https: bool, _: &[u8]) -> Result<reqwest
 impl Transport for HttpTransport {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
         Box::pin(async move {
-            let request = reqwest::Request::try_from(request).map_err(|e| failed(Delivery::NothingSent, e))?;
+            let request = self.latest.request(request)?;
             let mut response = self.client.execute(request).await.map_err(|e| {
                 let reached = if e.is_connect() || e.is_builder() {
                     Delivery::NothingSent
@@ -214,6 +221,58 @@ impl Transport for HttpTransport {
     }
 }
 
+/// The URL of the latest request.
+///
+/// reqwest reads URLs by the rules of browsers, half of which is work for the host. Requests mostly have the host of
+/// the one before: then only the path is read.
+#[derive(Default)]
+struct LatestUrl(Mutex<Option<(Origin, Url)>>);
+
+/// The parts of a URL before its path.
+type Origin = (Option<Scheme>, Option<Authority>);
+
+impl LatestUrl {
+    /// Converts a request into one of reqwest.
+    fn request(&self, request: Request<Bytes>) -> Result<reqwest::Request, TransportError> {
+        let (parts, body) = request.into_parts();
+        let url = self.url(parts.uri)?;
+        let mut request = reqwest::Request::new(parts.method, url);
+        *request.headers_mut() = parts.headers;
+        *request.body_mut() = Some(body.into());
+        Ok(request)
+    }
+
+    fn url(&self, uri: Uri) -> Result<Url, TransportError> {
+        if let Some(mut url) = self.of_same_host(&uri) {
+            url.set_path(uri.path());
+            url.set_query(uri.query());
+            return Ok(url);
+        }
+        let url = Url::parse(&uri.to_string()).map_err(|e| TransportError::new(Delivery::NothingSent, e))?;
+        let mut short = url.clone();
+        short.set_path("");
+        short.set_query(None);
+        let parts = uri.into_parts();
+        *self.lock() = Some(((parts.scheme, parts.authority), short));
+        Ok(url)
+    }
+
+    fn of_same_host(&self, uri: &Uri) -> Option<Url> {
+        match &*self.lock() {
+            Some(((scheme, authority), url))
+                if (scheme.as_ref(), authority.as_ref()) == (uri.scheme(), uri.authority()) =>
+            {
+                Some(url.clone())
+            }
+            _ => None,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<(Origin, Url)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 async fn read(mut response: reqwest::Response) -> Result<Bytes, TransportError> {
     let mut body = ResponseBody::new(response.content_length())?;
     while let Some(piece) = response.chunk().await.map_err(|e| cut(e.without_url()))? {
@@ -225,4 +284,31 @@ async fn read(mut response: reqwest::Response) -> Result<Bytes, TransportError> 
 /// Converts an error of reqwest. Removes its URL, because the query contains the filter.
 fn failed(reached: Delivery, error: reqwest::Error) -> TransportError {
     TransportError::new(reached, error.without_url())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn url_after_another_is_that_of_the_request() {
+        let latest = LatestUrl::default();
+        for text in [
+            "http://127.0.0.1:10002/acct/T(PartitionKey='a%20%2F%3F%23',RowKey='%2E%2E%2F%5C')?$select=A%26B&$top=5",
+            "http://127.0.0.1:10002/acct/T()?$filter=A%20eq%20'%C3%9F'",
+            "http://127.0.0.1:10002/acct/$batch",
+            "https://127.0.0.1:10002/acct/$batch",
+            "https://contoso.table.core.windows.net/T(PartitionKey='..',RowKey='../..')",
+            "https://contoso.table.core.windows.net/",
+            "https://contoso-secondary.table.core.windows.net/?restype=service&comp=stats",
+            "http://[::1]:1/a/%2e%2E/b",
+            "http://[::1]:1/",
+        ] {
+            // As the first, and after one of the same host or of another.
+            let expected = Url::parse(text).unwrap();
+            for latest in [&LatestUrl::default(), &latest, &latest] {
+                assert_eq!(latest.url(text.parse().unwrap()).unwrap(), expected);
+            }
+        }
+    }
 }
