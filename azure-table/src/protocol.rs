@@ -13,6 +13,7 @@ pub(crate) mod continuation;
 mod encoded_operation;
 pub(crate) mod endpoint;
 pub(crate) mod get;
+pub(crate) mod http_date;
 pub(crate) mod http_request;
 pub(crate) mod operation;
 mod other_service;

@@ -62,8 +62,9 @@ fn sign(request: &mut Request<Bytes>, account: &str, key: &str) {
         "",
         text("content-type"),
         text("x-ms-date"),
-        &resource,
-    );
+        resource,
+    )
+    .concat();
     let signature = SigningKey::from_base64(key).unwrap().sign(&string);
     request.headers_mut().insert(
         "authorization",

@@ -117,6 +117,11 @@ impl AccountKey {
     pub(crate) fn sign(&self, string_to_sign: &str) -> String {
         self.current().signing.sign(string_to_sign)
     }
+
+    /// Appends the same for a text in pieces.
+    pub(crate) fn sign_onto(&self, string_to_sign: &[&str], text: &mut String) {
+        self.current().signing.sign_onto(string_to_sign, text);
+    }
 }
 
 fn read(key_base64: &str) -> Result<Current> {

@@ -58,9 +58,10 @@ pub(crate) fn check(
                 signed("content-md5"),
                 signed("content-type"),
                 date,
-                &resource,
-            ),
-            _ => shared_key_lite(date, &resource),
+                resource,
+            )
+            .concat(),
+            _ => shared_key_lite(date, resource).concat(),
         };
         key.verify(&to_sign, signature)
     };

@@ -28,7 +28,7 @@ async fn requests_without_a_good_signature_are_refused() {
 
     let mut lite = unsigned("GET", "Tables", &[], "");
     let resource = canonicalized_resource(DEVELOPMENT_ACCOUNT, lite.uri().path(), None);
-    let string = shared_key_lite(lite.headers()["x-ms-date"].to_str().unwrap(), &resource);
+    let string = shared_key_lite(lite.headers()["x-ms-date"].to_str().unwrap(), resource).concat();
     let signature = SigningKey::from_base64(DEVELOPMENT_KEY).unwrap().sign(&string);
     let authorization = format!("SharedKeyLite {DEVELOPMENT_ACCOUNT}:{signature}");
     lite.headers_mut()

@@ -9,14 +9,18 @@ use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, Request};
 
-use crate::model::error::{Error, Result};
+use crate::model::error::Result;
 use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure, Credential};
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::account_key::AccountKey;
+use crate::protocol::http_date::http_date;
 use crate::protocol::http_request::header_value;
 use crate::protocol::signature::{canonicalized_resource, shared_key, shared_key_lite};
 
 const X_MS_DATE: HeaderName = HeaderName::from_static("x-ms-date");
+
+/// The length of a signature: the base64 of 32 bytes.
+const SIGNATURE: usize = 44;
 
 /// Signs with SharedKey.
 impl Credential for AccountKey {
@@ -25,16 +29,7 @@ impl Credential for AccountKey {
         request: &'a mut Request<Bytes>,
         context: &'a AuthorizationContext<'a>,
     ) -> BoxFuture<'a, Result<()>> {
-        Box::pin(ready(sign(
-            self,
-            "SharedKey",
-            request,
-            context.now,
-            |request, date, resource| {
-                let content_type = text(request.headers(), &CONTENT_TYPE);
-                shared_key(request.method().as_str(), "", content_type, date, resource)
-            },
-        )))
+        Box::pin(ready(sign(self, Scheme::SharedKey, request, context.now)))
     }
 
     fn generation(&self) -> u64 {
@@ -68,10 +63,7 @@ impl Credential for SharedKeyLite {
         request: &'a mut Request<Bytes>,
         context: &'a AuthorizationContext<'a>,
     ) -> BoxFuture<'a, Result<()>> {
-        let signed = sign(&self.0, "SharedKeyLite", request, context.now, |_, date, resource| {
-            shared_key_lite(date, resource)
-        });
-        Box::pin(ready(signed))
+        Box::pin(ready(sign(&self.0, Scheme::SharedKeyLite, request, context.now)))
     }
 
     fn generation(&self) -> u64 {
@@ -83,32 +75,33 @@ impl Credential for SharedKeyLite {
     }
 }
 
-fn sign(
-    key: &AccountKey,
-    scheme: &str,
-    request: &mut Request<Bytes>,
-    now: SystemTime,
-    string_to_sign: impl FnOnce(&Request<Bytes>, &str, &str) -> String,
-) -> Result<()> {
-    // The text of a date has no year before 1970 or of five digits.
-    const LAST_SECOND: u64 = 253_402_300_799;
-    let is_date = now
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .is_ok_and(|since| since.as_secs() <= LAST_SECOND);
-    if !is_date {
-        return Err(Error::invalid_input(
-            "the clock of this machine is before 1970 or after 9999",
-        ));
-    }
-    let date = httpdate::fmt_http_date(now);
+/// The forms of an account key's signature.
+#[derive(Clone, Copy)]
+enum Scheme {
+    SharedKey,
+    SharedKeyLite,
+}
+
+fn sign(key: &AccountKey, scheme: Scheme, request: &mut Request<Bytes>, now: SystemTime) -> Result<()> {
+    let x_ms_date = http_date(now)?;
+    let date = x_ms_date.to_str().unwrap_or_default();
     let uri = request.uri();
     let resource = canonicalized_resource(key.account(), uri.path(), uri.query());
-    let to_sign = string_to_sign(request, &date, &resource);
-    let authorization = [scheme, " ", key.account(), ":", &key.sign(&to_sign)].concat();
+    let (name, to_sign): (_, &[&str]) = match scheme {
+        Scheme::SharedKey => {
+            let content_type = text(request.headers(), &CONTENT_TYPE);
+            let method = request.method().as_str();
+            ("SharedKey ", &shared_key(method, "", content_type, date, resource))
+        }
+        Scheme::SharedKeyLite => ("SharedKeyLite ", &shared_key_lite(date, resource)),
+    };
+    let mut authorization = String::with_capacity(name.len() + key.account().len() + 1 + SIGNATURE);
+    authorization.extend([name, key.account(), ":"]);
+    key.sign_onto(to_sign, &mut authorization);
     let mut authorization = header_value("Authorization", authorization)?;
     authorization.set_sensitive(true);
     let headers = request.headers_mut();
-    headers.insert(X_MS_DATE, header_value("x-ms-date", date)?);
+    headers.insert(X_MS_DATE, x_ms_date);
     headers.insert(AUTHORIZATION, authorization);
     Ok(())
 }
