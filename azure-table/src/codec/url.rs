@@ -3,8 +3,6 @@
 //! Everything outside of `A–Z a–z 0–9 - . _ ~` is percent-encoded as UTF-8, once; the same text is signed and sent. The
 //! paths of resources, whose quotes, parentheses, commas and equals signs stand raw, are `odata/path.rs`.
 
-use std::fmt;
-
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 
 /// What is encoded: all but RFC 3986's unreserved characters.
@@ -23,22 +21,33 @@ pub(crate) fn decode(text: &str) -> Option<String> {
         .map(std::borrow::Cow::into_owned)
 }
 
-/// A query string under construction; pairs come in the order they are added.
-#[derive(Debug, Default)]
-pub(crate) struct Query(String);
+/// A path under construction, with its query; pairs come in the order they are added.
+#[derive(Debug)]
+pub(crate) struct PathAndQuery {
+    text: String,
+    has_query: bool,
+}
 
-impl Query {
-    /// Adds a pair. The `$` of an OData option stands raw.
-    pub(crate) fn pair(&mut self, name: &str, value: &str) {
-        use fmt::Write as _;
-        let separator = if self.0.is_empty() { '?' } else { '&' };
-        // Writing to a String cannot fail.
-        let _ = write!(self.0, "{separator}{name}={}", encode(value));
+impl PathAndQuery {
+    /// Begins with an encoded path, which has no query.
+    pub(crate) fn new(path: impl Into<String>) -> Self {
+        Self {
+            text: path.into(),
+            has_query: false,
+        }
     }
 
-    /// The text with its `?`, or nothing.
+    /// Adds a pair. The `$` of an OData option stands raw.
+    pub(crate) fn pair(&mut self, name: &str, value: &str) {
+        let separator = if self.has_query { "&" } else { "?" };
+        self.text.reserve(separator.len() + name.len() + 1 + value.len());
+        self.text.extend([separator, name, "="]);
+        self.text.extend(encode(value));
+        self.has_query = true;
+    }
+
     pub(crate) fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 }
 
@@ -50,11 +59,11 @@ mod tests {
 
     #[test]
     fn a_query_keeps_its_order_and_its_dollar_signs() {
-        let mut query = Query::default();
-        assert_eq!(query.as_str(), "");
-        query.pair("$filter", "A eq 'x&y'");
-        query.pair("$top", "5");
-        assert_eq!(query.as_str(), "?$filter=A%20eq%20%27x%26y%27&$top=5");
+        let mut path = PathAndQuery::new("T()");
+        assert_eq!(path.as_str(), "T()");
+        path.pair("$filter", "A eq 'x&y'");
+        path.pair("$top", "5");
+        assert_eq!(path.as_str(), "T()?$filter=A%20eq%20%27x%26y%27&$top=5");
     }
 
     proptest! {

@@ -164,6 +164,11 @@ impl Diagnostics {
         self.attempts.push(attempt);
     }
 
+    /// Takes the request ID of the last attempt.
+    pub(crate) fn take_request_id(&mut self) -> Option<String> {
+        self.attempts.last_mut()?.request_id.take()
+    }
+
     /// Adds the attempts of a nested call.
     pub(crate) fn append(&mut self, inner: &Self) {
         self.omitted += inner.omitted;

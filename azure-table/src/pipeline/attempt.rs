@@ -4,6 +4,7 @@
 //! after. The generation may change by a fetch for this attempt or by a rotation. Then nobody could say which
 //! authorization was sent, and its rejection would be judged wrongly.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -120,10 +121,12 @@ impl Pipeline {
             }
             Ok(unsigned)
         };
-        let authorized = clock::within(limit, self.authorize(unsigned)).await.ok_or_else(|| {
-            let why = format!("no credential within {limit:?}: the token source did not respond");
-            Error::new(ErrorKind::Timeout, why)
-        })?;
+        let authorized = clock::within(limit, pin!(self.authorize(unsigned)))
+            .await
+            .ok_or_else(|| {
+                let why = format!("no credential within {limit:?}: the token source did not respond");
+                Error::new(ErrorKind::Timeout, why)
+            })?;
         let Authorized {
             request: attempt,
             at: signed_at,

@@ -78,11 +78,9 @@ impl CallHistory {
     pub(crate) fn read(&mut self, ended: &Ended, call: &Call) {
         let response = ended.outcome.as_ref().ok();
         self.advice = response.and_then(|response| address_advice(call, response));
-        self.asked_wait = response.and_then(|response| asked_wait(call, response));
-        self.headers = match (response, &ended.rejection) {
-            (Some(response), Some(_)) => kept_headers(response),
-            _ => ResponseHeaders::default(),
-        };
+        let rejecting = response.filter(|_| ended.rejection.is_some());
+        self.asked_wait = rejecting.and_then(|response| asked_wait(call, response));
+        self.headers = rejecting.map(kept_headers).unwrap_or_default();
     }
 
     /// Returns the record of an attempt that ended.

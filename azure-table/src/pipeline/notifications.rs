@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use crate::model::clock::Instant;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::location::Location;
 use crate::pipeline::Pipeline;
@@ -117,7 +118,7 @@ impl<'a> Notifications<'a> {
     }
 
     /// The call ended.
-    pub(crate) fn completed(&self, outcome: &Result<Ending>, elapsed: Duration) {
+    pub(crate) fn completed(&self, outcome: &Result<Ending>, begun: Instant) {
         if self.observers().is_empty() && !CallSpan::IS_RECORDED {
             return;
         }
@@ -142,7 +143,7 @@ impl<'a> Notifications<'a> {
             account: self.pipeline.endpoint.account(),
             profile: self.pipeline.endpoint.profile(),
             writes: self.call.rows.len(),
-            elapsed,
+            elapsed: begun.elapsed(),
             attempts: self.history.attempts,
             status: rejection.as_ref().map(|rejection| rejection.status).or(status),
             code: rejection.as_ref().and_then(|rejection| rejection.code.as_deref()),

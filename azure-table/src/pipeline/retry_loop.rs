@@ -4,6 +4,7 @@
 //! `next_step.rs` the decision after it, `reconciliation.rs` the read of a lost write. `notifications.rs` reports the
 //! steps.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -30,7 +31,8 @@ impl Pipeline {
     /// Sends the request until a response needs no further attempt.
     pub(crate) async fn run(&self, call: Call, options: CallOptions) -> Result<Answer> {
         let span = CallSpan::new(&self.endpoint, &call);
-        span.around(self.run_in(&span, call, options)).await
+        // Futures are large: behind a pin they are not moved.
+        span.around(pin!(self.run_in(&span, call, options))).await
     }
 
     async fn run_in(&self, span: &CallSpan, mut call: Call, options: CallOptions) -> Result<Answer> {
@@ -46,8 +48,10 @@ impl Pipeline {
         let mut state = CallState::new(self.mode(&call, &options));
         let mut notifications = Notifications::new(self, &call, &options, span, history);
         let begun = Instant::now();
-        let outcome = self.attempts(&call, &options, &mut state, &mut notifications).await;
-        notifications.completed(&outcome, begun.elapsed());
+        let outcome = self
+            .attempts(&call, &options, begun, &mut state, &mut notifications)
+            .await;
+        notifications.completed(&outcome, begun);
         let mut history = notifications.into_history();
         history.in_doubt = state.in_doubt;
         let outcome = outcome.and_then(|(response, applied)| match applied {
@@ -69,10 +73,10 @@ impl Pipeline {
         &self,
         call: &Call,
         options: &CallOptions,
+        begun: Instant,
         state: &mut CallState,
         notifications: &mut Notifications<'_>,
     ) -> Result<Ending> {
-        let begun = Instant::now();
         let policy = options.get().retry.as_ref().unwrap_or(&self.retry);
         let policy = policy.for_call().unwrap_or_else(|| Arc::clone(policy));
         let mut retry = PendingRetry::of(&*policy);
@@ -142,7 +146,8 @@ impl Pipeline {
             retry.sent();
             notifications.sending();
         };
-        match span.around(self.send(call, location, limits, sending)).await {
+        let ended = span.around(pin!(self.send(call, location, limits, sending))).await;
+        match ended {
             Ok(ended) => {
                 notifications.received(span, &ended);
                 Ok(ended)

@@ -11,13 +11,16 @@
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, DATE, ETAG};
+use http::header::{CONTENT_TYPE, DATE, ETAG, HeaderName};
 use http::{HeaderMap, Response, StatusCode};
 use serde::Deserialize;
 
 use crate::codec::xml;
 use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::etag::ETag;
+
+const X_MS_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-request-id");
+const X_MS_REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
 
 /// What HTTP.sys says in HTML to an address that it does not take.
 const INVALID_URL: &str = "Bad Request - Invalid URL";
@@ -199,7 +202,7 @@ fn split_message(message: &str) -> (Option<usize>, &str) {
 pub(crate) fn request_id(response: &Response<Bytes>) -> Option<String> {
     response
         .headers()
-        .get("x-ms-request-id")
+        .get(X_MS_REQUEST_ID)
         .and_then(|v| v.to_str().ok())
         .map(str::to_owned)
 }
@@ -211,7 +214,7 @@ pub(crate) fn date(headers: &HeaderMap) -> Option<SystemTime> {
 
 /// What the answer cost, in request units of Cosmos DB.
 pub(crate) fn request_charge(headers: &HeaderMap) -> Option<f64> {
-    headers.get("x-ms-request-charge")?.to_str().ok()?.trim().parse().ok()
+    headers.get(X_MS_REQUEST_CHARGE)?.to_str().ok()?.trim().parse().ok()
 }
 
 /// The ETag header.

@@ -6,10 +6,15 @@ use std::str::FromStr;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderMap;
+use http::header::HeaderName;
 use serde::{Deserialize, Serialize};
 
 use crate::model::error::{Error, Result};
 use crate::model::location::Location;
+
+const NEXT_PARTITION_KEY: HeaderName = HeaderName::from_static("x-ms-continuation-nextpartitionkey");
+const NEXT_ROW_KEY: HeaderName = HeaderName::from_static("x-ms-continuation-nextrowkey");
+const NEXT_TABLE_NAME: HeaderName = HeaderName::from_static("x-ms-continuation-nexttablename");
 
 /// The position of the next page of a query, or of a list of tables.
 ///
@@ -88,9 +93,9 @@ impl Continuation {
     /// From the headers of a page; `None` on the last page. An empty header says nothing.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Option<Self>> {
         let next = Self {
-            next_partition_key: position(headers, "x-ms-continuation-nextpartitionkey")?,
-            next_row_key: position(headers, "x-ms-continuation-nextrowkey")?,
-            next_table_name: position(headers, "x-ms-continuation-nexttablename")?,
+            next_partition_key: position(headers, NEXT_PARTITION_KEY)?,
+            next_row_key: position(headers, NEXT_ROW_KEY)?,
+            next_table_name: position(headers, NEXT_TABLE_NAME)?,
             query: None,
             location: None,
         };
@@ -113,8 +118,8 @@ impl Continuation {
 
 /// A header of a position; `None` where it is missing or empty. One that cannot be read is an error: without it a
 /// listing would end too early, and nobody would know.
-fn position(headers: &HeaderMap, name: &str) -> Result<Option<String>> {
-    let value = headers.get(name).map(|value| value.as_bytes()).unwrap_or_default();
+fn position(headers: &HeaderMap, name: HeaderName) -> Result<Option<String>> {
+    let value = headers.get(&name).map(|value| value.as_bytes()).unwrap_or_default();
     match std::str::from_utf8(value) {
         Ok("") => Ok(None),
         Ok(text) => Ok(Some(text.to_owned())),

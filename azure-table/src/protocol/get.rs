@@ -25,12 +25,11 @@ pub(crate) fn call(
     select: Option<&str>,
     metadata: MetadataLevel,
 ) -> Result<Call> {
-    let mut query = url::Query::default();
+    let mut path = url::PathAndQuery::new(path::entity(table, partition_key, row_key));
     if let Some(select) = select {
-        query.pair("$select", select);
+        path.pair("$select", select);
     }
-    let path = path::entity(table, partition_key, row_key) + query.as_str();
-    let request = odata(endpoint, Method::GET, &path, metadata.accept())?;
+    let request = odata(endpoint, Method::GET, path.as_str(), metadata.accept())?;
     let call = Call::new(OperationKind::Get, request);
     Ok(call.in_table(table).at_entity((partition_key, row_key)))
 }

@@ -89,34 +89,38 @@ impl QueryRequest {
     /// process (FNV-1a).
     pub(crate) fn identity(&self) -> u64 {
         // No table has a slash in its name.
-        let list = self.table().unwrap_or("/tables").to_ascii_lowercase();
-        let text = [list.as_str(), "\n", self.filter.as_deref().unwrap_or_default()];
-        let bytes = text.into_iter().flat_map(str::bytes);
-        bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        })
+        let list = self
+            .table()
+            .unwrap_or("/tables")
+            .bytes()
+            .map(|b| b.to_ascii_lowercase());
+        let filter = self.filter.as_deref().unwrap_or_default();
+        list.chain([b'\n'])
+            .chain(filter.bytes())
+            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            })
     }
 
     /// `GET /table()` or `GET /Tables` with the same options for every page and the position of this one.
     pub(crate) fn call(&self, endpoint: &Endpoint, from: Option<&Continuation>) -> Result<Call> {
-        let mut query = url::Query::default();
+        let mut path = url::PathAndQuery::new(match &self.list {
+            List::Entities(table) => format!("{}()", url::encode(table)),
+            List::Tables => "Tables".to_owned(),
+        });
         if let Some(filter) = &self.filter {
-            query.pair("$filter", filter);
+            path.pair("$filter", filter);
         }
         if let Some(select) = &self.select {
-            query.pair("$select", select);
+            path.pair("$select", select);
         }
         if let Some(top) = self.top {
-            query.pair("$top", &top.to_string());
+            path.pair("$top", &top.to_string());
         }
         for (name, value) in from.into_iter().flat_map(Continuation::parameters) {
-            query.pair(name, value);
+            path.pair(name, value);
         }
-        let path = match &self.list {
-            List::Entities(table) => format!("{}(){}", url::encode(table), query.as_str()),
-            List::Tables => format!("Tables{}", query.as_str()),
-        };
-        let request = odata(endpoint, Method::GET, &path, self.metadata.accept())?;
+        let request = odata(endpoint, Method::GET, path.as_str(), self.metadata.accept())?;
         let call = Call::new(self.operation(), request);
         Ok(match self.table() {
             Some(table) => call.in_table(table),

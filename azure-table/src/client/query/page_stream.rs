@@ -232,7 +232,7 @@ impl<P> PageStream<P> {
                 State::Running(running) => ready!(running.poll(cx)),
                 State::Ready(_) | State::Refused(_) | State::Done => match mem::replace(&mut self.state, State::Done) {
                     State::Ready(from) => {
-                        self.state = match self.call(from) {
+                        self.state = match self.call(from.as_ref()) {
                             Ok(call) if self.query.in_task => State::Running(Running::in_task(call)),
                             Ok(call) => State::Running(Running::Here(call)),
                             Err(e) => State::Refused(e),
@@ -252,11 +252,11 @@ impl<P> PageStream<P> {
     }
 
     /// Returns the call for the page at this position.
-    fn call(&self, from: Option<Continuation>) -> Result<BoxFuture<'static, Result<Answer>>> {
+    fn call(&self, from: Option<&Continuation>) -> Result<BoxFuture<'static, Result<Answer>>> {
         let PreparedQuery { request, total, .. } = &*self.query;
         let call = total
             .check()
-            .and_then(|()| request.call(&self.pipeline.endpoint, from.as_ref()))
+            .and_then(|()| request.call(&self.pipeline.endpoint, from))
             .map_err(|e| e.in_operation(request.operation(), request.table()))?;
         let mut options = self.options.clone();
         total.bound(&mut options);
@@ -291,8 +291,7 @@ impl<P> PageStream<P> {
 
     fn page(&mut self, arrived: Arrived) -> Result<Page<P>> {
         let Arrived { answer, next, .. } = arrived;
-        let Answer { response, call, .. } = answer;
-        let request_id = answer::request_id(&response);
+        let Answer { response, mut call, .. } = answer;
         let rows = query::answer(response, self.shape.metadata, |row| self.shape.read_or_skip(row))
             .map_err(|e| self.advise(call.complete(e)))?;
         if let Some(table) = self.query.request.table() {
@@ -305,7 +304,7 @@ impl<P> PageStream<P> {
         let mut page = Page {
             items: rows,
             continuation: next,
-            request_id,
+            request_id: call.diagnostics.take_request_id(),
             request_charge: call.diagnostics.request_charge(),
         };
         if let Some(wanted) = &mut self.query.limit {
@@ -330,7 +329,7 @@ impl<P> PageStream<P> {
             Prefetch::FromStart => true,
         };
         self.state = if is_at_once {
-            match self.call(Some(next.clone())) {
+            match self.call(Some(next)) {
                 Ok(call) => State::Running(Running::in_task(call)),
                 Err(e) => State::Refused(e),
             }

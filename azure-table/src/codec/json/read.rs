@@ -40,7 +40,7 @@ pub(crate) fn entity<T>(
 ) -> Result<T> {
     let mut reader = Reader::new(body).map_err(not_an_entity)?;
     let mut row = usual_row();
-    fill(&mut reader, &mut Before::new(), &mut row).map_err(not_an_entity)?;
+    fill(&mut reader, &mut Before::none(), &mut row).map_err(not_an_entity)?;
     reader.end().map_err(not_an_entity)?;
     settle(&mut row, metadata);
     if row.etag.is_none() {
@@ -151,12 +151,22 @@ impl<'a> Member<'a> {
 /// The rows of a page mostly have the same members in the same order. Comparing that text costs less than reading it.
 struct Before<'a> {
     members: Vec<(&'a str, Member<'a>)>,
+    is_kept: bool,
 }
 
 impl<'a> Before<'a> {
     fn new() -> Self {
         Self {
             members: Vec::with_capacity(USUAL_MEMBERS),
+            is_kept: true,
+        }
+    }
+
+    /// For a row that no other follows.
+    fn none() -> Self {
+        Self {
+            members: Vec::new(),
+            is_kept: false,
         }
     }
 
@@ -177,8 +187,10 @@ impl<'a> Before<'a> {
             return Ok(None);
         };
         let member = Member::named(name);
-        self.members.truncate(n);
-        self.members.push((text, member.clone()));
+        if self.is_kept {
+            self.members.truncate(n);
+            self.members.push((text, member.clone()));
+        }
         Ok(Some(member))
     }
 }
