@@ -155,8 +155,8 @@ impl Pipeline {
     }
 
     /// Runs a call within a call.
-    fn boxed(&self, call: Call, options: CallOptions) -> BoxFuture<'_, Result<Answer>> {
-        Box::pin(self.run(call, options))
+    fn boxed(&self, mut call: Call, options: CallOptions) -> BoxFuture<'_, Result<Answer>> {
+        Box::pin(async move { self.run(&mut call, &options).await })
     }
 }
 

@@ -29,27 +29,28 @@ use crate::protocol::request::Call;
 
 impl Pipeline {
     /// Sends the request until a response needs no further attempt.
-    pub(crate) async fn run(&self, call: Call, options: CallOptions) -> Result<Answer> {
-        let span = CallSpan::new(&self.endpoint, &call);
+    pub(crate) async fn run(&self, call: &mut Call, options: &CallOptions) -> Result<Answer> {
+        let span = CallSpan::new(&self.endpoint, call);
         // Futures are large: behind a pin they are not moved.
         span.around(pin!(self.run_in(&span, call, options))).await
     }
 
-    async fn run_in(&self, span: &CallSpan, mut call: Call, options: CallOptions) -> Result<Answer> {
-        let prepared = self.prepare(&mut call, &options);
+    async fn run_in(&self, span: &CallSpan, call: &mut Call, options: &CallOptions) -> Result<Answer> {
+        let prepared = self.prepare(call, options);
+        let call = &*call;
         let (id, prepared) = match prepared {
-            Ok(id) => (id, self.check_effect(&call)),
+            Ok(id) => (id, self.check_effect(call)),
             Err(e) => (Arc::default(), Err(e)),
         };
-        let history = CallHistory::of(&call, id);
+        let history = CallHistory::of(call, id);
         if let Err(e) = prepared {
             return Err(history.complete(e));
         }
-        let mut state = CallState::new(self.mode(&call, &options));
-        let mut notifications = Notifications::new(self, &call, &options, span, history);
+        let mut state = CallState::new(self.mode(call, options));
+        let mut notifications = Notifications::new(self, call, options, span, history);
         let begun = Instant::now();
         let outcome = self
-            .attempts(&call, &options, begun, &mut state, &mut notifications)
+            .attempts(call, options, begun, &mut state, &mut notifications)
             .await;
         notifications.completed(&outcome, begun);
         let mut history = notifications.into_history();

@@ -170,30 +170,35 @@ pub(crate) fn ended() -> Error {
 }
 
 /// Returns the call as a future that owns all it needs.
-pub(crate) fn start(pipeline: &Arc<Pipeline>, call: Call, options: CallOptions) -> BoxFuture<'static, Result<Answer>> {
+pub(crate) fn start(
+    pipeline: &Arc<Pipeline>,
+    mut call: Call,
+    options: CallOptions,
+) -> BoxFuture<'static, Result<Answer>> {
     let pipeline = Arc::clone(pipeline);
     Box::pin(async move {
         if pipeline.settings.creates_missing_tables && call.effect == Effect::Write {
-            run_and_make_table(&pipeline, call, options).await
+            // Boxed, since few clients make tables and every call would be as large.
+            Box::pin(run_and_make_table(&pipeline, call, options)).await
         } else {
-            pipeline.run(call, options).await
+            pipeline.run(&mut call, &options).await
         }
     })
 }
 
 /// Runs the call. If its table is missing, creates the table and repeats the call; the first one applied nothing.
-async fn run_and_make_table(pipeline: &Pipeline, call: Call, options: CallOptions) -> Result<Answer> {
+async fn run_and_make_table(pipeline: &Pipeline, mut call: Call, options: CallOptions) -> Result<Answer> {
     let begun = Instant::now();
-    let again = call.clone();
-    let answer = pipeline.run(call, options.clone()).await?;
+    let mut again = call.clone();
+    let answer = pipeline.run(&mut call, &options).await?;
     let table = match &again.table {
         Some(table) if batch_answer::table_is_missing(&answer.response) => table,
         _ => return Ok(answer),
     };
-    let create = tables::create_if_not_exists(&pipeline.endpoint, table)?;
-    let Answer { response, call, .. } = pipeline.run(create, options.since(begun)).await?;
+    let mut create = tables::create_if_not_exists(&pipeline.endpoint, table)?;
+    let Answer { response, call, .. } = pipeline.run(&mut create, &options.since(begun)).await?;
     tables::created_or_existed(response, call.in_doubt).map_err(|e| call.complete(e))?;
-    pipeline.run(again, options.since(begun)).await
+    pipeline.run(&mut again, &options.since(begun)).await
 }
 
 impl<S: Spec> fmt::Debug for Operation<S> {
