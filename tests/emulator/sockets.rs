@@ -22,11 +22,21 @@ struct Server {
 
 impl Server {
     async fn start() -> Self {
+        Self::start_with(|server| server).await
+    }
+
+    async fn start_with(limits: impl FnOnce(EmulatorServer) -> EmulatorServer) -> Self {
         let emulator = Emulator::new();
         emulator.seed("Blogs", [DynamicEntity::new("p", "r")]).unwrap();
         let server = EmulatorServer::bind(emulator.clone(), "127.0.0.1:0").await.unwrap();
-        let running = server.read_timeout(READ_TIMEOUT).spawn();
+        let running = limits(server.read_timeout(READ_TIMEOUT)).spawn();
         Self { emulator, running }
+    }
+
+    async fn connect(&self, sent: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.running.address()).await.unwrap();
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        stream
     }
 
     /// Sends bytes in pieces and gives what comes back until the connection is closed, which has to be within bounds.
@@ -185,6 +195,61 @@ async fn slow_heads_and_bodies_have_a_bounded_time() {
         );
         assert!(begun.elapsed() < BOUND, "{what}: {:?}", begun.elapsed());
     }
+    server.is_as_before().await;
+}
+
+#[tokio::test]
+async fn clients_that_wait_keep_nobody_out() {
+    const MOST: usize = 8;
+    let server = Server::start_with(|server| server.max_connections(MOST).read_timeout(BOUND)).await;
+    let mut working = server.connect("").await;
+    let mut slow = Vec::new();
+    for _ in 0..100 {
+        slow.push(server.connect("GET /devstoreaccount1/Tables HTTP/1.1\r\nHo").await);
+        // One that asks again and again is never the one that has waited longest.
+        let request = format!("{HEAD}Content-Length: 0\r\n\r\n");
+        working.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = [0; 4_096];
+        let length = timeout(BOUND, working.read(&mut answer)).await.unwrap().unwrap();
+        assert_eq!(status(&answer[..length]), 403);
+    }
+    server.is_as_before().await;
+    let mut closed = 0;
+    for stream in &mut slow {
+        let read = timeout(Duration::from_millis(1), stream.read(&mut [0])).await;
+        closed += usize::from(read.is_ok());
+    }
+    assert!(closed >= slow.len() - MOST, "{closed}");
+}
+
+#[tokio::test]
+async fn large_bodies_wait_for_each_other_and_small_ones_do_not() {
+    const MOST: usize = 64 << 10;
+    let server = Server::start_with(|server| server.max_body_bytes(MOST).read_timeout(BOUND)).await;
+    let head = format!("{HEAD}Connection: close\r\nContent-Length: {MOST}\r\n\r\n");
+    let held = server.connect(&head).await;
+    let whole = "x".repeat(MOST);
+    let waiting = [head.as_bytes(), whole.as_bytes()];
+    let mut waiting = std::pin::pin!(server.send(&waiting, Duration::ZERO, false));
+    assert!(timeout(READ_TIMEOUT, &mut waiting).await.is_err());
+    let small = format!("{HEAD}Connection: close\r\nContent-Length: 3\r\n\r\nabc");
+    assert_eq!(
+        status(&server.send(&[small.as_bytes()], Duration::ZERO, false).await),
+        403
+    );
+    assert!(timeout(READ_TIMEOUT, &mut waiting).await.is_err());
+    drop(held);
+    assert_eq!(status(&waiting.await), 403);
+    server.is_as_before().await;
+}
+
+#[tokio::test]
+async fn client_that_does_not_read_is_closed() {
+    let server = Server::start().await;
+    let mut stream = server.connect("").await;
+    let requests = format!("{HEAD}Content-Length: 0\r\n\r\n").repeat(1_000);
+    let closed = async { while stream.write_all(requests.as_bytes()).await.is_ok() {} };
+    timeout(BOUND, closed).await.unwrap();
     server.is_as_before().await;
 }
 

@@ -89,6 +89,15 @@ impl Server {
     }
 }
 
+impl Server {
+    /// The memory that is resident, in MiB.
+    pub(crate) fn resident_mib(&self) -> f64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() / 1_024.0
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         // It may have ended by itself.
@@ -121,7 +130,7 @@ fn answers(port: u16) -> bool {
     stream.write_all(request.as_bytes()).is_ok() && stream.read(&mut [0; 64]).is_ok_and(|length| length > 0)
 }
 
-/// Builds `examples/emulator` where this bench was built, and says where it is.
+/// Builds the program where this bench was built, and returns where it is.
 fn built_emulator() -> PathBuf {
     let status = Command::new(env!("CARGO"))
         .args([
@@ -129,14 +138,16 @@ fn built_emulator() -> PathBuf {
             "--quiet",
             "--release",
             "-p",
-            "azure-table-examples",
-            "--example",
-            "emulator",
+            "azure-table",
+            "--features",
+            "emulator-program",
+            "--bin",
+            "azure-table-emulator",
         ])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .status();
     assert!(status.expect("cargo runs").success());
     // .../release/deps/emulator-0123
     let own = std::env::current_exe().unwrap();
-    own.parent().unwrap().with_file_name("examples").join("emulator")
+    own.parent().unwrap().with_file_name("azure-table-emulator")
 }

@@ -17,6 +17,8 @@ pub(crate) struct Measured {
     pub(crate) cpu_micros: f64,
     /// The length of an answer's body.
     pub(crate) bytes: usize,
+    /// The time within which 99 of 100 requests were answered.
+    pub(crate) p99_micros: f64,
 }
 
 /// Asks for as long as `window`, and waits for the last answers.
@@ -27,13 +29,13 @@ pub(crate) fn run(server: &Server, load: &mut Load, connections: usize, window: 
     for connection in &mut connections {
         connection.ask(load);
     }
-    let (mut answers, mut bytes, mut waiting) = (0_u32, 0, connections.len());
+    let (mut times, mut bytes, mut waiting) = (Vec::new(), 0, connections.len());
     while waiting > 0 {
         for connection in connections.iter_mut().filter(|connection| connection.is_waiting) {
             if let Some((status, length)) = connection.advance(&mut buffer) {
                 assert_eq!(status, load.status, "{}", String::from_utf8_lossy(&connection.head));
                 bytes = length;
-                answers += 1;
+                times.push(connection.asked.elapsed().as_secs_f64() * 1e6);
                 if begun.elapsed() < window {
                     connection.ask(load);
                 } else {
@@ -43,8 +45,10 @@ pub(crate) fn run(server: &Server, load: &mut Load, connections: usize, window: 
         }
     }
     let elapsed = begun.elapsed().as_secs_f64();
-    let answers = f64::from(answers);
+    let answers = times.len() as f64;
+    times.sort_by(f64::total_cmp);
     Measured {
+        p99_micros: times[times.len() * 99 / 100],
         per_second: answers / elapsed,
         cpu_micros: (server.cpu_micros() - cpu) / answers,
         bytes,
@@ -69,6 +73,7 @@ struct Connection {
     stream: TcpStream,
     request: Vec<u8>,
     sent: usize,
+    asked: Instant,
     is_waiting: bool,
     /// The bytes of the answer until its headers are complete.
     head: Vec<u8>,
@@ -101,6 +106,7 @@ impl Connection {
             stream,
             request: Vec::new(),
             sent: 0,
+            asked: Instant::now(),
             is_waiting: false,
             head: Vec::new(),
             body: None,
@@ -112,6 +118,7 @@ impl Connection {
     fn ask(&mut self, load: &mut Load) {
         load.next(&mut self.request);
         (self.sent, self.is_waiting) = (0, true);
+        self.asked = Instant::now();
         self.write();
     }
 

@@ -1,8 +1,10 @@
 //! The emulator on a port, over HTTP/1.1 or HTTPS.
 //!
 //! Owns the listener, its address and its shutdown. A connection and the framing of messages are `http/connection.rs`,
-//! TLS is `http/certificate.rs`. Everything else belongs to the emulator, which gets only complete requests.
+//! how many there are is `http/admission.rs`, TLS is `http/certificate.rs`. Everything else belongs to the emulator, which
+//! gets only complete requests.
 
+mod admission;
 #[cfg(feature = "emulator-https")]
 mod certificate;
 mod connection;
@@ -11,6 +13,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -19,6 +22,7 @@ use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
+use crate::emulator::http::admission::Admission;
 use crate::emulator::http::connection::{Connection, Tls};
 use crate::emulator::in_process::Emulator;
 use crate::model::clock;
@@ -30,8 +34,12 @@ pub use crate::emulator::http::certificate::ServerCertificate;
 
 /// The pause after a failed accept, for example when the process is out of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// The time limit for the head of a request, and again for its body.
+/// The time limit for the head of a request, and again for its body and for each piece of its response.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
+/// The maximum number of open connections.
+const MAX_CONNECTIONS: usize = 10_000;
+/// The maximum size of all request bodies that are being read, in bytes: 64 of the largest.
+const MAX_BODIES: usize = 256 << 20;
 /// The time limit for requests in flight once the shutdown has begun.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -53,6 +61,8 @@ pub struct EmulatorServer {
     listener: TcpListener,
     address: SocketAddr,
     read_timeout: Duration,
+    max_connections: usize,
+    max_body_bytes: usize,
     tls: Tls,
 }
 
@@ -71,6 +81,8 @@ impl EmulatorServer {
             listener,
             address,
             read_timeout: READ_TIMEOUT,
+            max_connections: MAX_CONNECTIONS,
+            max_body_bytes: MAX_BODIES,
             tls: Tls::None,
         })
     }
@@ -101,12 +113,32 @@ impl EmulatorServer {
         self
     }
 
-    /// Sets the time limit for the head of a request, and again for its body. The default is 30 s.
+    /// Sets the time limit for the head of a request, again for its body, and again for each piece of its response that
+    /// the client does not read. The default is 30 s.
     ///
     /// After it the server closes the connection. It closes an idle connection after this time too.
     #[must_use]
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
+        self
+    }
+
+    /// Sets the maximum number of open connections, at least 1; 10,000 by default.
+    ///
+    /// A connection beyond it takes the place of the one that has waited longest for its client: for a whole request,
+    /// for the next request, or for a response to be read. It does the same when the process has no file handle left.
+    #[must_use]
+    pub fn max_connections(mut self, connections: usize) -> Self {
+        self.max_connections = connections;
+        self
+    }
+
+    /// Sets the maximum size of all request bodies that are being read, in bytes; 256 MiB by default.
+    ///
+    /// Bodies beyond it wait, within their time limit. Those of at most 16 KiB neither wait nor count.
+    #[must_use]
+    pub fn max_body_bytes(mut self, bytes: usize) -> Self {
+        self.max_body_bytes = bytes;
         self
     }
 
@@ -159,6 +191,7 @@ impl EmulatorServer {
         // Dropping the set aborts its tasks: no connection outlives the server.
         let mut connections = JoinSet::new();
         let graceful = GracefulShutdown::new();
+        let admission = Admission::new(self.max_connections, self.max_body_bytes);
         loop {
             let accepted = std::future::poll_fn(|cx| match shutdown.as_mut().poll(cx) {
                 Poll::Ready(()) => Poll::Ready(None),
@@ -167,16 +200,21 @@ impl EmulatorServer {
             match accepted.await {
                 None => break,
                 Some(Ok((stream, peer))) => {
+                    let place = admission.admit();
                     let connection = Connection {
                         emulator: self.emulator.clone(),
                         peer,
-                        read_timeout: self.read_timeout,
+                        timeout: self.read_timeout,
+                        place: Arc::clone(&place),
                         scheme: self.tls.scheme(),
                         watcher: graceful.watcher(),
                     };
-                    connections.spawn(self.tls.clone().serve(connection, stream));
+                    place.of_task(connections.spawn(self.tls.clone().serve(connection, stream)));
                 }
-                Some(Err(_)) => clock::sleep(ACCEPT_PAUSE).await,
+                Some(Err(_)) => {
+                    admission.make_room();
+                    clock::sleep(ACCEPT_PAUSE).await;
+                }
             }
             while connections.try_join_next().is_some() {}
         }

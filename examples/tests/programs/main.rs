@@ -3,7 +3,6 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
 
-mod emulator;
 mod show_table;
 
 use std::process::{Command, Stdio};

@@ -11,6 +11,7 @@ use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use sha2::{Digest as _, Sha256};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -21,7 +22,10 @@ use crate::model::error::{Error, Result};
 ///
 /// `Debug` does not show the key. [`EmulatorServer::https`](crate::EmulatorServer::https) has an example.
 #[derive(Clone)]
-pub struct ServerCertificate(TlsAcceptor);
+pub struct ServerCertificate {
+    acceptor: TlsAcceptor,
+    fingerprint: String,
+}
 
 impl ServerCertificate {
     /// Creates a certificate from PEM: the certificate chain and the private key.
@@ -56,6 +60,8 @@ impl ServerCertificate {
             }
             e => wrong("the certificate's key")(e),
         })?;
+        let fingerprint = certificates.first().map(|own| hex(&Sha256::digest(own)));
+        let fingerprint = fingerprint.unwrap_or_default();
         let unusable =
             |e: rustls::Error| Error::invalid_input("the certificate and its key cannot be used").with_source(e);
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -63,12 +69,26 @@ impl ServerCertificate {
             .and_then(|config| config.with_no_client_auth().with_single_cert(certificates, key))
             .map_err(unusable)?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self(TlsAcceptor::from(Arc::new(config))))
+        Ok(Self {
+            acceptor: TlsAcceptor::from(Arc::new(config)),
+            fingerprint,
+        })
+    }
+
+    /// Returns the fingerprint of the server's own certificate: its SHA-256 in 64 hexadecimal digits.
+    ///
+    /// A client may trust a certificate by it. `openssl x509 -fingerprint -sha256` prints the same with colons.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
     }
 
     pub(super) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
-        self.0.accept(stream).await
+        self.acceptor.accept(stream).await
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns whether a PEM section begins whose label ends with `name`.

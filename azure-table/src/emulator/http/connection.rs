@@ -5,6 +5,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,7 +20,9 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::Watcher;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio_io_timeout::TimeoutStream;
 
+use crate::emulator::http::admission::Place;
 #[cfg(feature = "emulator-https")]
 use crate::emulator::http::certificate::ServerCertificate;
 use crate::emulator::in_process::Emulator;
@@ -27,6 +30,8 @@ use crate::emulator::rules::MAX_BODY_BYTES;
 use crate::emulator::rules::refusal::Refusal;
 use crate::model::clock;
 
+/// The maximum head of a request, in bytes: the longest URL that is taken, and as much again for the headers.
+const MAX_HEAD_BYTES: usize = 64 << 10;
 /// The bytes beyond the service's limit that are still read, so that the client gets a rejection, not a broken
 /// connection.
 const BODY_MARGIN: usize = 1 << 20;
@@ -56,7 +61,7 @@ impl Tls {
             Self::None => connection.serve(stream).await,
             #[cfg(feature = "emulator-https")]
             Self::By(certificate) => {
-                let handshake = clock::within(connection.read_timeout, certificate.accept(stream));
+                let handshake = clock::within(connection.timeout, certificate.accept(stream));
                 if let Some(Ok(stream)) = handshake.await {
                     connection.serve(stream).await;
                 }
@@ -69,7 +74,9 @@ impl Tls {
 pub(super) struct Connection {
     pub(super) emulator: Emulator,
     pub(super) peer: SocketAddr,
-    pub(super) read_timeout: Duration,
+    /// The time limit for the head of a request, for its body, and for each piece of its response.
+    pub(super) timeout: Duration,
+    pub(super) place: Arc<Place>,
     pub(super) scheme: Scheme,
     pub(super) watcher: Watcher,
 }
@@ -79,17 +86,26 @@ impl Connection {
         let Self {
             emulator,
             peer,
-            read_timeout,
+            timeout,
+            place,
             scheme,
             watcher,
         } = self;
+        // A client that does not read would keep its response here for good.
+        let mut stream = Box::pin(TimeoutStream::new(stream));
+        stream.as_mut().set_write_timeout_pinned(Some(timeout));
         let service = service_fn(move |request| {
-            let (emulator, scheme) = (emulator.clone(), scheme.clone());
-            async move { Ok::<_, Infallible>(answer(&emulator, request, (peer, scheme), read_timeout).await) }
+            let (emulator, scheme, place) = (emulator.clone(), scheme.clone(), Arc::clone(&place));
+            async move {
+                let response = answer(&emulator, request, (peer, scheme), timeout, &place).await;
+                place.waits();
+                Ok::<_, Infallible>(response)
+            }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(read_timeout)
+            .header_read_timeout(timeout)
+            .max_buf_size(MAX_HEAD_BYTES)
             .serve_connection(TokioIo::new(stream), service);
         let _ = watcher.watch(connection).await;
     }
@@ -99,7 +115,8 @@ async fn answer(
     emulator: &Emulator,
     request: Request<Incoming>,
     (peer, scheme): (SocketAddr, Scheme),
-    read_timeout: Duration,
+    timeout: Duration,
+    place: &Place,
 ) -> Response<Full<Bytes>> {
     let (mut head, body) = request.into_parts();
     // For signatures that are limited to IP addresses.
@@ -108,11 +125,17 @@ async fn answer(
         // No body to wait for, as in all reads.
         true => Some(Ok(Bytes::new())),
         false => {
-            let body = Limited::new(body, MAX_BODY_BYTES + BODY_MARGIN).collect();
-            let body = clock::within(read_timeout, body).await;
+            let most = MAX_BODY_BYTES + BODY_MARGIN;
+            let announced = body.size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
+            let body = async {
+                let _held = place.body(announced.unwrap_or(most).min(most)).await;
+                Limited::new(body, most).collect().await
+            };
+            let body = clock::within(timeout, body).await;
             body.map(|body| body.map(|body| body.to_bytes()))
         }
     };
+    place.answers();
     let body = match body {
         Some(Ok(body)) => body,
         failed => {

@@ -1,11 +1,15 @@
 //! A Table service on a port of this machine, in memory: for any program that takes a connection string.
 //!
 //! ```text
-//! cargo run --release --example emulator -- --port 10002 --account contoso:AAECAwQ=
+//! cargo run --release -p azure-table --features emulator-program -- --port 10002 --account contoso:@key.txt
 //! ```
+//!
+//! Owns what the program says, and when it ends. What it is asked for is `options.rs`, signals are `stop.rs`; the service
+//! is the library's.
 
 #![expect(clippy::print_stderr, reason = "a program for the command line")]
 
+mod introduction;
 mod options;
 mod stop;
 
@@ -18,10 +22,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use azure_table::emulator::{EmulatorSnapshot, ServerCertificate};
-use azure_table::{Emulator, EmulatorServer, Profile};
-use azure_table_examples::finish;
+use azure_table::{Emulator, EmulatorServer};
 
-use crate::options::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_PORT, Options};
+use crate::options::{DEVELOPMENT_ACCOUNT, Options};
 
 /// How long requests may take after the end was asked for. Containers are killed 10 s after they were told to stop, and
 /// the snapshot has to be written by then.
@@ -33,7 +36,13 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match Options::parse(lexopt::Parser::from_env()) {
-        Ok(Some(options)) => finish(serve(options).await),
+        Ok(Some(options)) => match serve(options).await {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{}", because("error", &*error));
+                ExitCode::FAILURE
+            }
+        },
         Ok(None) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("error: {why}\nTry --help for what there is.");
@@ -42,19 +51,40 @@ async fn main() -> ExitCode {
     }
 }
 
-/// A line on standard output. That nobody reads it is no reason to stop.
-pub(crate) fn say(line: impl Display) {
+/// Writes a line to standard output. That nobody reads it is no reason to stop.
+pub(crate) fn print(line: impl Display) {
     let _ = writeln!(io::stdout().lock(), "{line}");
 }
 
+/// Where lines for people go: standard output, or standard error if the other is for programs.
+#[derive(Clone, Copy)]
+enum People {
+    Stdout,
+    Stderr,
+}
+
+impl People {
+    fn tell(self, line: impl Display) {
+        match self {
+            Self::Stdout => print(line),
+            Self::Stderr => drop(writeln!(io::stderr().lock(), "{line}")),
+        }
+    }
+}
+
 async fn serve(options: Options) -> Result<()> {
+    let people = if options.ready_json {
+        People::Stderr
+    } else {
+        People::Stdout
+    };
     let mut stop = stop::Signals::listen()?;
     let certificate = options
         .certificate
         .as_ref()
         .map(|(certificate, key)| read_certificate(certificate, key));
     let certificate = certificate.transpose()?;
-    let emulator = emulator(&options);
+    let emulator = emulator(&options, people);
     let address = SocketAddr::new(options.host, options.port);
     let mut server = EmulatorServer::bind(emulator.clone(), address)
         .await
@@ -63,10 +93,31 @@ async fn serve(options: Options) -> Result<()> {
     if let Some(path) = &options.snapshot {
         restore(&emulator, path)?;
     }
+    let fingerprint = certificate
+        .as_ref()
+        .map(|certificate| certificate.fingerprint().to_owned());
     if let Some(certificate) = certificate {
         server = server.https(certificate);
     }
-    introduce(&server, &options);
+    if let Some(connections) = options.max_connections {
+        server = server.max_connections(connections);
+    }
+    if let Some(bytes) = options.max_body_bytes {
+        server = server.max_body_bytes(bytes);
+    }
+    if let Some(timeout) = options.timeout {
+        server = server.read_timeout(timeout);
+    }
+    introduction::introduce(&server, &options, fingerprint.as_deref(), people);
+    if options.ready_json {
+        print(introduction::ready(&server, &options, fingerprint.as_deref())?);
+    }
+    for name in &options.visible_keys {
+        eprintln!(
+            "warning: all users of this machine see the key of {name} in the list of processes: use --account {name}:@FILE, \
+             or AZURE_TABLE_EMULATOR_ACCOUNTS in the environment"
+        );
+    }
     if server.is_open_to_network() {
         eprintln!(
             "warning: other machines can reach {}, and the key of {DEVELOPMENT_ACCOUNT} is public: use --host 127.0.0.1, or \
@@ -82,7 +133,7 @@ async fn serve(options: Options) -> Result<()> {
     };
     let served = server.serve_until(async {
         let signal = stop.next().await;
-        say(format_args!("{signal}: stopping, again to stop {at_once}"));
+        people.tell(format_args!("{signal}: stopping, again to stop {at_once}"));
         let _ = stopping.send(());
         tokio::spawn(async move {
             stop.next().await;
@@ -94,7 +145,7 @@ async fn serve(options: Options) -> Result<()> {
         () = async {
             let _ = stopped.await;
             tokio::time::sleep(GRACE).await;
-        } => say("what was still asked is not answered"),
+        } => people.tell("what was still asked is not answered"),
     }
     if let Some(path) = &options.snapshot {
         let snapshot = emulator.snapshot();
@@ -102,17 +153,17 @@ async fn serve(options: Options) -> Result<()> {
             let contents = contents(&snapshot);
             format!("snapshot {e}: it could not be written, {contents} are lost")
         })?;
-        say(format_args!(
+        people.tell(format_args!(
             "snapshot   {} written, {}",
             path.display(),
             contents(&snapshot)
         ));
     }
-    say("stopped");
+    people.tell("stopped");
     Ok(())
 }
 
-fn emulator(options: &Options) -> Emulator {
+fn emulator(options: &Options, people: People) -> Emulator {
     let mut emulator = options
         .accounts
         .iter()
@@ -127,7 +178,7 @@ fn emulator(options: &Options) -> Emulator {
         emulator = emulator.with_service_model(model.clone());
     }
     if !options.quiet {
-        emulator = emulator.with_observer(|request| say(request));
+        emulator = emulator.with_observer(move |request| people.tell(request));
     }
     emulator
 }
@@ -187,69 +238,4 @@ fn why_not(address: SocketAddr, error: &io::Error) -> String {
         ErrorKind::AddrNotAvailable => format!("{} is no address of this machine", address.ip()),
         _ => format!("{address}: {error}"),
     }
-}
-
-fn introduce(server: &EmulatorServer, options: &Options) {
-    let service = match options.profile {
-        Profile::Cosmos => "Azure Cosmos DB for Table",
-        _ => "Azure Table storage",
-    };
-    let scheme = if options.certificate.is_some() { "https" } else { "http" };
-    say(format_args!(
-        "{service}, emulated in memory on {scheme}://{}",
-        server.address()
-    ));
-    let port = server.address().port();
-    if options.profile == Profile::Cosmos && port != DEVELOPMENT_PORT {
-        say(format_args!(
-            "           official clients know it as that at {scheme}://localhost:{port}/{DEVELOPMENT_ACCOUNT}"
-        ));
-    }
-    let is_changed = options
-        .accounts
-        .iter()
-        .any(|account| account.name == DEVELOPMENT_ACCOUNT);
-    if scheme == "http" && !is_changed && port == DEVELOPMENT_PORT {
-        say(format_args!(
-            "account    {DEVELOPMENT_ACCOUNT}, also as UseDevelopmentStorage=true"
-        ));
-    } else {
-        say(format_args!("account    {DEVELOPMENT_ACCOUNT}"));
-    }
-    say(format_args!(
-        "           {}",
-        shown(server, DEVELOPMENT_ACCOUNT, is_changed)
-    ));
-    for account in options
-        .accounts
-        .iter()
-        .filter(|account| account.name != DEVELOPMENT_ACCOUNT)
-    {
-        say(format_args!("account    {}", account.name));
-        say(format_args!("           {}", shown(server, &account.name, true)));
-    }
-    if let Some(path) = &options.snapshot {
-        let snapshot = options.emulator.snapshot();
-        say(format_args!("snapshot   {}, {}", path.display(), contents(&snapshot)));
-        let is_known = |name: &&str| *name != DEVELOPMENT_ACCOUNT && !options.accounts.iter().any(|a| a.name == **name);
-        for name in snapshot.accounts().filter(is_known) {
-            say(format_args!(
-                "           it has account {name}, which needs --account {name}:KEY to be reached"
-            ));
-        }
-    }
-    say("Ctrl-C stops it.");
-}
-
-/// A connection string, without a key that is not public.
-fn shown(server: &EmulatorServer, account: &str, is_secret: bool) -> String {
-    let text = server.connection_string_of(account).unwrap_or_default();
-    if !is_secret {
-        return text;
-    }
-    let settings = text.split(';').map(|setting| match setting.split_once('=') {
-        Some(("AccountKey", _)) => "AccountKey=<the key you gave>",
-        _ => setting,
-    });
-    settings.collect::<Vec<_>>().join(";")
 }

@@ -1,20 +1,25 @@
-//! The emulator as a user starts it: what it says, how it ends, and with which exit code.
+//! The program `azure-table-emulator` as a user starts it: what it says, how it ends, and with which exit code.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Output};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use azure_table::emulator::EmulatorSnapshot;
 use azure_table::{DynamicEntity, Guid, TableServiceClient};
 
-use crate::program;
-
 fn emulator(arguments: &[&str]) -> Command {
-    let mut command = program("emulator");
-    command.args(arguments);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_azure-table-emulator"));
+    command.args(arguments).env_remove("AZURE_TABLE_EMULATOR_ACCOUNTS");
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     command
 }
 
@@ -177,7 +182,7 @@ async fn it_says_nothing_of_keys_and_where_asked_nothing_of_requests() {
 }
 
 #[test]
-fn public_key_on_an_address_of_the_network_is_warned_of() {
+fn key_that_others_can_see_or_use_is_warned_of() {
     for (arguments, expected) in [
         (&["--port=0"][..], ""),
         (
@@ -187,7 +192,8 @@ fn public_key_on_an_address_of_the_network_is_warned_of() {
         ),
         (
             &["--port=0", "--host=0.0.0.0", "--account=devstoreaccount1:AAECAwQFBgc="],
-            "",
+            "warning: all users of this machine see the key of devstoreaccount1 in the list of processes: use --account \
+             devstoreaccount1:@FILE, or AZURE_TABLE_EMULATOR_ACCOUNTS in the environment\n",
         ),
     ] {
         let mut running = Running::start(arguments);
@@ -224,7 +230,7 @@ fn what_is_wrong_is_said_in_a_line_and_by_the_exit_code() {
         (&["--port"], 2, "missing argument for option '--port'"),
         (&["--port", "65536"], 2, "--port 65536: it must be 0 to 65535"),
         (&["--host", "nowhere"], 2, "--host nowhere: it must be an address"),
-        (&["--account", "contoso"], 2, "--account needs NAME:KEY"),
+        (&["--account", "contoso"], 2, "--account needs NAME:@FILE"),
         (
             &["--account", "contoso:*SECRET*"],
             2,
@@ -241,6 +247,17 @@ fn what_is_wrong_is_said_in_a_line_and_by_the_exit_code() {
             2,
             "--profile blob: it must be storage or cosmos",
         ),
+        (
+            &["--max-connections", "0"],
+            2,
+            "--max-connections 0: it must be 1 to 1000000",
+        ),
+        (
+            &["--max-bodies", "many"],
+            2,
+            "--max-bodies many: it must be 1 to 1000000",
+        ),
+        (&["--timeout", "-1"], 2, "--timeout -1: it must be 1 to 1000000"),
         (&["--model", "slow"], 2, "--model slow: it must be today or 2010"),
         (&["--certificate", "c.pem"], 2, "--certificate needs --key"),
         (
@@ -275,8 +292,44 @@ fn what_is_wrong_is_said_in_a_line_and_by_the_exit_code() {
     let version = emulator(&["--version"]).output().unwrap();
     assert_eq!(
         String::from_utf8(version.stdout).unwrap(),
-        concat!("azure-table emulator ", env!("CARGO_PKG_VERSION"), "\n")
+        concat!("azure-table-emulator ", env!("CARGO_PKG_VERSION"), "\n")
     );
     let help = emulator(&["--help"]).output().unwrap();
     assert!(help.status.success() && help.stdout.starts_with(b"Serves "));
+}
+
+#[tokio::test]
+async fn program_reads_one_line_and_can_connect() {
+    let mut command = emulator(&["--port=0", "--ready-json"]);
+    command.env(
+        "AZURE_TABLE_EMULATOR_ACCOUNTS",
+        "contoso:AAECAwQFBgc=;fabrikam:BwYFBAMCAQA=",
+    );
+    let mut child = command.spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    let ready: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(ready["processId"], child.id());
+    assert_eq!(ready["address"], format!("127.0.0.1:{}", ready["port"]));
+    assert_eq!(ready["profile"], "storage");
+    let accounts = ready["accounts"].as_array().unwrap();
+    let names: Vec<_> = accounts
+        .iter()
+        .map(|account| account["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["devstoreaccount1", "contoso", "fabrikam"]);
+    let string = |n: usize| accounts[n]["connectionString"].as_str().unwrap();
+    assert!(!line.contains("AAECAwQFBgc="), "{line}");
+    let own = string(1).replace("<the key you gave>", "AAECAwQFBgc=");
+    for connection in [string(0), &own] {
+        let service = TableServiceClient::from_connection_string(connection).unwrap();
+        assert_eq!(service.list_tables().await.unwrap().len(), 0);
+    }
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "", "all else goes to standard error");
 }

@@ -1,18 +1,24 @@
-//! What the command line asks for.
+//! The options of the command line.
 
 use std::ffi::OsString;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use azure_table::emulator::ServiceModel;
 use azure_table::{Emulator, Profile};
 use lexopt::prelude::*;
 
-use crate::say;
+use crate::print;
 
 /// The account that all emulators have.
 pub(crate) const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
+
+/// The environment's accounts.
+const ACCOUNTS: &str = "AZURE_TABLE_EMULATOR_ACCOUNTS";
+/// The most that a number may be: a million connections, a tebibyte of bodies, eleven days.
+const MOST: usize = 1_000_000;
 
 /// The port of `UseDevelopmentStorage=true`.
 pub(crate) const DEVELOPMENT_PORT: u16 = 10_002;
@@ -24,13 +30,14 @@ const COSMOS_PORT: u16 = 8_902;
 pub(crate) const USAGE: &str = "\
 Serves Azure Table storage from memory, as the live service answers, until Ctrl-C, SIGTERM or SIGHUP.
 
-Usage: emulator [OPTIONS]
+Usage: azure-table-emulator [OPTIONS]
 
 Options:
   --port <N>            Port to listen on, 0 for any that is free [default: 10002; of cosmos 8902]
   --host <ADDRESS>      Address to listen on [default: 127.0.0.1]; 0.0.0.0 in a container
-  --account <NAME:KEY>  One more account besides devstoreaccount1, or another key for it; KEY is base64,
-                        or @FILE, a file that has it
+  --account <NAME:@FILE>
+                        One more account besides devstoreaccount1, or another key for it. The file has the key
+                        in base64. NAME:KEY is taken too, but all users of the machine see the command line
   --profile <SERVICE>   storage, or cosmos for Azure Cosmos DB for Table [default: storage]
                         The official clients for .NET, Python and JavaScript know it by the host
                         localhost with any port but 10002, the one for Go by localhost with 8902;
@@ -39,9 +46,18 @@ Options:
   --certificate <FILE>  Serve HTTPS with this certificate, in PEM; needs --key
   --key <FILE>          The certificate's private key, in PEM
   --model <MODEL>       Take time and throttle as the service does: today or 2010 [default: neither]
+  --max-connections <N> Connections that are open at once [default: 10000]; one more takes the place of the one
+                        that has waited longest for its client
+  --max-bodies <MIB>    Request bodies that are read at once, together [default: 256]; others wait
+  --timeout <SECONDS>   Time for the head of a request, for its body, and for each piece of its response
+                        [default: 30]
+  --ready-json          One line of JSON on standard output when the port listens: address, port, connection
+                        string and the certificate's fingerprint. All else goes to standard error
   --quiet, -q           No line for each request
   --version             Print the version
   --help, -h            Print this text
+
+AZURE_TABLE_EMULATOR_ACCOUNTS in the environment has accounts as NAME:KEY, separated by semicolons.
 
 Exit codes: 0 after a signal, 1 if something failed, 2 if the options are wrong.";
 
@@ -62,7 +78,13 @@ pub(crate) struct Options {
     /// The certificate's file, and its key's.
     pub(crate) certificate: Option<(PathBuf, PathBuf)>,
     pub(crate) model: Option<ServiceModel>,
+    pub(crate) max_connections: Option<usize>,
+    pub(crate) max_body_bytes: Option<usize>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) ready_json: bool,
     pub(crate) quiet: bool,
+    /// Names of the accounts whose keys stand in the command line.
+    pub(crate) visible_keys: Vec<String>,
 }
 
 impl Options {
@@ -77,20 +99,41 @@ impl Options {
             snapshot: None,
             certificate: None,
             model: None,
+            max_connections: None,
+            max_body_bytes: None,
+            timeout: None,
+            ready_json: false,
             quiet: false,
+            visible_keys: Vec::new(),
         };
+        let in_environment = std::env::var(ACCOUNTS).unwrap_or_default();
+        for text in in_environment.split(';').filter(|text| !text.is_empty()) {
+            options.add(account(ACCOUNTS, text)?, ACCOUNTS)?;
+        }
         let (mut port, mut certificate, mut key) = (None, None, None);
         while let Some(argument) = arguments.next()? {
             match argument {
                 Long("help") | Short('h') => {
-                    say(USAGE);
+                    print(USAGE);
                     return Ok(None);
                 }
                 Long("version") => {
-                    say(concat!("azure-table emulator ", env!("CARGO_PKG_VERSION")));
+                    print(concat!("azure-table-emulator ", env!("CARGO_PKG_VERSION")));
                     return Ok(None);
                 }
                 Long("quiet") | Short('q') => options.quiet = true,
+                Long("ready-json") => options.ready_json = true,
+                Long("max-connections") => {
+                    options.max_connections = Some(number("--max-connections", arguments.value()?)?);
+                }
+                Long("max-bodies") => {
+                    let mebibytes = number("--max-bodies", arguments.value()?)?;
+                    options.max_body_bytes = Some(mebibytes.saturating_mul(1 << 20));
+                }
+                Long("timeout") => {
+                    let seconds = number("--timeout", arguments.value()?)?;
+                    options.timeout = Some(Duration::from_secs(seconds as u64));
+                }
                 Long("port") => {
                     let number = text(arguments.value()?)?;
                     let why = format!("--port {number}: it must be 0 to 65535");
@@ -103,11 +146,12 @@ impl Options {
                     options.host = host.parse().map_err(|_| why)?;
                 }
                 Long("account") => {
-                    let account = account(&text(arguments.value()?)?)?;
-                    if options.accounts.iter().any(|known| known.name == account.name) {
-                        return Err(format!("--account {}: it is given twice", account.name).into());
+                    let text = text(arguments.value()?)?;
+                    let account = account("--account", &text)?;
+                    if !text.contains(":@") {
+                        options.visible_keys.push(account.name.clone());
                     }
-                    options.accounts.push(account);
+                    options.add(account, "--account")?;
                 }
                 Long("profile") => match text(arguments.value()?)?.as_str() {
                     "storage" => (options.profile, options.emulator) = (Profile::Storage, Emulator::new()),
@@ -139,21 +183,36 @@ impl Options {
         };
         Ok(Some(options))
     }
+
+    fn add(&mut self, account: Account, source: &str) -> Result<(), lexopt::Error> {
+        if self.accounts.iter().any(|known| known.name == account.name) {
+            return Err(format!("{source} {}: it is given twice", account.name).into());
+        }
+        self.accounts.push(account);
+        Ok(())
+    }
+}
+
+/// A number from 1 on.
+fn number(option: &str, value: OsString) -> Result<usize, lexopt::Error> {
+    let text = text(value)?;
+    let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
+    Ok(number.ok_or_else(|| format!("{option} {text}: it must be 1 to {MOST}"))?)
 }
 
 /// The key stays out of all that is said.
-fn account(text: &str) -> Result<Account, lexopt::Error> {
+fn account(source: &str, text: &str) -> Result<Account, lexopt::Error> {
     let (name, key) = text
         .split_once(':')
-        .ok_or("--account needs NAME:KEY, with KEY in base64, or NAME:@FILE")?;
+        .ok_or_else(|| format!("{source} needs NAME:@FILE, a file with the key in base64, or NAME:KEY"))?;
     let key = match key.strip_prefix('@') {
-        Some(file) => fs::read_to_string(file).map_err(|e| format!("--account {name}: {file}: {e}"))?,
+        Some(file) => fs::read_to_string(file).map_err(|e| format!("{source} {name}: {file}: {e}"))?,
         None => key.to_owned(),
     };
     let key = key.trim();
     Emulator::new()
         .with_account(name, key)
-        .map_err(|e| format!("--account {name}: {e}"))?;
+        .map_err(|e| format!("{source} {name}: {e}"))?;
     Ok(Account {
         name: name.to_owned(),
         key: key.to_owned(),

@@ -1,0 +1,136 @@
+//! What the program says when it is ready: to people in a few lines, to programs in one line of JSON.
+
+use azure_table::{EmulatorServer, Profile};
+use serde::Serialize;
+
+use crate::options::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_PORT, Options};
+use crate::{People, contents};
+
+/// The line for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Ready<'a> {
+    version: &'static str,
+    process_id: u32,
+    address: String,
+    port: u16,
+    profile: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    certificate_sha256: Option<&'a str>,
+    accounts: Vec<Account<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Account<'a> {
+    name: &'a str,
+    /// Without a key that is not public.
+    connection_string: String,
+}
+
+/// Returns the line for programs.
+///
+/// # Errors
+/// None that is known of: the text is JSON of plain strings.
+pub(crate) fn ready(
+    server: &EmulatorServer,
+    options: &Options,
+    fingerprint: Option<&str>,
+) -> serde_json::Result<String> {
+    let own = options.accounts.iter().map(|account| account.name.as_str());
+    let has_development = options
+        .accounts
+        .iter()
+        .any(|account| account.name == DEVELOPMENT_ACCOUNT);
+    let public = (!has_development).then_some(DEVELOPMENT_ACCOUNT);
+    let accounts = public
+        .into_iter()
+        .map(|name| (name, false))
+        .chain(own.map(|name| (name, true)));
+    serde_json::to_string(&Ready {
+        version: env!("CARGO_PKG_VERSION"),
+        process_id: std::process::id(),
+        address: server.address().to_string(),
+        port: server.address().port(),
+        profile: match options.profile {
+            Profile::Cosmos => "cosmos",
+            _ => "storage",
+        },
+        certificate_sha256: fingerprint,
+        accounts: accounts
+            .map(|(name, is_secret)| Account {
+                name,
+                connection_string: shown(server, name, is_secret),
+            })
+            .collect(),
+    })
+}
+
+/// Tells people where the service is, and how to reach it.
+pub(crate) fn introduce(server: &EmulatorServer, options: &Options, fingerprint: Option<&str>, people: People) {
+    let service = match options.profile {
+        Profile::Cosmos => "Azure Cosmos DB for Table",
+        _ => "Azure Table storage",
+    };
+    let scheme = if options.certificate.is_some() { "https" } else { "http" };
+    people.tell(format_args!(
+        "{service}, emulated in memory on {scheme}://{}",
+        server.address()
+    ));
+    let port = server.address().port();
+    if options.profile == Profile::Cosmos && port != DEVELOPMENT_PORT {
+        people.tell(format_args!(
+            "           official clients know it as that at {scheme}://localhost:{port}/{DEVELOPMENT_ACCOUNT}"
+        ));
+    }
+    let is_changed = options
+        .accounts
+        .iter()
+        .any(|account| account.name == DEVELOPMENT_ACCOUNT);
+    if scheme == "http" && !is_changed && port == DEVELOPMENT_PORT {
+        people.tell(format_args!(
+            "account    {DEVELOPMENT_ACCOUNT}, also as UseDevelopmentStorage=true"
+        ));
+    } else {
+        people.tell(format_args!("account    {DEVELOPMENT_ACCOUNT}"));
+    }
+    people.tell(format_args!(
+        "           {}",
+        shown(server, DEVELOPMENT_ACCOUNT, is_changed)
+    ));
+    for account in options
+        .accounts
+        .iter()
+        .filter(|account| account.name != DEVELOPMENT_ACCOUNT)
+    {
+        people.tell(format_args!("account    {}", account.name));
+        people.tell(format_args!("           {}", shown(server, &account.name, true)));
+    }
+    if let Some(path) = &options.snapshot {
+        let snapshot = options.emulator.snapshot();
+        people.tell(format_args!("snapshot   {}, {}", path.display(), contents(&snapshot)));
+        let is_known = |name: &&str| *name != DEVELOPMENT_ACCOUNT && !options.accounts.iter().any(|a| a.name == **name);
+        for name in snapshot.accounts().filter(is_known) {
+            people.tell(format_args!(
+                "           it has account {name}, which needs --account {name}:KEY to be reached"
+            ));
+        }
+    }
+    if let Some(fingerprint) = fingerprint {
+        people.tell(format_args!("certificate SHA-256 {fingerprint}"));
+    }
+    people.tell("Ctrl-C stops it.");
+}
+
+/// A connection string, without a key that is not public.
+fn shown(server: &EmulatorServer, account: &str, is_secret: bool) -> String {
+    let text = server.connection_string_of(account).unwrap_or_default();
+    if !is_secret {
+        return text;
+    }
+    let settings = text.split(';').map(|setting| match setting.split_once('=') {
+        Some(("AccountKey", _)) => "AccountKey=<the key you gave>",
+        _ => setting,
+    });
+    settings.collect::<Vec<_>>().join(";")
+}

@@ -1,0 +1,147 @@
+//! How many connections and how many bytes of bodies a server holds at once.
+//!
+//! Owns the two limits. Connections beyond theirs take the place of the one that has waited longest for its client, so
+//! that clients who send nothing, or a byte now and then, keep nobody out. Bodies beyond theirs wait.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::AbortHandle;
+
+/// The unit of the bytes that bodies hold, in bytes.
+const UNIT: usize = 1 << 10;
+/// The longest body that holds nothing of the limit, in bytes: most are shorter, and a connection's own buffers are
+/// about as large.
+const SMALL_BODY: usize = 16 << 10;
+
+/// The connections of a server, and the memory of their bodies.
+#[derive(Clone, Debug)]
+pub(super) struct Admission {
+    most: usize,
+    /// All units of `bodies`.
+    units: u32,
+    bodies: Arc<Semaphore>,
+    connections: Arc<Mutex<Connections>>,
+}
+
+#[derive(Debug, Default)]
+struct Connections {
+    open: usize,
+    next: u64,
+    /// Those that wait for their client, by when they began to: for a whole request, or for the next one.
+    waiting: BTreeMap<u64, AbortHandle>,
+}
+
+impl Admission {
+    /// Admits at most `connections`, whose bodies have at most `bytes` together.
+    pub(super) fn new(connections: usize, bytes: usize) -> Self {
+        let units = units(bytes).max(1);
+        Self {
+            most: connections.max(1),
+            units,
+            bodies: Arc::new(Semaphore::new(units as usize)),
+            connections: Arc::default(),
+        }
+    }
+
+    /// Admits a connection. At the limit, closes the one that has waited longest for its client.
+    ///
+    /// While all others are being answered, one more than the limit is open.
+    pub(super) fn admit(&self) -> Arc<Place> {
+        let mut connections = self.lock();
+        connections.open += 1;
+        if connections.open > self.most {
+            connections.close_longest_waiting();
+        }
+        drop(connections);
+        Arc::new(Place {
+            admission: self.clone(),
+            task: OnceLock::new(),
+            waits_since: Mutex::default(),
+        })
+    }
+
+    /// Closes the connection that has waited longest for its client: the process has no more file handles.
+    pub(super) fn make_room(&self) {
+        self.lock().close_longest_waiting();
+    }
+
+    /// Waits until a body of as many bytes may be read.
+    pub(super) async fn body(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        if bytes <= SMALL_BODY {
+            return None;
+        }
+        // A body beyond the limit is read when it is the only one.
+        let units = units(bytes).min(self.units);
+        Arc::clone(&self.bodies).acquire_many_owned(units).await.ok()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connections> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn units(bytes: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX >> 3)
+}
+
+impl Connections {
+    fn close_longest_waiting(&mut self) {
+        if let Some((_, connection)) = self.waiting.pop_first() {
+            connection.abort();
+        }
+    }
+}
+
+/// The place of an open connection among others, free again when the last clone is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    admission: Admission,
+    task: OnceLock<AbortHandle>,
+    waits_since: Mutex<Option<u64>>,
+}
+
+impl Place {
+    /// Names the task of the connection, which waits for its client from now on.
+    pub(super) fn of_task(&self, task: AbortHandle) {
+        let _ = self.task.set(task);
+        self.waits();
+    }
+
+    /// Waits until a body of as many bytes may be read.
+    pub(super) async fn body(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        self.admission.body(bytes).await
+    }
+
+    /// The connection has a whole request.
+    pub(super) fn answers(&self) {
+        self.set_waits(false);
+    }
+
+    /// The connection has an answer to send, and then waits for the next request.
+    pub(super) fn waits(&self) {
+        self.set_waits(true);
+    }
+
+    fn set_waits(&self, waits: bool) {
+        let mut since = self.waits_since.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut connections = self.admission.lock();
+        if let Some(since) = since.take() {
+            connections.waiting.remove(&since);
+        }
+        if let Some(task) = self.task.get().filter(|_| waits) {
+            let now = connections.next;
+            connections.next += 1;
+            connections.waiting.insert(now, task.clone());
+            *since = Some(now);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.set_waits(false);
+        self.admission.lock().open -= 1;
+    }
+}

@@ -1,0 +1,67 @@
+//! Ten thousand connections that send a byte a second, beside clients that read: what they cost the others.
+
+use std::io::Write as _;
+use std::net::{Ipv4Addr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::load::{self, Scenario};
+use crate::median;
+use crate::process::Server;
+use crate::sockets;
+
+const SLOW: usize = 10_000;
+const ROUNDS: usize = 7;
+const WINDOW: Duration = Duration::from_secs(1);
+
+pub(crate) fn print() {
+    let server = Server::emulator();
+    load::prepare(server.port);
+    let before = server.resident_mib();
+    let alone = p99(&server);
+    let clients: Vec<TcpStream> = (0..SLOW).map(|_| connect(server.port)).collect();
+    let stop = AtomicBool::new(false);
+    let (beside, after) = thread::scope(|scope| {
+        scope.spawn(|| send(&clients, &stop));
+        let measured = (p99(&server), server.resident_mib());
+        stop.store(true, Ordering::Relaxed);
+        measured
+    });
+    println!(
+        "{SLOW} connections of a byte a second: p99 of reads {beside:.0} µs, alone {alone:.0} µs, {:.2} × (bar 2); resident {after:.1} MiB, before {before:.1} MiB, {:.1} KiB a connection",
+        beside / alone,
+        (after - before) * 1_024.0 / SLOW as f64
+    );
+}
+
+fn p99(server: &Server) -> f64 {
+    let rounds = (0..ROUNDS).map(|round| {
+        let mut load = Scenario::PointRead.load(server.port, round);
+        sockets::run(server, &mut load, 8, WINDOW).p99_micros
+    });
+    median(rounds.collect())
+}
+
+fn connect(port: u16) -> TcpStream {
+    TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("`ulimit -n` is above 10,100")
+}
+
+/// Sends each a byte of a head that never ends, once a second, one after the other.
+fn send(clients: &[TcpStream], stop: &AtomicBool) {
+    let head = b"GET /devstoreaccount1/Tables HTTP/1.1\r\nX: "
+        .iter()
+        .chain(std::iter::repeat(&b'x'));
+    for byte in head {
+        let begun = Instant::now();
+        for (n, mut client) in clients.iter().enumerate() {
+            if stop.load(Ordering::Relaxed) {
+                return;
+            }
+            // The server closes what takes longer than its time limit.
+            let _ = client.write_all(&[*byte]);
+            let due = begun + Duration::from_secs(1) * n as u32 / SLOW as u32;
+            thread::sleep(due.saturating_duration_since(Instant::now()));
+        }
+    }
+}
