@@ -20,6 +20,7 @@ use crate::protocol::endpoint::Endpoint;
 
 mod attempt;
 pub(crate) mod auth;
+pub(crate) mod connection_limit;
 #[cfg(any(feature = "reqwest", feature = "hyper-transport"))]
 mod connection_settings;
 pub(crate) mod context;

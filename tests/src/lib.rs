@@ -32,4 +32,4 @@ pub mod untrusted;
 pub mod via_batch;
 
 pub use backend::Backend;
-pub use network::Network;
+pub use network::{Network, NetworkBuilder};

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use azure_table::Result;
 use azure_table::transport::{
-    BoxFuture, HttpTransport, HttpTransportBuilder, HyperTransport, HyperTransportBuilder, Transport, TransportError,
+    BoxFuture, ConnectionLimit, HttpTransport, HttpTransportBuilder, HyperTransport, HyperTransportBuilder, Transport,
+    TransportError,
 };
 use bytes::Bytes;
 use http::{Request, Response};
@@ -84,6 +85,24 @@ impl NetworkBuilder {
 
     /// The setting of this name.
     #[must_use]
+    pub fn max_connections(self, connections: Option<usize>) -> Self {
+        match self {
+            Self::Reqwest(builder) => Self::Reqwest(builder.max_connections(connections)),
+            Self::Hyper(builder) => Self::Hyper(builder.max_connections(connections)),
+        }
+    }
+
+    /// The setting of this name.
+    #[must_use]
+    pub fn pool_max_idle_per_host(self, connections: usize) -> Self {
+        match self {
+            Self::Reqwest(builder) => Self::Reqwest(builder.pool_max_idle_per_host(connections)),
+            Self::Hyper(builder) => Self::Hyper(builder.pool_max_idle_per_host(connections)),
+        }
+    }
+
+    /// The setting of this name.
+    #[must_use]
     pub fn proxy(self, url: impl Into<String>) -> Self {
         match self {
             Self::Reqwest(builder) => Self::Reqwest(builder.proxy(url)),
@@ -126,6 +145,13 @@ impl Transport for NetworkTransport {
         match self {
             Self::Reqwest(transport) => transport.send(request),
             Self::Hyper(transport) => transport.send(request),
+        }
+    }
+
+    fn connection_limit(&self) -> Option<&ConnectionLimit> {
+        match self {
+            Self::Reqwest(transport) => transport.connection_limit(),
+            Self::Hyper(transport) => transport.connection_limit(),
         }
     }
 }

@@ -4,6 +4,7 @@ mod answers;
 mod batch;
 mod connections;
 mod entity;
+mod max_connections;
 mod options;
 mod proxies;
 mod query;

@@ -1,14 +1,15 @@
 //! Transports: the way of a request to the service.
 //!
 //! [`HttpTransport`] is the default. [`HyperTransport`] does the same with less code below it, and is the default in a
-//! build without the feature `reqwest`. Both have settings for timeouts, proxies and certificates. A [`Transport`] of
-//! your own stands below authorization and retries.
+//! build without the feature `reqwest`. Both have settings for connections, timeouts, proxies and certificates. A
+//! [`Transport`] of your own stands below authorization and retries.
 //!
 //! | type | use |
 //! |---|---|
 //! | [`HttpTransport`], [`HttpTransportBuilder`] | connections by reqwest (feature `reqwest`, on by default) |
 //! | [`HyperTransport`], [`HyperTransportBuilder`] | connections by hyper alone (feature `hyper-transport`) |
 //! | [`Transport`], [`BoxFuture`] | a transport of your own |
+//! | [`ConnectionLimit`] | the requests that a transport sends at once: 256 by default for the two above |
 //! | [`TransportError`], [`Delivery`] | its error, and how far the request got: decides whether a write may be repeated |
 //!
 //! In a build with neither feature, clients need a transport of your own or the emulator:
@@ -30,6 +31,7 @@
 //! # }
 //! ```
 
+pub use crate::pipeline::connection_limit::ConnectionLimit;
 #[cfg(feature = "reqwest")]
 pub use crate::pipeline::http::{HttpTransport, HttpTransportBuilder};
 #[cfg(feature = "hyper-transport")]

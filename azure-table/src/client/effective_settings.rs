@@ -40,6 +40,7 @@ pub struct EffectiveSettings {
     timeout: Option<Duration>,
     retry: String,
     max_in_flight: Option<usize>,
+    max_connections: Option<usize>,
     location_mode: LocationMode,
     via_batch: bool,
     is_read_only: bool,
@@ -76,6 +77,10 @@ impl EffectiveSettings {
             timeout: defaults.timeout,
             retry: format!("{:?}", defaults.retry.as_ref().unwrap_or(&pipeline.retry)),
             max_in_flight: settings.in_flight.as_ref().map(|slots| slots.limit),
+            max_connections: pipeline
+                .transport
+                .as_ref()
+                .and_then(|transport| Some(transport.connection_limit()?.get())),
             location_mode: defaults.location_mode.unwrap_or_default(),
             via_batch: defaults.via_batch,
             is_read_only: settings.is_read_only,
@@ -133,6 +138,11 @@ impl EffectiveSettings {
         self.max_in_flight
     }
 
+    /// Returns the maximum number of connections in use at once. `None` without a limit.
+    pub fn max_connections(&self) -> Option<usize> {
+        self.max_connections
+    }
+
     /// Returns the location mode of reads.
     pub fn location_mode(&self) -> LocationMode {
         self.location_mode
@@ -181,6 +191,7 @@ impl Display for EffectiveSettings {
         writeln!(f, "timeout: {}", or(timeout, "none"))?;
         writeln!(f, "retry policy: {}", self.retry)?;
         writeln!(f, "max in flight: {}", or(self.max_in_flight, "no limit"))?;
+        writeln!(f, "max connections: {}", or(self.max_connections, "no limit"))?;
         writeln!(f, "location mode: {:?}", self.location_mode)?;
         let single = either(self.via_batch, "as batches", "as single requests");
         writeln!(f, "single operations: {single}")?;

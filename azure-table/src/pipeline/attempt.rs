@@ -1,4 +1,4 @@
-//! One attempt of a call: acquire a permit, authorize, send, read the response.
+//! One attempt of a call: acquire permits, authorize, send, read the response.
 //!
 //! The client signs a request again until the credential is stable: it reads the credential's generation before and
 //! after. The generation may change by a fetch for this attempt or by a rotation. Then nobody could say which
@@ -17,6 +17,7 @@ use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::location::Location;
 use crate::pipeline::Pipeline;
 use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure};
+use crate::pipeline::connection_limit::is_out_of_handles;
 use crate::pipeline::deadline::{Deadline, timed_out};
 use crate::pipeline::default_transport::no_transport;
 use crate::pipeline::options::CallOptions;
@@ -24,7 +25,7 @@ use crate::pipeline::rejection::Rejection;
 use crate::pipeline::retry::Failure;
 use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::skew::is_far;
-use crate::pipeline::transport::Delivery;
+use crate::pipeline::transport::{Delivery, Transport, TransportError};
 use crate::protocol::read_back::WrittenRow;
 use crate::protocol::request::Call;
 
@@ -121,26 +122,29 @@ impl Pipeline {
             }
             Ok(unsigned)
         };
-        let authorized = clock::within(limit, pin!(self.authorize(unsigned)))
-            .await
-            .ok_or_else(|| {
-                let why = format!("no credential within {limit:?}: the token source did not respond");
-                Error::new(ErrorKind::Timeout, why)
-            })?;
+        let mut authorized = self.authorize_within(limit, &unsigned).await?;
+        // Only now: the source of a credential may need a connection itself.
+        let permit = match transport.connection_limit() {
+            Some(connections) => Some(connections.acquire(deadline, *attempt_timeout).await?),
+            None => None,
+        };
+        if permit.as_ref().is_some_and(|permit| permit.waited > FRESH) {
+            authorized = self.authorize_within(limit, &unsigned).await?;
+        }
         let Authorized {
             request: attempt,
             at: signed_at,
             generation,
-        } = authorized?;
+        } = authorized;
         let (begun, instant) = (clock::now(), Instant::now());
-        // To authorize may have taken its time.
+        // To authorize and to wait may have taken their time.
         let limit = deadline.remaining().map_or(limit, |left| left.min(limit));
         sending();
         let outcome = match clock::within(limit, transport.send(attempt)).await {
             Some(Ok(response)) => Ok(response),
             Some(Err(e)) => {
-                let (reached, base) = (e.delivery(), self.endpoint.base_of(location));
-                let why = format!("{e} at {base}");
+                let reached = e.delivery();
+                let why = failure(&e, self.endpoint.base_of(location), &**transport);
                 let kind = match reached {
                     Delivery::ResponseTooLong { .. } => ErrorKind::InvalidResponse,
                     _ => ErrorKind::Connection,
@@ -149,7 +153,7 @@ impl Pipeline {
             }
             None => Err((Delivery::MaybeSent, timed_out(limit))),
         };
-        drop(slot);
+        drop((permit, slot));
         Ok(Ended {
             begun,
             elapsed: instant.elapsed(),
@@ -157,6 +161,19 @@ impl Pipeline {
             generation,
             rejection: outcome.as_ref().ok().and_then(|response| Rejection::of(call, response)),
             outcome,
+        })
+    }
+
+    /// Authorizes an `unsigned` request within a time.
+    async fn authorize_within(
+        &self,
+        limit: Duration,
+        unsigned: impl Fn() -> Result<Request<Bytes>>,
+    ) -> Result<Authorized> {
+        let authorized = clock::within(limit, pin!(self.authorize(unsigned))).await;
+        authorized.unwrap_or_else(|| {
+            let why = format!("no credential within {limit:?}: the token source did not respond");
+            Err(Error::new(ErrorKind::Timeout, why))
         })
     }
 
@@ -230,6 +247,20 @@ impl Pipeline {
     }
 }
 
+/// Returns the message of a request without a complete response. It names the setting to change if the process has
+/// too many open files.
+fn failure(error: &TransportError, base: &str, transport: &dyn Transport) -> String {
+    if !is_out_of_handles(error) {
+        return format!("{error} at {base}");
+    }
+    let limit = transport.connection_limit();
+    let limit = limit.map_or_else(|| "no limit".to_owned(), |limit| limit.get().to_string());
+    format!(
+        "{error} at {base}: the process has too many open files; lower `max_connections` of the transport ({limit}), \
+         or raise the limit of the process (`ulimit -n`)"
+    )
+}
+
 /// The consequences of a rejected authorization.
 pub(crate) struct Refused {
     pub(crate) advice: Option<String>,
@@ -238,6 +269,9 @@ pub(crate) struct Refused {
     /// The credential has changed since the attempt.
     pub(crate) has_new_proof: bool,
 }
+
+/// A request that waited longer for a connection is signed again: its date must not be mistaken for a wrong clock.
+const FRESH: Duration = Duration::from_secs(60);
 
 /// The maximum number of signatures per attempt. After that, the request is sent although the credential still changes.
 const MOST_SIGNATURES: u32 = 4;

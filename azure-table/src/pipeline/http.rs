@@ -20,6 +20,7 @@ use http::{Request, Response, Uri};
 use reqwest::Url;
 
 use crate::model::error::{Error, ErrorKind, Result};
+use crate::pipeline::connection_limit::ConnectionLimit;
 use crate::pipeline::connection_settings::{ConnectionSettings, invalid_proxy};
 use crate::pipeline::response_body::{ResponseBody, cut};
 use crate::pipeline::transport::{BoxFuture, Delivery, Transport, TransportError};
@@ -46,6 +47,7 @@ use crate::pipeline::transport::{BoxFuture, Delivery, Transport, TransportError}
 pub struct HttpTransport {
     client: reqwest::Client,
     latest: Arc<LatestUrl>,
+    limit: Option<ConnectionLimit>,
 }
 
 impl HttpTransport {
@@ -73,17 +75,41 @@ pub struct HttpTransportBuilder {
 type Configure = dyn FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send;
 
 impl HttpTransportBuilder {
+    /// Sets the maximum number of requests in flight, each on a connection of its own; 256 by default, at least 1.
+    ///
+    /// `None` removes the limit: then a burst opens a connection for each of its requests, up to the limit of open
+    /// files of the process. The limit holds for all hosts and clients that share the transport.
+    ///
+    /// Further requests wait in the order of their calls. The wait counts toward the `timeout` and the `total_timeout`
+    /// of a call. The `attempt_timeout` starts after it, since it measures the service. A call fails with
+    /// [`Timeout`](crate::ErrorKind::Timeout) if no request in flight ends for the length of an attempt timeout.
+    ///
+    /// The pool also opens connections that it then keeps idle: up to twice as many may be open.
+    pub fn max_connections(mut self, connections: impl Into<Option<usize>>) -> Self {
+        self.settings.max_connections = connections.into();
+        self
+    }
+
     /// Sets the timeout for opening a connection, including TLS; 10 s by default.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.settings.connect_timeout = timeout;
         self
     }
 
-    /// Sets the time after which an idle connection is closed; 20 s by default.
+    /// Sets the time after which an idle connection is no longer used; 20 s by default.
     ///
-    /// The default is shorter than the time after which load balancers drop it.
+    /// It is closed within twice this time. The default is shorter than the time after which load balancers drop it.
     pub fn pool_idle_timeout(mut self, timeout: Duration) -> Self {
         self.settings.pool_idle_timeout = timeout;
+        self
+    }
+
+    /// Sets the maximum number of idle connections per host; by default that of
+    /// [`max_connections`](Self::max_connections).
+    ///
+    /// A connection beyond it is closed after its response. 0 opens a connection for each request.
+    pub fn pool_max_idle_per_host(mut self, connections: usize) -> Self {
+        self.settings.max_idle_per_host = Some(connections);
         self
     }
 
@@ -131,10 +157,12 @@ impl HttpTransportBuilder {
     }
 
     fn build_for(self, https: bool) -> Result<HttpTransport> {
+        let limit = self.settings.limit();
         let mut builder = reqwest::Client::builder()
             .tcp_nodelay(true)
             .connect_timeout(self.settings.connect_timeout)
-            .pool_idle_timeout(self.settings.pool_idle_timeout);
+            .pool_idle_timeout(self.settings.pool_idle_timeout)
+            .pool_max_idle_per_host(self.settings.max_idle());
         if let Some(url) = &self.settings.proxy {
             builder = builder.proxy(reqwest::Proxy::all(url.as_str()).map_err(|_| invalid_proxy())?);
         }
@@ -150,6 +178,7 @@ impl HttpTransportBuilder {
         Ok(HttpTransport {
             client,
             latest: Arc::default(),
+            limit,
         })
     }
 }
@@ -218,6 +247,10 @@ impl Transport for HttpTransport {
             *answer.headers_mut() = headers;
             Ok(answer)
         })
+    }
+
+    fn connection_limit(&self) -> Option<&ConnectionLimit> {
+        self.limit.as_ref()
     }
 }
 

@@ -20,13 +20,16 @@ use hyper_util::client::legacy::{Client, Error as ClientError};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use crate::model::error::Result;
+use crate::pipeline::connection_limit::ConnectionLimit;
 use crate::pipeline::connection_settings::ConnectionSettings;
 use crate::pipeline::hyper_transport::connector::Connector;
+use crate::pipeline::hyper_transport::open_connections::{OpenConnections, requested};
 use crate::pipeline::hyper_transport::proxies::Proxies;
 use crate::pipeline::response_body::{ResponseBody, cut};
 use crate::pipeline::transport::{BoxFuture, Delivery, Transport, TransportError};
 
 mod connector;
+mod open_connections;
 mod proxies;
 mod secure;
 
@@ -53,6 +56,7 @@ mod secure;
 pub struct HyperTransport {
     client: Client<Connector, Full<Bytes>>,
     proxies: Arc<Proxies>,
+    limit: Option<ConnectionLimit>,
 }
 
 impl HyperTransport {
@@ -66,7 +70,6 @@ impl HyperTransport {
     pub fn builder() -> HyperTransportBuilder {
         HyperTransportBuilder {
             settings: ConnectionSettings::default(),
-            max_idle_per_host: usize::MAX,
         }
     }
 }
@@ -77,29 +80,44 @@ impl HyperTransport {
 #[must_use = "it has to be built"]
 pub struct HyperTransportBuilder {
     settings: ConnectionSettings,
-    max_idle_per_host: usize,
 }
 
 impl HyperTransportBuilder {
+    /// Sets the maximum number of requests in flight, each on a connection of its own; 256 by default, at least 1.
+    ///
+    /// `None` removes the limit: then a burst opens a connection for each of its requests, up to the limit of open
+    /// files of the process. The limit holds for all hosts and clients that share the transport.
+    ///
+    /// Further requests wait in the order of their calls. The wait counts toward the `timeout` and the `total_timeout`
+    /// of a call. The `attempt_timeout` starts after it, since it measures the service. A call fails with
+    /// [`Timeout`](crate::ErrorKind::Timeout) if no request in flight ends for the length of an attempt timeout.
+    ///
+    /// As many connections may be open to each host, idle ones included.
+    pub fn max_connections(mut self, connections: impl Into<Option<usize>>) -> Self {
+        self.settings.max_connections = connections.into();
+        self
+    }
+
     /// Sets the timeout for opening a connection, including a proxy and TLS; 10 s by default.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.settings.connect_timeout = timeout;
         self
     }
 
-    /// Sets the time after which an idle connection is closed; 20 s by default.
+    /// Sets the time after which an idle connection is no longer used; 20 s by default.
     ///
-    /// The default is shorter than the time after which load balancers drop it.
+    /// It is closed within twice this time. The default is shorter than the time after which load balancers drop it.
     pub fn pool_idle_timeout(mut self, timeout: Duration) -> Self {
         self.settings.pool_idle_timeout = timeout;
         self
     }
 
-    /// Sets the maximum number of idle connections per host. Unlimited by default.
+    /// Sets the maximum number of idle connections per host; by default that of
+    /// [`max_connections`](Self::max_connections).
     ///
     /// A connection beyond it is closed after its response. 0 opens a connection for each request.
     pub fn pool_max_idle_per_host(mut self, connections: usize) -> Self {
-        self.max_idle_per_host = connections;
+        self.settings.max_idle_per_host = Some(connections);
         self
     }
 
@@ -136,13 +154,15 @@ impl HyperTransportBuilder {
     fn build_for(self, https: bool) -> Result<HyperTransport> {
         let proxies = Arc::new(Proxies::new(self.settings.proxy.as_deref())?);
         let tls = secure::tls(https, &self.settings.pem()?)?;
-        let connector = Connector::new(Arc::clone(&proxies), &tls, self.settings.connect_timeout);
+        let limit = self.settings.limit();
+        let open = limit.as_ref().map(|limit| OpenConnections::new(limit.get()));
+        let connector = Connector::new(Arc::clone(&proxies), &tls, self.settings.connect_timeout, open);
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(self.settings.pool_idle_timeout)
-            .pool_max_idle_per_host(self.max_idle_per_host)
+            .pool_max_idle_per_host(self.settings.max_idle())
             .build(connector);
-        Ok(HyperTransport { client, proxies })
+        Ok(HyperTransport { client, proxies, limit })
     }
 }
 
@@ -165,12 +185,16 @@ impl Transport for HyperTransport {
         if let Some(authorization) = self.proxies.authorization(request.uri()) {
             request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
         }
-        let response = self.client.request(request);
+        let response = requested(self.client.request(request));
         Box::pin(async move {
             let (head, body) = response.await.map_err(unanswered)?.into_parts();
             let body = read(body).await?;
             Ok(Response::from_parts(head, body))
         })
+    }
+
+    fn connection_limit(&self) -> Option<&ConnectionLimit> {
+        self.limit.as_ref()
     }
 }
 

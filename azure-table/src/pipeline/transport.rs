@@ -8,6 +8,7 @@ use std::pin::Pin;
 
 use bytes::Bytes;
 
+use crate::pipeline::connection_limit::ConnectionLimit;
 use crate::protocol::profile::Profile;
 
 /// A boxed future that is `Send`.
@@ -30,6 +31,15 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
     ///
     /// An emulator and a transport that wraps one know it. Returns `None` by default: the address decides.
     fn profile(&self) -> Option<Profile> {
+        None
+    }
+
+    /// Returns the limit of the requests that the transport sends at once.
+    ///
+    /// The client waits for its turn before it calls [`send`](Self::send), so that the wait is no part of the attempt
+    /// and a request that still waits is known to be unsent. A transport that wraps another one forwards the call, or
+    /// its connections are not limited. Returns `None`, without a limit, by default.
+    fn connection_limit(&self) -> Option<&ConnectionLimit> {
         None
     }
 }

@@ -16,6 +16,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 
 use crate::model::operation_kind::OperationKind;
+use crate::pipeline::connection_limit::ConnectionLimit;
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
 use crate::protocol::profile::Profile;
 use crate::testing::fault::Fault;
@@ -192,6 +193,10 @@ impl Transport for Faults {
 
     fn profile(&self) -> Option<Profile> {
         self.behind.profile()
+    }
+
+    fn connection_limit(&self) -> Option<&ConnectionLimit> {
+        self.behind.connection_limit()
     }
 }
 

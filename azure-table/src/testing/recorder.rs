@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use http::{Request, Response};
 
+use crate::pipeline::connection_limit::ConnectionLimit;
 use crate::pipeline::transport::{BoxFuture, Delivery, Transport, TransportError};
 use crate::protocol::profile::Profile;
 use crate::testing::exchange::{Exchange, Outcome};
@@ -182,6 +183,10 @@ impl Transport for Recorder {
 
     fn profile(&self) -> Option<Profile> {
         self.behind.profile()
+    }
+
+    fn connection_limit(&self) -> Option<&ConnectionLimit> {
+        self.behind.connection_limit()
     }
 }
 

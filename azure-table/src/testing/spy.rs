@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 
 use crate::model::operation_kind::OperationKind;
+use crate::pipeline::connection_limit::ConnectionLimit;
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
 use crate::protocol::profile::Profile;
 use crate::testing::exchange::{Exchange, Outcome};
@@ -150,6 +151,10 @@ impl Transport for Spy {
 
     fn profile(&self) -> Option<Profile> {
         self.behind.profile()
+    }
+
+    fn connection_limit(&self) -> Option<&ConnectionLimit> {
+        self.behind.connection_limit()
     }
 }
 

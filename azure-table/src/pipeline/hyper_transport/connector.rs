@@ -15,8 +15,10 @@ use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::client::proxy::matcher::Intercept;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpStream, lookup_host};
+use tokio::sync::OwnedSemaphorePermit;
 use tower_service::Service;
 
+use crate::pipeline::hyper_transport::open_connections::OpenConnections;
 use crate::pipeline::hyper_transport::proxies::{Proxies, ProxyKind, kind};
 use crate::pipeline::hyper_transport::secure::{Config, Secure, SecureStream, plain, secure};
 
@@ -41,7 +43,7 @@ struct Timed {
 }
 
 impl Connector {
-    pub(super) fn new(proxies: Arc<Proxies>, tls: &Config, timeout: Duration) -> Self {
+    pub(super) fn new(proxies: Arc<Proxies>, tls: &Config, timeout: Duration, open: Option<OpenConnections>) -> Self {
         let mut tcp = HttpConnector::new();
         // TLS is the business of the layers above.
         tcp.enforce_http(false);
@@ -56,6 +58,7 @@ impl Connector {
             to_proxy: secure(tcp.clone(), tls),
             tcp,
             proxies,
+            open: open.map(Arc::new),
         };
         Self(Arc::new(Timed {
             connector: secure(route, tls),
@@ -97,6 +100,7 @@ struct Route {
     /// A proxy may speak TLS itself.
     to_proxy: Secure<HttpConnector>,
     proxies: Arc<Proxies>,
+    open: Option<Arc<OpenConnections>>,
 }
 
 impl Service<Uri> for Route {
@@ -111,10 +115,22 @@ impl Service<Uri> for Route {
     fn call(&mut self, endpoint: Uri) -> Self::Future {
         let mut route = self.clone();
         Box::pin(async move {
-            match route.proxies.of(&endpoint) {
-                Some(proxy) => route.through(&proxy, endpoint).await,
-                None => Ok(Routed::tunnel(plain(route.tcp.call(endpoint).await?))),
-            }
+            let permit = match &route.open {
+                Some(open) => Some(
+                    open.permit(&endpoint)
+                        .await
+                        .ok_or("the request has another connection")?,
+                ),
+                None => None,
+            };
+            let routed = match route.proxies.of(&endpoint) {
+                Some(proxy) => route.through(&proxy, endpoint).await?,
+                None => Routed::tunnel(plain(route.tcp.call(endpoint).await?)),
+            };
+            Ok(Routed {
+                _permit: permit,
+                ..routed
+            })
         })
     }
 }
@@ -133,6 +149,7 @@ impl Route {
             Some(ProxyKind::Http) => Ok(Routed {
                 stream: self.to_proxy.call(address).await?,
                 forwards_requests: true,
+                _permit: None,
             }),
             Some(ProxyKind::Socks5 { resolves_here }) => {
                 let endpoint = for_socks(&endpoint, resolves_here).await?;
@@ -190,6 +207,7 @@ pub(super) struct Routed {
     stream: SecureStream<Tcp>,
     /// The other side is a proxy that takes whole requests, with absolute URLs.
     forwards_requests: bool,
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Routed {
@@ -198,6 +216,7 @@ impl Routed {
         Self {
             stream,
             forwards_requests: false,
+            _permit: None,
         }
     }
 

@@ -1,0 +1,59 @@
+//! The number of open connections per host.
+//!
+//! A request that finds no idle connection asks for a new one, and takes the first that comes: the new one, or one
+//! whose response was just read. In the second case the pool keeps the new one as well. Without this limit a burst would
+//! open up to twice as many connections as it has requests in flight.
+
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+
+use http::Uri;
+use http::uri::Authority;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+tokio::task_local! {
+    static IS_REQUESTED: ();
+}
+
+/// Sends a request. The connection that it asks for is requested as long as the returned future is polled.
+pub(super) fn requested<F: Future>(sending: F) -> impl Future<Output = F::Output> {
+    IS_REQUESTED.scope((), sending)
+}
+
+/// A limit for each host, so that idle connections to one host take nothing from another.
+pub(super) struct OpenConnections {
+    limit: usize,
+    hosts: Mutex<HashMap<Option<Authority>, Arc<Semaphore>>>,
+}
+
+impl OpenConnections {
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            hosts: Mutex::default(),
+        }
+    }
+
+    /// Waits until the host may have one more connection. The permit lives as long as the connection.
+    ///
+    /// Returns `None` if the request has got another connection: the pool then polls this future on a task of its own.
+    pub(super) async fn permit(&self, host: &Uri) -> Option<OwnedSemaphorePermit> {
+        let host = host.authority().cloned();
+        let slots = {
+            let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+            let slots = hosts
+                .entry(host)
+                .or_insert_with(|| Arc::new(Semaphore::new(self.limit)));
+            Arc::clone(slots)
+        };
+        let mut turn = pin!(slots.acquire_owned());
+        poll_fn(|cx| match IS_REQUESTED.try_with(|()| ()) {
+            Ok(()) => turn.as_mut().poll(cx).map(Result::ok),
+            Err(_) => Poll::Ready(None),
+        })
+        .await
+    }
+}

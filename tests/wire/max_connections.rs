@@ -1,0 +1,256 @@
+//! The limit of connections: how many are open, who waits, and what an error says.
+
+use std::future::pending;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use azure_table::{
+    DynamicEntity, Emulator, EmulatorServer, Error, ErrorKind, NoRetry, TableClient, TableServiceClient,
+};
+use azure_table_tests::canned::CONTOSO;
+use azure_table_tests::{Network, NetworkBuilder, on_both_networks};
+use futures::FutureExt as _;
+use futures::future::join_all;
+use tokio::time::{sleep, timeout};
+
+use super::sockets::{Sockets, WRITTEN};
+
+/// The default of both transports.
+const LIMIT: usize = 256;
+
+on_both_networks! {
+    burst_opens_at_most_the_limit_and_idle_connections_are_closed,
+    requests_beyond_the_limit_wait_in_order,
+    request_that_waited_until_its_timeout_was_not_sent,
+    request_that_nobody_polls_does_not_stop_others_for_ever,
+    limit_can_be_removed,
+    streams_leave_the_only_connection_to_calls_for_their_rows,
+}
+
+/// The present and the highest number of something.
+#[derive(Debug, Default)]
+struct Gauge {
+    now: AtomicUsize,
+    peak: AtomicUsize,
+}
+
+impl Gauge {
+    fn up(&self) {
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.peak.fetch_max(now, Ordering::SeqCst);
+    }
+
+    fn down(&self) {
+        self.now.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A server that takes some time for each request.
+async fn server(network: Network, builder: NetworkBuilder, latency: Duration) -> (Sockets, Arc<Gauge>, Arc<Gauge>) {
+    let (open, busy) = (Arc::new(Gauge::default()), Arc::new(Gauge::default()));
+    let gauges = (Arc::clone(&open), Arc::clone(&busy));
+    let mut server = Sockets::doing(network, move |mut connection| {
+        let (open, busy) = gauges.clone();
+        async move {
+            open.up();
+            while connection.request().await {
+                busy.up();
+                sleep(latency).await;
+                busy.down();
+                connection.write(WRITTEN).await;
+            }
+            open.down();
+        }
+    })
+    .await;
+    server.service = server.service.transport(builder.build().unwrap());
+    (server, open, busy)
+}
+
+async fn burst(table: &TableClient, requests: usize) {
+    let writes = (0..requests).map(|n| {
+        let write = table.insert(&DynamicEntity::new("p", n.to_string()));
+        tokio::spawn(async move { write.await.map(drop) })
+    });
+    for outcome in join_all(writes).await {
+        outcome.unwrap().unwrap();
+    }
+}
+
+async fn burst_opens_at_most_the_limit_and_idle_connections_are_closed(network: Network) {
+    let idle = Duration::from_millis(500);
+    let (server, open, busy) = server(
+        network,
+        network.builder().pool_idle_timeout(idle),
+        Duration::from_millis(5),
+    )
+    .await;
+    burst(&server.table(), 1_000).await;
+    assert_eq!(server.service.settings().max_connections(), Some(LIMIT));
+    assert!(busy.peak.load(Ordering::SeqCst) <= LIMIT);
+    // reqwest has no place for a limit of its own: its pool keeps what it opened in vain, too.
+    let most = LIMIT * if network == Network::Hyper { 1 } else { 2 };
+    assert!(open.peak.load(Ordering::SeqCst) <= most, "{open:?}");
+    let closed = async {
+        while open.now.load(Ordering::SeqCst) > 0 {
+            sleep(idle / 10).await;
+        }
+    };
+    // Twice the time, and more on a busy machine.
+    timeout(10 * idle, closed).await.expect("idle connections are closed");
+}
+
+async fn requests_beyond_the_limit_wait_in_order(network: Network) {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let keeper = Arc::clone(&seen);
+    let mut server = Sockets::doing(network, move |mut connection| {
+        let keeper = Arc::clone(&keeper);
+        async move {
+            while let Some(head) = connection.head().await {
+                keeper.lock().unwrap().push(head.lines().next().unwrap().to_owned());
+                connection.write(WRITTEN).await;
+            }
+        }
+    })
+    .await;
+    let one = network.builder().max_connections(Some(1)).build().unwrap();
+    server.service = server.service.transport(one);
+    let table = server.table();
+    join_all((0..20).map(|n| table.delete(("p", format!("{n:02}"))))).await;
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.len(), 20);
+    assert!(seen.is_sorted(), "{seen:#?}");
+}
+
+/// A server that answers nothing.
+async fn silent(network: Network) -> Sockets {
+    let mut server = Sockets::doing(network, |connection| async move {
+        let _open = connection;
+        pending::<()>().await;
+    })
+    .await;
+    let one = network.builder().max_connections(Some(1)).build().unwrap();
+    server.service = server.service.transport(one);
+    server
+}
+
+fn assert_waited(error: &Error, what: &str) {
+    assert_eq!(
+        (error.kind(), error.may_have_applied()),
+        (ErrorKind::Timeout, false),
+        "{error}"
+    );
+    let text = error.to_string();
+    assert!(
+        text.contains(what) && text.contains("for one of 1 connections"),
+        "{text}"
+    );
+    assert!(text.contains("`max_connections`"), "{text}");
+}
+
+async fn request_that_waited_until_its_timeout_was_not_sent(network: Network) {
+    let server = silent(network).await;
+    let table = server.table();
+    let mut first = pin!(table.insert(&DynamicEntity::new("p", "1")));
+    assert!(first.as_mut().now_or_never().is_none());
+    let second = table
+        .insert(&DynamicEntity::new("p", "2"))
+        .timeout(Duration::from_millis(100));
+    let error = second.await.unwrap_err();
+    assert_waited(&error, "the `timeout` of the call ended while the request waited 1");
+}
+
+async fn request_that_nobody_polls_does_not_stop_others_for_ever(network: Network) {
+    let server = silent(network).await;
+    let table = server.table();
+    let mut first = pin!(table.insert(&DynamicEntity::new("p", "1")));
+    assert!(first.as_mut().now_or_never().is_none());
+    let second = table
+        .insert(&DynamicEntity::new("p", "2"))
+        .attempt_timeout(Duration::from_millis(100));
+    let error = second.await.unwrap_err();
+    assert_waited(&error, "no request in flight ended");
+}
+
+async fn limit_can_be_removed(network: Network) {
+    let (server, _, busy) = server(network, network.builder().max_connections(None), Duration::from_secs(1)).await;
+    burst(&server.table(), 2 * LIMIT).await;
+    assert_eq!(server.service.settings().max_connections(), None);
+    assert!(busy.peak.load(Ordering::SeqCst) > LIMIT);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn error_of_too_many_open_files_names_the_setting() {
+    let program = std::env::current_exe().unwrap();
+    let few = r#"ulimit -n 40 && exec "$0" --ignored --exact "$1""#;
+    let test = "wire::max_connections::burst_with_forty_file_handles";
+    let output = std::process::Command::new("sh")
+        .args(["-c", few])
+        .arg(program)
+        .arg(test)
+        .output();
+    let output = output.unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("1 passed"), "{text}");
+}
+
+#[tokio::test]
+#[ignore = "needs few file handles: error_of_too_many_open_files_names_the_setting runs it"]
+async fn burst_with_forty_file_handles() {
+    for network in [Network::Reqwest, Network::Hyper] {
+        // Connections wait there to be accepted.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("{CONTOSO};TableEndpoint=http://{}/", listener.local_addr().unwrap());
+        let service = TableServiceClient::from_connection_string(&endpoint).unwrap();
+        let service = service.transport(network.transport()).retry(NoRetry);
+        let table = service
+            .attempt_timeout(Duration::from_secs(1))
+            .dynamic_table("Things")
+            .unwrap();
+        let writes = join_all((0..60).map(|n| table.delete(("p", n.to_string())))).await;
+        let errors = writes.into_iter().map(|write| write.unwrap_err());
+        let mut unsent = errors.filter(|error| error.kind() == ErrorKind::Connection);
+        let error = unsent.next().expect("handles do not suffice");
+        let text = error.to_string();
+        assert!(!error.may_have_applied(), "{text}");
+        assert!(
+            text.contains("too many open files; lower `max_connections`") && text.contains("(256)"),
+            "{text}"
+        );
+    }
+}
+
+/// Pages, parts, reads and bulks each use the connection only while they are polled to their end.
+async fn streams_leave_the_only_connection_to_calls_for_their_rows(network: Network) {
+    let emulator = Emulator::new();
+    let rows = (0..200).map(|n| DynamicEntity::new(format!("p{}", n % 8), n.to_string()));
+    emulator.seed("Things", rows).unwrap();
+    let server = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap().spawn();
+    let service = TableServiceClient::from_connection_string(server.connection_string()).unwrap();
+    let one = network.builder().max_connections(Some(1)).build().unwrap();
+    let table = service.transport(one).dynamic_table("Things").unwrap();
+    let read = |row: &DynamicEntity| table.get((row.partition_key.clone(), row.row_key.clone()));
+    let work = async {
+        let mut stream = table.query().page_size(10).prefetch(1).stream();
+        let mut keys = Vec::new();
+        while let Some(row) = stream.try_next().await.unwrap() {
+            read(&row).await.unwrap();
+            keys.push((row.partition_key.clone(), row.row_key.clone()));
+        }
+        let partitions = (0..8).map(|n| format!("p{n}"));
+        let mut parts = table.query().page_size(10).fan_out().partitions(partitions).stream();
+        while let Some(row) = parts.try_next().await.unwrap() {
+            read(&row).await.unwrap();
+        }
+        let mut many = table.get_many(keys);
+        while let Some((_, row)) = many.try_next().await.unwrap() {
+            read(&row.unwrap()).await.unwrap();
+        }
+        let update = table.update_where(table.query(), |row| drop(row.insert("V", 1)));
+        update.await.unwrap().applied()
+    };
+    assert_eq!(timeout(Duration::from_secs(60), work).await.unwrap(), 200);
+}
