@@ -1,8 +1,8 @@
 //! The number of open connections per host.
 //!
 //! A request that finds no idle connection asks for a new one, and takes the first that comes: the new one, or one
-//! whose response was just read. In the second case the pool keeps the new one as well. Without this limit a burst would
-//! open up to twice as many connections as it has requests in flight.
+//! whose response was just read. In the second case the pool keeps the new one as well. Without this limit a burst
+//! would open up to twice as many connections as it has requests in flight.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
