@@ -41,7 +41,9 @@ pub use self::stored_field::{
     BorrowedField, ChunkedField, CollectionField, JsonField, KeyField, PointerSizedField, PropertyField,
     WideIntegerField, WrittenField, WrittenKeyField,
 };
-pub use self::value::{json_absent, json_from_wire, json_to_edm, missing, pieces, required, required_pieces, within};
+pub use self::value::{
+    json_absent, json_to_edm, missing, pieces, put, read, read_json, required, required_pieces, within,
+};
 pub use self::variant::{CatchAll, KeysDifferByVariant, assert_catch_all, no_tagged, no_variant};
 pub use crate::codec::json::embedded as json;
 use crate::filter::column::Column;

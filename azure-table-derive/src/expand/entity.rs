@@ -10,7 +10,7 @@ use crate::ast::{Entity, Field, Role, Struct};
 use crate::bound::{read_generics, write_generics};
 use crate::expand::column::constants;
 use crate::expand::field_type::FieldType;
-use crate::expand::read::{Reading, Rest, metadata};
+use crate::expand::read::{Reading, Rest, built, metadata};
 use crate::expand::stored::{group_schemas, property_schemas, write_properties};
 use crate::expand::table_name;
 use crate::key::{KeyName, KeyPiece};
@@ -175,11 +175,11 @@ fn read_entity(entity: &Entity<'_>) -> TokenStream {
         rest,
     };
     let statements = reading.statements();
-    let fields = read_fields(entity, &reading, &key);
+    let built = read_fields(entity, &reading, &key);
     let read = quote! {
         #statements
         let #key = #row.key_parts(&<Self as #krate::TableEntity>::SCHEMA.key)?;
-        ::core::result::Result::Ok(Self { #fields })
+        #built
     };
     let read = match &base.attrs.upgrade {
         None => read,
@@ -202,24 +202,19 @@ fn read_entity(entity: &Entity<'_>) -> TokenStream {
     }
 }
 
-/// The fields of the struct expression.
+/// The entity, built of the values of its fields.
 fn read_fields(entity: &Entity<'_>, reading: &Reading<'_, '_>, key: &Ident) -> TokenStream {
     let key_index: HashMap<&str, usize> = key_fields(entity)
         .enumerate()
         .map(|(index, field)| (field.name.as_str(), index))
         .collect();
     let base = &entity.base;
-    let fields = base.fields.iter().enumerate().map(|(index, field)| {
-        let member = field.ident;
-        let value = match &field.role {
-            Role::Key(_) | Role::KeyPart(_) => FieldType::of(base, field).read_key(key, key_index.get(&*field.name)),
-            Role::Timestamp => timestamp(base, field, &reading.row),
-            Role::Etag => etag(base, field, &reading.row),
-            _ => reading.value(index, field),
-        };
-        quote!(#member: #value,)
-    });
-    quote!(#(#fields)*)
+    built(base, |index, field| match &field.role {
+        Role::Key(_) | Role::KeyPart(_) => FieldType::of(base, field).read_key(key, key_index.get(&*field.name)),
+        Role::Timestamp => timestamp(base, field, &reading.row),
+        Role::Etag => etag(base, field, &reading.row),
+        _ => reading.value(index, field),
+    })
 }
 
 /// The value of a Timestamp field.

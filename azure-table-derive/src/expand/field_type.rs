@@ -98,25 +98,26 @@ impl<'s> FieldType<'s> {
         quote!(#write(&self.#member, #properties, #name)?;)
     }
 
-    /// The value of a plain property.
-    pub(crate) fn read(&self, property: &Ident) -> TokenStream {
-        let ty = self.ty();
-        if !self.is_read {
-            return quote!(#property.read::<#ty>()?);
-        }
-        let read = self.item(self.property(), "read");
-        quote!(#read(#property)?)
+    /// The expression that reads a plain property into its local.
+    pub(crate) fn read(&self, property: &Ident, found: &Ident) -> TokenStream {
+        let (private, ty) = (&self.private, self.ty());
+        let read = if self.is_read {
+            self.item(self.property(), "read")
+        } else {
+            quote!(#private::read::<#ty>)
+        };
+        quote!(#read(#property, &mut #found)?)
     }
 
-    /// The value of JSON.
-    pub(crate) fn read_json(&self, property: &Ident) -> TokenStream {
+    /// The expression that reads JSON into its local.
+    pub(crate) fn read_json(&self, property: &Ident, found: &Ident) -> TokenStream {
         let (private, ty) = (&self.private, self.ty());
         let read = if self.is_read {
             self.item("JsonField", "read")
         } else {
-            quote!(#private::json_from_wire::<#ty>)
+            quote!(#private::read_json::<#ty>)
         };
-        quote!(#read(#property)?)
+        quote!(#read(#property, &mut #found)?)
     }
 
     /// The value of pieces; `None` where no piece is there.

@@ -6,7 +6,7 @@ use quote::quote;
 use crate::ast::Struct;
 use crate::bound::{read_generics, write_generics};
 use crate::expand::column::constants;
-use crate::expand::read::{Reading, Rest, metadata};
+use crate::expand::read::{Reading, Rest, built, metadata};
 use crate::expand::stored::{group_schemas, owned, property_schemas, write_properties};
 use crate::place::{Generated, Paths, local};
 
@@ -53,10 +53,7 @@ fn read_group(base: &Struct<'_>) -> TokenStream {
         rest: Rest::Ignored,
     };
     let statements = reading.statements();
-    let fields = base.fields.iter().enumerate().map(|(index, field)| {
-        let (member, value) = (field.ident, reading.value(index, field));
-        quote!(#member: #value)
-    });
+    let built = built(base, |index, field| reading.value(index, field));
     let owned = owned(base, &name);
     quote! {
         #Generated
@@ -64,7 +61,7 @@ fn read_group(base: &Struct<'_>) -> TokenStream {
             const METADATA: #private::MetadataLevel = #metadata;
             fn read_group(#row: &#private::Row<'_>, #prefix: &str) -> #private::Result<Self> {
                 #statements
-                ::core::result::Result::Ok(Self { #(#fields),* })
+                #built
             }
             fn owns(#name: &str) -> bool {
                 match #name { #owned _ => false }

@@ -8,7 +8,7 @@ use quote::quote;
 use crate::ast::{Field, Role, Struct};
 use crate::bound::Bounds;
 use crate::expand::entity::{etag, timestamp};
-use crate::expand::read::{default, of_default};
+use crate::expand::read::{built, default, of_default};
 use crate::key::KeyName;
 use crate::place::{Generated, Paths, Place, local};
 
@@ -52,10 +52,7 @@ pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
         let assertion = Place::of(of).derived(quote!(#private::assert_entity::<#of>()));
         quote!(const _: () = #assertion;)
     });
-    let fields = base.fields.iter().map(|field| {
-        let (member, value) = (field.ident, value(base, field));
-        quote!(#member: #value)
-    });
+    let built = built(base, |_, field| value(base, field));
     let absent = absent(base);
     quote! {
         const _: () = {
@@ -70,7 +67,7 @@ pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
             const SELECT: ::core::option::Option<&'static [&'static str]> =
                 ::core::option::Option::Some(<Self as #private::Selection<#count>>::NAMES.names());
             fn read(#row: &#private::Row<'_>) -> #private::Result<Self> {
-                ::core::result::Result::Ok(Self { #(#fields),* })
+                #built
             }
         }
         #[automatically_derived]

@@ -30,7 +30,7 @@ pub(crate) enum Rest {
     Kept,
 }
 
-/// The local that holds a property's value while a row is read.
+/// The local that holds the value of a field while a row is read.
 fn found(index: usize) -> Ident {
     local(&format!("f{index}"))
 }
@@ -74,8 +74,8 @@ impl Reading<'_, '_> {
         let arms: Vec<TokenStream> = self
             .passed()
             .map(|(index, field, stored)| {
-                let (found, value) = (found(index), self.converted(field, &property));
-                quote!(#stored => #found = ::core::option::Option::Some(#value),)
+                let read = self.read(index, field, &property);
+                quote!(#stored => #read,)
             })
             .collect();
         if arms.is_empty() && self.rest == Rest::Ignored {
@@ -122,20 +122,21 @@ impl Reading<'_, '_> {
         let aliased = self.passed().filter(|(_, field, _)| !field.attrs.alias.is_empty());
         let statements = aliased.map(|(index, field, _)| {
             let (found, aliases) = (found(index), field.aliases());
-            let value = self.converted(field, &property);
+            let read = self.read(index, field, &property);
             quote! {
                 if let ::core::option::Option::Some(#property) =
                     #private::aliased(#found.is_some(), #row, #prefix, &[#(#aliases),*])
                 {
-                    #found = ::core::option::Option::Some(#value);
+                    #read;
                 }
             }
         });
         statements.collect()
     }
 
-    /// The value of a property.
-    fn converted(&self, field: &Field<'_>, property: &Ident) -> TokenStream {
+    /// The expression that reads a property into the local of its field.
+    fn read(&self, index: usize, field: &Field<'_>, property: &Ident) -> TokenStream {
+        let found = found(index);
         let (private, ty) = (self.base.paths().private, &field.original.ty);
         match field.form() {
             Form::With(module) => {
@@ -146,11 +147,11 @@ impl Reading<'_, '_> {
                     "from_wire",
                     &|from_wire| quote!(#private::Named::<_, #ty>::new(#from_wire) #call),
                 );
-                quote!(#read?)
+                quote!(#private::put(&mut #found, #read?))
             }
-            Form::Json => FieldType::of(self.base, field).read_json(property),
-            Form::Plain => FieldType::of(self.base, field).read(property),
-            Form::WriteId | Form::Chunked => quote!(#property.read::<#ty>()?),
+            Form::Json => FieldType::of(self.base, field).read_json(property, &found),
+            Form::Plain => FieldType::of(self.base, field).read(property, &found),
+            Form::WriteId | Form::Chunked => quote!(#private::read::<#ty>(#property, &mut #found)?),
         }
     }
 
@@ -162,6 +163,7 @@ impl Reading<'_, '_> {
         match &field.role {
             Role::Property(name) => {
                 let (found, stored) = (found(index), FieldType::of(self.base, field));
+                let found = quote!(#found.take());
                 let or_default = default(self.base, field).map(|default| quote!(.unwrap_or_else(|| #default)));
                 match (field.form(), or_default) {
                     (Form::Chunked, or_default) => {
@@ -207,6 +209,25 @@ impl Reading<'_, '_> {
         self.prefix
             .as_ref()
             .map_or_else(|| quote!(""), ToTokens::to_token_stream)
+    }
+}
+
+/// The statements that compute the values of all fields, and the struct of these values.
+///
+/// A statement for each: what a struct expression computes in its fields is dropped at each `?` behind it by code of its
+/// own, which grows with the square of the number of fields.
+pub(crate) fn built(base: &Struct<'_>, value: impl Fn(usize, &Field<'_>) -> TokenStream) -> TokenStream {
+    let values = base.fields.iter().enumerate().map(|(index, field)| {
+        let (found, value) = (found(index), value(index, field));
+        quote!(let #found = #value;)
+    });
+    let fields = base.fields.iter().enumerate().map(|(index, field)| {
+        let (member, found) = (field.ident, found(index));
+        quote!(#member: #found)
+    });
+    quote! {
+        #(#values)*
+        ::core::result::Result::Ok(Self { #(#fields),* })
     }
 }
 

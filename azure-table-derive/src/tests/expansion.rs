@@ -68,19 +68,18 @@ fn an_entity_is_read_in_one_pass() {
         "for __property in __row.properties() {
             let __name = __property.name();
             match __name {
-                \"rtg\" => __f2 = ::core::option::Option::Some(<i32 as ::azure_table::__private::PropertyField>::read(__property)?),
-                \"views\" => __f3 = ::core::option::Option::Some(<Option<i64> as ::azure_table::__private::PropertyField>::read(__property)?),
+                \"rtg\" => <i32 as ::azure_table::__private::PropertyField>::read(__property, &mut __f2)?,
+                \"views\" => <Option<i64> as ::azure_table::__private::PropertyField>::read(__property, &mut __f3)?,
                 _ => {}
             }
         }
         let __key = __row.key_parts(&<Self as ::azure_table::TableEntity>::SCHEMA.key)?;
-        ::core::result::Result::Ok(Self {
-            channel: <String as ::azure_table::__private::KeyField>::read(&__key, 0usize)?,
-            posted: <Descending<DateTime> as ::azure_table::__private::KeyField>::read(&__key, 1usize)?,
-            rating: <i32 as ::azure_table::__private::PropertyField>::required(__f2, \"\", \"rtg\")?,
-            views: <Option<i64> as ::azure_table::__private::PropertyField>::required(__f3, \"\", \"views\")?,
-            cached: <Vec<u8> as ::azure_table::__private::OfDefault>::of_default(),
-        })",
+        let __f0 = <String as ::azure_table::__private::KeyField>::read(&__key, 0usize)?;
+        let __f1 = <Descending<DateTime> as ::azure_table::__private::KeyField>::read(&__key, 1usize)?;
+        let __f2 = <i32 as ::azure_table::__private::PropertyField>::required(__f2.take(), \"\", \"rtg\")?;
+        let __f3 = <Option<i64> as ::azure_table::__private::PropertyField>::required(__f3.take(), \"\", \"views\")?;
+        let __f4 = <Vec<u8> as ::azure_table::__private::OfDefault>::of_default();
+        ::core::result::Result::Ok(Self { channel: __f0, posted: __f1, rating: __f2, views: __f3, cached: __f4 })",
     );
 }
 
@@ -137,11 +136,11 @@ fn etag_and_timestamp_come_from_the_row() {
     has(&code, "::azure_table::__private::MetadataLevel::Minimal;");
     has(
         &code,
-        "etag: <Option<ETag> as ::azure_table::__private::EtagField>::of(__row.etag()),",
+        "let __f2 = <Option<ETag> as ::azure_table::__private::EtagField>::of(__row.etag());",
     );
     has(
         &code,
-        "at: <Option<DateTime> as ::azure_table::__private::TimestampField>::of(__row.timestamp()?)?,",
+        "let __f3 = <Option<DateTime> as ::azure_table::__private::TimestampField>::of(__row.timestamp()?)?;",
     );
     has(
         &code,
@@ -174,7 +173,7 @@ fn templates_become_pieces_and_flat_key_fields() {
     );
     has(
         &code,
-        "id: <u32 as ::azure_table::__private::KeyField>::read(&__key, 2usize)?, city: <String as ::azure_table::__private::KeyField>::read(&__key, 1usize)?, state: <String as ::azure_table::__private::KeyField>::read(&__key, 0usize)?,",
+        "let __f0 = <u32 as ::azure_table::__private::KeyField>::read(&__key, 2usize)?; let __f1 = <String as ::azure_table::__private::KeyField>::read(&__key, 1usize)?; let __f2 = <String as ::azure_table::__private::KeyField>::read(&__key, 0usize)?;",
     );
     assert!(!code.contains("CITY"));
 }

@@ -55,19 +55,20 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
         &code,
         &format!(
             "if let ::core::option::Option::Some(__property) = {private}::aliased(__f2.is_some(), __row, \"\", &[\"old\"]) {{
-                __f2 = ::core::option::Option::Some(
-                    {}?);
+                {private}::put(&mut __f2, {}?);
             }}",
             import(&format!("{private}::Named::<_, A>::new(from_wire).call_from_wire(__property)"))
         ),
     );
     has(
         &code,
-        &format!("a: {private}::missing::<A>(__f2.or_else(|| {private}::WhenAbsent::<A>::NEW.value()), \"\", \"a\")?,"),
+        &format!(
+            "let __f2 = {private}::missing::<A>(__f2.take().or_else(|| {private}::WhenAbsent::<A>::NEW.value()), \"\", \"a\")?;"
+        ),
     );
     has(
         &code,
-        &format!("b: __f3.unwrap_or_else(|| <B as {private}::OfDefault>::of_default()),"),
+        &format!("let __f3 = __f3.take().unwrap_or_else(|| <B as {private}::OfDefault>::of_default());"),
     );
     has(
         &code,
@@ -77,7 +78,7 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
     );
     has(
         &code,
-        &format!("e: __f6.unwrap_or_else(|| {private}::Named::<_, E>::new(f::g).call_default()),"),
+        &format!("let __f6 = __f6.take().unwrap_or_else(|| {private}::Named::<_, E>::new(f::g).call_default());"),
     );
     for opaque in ["A", "B", "C"] {
         has(

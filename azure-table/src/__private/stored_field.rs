@@ -10,7 +10,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::__private::value::{json_absent, json_from_wire, json_to_edm, pieces, required, required_pieces};
+use crate::__private::value::{json_absent, json_to_edm, pieces, read, read_json, required, required_pieces};
 use crate::model::chunked::{self, Chunked};
 use crate::model::edm::{Edm, EdmType};
 use crate::model::error::{Result, ValueError};
@@ -33,8 +33,8 @@ macro_rules! property_fields {
             /// Writes the value under any name.
             fn write(&self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()>;
 
-            /// Reads the value.
-            fn read(property: &RowProperty<'_>) -> Result<Self>;
+            /// Reads the value into its place.
+            fn read(property: &RowProperty<'_>, place: &mut Option<Self>) -> Result<()>;
 
             /// The value, or that of its absence, or an error.
             fn required(value: Option<Self>, prefix: &str, name: &str) -> Result<Self>;
@@ -55,8 +55,8 @@ macro_rules! property_fields {
             }
 
             #[inline]
-            fn read(property: &RowProperty<'_>) -> Result<T> {
-                property.read()
+            fn read(property: &RowProperty<'_>, place: &mut Option<T>) -> Result<()> {
+                read(property, place)
             }
 
             #[inline]
@@ -222,8 +222,8 @@ pub trait JsonField: Sized {
     /// The JSON as text; `None` for `null`.
     fn to_edm(&self) -> std::result::Result<Option<Edm<'static>>, ValueError>;
 
-    /// Reads the value.
-    fn read(property: &RowProperty<'_>) -> Result<Self>;
+    /// Reads the value into its place.
+    fn read(property: &RowProperty<'_>, place: &mut Option<Self>) -> Result<()>;
 
     /// The value of JSON that is absent.
     fn absent() -> Option<Self>;
@@ -235,8 +235,8 @@ impl<T: Serialize + DeserializeOwned> JsonField for T {
         json_to_edm(self)
     }
 
-    fn read(property: &RowProperty<'_>) -> Result<T> {
-        json_from_wire(property)
+    fn read(property: &RowProperty<'_>, place: &mut Option<T>) -> Result<()> {
+        read_json(property, place)
     }
 
     fn absent() -> Option<T> {

@@ -12,6 +12,22 @@ use crate::model::error::{Error, Result, ValueError};
 use crate::model::property::ReadProperty;
 use crate::model::row::{Row, RowProperty};
 
+/// Reads a property into its place.
+///
+/// Never inlined, as [`put`]: the optimizer would hold the values of all fields in registers on all paths of the
+/// match by name. Its time would grow with a power of the number of fields.
+#[inline(never)]
+pub fn read<T: ReadProperty>(property: &RowProperty<'_>, place: &mut Option<T>) -> Result<()> {
+    *place = Some(property.read()?);
+    Ok(())
+}
+
+/// Keeps a value in its place.
+#[inline(never)]
+pub fn put<T>(place: &mut Option<T>, value: T) {
+    *place = Some(value);
+}
+
 /// The value of a field whose property may not have come. In a group the name has a prefix.
 pub fn required<T: ReadProperty>(value: Option<T>, prefix: &str, name: &str) -> Result<T> {
     missing(value.or_else(T::absent), prefix, name)
@@ -43,9 +59,10 @@ pub fn required_pieces<T: Chunked>(value: Option<T>, prefix: &str, name: &str) -
     missing(value.or_else(T::absent), prefix, name)
 }
 
-/// Reads a property as JSON.
-pub fn json_from_wire<T: FromJson>(property: &RowProperty<'_>) -> Result<T> {
-    property.convert(json::from_wire)
+/// Reads a property as JSON into its place.
+pub fn read_json<T: FromJson>(property: &RowProperty<'_>, place: &mut Option<T>) -> Result<()> {
+    put(place, property.convert(json::from_wire)?);
+    Ok(())
 }
 
 /// A value as JSON text. One whose JSON is `null`, as that of `None`, is absent.
