@@ -214,8 +214,8 @@ impl Reading<'_, '_> {
 
 /// The statements that compute the values of all fields, and the struct of these values.
 ///
-/// A statement for each: what a struct expression computes in its fields is dropped at each `?` behind it by code of its
-/// own, which grows with the square of the number of fields.
+/// Each value has a statement. A value computed inside of a struct expression is dropped by code of its own at each `?`
+/// after it, and that code grows with the square of the number of fields.
 pub(crate) fn built(base: &Struct<'_>, value: impl Fn(usize, &Field<'_>) -> TokenStream) -> TokenStream {
     let values = base.fields.iter().enumerate().map(|(index, field)| {
         let (found, value) = (found(index), value(index, field));
