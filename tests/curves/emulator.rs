@@ -188,5 +188,6 @@ fn connections(sweep: &Sweep) -> Vec<Curve> {
             READS
         },
     );
-    vec![cpu("CPU, ns per read", "connections", &costs)]
+    let why = "buffers of both ends outgrow the processor's cache; instructions grow by 2 %";
+    vec![cpu("CPU, ns per read", "connections", &costs).because(2.0, why)]
 }
