@@ -4,7 +4,7 @@
 //! tests/azurite/run true && cargo bench -p azure-table-tests --bench emulator
 //! ```
 //!
-//! Behind `--` it may be said what to measure: `memory`, `start`, `insert`, `read`, `page`, `batch`, `in-process`, `slow`.
+//! Arguments select what is measured: `memory`, `start`, `insert`, `read`, `page`, `batch`, `in-process`, `slow`.
 //!
 //! The first command installs Azurite. Each server is a process of its own on the second core, the requests come from this
 //! process on the first: ready made and signed, over connections that stay open, the answers read to their end and their

@@ -84,12 +84,7 @@ async fn burst(table: &TableClient, requests: usize) {
 
 async fn burst_opens_at_most_the_limit_and_idle_connections_are_closed(network: Network) {
     let idle = Duration::from_millis(500);
-    let (server, open, busy) = server(
-        network,
-        network.builder().pool_idle_timeout(idle),
-        Duration::from_millis(5),
-    )
-    .await;
+    let (server, open, busy) = server(network, network.builder().pool_idle_timeout(idle), 1).await;
     burst(&server.table(), 1_000).await;
     assert_eq!(server.service.settings().max_connections(), Some(LIMIT));
     assert!(busy.peak.load(Ordering::SeqCst) <= LIMIT);
@@ -179,7 +174,8 @@ async fn request_that_nobody_polls_does_not_stop_others_for_ever(network: Networ
 
 async fn limit_can_be_removed(network: Network) {
     let (server, _, _) = server(network, network.builder().max_connections(None), 2 * LIMIT).await;
-    let all = burst(&server.table(), 2 * LIMIT);
+    let table = server.table();
+    let all = burst(&table, 2 * LIMIT);
     timeout(Duration::from_secs(50), all)
         .await
         .expect("all are in flight at once");
@@ -211,7 +207,10 @@ async fn burst_with_forty_file_handles() {
         let endpoint = format!("{CONTOSO};TableEndpoint=http://{}/", listener.local_addr().unwrap());
         let service = TableServiceClient::from_connection_string(&endpoint).unwrap();
         let service = service.transport(network.transport()).retry(NoRetry);
-        let table = service.attempt_timeout(2 * LIMIT).dynamic_table("Things").unwrap();
+        let table = service
+            .attempt_timeout(Duration::from_secs(1))
+            .dynamic_table("Things")
+            .unwrap();
         let writes = join_all((0..60).map(|n| table.delete(("p", n.to_string())))).await;
         let errors = writes.into_iter().map(|write| write.unwrap_err());
         let mut unsent = errors.filter(|error| error.kind() == ErrorKind::Connection);

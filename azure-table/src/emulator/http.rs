@@ -1,8 +1,8 @@
 //! The emulator on a port, over HTTP/1.1 or HTTPS.
 //!
 //! Owns the listener, its address and its shutdown. A connection and the framing of messages are `http/connection.rs`,
-//! how many there are is `http/admission.rs`, TLS is `http/certificate.rs`. Everything else belongs to the emulator, which
-//! gets only complete requests.
+//! the limits of all connections `http/admission.rs`, TLS `http/certificate.rs`. The emulator gets only complete
+//! requests.
 
 mod admission;
 #[cfg(feature = "emulator-https")]

@@ -4,8 +4,8 @@
 //! cargo run --release -p azure-table --features emulator-program -- --port 10002 --account contoso:@key.txt
 //! ```
 //!
-//! Owns what the program says, and when it ends. What it is asked for is `options.rs`, signals are `stop.rs`; the service
-//! is the library's.
+//! Owns the start and the end of the program. Its options are `options.rs`, its first lines `introduction.rs`, signals
+//! `stop.rs`. The service is the library's.
 
 #![expect(clippy::print_stderr, reason = "a program for the command line")]
 
@@ -26,7 +26,7 @@ use azure_table::{Emulator, EmulatorServer};
 
 use crate::options::{DEVELOPMENT_ACCOUNT, Options};
 
-/// How long requests may take after the end was asked for. Containers are killed 10 s after they were told to stop, and
+/// The time limit for requests in flight after a signal. Containers are killed 10 s after they were told to stop, and
 /// the snapshot has to be written by then.
 const GRACE: Duration = Duration::from_secs(3);
 
@@ -56,7 +56,7 @@ pub(crate) fn print(line: impl Display) {
     let _ = writeln!(io::stdout().lock(), "{line}");
 }
 
-/// Where lines for people go: standard output, or standard error if the other is for programs.
+/// The place of lines for people: standard output, or standard error if the other is for programs.
 #[derive(Clone, Copy)]
 enum People {
     Stdout,

@@ -46,7 +46,7 @@ async fn next_hangup(hangup: &mut Option<Signal>) {
     }
 }
 
-/// Whether whoever started the program wants it to outlive the terminal. Linux alone can be asked; elsewhere it ends.
+/// Returns `true` if the program is to outlive the terminal. Only Linux can be asked; elsewhere it ends.
 #[cfg(unix)]
 fn is_hangup_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
