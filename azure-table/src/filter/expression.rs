@@ -21,9 +21,9 @@ pub(crate) enum Expression {
         operator: Comparison,
         value: EdmValue,
     },
-    /// All of them.
+    /// All of them. Of none this is the constant `true`.
     And(VecDeque<Expression>),
-    /// At least one of them.
+    /// At least one of them. Of none this is the constant `false`.
     Or(VecDeque<Expression>),
     /// Not.
     Not(Box<Expression>),
@@ -152,6 +152,8 @@ impl fmt::Display for Expression {
             Self::Comparison { name, operator, value } => {
                 write!(f, "{name} {} {}", operator.name(), Literal(value))
             }
+            Self::And(all) if all.is_empty() => f.write_str("true"),
+            Self::Or(any) if any.is_empty() => f.write_str("false"),
             Self::And(all) => join(f, all, " and "),
             Self::Or(any) => join(f, any, " or "),
             Self::Not(inner) => write!(f, "not ({inner})"),

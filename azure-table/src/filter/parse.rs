@@ -1,8 +1,11 @@
 //! OData `$filter` text to an [`Expression`]: the way back of `expression.rs` and `literal.rs`.
 //!
 //! Takes what the service documents: six comparisons between one property and one constant, in either order, `and`,
-//! `or`, `not (…)`, parentheses, and the constants of the eight types. Refuses functions and arithmetic, which the
-//! service does not have, and all else that is not seen to work.
+//! `or`, `not (…)`, parentheses, and the constants of the eight types. `true` and `false` are conditions too, as users
+//! report (Azurite issues 1573, 1787 and 2450). Refuses functions and arithmetic, which the service does not have, and
+//! all else that is not seen to work. The texts of faults are those of OData's parser, as far as they were seen: a word
+//! that nothing asked for (recording `entity_query_invalid_filter` of azure-data-tables, 2024), a number as the whole
+//! filter (Azurite issue 1185), a constant that is too large.
 //! Not confirmed, and refused here: a property alone as condition (`Active`), `not` without parentheses.
 //! Not confirmed, and taken here: `NaN`, `Infinity`, `INF` and their negatives as constants of type Edm.Double.
 //!
@@ -13,6 +16,7 @@ use std::fmt;
 
 use crate::codec::odata::literal::quoted;
 use crate::filter::expression::{Comparison, Expression, MAX_DEPTH};
+use crate::model::datetime::DateTime;
 use crate::model::edm::EdmValue;
 
 /// Why text is no filter. Its `Display` is the service's message.
@@ -20,6 +24,14 @@ use crate::model::edm::EdmValue;
 pub(crate) enum ParseError {
     /// It follows no rule of filters.
     Invalid,
+    /// A complete filter, and more behind it.
+    Syntax {
+        /// The UTF-16 units up to the end of the first word too many.
+        at: usize,
+        filter: Box<str>,
+    },
+    /// A constant that is neither `true` nor `false`.
+    NotBoolean,
     /// A constant does not fit its type.
     Literal {
         type_name: &'static str,
@@ -35,6 +47,8 @@ impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Invalid => f.write_str("One of the request inputs is not valid."),
+            Self::Syntax { at, filter } => write!(f, "Syntax error at position {at} in '{filter}'."),
+            Self::NotBoolean => f.write_str("The $filter expression must evaluate to a single boolean value."),
             Self::Literal {
                 type_name,
                 literal,
@@ -97,7 +111,19 @@ impl<'a> Parser<'a> {
         let expression = self.or()?;
         match self.next()? {
             Token::End => Ok(expression),
-            _ => Err(ParseError::Invalid),
+            _ => Err(self.syntax()),
+        }
+    }
+
+    /// The fault of the token that was read last, where the filter could have ended before it. Between parentheses the
+    /// text is another one, which was not seen.
+    fn syntax(&self) -> ParseError {
+        if self.depth > 0 {
+            return ParseError::Invalid;
+        }
+        ParseError::Syntax {
+            at: self.text[..self.at].encode_utf16().count(),
+            filter: self.text.into(),
         }
     }
 
@@ -145,11 +171,20 @@ impl<'a> Parser<'a> {
                 };
                 Ok(Expression::Not(Box::new(inner)))
             }
+            Token::Literal(EdmValue::Boolean(value)) if !self.is_before_operator()? => Ok(match value {
+                true => Expression::And(VecDeque::new()),
+                false => Expression::Or(VecDeque::new()),
+            }),
             _ => {
                 self.at = start;
                 self.comparison()
             }
         }
+    }
+
+    fn is_before_operator(&mut self) -> Result<bool> {
+        let next = self.peek()?;
+        Ok(matches!(next, Token::Word(word) if Comparison::from_name(word).is_some() || is_arithmetic(word)))
     }
 
     fn nested(&mut self, inner: fn(&mut Self) -> Result<Expression>) -> Result<Expression> {
@@ -163,10 +198,18 @@ impl<'a> Parser<'a> {
     }
 
     fn comparison(&mut self) -> Result<Expression> {
+        let begins_filter = self.text[..self.at].trim_start().is_empty();
         let left = self.operand()?;
         let operator = match self.next()? {
-            Token::Word(word) => Comparison::from_name(word).ok_or_else(|| no_operator(word))?,
-            _ => return Err(ParseError::Invalid),
+            Token::Word(word) if is_arithmetic(word) => return Err(ParseError::Unsupported),
+            Token::Word(word) => match (Comparison::from_name(word), &left) {
+                (Some(operator), _) => operator,
+                (None, Operand::Property("not")) => return Err(ParseError::Invalid),
+                (None, _) => return Err(self.syntax()),
+            },
+            Token::End if begins_filter && matches!(left, Operand::Literal(_)) => return Err(ParseError::NotBoolean),
+            Token::End => return Err(ParseError::Invalid),
+            _ => return Err(self.syntax()),
         };
         let right = self.operand()?;
         if let Token::Word(word) = self.peek()?
@@ -311,18 +354,10 @@ fn is_arithmetic(word: &str) -> bool {
     matches!(word, "add" | "sub" | "mul" | "div" | "mod")
 }
 
-fn no_operator(word: &str) -> ParseError {
-    if is_arithmetic(word) {
-        ParseError::Unsupported
-    } else {
-        ParseError::Invalid
-    }
-}
-
 /// The value of `prefix'text'`.
 fn typed(prefix: &str, text: &str) -> Option<EdmValue> {
     match prefix.to_ascii_lowercase().as_str() {
-        "datetime" => text.parse().ok().map(EdmValue::DateTime),
+        "datetime" => DateTime::of_service(text).ok().map(EdmValue::DateTime),
         "guid" => text.parse().ok().map(EdmValue::Guid),
         "x" | "binary" => hexadecimal(text).map(EdmValue::from),
         _ => None,
@@ -345,7 +380,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::datetime::DateTime;
     use crate::model::guid::Guid;
 
     /// The filter as it reads after parsing, every parenthesis shown.
@@ -372,6 +406,7 @@ mod tests {
                 "T eq datetime'2012-11-10T03:04:05.200Z'",
                 "T eq datetime'2012-11-10T03:04:05.2Z'",
             ),
+            ("T ge datetime'2023-01-01T23:00'", "T ge datetime'2023-01-01T23:00:00Z'"),
             (
                 "G eq guid'C9DA6455-213D-42C9-9A79-3E9149A57833'",
                 "G eq guid'c9da6455-213d-42c9-9a79-3e9149a57833'",
@@ -408,8 +443,6 @@ mod tests {
             "I eq",
             "I == 1",
             "(I eq 1",
-            "I eq 1)",
-            "I EQ 1",
             "S eq 'unterminated",
             "S eq null",
             "null eq S",
@@ -417,7 +450,6 @@ mod tests {
             "G eq guid'123'",
             "X eq X'012'",
             "X eq X'0g'",
-            "S eq 'a' 'b'",
             "I eq 1 and",
             "B",
             "not B",
@@ -443,6 +475,20 @@ mod tests {
             overflow.starts_with("Unrecognized 'Edm.Int32' literal '1498179600055' at '5' in"),
             "{overflow}"
         );
+        for (text, at) in [
+            ("aaa bbb ccc", 7),
+            ("I EQ 1", 4),
+            ("I eq 1)", 7),
+            ("S eq 'é\u{1F600}' 'b'", 14),
+            ("I eq 1 true", 11),
+        ] {
+            let expected = format!("Syntax error at position {at} in '{text}'.");
+            assert_eq!(parse(text).unwrap_err().to_string(), expected);
+        }
+        for text in ["1", " 'x'", "5L"] {
+            assert_eq!(parse(text), Err(ParseError::NotBoolean), "{text}");
+        }
+        assert_eq!(parse("(aaa bbb)"), Err(ParseError::Invalid));
         for text in [
             "I eq 99999999999",
             "L eq 9223372036854775808L",
@@ -460,6 +506,26 @@ mod tests {
             "I eq 1 add 1",
         ] {
             assert_eq!(parse(text), Err(ParseError::Unsupported), "{text}");
+        }
+    }
+
+    #[test]
+    fn boolean_constants_are_conditions() {
+        for (text, expected) in [
+            ("true", "true"),
+            (" ( false ) ", "false"),
+            (
+                "(true and RowKey eq '1') or false",
+                "((true) and RowKey eq '1') or (false)",
+            ),
+            ("not (true)", "not (true)"),
+            ("true eq B", "B eq true"),
+            ("B ne false", "B ne false"),
+        ] {
+            assert_eq!(read(text), expected);
+        }
+        for text in ["true B", "true true", "true eq false", "not true", "True"] {
+            assert!(parse(text).is_err(), "{text}");
         }
     }
 
@@ -524,7 +590,7 @@ mod tests {
 
         #[test]
         fn no_text_of_filter_pieces_makes_it_panic(pieces in proptest::collection::vec(proptest::sample::select(vec![
-            "A", " ", "'", "''", "(", ")", "not", "and", "or", "eq", "X'", "datetime'", "1", "-", ".", "e", "L", "null", "é", ",",
+            "A", " ", "'", "''", "(", ")", "not", "and", "or", "eq", "X'", "datetime'", "1", "-", ".", "e", "L", "null", "true", "é", ",",
         ]), 0..16)) {
             let _ = parse(&pieces.concat());
         }

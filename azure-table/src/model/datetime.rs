@@ -1,10 +1,12 @@
 //! The EDM type `Edm.DateTime`.
 //!
 //! Owns [`DateTime`]: its range, its arithmetic and its conversions from and to the system's time. Its text is
-//! `datetime/iso8601.rs`, the calendar `datetime/civil.rs`. The time types of other crates are
+//! `datetime/iso8601.rs`, the calendar `datetime/civil.rs`, the shorter forms that the service accepts
+//! `datetime/forms.rs`. The time types of other crates are
 //! `property/{chrono,jiff,time}.rs`.
 
 pub(crate) mod civil;
+mod forms;
 mod iso8601;
 
 use std::fmt;
@@ -173,6 +175,18 @@ impl DateTime {
             .ok()
             .and_then(Self::from_ticks)
             .ok_or_else(|| ValueError::new("the time is outside of the years 1 to 9999"))
+    }
+
+    /// Parses any form that the service accepts: RFC 3339, and the same without zone (UTC), seconds or time.
+    ///
+    /// # Errors
+    /// The text is none of these forms, or the time is outside of the years 1 to 9999.
+    pub(crate) fn of_service(text: &str) -> Result<Self, ValueError> {
+        let strict = text.parse();
+        match (&strict, forms::completed(text)) {
+            (Err(_), Some(whole)) => whole.parse().or(strict),
+            _ => strict,
+        }
     }
 
     /// Returns the text, in ASCII, and its length.
@@ -367,6 +381,44 @@ mod tests {
         ] {
             assert!(wrong.parse::<DateTime>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn shorter_forms_of_the_service_are_utc() {
+        for (short, utc) in [
+            ("2008-07-10T00:00:00", "2008-07-10T00:00:00Z"),
+            ("2023-01-01", "2023-01-01T00:00:00Z"),
+            ("2023-01-01T23:00", "2023-01-01T23:00:00Z"),
+            ("2023-01-01T23:00Z", "2023-01-01T23:00:00Z"),
+            ("2023-01-01T23:00+02:00", "2023-01-01T21:00:00Z"),
+            ("2023-01-01T23:00:01-02:00", "2023-01-02T01:00:01Z"),
+            ("2023-01-01T23:00:01.1234567", "2023-01-01T23:00:01.1234567Z"),
+            ("2023-01-01T23:00:01.123Z", "2023-01-01T23:00:01.123Z"),
+        ] {
+            assert_eq!(DateTime::of_service(short).unwrap().to_string(), utc, "{short}");
+        }
+        for wrong in [
+            "",
+            "2023-01",
+            "2023-1-1",
+            "2023-02-29",
+            "2023-01-01Z",
+            "2023-01-01T",
+            "2023-01-01T23",
+            "2023-01-01T23:00:",
+            "2023-01-01T24:00",
+            "2023-01-01T23:00:00+0200",
+            "2023-01-01T23:00:00,5",
+            "0001-01-01T00:00+00:01",
+            "tomorrow at 8",
+            "2023-01-0\u{e9}",
+        ] {
+            assert!(DateTime::of_service(wrong).is_err(), "{wrong}");
+        }
+        assert!(
+            "2023-01-01".parse::<DateTime>().is_err(),
+            "only where the service reads"
+        );
     }
 
     #[test]

@@ -386,7 +386,7 @@ impl<'a> WireValue<'a> {
     /// # Errors
     /// The value has another type, or its text is not a date.
     pub fn as_datetime(&self) -> Result<DateTime, ValueError> {
-        self.text_of(EdmType::DateTime)?.parse()
+        DateTime::of_service(&self.text_of(EdmType::DateTime)?)
     }
 
     /// Returns an Edm.Guid.

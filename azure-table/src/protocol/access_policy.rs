@@ -153,12 +153,8 @@ impl StoredAccessPolicy {
     }
 }
 
-/// Parses a time with any number of digits, or a date alone.
 fn read_moment(name: &str, text: &str) -> Result<DateTime, ValueError> {
-    text.parse()
-        .ok()
-        .or_else(|| time(text))
-        .ok_or_else(|| ValueError::new(format!("{name} is {text:?}, not a time")))
+    time(text).ok_or_else(|| ValueError::new(format!("{name} is {text:?}, not a time")))
 }
 
 #[cfg(test)]

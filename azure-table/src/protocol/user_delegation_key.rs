@@ -256,8 +256,7 @@ impl KeyInfo {
 
 fn moment(root: &Element, name: &str) -> Result<DateTime, ValueError> {
     let text = root.child(name).map_or("", |child| child.text().trim());
-    text.parse()
-        .map_err(|_| ValueError::new(format!("{name} is {text:?}, not a time")))
+    DateTime::of_service(text).map_err(|_| ValueError::new(format!("{name} is {text:?}, not a time")))
 }
 
 #[cfg(test)]

@@ -254,7 +254,9 @@ impl From<ParseError> for Refusal {
         match error {
             ParseError::Unsupported => Self::NOT_IMPLEMENTED,
             ParseError::Invalid => Self::INVALID_INPUT,
-            ParseError::Literal { .. } => Self::with(400, "InvalidInput", error.to_string(), Parsing),
+            ParseError::Syntax { .. } | ParseError::NotBoolean | ParseError::Literal { .. } => {
+                Self::with(400, "InvalidInput", error.to_string(), Parsing)
+            }
         }
     }
 }

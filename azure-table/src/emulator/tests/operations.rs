@@ -252,6 +252,39 @@ async fn pages_follow_each_other_by_token() {
     }
 }
 
+/// Recording `entity_query_invalid_filter` of azure-data-tables (2024); Azurite issues 1185, 1573, 1787 and 2450.
+#[tokio::test]
+async fn constants_are_conditions_and_faults_of_filters_have_the_services_texts() {
+    let emulator = with_table().await;
+    for row in ["1", "2"] {
+        let entity = format!(r#"{{"PartitionKey":"p","RowKey":"{row}"}}"#);
+        assert_eq!(send(&emulator, "POST", "Blogs", &[], &entity).await.status(), 201);
+    }
+    for (filter, rows) in [
+        ("true", 2),
+        ("false", 0),
+        ("(true and RowKey eq '1') or (false and RowKey eq '2')", 1),
+        ("PartitionKey eq 'p' and true", 2),
+        ("not (false)", 2),
+    ] {
+        let filter = filter.replace(' ', "%20");
+        let page = send(&emulator, "GET", &format!("Blogs?$filter={filter}"), &[], "").await;
+        assert_eq!(body(&page).matches("RowKey").count(), rows, "{filter}: {}", body(&page));
+    }
+    for (filter, tables) in [("true", 1), ("false", 0), ("true%20and%20TableName%20eq%20'Blogs'", 1)] {
+        let list = send(&emulator, "GET", &format!("Tables?$filter={filter}"), &[], "").await;
+        assert_eq!(body(&list).matches("TableName").count(), tables, "{filter}");
+    }
+    for (filter, text) in [
+        ("aaa%20bbb%20ccc", "Syntax error at position 7 in 'aaa bbb ccc'."),
+        ("1", "The $filter expression must evaluate to a single boolean value."),
+    ] {
+        let answer = send(&emulator, "GET", &format!("Blogs?$filter={filter}"), &[], "").await;
+        assert_eq!(error(&answer), refused(400, "InvalidInput", text));
+        assert_eq!(header(&answer, "cache-control"), "");
+    }
+}
+
 #[tokio::test]
 async fn what_is_not_offered_is_refused_by_name() {
     let emulator = with_table().await;

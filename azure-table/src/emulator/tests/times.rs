@@ -1,4 +1,4 @@
-//! What depends on the clock, and the clock itself.
+//! What depends on the clock, the clock itself, and the forms in which times are written.
 
 use super::*;
 
@@ -96,4 +96,38 @@ fn a_clock_runs_or_stands_and_is_one_for_its_clones() {
     running.advance(Duration::MAX);
     running.advance(Duration::MAX);
     assert_eq!(running.now(), DateTime::MAX);
+}
+
+/// Recordings of azure-data-tables, `entity_with_edmtypes` (both services, 2024 and 2026); REST "Formatting DateTime
+/// values".
+#[tokio::test]
+async fn times_without_a_zone_seconds_or_a_time_of_day_are_utc() {
+    for (emulator, zeros) in [(Emulator::new(), ""), (Emulator::cosmos(), ".0000000")] {
+        send(&emulator, "POST", "Tables", &[], r#"{"TableName":"Blogs"}"#).await;
+        for (n, (sent, stored)) in [
+            ("2008-07-10T00:00:00", "2008-07-10T00:00:00"),
+            ("2023-01-01T23:00", "2023-01-01T23:00:00"),
+            ("2023-01-01T23:00Z", "2023-01-01T23:00:00"),
+            ("2023-01-01", "2023-01-01T00:00:00"),
+            ("2023-01-01T01:00:00+02:00", "2022-12-31T23:00:00"),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let row = format!(r#"{{"PartitionKey":"p","RowKey":"{n}","T@odata.type":"Edm.DateTime","T":"{sent}"}}"#);
+            let inserted = send(&emulator, "POST", "Blogs", &[], &row).await;
+            let time = format!(r#""T":"{stored}{zeros}Z""#);
+            assert!(body(&inserted).contains(&time), "{sent}: {}", body(&inserted));
+            let literal = sent.replace('+', "%2B");
+            let filter = format!("Blogs?$select=RowKey&$filter=T%20eq%20datetime'{literal}'");
+            let found = send(&emulator, "GET", &filter, &[], "").await;
+            assert!(
+                body(&found).contains(&format!(r#""RowKey":"{n}""#)),
+                "{sent}: {}",
+                body(&found)
+            );
+        }
+        let wrong = r#"{"PartitionKey":"p","RowKey":"x","T@odata.type":"Edm.DateTime","T":"2023-01"}"#;
+        assert_eq!(send(&emulator, "POST", "Blogs", &[], wrong).await.status(), 400);
+    }
 }
