@@ -97,6 +97,8 @@ pub(crate) struct Rules {
     /// Times have all seven digits of their second.
     pub(crate) has_full_times: bool,
     pub(crate) continuation: Continuation,
+    /// Rows are in the order of their insertion, not in that of their keys.
+    pub(crate) keeps_insertion_order: bool,
     /// A full page of tables is never the last one: an empty one follows.
     pub(crate) has_empty_last_page: bool,
 
@@ -187,6 +189,7 @@ pub(crate) static STORAGE: Rules = Rules {
     // Zeros at the end are left out (recorded).
     has_full_times: false,
     continuation: Continuation::Keys,
+    keeps_insertion_order: false,
     has_empty_last_page: false,
     error_text: ErrorText::RequestIdAndTime,
     has_every_index: false,
@@ -237,6 +240,8 @@ pub(crate) static COSMOS: Rules = Rules {
     // Recorded.
     has_full_times: true,
     continuation: Continuation::Ranges,
+    // Recorded of azure-data-tables: see `store/places.rs`.
+    keeps_insertion_order: true,
     // Recorded.
     has_empty_last_page: true,
     error_text: ErrorText::ActivityId,

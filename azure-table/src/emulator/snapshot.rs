@@ -252,7 +252,7 @@ fn write_text(snapshot: &EmulatorSnapshot, out: &mut dyn Write) -> io::Result<()
         json(out, &AccountLine::of(name, account))?;
         for (key, table) in &account.tables {
             json(out, &TableLine::of(key, table, snapshot.rules))?;
-            for (id, row) in table.rows.iter() {
+            for (id, row) in table.rows.in_order() {
                 out.write_all(&entity::write(id, row))?;
                 out.write_all(b"\n")?;
             }

@@ -10,6 +10,7 @@
 pub(crate) mod account;
 pub(crate) mod json_text;
 pub(crate) mod members;
+mod places;
 pub(crate) mod row;
 pub(crate) mod rows;
 
@@ -156,7 +157,7 @@ impl Store {
             name: name.to_owned(),
             created: now,
             policies: Vec::new(),
-            rows: Rows::default(),
+            rows: Rows::new(replica.rules),
         };
         self.put(replica, Effect::Table(key, Some(table)), now);
         Ok(())

@@ -209,7 +209,8 @@ pub(super) struct TableLine {
 
 impl TableLine {
     pub(super) fn of(key: &str, table: &Table, rules: &Rules) -> Self {
-        let is_other = rules.table_key(&table.name) != key;
+        let is_ordered = table.rows.have_places() && !rules.keeps_insertion_order;
+        let is_other = is_ordered || rules.table_key(&table.name) != key;
         Self {
             table: table.name.clone(),
             service: is_other.then_some(ServiceName::Cosmos),
@@ -238,7 +239,7 @@ impl TableLine {
         let table = Table {
             created: json.created.unwrap_or_else(now),
             policies,
-            rows: Rows::default(),
+            rows: Rows::new(rules),
             name: json.table,
         };
         Ok((rules.table_key(&table.name), rules, table))

@@ -49,6 +49,8 @@ impl PartialOrd for RowId {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
     pub(crate) timestamp: DateTime,
+    /// Its number in the order of insertion, where that is kept; 0 before it is stored.
+    pub(super) place: u64,
     pub(crate) members: Members,
 }
 
@@ -56,6 +58,7 @@ impl Row {
     pub(crate) fn new(properties: &Properties, timestamp: DateTime) -> Self {
         Self {
             timestamp,
+            place: 0,
             members: Members::new(properties),
         }
     }

@@ -1,5 +1,8 @@
 //! The rows of a table in their order, and the queries that read them in several turns.
 //!
+//! Owns both orders: that of the keys, which point reads and ranges of keys use in any case, and that of insertion, where
+//! the service has it (`store/places.rs`).
+//!
 //! Owns that such a query sees one state of the table: every write leaves the row as it was before for each of them. A
 //! query that ends in its first turn registers nowhere, and costs writes nothing.
 //!
@@ -12,7 +15,13 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use crate::emulator::rules::Rules;
+use crate::emulator::store::places::Places;
 use crate::emulator::store::row::{Row, RowId};
+use crate::filter::key_range::KeyRange;
+
+/// The most rows of a range of keys that are brought into the order of their insertion for a turn.
+const FEW: usize = 1_024;
 
 /// Rows by their keys; `None` where there was no row.
 pub(crate) type Changed = BTreeMap<RowId, Option<Row>>;
@@ -21,6 +30,8 @@ pub(crate) type Changed = BTreeMap<RowId, Option<Row>>;
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     stored: BTreeMap<RowId, Row>,
+    /// The order of insertion, where the service keeps it.
+    places: Option<Places>,
     readers: Mutex<Vec<Weak<Reader>>>,
 }
 
@@ -37,9 +48,25 @@ impl Reader {
     }
 }
 
+/// A row with its place in the order of insertion.
+pub(crate) type Placed<'a> = (u64, &'a RowId, &'a Row);
+
 impl Rows {
+    /// The rows of a new table.
+    pub(crate) fn new(rules: &Rules) -> Self {
+        Self {
+            places: rules.keeps_insertion_order.then(Places::default),
+            ..Self::default()
+        }
+    }
+
+    /// Returns whether the order of insertion is kept.
+    pub(crate) fn have_places(&self) -> bool {
+        self.places.is_some()
+    }
+
     /// Inserts or removes a row. Returns the row that was there.
-    pub(crate) fn set(&mut self, id: RowId, row: Option<Row>) -> Option<Row> {
+    pub(crate) fn set(&mut self, id: RowId, mut row: Option<Row>) -> Option<Row> {
         let readers = self.readers.get_mut().unwrap_or_else(PoisonError::into_inner);
         if !readers.is_empty() {
             let before = self.stored.get(&id);
@@ -52,6 +79,14 @@ impl Rows {
                 }
                 reader.is_some()
             });
+        }
+        if let Some(places) = &mut self.places {
+            let known = self.stored.get(&id).map(|row| row.place);
+            match (&mut row, known) {
+                (Some(row), known) => row.place = places.put(&id, known.unwrap_or(row.place)),
+                (None, Some(place)) => places.remove(&id, place),
+                (None, None) => {}
+            }
         }
         match row {
             Some(row) => self.stored.insert(id, row),
@@ -96,6 +131,68 @@ impl Rows {
         })
     }
 
+    /// The rows of a range of keys and perhaps others of its partition or table, from a place on, in the order of their
+    /// insertion, with those in `changed` as they are there.
+    ///
+    /// A range of few rows is read by its keys. A table that never kept the order has that of the keys.
+    pub(crate) fn by_place<'a>(
+        &'a self,
+        changed: &'a Changed,
+        keys: KeyRange<'_>,
+        from: u64,
+    ) -> Box<dyn Iterator<Item = Placed<'a>> + 'a> {
+        let Some(places) = &self.places else {
+            let numbered = (1..).zip(&self.stored);
+            return Box::new(numbered.filter_map(move |(n, (id, row))| (n >= from).then_some((n, id, row))));
+        };
+        let (partition, row_key) = keys.start();
+        if keys.is_narrow() {
+            let start = RowId::new(partition, row_key);
+            let within = |(id, _): &(&RowId, &Row)| !keys.is_past(&id.partition_key, &id.row_key);
+            let found = self.before(changed, &start).take_while(within).take(FEW + 1);
+            let mut few: Vec<Placed<'a>> = found.map(|(id, row)| (row.place, id, row)).collect();
+            if few.len() <= FEW {
+                few.retain(|(place, ..)| *place >= from);
+                few.sort_unstable_by_key(|(place, ..)| *place);
+                return Box::new(few.into_iter());
+            }
+        }
+        let partition = keys.is_one_partition().then_some(partition);
+        let is_asked = |id: &RowId| partition.is_none_or(|partition| *id.partition_key == *partition);
+        // What has changed stands where it was, and is left out where it is.
+        let mut earlier: Vec<Placed<'a>> = changed
+            .iter()
+            .filter_map(|(id, row)| row.as_ref().map(|row| (row.place, id, row)))
+            .filter(|(place, id, _)| *place >= from && is_asked(id))
+            .collect();
+        earlier.sort_unstable_by_key(|(place, ..)| *place);
+        let mut earlier = earlier.into_iter().peekable();
+        let unchanged = places
+            .from(partition, from)
+            .filter(|(_, id)| !changed.contains_key(*id));
+        let mut unchanged = unchanged
+            .filter_map(|(place, id)| Some((place, id, self.stored.get(id)?)))
+            .peekable();
+        Box::new(std::iter::from_fn(move || {
+            let is_earlier = match (earlier.peek(), unchanged.peek()) {
+                (Some((earlier, ..)), Some((place, ..))) => earlier < place,
+                (earlier, _) => earlier.is_some(),
+            };
+            if is_earlier { earlier.next() } else { unchanged.next() }
+        }))
+    }
+
+    /// The rows in the order in which pages have them.
+    pub(crate) fn in_order(&self) -> Box<dyn Iterator<Item = (&RowId, &Row)> + '_> {
+        match &self.places {
+            None => Box::new(self.stored.iter()),
+            Some(places) => {
+                let ids = places.from(None, 0);
+                Box::new(ids.filter_map(|(_, id)| Some((id, self.stored.get(id)?))))
+            }
+        }
+    }
+
     fn readers(&self) -> MutexGuard<'_, Vec<Weak<Reader>>> {
         self.readers.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -114,6 +211,7 @@ impl Clone for Rows {
     fn clone(&self) -> Self {
         Self {
             stored: self.stored.clone(),
+            places: self.places.clone(),
             readers: Mutex::default(),
         }
     }
@@ -124,6 +222,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::emulator::rules::COSMOS;
+    use crate::filter::parse::parse;
     use crate::model::datetime::DateTime;
 
     fn id(row_key: u8) -> RowId {
@@ -158,6 +258,38 @@ mod tests {
                 let changed = reader.changed();
                 let seen: Vec<_> = rows.before(&changed, &id(start)).collect();
                 prop_assert_eq!(seen, before.range(id(start)..).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn reader_sees_the_rows_of_when_it_registered_in_the_order_of_their_insertion(
+            stored in proptest::collection::vec(0..20_u8, 0..20),
+            changes in proptest::collection::vec((0..20_u8, any::<bool>()), 0..40),
+            from in 0..20_u64,
+            bound in 0..20_u8,
+        ) {
+            let mut rows = Rows::new(&COSMOS);
+            for key in stored {
+                rows.set(id(key), Some(row(0)));
+            }
+            let reader = rows.register();
+            let before: Vec<(RowId, Row)> = rows.in_order().map(|(id, row)| (id.clone(), row.clone())).collect();
+            for (n, (key, is_delete)) in changes.into_iter().enumerate() {
+                rows.set(id(key), (!is_delete).then(|| row(n + 1)));
+            }
+            let narrow = parse(&format!("PartitionKey eq 'p' and RowKey ge '{bound:02}'")).unwrap();
+            let partition = parse("PartitionKey eq 'p'").unwrap();
+            for (keys, bound) in [
+                (KeyRange::default(), String::new()),
+                (KeyRange::of([&partition]), String::new()),
+                (KeyRange::of([&narrow]), format!("{bound:02}")),
+            ] {
+                let changed = reader.changed();
+                let seen: Vec<_> = rows.by_place(&changed, keys, from).map(|(_, id, row)| (id, row)).collect();
+                let expected = before.iter().filter(|(id, row)| row.place >= from && *id.row_key >= *bound);
+                prop_assert_eq!(seen, expected.map(|(id, row)| (id, row)).collect::<Vec<_>>());
             }
         }
     }
