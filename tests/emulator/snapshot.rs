@@ -494,7 +494,7 @@ fn cosmos_refuses_the_rows_that_it_would_not_take() {
         (DynamicEntity::new("p", "r".repeat(300)), "InvalidInput"),
         (DynamicEntity::new("", "r"), "PropertiesNeedValue"),
         (DynamicEntity::new("p", ""), "PropertiesNeedValue"),
-        (with("etag"), "PropertyNameInvalid"),
+        (with("rid"), "PropertyNameInvalid"),
         (with("id"), "PropertyNameInvalid"),
     ] {
         Emulator::new().seed("Blogs", [entity.clone()]).unwrap();

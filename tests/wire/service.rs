@@ -177,11 +177,11 @@ async fn what_cosmos_does_not_have_is_not_asked() {
         );
     }
     let mut reserved = DynamicEntity::new("p", "r");
-    reserved.insert("etag", "x");
+    reserved.insert("rid", "x");
     for (entity, why) in [
         (DynamicEntity::new("", "r"), "empty key"),
         (DynamicEntity::new("p", "é".repeat(128)), "256 bytes of UTF-8"),
-        (reserved, "`etag`"),
+        (reserved, "`rid`"),
     ] {
         let error = table.insert(&entity).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");

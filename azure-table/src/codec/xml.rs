@@ -176,12 +176,14 @@ pub(crate) fn error(text: &str) -> Option<(String, Option<String>)> {
     Some((said("code")?, said("message")))
 }
 
-/// An error as a document, in the form of the Table service.
+/// An error as a document, in the form of the Table service: with the prefix of its elements, `m:` or none.
 #[cfg(feature = "emulator")]
-pub(crate) fn error_document(code: &str, message: &str) -> String {
+pub(crate) fn error_document(prefix: &str, code: &str, message: &str) -> String {
+    let namespace = prefix.trim_end_matches(':');
+    let colon = if namespace.is_empty() { "" } else { ":" };
     format!(
-        "{DECLARATION}<m:error xmlns:m=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\">\
-         <m:code>{}</m:code><m:message xml:lang=\"en-US\">{}</m:message></m:error>",
+        "{DECLARATION}<{prefix}error xmlns{colon}{namespace}=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\">\
+         <{prefix}code>{}</{prefix}code><{prefix}message xml:lang=\"en-US\">{}</{prefix}message></{prefix}error>",
         partial_escape(code),
         partial_escape(message)
     )

@@ -1,16 +1,17 @@
 //! Authorization: what a request may do by its signature or its token.
 //!
-//! Owns which credential of a request counts, and tokens of Entra ID in a test's way: what
-//! [`Emulator::with_token`](crate::Emulator::with_token) names is good, all else is not. Keys of accounts are
-//! `access/shared_key.rs`, shared access signatures `access/sas.rs`, the rights of each operation `access/grant.rs`.
-//! Not confirmed: that an `Authorization` header decides where there is a shared access signature as well; the answer
-//! to a token that came without TLS, or that is not known; that Cosmos DB says where to get a token, as Storage does.
+//! Owns which credential of a request counts, and where a token is refused. Which tokens are good is
+//! `access/token.rs`. Keys of accounts are `access/shared_key.rs`, shared access signatures `access/sas.rs`, the rights
+//! of each operation `access/grant.rs`. Not confirmed: that an `Authorization` header decides where there is a shared
+//! access signature as well; the answer to a token that came without TLS; that Cosmos DB says where to get a token, as
+//! Storage does.
 //!
 //! Source: REST "Authorize with Shared Key", "Authorize with Microsoft Entra ID"; a recorded challenge.
 
 pub(crate) mod grant;
 pub(crate) mod sas;
 pub(crate) mod shared_key;
+pub(crate) mod token;
 
 use http::request::Parts;
 
@@ -24,7 +25,6 @@ use crate::emulator::settings::Settings;
 use crate::emulator::store::Store;
 use crate::model::datetime::DateTime;
 
-const UNKNOWN_TOKEN: &str = "a token that the emulator was not told";
 /// What a request to `site` may do by its signature or its token.
 pub(crate) fn check(
     site: &Site,
@@ -38,16 +38,18 @@ pub(crate) fn check(
     let token = authorization.and_then(|text| text.strip_prefix("Bearer "));
     match (sas::of(head.uri.query()), authorization, token) {
         (Some(signature), _, Some(token)) if sas::is_bound(&signature) => {
-            check_token(site, settings, token.trim(), version)?;
+            check_token(site, settings, token.trim(), (version, now))?;
             if signature.get("sduoid") != TENANT {
                 return Err(Refusal::AUTHENTICATION_FAILED.because("the signature is for another user than the token"));
             }
-            sas::check(&signature, site, key, head, (store, now))
+            sas::check(&signature, site, settings, head, (store, now))
         }
         (Some(signature), None, _) if !sas::is_bound(&signature) => {
-            sas::check(&signature, site, key, head, (store, now))
+            sas::check(&signature, site, settings, head, (store, now))
         }
-        (_, _, Some(token)) => check_token(site, settings, token.trim(), version).map(|()| Grant::of(Rights::Token)),
+        (_, _, Some(token)) => {
+            check_token(site, settings, token.trim(), (version, now)).map(|()| Grant::of(Rights::Token))
+        }
         (_, None, _) if version >= CHALLENGES => Err(Refusal::NO_AUTHENTICATION),
         _ => shared_key::check(site, key, head, now)
             .map(|()| Grant::of(Rights::Key))
@@ -55,7 +57,7 @@ pub(crate) fn check(
     }
 }
 
-fn check_token(site: &Site, settings: &Settings, token: &str, version: &str) -> Result<()> {
+fn check_token(site: &Site, settings: &Settings, token: &str, (version, now): (&str, DateTime)) -> Result<()> {
     let failed = |why: &'static str| Err(Refusal::AUTHENTICATION_FAILED.because(why));
     if settings.key(&site.account).is_none() {
         return Err(Refusal::AUTHENTICATION_FAILED.because(no_account(site)));
@@ -66,9 +68,19 @@ fn check_token(site: &Site, settings: &Settings, token: &str, version: &str) -> 
     if version < TAKES_TOKENS {
         return failed("a token, and an x-ms-version before there were any");
     }
-    match settings.tokens.contains(token) {
-        true => Ok(()),
-        false if version >= CHALLENGES => Err(Refusal::INVALID_TOKEN.because(UNKNOWN_TOKEN)),
-        false => failed(UNKNOWN_TOKEN),
+    if settings.tokens.contains(token) {
+        return Ok(());
     }
+    let why = match token::is_well_formed(token) {
+        false if version >= CHALLENGES => return Err(Refusal::MALFORMED_AUTHORIZATION),
+        false => "a token of several words".into(),
+        true => match token::fault(token, &settings.token_audiences, now) {
+            None => return Ok(()),
+            Some(why) => why,
+        },
+    };
+    Err(match version >= CHALLENGES {
+        true => Refusal::INVALID_TOKEN.because(why),
+        false => Refusal::AUTHENTICATION_FAILED.because(why),
+    })
 }

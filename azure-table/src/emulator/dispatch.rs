@@ -25,9 +25,9 @@ use crate::emulator::load::stamp::Stamp;
 use crate::emulator::load::{Busy, Demand, Limit};
 use crate::emulator::operations::{Call, Caller};
 use crate::emulator::operations::{batch, cors, documents, entities, query, tables};
-use crate::emulator::request::address::{self, Resource, Site, too_long};
 #[cfg(feature = "emulator-http")]
-use crate::emulator::request::options::Level;
+use crate::emulator::request::JsonForm;
+use crate::emulator::request::address::{self, Resource, Site, too_long};
 use crate::emulator::request::{ErrorForm, Request, Verb};
 use crate::emulator::response::observer::Note;
 use crate::emulator::response::{Answer, Trace};
@@ -183,7 +183,7 @@ impl Service {
     #[cfg(feature = "emulator-http")]
     pub(crate) fn refuse(&self, headers: &HeaderMap, refusal: &Refusal) -> Response<Bytes> {
         let trace = trace(headers, None, self.settings.clock.now(), &STORAGE);
-        Answer::refusal(refusal, ErrorForm::Json(Level::Minimal, None), &trace).into_response(&trace)
+        Answer::refusal(refusal, ErrorForm::Json(JsonForm::default()), &trace).into_response(&trace)
     }
 }
 
@@ -224,7 +224,7 @@ fn enter(
     request: &Request<'_>,
     trace: &Trace,
 ) -> Result<Grant> {
-    if site.rules.checks_version && !version::is_known(&trace.version) {
+    if site.rules.checks_version && !version::is_taken(&trace.version, settings.has_strict_versions) {
         return Err(Refusal::INVALID_HEADER_VALUE);
     }
     if !site.rules.has_service_operations && matches!(request.error_form(), ErrorForm::Xml) {
@@ -234,7 +234,7 @@ fn enter(
     if request.body.len() > MAX_BODY_BYTES {
         return Err(Refusal::BODY_TOO_LARGE);
     }
-    if site.is_secondary && request.method != "GET" {
+    if site.is_secondary && request.method != "GET" && !site.rules.writes_at_secondary {
         return Err(Refusal::WRITE_TO_SECONDARY);
     }
     Ok(grant)
@@ -279,6 +279,7 @@ async fn execute(store: &SharedStore, call: &Call<'_>) -> Result<Answer> {
         (Resource::Properties, Verb::Put) => documents::set_properties(&mut store.write(), call),
         (Resource::Statistics, Verb::Get) => documents::statistics(call),
         (Resource::DelegationKey, Verb::Post) => documents::user_delegation_key(call),
+        (Resource::WrongKeys(table), _) => Err(tables::wrong_keys(&store.read(), call, table)),
         (Resource::Service, _) => Err(Refusal::NOT_IMPLEMENTED),
         (
             Resource::Batch

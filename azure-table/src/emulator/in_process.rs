@@ -13,6 +13,7 @@ use ::http::{HeaderMap, Method, Uri};
 use ::http::{Request, Response};
 use bytes::Bytes;
 
+use crate::emulator::access::token;
 use crate::emulator::dispatch::Service;
 use crate::emulator::load::ServiceLoad;
 use crate::emulator::load::model::ServiceModel;
@@ -98,6 +99,8 @@ impl Emulator {
         let settings = Settings {
             accounts: BTreeMap::from([(DEVELOPMENT_ACCOUNT.to_owned(), development)]),
             tokens: BTreeSet::new(),
+            token_audiences: BTreeSet::new(),
+            has_strict_versions: false,
             page_size: MAX_PAGE,
             page_ends: PageEnds::new(),
             clock: EmulatorClock::system(),
@@ -202,6 +205,55 @@ impl Emulator {
     #[must_use]
     pub fn with_token(mut self, token: impl Into<String>) -> Self {
         self.settings_mut().tokens.insert(token.into());
+        self
+    }
+
+    /// Accepts every token of Entra ID for `audience`, **without checking who signed it**.
+    ///
+    /// For tests of programs that authenticate with `DefaultAzureCredential` and the like, never on an open network:
+    /// anyone can make such a token. It must be a JWT with this audience (`aud`, a slash at its end aside) and an
+    /// expiry (`exp`) after the time of the emulator's clock. Calls add up. Tokens for Storage have the audience
+    /// `https://storage.azure.com`, for Cosmos DB `https://cosmos.azure.com`.
+    ///
+    /// Addresses and permissions are those of [`with_token`](Self::with_token). Rejected tokens get a 401 that names
+    /// the token authority (from version 2020-12-06 on), and text that is not a token a 400.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// use azure_table::transport::Transport as _;
+    /// use azure_table::Emulator;
+    /// // {"alg":"none"}.{"aud":"https://storage.azure.com","exp":32503680000}.
+    /// let token = "eyJhbGciOiJub25lIn0.eyJhdWQiOiJodHRwczovL3N0b3JhZ2UuYXp1cmUuY29tIiwiZXhwIjozMjUwMzY4MDAwMH0.";
+    /// let emulator = Emulator::new().with_token_audience("https://storage.azure.com/");
+    /// let request = http::Request::get("https://devstoreaccount1.table.core.windows.net/Tables")
+    ///     .header("authorization", format!("Bearer {token}"))
+    ///     .header("x-ms-version", "2020-12-06")
+    ///     .header("accept", "application/json");
+    /// let response = emulator.send(request.body(Default::default()).unwrap()).await.unwrap();
+    /// assert_eq!(response.status(), 200);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Source: REST "Authorize with Microsoft Entra ID"; RFC 7519.
+    #[must_use]
+    pub fn with_token_audience(mut self, audience: impl AsRef<str>) -> Self {
+        let audience = token::canonical(audience.as_ref()).to_owned();
+        self.settings_mut().token_audiences.insert(audience);
+        self
+    }
+
+    /// Sets whether versions of the protocol after the newest known one are rejected, as the live service does.
+    ///
+    /// By default a request may name any later date as its `x-ms-version`, so that a new client runs on an old
+    /// emulator. It is then answered like one of the newest known version. Dates before and between the known versions
+    /// are rejected in either case. On Cosmos DB the version means nothing.
+    ///
+    /// Source: REST "Versioning for Azure Storage".
+    #[must_use]
+    pub fn with_strict_versions(mut self, strict: bool) -> Self {
+        self.settings_mut().has_strict_versions = strict;
         self
     }
 

@@ -79,6 +79,9 @@ impl<'a> Call<'a> {
         let resource = whole.part(restype.as_deref(), comp.as_deref())?;
         let is_conditional = request.headers.header("if-match").is_some();
         caller.grant.check(caller.site, &resource, verb, is_conditional)?;
+        if let Some(table) = resource.table() {
+            caller.site.rules.check_addressed_table(table)?;
+        }
         let options = Options::parse(request.query, caller.site.rules)?;
         let level = match (&options.format, request.headers.header("accept")) {
             // About the service itself it speaks XML, whatever is asked for.

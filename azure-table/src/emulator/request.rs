@@ -45,8 +45,30 @@ impl Headers for Message<'_> {
 /// The form in which an error is answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ErrorForm {
-    Json(Level, Option<Prefer>),
+    Json(JsonForm),
     Xml,
+}
+
+/// What a request says about JSON.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JsonForm {
+    pub(crate) level: Level,
+    /// The request names no metadata level.
+    pub(crate) is_plain: bool,
+    /// The request deletes, or has an If-Match.
+    pub(crate) is_conditional: bool,
+    pub(crate) prefer: Option<Prefer>,
+}
+
+impl Default for JsonForm {
+    fn default() -> Self {
+        Self {
+            level: Level::Minimal,
+            is_plain: false,
+            is_conditional: false,
+            prefer: None,
+        }
+    }
 }
 
 /// The message of an operation, sent by itself or inside of a batch.
@@ -65,10 +87,13 @@ impl Request<'_> {
             return ErrorForm::Xml;
         }
         let accept = self.headers.header("accept");
-        let level = accept
-            .and_then(|accept| Level::parse(&accept).ok())
-            .unwrap_or(Level::Minimal);
-        ErrorForm::Json(level, self.prefer())
+        let level = accept.as_deref().and_then(|accept| Level::parse(accept).ok());
+        ErrorForm::Json(JsonForm {
+            level: level.unwrap_or(Level::Minimal),
+            is_plain: level.is_some() && accept.is_some_and(|accept| !accept.contains("odata=")),
+            is_conditional: self.method == "DELETE" || self.headers.header("if-match").is_some(),
+            prefer: self.prefer(),
+        })
     }
 
     /// What an insert is to answer with; said of anything else it means nothing.

@@ -156,6 +156,9 @@ impl Answer {
         if let (Some((_, code)), true) = (self.refused, is_storage && (is_at_the_door || !self.is_odata)) {
             put(X_MS_ERROR_CODE, code);
         }
+        if self.status == 401 {
+            put(WWW_AUTHENTICATE, &challenge(trace.rules));
+        }
         if is_storage && raised_by == Some(RaisedBy::FrontEnd) {
             // Seen of a failed authentication: these headers and no others (live, 2026).
             *response.body_mut() = self.body.into();
@@ -172,9 +175,6 @@ impl Answer {
                     put(CACHE_CONTROL, "no-cache");
                 }
             }
-        }
-        if raised_by == Some(RaisedBy::Challenge) {
-            put(WWW_AUTHENTICATE, &challenge(trace.rules));
         }
         if let (204, Some(media_type)) = (self.status, trace.rules.empty_media_type) {
             put(CONTENT_TYPE, media_type);
@@ -218,18 +218,24 @@ impl Answer {
         };
         // Without the space that Cosmos DB puts into it elsewhere (recorded).
         let media_type = self.content.media_type(rules).replace("; ", ";");
+        let upsert = Some(&*media_type).filter(|text| !text.is_empty());
         let media_type = Some(&*media_type).filter(|_| !self.body.is_empty());
         let prefer = self.prefer.map(Prefer::name);
         let (location, etag) = (self.location.as_deref(), self.etag.as_deref());
         let is_shown = !self.body.is_empty() && self.refused.is_none();
-        if is_storage {
+        if is_storage && !self.is_odata {
+            line("DataServiceVersion", Some("1.0;"));
+            line("Content-Type", media_type);
+        } else if is_storage {
             if is_shown {
                 line("DataServiceVersion", Some(version));
                 line("Content-Type", media_type);
             }
             line("Content-ID", content_id);
             line("X-Content-Type-Options", Some("nosniff"));
-            line("Cache-Control", Some("no-cache"));
+            // What is found while a request is read has none, in a batch as outside (recorded of 2024 and 2026).
+            let is_read = !matches!(self.refused, Some((RaisedBy::Parsing, _)));
+            line("Cache-Control", Some("no-cache").filter(|_| is_read));
             line("Preference-Applied", prefer);
             if !is_shown {
                 line("DataServiceVersion", Some(version));
@@ -241,8 +247,8 @@ impl Answer {
                 line("Content-Type", media_type);
             }
         } else {
-            line("Content-Type", media_type);
             line("ETag", etag);
+            line("Content-Type", media_type.or(upsert));
             line("Preference-Applied", prefer);
             line("Location", location);
             line("Content-ID", content_id);
@@ -252,7 +258,8 @@ impl Answer {
         }
         out.extend_from_slice(head.as_bytes());
         out.extend_from_slice(b"\r\n");
-        out.extend_from_slice(&self.body);
+        // Here the line end before the next boundary is the only one (recorded of both services).
+        out.extend_from_slice(self.body.strip_suffix(b"\r\n").unwrap_or(&self.body));
         out.extend_from_slice(b"\r\n");
     }
 

@@ -1,7 +1,8 @@
 //! Rules: what Table storage and Cosmos DB for Table take, store and answer, as two values of one type.
 //!
 //! Owns [`Rules`]: each limit, and each form in which the two services differ. The rest of the emulator looks a rule up
-//! and never asks which service it is. Refusals are `rules/refusal.rs`, versions of the protocol `rules/version.rs`.
+//! and never asks which service it is. Refusals are `rules/refusal.rs`, names of tables `rules/table_name.rs`, versions of the
+//! protocol `rules/version.rs`.
 //!
 //! Independent of the client on purpose: the numbers stand here a second time, so that the emulator does not repeat an
 //! error of the client's `protocol/profile.rs` and of `model`. A test below holds the two against each other. Not
@@ -14,11 +15,14 @@
 //! and pagination"; "Azure Cosmos DB for Table: frequently asked questions"; recorded answers of both.
 
 pub(crate) mod refusal;
+pub(crate) mod table_name;
 pub(crate) mod version;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use serde::{Deserialize, Serialize};
 
 use crate::emulator::rules::refusal::{RaisedBy, Refusal};
+use crate::emulator::rules::table_name::TableNames;
 use crate::protocol::profile::Profile;
 
 /// The longest URL, in bytes. HTTP.sys, which is before the live service (its `Server` header says so), counts the
@@ -48,6 +52,11 @@ pub(crate) struct Rules {
     /// Its name in a snapshot.
     pub(crate) name: ServiceName,
 
+    pub(crate) table_names: TableNames,
+    /// What stands between the first slash of a path below the account and its keys is ignored, not refused.
+    pub(crate) ignores_further_segments: bool,
+    /// Writes may be sent to the second region's address.
+    pub(crate) writes_at_secondary: bool,
     /// Table names that differ only in case are one.
     pub(crate) ignores_case_of_table_names: bool,
     /// The answer to a Create Table has an ETag.
@@ -80,6 +89,16 @@ pub(crate) struct Rules {
     pub(crate) max_binary_bytes: usize,
     /// The largest entity, in bytes.
     pub(crate) max_entity_bytes: usize,
+    /// The refusal of a key that is not text.
+    pub(crate) invalid_key: Refusal,
+    /// Keys in the body of a replace or a merge have to be text too; else their types mean nothing.
+    pub(crate) checks_keys_of_updates: bool,
+    /// The refusal of a property's name repeats it.
+    pub(crate) repeats_property_name: bool,
+    /// A property `Etag` beside an `etag` is dropped.
+    pub(crate) drops_second_etag: bool,
+    /// A number that is annotated as text is stored as a number.
+    pub(crate) takes_numbers_as_text: bool,
     /// A bare integer beyond Int64 is a double.
     pub(crate) takes_large_integers: bool,
     /// Every write but an insert brings the properties into order.
@@ -87,6 +106,10 @@ pub(crate) struct Rules {
     /// An insert keeps the place of the keys among the properties.
     pub(crate) keeps_place_of_keys: bool,
 
+    /// The characters that are encoded in the keys of an entity's address. A quote is doubled.
+    pub(crate) encoded_in_addresses: &'static AsciiSet,
+    /// A percent sign in a key is encoded twice.
+    pub(crate) encodes_percent_twice: bool,
     /// The media types of JSON without, with minimal and with full metadata.
     pub(crate) media_types: [&'static str; 3],
     /// The media type of an answer 204, if it has one.
@@ -94,6 +117,8 @@ pub(crate) struct Rules {
     /// Answers have the headers of the storage services: version, server, error code, caching, the caller's own id.
     pub(crate) has_storage_headers: bool,
     pub(crate) member_order: MemberOrder,
+    /// The metadata address of an answer repeats `$select`.
+    pub(crate) metadata_names_selection: bool,
     /// Times have all seven digits of their second.
     pub(crate) has_full_times: bool,
     pub(crate) continuation: Continuation,
@@ -107,8 +132,12 @@ pub(crate) struct Rules {
     pub(crate) has_every_index: bool,
     /// The end of some lines in the answer to a batch.
     pub(crate) batch_line_end: &'static str,
-    /// The answer numbers the changes of a batch where the request does not.
+    /// The answer to a batch numbers its changes by itself, from 1, and says no number in a refusal.
     pub(crate) numbers_changes: bool,
+    /// A change set with an empty part is refused in its answer, in XML, and not as a whole.
+    pub(crate) answers_empty_parts: bool,
+    /// The media type in the part of an upsert, which has no body.
+    pub(crate) upsert_media_type: &'static str,
     /// The refusals for want of room: of an account, and of a partition or the server of its range.
     pub(crate) account_busy: Refusal,
     pub(crate) server_busy: Refusal,
@@ -142,8 +171,8 @@ pub(crate) enum MemberOrder {
 pub(crate) enum Continuation {
     /// `1!`, a length, `!`, base64: one for each key, or for a table's name.
     Keys,
-    /// A JSON object for a row, an id with counts for a table.
-    Ranges,
+    /// An id of 16 bytes for a row and a shorter one for a table, with counts where the query has a filter.
+    Places,
 }
 
 /// The text of an error, and its form.
@@ -155,10 +184,26 @@ pub(crate) enum ErrorText {
     ActivityId,
 }
 
+/// Recorded of azure-data-tables, `create_entity_basic` and `batch` of `test_encoder` (2024). Parentheses were not seen.
+const STORAGE_ADDRESS: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'*')
+    .remove(b'!')
+    .remove(b'\'');
+/// Recorded of the same and of `url_encoding_at_symbol` (2024 and 2026).
+const COSMOS_ADDRESS: &AsciiSet = &STORAGE_ADDRESS.remove(b'@').remove(b'$');
+
 /// Table storage.
 pub(crate) static STORAGE: Rules = Rules {
     profile: Profile::Storage,
     name: ServiceName::Storage,
+    table_names: TableNames::Alphanumeric,
+    // Recorded of azure-data-tables, `client_with_url_ends_with_table_name` (2024 and 2026).
+    ignores_further_segments: true,
+    writes_at_secondary: false,
     ignores_case_of_table_names: true,
     has_table_etags: false,
     has_service_operations: true,
@@ -174,10 +219,17 @@ pub(crate) static STORAGE: Rules = Rules {
     max_string_units: 32_768,
     max_binary_bytes: 65_536,
     max_entity_bytes: 1 << 20,
+    invalid_key: Refusal::INVALID_INPUT,
+    checks_keys_of_updates: false,
+    repeats_property_name: false,
+    drops_second_etag: false,
+    takes_numbers_as_text: false,
     // Seen live by azure-sdk-for-python.
     takes_large_integers: true,
     sorts_properties: true,
     keeps_place_of_keys: false,
+    encoded_in_addresses: STORAGE_ADDRESS,
+    encodes_percent_twice: false,
     media_types: [
         "application/json;odata=nometadata;streaming=true;charset=utf-8",
         "application/json;odata=minimalmetadata;streaming=true;charset=utf-8",
@@ -186,6 +238,7 @@ pub(crate) static STORAGE: Rules = Rules {
     empty_media_type: None,
     has_storage_headers: true,
     member_order: MemberOrder::MetadataFirst,
+    metadata_names_selection: true,
     // Zeros at the end are left out (recorded).
     has_full_times: false,
     continuation: Continuation::Keys,
@@ -195,6 +248,8 @@ pub(crate) static STORAGE: Rules = Rules {
     has_every_index: false,
     batch_line_end: "\r\n",
     numbers_changes: false,
+    answers_empty_parts: true,
+    upsert_media_type: "",
     account_busy: Refusal::ACCOUNT_BUSY,
     server_busy: Refusal::SERVER_BUSY,
     retry_after: None,
@@ -205,6 +260,10 @@ pub(crate) static STORAGE: Rules = Rules {
 pub(crate) static COSMOS: Rules = Rules {
     profile: Profile::Cosmos,
     name: ServiceName::Cosmos,
+    table_names: TableNames::AnyScript,
+    ignores_further_segments: false,
+    // Recorded of azure-data-tables, `table_client_location_mode`.
+    writes_at_secondary: true,
     ignores_case_of_table_names: false,
     // Recorded.
     has_table_etags: true,
@@ -219,14 +278,28 @@ pub(crate) static COSMOS: Rules = Rules {
     invalid_filter: Some(Refusal::INVALID_URL),
     takes_empty_keys: false,
     max_row_key_bytes: 255,
-    reserved_properties: &["ID", "id", "rid", "etag", "ResourceId"],
+    // The documentation names `etag` too, which is stored (recorded of azure-data-tables, `etag_duplicate_field`, 2024
+    // and 2026).
+    reserved_properties: &["ID", "id", "rid", "ResourceId"],
     // Only the entity as a whole has a limit (azure-sdk-for-net issue 20533).
     max_string_units: usize::MAX,
     max_binary_bytes: usize::MAX,
     max_entity_bytes: 2 << 20,
+    // Recorded of azure-data-tables, `encoder_create_entity_*` (2024 and 2026).
+    invalid_key: Refusal::UNREADABLE_VALUE,
+    // Recorded of `encoder_upsert_entity_complex_keys` and `encoder_update_entity_complex_keys`.
+    checks_keys_of_updates: true,
+    // Recorded of `encoder_create_entity_atypical_values`.
+    repeats_property_name: true,
+    // Recorded of `etag_duplicate_field`. What becomes of `Etag` alone was not seen: it is stored here.
+    drops_second_etag: true,
+    // Recorded of `entity_with_edmtypes` (2024).
+    takes_numbers_as_text: true,
     takes_large_integers: false,
     sorts_properties: false,
     keeps_place_of_keys: true,
+    encoded_in_addresses: COSMOS_ADDRESS,
+    encodes_percent_twice: true,
     // With a space, and without the words about the stream (recorded).
     media_types: [
         "application/json; odata=nometadata",
@@ -237,9 +310,11 @@ pub(crate) static COSMOS: Rules = Rules {
     empty_media_type: Some("application/json"),
     has_storage_headers: false,
     member_order: MemberOrder::MetadataLast,
+    // Recorded of azure-data-tables, `get_entity_with_select` and `query_entities_with_select` (2024 and 2026).
+    metadata_names_selection: false,
     // Recorded.
     has_full_times: true,
-    continuation: Continuation::Ranges,
+    continuation: Continuation::Places,
     // Recorded of azure-data-tables: see `store/places.rs`.
     keeps_insertion_order: true,
     // Recorded.
@@ -250,6 +325,9 @@ pub(crate) static COSMOS: Rules = Rules {
     batch_line_end: "\n",
     // Recorded.
     numbers_changes: true,
+    answers_empty_parts: false,
+    // Recorded of azure-data-tables, `batch_all_operations_together`.
+    upsert_media_type: "application/json",
     account_busy: Refusal::TOO_MANY_REQUESTS,
     server_busy: Refusal::TOO_MANY_REQUESTS,
     retry_after: Some("x-ms-retry-after-ms"),
@@ -291,8 +369,20 @@ impl Rules {
         }
     }
 
+    /// The refusal of a property's name.
+    pub(crate) fn invalid_property_name(&self, name: &str) -> Refusal {
+        match self.repeats_property_name {
+            true => Refusal::property_name(name),
+            false => Refusal::PROPERTY_NAME_INVALID,
+        }
+    }
+
     /// The refusal of an operation of a batch. The store's of the first operation has no index, unless every one has.
+    /// Where every one has, that of a missing table has none (recorded of azure-data-tables, `new_non_existent_table`).
     pub(crate) fn at_index(&self, refusal: Refusal, index: usize) -> Refusal {
+        if self.has_every_index && refusal.code == Refusal::TABLE_NOT_FOUND.code {
+            return refusal;
+        }
         if index > 0 || refusal.raised_by != RaisedBy::Store || self.has_every_index {
             let message = format!("{index}:{}", refusal.message).into();
             return Refusal { message, ..refusal };

@@ -27,6 +27,10 @@ pub(crate) struct Settings {
     pub(crate) accounts: BTreeMap<String, Account>,
     /// The tokens of Entra ID that are accepted.
     pub(crate) tokens: BTreeSet<String>,
+    /// The audiences whose tokens are all accepted, without a slash at the end.
+    pub(crate) token_audiences: BTreeSet<String>,
+    /// Only known versions of the protocol are accepted.
+    pub(crate) has_strict_versions: bool,
     pub(crate) page_size: usize,
     pub(crate) page_ends: PageEnds,
     pub(crate) clock: EmulatorClock,

@@ -3,6 +3,7 @@
 //! What a client makes of them is tested in the crate of tests, on all backends. Here stand the details that the live
 //! service was seen to have, and the few functions that sign a request by hand.
 
+mod addresses;
 mod any_request;
 mod batches;
 mod browsers;

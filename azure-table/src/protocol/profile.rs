@@ -140,7 +140,8 @@ const COSMOS: Rules = Rules {
     takes_empty_keys: false,
     max_row_key_bytes: Some(255),
     max_entity_bytes: Some(2_000_000),
-    reserved_properties: &["id", "ID", "rid", "etag", "ResourceId"],
+    // `etag`, which the documentation names too, is stored like any other (recorded of azure-data-tables, 2024 and 2026).
+    reserved_properties: &["id", "ID", "rid", "ResourceId"],
     max_batch_bytes: 2_000_000,
     ignores_case_of_table_names: false,
     has_secondary: false,
@@ -301,8 +302,8 @@ mod tests {
             (
                 "p",
                 "r",
-                r#"{"PartitionKey":"p","RowKey":"r","A":1,"etag":"x"}"#,
-                "property `etag`",
+                r#"{"PartitionKey":"p","RowKey":"r","A":1,"rid":"x"}"#,
+                "property `rid`",
             ),
         ] {
             assert_eq!(

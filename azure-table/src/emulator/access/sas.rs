@@ -27,6 +27,7 @@ use crate::emulator::request::address::Site;
 use crate::emulator::rules::TENANT;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::rules::version::{self, SHARED_ACCESS_SIGNATURES, USER_DELEGATION};
+use crate::emulator::settings::Settings;
 use crate::emulator::store::Store;
 use crate::model::datetime::DateTime;
 use crate::protocol::access_policy::StoredAccessPolicy;
@@ -56,13 +57,15 @@ pub(crate) fn is_bound(sas: &SasParameters) -> bool {
 pub(crate) fn check(
     sas: &SasParameters,
     site: &Site,
-    key: Option<&SigningKey>,
+    settings: &Settings,
     head: &Parts,
     (store, now): (&Store, DateTime),
 ) -> Result<Grant> {
     let failed = |why: &'static str| Refusal::AUTHENTICATION_FAILED.because(why);
+    let key = settings.key(&site.account);
     let key = key.ok_or_else(|| Refusal::AUTHENTICATION_FAILED.because(no_account(site)))?;
-    let kind = Kind::of(sas).ok_or(failed("parameters that make no shared access signature"))?;
+    let kind =
+        Kind::of(sas, settings.has_strict_versions).ok_or(failed("parameters that make no shared access signature"))?;
     let is_signed = match kind {
         Kind::Table => key.verify(&table_string_to_sign(sas, &site.account, sas.get("tn")), sas.get("sig")),
         Kind::Account => key.verify(&account_string_to_sign(sas, &site.account), sas.get("sig")),
@@ -122,9 +125,9 @@ enum Kind {
 
 impl Kind {
     /// `None` where the parameters are none of a signature.
-    fn of(sas: &SasParameters) -> Option<Self> {
+    fn of(sas: &SasParameters, is_strict: bool) -> Option<Self> {
         let value = |name| sas.get(name);
-        let is_known_version = value("sv") >= SHARED_ACCESS_SIGNATURES && version::is_known(value("sv"));
+        let is_known_version = value("sv") >= SHARED_ACCESS_SIGNATURES && version::is_taken(value("sv"), is_strict);
         // What is signed is cut by line ends: with one in a value, it would not be clear where each ends.
         let is_cut = SAS_PARAMETERS
             .iter()

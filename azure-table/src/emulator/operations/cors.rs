@@ -50,9 +50,9 @@ pub(crate) fn preflight(rules: &[CorsRule], headers: &HeaderMap) -> Result<Answe
 /// Adds to an answer what the browser wants to know.
 pub(crate) fn add_headers(rules: &[CorsRule], method: &str, request: &HeaderMap, answer: &mut Response<Bytes>) {
     let origin = request.header("origin");
-    let rule = origin
-        .as_deref()
-        .and_then(|origin| rules.iter().find(|rule| is_for(rule, origin, method)));
+    // A rule for any origin fits a read that names none, too: the answer may be kept for a page that does (documented).
+    let asked = origin.as_deref().or((method == "GET").then_some(ANY));
+    let rule = asked.and_then(|origin| rules.iter().find(|rule| is_for(rule, origin, method)));
     let is_for_any = rule.is_some_and(|rule| rule.allowed_origins.iter().any(|known| known == ANY));
     let mut put = |header: HeaderName, text: &str| {
         if let Ok(value) = HeaderValue::from_str(text) {
@@ -63,14 +63,15 @@ pub(crate) fn add_headers(rules: &[CorsRule], method: &str, request: &HeaderMap,
     if method == "GET" && !rules.is_empty() && !is_for_any {
         put(VARY, "Origin");
     }
-    let (Some(rule), Some(origin)) = (rule, origin) else {
+    let Some(rule) = rule else {
         return;
     };
-    if is_for_any {
-        put(ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
-    } else {
-        put(ACCESS_CONTROL_ALLOW_ORIGIN, &origin);
-        put(ACCESS_CONTROL_ALLOW_CREDENTIALS, "true");
+    match origin {
+        Some(origin) if !is_for_any => {
+            put(ACCESS_CONTROL_ALLOW_ORIGIN, &origin);
+            put(ACCESS_CONTROL_ALLOW_CREDENTIALS, "true");
+        }
+        _ => put(ACCESS_CONTROL_ALLOW_ORIGIN, ANY),
     }
     let exposed = exposed(rule, answer.headers());
     if let Ok(value) = HeaderValue::from_str(&exposed)

@@ -13,8 +13,8 @@ use crate::emulator::request::Verb;
 use crate::emulator::request::address::Resource;
 use crate::emulator::request::body;
 use crate::emulator::request::options::Prefer;
-use crate::emulator::response::Answer;
 use crate::emulator::response::payload::entity_address;
+use crate::emulator::response::{Answer, Content};
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::row::RowId;
 use crate::emulator::store::{Action, Applied, Change, SharedStore, Store};
@@ -33,8 +33,16 @@ pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str, id: &RowId) -> Re
 
 /// The only change of a request: made and answered.
 pub(crate) fn write(shared: &SharedStore, call: &Call<'_>) -> Result<Answer> {
-    let (table, change) = change(call)?;
+    let read = change(call);
     let mut store = shared.write();
+    let (table, change) = read.map_err(|refusal| {
+        // What an entity lacks is said where its table is (recorded).
+        let table = call.resource.table().unwrap_or_default();
+        match refusal == Refusal::PROPERTIES_NEED_VALUE && store.table(call.replica(), table).is_none() {
+            true => Refusal::TABLE_NOT_FOUND,
+            false => refusal,
+        }
+    })?;
     let applied = store
         .apply(call.replica(), table, vec![change], call.caller.now)
         .map_err(|(_, refusal)| refusal)?;
@@ -69,6 +77,7 @@ pub(crate) fn change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
             id.clone(),
             Action::Delete(call.condition()?.ok_or(Refusal::INVALID_INPUT.because("no If-Match"))?),
         ),
+        (Resource::WrongKeys(table), _) => return Err(Refusal::number_of_keys(&call.site().account, table)),
         _ => return Err(Refusal::METHOD_NOT_ALLOWED),
     };
     body::check_keys(&id, call.site().rules)?;
@@ -82,18 +91,28 @@ pub(crate) fn change<'a>(call: &'a Call<'_>) -> Result<(&'a str, Change)> {
 /// The answer to a change that was made.
 pub(crate) fn written(store: &Store, call: &Call<'_>, table: &str, applied: Applied) -> Result<Answer> {
     if call.verb != Verb::Post {
+        let is_upsert = call.verb != Verb::Delete && call.condition()?.is_none();
+        let media_type = match is_upsert {
+            true => call.site().rules.upsert_media_type,
+            false => "",
+        };
         return Ok(Answer {
             etag: applied.etag,
+            content: Content::Other(media_type.to_owned()),
             ..Answer::no_content()
         });
     }
-    let location = format!("{}/{}", call.site().base, entity_address(table, &applied.id));
+    let location = format!(
+        "{}/{}",
+        call.site().base,
+        entity_address(table, &applied.id, call.site().rules)
+    );
     let answer = if call.prefer == Some(Prefer::NoContent) {
         Answer::no_content()
     } else {
         let level = call.level()?;
         let stored = store
-            .table(call.replica(), table)
+            .table(call.site().primary(), table)
             .and_then(|table| table.rows.get(&applied.id));
         let row = stored.ok_or(Refusal::RESOURCE_NOT_FOUND)?;
         Answer::json(201, call.shape(table, level).entity(&applied.id, row), level)

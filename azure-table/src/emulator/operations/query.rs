@@ -16,17 +16,19 @@ use std::sync::Arc;
 use crate::emulator::access::grant::RowRange;
 use crate::emulator::operations::Call;
 use crate::emulator::operations::scan::{RowFilter, Turn};
-use crate::emulator::request::continuation::{self, Next};
+use crate::emulator::request::continuation::{self, Next, Position};
 use crate::emulator::request::options::{Level, Options};
 use crate::emulator::response::Answer;
 use crate::emulator::response::payload::Shape;
-use crate::emulator::rules::Rules;
 use crate::emulator::rules::refusal::{Refusal, Result};
+use crate::emulator::rules::{Continuation, Rules};
 use crate::emulator::settings::PageEnds;
 use crate::emulator::store::SharedStore;
-use crate::emulator::store::row::{Row, RowId};
-use crate::emulator::store::rows::{Changed, Reader, Rows};
+use crate::emulator::store::account::Table;
+use crate::emulator::store::row::RowId;
+use crate::emulator::store::rows::{Changed, Placed, Reader};
 use crate::filter::key_range::KeyRange;
+use crate::model::datetime::DateTime;
 use crate::model::ordinal;
 
 /// The maximum body of a page in bytes, unless its only row is longer (4 MiB).
@@ -44,14 +46,21 @@ pub(crate) async fn page(shared: &SharedStore, call: &Call<'_>, table: &str) -> 
     let (partition_key, row_key) = range.start();
     let first = RowId::new(partition_key, row_key).max(granted.start());
     let rules = call.site().rules;
-    let start = position(&call.options, rules)?.map_or(first.clone(), |from| from.max(first));
+    let start = match (position(&call.options, rules)?, rules.continuation) {
+        (Some(Position::Keys(from)), _) => Position::Keys(from.max(first.clone())),
+        (Some(place @ Position::Place(_)), _) => place,
+        (None, Continuation::Keys) => Position::Keys(first.clone()),
+        (None, Continuation::Places) => Position::Place(0),
+    };
     let query = Query {
         condition: &condition,
+        is_filtered: call.options.filter.is_some(),
+        first,
         range,
         granted,
         limit: call.caller.page_size(call.options.top),
+        earlier: call.options.next_partition_key.as_deref(),
         ends: call.caller.settings.page_ends,
-        rules,
         shape: call.shape(table, level),
     };
     'state: loop {
@@ -64,7 +73,7 @@ pub(crate) async fn page(shared: &SharedStore, call: &Call<'_>, table: &str) -> 
                 if reader.as_ref().is_some_and(|reader| !table.rows.knows(reader)) {
                     continue 'state;
                 }
-                if let Some(next) = page.take_turn(&table.rows, reader.as_deref()) {
+                if let Some(next) = page.take_turn(table, reader.as_deref()) {
                     return Ok(page.into_answer(next, level));
                 }
                 reader.get_or_insert_with(|| table.rows.register());
@@ -77,11 +86,15 @@ pub(crate) async fn page(shared: &SharedStore, call: &Call<'_>, table: &str) -> 
 /// What a page is asked for.
 struct Query<'q> {
     condition: &'q RowFilter,
+    is_filtered: bool,
+    /// The least keys of a row that it reaches.
+    first: RowId,
     range: KeyRange<'q>,
     granted: &'q RowRange,
     limit: usize,
+    /// The token of the page.
+    earlier: Option<&'q str>,
     ends: PageEnds,
-    rules: &'q Rules,
     shape: Shape<'q>,
 }
 
@@ -95,7 +108,9 @@ impl Query<'_> {
 struct Page<'q> {
     query: &'q Query<'q>,
     /// The first row that was not looked at.
-    from: RowId,
+    from: Position,
+    /// When the table was created.
+    created: DateTime,
     body: Vec<u8>,
     rows: usize,
     looked_at: usize,
@@ -106,13 +121,14 @@ struct Page<'q> {
 }
 
 impl<'q> Page<'q> {
-    fn begin(query: &'q Query<'q>, from: RowId) -> Self {
+    fn begin(query: &'q Query<'q>, from: Position) -> Self {
         let body = query.shape.page();
         let mut end = Vec::new();
         query.shape.end(&mut end);
         Self {
             query,
             from,
+            created: DateTime::MIN,
             body,
             rows: 0,
             looked_at: 0,
@@ -122,22 +138,41 @@ impl<'q> Page<'q> {
     }
 
     /// Reads on until the page or the turn is over; returns what comes behind the page.
-    fn take_turn(&mut self, stored: &Rows, reader: Option<&Reader>) -> Option<Next> {
+    fn take_turn(&mut self, table: &Table, reader: Option<&Reader>) -> Option<Next> {
         let nothing = Changed::new();
         let changed = reader.map(Reader::changed);
+        let changed = changed.as_deref().unwrap_or(&nothing);
+        self.created = table.created;
         let mut turn = Turn::new();
         let mut next = Some(Next::new());
-        let start = self.from.clone();
-        for (id, row) in stored.before(changed.as_deref().unwrap_or(&nothing), &start) {
-            if !self.query.reaches(id) {
-                break;
+        if self.query.limit == 0 {
+            return next;
+        }
+        let query = self.query;
+        let from = self.from.clone();
+        let is_by_place = matches!(from, Position::Place(_));
+        let rows: Box<dyn Iterator<Item = Placed<'_>> + '_> = match &from {
+            Position::Keys(start) => {
+                let rows = table.rows.before(changed, start);
+                let rows = rows.take_while(|(id, _)| query.reaches(id));
+                Box::new(rows.map(|(id, row)| (0, id, row)))
             }
-            if !turn.take(self.query.condition.comparisons(), row.members.annotated().len()) {
-                self.from = id.clone();
+            Position::Place(from) => table.rows.by_place(changed, query.range, *from),
+        };
+        for placed @ (place, id, row) in rows {
+            if !turn.take(query.condition.comparisons(), row.members.annotated().len()) {
+                self.from = match is_by_place {
+                    true => Position::Place(place),
+                    false => Position::Keys(id.clone()),
+                };
                 next = None;
                 break;
             }
-            if let Some(position) = self.look_at(id, row) {
+            // In the order of insertion those of other keys are among them.
+            if is_by_place && (*id < query.first || !query.reaches(id)) {
+                continue;
+            }
+            if let Some(position) = self.look_at(placed) {
                 next = Some(position);
                 break;
             }
@@ -146,17 +181,17 @@ impl<'q> Page<'q> {
     }
 
     /// Takes the row where it is asked for; returns the position of the next page if this one ends before it.
-    fn look_at(&mut self, id: &RowId, row: &Row) -> Option<Next> {
-        let Query { ends, rules, .. } = *self.query;
-        let here = || Some(continuation::of_row(&id.partition_key, Some(&id.row_key), rules));
+    fn look_at(&mut self, placed: Placed<'_>) -> Option<Next> {
+        let (_, id, row) = placed;
+        let ends = self.query.ends;
         if ends.at_partitions && self.partition.as_ref() != Some(&id.partition_key) {
             if self.partition.is_some() {
-                return Some(continuation::of_row(&id.partition_key, None, rules));
+                return Some(self.next_at(placed, None));
             }
             self.partition = Some(id.partition_key.clone());
         }
         if self.rows == self.query.limit || ends.examined.is_some_and(|most| self.looked_at == most) {
-            return here();
+            return Some(self.next_at(placed, Some(&id.row_key)));
         }
         if self.query.condition.accepts(id, row) {
             let before = self.body.len();
@@ -164,12 +199,27 @@ impl<'q> Page<'q> {
             let most = ends.bytes.unwrap_or(MAX_PAGE_BYTES).min(MAX_PAGE_BYTES);
             if self.rows > 0 && self.body.len() + self.end > most {
                 self.body.truncate(before);
-                return here();
+                return Some(self.next_at(placed, Some(&id.row_key)));
             }
             self.rows += 1;
         }
         self.looked_at += 1;
         None
+    }
+
+    /// The position of a row; without its key, where a page ends with a partition.
+    fn next_at(&self, (place, id, _): Placed<'_>, row_key: Option<&str>) -> Next {
+        match self.from {
+            Position::Keys(_) => continuation::of_row(&id.partition_key, row_key),
+            Position::Place(_) => {
+                let page = continuation::Page {
+                    earlier: self.query.earlier,
+                    items: self.rows,
+                    is_filtered: self.query.is_filtered,
+                };
+                continuation::of_place(place, self.created, page)
+            }
+        }
     }
 
     fn into_answer(mut self, next: Next, level: Level) -> Answer {
@@ -187,13 +237,13 @@ pub(crate) fn first_partition(call: &Call<'_>) -> Result<Box<str>> {
     let filter = call.filter()?;
     let (first, _) = KeyRange::of(&filter).start();
     match position(&call.options, call.site().rules)? {
-        Some(from) if ordinal::compare(&from.partition_key, first).is_gt() => Ok(from.partition_key),
+        Some(Position::Keys(from)) if ordinal::compare(&from.partition_key, first).is_gt() => Ok(from.partition_key),
         _ => Ok(first.into()),
     }
 }
 
 /// The first row of the page, where one is said.
-fn position(options: &Options, rules: &Rules) -> Result<Option<RowId>> {
+fn position(options: &Options, rules: &Rules) -> Result<Option<Position>> {
     let (partition, row) = (&options.next_partition_key, &options.next_row_key);
     continuation::row(partition.as_deref(), row.as_deref(), rules)
 }

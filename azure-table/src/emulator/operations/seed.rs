@@ -34,8 +34,12 @@ pub(crate) fn seed<E: TableEntity>(
     table: &str,
     entities: impl IntoIterator<Item = E>,
 ) -> Result<()> {
-    TableName::new(table)?;
     let site = Site::development().under(settings);
+    if let Err(refusal) = site.rules.check_new_table(table) {
+        // It says more.
+        TableName::new(table)?;
+        return Err(refused(table, &refusal.message));
+    }
     let now = settings.clock.now();
     if shared.read().table(site.replica(), table).is_none() {
         shared

@@ -1,6 +1,5 @@
 //! Operations on tables.
 //!
-//! Not confirmed: the answer to a reserved name (InvalidInput); which characters of a bad name are looked at first.
 //! While a table is being deleted it is not found; live, other operations may see a conflict or even work for a while.
 //!
 //! Source: REST "Query Tables", "Create Table", "Delete Table".
@@ -18,7 +17,6 @@ use crate::emulator::store::json_text::{name, text_member};
 use crate::emulator::store::row::time_text;
 use crate::emulator::store::{SharedStore, Store};
 use crate::model::datetime::DateTime;
-use crate::model::name::TableName;
 
 /// `GET /Tables`.
 pub(crate) async fn list(shared: &SharedStore, call: &Call<'_>) -> Result<Answer> {
@@ -31,11 +29,16 @@ pub(crate) async fn list(shared: &SharedStore, call: &Call<'_>) -> Result<Answer
         .transpose()?;
     let start = start.unwrap_or_default();
     let limit = call.caller.page_size(call.options.top);
+    let page = continuation::Page {
+        earlier,
+        items: limit,
+        is_filtered: call.options.filter.is_some(),
+    };
     // A copy, so that the filter is evaluated while others use the store. Without one, a table behind the page is enough.
-    let most = if condition.comparisons() == 0 {
-        limit.saturating_add(1)
-    } else {
-        usize::MAX
+    let most = match condition.comparisons() {
+        _ if limit == 0 => 0,
+        0 => limit.saturating_add(1),
+        _ => usize::MAX,
     };
     let tables: Vec<Listed> = {
         let store = shared.read();
@@ -62,7 +65,7 @@ pub(crate) async fn list(shared: &SharedStore, call: &Call<'_>) -> Result<Answer
             continue;
         }
         if found.len() == limit {
-            next = continuation::of_table(&table.position, table.created, (earlier, limit), rules);
+            next = continuation::of_table(&table.position, table.created, page, rules);
             break;
         }
         found.push(table);
@@ -70,7 +73,7 @@ pub(crate) async fn list(shared: &SharedStore, call: &Call<'_>) -> Result<Answer
 
     let is_full = next.is_empty() && found.len() == limit;
     if let (Some(last), true) = (found.last(), rules.has_empty_last_page && is_full) {
-        next = continuation::of_table(&format!("{}\0", last.name), last.created, (earlier, limit), rules);
+        next = continuation::of_table(&format!("{}\0", last.name), last.created, page, rules);
     }
 
     let mut out = vec![b'{'];
@@ -116,7 +119,7 @@ pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer>
 /// `POST /Tables`.
 pub(crate) fn create(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
     let table = body::table_name(call.json()?)?;
-    check_name(&table)?;
+    call.site().rules.check_new_table(&table)?;
     let answer = if call.prefer == Some(Prefer::NoContent) {
         Answer::no_content()
     } else {
@@ -134,25 +137,20 @@ pub(crate) fn create(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
     })
 }
 
+/// An entity by a wrong number of keys: whether the table is there is looked at first (recorded).
+pub(crate) fn wrong_keys(store: &Store, call: &Call<'_>, table: &str) -> Refusal {
+    match store.table(call.replica(), table) {
+        Some(_) => Refusal::number_of_keys(&call.site().account, table),
+        None => Refusal::TABLE_NOT_FOUND,
+    }
+}
+
 /// `DELETE /Tables('name')`.
 pub(crate) fn delete(store: &mut Store, call: &Call<'_>, table: &str) -> Result<Answer> {
     let caller = call.caller;
+    caller.site.rules.check_deleted_table(table)?;
     store.delete_table(caller.site.replica(), table, caller.now, caller.settings.deletion_time)?;
     Ok(Answer::no_content())
-}
-
-fn check_name(table: &str) -> Result<()> {
-    if !(3..=63).contains(&table.chars().count()) {
-        return Err(Refusal::TABLE_NAME_LENGTH);
-    }
-    if table.eq_ignore_ascii_case("tables") {
-        return Err(Refusal::INVALID_INPUT);
-    }
-    // Names with a dollar sign are the service's own.
-    if table.starts_with('$') || TableName::new(table).is_err() {
-        return Err(Refusal::INVALID_TABLE_NAME);
-    }
-    Ok(())
 }
 
 fn address(table: &str) -> String {

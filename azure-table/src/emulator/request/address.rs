@@ -4,7 +4,7 @@
 //! host tells of the service behind it, and the reading of `table(PartitionKey='…',RowKey='…')`. Encoded text is
 //! `codec/url.rs`.
 //!
-//! Not confirmed: the answer to an unknown `comp`, or to one without its `restype`; the length of a URL that is
+//! Not confirmed: what a further segment of a path means besides the recorded ones; the answer to an unknown `comp`, or to one without its `restype`; the length of a URL that is
 //! refused; code and form of the refusal of a path with a percent sign that encodes nothing (the live service's server
 //! answers in HTML).
 //!
@@ -53,9 +53,21 @@ pub(crate) enum Resource {
     Policies(String),
     Entities(String),
     Entity(String, RowId),
+    /// An entity of a table, by another number of keys than it has.
+    WrongKeys(String),
 }
 
 impl Resource {
+    /// The table whose entities or policies it is.
+    pub(crate) fn table(&self) -> Option<&str> {
+        match self {
+            Self::Policies(table) | Self::Entities(table) | Self::Entity(table, _) | Self::WrongKeys(table) => {
+                Some(table)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether it is a row, or all rows, of a table.
     pub(crate) fn is_in(&self, table: &str, site: &Site) -> bool {
         matches!(self, Self::Entities(name) | Self::Entity(name, _) if site.is_same_table(name, table))
@@ -144,6 +156,14 @@ impl Site {
         }
     }
 
+    /// The account in the first region, where all writes go.
+    pub(crate) fn primary(&self) -> Replica<'_> {
+        Replica {
+            is_behind: false,
+            ..self.replica()
+        }
+    }
+
     /// Whether two names are those of one table.
     pub(crate) fn is_same_table(&self, one: &str, other: &str) -> bool {
         self.rules.table_key(one) == self.rules.table_key(other)
@@ -165,15 +185,26 @@ impl Site {
             _ => path,
         };
         let below = below.strip_prefix('/').unwrap_or(below);
-        self.read(&url::decode(below).ok_or(Refusal::INVALID_URI)?)
+        let decoded = url::decode(below).ok_or(Refusal::INVALID_URI)?;
+        let (name, keys) = decoded.split_at(decoded.find('(').unwrap_or(decoded.len()));
+        match name.split_once('/') {
+            Some(("", _)) if self.rules.ignores_further_segments => Err(Refusal::INVALID_URI),
+            Some((first, _)) if self.rules.ignores_further_segments => self.read(&format!("{first}{keys}")),
+            Some(_) if !self.rules.ignores_further_segments => Err(match self.read(&format!("Table{keys}")) {
+                Ok(Resource::Entity(..)) => Refusal::INVALID_ENTITY_ADDRESS,
+                _ => Refusal::INVALID_ADDRESS,
+            }),
+            _ => self.read(&decoded),
+        }
     }
 
     fn read(&self, path: &str) -> Result<Resource> {
-        let resource = path::Resource::read(path).map_err(|fault| match fault {
-            PathFault::Path => Refusal::INVALID_URI,
-            PathFault::Keys => Refusal::INVALID_INPUT,
-            PathFault::NumberOfKeys(name) => Refusal::number_of_keys(&self.account, &name),
-        })?;
+        let resource = match path::Resource::read(path) {
+            Ok(resource) => resource,
+            Err(PathFault::Path) => return Err(Refusal::INVALID_URI),
+            Err(PathFault::Keys) => return Err(Refusal::INVALID_INPUT),
+            Err(PathFault::NumberOfKeys(table)) => return Ok(Resource::WrongKeys(table)),
+        };
         Ok(match resource {
             path::Resource::Service => Resource::Service,
             path::Resource::Batch => Resource::Batch,
@@ -286,15 +317,19 @@ mod tests {
                 entity("it's", "100%+😀,)("),
             ),
             ("t(PartitionKey='a%2Fb',RowKey='')", entity("a/b", "")),
-            ("t('x')", Err(Refusal::number_of_keys("dev", "t"))),
-            ("t(PartitionKey='x')", Err(Refusal::number_of_keys("dev", "t"))),
+            ("t('x')", Ok(Resource::WrongKeys("t".into()))),
+            ("t(PartitionKey='x')", Ok(Resource::WrongKeys("t".into()))),
+            ("t/Tables", Ok(Resource::Entities("t".into()))),
+            ("t/Tables('t')", Ok(Resource::WrongKeys("t".into()))),
+            ("t/$batch", Ok(Resource::Entities("t".into()))),
+            ("t%2F%2F(PartitionKey='a',RowKey='b')", entity("a", "b")),
+            ("a/b", Ok(Resource::Entities("a".into()))),
             ("t(PartitionKey='x',Other='y')", Err(Refusal::INVALID_INPUT)),
             ("t(PartitionKey=1,RowKey='y')", Err(Refusal::INVALID_INPUT)),
             ("t(PartitionKey='x',RowKey='y',)", Err(Refusal::INVALID_INPUT)),
             ("t(PartitionKey='x'RowKey='y')", Err(Refusal::INVALID_INPUT)),
             ("t(PartitionKey='x',RowKey='y)", Err(Refusal::INVALID_INPUT)),
             ("t(PartitionKey='x',RowKey='y'", Err(Refusal::INVALID_URI)),
-            ("a/b", Err(Refusal::INVALID_URI)),
             ("%ff", Err(Refusal::INVALID_URI)),
             ("t%28", Err(Refusal::INVALID_URI)),
             ("()", Err(Refusal::INVALID_URI)),

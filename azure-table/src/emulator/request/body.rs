@@ -27,15 +27,23 @@ pub(crate) fn insert(body: &[u8], rules: &Rules) -> Result<(RowId, Properties)> 
         row_key,
         properties,
     } = Entity::read(body, rules)?;
-    let id = RowId::new(key(partition_key)?, key(row_key)?);
+    let id = RowId::new(key(partition_key, rules)?, key(row_key, rules)?);
     check_keys(&id, rules)?;
     Ok((id, properties))
 }
 
-/// The body of a replace or merge. Keys may be repeated in it and mean nothing, whatever their type: the address
-/// decides (recorded).
+/// The body of a replace or merge. Keys may be repeated in it and mean nothing: the address decides (recorded).
 pub(crate) fn update(body: &[u8], rules: &Rules) -> Result<Properties> {
-    let mut properties = Entity::read(body, rules)?.properties;
+    let Entity {
+        partition_key,
+        row_key,
+        mut properties,
+    } = Entity::read(body, rules)?;
+    if rules.checks_keys_of_updates {
+        for repeated in [partition_key, row_key].into_iter().flatten() {
+            key(Some(repeated), rules)?;
+        }
+    }
     properties.retain(|(name, _)| !is_key(name));
     Ok(properties)
 }
@@ -90,11 +98,11 @@ pub(crate) fn check_keys(id: &RowId, rules: &Rules) -> Result<()> {
     Ok(())
 }
 
-fn key(value: Option<WireValue<'_>>) -> Result<String> {
+fn key(value: Option<WireValue<'_>>, rules: &Rules) -> Result<String> {
     match value.map(|value| (value.token, value.annotation)) {
         None | Some((Token::Null, _)) => Err(Refusal::PROPERTIES_NEED_VALUE),
         Some((Token::Text(text), None | Some(EdmType::String))) => Ok(text.into_owned()),
-        Some(_) => Err(Refusal::INVALID_INPUT),
+        Some(_) => Err(rules.invalid_key.clone()),
     }
 }
 
@@ -113,7 +121,11 @@ struct Entity<'a> {
 impl<'a> Entity<'a> {
     fn read(body: &'a [u8], rules: &Rules) -> Result<Self> {
         let mut entity = Self::default();
-        for Member { name, value, .. } in members(body)? {
+        for Member { name, mut value, .. } in members(body)? {
+            let is_number = matches!(value.token, Token::Number(_));
+            if rules.takes_numbers_as_text && is_number && value.annotation == Some(EdmType::String) {
+                value.annotation = None;
+            }
             if let (Token::Text(key), true) = (&value.token, rules.keeps_place_of_keys && is_key(&name)) {
                 entity
                     .properties
@@ -137,6 +149,9 @@ impl<'a> Entity<'a> {
                 }
             }
         }
+        if rules.drops_second_etag && entity.properties.iter().any(|(name, _)| **name == *"etag") {
+            entity.properties.retain(|(name, _)| **name != *"Etag");
+        }
         Ok(entity)
     }
 }
@@ -158,12 +173,12 @@ fn members(body: &[u8]) -> Result<Vec<Member<'_>>> {
 
 fn check_name(name: &str, rules: &Rules) -> Result<()> {
     if rules.reserved_properties.contains(&name) {
-        return Err(Refusal::PROPERTY_NAME_INVALID);
+        return Err(rules.invalid_property_name(name));
     }
     if name.len() > MAX_PROPERTY_NAME && utf16_len(name) > MAX_PROPERTY_NAME {
         return Err(Refusal::PROPERTY_NAME_TOO_LONG);
     }
-    property_name_fault(name).map_or(Ok(()), |_| Err(Refusal::PROPERTY_NAME_INVALID))
+    property_name_fault(name).map_or(Ok(()), |_| Err(rules.invalid_property_name(name)))
 }
 
 /// Returns whether this is a bare integer that no type holds.

@@ -1,10 +1,14 @@
 //! Continuation tokens: a position in a table, as text that is opaque to clients.
 //!
 //! The shape is that of the service: `1!`, the length of what follows, `!`, base64 with `-` for `=`. Cosmos DB has
-//! others: a JSON object for rows, whose second half is `NA`, and for tables an id with the number of pages and of
-//! tables so far. They hold no state of the emulator, so a token works as long as the table exists.
+//! others. For rows it is the id of a row, 16 bytes whose second half is its number, in a JSON object, from the second
+//! page on in an array, and with counts instead where the query has a filter; the second header is `NA`. For tables it is
+//! an id, and with a filter also the number of pages and of tables so far. They hold no state of the emulator, so a token
+//! works as long as the table exists.
 //!
-//! Source: recorded continuation headers; REST "Query timeout and pagination".
+//! Source: recorded continuation headers, of Cosmos DB `query_entities_with_top_and_next`, `query_entities_each_page`,
+//! `query_tables_with_marker` and `query_tables_per_page` of azure-data-tables (2024 and 2026); REST "Query timeout and
+//! pagination". Not confirmed: the numbers behind the counts, and what an id begins with.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -22,47 +26,94 @@ const NEXT_ROW: &str = "x-ms-continuation-nextrowkey";
 const NEXT_TABLE: &str = "x-ms-continuation-nexttablename";
 /// What a token of Cosmos DB has around its text.
 const AROUND_ROW: [&str; 2] = ["{\"token\":\"", "\",\"range\":{\"min\":\"\",\"max\":\"FF\"}}"];
-const AROUND_TABLE: [&str; 3] = ["-RID:~", "#RT:", "#TRC:"];
+/// What stands before an id, the number of pages and that of items, where there is a filter.
+const COUNTED: [&str; 3] = ["+RID:~", "#RT:", "#TRC:"];
+/// What stands behind those of rows.
+const BEHIND_COUNTS: &str = "#ISV:2#IEO:65599#QCF:8#FPC:AQE=";
 /// Stands in no key and in no table's name.
 const SEPARATOR: char = '\u{1}';
 
-/// The position of a row; `None` for the second half, where a page ends with a partition.
-pub(crate) fn of_row(partition_key: &str, row_key: Option<&str>, rules: &Rules) -> Next {
-    match rules.continuation {
-        Continuation::Keys => {
-            let row = row_key.map(|row_key| (NEXT_ROW, of_key(row_key)));
-            [(NEXT_PARTITION, of_key(partition_key))]
-                .into_iter()
-                .chain(row)
-                .collect()
-        }
-        Continuation::Ranges => {
-            let keys = format!("{partition_key}{SEPARATOR}{}", row_key.unwrap_or_default());
-            let [before, behind] = AROUND_ROW;
-            let token = format!("{before}{}{behind}", STANDARD.encode(keys));
-            vec![(NEXT_PARTITION, token), (NEXT_ROW, "NA".to_owned())]
-        }
-    }
+/// The row at which a page begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Position {
+    Keys(RowId),
+    /// A number in the order of insertion.
+    Place(u64),
+}
+
+/// What a token says besides a position.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Page<'a> {
+    /// The token of the page itself.
+    pub(crate) earlier: Option<&'a str>,
+    pub(crate) items: usize,
+    pub(crate) is_filtered: bool,
+}
+
+/// The position of a row by its keys; `None` for the second half, where a page ends with a partition.
+pub(crate) fn of_row(partition_key: &str, row_key: Option<&str>) -> Next {
+    let row = row_key.map(|row_key| (NEXT_ROW, of_key(row_key)));
+    let partition = [(NEXT_PARTITION, of_key(partition_key))];
+    partition.into_iter().chain(row).collect()
+}
+
+/// The position of a row by its place, in a table of that age.
+pub(crate) fn of_place(place: u64, created: DateTime, page: Page<'_>) -> Next {
+    let id = STANDARD.encode([created.ticks().to_le_bytes(), place.to_le_bytes()].concat());
+    let [before, behind] = AROUND_ROW;
+    let token = match page {
+        Page { is_filtered: true, .. } => format!("{}{BEHIND_COUNTS}", page.counted(&id)),
+        Page { earlier: None, .. } => format!("{before}{id}{behind}"),
+        Page { .. } => format!("[{before}{id}{behind}]"),
+    };
+    vec![(NEXT_PARTITION, token), (NEXT_ROW, "NA".to_owned())]
 }
 
 /// The row at which a page begins. NextRowKey may be missing, but not empty (AzureStorageExplorer issue 5434, seen
 /// live).
-pub(crate) fn row(partition: Option<&str>, row: Option<&str>, rules: &Rules) -> Result<Option<RowId>> {
+pub(crate) fn row(partition: Option<&str>, row: Option<&str>, rules: &Rules) -> Result<Option<Position>> {
     match (partition, row, rules.continuation) {
         (None, None, _) => Ok(None),
         (None, Some(_), _) => Err(Refusal::INVALID_INPUT),
         (Some(partition), row, Continuation::Keys) => {
             let row = row.map_or(Ok(String::new()), key)?;
-            Ok(Some(RowId::new(key(partition)?, row)))
+            Ok(Some(Position::Keys(RowId::new(key(partition)?, row))))
         }
-        (Some(token), _, Continuation::Ranges) => {
+        (Some(token), _, Continuation::Places) => {
             let [before, behind] = AROUND_ROW;
-            let text = token.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind));
-            let keys = text.and_then(decoded).ok_or(Refusal::INVALID_INPUT)?;
-            let (partition, row) = keys.split_once(SEPARATOR).ok_or(Refusal::INVALID_INPUT)?;
-            Ok(Some(RowId::new(partition, row)))
+            let object = token.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+            let object = object.unwrap_or(token).strip_prefix(before);
+            let id = object.and_then(|rest| rest.strip_suffix(behind));
+            let id = id.or_else(|| counted_id(token)).and_then(|id| STANDARD.decode(id).ok());
+            let id: [u8; 16] = id.and_then(|id| id.try_into().ok()).ok_or(Refusal::INVALID_INPUT)?;
+            let [.., a, b, c, d, e, f, g, h] = id;
+            Ok(Some(Position::Place(u64::from_le_bytes([a, b, c, d, e, f, g, h]))))
         }
     }
+}
+
+impl Page<'_> {
+    /// An id with the pages and items up to here.
+    fn counted(&self, id: &str) -> String {
+        let [before, pages, all] = COUNTED;
+        let counts = self
+            .earlier
+            .and_then(|token| token.rsplit_once(pages)?.1.split_once(all));
+        let count = |text: Option<&str>| {
+            let digits = text.map(|text| text.split('#').next().unwrap_or_default());
+            digits
+                .and_then(|digits| digits.parse::<usize>().ok())
+                .unwrap_or_default()
+        };
+        let page = count(counts.map(|(page, _)| page)).saturating_add(1);
+        let items = count(counts.map(|(_, all)| all)).saturating_add(self.items);
+        format!("{before}{id}{pages}{page}{all}{items}")
+    }
+}
+
+fn counted_id(token: &str) -> Option<&str> {
+    let [before, pages, _] = COUNTED;
+    Some(token.strip_prefix(before)?.split_once(pages)?.0)
 }
 
 /// The token of a key.
@@ -76,20 +127,16 @@ pub(crate) fn key(token: &str) -> Result<String> {
     read(token).ok_or(Refusal::INVALID_INPUT)
 }
 
-/// The position of a table, by the form of its name that counts, behind a page of `tables` tables that `earlier` led
-/// to.
-pub(crate) fn of_table(name: &str, created: DateTime, (earlier, tables): (Option<&str>, usize), rules: &Rules) -> Next {
+/// The position of a table, by the form of its name that counts, behind a page.
+pub(crate) fn of_table(name: &str, created: DateTime, page: Page<'_>, rules: &Rules) -> Next {
     let token = match rules.continuation {
-        // Live the second half is an id of the table.
-        Continuation::Keys => of_key(&format!("{name}{SEPARATOR}{:016x}", created.ticks())),
-        Continuation::Ranges => {
-            let [before, pages, all] = AROUND_TABLE;
-            let counts = earlier.and_then(|token| token.rsplit_once(pages)?.1.split_once(all));
-            let count = |text: Option<&str>| text.and_then(|text| text.parse::<usize>().ok()).unwrap_or_default();
-            let page = count(counts.map(|(page, _)| page)).saturating_add(1);
-            let tables = count(counts.map(|(_, all)| all)).saturating_add(tables);
-            format!("{before}{}{pages}{page}{all}{tables}", STANDARD.encode(name))
+        // The time counts from 1601, as Windows does (recorded of azure-data-tables, `query_tables_per_page`, 2026).
+        Continuation::Keys => {
+            let ticks = (created.ticks() - DateTime::MIN_STORED.ticks()).max(0);
+            of_key(&format!("{name}{SEPARATOR}{ticks:016x}"))
         }
+        Continuation::Places if page.is_filtered => page.counted(&STANDARD.encode(name)),
+        Continuation::Places => STANDARD.encode(name),
     };
     vec![(NEXT_TABLE, token)]
 }
@@ -102,11 +149,7 @@ pub(crate) fn table_name(token: &str, rules: &Rules) -> Result<String> {
             name.truncate(name.find(SEPARATOR).unwrap_or(name.len()));
             Ok(name)
         }
-        Continuation::Ranges => {
-            let [before, pages, _] = AROUND_TABLE;
-            let text = token.strip_prefix(before).and_then(|rest| rest.split_once(pages));
-            text.and_then(|(name, _)| decoded(name)).ok_or(Refusal::INVALID_INPUT)
-        }
+        Continuation::Places => decoded(counted_id(token).unwrap_or(token)).ok_or(Refusal::INVALID_INPUT),
     }
 }
 
@@ -145,31 +188,54 @@ mod tests {
 
     #[test]
     fn cosmos_db_has_its_own() {
-        let own = of_row("p", Some("r"), &COSMOS);
-        assert_eq!(own[0].1, r#"{"token":"cAFy","range":{"min":"","max":"FF"}}"#);
-        assert_eq!(own[1].1, "NA");
-        for wrong in ["", "x", "1!4!cA--", r#"{"token":"cA==","range":{"min":"","max":"FF"}}"#] {
+        let page = |earlier: Option<&'static str>, is_filtered| Page {
+            earlier,
+            items: 2,
+            is_filtered,
+        };
+        let place = |page| of_place(0x0142_0902, DateTime::MIN, page)[0].1.clone();
+        let id = "AAAAAAAAAAACCUIBAAAAAA==";
+        let object = format!(r#"{{"token":"{id}","range":{{"min":"","max":"FF"}}}}"#);
+        assert_eq!(of_place(1, DateTime::MIN, page(None, false))[1].1, "NA");
+        assert_eq!(place(page(None, false)), object);
+        assert_eq!(place(page(Some("x"), false)), format!("[{object}]"));
+        assert_eq!(
+            place(page(Some("+RID:~x#RT:1#TRC:5#ISV:2"), true)),
+            format!("+RID:~{id}#RT:2#TRC:7#ISV:2#IEO:65599#QCF:8#FPC:AQE=")
+        );
+        for token in [page(None, false), page(Some("x"), false), page(None, true)].map(place) {
+            let read = row(Some(&token), Some("NA"), &COSMOS).unwrap();
+            assert_eq!(read, Some(Position::Place(0x0142_0902)), "{token}");
+        }
+        for wrong in [
+            "",
+            "x",
+            "1!4!cA--",
+            r#"{"token":"cA==","range":{"min":"","max":"FF"}}"#,
+            "+RID:~#RT:1",
+        ] {
             assert_eq!(row(Some(wrong), Some("NA"), &COSMOS), Err(Refusal::INVALID_INPUT));
         }
-        let first = of_table("zzza2", DateTime::MIN, (None, 2), &COSMOS);
-        assert_eq!(first[0].1, "-RID:~enp6YTI=#RT:1#TRC:2");
-        let second = of_table("zzzb", DateTime::MIN, (Some(&first[0].1), 2), &COSMOS);
-        assert!(second[0].1.ends_with("#RT:2#TRC:4"), "{second:?}");
-        assert_eq!(table_name(&second[0].1, &COSMOS).unwrap(), "zzzb");
+        let table = |name, page| of_table(name, DateTime::MIN, page, &COSMOS)[0].1.clone();
+        assert_eq!(table("zzza2", page(None, false)), "enp6YTI=");
+        assert_eq!(table("zzza2", page(None, true)), "+RID:~enp6YTI=#RT:1#TRC:2");
+        let second = table("zzzb", page(Some("+RID:~enp6YTI=#RT:1#TRC:2"), true));
+        assert!(second.ends_with("#RT:2#TRC:4"), "{second:?}");
+        for token in [&*second, &table("zzzb", page(None, false))] {
+            assert_eq!(table_name(token, &COSMOS).unwrap(), "zzzb");
+        }
     }
 
     proptest! {
         #[test]
-        fn any_position_survives(partition in "[^\u{1}]*", below in any::<String>()) {
+        fn any_position_survives(partition in any::<String>(), below in any::<String>()) {
             prop_assert_eq!(key(&of_key(&below)).unwrap(), below.clone());
-            for rules in [&STORAGE, &COSMOS] {
-                let headers = of_row(&partition, Some(&below), rules);
-                let read = row(Some(&headers[0].1), Some(&headers[1].1), rules).unwrap();
-                prop_assert_eq!(read, Some(RowId::new(partition.clone(), below.clone())));
-            }
-            let half = of_row(&partition, None, &STORAGE);
+            let headers = of_row(&partition, Some(&below));
+            let read = row(Some(&headers[0].1), Some(&headers[1].1), &STORAGE).unwrap();
+            prop_assert_eq!(read, Some(Position::Keys(RowId::new(partition.clone(), below))));
+            let half = of_row(&partition, None);
             let read = row(Some(&half[0].1), None, &STORAGE).unwrap();
-            prop_assert_eq!((half.len(), read), (1, Some(RowId::new(partition, ""))));
+            prop_assert_eq!((half.len(), read), (1, Some(Position::Keys(RowId::new(partition, "")))));
         }
     }
 }

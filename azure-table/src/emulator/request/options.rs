@@ -1,8 +1,9 @@
 //! Options: the query string of a request, and the form of its answer.
 //!
 //! Owns `$filter`, `$select`, `$top`, `$format`, the continuation parameters, and the reading of `Accept` and `Prefer`.
-//! Not confirmed: the code for a `$top` that is no number from 1 to 1000 (the status of more than 1000 is documented),
-//! and `$select=*`, which means all properties here.
+//! Not confirmed: the code for a `$top` that is no number up to 1000 (the status of more than 1000 is documented);
+//! `$top=0`, a page without rows and without a next one here (as Azurite's issue 1428 wants it); `$select=*`, which
+//! means all properties here.
 //!
 //! Source: REST "Query Entities", "Query Tables", "Payload format for Table service operations".
 
@@ -70,10 +71,10 @@ fn decode(text: &str) -> Result<String> {
 /// frequently asked questions".
 fn top(text: &str, rules: &Rules) -> Result<usize> {
     let most = rules.max_top.unwrap_or(usize::MAX);
-    text.parse().ok().filter(|top| (1..=most).contains(top)).ok_or_else(|| {
+    text.parse().ok().filter(|top| *top <= most).ok_or_else(|| {
         let why = match rules.max_top {
-            Some(most) => format!("$top: {} is no number from 1 to {most}", Shown(text)),
-            None => format!("$top: {} is no number from 1 on", Shown(text)),
+            Some(most) => format!("$top: {} is no number from 0 to {most}", Shown(text)),
+            None => format!("$top: {} is no number", Shown(text)),
         };
         Refusal::INVALID_INPUT.because(why)
     })
@@ -206,10 +207,10 @@ mod tests {
 
     #[test]
     fn what_the_service_does_not_have_is_refused() {
-        for top in ["0", "1001", "-1", "x", ""] {
+        for top in ["1001", "-1", "x", ""] {
             assert_eq!(
                 Options::parse(&format!("$top={top}"), &STORAGE).unwrap_err(),
-                Refusal::INVALID_INPUT.because(format!("$top: \"{top}\" is no number from 1 to 1000")),
+                Refusal::INVALID_INPUT.because(format!("$top: \"{top}\" is no number from 0 to 1000")),
                 "{top}"
             );
         }

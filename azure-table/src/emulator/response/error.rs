@@ -6,8 +6,8 @@
 
 use crate::codec::odata::time::TimeText;
 use crate::codec::xml;
-use crate::emulator::request::ErrorForm;
 use crate::emulator::request::options::Level;
+use crate::emulator::request::{ErrorForm, JsonForm};
 use crate::emulator::response::observer::Note;
 use crate::emulator::response::{Answer, Content, Trace};
 use crate::emulator::rules::ErrorText;
@@ -28,16 +28,39 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// The only part of the answer to a change set whose only part is empty: XML, and two headers (recorded of
+    /// azure-data-tables, `empty_batch`, 2023).
+    pub(crate) fn of_empty_part(trace: &Trace) -> Self {
+        let refusal = Refusal::UNREADABLE_VALUE;
+        let document = xml::error_document("", refusal.code, &with_id_and_time(&refusal, trace));
+        Self {
+            is_odata: false,
+            refused: Some((refusal.raised_by, refusal.code)),
+            note: Note::of(&refusal),
+            ..Self::new(
+                refusal.status,
+                document.into(),
+                Content::Other("application/xml;charset=utf-8".to_owned()),
+            )
+        }
+    }
+}
+
+fn with_id_and_time(refusal: &Refusal, trace: &Trace) -> String {
+    let time = TimeText::seven_digits(trace.time);
+    format!("{}\nRequestId:{}\nTime:{time}", refusal.message, trace.id)
+}
+
 /// As the storage services write it: XML where the answer would be.
 fn with_request_id(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Answer {
-    let time = TimeText::seven_digits(trace.time);
-    let message = format!("{}\nRequestId:{}\nTime:{time}", refusal.message, trace.id);
+    let message = with_id_and_time(refusal, trace);
     let (prefer, body, content) = match form {
         ErrorForm::Xml => {
-            let document = xml::error_document(refusal.code, &message);
+            let document = xml::error_document("m:", refusal.code, &message);
             (None, document.into(), Content::Xml)
         }
-        ErrorForm::Json(level, prefer) => {
+        ErrorForm::Json(JsonForm { level, prefer, .. }) => {
             let content = match refusal.raised_by {
                 RaisedBy::FrontEnd | RaisedBy::Challenge => Content::Other("application/json".to_owned()),
                 RaisedBy::Parsing | RaisedBy::Store => Content::Json(level),
@@ -56,16 +79,15 @@ fn with_request_id(refusal: &Refusal, form: ErrorForm, trace: &Trace) -> Answer 
 
 /// JSON, also where XML was asked for (recorded).
 fn with_activity_id(refusal: &Refusal, form: ErrorForm, id: Guid) -> Answer {
-    let text = words(refusal, id);
-    let mut body = error_object(refusal.code, "en-us", &format!("{text}\nRequestID:{id}\n"));
-    // In a batch the line end before the next boundary is the only one (both recorded).
-    if !is_in_batch(refusal) {
-        body.extend_from_slice(b"\r\n");
-    }
-    // Seen: metadata levels as asked for in errors about tables and addresses, else full.
-    let level = match form {
-        ErrorForm::Json(level, _) if is_about_tables(refusal) => level,
-        ErrorForm::Json(..) | ErrorForm::Xml => Level::Full,
+    let (code, text) = words(refusal, id);
+    let mut body = error_object(code, "en-us", &format!("{text}\nRequestID:{id}\n"));
+    body.extend_from_slice(b"\r\n");
+    let content = match form {
+        ErrorForm::Json(form) if repeats_level(refusal, form) => match form.is_plain {
+            true => Content::Other("application/json".to_owned()),
+            false => Content::Json(form.level),
+        },
+        ErrorForm::Json(..) | ErrorForm::Xml => Content::Json(Level::Full),
     };
     // Who is sent for a token is told where, whatever service it is.
     let raised_by = match refusal.raised_by {
@@ -73,14 +95,22 @@ fn with_activity_id(refusal: &Refusal, form: ErrorForm, id: Guid) -> Answer {
         _ => RaisedBy::Store,
     };
     Answer {
-        refused: Some((raised_by, refusal.code)),
-        note: Note::of(refusal),
-        ..Answer::json(refusal.status, body, level)
+        refused: Some((raised_by, code)),
+        note: Note::of(&Refusal {
+            code,
+            ..refusal.clone()
+        }),
+        ..Answer::new(refusal.status, body, content)
     }
 }
 
-fn is_about_tables(refusal: &Refusal) -> bool {
-    *refusal == Refusal::TABLE_ALREADY_EXISTS || refusal.message == Refusal::INVALID_URL.message
+/// Returns whether a refusal has the metadata level of the request, not the full one: what the rows and tables decide
+/// of unconditional requests, a filter, and a table's name that is too long (recorded of azure-data-tables, 2024 and
+/// 2026). None has it in a batch.
+fn repeats_level(refusal: &Refusal, form: JsonForm) -> bool {
+    let is_of_rows = matches!(refusal.status, 404 | 409) && !form.is_conditional;
+    let is_text = |known: &Refusal| known.message == refusal.message && known.raised_by == refusal.raised_by;
+    is_of_rows || [Refusal::INVALID_URL, Refusal::TABLE_NAME_TOO_LONG].iter().any(is_text)
 }
 
 /// The index of the operation of a batch that was refused, and the text.
@@ -91,32 +121,47 @@ fn indexed(refusal: &Refusal) -> (Option<&str>, &str) {
     }
 }
 
-fn is_in_batch(refusal: &Refusal) -> bool {
-    indexed(refusal).0.is_some()
-}
-
-/// The texts that were seen to differ. In a batch the operation's index stands before them.
-fn words(refusal: &Refusal, id: Guid) -> String {
-    static OTHER: [(Refusal, &str); 3] = [
-        (Refusal::TABLE_ALREADY_EXISTS, "The specified table already exists."),
-        (Refusal::PROPERTIES_NEED_VALUE, "PartitionKey/RowKey cannot be empty"),
-        (Refusal::UNREADABLE_VALUE, "One of the input values is invalid."),
+/// The code and the text, where they were seen to differ. In a batch the operation's index stands before the text.
+fn words(refusal: &Refusal, id: Guid) -> (&'static str, String) {
+    static OTHER: [(Refusal, &str, &str); 4] = [
+        // The brackets are empty (recorded of 2026).
+        (
+            Refusal::TABLE_ALREADY_EXISTS,
+            "TableAlreadyExists",
+            "The specified table: [] already exists.",
+        ),
+        (
+            Refusal::TABLE_NOT_FOUND,
+            "ResourceNotFound",
+            "The specified resource does not exist.",
+        ),
+        (
+            Refusal::PROPERTIES_NEED_VALUE,
+            "PropertiesNeedValue",
+            "PartitionKey/RowKey cannot be empty",
+        ),
+        (
+            Refusal::UNREADABLE_VALUE,
+            "InvalidInput",
+            "One of the input values is invalid.",
+        ),
     ];
     let (index, text) = indexed(refusal);
     let other = OTHER
         .iter()
-        .find(|(known, _)| known.code == refusal.code && known.message == text);
-    let text = match other {
-        Some((_, other)) => other,
-        None => text,
+        .find(|(known, ..)| known.code == refusal.code && known.message == text);
+    let (code, text) = match other {
+        Some((_, code, other)) => (*code, *other),
+        None => (refusal.code, text),
     };
-    match index {
+    let text = match index {
         // In a batch one more line end follows (recorded).
         Some(index) => format!("{index}:{text}\n"),
         // What the rows decide is said without (recorded of all three), what is wrong with the request with it.
         None if matches!(refusal.status, 404 | 409 | 412) => text.to_owned(),
         None => format!("{text}\r\nActivityId: {id}, {SDK}"),
-    }
+    };
+    (code, text)
 }
 
 /// The JSON of an error.

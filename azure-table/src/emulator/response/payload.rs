@@ -5,11 +5,13 @@
 //!
 //! Source: REST "Payload format for Table service operations"; the member order is that of recorded answers.
 
+use percent_encoding::utf8_percent_encode;
+
 use crate::codec::odata::time::TimeText;
 use crate::codec::url;
 use crate::emulator::request::address::Site;
 use crate::emulator::request::options::{Level, Select};
-use crate::emulator::rules::MemberOrder;
+use crate::emulator::rules::{MemberOrder, Rules};
 use crate::emulator::store::json_text::{name, text, text_member};
 use crate::emulator::store::members::{Member, Members};
 use crate::emulator::store::row::{Row, RowId, time_text};
@@ -26,18 +28,21 @@ pub(crate) struct Shape<'a> {
 }
 
 /// `table(PartitionKey='…',RowKey='…')` as the service writes it: keys encoded, but quotes doubled and raw.
-pub(crate) fn entity_address(table: &str, id: &RowId) -> String {
+pub(crate) fn entity_address(table: &str, id: &RowId, rules: &Rules) -> String {
     format!(
         "{}(PartitionKey='{}',RowKey='{}')",
         url::encode(table),
-        key(&id.partition_key),
-        key(&id.row_key)
+        key(&id.partition_key, rules),
+        key(&id.row_key, rules)
     )
 }
 
-fn key(text: &str) -> String {
-    let parts: Vec<String> = text.split('\'').map(|part| url::encode(part).to_string()).collect();
-    parts.join("''")
+fn key(text: &str, rules: &Rules) -> String {
+    let mut text = text.replace('\'', "''");
+    if rules.encodes_percent_twice {
+        text = text.replace('%', "%25");
+    }
+    utf8_percent_encode(&text, rules.encoded_in_addresses).to_string()
 }
 
 impl Shape<'_> {
@@ -97,9 +102,8 @@ impl Shape<'_> {
 
     fn metadata_url(&self, out: &mut Vec<u8>, below: &str, element: &str) {
         if self.level > Level::None {
-            let select = self
-                .select
-                .map_or(String::new(), |select| format!("&$select={}", select.text));
+            let select = self.select.filter(|_| self.site.rules.metadata_names_selection);
+            let select = select.map_or(String::new(), |select| format!("&$select={}", select.text));
             let (base, table) = (&self.site.base, self.table);
             let url = format!("{base}{below}/$metadata#{table}{element}{select}");
             text_member(out, "odata.metadata", &url);
@@ -114,7 +118,7 @@ impl Shape<'_> {
     /// What an entity is and where, at the fullest level. Storage writes its own address behind the ETag.
     fn address_members(&self, out: &mut Vec<u8>, id: &RowId) {
         if self.level == Level::Full {
-            let address = entity_address(self.table, id);
+            let address = entity_address(self.table, id, self.site.rules);
             text_member(out, "odata.type", &format!("{}.{}", self.site.account, self.table));
             text_member(out, "odata.id", &format!("{}/{address}", self.site.base));
             if self.order() == MemberOrder::MetadataLast {
@@ -132,7 +136,7 @@ impl Shape<'_> {
             out.push(b'"');
         }
         if self.level == Level::Full && order == MemberOrder::MetadataFirst {
-            text_member(out, "odata.editLink", &entity_address(self.table, id));
+            text_member(out, "odata.editLink", &entity_address(self.table, id, self.site.rules));
         }
         match (self.select.and_then(Select::names), order) {
             (None, MemberOrder::MetadataFirst) => {

@@ -2,8 +2,8 @@
 //!
 //! Owns status, code and text of each, and the part of the service that raises it: that decides on headers and on the
 //! index in a batch. Does not own the body around them (`response/error.rs`). Not confirmed: the headers of the
-//! mismatches of shared access signatures besides that of the permission, the texts of a token that is not known and of
-//! a protocol that takes no token, and the answers to requests of browsers beyond their statuses.
+//! mismatches of shared access signatures besides that of the permission, the text of a protocol that takes no token, and
+//! the answers to requests of browsers beyond their statuses.
 //!
 //! Source: REST "Table service error codes", "Common REST API error codes", "SAS error codes", "Authorize with
 //! Microsoft Entra ID"; the texts are those of live answers where one was seen, else of these pages.
@@ -91,6 +91,21 @@ impl Refusal {
         Self::with(400, "InvalidInput", message, Parsing)
     }
 
+    /// Recorded of Cosmos DB.
+    pub(crate) fn character_of_table_name(character: char) -> Self {
+        let message = format!("The table name contains an invalid character {character}.");
+        Self::with(400, "InvalidInput", message, Parsing)
+    }
+
+    /// Recorded of Cosmos DB.
+    pub(crate) fn property_name(name: &str) -> Self {
+        let message = format!(
+            "The property name '{name}' is invalid. See \
+             https://docs.microsoft.com/en-us/rest/api/storageservices/Understanding-the-Table-Service-Data-Model"
+        );
+        Self::with(400, "PropertyNameInvalid", message, Parsing)
+    }
+
     pub(crate) fn source_ip_mismatch(address: std::net::IpAddr) -> Self {
         let message =
             format!("This request is not authorized to perform this operation using this source IP {address}.");
@@ -144,6 +159,22 @@ refusals! {
     /// Cosmos DB of a query that it cannot read.
     INVALID_URL = 400 "InvalidInput", Parsing,
         "Request url is invalid.";
+    /// Cosmos DB of an address in which a table's name has a slash. Unlike a query's refusal it never repeats the
+    /// metadata level of the request.
+    INVALID_ADDRESS = 400 "InvalidInput", FrontEnd,
+        "Request url is invalid.";
+    /// The same of one that names an entity. Recorded.
+    INVALID_ENTITY_ADDRESS = 400 "InvalidInput", FrontEnd,
+        "One of the input values is invalid.";
+    /// Cosmos DB of a delete of a table whose name has a character of URLs. Recorded.
+    NO_SUCH_HANDLER = 405 "MethodNotAllowed", Parsing,
+        "RequestHandler.Delete";
+    TABLE_NAME_ENDS_WITH_SPACE = 400 "InvalidInput", Parsing,
+        "Table name cannot end with a space.";
+    /// Recorded of 255 characters.
+    TABLE_NAME_TOO_LONG = 400 "BadRequest", Parsing,
+        "Message: {\"Errors\":[\"The input name is invalid. Ensure to provide a unique non-empty string less than '255' \
+         characters.\",\"The request payload is invalid. Ensure to provide a valid request payload.\"]}";
     /// A value that is not one of its type: seen for numbers out of range, assumed for all else in a body.
     UNREADABLE_VALUE = 400 "InvalidInput", Parsing,
         "An error occurred while processing this request.";
@@ -154,11 +185,15 @@ refusals! {
         "If-None-Match HTTP header cannot be specified for PUT operations.";
     IF_NONE_MATCH_ON_DELETE = 400 "InvalidInput", Parsing,
         "If-None-Match HTTP header cannot be specified for DELETE operations.";
-    TOO_MANY_CHANGES = 400 "InvalidInput", Parsing,
+    TOO_MANY_CHANGES = 400 "InvalidInput", Store,
         "The batch request operation exceeds the maximum 100 changes per change set.";
-    DIFFERENT_PARTITIONS = 400 "CommandsInBatchActOnDifferentPartitions", Parsing,
+    /// Cosmos DB of a change set without operations. Recorded of azure-data-tables, `empty_batch` (2023).
+    EMPTY_BATCH = 400 "InvalidInput", Parsing,
+        "The batch request body is malformed. Please see \
+         https://docs.microsoft.com/en-us/rest/api/storageservices/performing-entity-group-transactions";
+    DIFFERENT_PARTITIONS = 400 "CommandsInBatchActOnDifferentPartitions", Store,
         "All commands in a batch must operate on same entity group.";
-    DUPLICATE_ROW = 400 "InvalidDuplicateRow", Parsing,
+    DUPLICATE_ROW = 400 "InvalidDuplicateRow", Store,
         "The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.";
     PROPERTIES_NEED_VALUE = 400 "PropertiesNeedValue", Store,
         "The values are not specified for all properties in the entity.";
@@ -200,7 +235,8 @@ refusals! {
     TOO_MANY_REQUESTS = 429 "TooManyRequests", Store,
         "Request rate is large. More Request Units may be needed, so no changes were made. Please retry this request later. \
          Learn more: http://aka.ms/cosmosdb-error-429";
-    INVALID_QUERY_PARAMETER = 400 "InvalidQueryParameterValue", Parsing,
+    /// Recorded of an address that ends in a table's name and asks for the service's properties.
+    INVALID_QUERY_PARAMETER = 400 "InvalidQueryParameterValue", FrontEnd,
         "Value for one of the query parameters specified in the request URI is invalid.";
     /// Recorded for documents beyond a limit too, six rules for browsers for example.
     INVALID_XML = 400 "InvalidXmlDocument", Parsing,
@@ -232,15 +268,18 @@ refusals! {
         "This request is not authorized to perform this operation using this service.";
     PROTOCOL_MISMATCH = 403 "AuthorizationProtocolMismatch", Store,
         "This request is not authorized to perform this operation using this protocol.";
-    /// The text is documented; that a write to a secondary gets it is not confirmed.
-    WRITE_TO_SECONDARY = 403 "InsufficientAccountPermissions", FrontEnd,
+    /// Recorded of azure-data-tables, `table_client_location_mode` (2024).
+    WRITE_TO_SECONDARY = 403 "InsufficientAccountPermissions", Store,
         "Write operations are not allowed.";
     /// Recorded.
     NO_AUTHENTICATION = 401 "NoAuthenticationInformation", Challenge,
         "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
-    /// The text is that of a missing token.
-    INVALID_TOKEN = 401 "InvalidAuthenticationInfo", Challenge,
+    /// Recorded of a token of another tenant (azure-data-tables, `supported_version`, 2022, and `error_handling`, 2026).
+    INVALID_TOKEN = 401 "InvalidAuthenticationInfo", FrontEnd,
         "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
+    /// Recorded of a token with spaces (azure-data-tables, `list_tables_with_invalid_credential`, 2024).
+    MALFORMED_AUTHORIZATION = 400 "InvalidAuthenticationInfo", FrontEnd,
+        "Authentication information is not given in the correct format. Check the value of Authorization header.";
     /// The status is documented; code and text are Azurite's.
     NO_CORS_HEADER = 400 "InvalidHeaderValue", Parsing,
         "A required CORS header is not present.";

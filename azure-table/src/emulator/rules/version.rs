@@ -4,8 +4,10 @@
 //!
 //! Source: REST "Versioning for Azure Storage".
 
+use crate::model::datetime::DateTime;
+
 /// Those of the storage services, from the first with JSON on, whether they changed something about tables or not.
-/// Unknown ones are refused, as seen.
+/// Unknown ones between and before them are refused, as seen.
 ///
 /// Source: REST "Versioning for Azure Storage"; Azurite's list (3.35) up to 2025-11-05; the later ones are those of the
 /// storage SDKs of 2026.
@@ -70,7 +72,14 @@ pub(crate) const SHARED_ACCESS_SIGNATURES: &str = "2015-04-05";
 /// Source: the announcement of 2026; "Versioning for Azure Storage".
 pub(crate) const USER_DELEGATION: &str = "2025-07-05";
 
-/// Returns whether a version is taken.
-pub(crate) fn is_known(version: &str) -> bool {
-    VERSIONS.binary_search(&version).is_ok()
+/// Returns whether a version is taken: a known one, or a later date unless `is_strict`. The live service takes only those
+/// that it has; the versions of next year's clients are not known here, and are spoken like the newest.
+pub(crate) fn is_taken(version: &str, is_strict: bool) -> bool {
+    VERSIONS.binary_search(&version).is_ok() || !is_strict && is_later(version)
+}
+
+fn is_later(version: &str) -> bool {
+    const DATE: usize = "2026-06-06".len();
+    let newest = VERSIONS.last().copied().unwrap_or_default();
+    version.len() == DATE && version > newest && DateTime::of_service(version).is_ok()
 }

@@ -227,8 +227,12 @@ impl TableLine {
     ) -> Result<(String, &'static Rules, Table)> {
         let json: Self = of_json(line)?;
         let wrong = |why: String| Fault::of_line(format!("table {:?}: {why}", json.table));
-        TableName::new(&json.table).map_err(|e| Fault::of_line(e.to_string()))?;
         let rules = json.service.map_or(rules, ServiceName::rules);
+        if let Err(refusal) = rules.check_new_table(&json.table) {
+            // It says more.
+            TableName::new(&json.table).map_err(|e| Fault::of_line(e.to_string()))?;
+            return Err(wrong(refusal.message.into_owned()));
+        }
         let policies: Vec<StoredAccessPolicy> = json
             .policies
             .into_iter()

@@ -93,7 +93,8 @@ async fn the_request_itself_is_answered_with_what_the_browser_wants_to_know() {
     let answer = send(&strict, "GET", "Blogs", &get("https://a.com"), "").await;
     assert_eq!(header(&answer, "access-control-allow-origin"), "https://a.com");
     assert_eq!(header(&answer, "access-control-allow-credentials"), "true");
-    assert_eq!(header(&answer, "access-control-expose-headers"), "x-ms-request-id,ETag");
+    // Whole names first, as recorded.
+    assert_eq!(header(&answer, "access-control-expose-headers"), "ETag,X-Ms-Request-Id");
     assert_eq!(header(&answer, "vary"), "Origin");
     let refused = send(&strict, "GET", "None", &get("https://a.com"), "").await;
     assert_eq!(
@@ -120,4 +121,41 @@ async fn the_request_itself_is_answered_with_what_the_browser_wants_to_know() {
     }
     let without = send(&with_table().await, "GET", "Blogs", &get("https://a.com"), "").await;
     assert_eq!(header(&without, "vary"), "");
+}
+
+/// REST "Cross-Origin Resource Sharing (CORS) support for Azure Storage", the table of answers.
+#[tokio::test]
+async fn an_answer_that_is_the_same_for_all_origins_does_not_vary_by_them() {
+    let open = OPEN.replace("<ExposedHeaders />", "<ExposedHeaders>ETag</ExposedHeaders>");
+    for (rules, origin, vary, allowed, exposed) in [
+        (vec![], "", "", "", ""),
+        (vec![], "https://a.com", "", "", ""),
+        (vec![STRICT], "", "Origin", "", ""),
+        (vec![STRICT], "https://c.com", "Origin", "", ""),
+        (vec![&*open], "", "", "*", "ETag"),
+        (vec![&open], "https://a.com", "", "*", "ETag"),
+        (vec![STRICT, &open], "", "", "*", "ETag"),
+    ] {
+        let emulator = with_rules(&rules).await;
+        let headers = [("origin", origin)];
+        let headers = if origin.is_empty() { &[][..] } else { &headers };
+        let answer = send(&emulator, "GET", "Blogs", headers, "").await;
+        let found = ["vary", "access-control-allow-origin", "access-control-expose-headers"];
+        let found = found.map(|name| header(&answer, name));
+        assert_eq!(found, [vary, allowed, exposed], "{rules:?} {origin}");
+    }
+}
+
+/// Recording `set_cors` of azure-data-tables (2026).
+#[tokio::test]
+async fn whole_names_of_headers_come_back_before_beginnings() {
+    let rule = "<AllowedOrigins>https://a.com</AllowedOrigins><AllowedMethods>GET</AllowedMethods><AllowedHeaders>x-ms-meta-data*,x-ms-meta-target*,x-ms-meta-xyz,x-ms-meta-foo</AllowedHeaders><ExposedHeaders>x-ms-meta-data*,x-ms-meta-abc</ExposedHeaders><MaxAgeInSeconds>500</MaxAgeInSeconds>";
+    let emulator = with_rules(&[rule]).await;
+    let read = send(&emulator, "GET", PROPERTIES, &[], "").await;
+    for names in [
+        ">x-ms-meta-xyz,x-ms-meta-foo,x-ms-meta-data*,x-ms-meta-target*<",
+        ">x-ms-meta-abc,x-ms-meta-data*<",
+    ] {
+        assert!(body(&read).contains(names), "{}", body(&read));
+    }
 }

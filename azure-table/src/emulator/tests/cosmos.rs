@@ -1,5 +1,10 @@
 //! Cosmos DB for Table, as far as it was seen.
 
+mod errors;
+mod names;
+mod order;
+mod values;
+
 use super::*;
 
 const COSMOS: &str = "https://devstoreaccount1.table.cosmos.azure.com";
@@ -69,7 +74,7 @@ async fn tables_are_created_and_listed_as_recorded() {
     let again = ask(&emulator, "POST", "Tables", &[], r#"{"TableName":"Blogs"}"#).await;
     assert_eq!(
         error(&again),
-        refused(409, "TableAlreadyExists", "The specified table already exists.")
+        refused(409, "TableAlreadyExists", "The specified table: [] already exists.")
     );
     assert_eq!(
         header(&again, "content-type"),
@@ -138,7 +143,7 @@ async fn an_entity_is_written_and_read_as_recorded() {
     let quiet = ask(&emulator, "POST", "Blogs", &[("prefer", "return-no-content")], quiet).await;
     assert_eq!((quiet.status().as_u16(), header(&quiet, "dataserviceid")), (204, ""));
     let other_case = ask(&emulator, "GET", "blogs", &[], "").await;
-    assert_eq!(error(&other_case).1, "TableNotFound");
+    assert_eq!(error(&other_case).1, "ResourceNotFound");
 }
 
 #[tokio::test]

@@ -168,8 +168,11 @@ async fn an_entity_lives_through_all_its_operations() {
             .2
             .starts_with("The etag value 'x' specified in one of the request headers")
     );
-    let unknown = send(&emulator, "DELETE", path, &[("if-match", "W/\"wrong\"")], "").await;
-    assert_eq!(error(&unknown).0, 412);
+    // What Azurite's tests want of the service; only the first was seen live (Azurite issue 1229).
+    for (etag, status) in [("W/\"wrong\"", 412), ("w/\"wrong\"", 412), ("\"wrong\"", 400)] {
+        let unknown = send(&emulator, "DELETE", path, &[("if-match", etag)], "").await;
+        assert_eq!(error(&unknown).0, status, "{etag}");
+    }
     assert_eq!(
         send(&emulator, "DELETE", path, &[("if-match", "*")], "").await.status(),
         204
@@ -285,6 +288,63 @@ async fn constants_are_conditions_and_faults_of_filters_have_the_services_texts(
     }
 }
 
+/// As Azurite's issue 1428 wants it; not seen live.
+#[tokio::test]
+async fn a_page_of_no_rows_is_empty_and_the_last() {
+    let emulator = with_table().await;
+    let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
+    assert_eq!(send(&emulator, "POST", "Blogs", &[], row).await.status(), 201);
+    for path in ["Blogs?$top=0", "Tables?$top=0"] {
+        let page = send(&emulator, "GET", path, &[], "").await;
+        assert_eq!((page.status().as_u16(), body(&page)), (200, r#"{"value":[]}"#));
+        assert!(!page.headers().keys().any(|name| name.as_str().contains("continuation")));
+    }
+    assert_eq!(
+        error(&send(&emulator, "GET", "None?$top=0", &[], "").await).1,
+        "TableNotFound"
+    );
+}
+
+/// Recordings `create_entity_basic` and `batch` of `test_encoder` of azure-data-tables (2024, of Cosmos DB also 2026).
+#[tokio::test]
+async fn addresses_of_entities_have_the_services_characters() {
+    let row = r#"{"PartitionKey":"PK'@*$!%","RowKey":"a\"\u4f60"}"#;
+    for (emulator, location) in [
+        (Emulator::new(), "PartitionKey='PK''%40*%24!%25',RowKey='a%22%E4%BD%A0'"),
+        (
+            Emulator::cosmos(),
+            "PartitionKey='PK''@*$!%2525',RowKey='a%22%E4%BD%A0'",
+        ),
+    ] {
+        send(&emulator, "POST", "Tables", &[], r#"{"TableName":"Blogs"}"#).await;
+        let inserted = send(&emulator, "POST", "Blogs", &[], row).await;
+        assert_eq!(header(&inserted, "location"), format!("{BASE}/Blogs({location})"));
+    }
+}
+
+/// Recording `query_tables_per_page` of azure-data-tables (2026).
+#[tokio::test]
+async fn the_token_of_a_table_has_the_time_of_windows() {
+    let clock = EmulatorClock::fixed("2026-04-14T05:00:00Z".parse().unwrap());
+    let emulator = Emulator::new().with_clock(clock);
+    let date = ("x-ms-date", "Tue, 14 Apr 2026 05:00:00 GMT");
+    for name in ["One", "Two"] {
+        let body = format!(r#"{{"TableName":"{name}"}}"#);
+        assert_eq!(send(&emulator, "POST", "Tables", &[date], &body).await.status(), 201);
+    }
+    let page = send(&emulator, "GET", "Tables?$top=1", &[date], "").await;
+    let token = header(&page, "x-ms-continuation-nexttablename")
+        .rsplit('!')
+        .next()
+        .unwrap();
+    let text = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, token.replace('-', "=")).unwrap();
+    assert!(
+        text.starts_with(b"two\x0101dccbc"),
+        "{}",
+        String::from_utf8_lossy(&text)
+    );
+}
+
 #[tokio::test]
 async fn what_is_not_offered_is_refused_by_name() {
     let emulator = with_table().await;
@@ -311,7 +371,7 @@ async fn what_is_not_offered_is_refused_by_name() {
         ("PUT", "Blogs", &[], 405, "MethodNotAllowed"),
         ("GET", "$batch", &[], 405, "MethodNotAllowed"),
         ("BREW", "Blogs", &[], 405, "UnsupportedHttpVerb"),
-        ("GET", "a/b/c", &[], 400, "InvalidUri"),
+        ("GET", "/Blogs", &[], 400, "InvalidUri"),
         ("GET", "Blogs('x')", &[], 400, "InvalidInput"),
         (
             "GET",
@@ -323,7 +383,7 @@ async fn what_is_not_offered_is_refused_by_name() {
         (
             "GET",
             "Blogs",
-            &[("x-ms-version", "2099-01-01")],
+            &[("x-ms-version", "2019-02-03")],
             400,
             "InvalidHeaderValue",
         ),

@@ -28,6 +28,15 @@ async fn without_a_lag_both_regions_are_one() {
             "Write operations are not allowed."
         )
     );
+    // An answer like any other (recording `table_client_location_mode` of azure-data-tables, 2024).
+    for (name, value) in [
+        ("cache-control", "no-cache"),
+        ("x-content-type-options", "nosniff"),
+        ("x-ms-version", "2019-02-02"),
+        ("x-ms-error-code", ""),
+    ] {
+        assert_eq!(header(&write, name), value);
+    }
 }
 
 #[tokio::test]

@@ -33,6 +33,10 @@ async fn who_shows_nothing_known_is_told_where_to_get_a_token() {
     for (headers, code) in [
         (&[VERSION][..], "NoAuthenticationInformation"),
         (&[VERSION, ("authorization", "Bearer bad")], "InvalidAuthenticationInfo"),
+        (
+            &[("x-ms-version", "2025-07-05"), ("authorization", "Bearer a.b.c")],
+            "InvalidAuthenticationInfo",
+        ),
     ] {
         let headers = [headers, &[("x-ms-client-request-id", "mine")]].concat();
         let answer = try_with(&headers, SECURE, "Tables").await;
@@ -42,10 +46,9 @@ async fn who_shows_nothing_known_is_told_where_to_get_a_token() {
         assert_eq!(header(&answer, "www-authenticate"), CHALLENGE);
         assert_eq!(header(&answer, "x-ms-error-code"), code);
         assert_eq!(header(&answer, "content-type"), "application/json");
-        // As recorded: neither nosniff nor cache-control.
-        assert_eq!(
-            header_names(&answer),
-            [
+        // As recorded: neither nosniff nor cache-control, and of a wrong token (2022 and 2026) no version.
+        let names = match code {
+            "NoAuthenticationInformation" => &[
                 "content-type",
                 "date",
                 "server",
@@ -53,13 +56,87 @@ async fn who_shows_nothing_known_is_told_where_to_get_a_token() {
                 "x-ms-client-request-id",
                 "x-ms-error-code",
                 "x-ms-request-id",
-                "x-ms-version"
-            ]
-        );
+                "x-ms-version",
+            ][..],
+            _ => &["content-type", "date", "www-authenticate", "x-ms-error-code"],
+        };
+        assert_eq!(header_names(&answer), names);
     }
     let about = try_with(&[VERSION], SECURE, "?restype=service&comp=properties").await;
     assert_eq!(error(&about).1, "NoAuthenticationInformation");
     assert_eq!(header(&about, "www-authenticate"), CHALLENGE);
+    let wrong = [VERSION, ("authorization", "Bearer bad")];
+    let about = try_with(&wrong, SECURE, "?restype=service&comp=stats").await;
+    assert_eq!(header(&about, "content-type"), "application/xml");
+    assert_eq!(error(&about).1, "InvalidAuthenticationInfo");
+}
+
+/// Recording `list_tables_with_invalid_credential` of azure-data-tables (2024).
+#[tokio::test]
+async fn what_is_no_token_is_malformed() {
+    let headers = [VERSION, ("authorization", "Bearer fake token credential")];
+    let answer = try_with(&headers, SECURE, "Tables").await;
+    let text =
+        "Authentication information is not given in the correct format. Check the value of Authorization header.";
+    assert_eq!(error(&answer), refused(400, "InvalidAuthenticationInfo", text));
+    assert_eq!(header_names(&answer), ["content-type", "date", "x-ms-error-code"]);
+    assert_eq!(header(&answer, "content-type"), "application/json");
+}
+
+/// A token that nobody signed, for an audience and so many seconds.
+fn token(audience: &str, seconds: i64) -> String {
+    use base64::Engine as _;
+    let part = |text: &str| base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(text);
+    let expiry = DateTime::now().unix_seconds() + seconds;
+    let claims = format!(r#"{{"aud":"{audience}","exp":{expiry},"oid":"0"}}"#);
+    format!(
+        "{}.{}.{}",
+        part(r#"{"typ":"JWT","alg":"RS256"}"#),
+        part(&claims),
+        part("signed")
+    )
+}
+
+#[tokio::test]
+async fn any_token_for_a_named_audience_is_good() {
+    const STORAGE: &str = "https://storage.azure.com";
+    let emulator = Emulator::new().with_token_audience("https://storage.azure.com/");
+    let ask = async |emulator: &Emulator, token: &str, method: &str, path: &str, body: &str| {
+        let bearer = format!("Bearer {token}");
+        let headers = [("x-ms-version", "2025-07-05"), ("authorization", &*bearer)];
+        let request = unsigned_at(SECURE, method, path, &headers, body);
+        emulator.send(request).await.unwrap()
+    };
+    for audience in [STORAGE, "https://storage.azure.com/"] {
+        let answer = ask(&emulator, &token(audience, 60), "GET", "Tables", "").await;
+        assert_eq!(answer.status(), 200, "{audience}");
+    }
+    for bad in [
+        token("https://vault.azure.net", 60),
+        token(STORAGE, -1),
+        "good".to_owned(),
+    ] {
+        let answer = ask(&emulator, &bad, "GET", "Tables", "").await;
+        assert_eq!(error(&answer).1, "InvalidAuthenticationInfo", "{bad}");
+        assert_eq!(header(&answer, "www-authenticate"), CHALLENGE);
+    }
+    let without = ask(&Emulator::new(), &token(STORAGE, 60), "GET", "Tables", "").await;
+    assert_eq!(without.status(), 401, "no audience, no token");
+    // A key of Entra ID, which nothing but a token gets.
+    let start = DateTime::now() - Duration::from_secs(60);
+    let expiry = start + Duration::from_secs(3_600);
+    let info = format!("<KeyInfo><Start>{start}</Start><Expiry>{expiry}</Expiry></KeyInfo>");
+    let path = "?restype=service&comp=userdelegationkey";
+    let key = ask(&emulator, &token(STORAGE, 60), "POST", path, &info).await;
+    assert_eq!(key.status(), 200, "{}", body(&key));
+    // Times come back without their fraction (recording `get_user_delegation_key`, 2026).
+    let start = DateTime::from_unix_seconds(start.unix_seconds());
+    let start = format!("<SignedStart>{start}</SignedStart>");
+    assert!(
+        body(&key).starts_with("\u{feff}") && body(&key).contains(&start),
+        "{}",
+        body(&key)
+    );
 }
 
 #[tokio::test]

@@ -1,0 +1,196 @@
+//! Errors and the parts of batches. Recordings of azure-data-tables (2023 to 2026), named at each test.
+
+use super::*;
+use crate::codec::multipart::{boundary, http_message, parts};
+
+const FULL: &str = "application/json; odata=fullmetadata";
+const MINIMAL_TYPE: &str = "application/json; odata=minimalmetadata";
+const NOT_FOUND: &str = "The specified resource does not exist.";
+
+/// `table_name_errors_bad_length`, `encoder_delete_entity_complex_keys`, `encoder_delete_entity_tuples`.
+#[tokio::test]
+async fn missing_table_is_a_missing_resource() {
+    let emulator = with_table().await;
+    let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
+    let entity = "None(PartitionKey='p',RowKey='r')";
+    for (method, path, headers) in [
+        ("POST", "None", &[][..]),
+        ("PUT", entity, &[]),
+        ("DELETE", entity, &[("if-match", "*")]),
+        ("GET", entity, &[]),
+        ("GET", "None", &[]),
+    ] {
+        let answer = ask(&emulator, method, path, headers, row).await;
+        assert_eq!(
+            error(&answer),
+            refused(404, "ResourceNotFound", NOT_FOUND),
+            "{method} {path}"
+        );
+    }
+}
+
+/// `get_entity_not_existing`, `insert_entity_conflict`, `update_entity_not_existing`, `table_name_errors_bad_length`.
+#[tokio::test]
+async fn what_rows_decide_of_unconditional_requests_has_the_metadata_that_was_asked_for() {
+    let emulator = with_table().await;
+    let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
+    ask(&emulator, "POST", "Blogs", &[], row).await;
+    let entity = "Blogs(PartitionKey='p',RowKey='none')";
+    let stored = "Blogs(PartitionKey='p',RowKey='r')";
+    let any = [("if-match", "*")];
+    let stale = [("if-match", "W/\"x\"")];
+    let merge = [("x-http-method", "MERGE"), ("if-match", "*")];
+    for (method, path, headers, status, repeats) in [
+        ("GET", entity, &[][..], 404, true),
+        ("POST", "Blogs", &[], 409, true),
+        ("POST", "None", &[], 404, true),
+        ("PUT", "None(PartitionKey='p',RowKey='r')", &[], 404, true),
+        ("DELETE", entity, &any, 404, false),
+        ("PUT", entity, &any, 404, false),
+        ("POST", entity, &merge, 404, false),
+        ("PUT", stored, &stale, 412, false),
+        ("POST", "Blogs?$filter=x", &[], 409, true),
+    ] {
+        for (accept, media_type) in [
+            ("application/json;odata=minimalmetadata", MINIMAL_TYPE),
+            ("application/json", "application/json"),
+        ] {
+            let headers = [headers, &[("accept", accept)]].concat();
+            let answer = send_to(&emulator, COSMOS, method, path, &headers, row).await;
+            assert_eq!(answer.status(), status, "{method} {path}");
+            let expected = if repeats { media_type } else { FULL };
+            assert_eq!(header(&answer, "content-type"), expected, "{method} {path} {accept}");
+        }
+    }
+    let invalid = ask(&emulator, "POST", "Blogs", &[], "{}").await;
+    assert_eq!(header(&invalid, "content-type"), FULL);
+}
+
+fn batch(requests: &[&str]) -> String {
+    let parts: String = requests
+        .iter()
+        .enumerate()
+        .map(|(n, request)| {
+            let head = format!("--c\r\nContent-Type: application/http\r\nContent-ID: {n}\r\n\r\n");
+            head + &request.replace('\n', "\r\n") + "\r\n"
+        })
+        .collect();
+    format!("--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n{parts}--c--\r\n--b--\r\n")
+}
+
+/// The header names and values of each part, and its body.
+async fn run(emulator: &Emulator, body: &str) -> Vec<(Vec<String>, String)> {
+    let multipart = [("content-type", "multipart/mixed; boundary=b")];
+    let response = ask(emulator, "POST", "$batch", &multipart, body).await;
+    assert_eq!(response.status(), 202, "{}", super::body(&response));
+    let outer = parts(response.body(), boundary(header(&response, "content-type")).unwrap()).unwrap();
+    let inner = parts(
+        outer[0].body,
+        boundary(outer[0].header("content-type").unwrap()).unwrap(),
+    )
+    .unwrap();
+    let read = inner.iter().map(|part| {
+        let message = http_message(part.body).unwrap();
+        let headers = message.headers().map(|(name, value)| match name {
+            "ETag" | "Location" => name.to_owned(),
+            _ => format!("{name}: {value}"),
+        });
+        (headers.collect(), String::from_utf8(message.body.to_vec()).unwrap())
+    });
+    read.collect()
+}
+
+/// `batch_all_operations_together`, `batch_insert`, `encoder_batch`: their own numbers, from 1.
+#[tokio::test]
+async fn parts_of_a_batch_have_their_own_numbers_and_the_recorded_headers() {
+    let emulator = with_table().await;
+    for key in ["update", "delete"] {
+        let row = format!(r#"{{"PartitionKey":"p","RowKey":"{key}"}}"#);
+        assert_eq!(ask(&emulator, "POST", "Blogs", &[], &row).await.status(), 201);
+    }
+    let answers = run(
+        &emulator,
+        &batch(&[
+            "POST /Blogs HTTP/1.1\nAccept: application/json;odata=minimalmetadata\n\n{\"PartitionKey\":\"p\",\"RowKey\":\"insert\"}",
+            "DELETE /Blogs(PartitionKey='p',RowKey='delete') HTTP/1.1\nIf-Match: *\n",
+            "PUT /Blogs(PartitionKey='p',RowKey='update') HTTP/1.1\nIf-Match: *\n\n{}",
+            "PUT /Blogs(PartitionKey='p',RowKey='upsert') HTTP/1.1\n\n{}",
+        ]),
+    )
+    .await;
+    let headers: Vec<String> = answers.iter().map(|(headers, _)| headers.join(", ")).collect();
+    assert_eq!(
+        headers,
+        [
+            "ETag, Content-Type: application/json;odata=minimalmetadata, Location, Content-ID: 1",
+            "Content-ID: 2",
+            "ETag, Content-ID: 3",
+            "ETag, Content-Type: application/json, Content-ID: 4",
+        ]
+    );
+}
+
+/// `new_non_existent_table`, `new_delete_nonexistent_entity`, `batch_update_if_doesnt_match`.
+#[tokio::test]
+async fn refused_part_has_no_number() {
+    let emulator = with_table().await;
+    let delete = |table: &str| format!("DELETE /{table}(PartitionKey='p',RowKey='r') HTTP/1.1\nIf-Match: *\n");
+    for (table, text) in [
+        ("None", format!("{NOT_FOUND}\\nRequestID:")),
+        ("Blogs", format!("0:{NOT_FOUND}\\n\\nRequestID:")),
+    ] {
+        let answers = run(&emulator, &batch(&[&delete(table)])).await;
+        let [(headers, body)] = answers.as_slice() else {
+            panic!("{answers:?}")
+        };
+        assert_eq!(headers, &["Content-Type: application/json;odata=fullmetadata"]);
+        assert!(body.contains(&format!(r#""value":"{text}"#)), "{body}");
+        assert!(
+            body.contains(r#""code":"ResourceNotFound""#) && body.ends_with("}}}"),
+            "{body}"
+        );
+    }
+}
+
+/// `empty_batch` (2023).
+#[tokio::test]
+async fn empty_change_set_is_malformed() {
+    let emulator = with_table().await;
+    let multipart = [("content-type", "multipart/mixed; boundary=b")];
+    for inner in ["--c\r\n\r\n--c--", "--c--"] {
+        let text = format!("--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n{inner}\r\n--b--\r\n");
+        let answer = ask(&emulator, "POST", "$batch", &multipart, &text).await;
+        let text = "The batch request body is malformed. Please see \
+                    https://docs.microsoft.com/en-us/rest/api/storageservices/performing-entity-group-transactions";
+        assert_eq!(error(&answer), refused(400, "InvalidInput", text));
+    }
+}
+
+/// `table_client_location_mode`.
+#[tokio::test]
+async fn writes_at_the_second_regions_address_are_taken() {
+    let secondary = COSMOS.replace(".table.", "-secondary.table.");
+    let emulator = Emulator::new().with_secondary_lag(Duration::from_secs(60));
+    let send = async |method: &str, path: &str, headers: &[(&str, &str)], body: &str| {
+        send_to(
+            &emulator,
+            &secondary,
+            method,
+            path,
+            &[headers, &[MINIMAL]].concat(),
+            body,
+        )
+        .await
+    };
+    let created = send("POST", "Tables", &[], r#"{"TableName":"Blogs"}"#).await;
+    assert_eq!(created.status(), 201);
+    assert_eq!(header(&created, "location"), format!("{secondary}/Tables('Blogs')"));
+    let inserted = send("POST", "Blogs", &[], r#"{"PartitionKey":"p","RowKey":"r"}"#).await;
+    assert_eq!(inserted.status(), 201, "{}", body(&inserted));
+    assert!(header(&inserted, "location").starts_with(&format!("{secondary}/Blogs(")));
+    assert!(body(&inserted).starts_with(&format!(r#"{{"odata.metadata":"{secondary}/Blogs/$metadata#"#)));
+    let entity = "Blogs(PartitionKey='p',RowKey='r')";
+    assert_eq!(send("PUT", entity, &[], "{}").await.status(), 204);
+    assert_eq!(send("DELETE", entity, &[("if-match", "*")], "").await.status(), 204);
+    assert_eq!(send("DELETE", "Tables('Blogs')", &[], "").await.status(), 204);
+}

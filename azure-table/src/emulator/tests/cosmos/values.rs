@@ -1,0 +1,108 @@
+//! Keys, names and values of properties. Recordings of azure-data-tables (2024 and 2026), named at each test.
+
+use super::*;
+
+const VALUE: &str = "One of the input values is invalid.";
+const ENTITY: &str = "Blogs(PartitionKey='p',RowKey='r')";
+const NONE: (&str, &str) = ("accept", "application/json;odata=nometadata");
+
+async fn read(emulator: &Emulator) -> String {
+    let answer = send_to(emulator, COSMOS, "GET", ENTITY, &[NONE], "").await;
+    assert_eq!(answer.status(), 200, "{}", body(&answer));
+    body(&answer).to_owned()
+}
+
+/// `etag_duplicate_field`.
+#[tokio::test]
+async fn etag_is_a_property_and_hides_another_case() {
+    let emulator = with_table().await;
+    let row = r#"{"PartitionKey":"p","RowKey":"r","ETag":"foo","etag":"bar","Etag":"baz"}"#;
+    assert_eq!(ask(&emulator, "POST", "Blogs", &[], row).await.status(), 201);
+    let stored = read(&emulator).await;
+    assert!(
+        stored.contains(r#""etag":"bar""#) && !stored.contains("baz"),
+        "{stored}"
+    );
+    let merge = [("x-http-method", "MERGE"), ("if-match", "*")];
+    let merged = ask(&emulator, "POST", ENTITY, &merge, r#"{"etag":"new","Etag":"baz"}"#).await;
+    assert_eq!(merged.status(), 204);
+    let stored = read(&emulator).await;
+    assert!(
+        stored.contains(r#""etag":"new""#) && !stored.contains("baz"),
+        "{stored}"
+    );
+}
+
+/// `entity_with_edmtypes` (2024).
+#[tokio::test]
+async fn number_that_is_annotated_as_text_stays_a_number() {
+    let emulator = with_table().await;
+    let merge = [("x-http-method", "MERGE")];
+    let text = r#"{"text@odata.type":"Edm.String","text":42}"#;
+    assert_eq!(ask(&emulator, "POST", ENTITY, &merge, text).await.status(), 204);
+    let stored = read(&emulator).await;
+    assert!(stored.contains(r#""text":42,"#), "{stored}");
+}
+
+/// `encoder_create_entity_basic`, `…_complex_keys`, `…_atypical_values`, `encoder_upsert_entity_complex_keys`,
+/// `encoder_update_entity_complex_keys`.
+#[tokio::test]
+async fn keys_are_text_in_every_write() {
+    let emulator = with_table().await;
+    let number = r#"{"PartitionKey":"p","RowKey":1}"#.to_owned();
+    let typed = |edm_type: &str, value: &str| {
+        format!(r#"{{"PartitionKey":"p","RowKey@odata.type":"Edm.{edm_type}","RowKey":{value}}}"#)
+    };
+    let date = typed("DateTime", r#""2021-01-01T00:00:00Z""#);
+    let guid = typed("Guid", r#""c9da6455-213d-42c9-9a79-3e9149a57833""#);
+    let merge = [("x-http-method", "MERGE")];
+    let replace = [("if-match", "*")];
+    for row in [&number, &date, &guid, &typed("Double", "1.5")] {
+        let inserted = ask(&emulator, "POST", "Blogs", &[], row).await;
+        assert_eq!(error(&inserted), refused(400, "InvalidInput", VALUE), "{row}");
+    }
+    for row in [&date, &guid, &typed("Binary", r#""AQ==""#)] {
+        for (method, headers) in [("POST", &merge[..]), ("PUT", &[]), ("PUT", &replace)] {
+            let answer = ask(&emulator, method, ENTITY, headers, row).await;
+            assert_eq!(error(&answer), refused(400, "InvalidInput", VALUE), "{method} {row}");
+            assert_eq!(header(&answer, "content-type"), "application/json; odata=fullmetadata");
+        }
+    }
+}
+
+/// `encoder_create_entity_atypical_values`.
+#[tokio::test]
+async fn refusal_of_a_name_repeats_it() {
+    let emulator = with_table().await;
+    let row = r#"{"PartitionKey":"p","RowKey":"r","123":1}"#;
+    let text = "The property name '123' is invalid. See \
+                https://docs.microsoft.com/en-us/rest/api/storageservices/Understanding-the-Table-Service-Data-Model";
+    let answer = ask(&emulator, "POST", "Blogs", &[], row).await;
+    assert_eq!(error(&answer), refused(400, "PropertyNameInvalid", text));
+}
+
+/// `get_entity_with_select`, `query_entities_with_select`.
+#[tokio::test]
+async fn selection_is_not_part_of_the_metadata_address() {
+    let emulator = with_table().await;
+    ask(
+        &emulator,
+        "POST",
+        "Blogs",
+        &[],
+        r#"{"PartitionKey":"p","RowKey":"r","a":1}"#,
+    )
+    .await;
+    let one = ask(&emulator, "GET", &format!("{ENTITY}?$select=a"), &[], "").await;
+    assert!(
+        body(&one).contains(&format!(r#""{COSMOS}/Blogs/$metadata#Blogs/@Element","#)),
+        "{}",
+        body(&one)
+    );
+    let page = ask(&emulator, "GET", "Blogs?$select=a", &[], "").await;
+    assert!(
+        body(&page).ends_with(&format!(r#""odata.metadata":"{COSMOS}/$metadata#Blogs"}}"#)),
+        "{}",
+        body(&page)
+    );
+}
