@@ -165,3 +165,27 @@ fn a_key_in_the_wrong_place_or_encrypted_is_named() {
         assert!(error.to_string().contains(why), "{error}");
     }
 }
+
+/// A certificate of X.509 version 1, as `openssl x509 -req` makes without extensions.
+const VERSION_1: &str = "-----BEGIN CERTIFICATE-----
+MIIBJDCBywIUIP0ibXoobYFAKIEq54xxLbByc+gwCgYIKoZIzj0EAwIwFDESMBAG
+A1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTE4NDQxMloYDzIxMjYxMDI4MTg0NDEy
+WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNC
+AARH8SnHqWzcLnn3jDKCerk0fn6idKBBmBPIWLfoAwNG5jLm6cIZgGKsZys9WYc5
+OEMoHoEjmEUP+JsqqZx9xZlfMAoGCCqGSM49BAMCA0gAMEUCIAt7IpyQ9TmFDJ77
+D8jNGk2BG/WI6kY2SwvqEA8+bJ/MAiEAx/wjeikDWsaJvXH6qHayq0p+k8kJGV1h
+o/2glrrJ02o=
+-----END CERTIFICATE-----
+";
+
+#[test]
+fn certificate_of_version_1_is_refused_with_the_remedy() {
+    let (pem, key) = certificate();
+    for (text, number) in [(VERSION_1.to_owned(), 1), (format!("{pem}{VERSION_1}"), 2)] {
+        let error = ServerCertificate::from_pem(text, &key).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        let expected =
+            format!("number {number} of the text is X.509 version 1, TLS here needs version 3: make one with");
+        assert!(error.to_string().contains(&expected), "{error}");
+    }
+}

@@ -101,7 +101,7 @@ async fn it_is_told_why_a_request_was_refused() {
         [
             "($filter: not understood from byte 7 on)",
             "($filter: not understood from byte 7 on)",
-            "($top: \"abc\" is no number from 1 to 1000)",
+            "($top: \"abc\" is no number from 0 to 1000)",
             "(no If-Match)",
         ]
     );

@@ -1,4 +1,5 @@
-//! Snapshots: what is restored answers as what was taken, the file can be read and written by a person, and is never half a file.
+//! Snapshots: what is restored answers as what was taken, the file can be read and written by a person, and is never
+//! half a file.
 
 use std::fs;
 use std::path::PathBuf;

@@ -152,6 +152,33 @@ async fn ping_asks_for_one_table() {
     assert_eq!(line(&server.only_request().await), "GET /acct/Tables?$top=1");
 }
 
+/// Cosmos DB has no code for a missing table: recordings `new_non_existent_table` and `table_name_errors_bad_length` of
+/// azure-data-tables (2024 and 2026).
+#[tokio::test]
+async fn missing_table_of_cosmos_db_is_created_and_missing_entity_is_not() {
+    for emulator in [azure_table::Emulator::cosmos(), azure_table::Emulator::new()] {
+        let service = azure_table::TableServiceClient::on(emulator);
+        let row = DynamicEntity::new("p", "r");
+        let single = service.dynamic_table("Single").unwrap().create_on_not_found();
+        single.insert_or_merge(&row).await.unwrap();
+        let batched = service.dynamic_table("Batched").unwrap().create_on_not_found();
+        let mut batch = batched.batch();
+        batch.insert(&row).unwrap();
+        batch.submit().await.unwrap();
+        let conditional = service.dynamic_table("Conditional").unwrap().create_on_not_found();
+        let error = conditional.delete(("p", "r")).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+        let mut batch = single.batch();
+        batch.delete(("p", "none")).unwrap();
+        let error = batch.submit().await.unwrap_err();
+        assert_eq!(
+            (error.kind(), error.batch_index()),
+            (ErrorKind::NotFound, Some(0)),
+            "{error}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn what_cosmos_does_not_have_is_not_asked() {
     let canned = azure_table_tests::canned::Canned::new([]);

@@ -182,7 +182,8 @@ pub(crate) fn error_document(prefix: &str, code: &str, message: &str) -> String 
     let namespace = prefix.trim_end_matches(':');
     let colon = if namespace.is_empty() { "" } else { ":" };
     format!(
-        "{DECLARATION}<{prefix}error xmlns{colon}{namespace}=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\">\
+        "{DECLARATION}<{prefix}error \
+         xmlns{colon}{namespace}=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\">\
          <{prefix}code>{}</{prefix}code><{prefix}message xml:lang=\"en-US\">{}</{prefix}message></{prefix}error>",
         partial_escape(code),
         partial_escape(message)

@@ -1,7 +1,9 @@
 //! The in-process emulator and its setters.
 //!
-//! Owns [`Emulator`]: the setters `with_…`, the inspection of its state, and the transport. The dispatch of requests
-//! begins in `dispatch`.
+//! Owns [`Emulator`]: the setters `with_…`, the inspection of its state, and the transport. The setters of accounts and
+//! tokens are `in_process/credentials.rs`. The dispatch of requests begins in `dispatch`.
+
+mod credentials;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,7 +15,6 @@ use ::http::{HeaderMap, Method, Uri};
 use ::http::{Request, Response};
 use bytes::Bytes;
 
-use crate::emulator::access::token;
 use crate::emulator::dispatch::Service;
 use crate::emulator::load::ServiceLoad;
 use crate::emulator::load::model::ServiceModel;
@@ -29,7 +30,7 @@ use crate::emulator::settings::{EmulatorClock, PageEnds};
 use crate::emulator::snapshot::EmulatorSnapshot;
 use crate::emulator::store::SharedStore;
 use crate::model::entity::TableEntity;
-use crate::model::error::{Error, Result};
+use crate::model::error::Result;
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
 use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
 use crate::protocol::profile::Profile;
@@ -54,7 +55,7 @@ use crate::protocol::signature::SigningKey;
 ///
 /// - signatures with an account key
 /// - shared access signatures of all kinds: for a table, with a policy, for an account, with a user delegation key
-/// - tokens ([`with_token`](Self::with_token))
+/// - tokens ([`with_token`](Self::with_token), [`with_token_audience`](Self::with_token_audience))
 ///
 /// It answers immediately, unless [`with_service_model`](Self::with_service_model) sets latencies, limits and queues.
 /// [`seed`](Self::seed) inserts rows in one line. [`snapshot`](Self::snapshot) and [`restore`](Self::restore) save and
@@ -123,7 +124,8 @@ impl Emulator {
     /// The known differences apply:
     ///
     /// - at host names, merges are accepted only if they are tunnelled through `POST`
-    /// - table names compare with case
+    /// - table names compare with case, and have letters of any script
+    /// - pages have rows in the order of their insertion
     /// - keys cannot be empty
     /// - a RowKey has at most 255 bytes, a batch 2 MiB
     /// - requests for service properties, statistics and access policies are rejected
@@ -152,27 +154,6 @@ impl Emulator {
         cosmos
     }
 
-    /// Adds an account, or sets another key for an existing one.
-    ///
-    /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the name is empty or has characters other than ASCII
-    ///   letters, digits and hyphens, or the key is not base64.
-    pub fn with_account(mut self, name: &str, key_base64: &str) -> Result<Self> {
-        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
-            return Err(Error::invalid_input(format!(
-                "account name {name:?}: it must have letters, digits and hyphens only"
-            )));
-        }
-        let account = Account {
-            key: SigningKey::from_base64(key_base64)
-                .map_err(|e| Error::invalid_input(format!("key of account {name:?}: {e}")))?,
-            #[cfg(feature = "emulator-http")]
-            key_text: key_base64.trim().to_owned(),
-        };
-        self.settings_mut().accounts.insert(name.to_owned(), account);
-        Ok(self)
-    }
-
     /// Sets the page size: at most `rows` rows or tables per page.
     ///
     /// From 1 to 1000, which is the service's limit. A small size lets a test see many pages of few rows.
@@ -188,59 +169,6 @@ impl Emulator {
     #[must_use]
     pub fn with_page_ends(mut self, ends: PageEnds) -> Self {
         self.settings_mut().page_ends = ends;
-        self
-    }
-
-    /// Accepts `token` as a token of Entra ID.
-    ///
-    /// As in the live service, only at addresses with `https` (on a port this needs feature `emulator-https`). The
-    /// token has the permissions of the roles Storage Table Data Contributor and Storage Table Delegator. It allows
-    /// everything with tables and entities, and user delegation keys, but neither service properties nor access
-    /// policies.
-    ///
-    /// A request with another token, or none, gets a 401 that names the token authority (from version 2020-12-06 on).
-    /// The tenant is `00000000-0000-0000-0000-000000000000`.
-    ///
-    /// Source: REST "Authorize with Microsoft Entra ID".
-    #[must_use]
-    pub fn with_token(mut self, token: impl Into<String>) -> Self {
-        self.settings_mut().tokens.insert(token.into());
-        self
-    }
-
-    /// Accepts every token of Entra ID for `audience`, **without checking who signed it**.
-    ///
-    /// For tests of programs that authenticate with `DefaultAzureCredential` and the like, never on an open network:
-    /// anyone can make such a token. It must be a JWT with this audience (`aud`, a slash at its end aside) and an
-    /// expiry (`exp`) after the time of the emulator's clock. Calls add up. Tokens for Storage have the audience
-    /// `https://storage.azure.com`, for Cosmos DB `https://cosmos.azure.com`.
-    ///
-    /// Addresses and permissions are those of [`with_token`](Self::with_token). Rejected tokens get a 401 that names
-    /// the token authority (from version 2020-12-06 on), and text that is not a token a 400.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> azure_table::Result<()> {
-    /// use azure_table::transport::Transport as _;
-    /// use azure_table::Emulator;
-    /// // {"alg":"none"}.{"aud":"https://storage.azure.com","exp":32503680000}.
-    /// let token = "eyJhbGciOiJub25lIn0.eyJhdWQiOiJodHRwczovL3N0b3JhZ2UuYXp1cmUuY29tIiwiZXhwIjozMjUwMzY4MDAwMH0.";
-    /// let emulator = Emulator::new().with_token_audience("https://storage.azure.com/");
-    /// let request = http::Request::get("https://devstoreaccount1.table.core.windows.net/Tables")
-    ///     .header("authorization", format!("Bearer {token}"))
-    ///     .header("x-ms-version", "2020-12-06")
-    ///     .header("accept", "application/json");
-    /// let response = emulator.send(request.body(Default::default()).unwrap()).await.unwrap();
-    /// assert_eq!(response.status(), 200);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// Source: REST "Authorize with Microsoft Entra ID"; RFC 7519.
-    #[must_use]
-    pub fn with_token_audience(mut self, audience: impl AsRef<str>) -> Self {
-        let audience = token::canonical(audience.as_ref()).to_owned();
-        self.settings_mut().token_audiences.insert(audience);
         self
     }
 

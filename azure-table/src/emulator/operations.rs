@@ -80,7 +80,7 @@ impl<'a> Call<'a> {
         let is_conditional = request.headers.header("if-match").is_some();
         caller.grant.check(caller.site, &resource, verb, is_conditional)?;
         if let Some(table) = resource.table() {
-            caller.site.rules.check_addressed_table(table)?;
+            caller.site.rules.table_names.check_addressed(table)?;
         }
         let options = Options::parse(request.query, caller.site.rules)?;
         let level = match (&options.format, request.headers.header("accept")) {

@@ -1,14 +1,14 @@
 //! Rules: what Table storage and Cosmos DB for Table take, store and answer, as two values of one type.
 //!
 //! Owns [`Rules`]: each limit, and each form in which the two services differ. The rest of the emulator looks a rule up
-//! and never asks which service it is. Refusals are `rules/refusal.rs`, names of tables `rules/table_name.rs`, versions of the
-//! protocol `rules/version.rs`.
+//! and never asks which service it is. Refusals are `rules/refusal.rs`, names of tables `rules/table_name.rs`, versions
+//! of the protocol `rules/version.rs`.
 //!
 //! Independent of the client on purpose: the numbers stand here a second time, so that the emulator does not repeat an
 //! error of the client's `protocol/profile.rs` and of `model`. A test below holds the two against each other. Not
 //! confirmed: of Cosmos DB the codes for a reserved name, a RowKey that is too long, a batch that is too large and a
 //! verb that is not taken; its formula of an entity's size (that of Table storage here); its limit on the number of
-//! properties (252). Not imitated: of Cosmos DB the lack of an order, filters on Timestamp that do not work, request
+//! properties (252). Not imitated: of Cosmos DB the order of tables, filters on Timestamp that do not work, request
 //! units.
 //!
 //! Source: REST "Understanding the Table service data model", "Performing entity group transactions", "Query timeout
@@ -53,9 +53,9 @@ pub(crate) struct Rules {
     pub(crate) name: ServiceName,
 
     pub(crate) table_names: TableNames,
-    /// What stands between the first slash of a path below the account and its keys is ignored, not refused.
+    /// `Tables` and `$batch` below a table are ignored, not refused.
     pub(crate) ignores_further_segments: bool,
-    /// Writes may be sent to the second region's address.
+    /// Writes may be sent to the address of the secondary.
     pub(crate) writes_at_secondary: bool,
     /// Table names that differ only in case are one.
     pub(crate) ignores_case_of_table_names: bool,
@@ -136,6 +136,8 @@ pub(crate) struct Rules {
     pub(crate) numbers_changes: bool,
     /// A change set with an empty part is refused in its answer, in XML, and not as a whole.
     pub(crate) answers_empty_parts: bool,
+    /// An operation whose address cannot be read refuses its whole batch.
+    pub(crate) refuses_batch_by_address: bool,
     /// The media type in the part of an upsert, which has no body.
     pub(crate) upsert_media_type: &'static str,
     /// The refusals for want of room: of an account, and of a partition or the server of its range.
@@ -184,7 +186,8 @@ pub(crate) enum ErrorText {
     ActivityId,
 }
 
-/// Recorded of azure-data-tables, `create_entity_basic` and `batch` of `test_encoder` (2024). Parentheses were not seen.
+/// Recorded of azure-data-tables, `create_entity_basic` and `batch` of `test_encoder` (2024). Parentheses were not
+/// seen.
 const STORAGE_ADDRESS: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -249,6 +252,7 @@ pub(crate) static STORAGE: Rules = Rules {
     batch_line_end: "\r\n",
     numbers_changes: false,
     answers_empty_parts: true,
+    refuses_batch_by_address: false,
     upsert_media_type: "",
     account_busy: Refusal::ACCOUNT_BUSY,
     server_busy: Refusal::SERVER_BUSY,
@@ -326,6 +330,8 @@ pub(crate) static COSMOS: Rules = Rules {
     // Recorded.
     numbers_changes: true,
     answers_empty_parts: false,
+    // Recorded of azure-data-tables, `table_name_errors_bad_chars`.
+    refuses_batch_by_address: true,
     // Recorded of azure-data-tables, `batch_all_operations_together`.
     upsert_media_type: "application/json",
     account_busy: Refusal::TOO_MANY_REQUESTS,

@@ -33,7 +33,8 @@ use crate::model::guid::Guid;
 /// snapshot has no account keys and none of the settings of the `with_…` methods. After a restore a lagging secondary
 /// has the whole state.
 ///
-/// Its text has one JSON object per line, ordered by accounts, tables and rows, so that versions compare line by line:
+/// Its text has one JSON object per line, ordered by accounts, tables and rows, so that versions compare line by line
+/// (rows of Cosmos DB by their insertion):
 ///
 /// ```text
 /// {"azure-table-snapshot":1}

@@ -386,7 +386,7 @@ impl<'a> WireValue<'a> {
     /// # Errors
     /// The value has another type, or its text is not a date.
     pub fn as_datetime(&self) -> Result<DateTime, ValueError> {
-        DateTime::of_service(&self.text_of(EdmType::DateTime)?)
+        DateTime::of_service(self.text_of(EdmType::DateTime)?)
     }
 
     /// Returns an Edm.Guid.

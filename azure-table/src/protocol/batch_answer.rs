@@ -17,6 +17,7 @@ use crate::model::error::{Error, Result};
 use crate::model::etag::ETag;
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::answer;
+use crate::protocol::profile::Rules;
 use crate::protocol::sent_batch::SentBatch;
 use crate::protocol::table_result::TableResult;
 
@@ -131,6 +132,8 @@ fn add_headers(headers: &mut HeaderMap, message: &Message<'_>) {
 pub(crate) struct PartRefusal {
     pub(crate) status: u16,
     pub(crate) code: Option<String>,
+    /// The text begins with the index of an operation.
+    has_index: bool,
     pub(crate) headers: HeaderMap,
 }
 
@@ -146,18 +149,34 @@ pub(crate) fn refusal(response: &Response<Bytes>) -> Option<PartRefusal> {
     Some(PartRefusal {
         status,
         code: error.code().map(str::to_owned),
+        has_index: error.batch_index().is_some(),
         headers,
     })
 }
 
 /// Whether an answer, of a batch or of one operation, refuses a write because there is no such table.
-pub(crate) fn table_is_missing(response: &Response<Bytes>) -> bool {
-    let code = match response.status() {
-        StatusCode::NOT_FOUND => answer::error(response).code().map(str::to_owned),
-        StatusCode::ACCEPTED => refusal(response).and_then(|refusal| refusal.code),
-        _ => None,
+///
+/// Cosmos DB has no code for that. It says that a resource is missing, of a write that needs no entity too, and in a
+/// batch without the index that stands before every other refusal (recorded of azure-data-tables,
+/// `new_non_existent_table` and `table_name_errors_bad_length`, 2024 and 2026).
+pub(crate) fn table_is_missing(response: &Response<Bytes>, operation: OperationKind, rules: &Rules) -> bool {
+    use OperationKind::{Insert, InsertOrMerge, InsertOrReplace};
+    let (code, needs_entity) = match response.status() {
+        StatusCode::NOT_FOUND => (
+            answer::error(response).code().map(str::to_owned),
+            !matches!(operation, Insert | InsertOrMerge | InsertOrReplace),
+        ),
+        StatusCode::ACCEPTED => match refusal(response) {
+            Some(refusal) => (refusal.code, refusal.has_index),
+            None => return false,
+        },
+        _ => return false,
     };
-    code.as_deref() == Some("TableNotFound")
+    match code.as_deref() {
+        Some("TableNotFound") => true,
+        Some("ResourceNotFound") => !rules.names_missing_tables && !needs_entity,
+        _ => false,
+    }
 }
 
 /// The answers to the operations: inside one change set, or directly where the service answers so.

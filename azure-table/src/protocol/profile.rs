@@ -58,6 +58,8 @@ pub(crate) struct Rules {
     pub(crate) max_batch_bytes: usize,
     /// Table names that differ only in case name the same table.
     pub(crate) ignores_case_of_table_names: bool,
+    /// The refusal of a write to a missing table has a code of its own.
+    pub(crate) names_missing_tables: bool,
     /// The account's secondary can be read at an address of its own.
     pub(crate) has_secondary: bool,
     /// Requests can ask for a shorter timeout than the service's own.
@@ -111,6 +113,7 @@ const STORAGE: Rules = Rules {
     reserved_properties: &[],
     max_batch_bytes: MAX_BODY_BYTES,
     ignores_case_of_table_names: true,
+    names_missing_tables: true,
     has_secondary: true,
     takes_timeout: true,
     features: &[
@@ -140,10 +143,12 @@ const COSMOS: Rules = Rules {
     takes_empty_keys: false,
     max_row_key_bytes: Some(255),
     max_entity_bytes: Some(2_000_000),
-    // `etag`, which the documentation names too, is stored like any other (recorded of azure-data-tables, 2024 and 2026).
+    // `etag`, which the documentation names too, is stored like any other (recorded of azure-data-tables, 2024 and
+    // 2026).
     reserved_properties: &["id", "ID", "rid", "ResourceId"],
     max_batch_bytes: 2_000_000,
     ignores_case_of_table_names: false,
+    names_missing_tables: false,
     has_secondary: false,
     takes_timeout: false,
     features: &[],

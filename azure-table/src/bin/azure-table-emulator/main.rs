@@ -126,6 +126,10 @@ async fn serve(options: Options) -> Result<()> {
         );
     }
 
+    if let Some(audience) = &options.token_audience {
+        eprintln!("warning: every token for {audience} is accepted, whoever signed it: for tests only");
+    }
+
     let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
     let at_once = match options.snapshot {
         Some(_) => "at once, without the snapshot",
@@ -174,6 +178,10 @@ fn emulator(options: &Options, people: People) -> Emulator {
                 .with_account(&account.name, &account.key)
                 .unwrap_or(emulator)
         });
+    if let Some(audience) = &options.token_audience {
+        emulator = emulator.with_token_audience(audience);
+    }
+    emulator = emulator.with_strict_versions(options.strict_versions);
     if let Some(model) = &options.model {
         emulator = emulator.with_service_model(model.clone());
     }

@@ -45,6 +45,10 @@ Options:
   --snapshot <FILE>     Begin with the tables of this file, and write it at the end
   --certificate <FILE>  Serve HTTPS with this certificate, in PEM; needs --key
   --key <FILE>          The certificate's private key, in PEM
+  --token-audience <URL>
+                        Accept every token of Entra ID for this audience, such as https://storage.azure.com, without
+                        checking who signed it: for tests only; needs --certificate
+  --strict-versions     Reject an x-ms-version after the newest known one, as the live service does
   --model <MODEL>       Take time and throttle as the service does: today or 2010 [default: neither]
   --max-connections <N> Connections that are open at once [default: 10000]; one more takes the place of the one
                         that has waited longest for its client
@@ -77,6 +81,8 @@ pub(crate) struct Options {
     pub(crate) snapshot: Option<PathBuf>,
     /// The certificate's file, and its key's.
     pub(crate) certificate: Option<(PathBuf, PathBuf)>,
+    pub(crate) token_audience: Option<String>,
+    pub(crate) strict_versions: bool,
     pub(crate) model: Option<ServiceModel>,
     pub(crate) max_connections: Option<usize>,
     pub(crate) max_body_bytes: Option<usize>,
@@ -98,6 +104,8 @@ impl Options {
             profile: Profile::Storage,
             snapshot: None,
             certificate: None,
+            token_audience: None,
+            strict_versions: false,
             model: None,
             max_connections: None,
             max_body_bytes: None,
@@ -166,6 +174,8 @@ impl Options {
                     });
                 }
                 Long("snapshot") => options.snapshot = Some(arguments.value()?.into()),
+                Long("token-audience") => options.token_audience = Some(text(arguments.value()?)?),
+                Long("strict-versions") => options.strict_versions = true,
                 Long("certificate") => certificate = Some(arguments.value()?.into()),
                 Long("key") => key = Some(arguments.value()?.into()),
                 other => return Err(other.unexpected()),
@@ -181,6 +191,9 @@ impl Options {
             (Some(_), None) => return Err("--certificate needs --key, the file of its private key".into()),
             (None, Some(_)) => return Err("--key needs --certificate, the file of what it is the key of".into()),
         };
+        if options.token_audience.is_some() && options.certificate.is_none() {
+            return Err("--token-audience needs --certificate and --key: tokens are taken over HTTPS only".into());
+        }
         Ok(Some(options))
     }
 

@@ -190,9 +190,10 @@ pub(crate) fn start(
 async fn run_and_make_table(pipeline: &Pipeline, mut call: Call, options: CallOptions) -> Result<Answer> {
     let begun = Instant::now();
     let mut again = call.clone();
+    let rules = pipeline.endpoint.profile().rules();
     let answer = pipeline.run(&mut call, &options).await?;
     let table = match &again.table {
-        Some(table) if batch_answer::table_is_missing(&answer.response) => table,
+        Some(table) if batch_answer::table_is_missing(&answer.response, again.operation, rules) => table,
         _ => return Ok(answer),
     };
     let mut create = tables::create_if_not_exists(&pipeline.endpoint, table)?;

@@ -34,8 +34,8 @@ impl ServerCertificate {
     /// PKCS #1 or SEC1. One text may hold both: pass it twice.
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a text is not PEM or lacks the certificate or the key, or
-    ///   the key does not belong to the certificate.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a text is not PEM or lacks the certificate or the key, a
+    ///   certificate is X.509 version 1, or the key does not belong to the certificate.
     pub fn from_pem(certificates: impl AsRef<[u8]>, key: impl AsRef<[u8]>) -> Result<Self> {
         let wrong = |what: &str| {
             let what = what.to_owned();
@@ -60,6 +60,13 @@ impl ServerCertificate {
             }
             e => wrong("the certificate's key")(e),
         })?;
+        if let Some(at) = certificates.iter().position(|certificate| !has_version(certificate)) {
+            return Err(Error::invalid_input(format!(
+                "the certificate: number {} of the text is X.509 version 1, TLS here needs version 3: make one with \
+                 `openssl req -x509 -addext subjectAltName=IP:127.0.0.1`",
+                at + 1
+            )));
+        }
         let fingerprint = certificates.first().map(|own| hex(&Sha256::digest(own)));
         let fingerprint = fingerprint.unwrap_or_default();
         let unusable =
@@ -89,6 +96,30 @@ impl ServerCertificate {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns whether a certificate says its version, which one of version 1 does not. Text that is no certificate is
+/// judged by rustls, whose own words for version 1 name nothing that a user knows.
+///
+/// Source: RFC 5280 §4.1: `version [0] EXPLICIT Version DEFAULT v1` is the first field of the signed part.
+fn has_version(certificate: &[u8]) -> bool {
+    const SEQUENCE: u8 = 0x30;
+    const VERSION: u8 = 0xa0;
+    let signed = contents(certificate, SEQUENCE).and_then(|certificate| contents(certificate, SEQUENCE));
+    signed.is_none_or(|signed| signed.first() == Some(&VERSION))
+}
+
+/// Returns what follows the tag and the length of a value in DER, or `None` if it has another tag.
+fn contents(der: &[u8], tag: u8) -> Option<&[u8]> {
+    /// The bit of a length that takes more bytes than this one.
+    const LONG: u8 = 0x80;
+    let (&[found, length], rest) = der.split_first_chunk()?;
+    let more = if length & LONG == 0 {
+        0
+    } else {
+        usize::from(length & !LONG)
+    };
+    (found == tag).then(|| rest.get(more..))?
 }
 
 /// Returns whether a PEM section begins whose label ends with `name`.

@@ -250,9 +250,9 @@ fn change_set(
                 (answer, content_id(n).or_else(own))
             })
             .collect(),
-        // An address that the front end cannot read is none of a part (recorded of azure-data-tables,
-        // `table_name_errors_bad_chars` of Cosmos DB).
-        Err((_, refusal)) if refusal.raised_by == RaisedBy::FrontEnd => return Err(refusal),
+        Err((_, refusal)) if rules.refuses_batch_by_address && refusal.raised_by == RaisedBy::FrontEnd => {
+            return Err(refusal);
+        }
         Err((index, refusal)) => {
             let form = form_of_part(requests.get(index).ok_or(Refusal::INVALID_INPUT)?);
             vec![(

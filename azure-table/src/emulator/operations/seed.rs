@@ -35,7 +35,7 @@ pub(crate) fn seed<E: TableEntity>(
     entities: impl IntoIterator<Item = E>,
 ) -> Result<()> {
     let site = Site::development().under(settings);
-    if let Err(refusal) = site.rules.check_new_table(table) {
+    if let Err(refusal) = site.rules.table_names.check_new(table) {
         // It says more.
         TableName::new(table)?;
         return Err(refused(table, &refusal.message));

@@ -34,7 +34,8 @@ pub(crate) async fn list(shared: &SharedStore, call: &Call<'_>) -> Result<Answer
         items: limit,
         is_filtered: call.options.filter.is_some(),
     };
-    // A copy, so that the filter is evaluated while others use the store. Without one, a table behind the page is enough.
+    // A copy, so that the filter is evaluated while others use the store. Without one, a table behind the page is
+    // enough.
     let most = match condition.comparisons() {
         _ if limit == 0 => 0,
         0 => limit.saturating_add(1),
@@ -119,7 +120,7 @@ pub(crate) fn get(store: &Store, call: &Call<'_>, table: &str) -> Result<Answer>
 /// `POST /Tables`.
 pub(crate) fn create(store: &mut Store, call: &Call<'_>) -> Result<Answer> {
     let table = body::table_name(call.json()?)?;
-    call.site().rules.check_new_table(&table)?;
+    call.site().rules.table_names.check_new(&table)?;
     let answer = if call.prefer == Some(Prefer::NoContent) {
         Answer::no_content()
     } else {
@@ -148,7 +149,7 @@ pub(crate) fn wrong_keys(store: &Store, call: &Call<'_>, table: &str) -> Refusal
 /// `DELETE /Tables('name')`.
 pub(crate) fn delete(store: &mut Store, call: &Call<'_>, table: &str) -> Result<Answer> {
     let caller = call.caller;
-    caller.site.rules.check_deleted_table(table)?;
+    caller.site.rules.table_names.check_deleted(table)?;
     store.delete_table(caller.site.replica(), table, caller.now, caller.settings.deletion_time)?;
     Ok(Answer::no_content())
 }

@@ -4,9 +4,9 @@
 //! host tells of the service behind it, and the reading of `table(PartitionKey='…',RowKey='…')`. Encoded text is
 //! `codec/url.rs`.
 //!
-//! Not confirmed: what a further segment of a path means besides the recorded ones; the answer to an unknown `comp`, or to one without its `restype`; the length of a URL that is
-//! refused; code and form of the refusal of a path with a percent sign that encodes nothing (the live service's server
-//! answers in HTML).
+//! Not confirmed: a further segment of a path besides the recorded ones; the answer to an unknown `comp`, or
+//! to one without its `restype`; the length of a URL that is refused; code and form of the refusal of a path with a
+//! percent sign that encodes nothing (the live service's server answers in HTML).
 //!
 //! Source: REST "Addressing Table service resources"; "Use the Azurite emulator", both kinds of URL.
 
@@ -188,13 +188,13 @@ impl Site {
         let decoded = url::decode(below).ok_or(Refusal::INVALID_URI)?;
         let (name, keys) = decoded.split_at(decoded.find('(').unwrap_or(decoded.len()));
         match name.split_once('/') {
-            Some(("", _)) if self.rules.ignores_further_segments => Err(Refusal::INVALID_URI),
-            Some((first, _)) if self.rules.ignores_further_segments => self.read(&format!("{first}{keys}")),
+            None => self.read(&decoded),
             Some(_) if !self.rules.ignores_further_segments => Err(match self.read(&format!("Table{keys}")) {
                 Ok(Resource::Entity(..)) => Refusal::INVALID_ENTITY_ADDRESS,
                 _ => Refusal::INVALID_ADDRESS,
             }),
-            _ => self.read(&decoded),
+            Some((first, "" | "/" | "Tables" | "$batch")) if !first.is_empty() => self.read(&format!("{first}{keys}")),
+            Some(_) => Err(Refusal::INVALID_URI),
         }
     }
 
@@ -323,7 +323,8 @@ mod tests {
             ("t/Tables('t')", Ok(Resource::WrongKeys("t".into()))),
             ("t/$batch", Ok(Resource::Entities("t".into()))),
             ("t%2F%2F(PartitionKey='a',RowKey='b')", entity("a", "b")),
-            ("a/b", Ok(Resource::Entities("a".into()))),
+            ("a/b", Err(Refusal::INVALID_URI)),
+            ("/Tables", Err(Refusal::INVALID_URI)),
             ("t(PartitionKey='x',Other='y')", Err(Refusal::INVALID_INPUT)),
             ("t(PartitionKey=1,RowKey='y')", Err(Refusal::INVALID_INPUT)),
             ("t(PartitionKey='x',RowKey='y',)", Err(Refusal::INVALID_INPUT)),

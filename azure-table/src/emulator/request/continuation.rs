@@ -2,13 +2,13 @@
 //!
 //! The shape is that of the service: `1!`, the length of what follows, `!`, base64 with `-` for `=`. Cosmos DB has
 //! others. For rows it is the id of a row, 16 bytes whose second half is its number, in a JSON object, from the second
-//! page on in an array, and with counts instead where the query has a filter; the second header is `NA`. For tables it is
-//! an id, and with a filter also the number of pages and of tables so far. They hold no state of the emulator, so a token
-//! works as long as the table exists.
+//! page on in an array, and with counts instead where the query has a filter; the second header is `NA`. For tables it
+//! is an id, and with a filter also the number of pages and of tables so far. They hold no state of the emulator, so a
+//! token works as long as the table exists. Not confirmed: the numbers behind the counts, and what an id begins with.
 //!
 //! Source: recorded continuation headers, of Cosmos DB `query_entities_with_top_and_next`, `query_entities_each_page`,
 //! `query_tables_with_marker` and `query_tables_per_page` of azure-data-tables (2024 and 2026); REST "Query timeout and
-//! pagination". Not confirmed: the numbers behind the counts, and what an id begins with.
+//! pagination".
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -2,8 +2,8 @@
 //!
 //! Owns status, code and text of each, and the part of the service that raises it: that decides on headers and on the
 //! index in a batch. Does not own the body around them (`response/error.rs`). Not confirmed: the headers of the
-//! mismatches of shared access signatures besides that of the permission, the text of a protocol that takes no token, and
-//! the answers to requests of browsers beyond their statuses.
+//! mismatches of shared access signatures besides that of the permission, the text of a protocol that takes no token,
+//! and the answers to requests of browsers beyond their statuses.
 //!
 //! Source: REST "Table service error codes", "Common REST API error codes", "SAS error codes", "Authorize with
 //! Microsoft Entra ID"; the texts are those of live answers where one was seen, else of these pages.
@@ -274,7 +274,8 @@ refusals! {
     /// Recorded.
     NO_AUTHENTICATION = 401 "NoAuthenticationInformation", Challenge,
         "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
-    /// Recorded of a token of another tenant (azure-data-tables, `supported_version`, 2022, and `error_handling`, 2026).
+    /// Recorded of a token of another tenant (azure-data-tables, `supported_version`, 2022, and `error_handling`,
+    /// 2026).
     INVALID_TOKEN = 401 "InvalidAuthenticationInfo", FrontEnd,
         "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
     /// Recorded of a token with spaces (azure-data-tables, `list_tables_with_invalid_credential`, 2024).

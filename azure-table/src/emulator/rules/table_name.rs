@@ -7,7 +7,6 @@
 //! Not confirmed: which of two faults of a name is said; the answer to a reserved name (InvalidInput); that Cosmos DB
 //! takes a name of one character.
 
-use crate::emulator::rules::Rules;
 use crate::emulator::rules::refusal::{RaisedBy, Refusal, Result};
 use crate::model::name::TableName;
 
@@ -25,38 +24,38 @@ const FORBIDDEN: [char; 4] = ['\\', '/', '#', '?'];
 /// The length that such a name does not reach.
 const TOO_LONG: usize = 255;
 
-impl Rules {
+impl TableNames {
     /// Checks the name of a new table.
-    pub(crate) fn check_new_table(&self, name: &str) -> Result<()> {
-        match self.table_names {
-            TableNames::Alphanumeric if name.eq_ignore_ascii_case("tables") => Err(Refusal::INVALID_INPUT),
+    pub(crate) fn check_new(self, name: &str) -> Result<()> {
+        match self {
+            Self::Alphanumeric if name.eq_ignore_ascii_case("tables") => Err(Refusal::INVALID_INPUT),
             // Names with a dollar sign are the service's own.
-            TableNames::Alphanumeric if name.len() >= 3 && name.starts_with('$') => Err(Refusal::INVALID_TABLE_NAME),
-            TableNames::Alphanumeric => check_alphanumeric(name),
-            TableNames::AnyScript => check_any_script(name),
+            Self::Alphanumeric if name.len() >= 3 && name.starts_with('$') => Err(Refusal::INVALID_TABLE_NAME),
+            Self::Alphanumeric => check_alphanumeric(name),
+            Self::AnyScript => check_any_script(name),
         }
     }
 
     /// Checks the name of the table that an operation on entities or policies addresses. A refusal comes without
     /// `Cache-Control`, which that of a new table has (recorded).
-    pub(crate) fn check_addressed_table(&self, name: &str) -> Result<()> {
-        match self.table_names {
-            TableNames::Alphanumeric => check_alphanumeric(name).map_err(|refusal| Refusal {
+    pub(crate) fn check_addressed(self, name: &str) -> Result<()> {
+        match self {
+            Self::Alphanumeric => check_alphanumeric(name).map_err(|refusal| Refusal {
                 raised_by: RaisedBy::Parsing,
                 ..refusal
             }),
             // Such a table is not there (recorded of 2026).
-            TableNames::AnyScript => Ok(()),
+            Self::AnyScript => Ok(()),
         }
     }
 
     /// Checks the name of a table to be deleted.
-    pub(crate) fn check_deleted_table(&self, name: &str) -> Result<()> {
-        match self.table_names {
-            TableNames::Alphanumeric => Ok(()),
-            TableNames::AnyScript if name.contains('/') => Err(Refusal::INVALID_ADDRESS),
-            TableNames::AnyScript if name.contains(FORBIDDEN) => Err(Refusal::NO_SUCH_HANDLER),
-            TableNames::AnyScript => Ok(()),
+    pub(crate) fn check_deleted(self, name: &str) -> Result<()> {
+        match self {
+            Self::Alphanumeric => Ok(()),
+            Self::AnyScript if name.contains('/') => Err(Refusal::INVALID_ADDRESS),
+            Self::AnyScript if name.contains(FORBIDDEN) => Err(Refusal::NO_SUCH_HANDLER),
+            Self::AnyScript => Ok(()),
         }
     }
 }

@@ -72,8 +72,8 @@ pub(crate) const SHARED_ACCESS_SIGNATURES: &str = "2015-04-05";
 /// Source: the announcement of 2026; "Versioning for Azure Storage".
 pub(crate) const USER_DELEGATION: &str = "2025-07-05";
 
-/// Returns whether a version is taken: a known one, or a later date unless `is_strict`. The live service takes only those
-/// that it has; the versions of next year's clients are not known here, and are spoken like the newest.
+/// Returns whether a version is taken: a known one, or a later date unless `is_strict`. The live service takes only
+/// those that it has; the versions of next year's clients are not known here, and are spoken like the newest.
 pub(crate) fn is_taken(version: &str, is_strict: bool) -> bool {
     VERSIONS.binary_search(&version).is_ok() || !is_strict && is_later(version)
 }

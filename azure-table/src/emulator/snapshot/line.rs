@@ -228,7 +228,7 @@ impl TableLine {
         let json: Self = of_json(line)?;
         let wrong = |why: String| Fault::of_line(format!("table {:?}: {why}", json.table));
         let rules = json.service.map_or(rules, ServiceName::rules);
-        if let Err(refusal) = rules.check_new_table(&json.table) {
+        if let Err(refusal) = rules.table_names.check_new(&json.table) {
             // It says more.
             TableName::new(&json.table).map_err(|e| Fault::of_line(e.to_string()))?;
             return Err(wrong(refusal.message.into_owned()));

@@ -1,7 +1,7 @@
 //! The rows of a table in their order, and the queries that read them in several turns.
 //!
-//! Owns both orders: that of the keys, which point reads and ranges of keys use in any case, and that of insertion, where
-//! the service has it (`store/places.rs`).
+//! Owns both orders: that of the keys, which point reads and ranges of keys use in any case, and that of insertion,
+//! where the service has it (`store/places.rs`).
 //!
 //! Owns that such a query sees one state of the table: every write leaves the row as it was before for each of them. A
 //! query that ends in its first turn registers nowhere, and costs writes nothing.

@@ -211,8 +211,8 @@ async fn headers_of_a_refused_part_tell_who_refused_it() {
     assert_eq!(found, [(400, text.to_owned())]);
 }
 
-/// Recordings of azure-data-tables (2023 to 2026): `with_mode`, `all_operations_together`, `batch` and nine others. Older
-/// SDKs write the number among the headers of the request, from where it is given back (recorded of 2017).
+/// Recordings of azure-data-tables (2023 to 2026): `with_mode`, `all_operations_together`, `batch` and nine others.
+/// Older SDKs write the number among the headers of the request, from where it is given back (recorded of 2017).
 #[tokio::test]
 async fn content_id_of_a_part_is_not_given_back() {
     let emulator = with_table().await;
