@@ -49,7 +49,7 @@ pub(crate) enum ErrorForm {
     Xml,
 }
 
-/// What a request says about JSON.
+/// The form of JSON that a request accepts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JsonForm {
     pub(crate) level: Level,

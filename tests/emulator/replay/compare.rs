@@ -20,7 +20,7 @@ const ASIDE: &[&str] = &[
 
 /// Since when Cosmos DB says the type of an answer without a body.
 const SINCE: &str = "2024-01-01T00:00:00Z";
-/// What Cosmos DB said of a table that exists until 2024, and what it says in 2026 (azure-data-tables,
+/// The text of Cosmos DB about a table that exists, until 2024 and in 2026 (azure-data-tables,
 /// `create_table_fail_on_exist`).
 const TABLE_EXISTS: [&str; 2] = [
     "The specified table already exists.",

@@ -26,9 +26,9 @@ const NEXT_ROW: &str = "x-ms-continuation-nextrowkey";
 const NEXT_TABLE: &str = "x-ms-continuation-nexttablename";
 /// What a token of Cosmos DB has around its text.
 const AROUND_ROW: [&str; 2] = ["{\"token\":\"", "\",\"range\":{\"min\":\"\",\"max\":\"FF\"}}"];
-/// What stands before an id, the number of pages and that of items, where there is a filter.
+/// The texts before an id, the number of pages and that of items, where there is a filter.
 const COUNTED: [&str; 3] = ["+RID:~", "#RT:", "#TRC:"];
-/// What stands behind those of rows.
+/// The text behind those of rows.
 const BEHIND_COUNTS: &str = "#ISV:2#IEO:65599#QCF:8#FPC:AQE=";
 /// Stands in no key and in no table's name.
 const SEPARATOR: char = '\u{1}';
@@ -41,7 +41,7 @@ pub(crate) enum Position {
     Place(u64),
 }
 
-/// What a token says besides a position.
+/// The parts of a token besides a position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page<'a> {
     /// The token of the page itself.
