@@ -182,11 +182,10 @@ impl DateTime {
     /// # Errors
     /// The text is none of these forms, or the time is outside of the years 1 to 9999.
     pub(crate) fn of_service(text: &str) -> Result<Self, ValueError> {
-        let strict = text.parse();
-        match (&strict, forms::completed(text)) {
-            (Err(_), Some(whole)) => whole.parse().or(strict),
-            _ => strict,
-        }
+        text.parse().or_else(|e| match forms::completed(text) {
+            Some(whole) => whole.parse().map_err(|_| e),
+            None => Err(e),
+        })
     }
 
     /// Returns the text, in ASCII, and its length.
