@@ -113,14 +113,17 @@ impl Service {
             }
             Err(refusal) => (None, Err(refusal)),
         };
+        let site = site.filter(|site| site.rules.has_cors && head.method != Method::OPTIONS);
+        let rules = site.map(|site| self.store.read().properties(site.replica()).cors.unwrap_or_default());
+        // Behind the last look at the store: the response shows nothing that could still be lost.
+        let outcome = self.store.settled().await.and(outcome);
         let answer = outcome.unwrap_or_else(|refusal| Answer::refusal(&refusal, request.error_form(), &trace));
-        let rows = answer.rows;
+        let looked_at = answer.rows;
         let mut response = answer.into_response(&trace);
-        if let Some(site) = site.filter(|site| site.rules.has_cors && head.method != Method::OPTIONS) {
-            let rules = self.store.read().properties(site.replica()).cors.unwrap_or_default();
+        if let Some(rules) = rules {
             cors::add_headers(&rules, request.method, &head.headers, &mut response);
         }
-        (response, rows)
+        (response, looked_at)
     }
 
     /// What a request asks of the servers behind the front end; `None` where it does not get there, or is about tables
@@ -153,6 +156,7 @@ impl Service {
         trace: &Trace,
         busy: Option<&Busy>,
     ) -> Result<Answer> {
+        self.store.check()?;
         if site.rules.has_cors && head.method == Method::OPTIONS {
             let rules = self.store.read().properties(site.replica()).cors.unwrap_or_default();
             return cors::preflight(&rules, &head.headers);

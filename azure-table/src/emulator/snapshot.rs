@@ -8,7 +8,7 @@
 //! never in a file.
 
 mod entity;
-mod line;
+pub(crate) mod line;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +23,7 @@ use crate::emulator::store::SharedStore;
 use crate::emulator::store::account::{Account, Table};
 use crate::emulator::store::row::{Row, RowId};
 use crate::model::datetime::DateTime;
-use crate::model::error::{Error, Result};
+use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::guid::Guid;
 
 /// The whole state of an [`Emulator`](crate::Emulator). Feature `emulator`.
@@ -101,7 +101,9 @@ impl EmulatorSnapshot {
         let accounts = self.accounts.iter();
         let accounts = accounts.map(|(name, account)| (name.clone(), account.clone()));
         store.write().replace_all(accounts.collect(), self.last_write);
-        Ok(())
+        store
+            .block_until_stored()
+            .map_err(|refusal| Error::new(ErrorKind::ServerFault, refusal.message))
     }
 
     /// Reads a snapshot from a file.
@@ -180,7 +182,7 @@ fn beside(place: &Path) -> PathBuf {
 }
 
 /// Returns the folder of a file; the current one for a bare name.
-fn folder_of(file: &Path) -> &Path {
+pub(crate) fn folder_of(file: &Path) -> &Path {
     match file.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
@@ -189,7 +191,7 @@ fn folder_of(file: &Path) -> &Path {
 
 /// Syncs a folder: a rename survives a power failure only once its folder is on the disk.
 #[cfg(unix)]
-fn keep_name(folder: &Path) -> io::Result<()> {
+pub(crate) fn keep_name(folder: &Path) -> io::Result<()> {
     match fs::File::open(folder) {
         Ok(folder) => folder.sync_all().or_else(unsupported),
         // A folder in which files may be created but not listed.
@@ -199,7 +201,7 @@ fn keep_name(folder: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn keep_name(_: &Path) -> io::Result<()> {
+pub(crate) fn keep_name(_: &Path) -> io::Result<()> {
     Ok(())
 }
 

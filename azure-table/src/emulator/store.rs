@@ -2,12 +2,15 @@
 //!
 //! Owns the changes of rows, their conditions and their atomicity, the uniqueness of Timestamps, and the names of
 //! tables that are on their way out. Accounts and their copy in the second region are `store/account.rs`, the rows of a
-//! table and their readers `store/rows.rs`. Knows nothing of HTTP. One lock around it makes every write atomic.
+//! table and their readers `store/rows.rs`. Knows nothing of HTTP. One lock around it makes every write atomic. Where the
+//! emulator is durable, each write is recorded as a value (`store/journal.rs`), and responses wait until it is stored.
 //!
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
 //! Entity", "Delete Entity", "Delete Table", "Performing entity group transactions".
 
 pub(crate) mod account;
+#[cfg(feature = "emulator-durable")]
+pub(crate) mod journal;
 pub(crate) mod json_text;
 pub(crate) mod members;
 mod places;
@@ -20,6 +23,8 @@ use std::time::Duration;
 use crate::emulator::rules::Rules;
 use crate::emulator::rules::refusal::{Refusal, Result};
 use crate::emulator::store::account::{Account, Accounts, Effect, Replica, Secondary, Table};
+#[cfg(feature = "emulator-durable")]
+use crate::emulator::store::journal::{Entry, Journal};
 use crate::emulator::store::members::Properties;
 use crate::emulator::store::row::{Row, RowId, check_limits, merged, sort};
 use crate::emulator::store::rows::Rows;
@@ -29,17 +34,77 @@ use crate::protocol::service_properties::ServiceProperties;
 
 /// The store behind its lock, which the clones of an emulator share.
 #[derive(Clone, Default)]
-pub(crate) struct SharedStore(Arc<RwLock<Store>>);
+pub(crate) struct SharedStore {
+    store: Arc<RwLock<Store>>,
+    /// The store's own, beside the lock: in memory alone there is none.
+    #[cfg(feature = "emulator-durable")]
+    journal: Option<Journal>,
+}
 
 impl SharedStore {
+    /// A store whose changes are recorded.
+    #[cfg(feature = "emulator-durable")]
+    pub(crate) fn recorded(accounts: Accounts, last_write: DateTime, journal: &Journal) -> Self {
+        let store = Store {
+            primary: accounts,
+            last_write,
+            journal: Some(journal.clone()),
+            ..Store::default()
+        };
+        Self {
+            store: Arc::new(RwLock::new(store)),
+            journal: Some(journal.clone()),
+        }
+    }
+
     /// The store, to be read. No change of it is left incomplete, also where a test's thread died in between.
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Store> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.store.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The store, to be changed.
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Store> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+        self.store.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses to go on where a change could not be stored: memory and disk differ from then on.
+    pub(crate) fn check(&self) -> Result<()> {
+        #[cfg(feature = "emulator-durable")]
+        if let Some(failure) = self.journal.as_ref().and_then(Journal::failure) {
+            return Err(Refusal::not_stored(&failure));
+        }
+        Ok(())
+    }
+
+    /// Waits until all that was read or written so far is as durable as was promised.
+    pub(crate) async fn settled(&self) -> Result<()> {
+        #[cfg(feature = "emulator-durable")]
+        if let Some(journal) = &self.journal {
+            // Boxed, so that the futures of others need no room for it.
+            let settled = Box::pin(journal.settled(journal.newest())).await;
+            return settled.map_err(|failure| Refusal::not_stored(&failure));
+        }
+        Ok(())
+    }
+
+    /// Waits until all that was written so far is stored.
+    #[cfg(feature = "emulator-durable")]
+    pub(crate) async fn stored(&self) -> Result<()> {
+        match &self.journal {
+            Some(journal) => journal.stored(journal.newest()).await,
+            None => Ok(()),
+        }
+        .map_err(|failure| Refusal::not_stored(&failure))
+    }
+
+    /// Blocks this thread until all that was written so far is stored.
+    pub(crate) fn block_until_stored(&self) -> Result<()> {
+        #[cfg(feature = "emulator-durable")]
+        if let Some(journal) = &self.journal {
+            let stored = journal.block_until_stored(journal.newest());
+            return stored.map_err(|failure| Refusal::not_stored(&failure));
+        }
+        Ok(())
     }
 }
 
@@ -50,6 +115,9 @@ pub(crate) struct Store {
     /// Where the second region is behind the first.
     secondary: Option<Secondary>,
     last_write: DateTime,
+    /// Where changes are recorded that are to be stored.
+    #[cfg(feature = "emulator-durable")]
+    journal: Option<Journal>,
 }
 
 /// One write.
@@ -92,6 +160,8 @@ impl Default for Store {
             primary: Accounts::new(),
             secondary: None,
             last_write: DateTime::MIN,
+            #[cfg(feature = "emulator-durable")]
+            journal: None,
         }
     }
 }
@@ -118,6 +188,10 @@ impl Store {
     pub(crate) fn replace_all(&mut self, accounts: Accounts, last_write: DateTime) {
         if let Some(secondary) = &mut self.secondary {
             *secondary = Secondary::of(&accounts);
+        }
+        #[cfg(feature = "emulator-durable")]
+        if let Some(journal) = &self.journal {
+            journal.record(Entry::Restore(accounts.clone(), last_write));
         }
         self.primary = accounts;
         self.last_write = last_write;
@@ -159,7 +233,7 @@ impl Store {
             policies: Vec::new(),
             rows: Rows::new(replica.rules),
         };
-        self.put(replica, Effect::Table(key, Some(table)), now);
+        self.put(replica, vec![Effect::Table(key, Some(table))], now);
         Ok(())
     }
 
@@ -172,14 +246,20 @@ impl Store {
         time_to_go: Duration,
     ) -> Result<()> {
         let key = replica.rules.table_key(name);
-        let account = self.primary.get_mut(replica.account);
+        let account = self.primary.get(replica.account);
         let account = account.filter(|account| account.tables.contains_key(&key));
-        let leaving = &mut account.ok_or(Refusal::RESOURCE_NOT_FOUND)?.leaving;
+        let before = &account.ok_or(Refusal::RESOURCE_NOT_FOUND)?.leaving;
+        let mut leaving = before.clone();
         leaving.retain(|_, until| now < *until);
         if !time_to_go.is_zero() {
             leaving.insert(key.clone(), now + time_to_go);
         }
-        self.put(replica, Effect::Table(key, None), now);
+        let mut effects = Vec::new();
+        if leaving != *before {
+            effects.push(Effect::Leaving(leaving));
+        }
+        effects.push(Effect::Table(key, None));
+        self.put(replica, effects, now);
         Ok(())
     }
 
@@ -192,23 +272,30 @@ impl Store {
         now: DateTime,
     ) -> Result<()> {
         self.table(replica, name).ok_or(Refusal::TABLE_NOT_FOUND)?;
-        self.put(replica, Effect::Policies(replica.rules.table_key(name), policies), now);
+        let effect = Effect::Policies(replica.rules.table_key(name), policies);
+        self.put(replica, vec![effect], now);
         Ok(())
     }
 
     /// Gives an account other properties.
     pub(crate) fn set_properties(&mut self, replica: Replica<'_>, properties: ServiceProperties, now: DateTime) {
-        self.put(replica, Effect::Properties(properties), now);
+        self.put(replica, vec![Effect::Properties(properties)], now);
     }
 
-    fn put(&mut self, replica: Replica<'_>, effect: Effect, now: DateTime) {
+    fn put(&mut self, replica: Replica<'_>, effects: Vec<Effect>, now: DateTime) {
         if let Some(secondary) = &mut self.secondary {
-            secondary.send(now, replica.account, effect.clone());
+            for effect in effects.iter().cloned() {
+                secondary.send(now, replica.account, effect);
+            }
         }
-        self.primary
-            .entry(replica.account.to_owned())
-            .or_default()
-            .apply(effect);
+        #[cfg(feature = "emulator-durable")]
+        if let Some(journal) = &self.journal {
+            journal.record(Entry::Write(replica.account.to_owned(), effects.clone()));
+        }
+        let account = self.primary.entry(replica.account.to_owned()).or_default();
+        for effect in effects {
+            account.apply(effect);
+        }
     }
 
     /// Makes all changes, or none: then it says which one failed, and why.
@@ -223,6 +310,8 @@ impl Store {
             primary,
             secondary,
             last_write,
+            #[cfg(feature = "emulator-durable")]
+            journal,
         } = self;
         let key = replica.rules.table_key(table);
         let table = primary
@@ -249,11 +338,18 @@ impl Store {
             });
             undo.push(rows.set(id, after));
         }
+        let effects = || {
+            let effect = |Applied { id, .. }: &Applied| Effect::Row(key.clone(), id.clone(), rows.get(id).cloned());
+            applied.iter().map(effect)
+        };
         if let Some(secondary) = secondary {
-            for Applied { id, .. } in &applied {
-                let effect = Effect::Row(key.clone(), id.clone(), rows.get(id).cloned());
+            for effect in effects() {
                 secondary.send(now, replica.account, effect);
             }
+        }
+        #[cfg(feature = "emulator-durable")]
+        if let (Some(journal), false) = (journal, applied.is_empty()) {
+            journal.record(Entry::Write(replica.account.to_owned(), effects().collect()));
         }
         Ok(applied)
     }

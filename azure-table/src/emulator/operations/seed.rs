@@ -12,7 +12,7 @@ use crate::emulator::store::{Action, Change, SharedStore};
 use crate::model::edm::Edm;
 use crate::model::entity::TableEntity;
 use crate::model::entity_key::key_texts;
-use crate::model::error::{Error, Result};
+use crate::model::error::{Error, ErrorKind, Result};
 use crate::model::error_text::Shown;
 use crate::model::name::TableName;
 use crate::model::property_writer::{PropertySink, PropertyWriter};
@@ -69,7 +69,9 @@ pub(crate) fn seed<E: TableEntity>(
             .apply(site.replica(), table, vec![change], now)
             .map_err(|(_, refusal)| refused(table, &refusal.message))?;
     }
-    Ok(())
+    shared
+        .block_until_stored()
+        .map_err(|refusal| Error::new(ErrorKind::ServerFault, refusal.message))
 }
 
 fn refused(table: &str, why: &str) -> Error {

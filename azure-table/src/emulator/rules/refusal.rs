@@ -69,6 +69,13 @@ impl Refusal {
         }
     }
 
+    /// The emulator's own: a change could not be stored, so nothing is answered any more.
+    #[cfg(feature = "emulator-durable")]
+    pub(crate) fn not_stored(why: &str) -> Self {
+        let message = format!("The emulator stopped, since its folder could not be written: {why}. Restart it.");
+        Self::with(500, "InternalError", message, Store)
+    }
+
     /// A key with a forbidden character, or a date before 1601.
     pub(crate) fn out_of_range(property: &str, value: impl std::fmt::Display) -> Self {
         let message = format!("The '{property}' parameter of value '{value}' is out of range.");

@@ -22,49 +22,55 @@ use crate::protocol::service_properties::analytics::{Logging, Metrics};
 use crate::protocol::service_properties::cors::CorsRule;
 
 /// The version of the format that is written, and the only one that is read.
-pub(super) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// What is wrong with a line, and at which byte of it, if that is known.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(crate) struct Fault {
     at: Option<usize>,
     what: String,
 }
 
 impl Fault {
-    pub(super) fn at(byte: usize, what: String) -> Self {
+    pub(crate) fn at(byte: usize, what: String) -> Self {
         Self { at: Some(byte), what }
     }
 
-    pub(super) fn of_line(what: String) -> Self {
+    pub(crate) fn of_line(what: String) -> Self {
         Self { at: None, what }
     }
 
     /// The same fault in other words.
-    pub(super) fn instead(mut self, what: &str) -> Self {
+    pub(crate) fn instead(mut self, what: &str) -> Self {
         self.what = what.to_owned();
         self
     }
 
-    pub(super) fn of_entity(mut self, partition_key: &str, row_key: &str) -> Self {
+    pub(crate) fn of_entity(mut self, partition_key: &str, row_key: &str) -> Self {
         self.what = format!("entity ({}, {}): {}", Shown(partition_key), Shown(row_key), self.what);
         self
     }
 
     /// Of a line that serde_json read: it names line and column at the end of its words.
-    pub(super) fn of_json(line: &str, error: &serde_json::Error) -> Self {
+    pub(crate) fn of_json(line: &str, error: &serde_json::Error) -> Self {
         let what = error.to_string();
         let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
         let byte = error.column().saturating_sub(1).min(line.len());
         Self::at(byte, what.to_owned())
     }
 
-    pub(super) fn in_line(self, number: usize, line: &str) -> Error {
+    pub(crate) fn in_line(self, number: usize, line: &str) -> Error {
         let what = OneLine(&self.what);
         Error::invalid_input(match self.at {
             Some(byte) => format!("line {number}, column {}: {what}", column(line, byte)),
             None => format!("line {number}: {what}"),
         })
+    }
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.what)
     }
 }
 
@@ -100,16 +106,16 @@ struct VersionJson {
 /// What concerns the whole.
 #[derive(Serialize)]
 #[serde(transparent)]
-pub(super) struct FirstLine {
+pub(crate) struct FirstLine {
     json: FirstJson,
     #[serde(skip)]
-    pub(super) rules: &'static Rules,
+    pub(crate) rules: &'static Rules,
     #[serde(skip)]
-    pub(super) last_write: DateTime,
+    pub(crate) last_write: DateTime,
 }
 
 impl FirstLine {
-    pub(super) fn of(rules: &'static Rules, last_write: DateTime) -> Self {
+    pub(crate) fn of(rules: &'static Rules, last_write: DateTime) -> Self {
         let json = FirstJson {
             version: VERSION,
             service: rules.name,
@@ -122,7 +128,7 @@ impl FirstLine {
         }
     }
 
-    pub(super) fn read(line: &str) -> Result<Self> {
+    pub(crate) fn read(line: &str) -> Result<Self> {
         let VersionJson { version } = of_json(line).map_err(|fault: Fault| {
             fault.instead(&format!(
                 "this is no snapshot, which begins with {{\"azure-table-snapshot\":{VERSION}}}"
@@ -144,7 +150,7 @@ impl FirstLine {
 /// An account: its settings, and which names of tables are not free yet.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct AccountLine {
+pub(crate) struct AccountLine {
     account: String,
     #[serde(default, skip_serializing_if = "is_default")]
     logging: LoggingJson,
@@ -163,7 +169,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl AccountLine {
-    pub(super) fn of(name: &str, account: &Account) -> Self {
+    pub(crate) fn of(name: &str, account: &Account) -> Self {
         let properties = account.properties.clone();
         let rules = properties.cors.unwrap_or_default().into_iter();
         Self {
@@ -176,7 +182,7 @@ impl AccountLine {
         }
     }
 
-    pub(super) fn read(line: &str) -> Result<(String, Account)> {
+    pub(crate) fn read(line: &str) -> Result<(String, Account)> {
         let json: Self = of_json(line)?;
         let properties = ServiceProperties::default()
             .logging(json.logging.into())
@@ -196,7 +202,7 @@ impl AccountLine {
 /// A table and its policies.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct TableLine {
+pub(crate) struct TableLine {
     table: String,
     /// Said of Cosmos DB's tables in an emulator that is Cosmos DB at its addresses alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -208,7 +214,7 @@ pub(super) struct TableLine {
 }
 
 impl TableLine {
-    pub(super) fn of(key: &str, table: &Table, rules: &Rules) -> Self {
+    pub(crate) fn of(key: &str, table: &Table, rules: &Rules) -> Self {
         let is_ordered = table.rows.have_places() && !rules.keeps_insertion_order;
         let is_other = is_ordered || rules.table_key(&table.name) != key;
         Self {
@@ -220,7 +226,7 @@ impl TableLine {
     }
 
     /// The table by the form of its name that counts, and by which rules its rows are read.
-    pub(super) fn read(
+    pub(crate) fn read(
         line: &str,
         rules: &'static Rules,
         now: impl FnOnce() -> DateTime,
@@ -340,11 +346,11 @@ mod seconds {
 
     use serde::{Deserialize as _, Deserializer, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(time.as_secs())
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         u64::deserialize(deserializer).map(Duration::from_secs)
     }
 }

@@ -50,11 +50,27 @@ pub(crate) struct Table {
 #[derive(Clone, Debug)]
 pub(crate) enum Effect {
     Properties(ServiceProperties),
+    /// The names of deleted tables that are not free yet.
+    Leaving(BTreeMap<String, DateTime>),
     /// Without its rows, which come one by one; `None` where it is gone.
     Table(String, Option<Table>),
     Policies(String, Vec<StoredAccessPolicy>),
     /// `None` where it is gone.
     Row(String, RowId, Option<Row>),
+}
+
+#[cfg(feature = "emulator-durable")]
+impl Effect {
+    /// About how much memory a row takes here; what is not a row is small and rare.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Row(_, id, row) => {
+                let text = row.as_ref().map_or(0, |row| row.members.annotated().len());
+                size_of::<Self>() + id.partition_key.len() + id.row_key.len() + text
+            }
+            Self::Properties(_) | Self::Leaving(_) | Self::Table(..) | Self::Policies(..) => 0,
+        }
+    }
 }
 
 impl Default for Account {
@@ -75,6 +91,7 @@ impl Account {
     pub(crate) fn apply(&mut self, effect: Effect) {
         match effect {
             Effect::Properties(properties) => self.properties = properties,
+            Effect::Leaving(leaving) => self.leaving = leaving,
             Effect::Table(key, Some(table)) => {
                 self.tables.insert(key, table);
             }

@@ -70,6 +70,27 @@ impl Members {
         Self(bytes.into_boxed_slice())
     }
 
+    /// The piece as it is kept, to be stored.
+    #[cfg(feature = "emulator-durable")]
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// A piece that was stored. `None` if its index and its text do not fit each other.
+    #[cfg(feature = "emulator-durable")]
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let members = Self(bytes.into());
+        let (mut index, mut text) = members.parts();
+        // What is cut short has no index either.
+        if index.is_empty() && bytes != [0] {
+            return None;
+        }
+        while !index.is_empty() {
+            next(&mut index, &mut text)?;
+        }
+        text.is_empty().then_some(members)
+    }
+
     fn parts(&self) -> (&[u8], &[u8]) {
         let mut rest = &*self.0;
         let length = number(&mut rest);

@@ -206,6 +206,15 @@ impl Deref for Rows {
     }
 }
 
+impl FromIterator<(RowId, Row)> for Rows {
+    fn from_iter<I: IntoIterator<Item = (RowId, Row)>>(rows: I) -> Self {
+        Self {
+            stored: rows.into_iter().collect(),
+            readers: Mutex::default(),
+        }
+    }
+}
+
 /// The rows alone: nobody reads the copy yet.
 impl Clone for Rows {
     fn clone(&self) -> Self {
