@@ -2,12 +2,13 @@
 //!
 //! [`Emulator`](crate::Emulator) answers requests as Azure Storage and Cosmos DB do, without a network. With the
 //! feature `emulator-http` `EmulatorServer` does so on a port, for programs in any language; `emulator-https` adds TLS.
-//! All state is in memory.
+//! All state is in memory; with the feature `emulator-durable` it is in a folder too, and outlives the process.
 //!
 //! | type | use |
 //! |---|---|
 //! | [`ServiceModel`], [`RangeSplits`], [`ServiceLoad`] | latencies, throughput limits and partition servers, and the load they saw |
 //! | [`EmulatorSnapshot`] | save and restore all tables |
+//! | `Sync`, `EmulatorFolder` | when changes reach the disk, and what is there |
 //! | [`EmulatorClock`] | a clock that tests move |
 //! | [`PageEnds`] | where pages end, for tests of continuations |
 //! | [`ResponseEvent`] | a request with its response, for an observer |
@@ -39,6 +40,7 @@
 // | `access` | shared keys, shared access signatures, tokens, and what they grant |
 // | `load` | who has room, and when a server comes to a request |
 // | `response` | answers, payloads, errors in each service's words, what observers see |
+// | `durable` | the store in a folder, which outlives the process |
 // | `snapshot` | the store as a file |
 // | `request` | messages, addresses, options, bodies, continuation tokens |
 // | `store` | accounts, tables, rows and the text they are kept in, the second region |
@@ -46,11 +48,13 @@
 // | `rules` | limits, forms, versions and refusals of Storage and of Cosmos DB |
 //
 // `http` stands above `in_process`, since a server has an emulator. Refusals are rules, since the store refuses as well as requests.
-// A snapshot stands above `request`: a line of it is read as the body of an insert.
+// A snapshot stands above `request`: a line of it is read as the body of an insert; a folder has such lines too.
 // The emulator imports `pipeline::transport`, `protocol`, `filter`, `codec` and `model`, never the client.
 
 mod access;
 mod dispatch;
+#[cfg(feature = "emulator-durable")]
+mod durable;
 #[cfg(feature = "emulator-http")]
 pub(crate) mod http;
 pub(crate) mod in_process;
@@ -65,6 +69,10 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "emulator-durable")]
+pub use crate::emulator::durable::Sync;
+#[cfg(feature = "emulator-durable")]
+pub use crate::emulator::durable::folder::EmulatorFolder;
 #[cfg(feature = "emulator-https")]
 pub use crate::emulator::http::ServerCertificate;
 pub use crate::emulator::load::ServiceLoad;

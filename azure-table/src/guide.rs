@@ -8,6 +8,7 @@
 //! | [`batches`] | How do I write several rows at once, or millions? |
 //! | [`retries`] | What happens when the network or the service fails, and what is known afterwards? |
 //! | `testing` (features `derive`, `emulator`, `test-util`) | How do I test code that uses tables? |
+//! | `emulator` (feature `emulator-durable`) | How do I keep an emulator's tables in a folder, and what survives a crash? |
 //!
 //! A first program is on the [front page](crate).
 
@@ -29,3 +30,7 @@ pub mod retries {}
 #[cfg(all(feature = "derive", feature = "test-util", feature = "emulator"))]
 #[doc = include_str!("../docs/testing.md")]
 pub mod testing {}
+
+#[cfg(feature = "emulator-durable")]
+#[doc = include_str!("../docs/emulator.md")]
+pub mod emulator {}

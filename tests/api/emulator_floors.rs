@@ -3,7 +3,7 @@
 use azure_table_tests::house::{House, SourceFile, root};
 
 /// The floors, highest first. `emulator` is the public page.
-const FLOORS: [&str; 13] = [
+const FLOORS: [&str; 14] = [
     "emulator",
     "http",
     "in_process",
@@ -12,6 +12,7 @@ const FLOORS: [&str; 13] = [
     "access",
     "load",
     "response",
+    "durable",
     "snapshot",
     "request",
     "store",

@@ -5,6 +5,9 @@
 
 mod credentials;
 
+#[cfg(feature = "emulator-durable")]
+mod open;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -16,6 +19,8 @@ use ::http::{Request, Response};
 use bytes::Bytes;
 
 use crate::emulator::dispatch::Service;
+#[cfg(feature = "emulator-durable")]
+use crate::emulator::durable::Durable;
 use crate::emulator::load::ServiceLoad;
 use crate::emulator::load::model::ServiceModel;
 use crate::emulator::load::stamp::Stamp;
@@ -38,7 +43,7 @@ use crate::protocol::profile::Profile;
 use crate::protocol::signature::DEVELOPMENT_KEY;
 use crate::protocol::signature::SigningKey;
 
-/// A Table service in memory. Feature `emulator`.
+/// A Table service in memory, or in memory and on the disk. Feature `emulator`.
 ///
 /// A [`Transport`]: pass it to a client in place of the network. It has the account `devstoreaccount1` with its public
 /// key, as all emulators do, and starts without tables. Clones are cheap and share the tables. The setting of a
@@ -59,7 +64,7 @@ use crate::protocol::signature::SigningKey;
 ///
 /// It answers immediately, unless [`with_service_model`](Self::with_service_model) sets latencies, limits and queues.
 /// [`seed`](Self::seed) inserts rows in one line. [`snapshot`](Self::snapshot) and [`restore`](Self::restore) save and
-/// restore the whole state. [`with_observer`](Self::with_observer) reports the requests.
+/// restore the whole state, and `Emulator::open` (feature `emulator-durable`) keeps it in a folder. [`with_observer`](Self::with_observer) reports the requests.
 ///
 /// A query over many rows yields to other requests every few thousand comparisons, so it delays none of them by more
 /// than about a millisecond. Its page still shows one state of the table: a batch entirely or not at all.
@@ -87,6 +92,9 @@ use crate::protocol::signature::SigningKey;
 pub struct Emulator {
     pub(crate) service: Service,
     observer: Option<Observe>,
+    /// Keeps the folder open, where there is one.
+    #[cfg(feature = "emulator-durable")]
+    durable: Option<Arc<Durable>>,
 }
 
 impl Emulator {
@@ -116,6 +124,8 @@ impl Emulator {
                 stamp: None,
             },
             observer: None,
+            #[cfg(feature = "emulator-durable")]
+            durable: None,
         }
     }
 

@@ -8,6 +8,8 @@ mod any_request;
 mod batches;
 mod browsers;
 mod cosmos;
+#[cfg(feature = "emulator-durable")]
+mod durable;
 mod operations;
 mod pages;
 mod regions;

@@ -1,0 +1,154 @@
+//! Durability: the state of an emulator in a folder, beside the memory that it answers from.
+//!
+//! Owns [`Sync`], the handle that keeps a folder open, and the thread that stores changes: all that gathered while the
+//! disk was busy become one transaction. The folder and its lock are `durable/folder.rs`, its tables
+//! `durable/database.rs`. The order of changes and who waits for them is `store/journal.rs`. No thread of an async
+//! runtime touches the disk, and no lock of the store is held meanwhile.
+//!
+//! The store on the disk is redb: one file, copy on write, a checksum for each page, one transaction at a time, which
+//! is all that is needed where memory is the path of reads. Others were looked at: sled has not left its beta ("may not
+//! be fit for production", issues 1039 and 1417), fjall's batches ignored failed writes of its journal (issue 304),
+//! persy is under MPL-2.0.
+
+pub(crate) mod database;
+pub(crate) mod folder;
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::emulator::durable::database::Database;
+use crate::emulator::rules::Rules;
+use crate::emulator::store::SharedStore;
+use crate::emulator::store::journal::Journal;
+
+/// The time at which the changes of an emulator reach the disk. Feature `emulator-durable`.
+///
+/// For [`Emulator::open`](crate::Emulator::open). A response to a read waits as one to a write does: it never shows
+/// what could still be lost under the policy.
+///
+/// | policy | a response waits until its changes | after the process was killed | after a power failure |
+/// |---|---|---|---|
+/// | `Always` | are written and synced | nothing acknowledged is lost | nothing acknowledged is lost |
+/// | `Interval` | are in memory | at most the last interval is lost | at most the last interval is lost |
+/// | `Never` | are written, not synced | nothing acknowledged is lost | anything may be lost, and the folder damaged |
+///
+/// Under each of them a batch is stored entirely or not at all, and what is lost is the newest: never a change without
+/// those before it. A damaged folder is not opened.
+///
+/// The lost interval also has the time of the write itself. When more than 64 MiB of changes wait, responses wait too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sync {
+    /// Before each response; concurrent requests share a sync.
+    Always,
+    /// In the background, this long after the previous time.
+    Interval(Duration),
+    /// Written before each response, synced when the emulator is dropped.
+    Never,
+}
+
+/// The open folder of an emulator and its clones.
+///
+/// Dropped, it stores what is left and releases the folder.
+#[derive(Debug)]
+pub(crate) struct Durable {
+    journal: Journal,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Sync {
+    fn interval(self) -> Option<Duration> {
+        match self {
+            Self::Interval(interval) => Some(interval),
+            Self::Always | Self::Never => None,
+        }
+    }
+}
+
+impl Durable {
+    /// Opens a folder, and creates it if it is missing. Returns its state, and the handle that keeps it open.
+    pub(crate) fn open(path: &Path, rules: &'static Rules, sync: Sync) -> io::Result<(SharedStore, Self)> {
+        let (lock, database, accounts, last_write) = folder::open(path, rules, sync != Sync::Never)?;
+        let journal = Journal::new(sync.interval());
+        let store = SharedStore::recorded(accounts, last_write, &journal);
+        let mut writer = Writer::new(journal.clone(), database);
+        let thread = thread::Builder::new().name("azure-table-durable".to_owned());
+        let thread = thread.spawn(move || {
+            while writer.step() {}
+            writer.close();
+            drop(lock);
+        })?;
+        let thread = Some(thread);
+        Ok((store, Self { journal, thread }))
+    }
+}
+
+impl Drop for Durable {
+    fn drop(&mut self) {
+        self.journal.close();
+        if let Some(thread) = self.thread.take() {
+            // All who waited were notified of a panic.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Stores the entries of a journal.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    journal: Journal,
+    database: Database,
+    last: Instant,
+}
+
+impl Writer {
+    pub(crate) fn new(journal: Journal, database: Database) -> Self {
+        let last = Instant::now();
+        Self {
+            journal,
+            database,
+            last,
+        }
+    }
+
+    /// Stores the entries that gathered, or waits for the first. Returns `false` after the last.
+    pub(crate) fn step(&mut self) -> bool {
+        let Some(group) = self.journal.take(self.last) else {
+            return false;
+        };
+        let newest = group.newest;
+        let mut outcome = Outcome {
+            journal: &self.journal,
+            newest,
+            stored: Err(Arc::from("its writer panicked")),
+        };
+        outcome.stored = self
+            .database
+            .commit(group.entries)
+            .map_err(|e| Arc::from(e.to_string()));
+        let is_stored = outcome.stored.is_ok();
+        drop(outcome);
+        self.last = Instant::now();
+        is_stored
+    }
+
+    fn close(self) {
+        // All that was acknowledged is stored; where this fails, opening recovers the folder.
+        let _ = self.database.close();
+    }
+}
+
+/// The outcome of storing a group, published when it is dropped: after a panic too, so that nobody waits for ever.
+struct Outcome<'j> {
+    journal: &'j Journal,
+    newest: u64,
+    stored: Result<(), Arc<str>>,
+}
+
+impl Drop for Outcome<'_> {
+    fn drop(&mut self) {
+        self.journal.publish(self.newest, self.stored.clone());
+    }
+}

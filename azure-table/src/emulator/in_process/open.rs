@@ -1,0 +1,101 @@
+//! An emulator whose tables outlive the process: opening its folder, and waiting for the disk.
+//!
+//! The folder and the thread that writes to it are `durable`; here are the methods of [`Emulator`].
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::emulator::durable::{Durable, Sync};
+use crate::emulator::in_process::Emulator;
+use crate::model::error::{Error, ErrorKind, Result};
+
+impl Emulator {
+    /// Opens an emulator whose state is kept in a folder, and creates the folder if it is missing. Feature
+    /// `emulator-durable`.
+    ///
+    /// The folder holds what the service stores:
+    ///
+    /// - accounts with their properties
+    /// - tables with their stored access policies
+    /// - entities with their Timestamps, so that ETags stay valid
+    ///
+    /// Account keys and other settings are those of the `with_…` methods, given again each time. Timestamps go on
+    /// behind the last one, whatever the clock says. All state is in memory too: the folder is read once, and requests
+    /// are answered from memory.
+    ///
+    /// [`Sync`] says what a response waits for, and what survives a kill or a power failure. After a failed write to
+    /// the disk the emulator stops: each request gets 500 `InternalError`, with the reason. Open the folder again then:
+    /// it has all that was acknowledged.
+    ///
+    /// One process has a folder open at a time. It is released when the last clone is dropped, which stores what is
+    /// left and blocks its thread meanwhile, for a few milliseconds as a rule. [`seed`](Self::seed) and
+    /// [`restore`](Self::restore) block too. So does this method, until all is read: about a second for a million
+    /// entities.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = std::env::temp_dir().join(format!("azure-table-open-{}", std::process::id()));
+    /// use azure_table::emulator::Sync;
+    /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    /// let emulator = Emulator::open(&folder, Sync::Always)?;
+    /// let blogs = TableServiceClient::on(emulator).dynamic_table("Blogs")?;
+    /// blogs.create_table().await?;
+    /// let etag = blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
+    /// drop(blogs);
+    ///
+    /// // Another day, another process:
+    /// let emulator = Emulator::open(&folder, Sync::Always)?;
+    /// let blogs = TableServiceClient::on(emulator).dynamic_table("Blogs")?;
+    /// let blog = blogs.get(("Channel9", "1")).versioned().await?.expect("stored");
+    /// assert_eq!(blog.etag, etag);
+    /// # drop(blogs);
+    /// # std::fs::remove_dir_all(&folder)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The text names the folder:
+    ///
+    /// - [`ResourceBusy`](io::ErrorKind::ResourceBusy): a process has it open. The text names the process.
+    /// - [`Unsupported`](io::ErrorKind::Unsupported): it has a newer format. The text names both.
+    /// - [`InvalidData`](io::ErrorKind::InvalidData): it is damaged. The text says what is.
+    /// - [`InvalidInput`](io::ErrorKind::InvalidInput): it has other files and no tables, or is of
+    ///   [Cosmos DB](Self::open_cosmos).
+    /// - The folder cannot be read or written.
+    pub fn open(folder: impl AsRef<Path>, sync: Sync) -> io::Result<Self> {
+        Self::new().kept_in(folder.as_ref(), sync)
+    }
+
+    /// Opens a [Cosmos DB](Self::cosmos) whose state is kept in a folder, and creates the folder if it is missing.
+    /// Feature `emulator-durable`.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open); [`InvalidInput`](io::ErrorKind::InvalidInput) also if the folder is of Table
+    /// storage.
+    pub fn open_cosmos(folder: impl AsRef<Path>, sync: Sync) -> io::Result<Self> {
+        Self::cosmos().kept_in(folder.as_ref(), sync)
+    }
+
+    fn kept_in(mut self, folder: &Path, sync: Sync) -> io::Result<Self> {
+        let (store, durable) = Durable::open(folder, self.settings().rules(), sync)?;
+        self.service.store = store;
+        self.durable = Some(Arc::new(durable));
+        Ok(self)
+    }
+
+    /// Waits until all that was written so far is on the disk, whatever the [`Sync`] policy. Feature
+    /// `emulator-durable`.
+    ///
+    /// For [`Sync::Interval`]. An emulator without a folder returns immediately, and [`Sync::Never`] waits for the
+    /// write, not for a sync.
+    ///
+    /// # Errors
+    /// - [`ServerFault`](ErrorKind::ServerFault): a change could not be stored. The emulator has stopped.
+    pub async fn flush(&self) -> Result<()> {
+        let stored = self.service.store.stored().await;
+        stored.map_err(|refusal| Error::new(ErrorKind::ServerFault, refusal.message))
+    }
+}
