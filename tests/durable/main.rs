@@ -1,0 +1,54 @@
+//! The emulator in a folder, as a process that is killed, and its figures beside the emulator in memory.
+//!
+//! `cargo run --release -p azure-table-tests --example durable -- kill 200` kills an emulator with SIGKILL so many times while
+//! eight clients write, and checks what its folder has. `-- start 1000000` prints how long a folder of so many entities takes to open,
+//! `-- rates` the inserts per second under each policy. Crashes that lose or tear what was not synced, which a kill does not, are
+//! `azure-table/src/emulator/tests/durable/crash.rs`.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a program that says what failed by panicking"
+)]
+
+mod figures;
+mod kill;
+
+use std::path::{Path, PathBuf};
+
+/// A folder that is removed when this is dropped.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    /// Below the folder of the program: `/tmp` may be no disk.
+    pub(crate) fn new() -> Self {
+        let beside = std::env::current_exe().unwrap();
+        let name = format!("durable-{}-{:x}", std::process::id(), fastrand::u64(..));
+        Self(beside.with_file_name(name))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Where a check failed, the folder is what shows why.
+        if !std::thread::panicking() {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+}
+
+#[tokio::main]
+async fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["kill", times] => kill::run(times.parse().unwrap()).await,
+        ["start", entities] => figures::start(entities.parse().unwrap()).await,
+        ["rates"] => figures::rates().await,
+        [kill::SERVE, folder] => kill::serve(folder).await,
+        _ => panic!("usage: durable kill TIMES | start ENTITIES | rates"),
+    }
+}
