@@ -8,7 +8,7 @@
 //! | [`batches`] | How do I write several rows at once, or millions? |
 //! | [`retries`] | What happens when the network or the service fails, and what is known afterwards? |
 //! | `testing` (features `derive`, `emulator`, `test-util`) | How do I test code that uses tables? |
-//! | `emulator` (feature `emulator-durable`) | How do I keep an emulator's tables in a folder, and what survives a crash? |
+//! | `emulator` (feature `emulator-durable`) | How do I keep tables in a folder? What survives a crash? |
 //!
 //! A first program is on the [front page](crate).
 

@@ -1,7 +1,7 @@
 //! An emulator that is killed while clients write, again and again, in one folder.
 //!
-//! Each client owns its rows and writes one number after the other. After a kill a row has the number that was acknowledged last, or the
-//! one that was requested since; a batch's rows all have it or none.
+//! Each client owns its rows and writes one number after the other. After a kill a row has the number that was
+//! acknowledged last, or the one that was requested since; a batch's rows all have it or none.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -42,7 +42,7 @@ struct Client {
     client: u64,
     rows: [Known; ROWS as usize],
     next: u64,
-    /// The number of the batch that was on its way.
+    /// The number of the batch that was in flight.
     batch: Option<u64>,
     acknowledged: u64,
     random: fastrand::Rng,

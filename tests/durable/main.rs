@@ -1,11 +1,12 @@
 //! The emulator in a folder, as a process that is killed, and its figures beside the emulator in memory.
 //!
-//! `cargo run --release -p azure-table-tests --example durable -- kill 200` kills an emulator with SIGKILL so many times while
-//! eight clients write, and checks what its folder has. `-- start 1000000` prints how long a folder of so many entities takes to open,
-//! `-- rates` the inserts per second under each policy. Crashes that lose or tear what was not synced, which a kill does not, are
-//! `azure-table/src/emulator/tests/durable/crash.rs`.
+//! `cargo run --release -p azure-table-tests --example durable -- kill 200` kills an emulator with SIGKILL so many
+//! times while eight clients write, and checks what its folder has. `-- start 1000000` prints how long a folder of so
+//! many entities takes to open, `-- rates` the inserts per second under each policy. Crashes that lose or tear what was
+//! not synced, which a kill does not, are `azure-table/src/emulator/tests/durable/crash.rs`.
 
 #![expect(
+    clippy::panic,
     clippy::unwrap_used,
     clippy::print_stdout,
     reason = "a program that says what failed by panicking"

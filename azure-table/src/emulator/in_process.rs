@@ -64,7 +64,8 @@ use crate::protocol::signature::SigningKey;
 ///
 /// It answers immediately, unless [`with_service_model`](Self::with_service_model) sets latencies, limits and queues.
 /// [`seed`](Self::seed) inserts rows in one line. [`snapshot`](Self::snapshot) and [`restore`](Self::restore) save and
-/// restore the whole state, and `Emulator::open` (feature `emulator-durable`) keeps it in a folder. [`with_observer`](Self::with_observer) reports the requests.
+/// restore the whole state, and `Emulator::open` (feature `emulator-durable`) keeps it in a folder.
+/// [`with_observer`](Self::with_observer) reports the requests.
 ///
 /// A query over many rows yields to other requests every few thousand comparisons, so it delays none of them by more
 /// than about a millisecond. Its page still shows one state of the table: a batch entirely or not at all.

@@ -2,8 +2,9 @@
 //!
 //! Owns the changes of rows, their conditions and their atomicity, the uniqueness of Timestamps, and the names of
 //! tables that are on their way out. Accounts and their copy in the second region are `store/account.rs`, the rows of a
-//! table and their readers `store/rows.rs`. Knows nothing of HTTP. One lock around it makes every write atomic. Where the
-//! emulator is durable, each write is recorded as a value (`store/journal.rs`), and responses wait until it is stored.
+//! table and their readers `store/rows.rs`. Knows nothing of HTTP. One lock around it makes every write atomic. Where
+//! the emulator is durable, each write is recorded as a value (`store/journal.rs`), and responses wait until it is
+//! stored.
 //!
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
 //! Entity", "Delete Entity", "Delete Table", "Performing entity group transactions".
@@ -36,7 +37,7 @@ use crate::protocol::service_properties::ServiceProperties;
 #[derive(Clone, Default)]
 pub(crate) struct SharedStore {
     store: Arc<RwLock<Store>>,
-    /// The store's own, beside the lock: in memory alone there is none.
+    /// The same journal as in the store, beside its lock.
     #[cfg(feature = "emulator-durable")]
     journal: Option<Journal>,
 }
@@ -115,7 +116,7 @@ pub(crate) struct Store {
     /// Where the second region is behind the first.
     secondary: Option<Secondary>,
     last_write: DateTime,
-    /// Where changes are recorded that are to be stored.
+    /// The journal of changes that are to be stored.
     #[cfg(feature = "emulator-durable")]
     journal: Option<Journal>,
 }

@@ -143,7 +143,7 @@ impl Journal {
         }
     }
 
-    /// Makes the entries up to `number` due, where they could wait.
+    /// Marks the entries up to `number` as due, where they could wait.
     fn await_from_now(&self, number: u64) {
         if self.0.interval.is_none() {
             return;

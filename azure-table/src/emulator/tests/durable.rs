@@ -37,7 +37,7 @@ fn open(folder: &Folder, sync: Sync) -> Emulator {
     Emulator::open(folder, sync).unwrap()
 }
 
-/// Tables, rows of all types, policies, properties, and a table that is on its way out.
+/// Tables, rows of all types, policies, properties, and a table that is being deleted.
 async fn fill(emulator: &Emulator) {
     for table in ["Blogs", "Empty", "Gone"] {
         let name = format!("{{\"TableName\":\"{table}\"}}");
@@ -244,7 +244,7 @@ fn a_read_waits_until_what_it_shows_is_stored() {
     for read in &mut reads {
         assert!(read.as_mut().poll(&mut context).is_ready());
     }
-    // Where nothing is on its way to the disk, a read waits for nothing.
+    // While no change is pending, a read waits for nothing.
     let mut read = Box::pin(send(&emulator, "GET", path, &[], ""));
     assert!(read.as_mut().poll(&mut context).is_ready());
 }

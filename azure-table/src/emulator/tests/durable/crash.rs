@@ -243,7 +243,7 @@ async fn client(emulator: Emulator, model: Rc<RefCell<Model>>, client: u64, mut 
             }
         };
         if !is_answered {
-            return;
+            break;
         }
     }
 }
