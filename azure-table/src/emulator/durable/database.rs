@@ -28,7 +28,6 @@ use crate::emulator::store::account::{Account, Accounts, Effect, Table};
 use crate::emulator::store::journal::Entry;
 use crate::emulator::store::members::Members;
 use crate::emulator::store::row::{Row, RowId};
-use crate::emulator::store::rows::Rows;
 use crate::model::datetime::DateTime;
 
 /// The format that is written, and the newest that is read.
@@ -44,7 +43,8 @@ const TABLES: TableDefinition<'_, (&str, &str), &str> = TableDefinition::new("ta
 const EMULATOR: &str = "emulator";
 
 type RowKeys = (&'static str, &'static str);
-type RowValue = (i64, &'static [u8]);
+/// Ticks of the Timestamp, place in the order of insertion, properties.
+type RowValue = (i64, u64, &'static [u8]);
 
 fn rows_of(name: &str) -> TableDefinition<'_, RowKeys, RowValue> {
     TableDefinition::new(name)
@@ -236,7 +236,7 @@ impl Changes<'_> {
         match row {
             Some(row) => {
                 *self.last_write = (*self.last_write).max(row.timestamp);
-                let value = (row.timestamp.ticks(), row.members.as_bytes());
+                let value = (row.timestamp.ticks(), row.place(), row.members.as_bytes());
                 rows.insert(key, value).map_err(failed)?;
             }
             None => {
@@ -280,7 +280,7 @@ fn without_rows(account: &Account) -> Account {
         name: table.name.clone(),
         created: table.created,
         policies: table.policies.clone(),
-        rows: Rows::default(),
+        rows: table.rows.emptied(),
     };
     Account {
         tables: account
@@ -331,24 +331,25 @@ fn read_accounts(transaction: &ReadTransaction, rules: &'static Rules) -> io::Re
         let wrong = |why: &dyn std::fmt::Display| damaged(format!("table {key:?} of account {name:?}: {why}"));
         let (_, _, mut table) = TableLine::read(line.value(), rules, DateTime::now).map_err(|fault| wrong(&fault))?;
         let account = accounts.get_mut(name).ok_or_else(|| wrong(&"the account is missing"))?;
-        table.rows = read_rows(transaction, &rows_name(name, key)).map_err(|e| wrong(&e))?;
+        let rows = read_rows(transaction, &rows_name(name, key)).map_err(|e| wrong(&e))?;
+        table.rows.fill(rows);
         account.tables.insert(key.to_owned(), table);
     }
     Ok(accounts)
 }
 
-fn read_rows(transaction: &ReadTransaction, name: &str) -> io::Result<Rows> {
+fn read_rows(transaction: &ReadTransaction, name: &str) -> io::Result<Vec<(RowId, Row)>> {
     let stored = transaction.open_table(rows_of(name)).map_err(failed)?;
     let rows = stored.iter().map_err(failed)?.map(|row| {
         let (key, value) = row.map_err(failed)?;
-        let ((partition_key, row_key), (ticks, members)) = (key.value(), value.value());
+        let ((partition_key, row_key), (ticks, place, members)) = (key.value(), value.value());
         let row = DateTime::from_ticks(ticks)
             .zip(Members::from_bytes(members))
-            .map(|(timestamp, members)| Row { timestamp, members });
+            .map(|(timestamp, members)| Row::stored(timestamp, place, members));
         let unreadable = || damaged(format!("entity ({partition_key:?}, {row_key:?}) cannot be read"));
         Ok((RowId::new(partition_key, row_key), row.ok_or_else(unreadable)?))
     });
-    let rows: Rows = rows.collect::<io::Result<_>>()?;
+    let rows: Vec<_> = rows.collect::<io::Result<_>>()?;
     match stored.len().map_err(failed)? == rows.len() as u64 {
         true => Ok(rows),
         false => Err(damaged(format!(

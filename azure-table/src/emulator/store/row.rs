@@ -63,6 +63,22 @@ impl Row {
         }
     }
 
+    /// Returns a row that was stored, with its place.
+    #[cfg(feature = "emulator-durable")]
+    pub(crate) fn stored(timestamp: DateTime, place: u64, members: Members) -> Self {
+        Self {
+            timestamp,
+            place,
+            members,
+        }
+    }
+
+    /// Returns its number in the order of insertion; 0 where that is not kept.
+    #[cfg(feature = "emulator-durable")]
+    pub(crate) fn place(&self) -> u64 {
+        self.place
+    }
+
     /// The version: made of the Timestamp, which no two writes share.
     pub(crate) fn etag(&self, rules: &Rules) -> String {
         time_text(self.timestamp, rules).etag()

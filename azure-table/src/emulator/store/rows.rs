@@ -65,6 +65,26 @@ impl Rows {
         self.places.is_some()
     }
 
+    /// Returns no rows, which keep the same order.
+    #[cfg(feature = "emulator-durable")]
+    pub(crate) fn emptied(&self) -> Self {
+        Self {
+            places: self.places.as_ref().map(|_| Places::default()),
+            ..Self::default()
+        }
+    }
+
+    /// Sets all rows, those that were stored, each in its place.
+    #[cfg(feature = "emulator-durable")]
+    pub(crate) fn fill(&mut self, rows: Vec<(RowId, Row)>) {
+        if let Some(places) = &mut self.places {
+            for (id, row) in &rows {
+                places.put(id, row.place);
+            }
+        }
+        self.stored = rows.into_iter().collect();
+    }
+
     /// Inserts or removes a row. Returns the row that was there.
     pub(crate) fn set(&mut self, id: RowId, mut row: Option<Row>) -> Option<Row> {
         let readers = self.readers.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -203,15 +223,6 @@ impl Deref for Rows {
 
     fn deref(&self) -> &Self::Target {
         &self.stored
-    }
-}
-
-impl FromIterator<(RowId, Row)> for Rows {
-    fn from_iter<I: IntoIterator<Item = (RowId, Row)>>(rows: I) -> Self {
-        Self {
-            stored: rows.into_iter().collect(),
-            readers: Mutex::default(),
-        }
     }
 }
 
