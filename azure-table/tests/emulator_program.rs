@@ -226,7 +226,21 @@ fn what_is_wrong_is_said_in_a_line_and_by_the_exit_code() {
     let taken = endpoint.split('/').next().unwrap();
     for (arguments, code, why) in [
         (&["--bogus"][..], 2, "invalid option '--bogus'"),
-        (&["extra"], 2, "unexpected argument \"extra\""),
+        (
+            &["extra"],
+            2,
+            "\"extra\" is no command: check, upgrade, import or export",
+        ),
+        (&["check"], 2, "check needs one folder"),
+        (&["export", "/no/folder"], 2, "export needs a folder and a snapshot"),
+        (&["check", "/no/folder"], 1, "/no/folder: no folder of an emulator"),
+        (&["--sync", "always"], 2, "--sync needs --data"),
+        (
+            &["--data", "d", "--sync", "soon"],
+            2,
+            "--sync soon: it must be always, interval or never",
+        ),
+        (&["--data", "d", "--snapshot", "s"], 2, "--snapshot is not for --data"),
         (&["--port"], 2, "missing argument for option '--port'"),
         (&["--port", "65536"], 2, "--port 65536: it must be 0 to 65535"),
         (&["--host", "nowhere"], 2, "--host nowhere: it must be an address"),
@@ -332,4 +346,55 @@ async fn program_reads_one_line_and_can_connect() {
     let mut rest = String::new();
     stdout.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "", "all else goes to standard error");
+}
+
+#[tokio::test]
+async fn tables_in_a_folder_outlive_a_kill_and_can_be_checked_and_moved() {
+    let [folder, other] = [(); 2].map(|()| std::env::temp_dir().join(format!("azure-table-{}", Guid::random())));
+    let [data, copy] = [&folder, &other].map(|folder| folder.to_str().unwrap());
+    for expected in 0..3 {
+        let mut running = Running::start(&["--port=0", "--quiet", "--data", data]);
+        assert!(running.introduction.contains(data), "{}", running.introduction);
+        let service = TableServiceClient::from_connection_string(&running.connection_string).unwrap();
+        let blogs = service.dynamic_table("Blogs").unwrap();
+        blogs.create_table_if_not_exists().await.unwrap();
+        assert_eq!(blogs.query().all().await.unwrap().len(), expected);
+        blogs
+            .insert(&DynamicEntity::new("p", expected.to_string()))
+            .await
+            .unwrap();
+        let (code, said) = failed(&["--port=0", "--data", data]);
+        assert!(
+            code == Some(1) && said.contains("another process has it open"),
+            "{said}"
+        );
+        // Without a chance to write anything.
+        running.child.kill().unwrap();
+        running.child.wait().unwrap();
+    }
+    let snapshot = folder.with_extension("json");
+    let file = snapshot.to_str().unwrap();
+    let said = |arguments: &[&str]| {
+        let output = emulator(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let checked = said(&["check", data]);
+    assert!(
+        checked.contains("format 1, 1 tables, 3 entities, ") && checked.ends_with("accounts devstoreaccount1\n"),
+        "{checked}"
+    );
+    assert_eq!(
+        said(&["export", data, file]),
+        format!("{file}: 1 table, 3 entities exported\n")
+    );
+    assert_eq!(
+        said(&["import", copy, file]),
+        format!("{copy}: 1 table, 3 entities imported\n")
+    );
+    assert!(said(&["upgrade", copy]).contains(" 1 tables, 3 entities, "));
+    fs::remove_file(&snapshot).unwrap();
+    for folder in [folder, other] {
+        fs::remove_dir_all(folder).unwrap();
+    }
 }

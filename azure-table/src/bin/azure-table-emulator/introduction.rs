@@ -1,6 +1,6 @@
 //! What the program says when it is ready: to people in a few lines, to programs in one line of JSON.
 
-use azure_table::{EmulatorServer, Profile};
+use azure_table::{Emulator, EmulatorServer, Profile};
 use serde::Serialize;
 
 use crate::options::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_PORT, Options};
@@ -67,14 +67,24 @@ pub(crate) fn ready(
 }
 
 /// Tells people where the service is, and how to reach it.
-pub(crate) fn introduce(server: &EmulatorServer, options: &Options, fingerprint: Option<&str>, people: People) {
+pub(crate) fn introduce(
+    emulator: &Emulator,
+    server: &EmulatorServer,
+    options: &Options,
+    fingerprint: Option<&str>,
+    people: People,
+) {
     let service = match options.profile {
         Profile::Cosmos => "Azure Cosmos DB for Table",
         _ => "Azure Table storage",
     };
+    let kept = match &options.data {
+        Some(folder) => format!("with its tables in {}", folder.display()),
+        None => "in memory".to_owned(),
+    };
     let scheme = if options.certificate.is_some() { "https" } else { "http" };
     people.tell(format_args!(
-        "{service}, emulated in memory on {scheme}://{}",
+        "{service}, emulated {kept} on {scheme}://{}",
         server.address()
     ));
     let port = server.address().port();
@@ -107,7 +117,7 @@ pub(crate) fn introduce(server: &EmulatorServer, options: &Options, fingerprint:
         people.tell(format_args!("           {}", shown(server, &account.name, true)));
     }
     if let Some(path) = &options.snapshot {
-        let snapshot = options.emulator.snapshot();
+        let snapshot = emulator.snapshot();
         people.tell(format_args!("snapshot   {}, {}", path.display(), contents(&snapshot)));
         let is_known = |name: &&str| *name != DEVELOPMENT_ACCOUNT && !options.accounts.iter().any(|a| a.name == **name);
         for name in snapshot.accounts().filter(is_known) {

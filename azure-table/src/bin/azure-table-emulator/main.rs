@@ -5,10 +5,11 @@
 //! ```
 //!
 //! Owns the start and the end of the program. Its options are `options.rs`, its first lines `introduction.rs`, signals
-//! `stop.rs`. The service is the library's.
+//! `stop.rs`, and the commands for a folder `folder.rs`. The service is the library's.
 
 #![expect(clippy::print_stderr, reason = "a program for the command line")]
 
+mod folder;
 mod introduction;
 mod options;
 mod stop;
@@ -22,9 +23,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use azure_table::emulator::{EmulatorSnapshot, ServerCertificate};
-use azure_table::{Emulator, EmulatorServer};
+use azure_table::{Emulator, EmulatorServer, Profile};
 
-use crate::options::{DEVELOPMENT_ACCOUNT, Options};
+use crate::options::{Command, DEVELOPMENT_ACCOUNT, Options};
 
 /// The time limit for requests in flight after a signal. Containers are killed 10 s after they were told to stop, and
 /// the snapshot has to be written by then.
@@ -36,7 +37,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match Options::parse(lexopt::Parser::from_env()) {
-        Ok(Some(options)) => match serve(options).await {
+        Ok(Some(command)) => match run(command).await {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("{}", because("error", &*error));
@@ -72,6 +73,13 @@ impl People {
     }
 }
 
+async fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Serve(options) => serve(*options).await,
+        Command::Folder(command, folder, profile) => folder::run(command, &folder, profile).await,
+    }
+}
+
 async fn serve(options: Options) -> Result<()> {
     let people = if options.ready_json {
         People::Stderr
@@ -84,7 +92,7 @@ async fn serve(options: Options) -> Result<()> {
         .as_ref()
         .map(|(certificate, key)| read_certificate(certificate, key));
     let certificate = certificate.transpose()?;
-    let emulator = emulator(&options, people);
+    let emulator = emulator(&options, people)?;
     let address = SocketAddr::new(options.host, options.port);
     let mut server = EmulatorServer::bind(emulator.clone(), address)
         .await
@@ -108,7 +116,7 @@ async fn serve(options: Options) -> Result<()> {
     if let Some(timeout) = options.timeout {
         server = server.read_timeout(timeout);
     }
-    introduction::introduce(&server, &options, fingerprint.as_deref(), people);
+    introduction::introduce(&emulator, &server, &options, fingerprint.as_deref(), people);
     if options.ready_json {
         print(introduction::ready(&server, &options, fingerprint.as_deref())?);
     }
@@ -151,6 +159,7 @@ async fn serve(options: Options) -> Result<()> {
             tokio::time::sleep(GRACE).await;
         } => people.tell("what was still asked is not answered"),
     }
+    emulator.flush().await.map_err(|e| because("data", &e))?;
     if let Some(path) = &options.snapshot {
         let snapshot = emulator.snapshot();
         snapshot.write(path).map_err(|e| {
@@ -167,17 +176,19 @@ async fn serve(options: Options) -> Result<()> {
     Ok(())
 }
 
-fn emulator(options: &Options, people: People) -> Emulator {
-    let mut emulator = options
-        .accounts
-        .iter()
-        .fold(options.emulator.clone(), |emulator, account| {
-            // It was tried when it was read.
-            emulator
-                .clone()
-                .with_account(&account.name, &account.key)
-                .unwrap_or(emulator)
-        });
+fn emulator(options: &Options, people: People) -> Result<Emulator> {
+    let opened = match &options.data {
+        Some(folder) => folder::open(folder, options.sync, options.profile)?,
+        None if options.profile == Profile::Cosmos => Emulator::cosmos(),
+        None => Emulator::new(),
+    };
+    let mut emulator = options.accounts.iter().fold(opened, |emulator, account| {
+        // It was tried when it was read.
+        emulator
+            .clone()
+            .with_account(&account.name, &account.key)
+            .unwrap_or(emulator)
+    });
     if let Some(audience) = &options.token_audience {
         emulator = emulator.with_token_audience(audience);
     }
@@ -188,7 +199,7 @@ fn emulator(options: &Options, people: People) -> Emulator {
     if !options.quiet {
         emulator = emulator.with_observer(move |request| people.tell(request));
     }
-    emulator
+    Ok(emulator)
 }
 
 fn read_certificate(certificate: &Path, key: &Path) -> Result<ServerCertificate> {

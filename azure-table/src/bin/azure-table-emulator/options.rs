@@ -1,12 +1,12 @@
 //! The options of the command line.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use azure_table::emulator::ServiceModel;
+use azure_table::emulator::{ServiceModel, Sync};
 use azure_table::{Emulator, Profile};
 use lexopt::prelude::*;
 
@@ -15,6 +15,8 @@ use crate::print;
 /// The account that all emulators have.
 pub(crate) const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
 
+/// The interval of `--sync interval`.
+const INTERVAL: Duration = Duration::from_secs(1);
 /// The environment's accounts.
 const ACCOUNTS: &str = "AZURE_TABLE_EMULATOR_ACCOUNTS";
 /// The most that a number may be: a million connections, a tebibyte of bodies, eleven days.
@@ -28,9 +30,13 @@ pub(crate) const DEVELOPMENT_PORT: u16 = 10_002;
 const COSMOS_PORT: u16 = 8_902;
 
 pub(crate) const USAGE: &str = "\
-Serves Azure Table storage from memory, as the live service answers, until Ctrl-C, SIGTERM or SIGHUP.
+Serves Azure Table storage, as the live service answers, until Ctrl-C, SIGTERM or SIGHUP.
 
-Usage: azure-table-emulator [OPTIONS]
+Usage: azure-table-emulator [OPTIONS]                 Serve
+       azure-table-emulator check <DIR>               Verify a folder of --data, and count what it holds
+       azure-table-emulator upgrade <DIR>             Bring it to the format of this version
+       azure-table-emulator import <DIR> <SNAPSHOT>   Replace its tables by those of a snapshot
+       azure-table-emulator export <DIR> <SNAPSHOT>   Write its tables as a snapshot
 
 Options:
   --port <N>            Port to listen on, 0 for any that is free [default: 10002; of cosmos 8902]
@@ -42,7 +48,12 @@ Options:
                         The official clients for .NET, Python and JavaScript know it by the host
                         localhost with any port but 10002, the one for Go by localhost with 8902;
                         none of them has to, merges that are not tunnelled are taken
-  --snapshot <FILE>     Begin with the tables of this file, and write it at the end
+  --data <DIR>          Keep the tables in this folder; in memory only without it
+  --sync <WHEN>         What has a response survives [default: always]
+                          always    a power cut: synced before the response
+                          interval  the end of the program: stored each second
+                          never     a kill: written before the response, synced by the system
+  --snapshot <FILE>     Begin with the tables of this file, and write it at the end; not with --data
   --certificate <FILE>  Serve HTTPS with this certificate, in PEM; needs --key
   --key <FILE>          The certificate's private key, in PEM
   --token-audience <URL>
@@ -71,9 +82,25 @@ pub(crate) struct Account {
     pub(crate) key: String,
 }
 
+/// What the program does.
+pub(crate) enum Command {
+    Serve(Box<Options>),
+    Folder(FolderCommand, PathBuf, Profile),
+}
+
+/// What it does with a folder of `--data` that nobody serves.
+pub(crate) enum FolderCommand {
+    Check,
+    Upgrade,
+    /// From this snapshot.
+    Import(PathBuf),
+    /// Into this snapshot.
+    Export(PathBuf),
+}
+
 pub(crate) struct Options {
-    /// Of the profile asked for, with nothing else set; clones share its tables.
-    pub(crate) emulator: Emulator,
+    pub(crate) data: Option<PathBuf>,
+    pub(crate) sync: Sync,
     pub(crate) port: u16,
     pub(crate) host: IpAddr,
     pub(crate) accounts: Vec<Account>,
@@ -94,10 +121,11 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The options; `None` where help or the version was asked for, and printed.
-    pub(crate) fn parse(mut arguments: lexopt::Parser) -> Result<Option<Self>, lexopt::Error> {
+    /// Returns the command, or `None` if help or the version was asked for, and printed.
+    pub(crate) fn parse(mut arguments: lexopt::Parser) -> Result<Option<Command>, lexopt::Error> {
         let mut options = Self {
-            emulator: Emulator::new(),
+            data: None,
+            sync: Sync::Always,
             port: DEVELOPMENT_PORT,
             host: Ipv4Addr::LOCALHOST.into(),
             accounts: Vec::new(),
@@ -118,7 +146,8 @@ impl Options {
         for text in in_environment.split(';').filter(|text| !text.is_empty()) {
             options.add(account(ACCOUNTS, text)?, ACCOUNTS)?;
         }
-        let (mut port, mut certificate, mut key) = (None, None, None);
+        let (mut port, mut certificate, mut key, mut sync) = (None, None, None, None);
+        let mut words: Vec<OsString> = Vec::new();
         while let Some(argument) = arguments.next()? {
             match argument {
                 Long("help") | Short('h') => {
@@ -162,8 +191,8 @@ impl Options {
                     options.add(account, "--account")?;
                 }
                 Long("profile") => match text(arguments.value()?)?.as_str() {
-                    "storage" => (options.profile, options.emulator) = (Profile::Storage, Emulator::new()),
-                    "cosmos" => (options.profile, options.emulator) = (Profile::Cosmos, Emulator::cosmos()),
+                    "storage" => options.profile = Profile::Storage,
+                    "cosmos" => options.profile = Profile::Cosmos,
                     other => return Err(format!("--profile {other}: it must be storage or cosmos").into()),
                 },
                 Long("model") => {
@@ -173,6 +202,16 @@ impl Options {
                         other => return Err(format!("--model {other}: it must be today or 2010").into()),
                     });
                 }
+                Long("data") => options.data = Some(arguments.value()?.into()),
+                Long("sync") => {
+                    sync = Some(match text(arguments.value()?)?.as_str() {
+                        "always" => Sync::Always,
+                        "interval" => Sync::Interval(INTERVAL),
+                        "never" => Sync::Never,
+                        other => return Err(format!("--sync {other}: it must be always, interval or never").into()),
+                    });
+                }
+                Value(word) => words.push(word),
                 Long("snapshot") => options.snapshot = Some(arguments.value()?.into()),
                 Long("token-audience") => options.token_audience = Some(text(arguments.value()?)?),
                 Long("strict-versions") => options.strict_versions = true,
@@ -181,6 +220,17 @@ impl Options {
                 other => return Err(other.unexpected()),
             }
         }
+        if let Some((command, rest)) = words.split_first() {
+            let (command, folder) = FolderCommand::parse(command, rest)?;
+            return Ok(Some(Command::Folder(command, folder, options.profile)));
+        }
+        if options.data.is_some() && options.snapshot.is_some() {
+            return Err("--snapshot is not for --data, which keeps its tables: use import and export".into());
+        }
+        if sync.is_some() && options.data.is_none() {
+            return Err("--sync needs --data, the folder of the tables".into());
+        }
+        options.sync = sync.unwrap_or(Sync::Always);
         options.port = port.unwrap_or(match options.profile {
             Profile::Cosmos => COSMOS_PORT,
             _ => DEVELOPMENT_PORT,
@@ -194,7 +244,7 @@ impl Options {
         if options.token_audience.is_some() && options.certificate.is_none() {
             return Err("--token-audience needs --certificate and --key: tokens are taken over HTTPS only".into());
         }
-        Ok(Some(options))
+        Ok(Some(Command::Serve(Box::new(options))))
     }
 
     fn add(&mut self, account: Account, source: &str) -> Result<(), lexopt::Error> {
@@ -203,6 +253,22 @@ impl Options {
         }
         self.accounts.push(account);
         Ok(())
+    }
+}
+
+impl FolderCommand {
+    fn parse(command: &OsStr, words: &[OsString]) -> Result<(Self, PathBuf), lexopt::Error> {
+        let name = command.to_string_lossy();
+        let command = match (&*name, words) {
+            ("check", [_]) => Self::Check,
+            ("upgrade", [_]) => Self::Upgrade,
+            ("import", [_, snapshot]) => Self::Import(snapshot.into()),
+            ("export", [_, snapshot]) => Self::Export(snapshot.into()),
+            ("check" | "upgrade", _) => return Err(format!("{name} needs one folder").into()),
+            ("import" | "export", _) => return Err(format!("{name} needs a folder and a snapshot").into()),
+            _ => return Err(format!("{name:?} is no command: check, upgrade, import or export").into()),
+        };
+        Ok((command, words.first().map(PathBuf::from).unwrap_or_default()))
     }
 }
 

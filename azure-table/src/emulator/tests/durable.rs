@@ -185,11 +185,18 @@ async fn cosmos_db_has_folders_of_its_own() {
     let folder = Folder::new();
     let cosmos = "https://contoso.table.cosmos.azure.com";
     let emulator = Emulator::open_cosmos(&folder, Sync::Always).unwrap();
-    for table in ["Blogs", "blogs"] {
+    for table in ["Blogs", "blogs", "my_table"] {
         let name = format!("{{\"TableName\":\"{table}\"}}");
         assert_eq!(send(&emulator, "POST", "Tables", &[], &name).await.status(), 201);
     }
+    // In an order of their own, which a snapshot has too.
+    for key in ["2", "10", "1"] {
+        let row = format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{key}\"}}");
+        assert_eq!(send(&emulator, "POST", "Blogs", &[], &row).await.status(), 201);
+    }
     let before = emulator.snapshot().to_string();
+    let place = |key: &str| before.find(&format!("\"RowKey\":\"{key}\"")).unwrap();
+    assert!(place("2") < place("10") && place("10") < place("1"), "{before}");
     drop(emulator);
     let refused = Emulator::open(&folder, Sync::Always).unwrap_err();
     assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);

@@ -1,0 +1,53 @@
+//! Folders of `--data`: opened to be served, and the commands for those that nobody serves.
+
+use std::path::Path;
+
+use azure_table::emulator::{EmulatorFolder, EmulatorSnapshot, Sync};
+use azure_table::{Emulator, Profile};
+
+use crate::options::FolderCommand;
+use crate::{Result, because, contents, print};
+
+/// Opens a folder, which is created if it is missing.
+pub(crate) fn open(folder: &Path, sync: Sync, profile: Profile) -> Result<Emulator> {
+    let opened = match profile {
+        Profile::Cosmos => Emulator::open_cosmos(folder, sync),
+        _ => Emulator::open(folder, sync),
+    };
+    Ok(opened.map_err(|e| because("data", &e))?)
+}
+
+/// Runs a command, and prints what the folder holds.
+pub(crate) async fn run(command: FolderCommand, folder: &Path, profile: Profile) -> Result<()> {
+    match command {
+        FolderCommand::Check => tell(&EmulatorFolder::check(folder)?, folder),
+        FolderCommand::Upgrade => tell(&EmulatorFolder::upgrade(folder)?, folder),
+        FolderCommand::Import(file) => {
+            let snapshot = EmulatorSnapshot::read(&file).map_err(|e| format!("snapshot {e}"))?;
+            let emulator = open(folder, Sync::Always, profile)?;
+            emulator.restore(&snapshot)?;
+            emulator.flush().await?;
+            print(format_args!("{}: {} imported", folder.display(), contents(&snapshot)));
+        }
+        FolderCommand::Export(file) => {
+            // A folder that is missing is no empty one.
+            EmulatorFolder::check(folder)?;
+            let snapshot = open(folder, Sync::Always, profile)?.snapshot();
+            snapshot.write(&file).map_err(|e| format!("snapshot {e}"))?;
+            print(format_args!("{}: {} exported", file.display(), contents(&snapshot)));
+        }
+    }
+    Ok(())
+}
+
+fn tell(found: &EmulatorFolder, folder: &Path) {
+    print(format_args!(
+        "{}: format {}, {} tables, {} entities, {:.1} MiB; accounts {}",
+        folder.display(),
+        found.format(),
+        found.table_count(),
+        found.entity_count(),
+        found.bytes() as f64 / (1_u64 << 20) as f64,
+        found.accounts().collect::<Vec<_>>().join(", ")
+    ));
+}
