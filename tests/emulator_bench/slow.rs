@@ -49,18 +49,15 @@ fn connect(port: u16) -> TcpStream {
 
 /// Sends each a byte of a head that never ends, once a second, one after the other.
 fn send(clients: &[TcpStream], stop: &AtomicBool) {
-    let head = b"GET /devstoreaccount1/Tables HTTP/1.1\r\nX: "
+    let mut head = b"GET /devstoreaccount1/Tables HTTP/1.1\r\nX: "
         .iter()
         .chain(std::iter::repeat(&b'x'));
-    for byte in head {
-        let begun = Instant::now();
-        for (n, mut client) in clients.iter().enumerate() {
-            if stop.load(Ordering::Relaxed) {
-                return;
-            }
+    let mut due = Instant::now();
+    while let Some(byte) = head.next().filter(|_| !stop.load(Ordering::Relaxed)) {
+        for mut client in clients {
             // The server closes what takes longer than its time limit.
             let _ = client.write_all(&[*byte]);
-            let due = begun + Duration::from_secs(1) * n as u32 / SLOW as u32;
+            due += Duration::from_secs(1) / SLOW as u32;
             thread::sleep(due.saturating_duration_since(Instant::now()));
         }
     }

@@ -7,6 +7,8 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::{Duration, SystemTime};
 
+use tokio::task::unconstrained;
+
 /// A point of tokio's clock.
 pub(crate) use tokio::time::Instant;
 
@@ -24,9 +26,19 @@ pub(crate) async fn sleep(duration: Duration) {
 ///
 /// A future that is ready at once, such as a signature, sets no timer.
 pub(crate) async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> {
-    let mut future = pin!(future);
-    match poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await {
-        Poll::Ready(output) => Some(output),
-        Poll::Pending => tokio::time::timeout(limit, future).await.ok(),
-    }
+    let (mut future, mut end) = (pin!(future), pin!(None));
+    poll_fn(|cx| {
+        if let Poll::Ready(output) = future.as_mut().poll(cx) {
+            return Poll::Ready(Some(output));
+        }
+        if end.is_none() {
+            // A future that uses up its task's budget is not to hold up its own end.
+            end.set(Some(unconstrained(tokio::time::sleep(limit))));
+        }
+        match end.as_mut().as_pin_mut() {
+            Some(end) => end.poll(cx).map(|()| None),
+            None => Poll::Pending,
+        }
+    })
+    .await
 }

@@ -6,7 +6,7 @@ use azure_table::emulator::{EmulatorFolder, EmulatorSnapshot, Sync};
 use azure_table::{Emulator, Profile};
 
 use crate::options::FolderCommand;
-use crate::{Result, because, contents, print};
+use crate::{Result, because, contents, of, print};
 
 /// Opens a folder, which is created if it is missing.
 pub(crate) fn open(folder: &Path, sync: Sync, profile: Profile) -> Result<Emulator> {
@@ -27,27 +27,31 @@ pub(crate) async fn run(command: FolderCommand, folder: &Path, profile: Profile)
             let emulator = open(folder, Sync::Always, profile)?;
             emulator.restore(&snapshot)?;
             emulator.flush().await?;
-            print(format_args!("{}: {} imported", folder.display(), contents(&snapshot)));
+            print(format_args!("{}: {} imported", folder.display(), of(&snapshot)));
         }
         FolderCommand::Export(file) => {
             // A folder that is missing is no empty one.
             EmulatorFolder::check(folder)?;
             let snapshot = open(folder, Sync::Always, profile)?.snapshot();
             snapshot.write(&file).map_err(|e| format!("snapshot {e}"))?;
-            print(format_args!("{}: {} exported", file.display(), contents(&snapshot)));
+            print(format_args!("{}: {} exported", file.display(), of(&snapshot)));
         }
     }
     Ok(())
 }
 
 fn tell(found: &EmulatorFolder, folder: &Path) {
+    let accounts: Vec<&str> = found.accounts().collect();
     print(format_args!(
-        "{}: format {}, {} tables, {} entities, {:.1} MiB; accounts {}",
+        "{}: format {}, {}, {:.1} MiB; {}",
         folder.display(),
         found.format(),
-        found.table_count(),
-        found.entity_count(),
+        contents(found.table_count(), found.entity_count()),
         found.bytes() as f64 / (1_u64 << 20) as f64,
-        found.accounts().collect::<Vec<_>>().join(", ")
+        match &accounts[..] {
+            [] => "no account".to_owned(),
+            [account] => format!("account {account}"),
+            accounts => format!("accounts {}", accounts.join(", ")),
+        }
     ));
 }

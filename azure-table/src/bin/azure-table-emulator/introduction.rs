@@ -1,10 +1,10 @@
-//! What the program says when it is ready: to people in a few lines, to programs in one line of JSON.
+//! The lines of the program when it is ready: a few for people, one of JSON for programs.
 
 use azure_table::{Emulator, EmulatorServer, Profile};
 use serde::Serialize;
 
 use crate::options::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_PORT, Options};
-use crate::{People, contents};
+use crate::{People, of};
 
 /// The line for programs.
 #[derive(Serialize)]
@@ -118,7 +118,7 @@ pub(crate) fn introduce(
     }
     if let Some(path) = &options.snapshot {
         let snapshot = emulator.snapshot();
-        people.tell(format_args!("snapshot   {}, {}", path.display(), contents(&snapshot)));
+        people.tell(format_args!("snapshot   {}, {}", path.display(), of(&snapshot)));
         let is_known = |name: &&str| *name != DEVELOPMENT_ACCOUNT && !options.accounts.iter().any(|a| a.name == **name);
         for name in snapshot.accounts().filter(is_known) {
             people.tell(format_args!(

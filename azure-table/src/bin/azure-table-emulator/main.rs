@@ -163,14 +163,10 @@ async fn serve(options: Options) -> Result<()> {
     if let Some(path) = &options.snapshot {
         let snapshot = emulator.snapshot();
         snapshot.write(path).map_err(|e| {
-            let contents = contents(&snapshot);
+            let contents = of(&snapshot);
             format!("snapshot {e}: it could not be written, {contents} are lost")
         })?;
-        people.tell(format_args!(
-            "snapshot   {} written, {}",
-            path.display(),
-            contents(&snapshot)
-        ));
+        people.tell(format_args!("snapshot   {} written, {}", path.display(), of(&snapshot)));
     }
     people.tell("stopped");
     Ok(())
@@ -233,15 +229,22 @@ fn restore(emulator: &Emulator, path: &Path) -> Result<()> {
     }
 }
 
-fn contents(snapshot: &EmulatorSnapshot) -> String {
-    let many = |count: usize, of: &str| format!("{count} {of}{}", if count == 1 { "" } else { "s" });
-    let entities = snapshot.entity_count();
-    let entities = if entities == 1 {
-        "1 entity".to_owned()
+/// Returns the contents of a snapshot in words.
+fn of(snapshot: &EmulatorSnapshot) -> String {
+    contents(snapshot.table_count(), snapshot.entity_count())
+}
+
+fn contents(tables: usize, entities: usize) -> String {
+    let tables = if tables == 1 {
+        "1 table".to_owned()
     } else {
-        format!("{entities} entities")
+        format!("{tables} tables")
     };
-    format!("{}, {entities}", many(snapshot.table_count(), "table"))
+    let entities = match entities {
+        1 => "1 entity".to_owned(),
+        _ => format!("{entities} entities"),
+    };
+    format!("{tables}, {entities}")
 }
 
 fn why_not(address: SocketAddr, error: &io::Error) -> String {

@@ -82,13 +82,13 @@ pub(crate) struct Account {
     pub(crate) key: String,
 }
 
-/// What the program does.
+/// The task of the program.
 pub(crate) enum Command {
     Serve(Box<Options>),
     Folder(FolderCommand, PathBuf, Profile),
 }
 
-/// What it does with a folder of `--data` that nobody serves.
+/// A task with a folder of `--data` that nobody serves.
 pub(crate) enum FolderCommand {
     Check,
     Upgrade,
