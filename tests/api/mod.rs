@@ -16,6 +16,7 @@ mod fan_out;
 mod futures;
 mod gather;
 mod handwritten;
+mod holds;
 mod key_ranges;
 mod language;
 mod layers;

@@ -21,6 +21,7 @@ pub mod keys;
 pub mod language;
 pub mod load;
 pub mod network;
+pub mod polls;
 pub mod queries;
 pub mod report;
 pub mod sas;

@@ -34,6 +34,7 @@ use crate::protocol::continuation::Continuation;
 use crate::protocol::query::QueryRequest;
 
 pub(crate) mod concurrent;
+mod decode_turn;
 pub(crate) mod entity_stream;
 pub(crate) mod fan_out;
 pub(crate) mod gather;

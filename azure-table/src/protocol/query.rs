@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use http::{Method, Response, StatusCode};
 
-use crate::codec::json::read;
+use crate::codec::json::read::{self, RowPosition};
 use crate::codec::odata::literal::Doubled;
 use crate::codec::url;
 use crate::model::entity::MetadataLevel;
@@ -144,19 +144,60 @@ pub(crate) fn answer<P>(
     metadata: MetadataLevel,
     read_row: impl Fn(&Row<'_>) -> Result<Option<P>>,
 ) -> Result<Vec<P>> {
-    let response = answer::expect(response, &[StatusCode::OK])?;
-    let body = answer::json(&response)?;
-    let mut rows = Vec::new();
-    let read = read::page(body, metadata, |row, end| {
-        if let Some(row) = read_row(row)? {
-            if rows.is_empty() {
-                // The others are about as long as the first.
-                rows.reserve(body.len().div_ceil(end).min(MAX_PAGE_SIZE));
-            }
-            rows.push(row);
+    let mut page = PageRows::new(response);
+    page.read(metadata, usize::MAX, read_row)?;
+    Ok(page.into_rows())
+}
+
+/// The rows of a page, which can be decoded in several turns.
+pub(crate) struct PageRows<P> {
+    response: Response<Bytes>,
+    from: RowPosition,
+    rows: Vec<P>,
+}
+
+impl<P> PageRows<P> {
+    pub(crate) fn new(response: Response<Bytes>) -> Self {
+        Self {
+            response,
+            from: 0,
+            rows: Vec::new(),
         }
-        Ok(())
-    });
-    read.map_err(|e| e.with_request_id(answer::request_id(&response)))?;
-    Ok(rows)
+    }
+
+    /// Decodes rows of at least so many bytes. Returns the bytes that are left after the last row of the page, or
+    /// `None` if there are more rows.
+    pub(crate) fn read(
+        &mut self,
+        metadata: MetadataLevel,
+        bytes: usize,
+        read_row: impl Fn(&Row<'_>) -> Result<Option<P>>,
+    ) -> Result<Option<usize>> {
+        let Self { response, from, rows } = self;
+        if response.status() != StatusCode::OK {
+            return Err(answer::error(response));
+        }
+        let body = match *from {
+            0 => answer::json(response)?,
+            _ => response.body(),
+        };
+        let end = from.saturating_add(bytes);
+        let read = read::page(body, metadata, *from, |row, position| {
+            if let Some(row) = read_row(row)? {
+                if rows.is_empty() {
+                    // The others are about as long as the first.
+                    rows.reserve(body.len().div_ceil(position).min(MAX_PAGE_SIZE));
+                }
+                rows.push(row);
+            }
+            Ok(position < end)
+        });
+        let next = read.map_err(|e| e.with_request_id(answer::request_id(response)))?;
+        *from = next.unwrap_or(body.len());
+        Ok(next.is_none().then(|| end.saturating_sub(body.len())))
+    }
+
+    pub(crate) fn into_rows(self) -> Vec<P> {
+        self.rows
+    }
 }

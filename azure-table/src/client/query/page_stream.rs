@@ -6,7 +6,7 @@
 //! Prefetch runs in a task that sees bytes only. The task knows no entity type and is aborted with its stream. Prefetch
 //! starts when the reader asks for a second page, since many readers want one page. Other tasks run before a page is
 //! decoded. Otherwise, on a single-threaded runtime, the next request would leave a millisecond late. With a limit the
-//! page is decoded first, since its rows may suffice.
+//! page is decoded first, since its rows may suffice. A long page is decoded in several turns (`decode_turn`).
 
 use std::fmt;
 use std::future::poll_fn;
@@ -20,6 +20,7 @@ use futures_core::stream::FusedStream;
 use http::StatusCode;
 
 use crate::client::ops::operation::start;
+use crate::client::query::decode_turn::DecodeTurn;
 use crate::client::query::page::Page;
 use crate::client::query::query_plan::too_much;
 use crate::client::shape::Shape;
@@ -28,13 +29,13 @@ use crate::client::total_timeout::TotalTimeout;
 use crate::model::error::{Error, Result};
 use crate::model::operation_kind::OperationKind;
 use crate::pipeline::Pipeline;
-use crate::pipeline::history::Answer;
+use crate::pipeline::history::{Answer, CallHistory};
 use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::transport::BoxFuture;
 use crate::protocol::answer;
 use crate::protocol::continuation::Continuation;
-use crate::protocol::query::{self, MAX_PAGE_SIZE, QueryRequest};
+use crate::protocol::query::{MAX_PAGE_SIZE, PageRows, QueryRequest};
 
 /// A validated query, in the form that its stream needs.
 #[derive(Clone)]
@@ -110,7 +111,10 @@ pub struct PageStream<P> {
     /// Boxed, since streams are moved and should stay small.
     query: Box<PreparedQuery>,
     state: State,
-    arrived: Option<Box<Arrived>>,
+    arrived: Option<Box<Arrived<P>>>,
+    turn: DecodeTurn,
+    /// The turn is that of several streams, whose owner begins the next one.
+    is_part: bool,
     /// `true` once a page was yielded.
     has_given: bool,
     shape: Shape<P>,
@@ -125,9 +129,10 @@ enum State {
     Done,
 }
 
-/// A page that is not decoded yet.
-struct Arrived {
-    answer: Answer,
+/// A page that is not decoded yet, or in part.
+struct Arrived<P> {
+    rows: PageRows<P>,
+    call: CallHistory,
     next: Option<Continuation>,
     /// Pending until the request for the next page has left.
     pause: Option<BoxFuture<'static, ()>>,
@@ -156,9 +161,17 @@ impl<P> PageStream<P> {
             query: Box::new(query),
             state,
             arrived: None,
+            turn: DecodeTurn::new(),
+            is_part: false,
             has_given: false,
             shape,
         }
+    }
+
+    /// Decodes in the turns that it shares with other parts of a query.
+    pub(crate) fn sharing(mut self, turn: &DecodeTurn) -> Self {
+        (self.turn, self.is_part) = (turn.clone(), true);
+        self
     }
 
     /// Returns a stream that yields the error.
@@ -213,14 +226,33 @@ impl<P> PageStream<P> {
     }
 
     pub(crate) fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Page<P>>>> {
+        let polled = self.poll_decoded(cx);
+        match self.is_part {
+            true => polled,
+            false => self.turn.end_if_pending(polled),
+        }
+    }
+
+    fn poll_decoded(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Page<P>>>> {
         self.query.total.begin();
         loop {
             if let Some(arrived) = &mut self.arrived {
                 if let Some(pause) = &mut arrived.pause {
                     ready!(pause.as_mut().poll(cx));
+                    arrived.pause = None;
+                }
+                let bytes = ready!(self.turn.poll_left(cx));
+                let (shape, rows) = (&self.shape, &mut arrived.rows);
+                let read = rows.read(shape.metadata, bytes, |row| shape.read_or_skip(row));
+                self.turn.set(read.as_ref().map_or(0, |left| left.unwrap_or(0)));
+                if matches!(read, Ok(None)) {
+                    continue;
                 }
                 if let Some(arrived) = self.arrived.take() {
-                    let page = self.page(*arrived);
+                    let page = match read {
+                        Ok(_) => self.page(*arrived),
+                        Err(e) => Err(self.advise(arrived.call.complete(e))),
+                    };
                     if page.is_err() {
                         self.state = State::Done;
                     }
@@ -268,7 +300,7 @@ impl<P> PageStream<P> {
 
     /// Moves on to the continuation of a page that is not decoded yet. With a limit it waits, since the rows may
     /// suffice.
-    fn arrive(&mut self, answer: Answer) -> Result<Arrived> {
+    fn arrive(&mut self, answer: Answer) -> Result<Arrived<P>> {
         let (response, call) = (&answer.response, &answer.call);
         let mut next = match response.status() {
             StatusCode::OK => Continuation::of(response.headers())
@@ -286,14 +318,20 @@ impl<P> PageStream<P> {
             self.go_on(next.as_ref());
         }
         let pause = matches!(&self.state, State::Running(next) if next.is_in_task()).then(departure);
-        Ok(Arrived { answer, next, pause })
+        Ok(Arrived {
+            rows: PageRows::new(answer.response),
+            call: answer.call,
+            next,
+            pause,
+        })
     }
 
-    fn page(&mut self, arrived: Arrived) -> Result<Page<P>> {
-        let Arrived { answer, next, .. } = arrived;
-        let Answer { response, mut call, .. } = answer;
-        let rows = query::answer(response, self.shape.metadata, |row| self.shape.read_or_skip(row))
-            .map_err(|e| self.advise(call.complete(e)))?;
+    /// Returns a page whose rows are decoded.
+    fn page(&mut self, arrived: Arrived<P>) -> Result<Page<P>> {
+        let Arrived {
+            rows, mut call, next, ..
+        } = arrived;
+        let rows = rows.into_rows();
         if let Some(table) = self.query.request.table() {
             self.pipeline.observers.notify(&Event::Read {
                 operation: OperationKind::Query.name(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use crate::client::query::concurrent::{Concurrent, ItemSource, Order};
+use crate::client::query::decode_turn::DecodeTurn;
 use crate::client::query::page::Page;
 use crate::client::query::page_stream::PageStream;
 use crate::client::query::page_stream::PreparedQuery;
@@ -34,6 +35,7 @@ pub(crate) struct PartPages<P> {
     /// The time limit of all parts together.
     total: TotalTimeout,
     parts: Concurrent<Part, Chain<P>>,
+    turn: DecodeTurn,
 }
 
 struct Chain<P> {
@@ -74,6 +76,7 @@ impl<P> PartPages<P> {
             query,
             total,
             parts: Concurrent::new(parts, concurrency, order),
+            turn: DecodeTurn::new(),
         }
     }
 
@@ -83,16 +86,18 @@ impl<P> PartPages<P> {
             Err(refused) => return Poll::Ready(refused.take().map(|e| (0, Err(e)))),
         };
         self.total.begin();
+        let turn = &self.turn;
         let (pipeline, options, shape, total) = (&self.pipeline, &self.options, &self.shape, self.total);
-        let page = ready!(self.parts.poll(cx, |part| {
+        let page = ready!(turn.end_if_pending(self.parts.poll(cx, |part| {
             // Only now: each may have a long text.
             let query = query.filtered(part.filter.expression().as_ref());
             let query = PreparedQuery { total, ..query };
+            let pages = PageStream::new(Arc::clone(pipeline), options.clone(), query, part.from, shape.clone());
             Chain {
                 index: part.index,
-                pages: PageStream::new(Arc::clone(pipeline), options.clone(), query, part.from, shape.clone()),
+                pages: pages.sharing(turn),
             }
-        }));
+        })));
         if matches!(page, Some((_, Err(_)))) {
             self.parts.clear();
         }

@@ -56,42 +56,63 @@ fn usual_row<'a>() -> Row<'a> {
     }
 }
 
+/// A position between two rows of a page: the bytes up to it. 0 is the beginning of the page.
+pub(crate) type RowPosition = usize;
+
 /// Reads the entities of a page, requested at this metadata level, and passes each to `read` in order, with the
-/// number of bytes up to its end.
+/// position after it. Returns `None` after the last.
 ///
-/// An error of `read` stops the page.
+/// `read` returns `false` to interrupt the page. The position after that entity is returned, from which another call
+/// continues. An error of `read` stops the page.
 pub(crate) fn page(
     body: &[u8],
     metadata: MetadataLevel,
-    mut read: impl FnMut(&Row<'_>, usize) -> Result<()>,
-) -> Result<()> {
-    let mut reader = Reader::new(body).map_err(not_a_page)?;
+    from: RowPosition,
+    mut read: impl FnMut(&Row<'_>, RowPosition) -> Result<bool>,
+) -> Result<Option<RowPosition>> {
+    let mut is_among_rows = from > 0;
+    let reader = match is_among_rows {
+        true => Reader::resume(body, from),
+        false => Reader::new(body),
+    };
+    let mut reader = reader.map_err(not_a_page)?;
     let mut row = usual_row();
     let mut before = Before::new();
-    let mut has_rows = false;
-    let mut first = true;
-    reader.enter_object().map_err(not_a_page)?;
-    while let Some(name) = reader.next_member(&mut first).map_err(not_a_page)? {
-        if name != "value" {
-            reader.skip().map_err(not_a_page)?;
-            continue;
+    let mut has_rows = is_among_rows;
+    let mut first = !is_among_rows;
+    if !is_among_rows {
+        reader.enter_object().map_err(not_a_page)?;
+    }
+    loop {
+        let mut first_row = false;
+        if !is_among_rows {
+            let Some(name) = reader.next_member(&mut first).map_err(not_a_page)? else {
+                break;
+            };
+            if name != "value" {
+                reader.skip().map_err(not_a_page)?;
+                continue;
+            }
+            if has_rows {
+                return Err(not_a_page(reader.error("a second member `value`")));
+            }
+            (has_rows, first_row) = (true, true);
+            reader.enter_array().map_err(not_a_page)?;
         }
-        if has_rows {
-            return Err(not_a_page(reader.error("a second member `value`")));
-        }
-        has_rows = true;
-        let mut first = true;
-        reader.enter_array().map_err(not_a_page)?;
-        while reader.next_element(&mut first).map_err(not_a_page)? {
+        is_among_rows = false;
+        while reader.next_element(&mut first_row).map_err(not_a_page)? {
             row.clear();
             fill(&mut reader, &mut before, &mut row).map_err(not_a_page)?;
             settle(&mut row, metadata);
-            read(&row, reader.position()).map_err(|e| row.locate(e))?;
+            let position = reader.position();
+            if !read(&row, position).map_err(|e| row.locate(e))? {
+                return Ok(Some(position));
+            }
         }
     }
     reader.end().map_err(not_a_page)?;
     if has_rows {
-        Ok(())
+        Ok(None)
     } else {
         Err(Error::invalid_response("the page has no member `value`"))
     }

@@ -52,6 +52,8 @@ type Result<T> = std::result::Result<T, JsonError>;
 pub(crate) struct Reader<'a> {
     text: &'a str,
     at: usize,
+    /// The bytes before the text, which an earlier reader has read.
+    before: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -63,7 +65,19 @@ impl<'a> Reader<'a> {
         } else {
             0
         };
-        Ok(Self { text, at })
+        Ok(Self { text, at, before: 0 })
+    }
+
+    /// Continues after the bytes that an earlier reader of the same `body` has read.
+    pub(crate) fn resume(body: &'a [u8], position: usize) -> Result<Self> {
+        let rest = body.get(position..).unwrap_or_default();
+        let text = std::str::from_utf8(rest)
+            .map_err(|e| JsonError::new(position + e.valid_up_to(), "the text is not UTF-8"))?;
+        Ok(Self {
+            text,
+            at: 0,
+            before: position,
+        })
     }
 
     /// Enters an object. Its members follow by [`next_member`](Self::next_member).
@@ -180,12 +194,12 @@ impl<'a> Reader<'a> {
 
     /// Returns the number of bytes read.
     pub(crate) fn position(&self) -> usize {
-        self.at
+        self.before + self.at
     }
 
     #[cold]
     pub(crate) fn error(&self, what: impl Into<Cow<'static, str>>) -> JsonError {
-        JsonError::new(self.at, what)
+        JsonError::new(self.before + self.at, what)
     }
 
     /// Returns the next byte that is not white space, without consuming it.
