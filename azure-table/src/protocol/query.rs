@@ -2,6 +2,8 @@
 //!
 //! Source: REST "Query Entities", "Query Tables", "Query timeout and pagination".
 
+use std::mem;
+
 use bytes::Bytes;
 use http::{Method, Response, StatusCode};
 
@@ -26,6 +28,11 @@ pub(crate) const TABLE_NAME: &str = "TableName";
 ///
 /// Source: REST "Query timeout and pagination".
 pub(crate) const MAX_PAGE_SIZE: usize = 1_000;
+
+/// The cost of decoding a row beyond its bytes, as that of so many more.
+const ROW_COST: usize = 128;
+/// The cost of decoding a property beyond its bytes: its name and its value may each be allocated.
+const PROPERTY_COST: usize = 64;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -152,6 +159,8 @@ pub(crate) fn answer<P>(
 /// The rows of a page, which can be decoded in several turns.
 pub(crate) struct PageRows<P> {
     response: Response<Bytes>,
+    /// The body of a page of several turns, which is checked to be UTF-8 once and not in each of them.
+    text: Option<String>,
     from: RowPosition,
     rows: Vec<P>,
 }
@@ -160,41 +169,64 @@ impl<P> PageRows<P> {
     pub(crate) fn new(response: Response<Bytes>) -> Self {
         Self {
             response,
+            text: None,
             from: 0,
             rows: Vec::new(),
         }
     }
 
-    /// Decodes rows of at least so many bytes. Returns the bytes that are left after the last row of the page, or
-    /// `None` if there are more rows.
+    /// Decodes rows until they have cost `budget`, in bytes. Returns the budget that is left after the last row of the
+    /// page, or `None` if there are more rows.
     pub(crate) fn read(
         &mut self,
         metadata: MetadataLevel,
-        bytes: usize,
+        budget: usize,
         read_row: impl Fn(&Row<'_>) -> Result<Option<P>>,
     ) -> Result<Option<usize>> {
-        let Self { response, from, rows } = self;
-        if response.status() != StatusCode::OK {
-            return Err(answer::error(response));
+        let decoded = self.decode(metadata, budget, read_row);
+        decoded.map_err(|e| e.with_request_id(answer::request_id(&self.response)))
+    }
+
+    fn decode(
+        &mut self,
+        metadata: MetadataLevel,
+        budget: usize,
+        read_row: impl Fn(&Row<'_>) -> Result<Option<P>>,
+    ) -> Result<Option<usize>> {
+        let Self {
+            response,
+            text,
+            from,
+            rows,
+        } = self;
+        if text.is_none() {
+            if response.status() != StatusCode::OK {
+                return Err(answer::error(response));
+            }
+            let length = answer::json(response)?.len();
+            if length > budget || *from > 0 {
+                *text = Some(read::into_page_text(mem::take(response.body_mut()))?);
+            }
         }
-        let body = match *from {
-            0 => answer::json(response)?,
-            _ => response.body(),
+        let text = match text {
+            Some(text) => text,
+            None => read::page_text(response.body())?,
         };
-        let end = from.saturating_add(bytes);
-        let read = read::page(body, metadata, *from, |row, position| {
+        let (mut left, mut begin) = (budget, *from);
+        let next = read::page(text, metadata, *from, |row, end| {
+            left = left.saturating_sub(end - begin + ROW_COST + PROPERTY_COST * row.properties().len());
+            begin = end;
             if let Some(row) = read_row(row)? {
                 if rows.is_empty() {
                     // The others are about as long as the first.
-                    rows.reserve(body.len().div_ceil(position).min(MAX_PAGE_SIZE));
+                    rows.reserve(text.len().div_ceil(end).min(MAX_PAGE_SIZE));
                 }
                 rows.push(row);
             }
-            Ok(position < end)
-        });
-        let next = read.map_err(|e| e.with_request_id(answer::request_id(response)))?;
-        *from = next.unwrap_or(body.len());
-        Ok(next.is_none().then(|| end.saturating_sub(body.len())))
+            Ok(left > 0)
+        })?;
+        *from = next.unwrap_or(*from);
+        Ok(next.is_none().then_some(left))
     }
 
     pub(crate) fn into_rows(self) -> Vec<P> {

@@ -1,7 +1,8 @@
-//! The bytes of pages that a stream decodes before other tasks have their turn.
+//! The part of its pages that a stream decodes before other tasks have their turn.
 //!
 //! A page has up to 4 MiB, and pages of the emulator or of tasks may be there already. A stream would otherwise decode
-//! all of them in one poll. `bulk/turn.rs` is the same for writes.
+//! all of them in one poll. The cost is counted in bytes; rows and properties cost some in addition
+//! ([`PageRows::read`](crate::protocol::query::PageRows::read)). `bulk/turn.rs` is the same for writes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -10,6 +10,8 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
+
 use crate::codec::json::scan::is_annotation;
 use crate::codec::json::token::{JsonError, Reader};
 use crate::codec::odata::member::TYPE_ANNOTATION;
@@ -56,8 +58,18 @@ fn usual_row<'a>() -> Row<'a> {
     }
 }
 
-/// A position between two rows of a page: the bytes up to it. 0 is the beginning of the page.
+/// A position between two rows of a page: the bytes before it. 0 is the beginning of the page.
 pub(crate) type RowPosition = usize;
+
+/// Returns the text of a page.
+pub(crate) fn page_text(body: &[u8]) -> Result<&str> {
+    std::str::from_utf8(body).map_err(|e| not_a_page(e.into()))
+}
+
+/// Returns the text of a page as a `String`, without a copy if nobody else holds the body.
+pub(crate) fn into_page_text(body: Bytes) -> Result<String> {
+    String::from_utf8(body.into()).map_err(|e| not_a_page(e.utf8_error().into()))
+}
 
 /// Reads the entities of a page, requested at this metadata level, and passes each to `read` in order, with the
 /// position after it. Returns `None` after the last.
@@ -65,17 +77,16 @@ pub(crate) type RowPosition = usize;
 /// `read` returns `false` to interrupt the page. The position after that entity is returned, from which another call
 /// continues. An error of `read` stops the page.
 pub(crate) fn page(
-    body: &[u8],
+    text: &str,
     metadata: MetadataLevel,
     from: RowPosition,
     mut read: impl FnMut(&Row<'_>, RowPosition) -> Result<bool>,
 ) -> Result<Option<RowPosition>> {
     let mut is_among_rows = from > 0;
-    let reader = match is_among_rows {
-        true => Reader::resume(body, from),
-        false => Reader::new(body),
+    let mut reader = match is_among_rows {
+        true => Reader::resume(text, from),
+        false => Reader::of_text(text),
     };
-    let mut reader = reader.map_err(not_a_page)?;
     let mut row = usual_row();
     let mut before = Before::new();
     let mut has_rows = is_among_rows;
@@ -325,13 +336,37 @@ mod tests {
             r#"{"value":[{"PartitionKey":"a","RowKey":"1"},{"PartitionKey":"a","RowKey":"2","X":1}],"odata.metadata":"m"}"#,
         ] {
             let mut keys = Vec::new();
-            page(body.as_bytes(), MetadataLevel::Minimal, |row, _| {
+            page(body, MetadataLevel::Minimal, 0, |row, _| {
                 keys.push((row.row_key()?.to_owned(), row.properties().len()));
-                Ok(())
+                Ok(true)
             })
             .unwrap();
             assert_eq!(keys, [("1".to_owned(), 0), ("2".to_owned(), 1)]);
         }
+    }
+
+    #[test]
+    fn interrupted_page_continues_after_its_last_row() {
+        for body in [
+            r#"{"value":[{"RowKey":"ä"},{"RowKey":"2"},{"RowKey":"3"}],"odata.metadata":"m"}"#,
+            "\u{feff} {\"odata.metadata\":\"m\",\"value\": [ {\"RowKey\":\"ä\"} , {\"RowKey\":\"2\"} , {\"RowKey\":\"3\"} ] } ",
+        ] {
+            let (mut keys, mut from, mut turns) = (Vec::new(), Some(0), 0);
+            while let Some(position) = from {
+                turns += 1;
+                let read = |row: &Row<'_>, _| {
+                    keys.push(row.row_key()?.to_owned());
+                    Ok(false)
+                };
+                from = page(body, MetadataLevel::Minimal, position, read).unwrap();
+            }
+            assert_eq!((keys.join(" "), turns), ("ä 2 3".to_owned(), 4));
+            let cut = &body[..body.len() - 3];
+            let last = cut.rfind('}').unwrap() + 1;
+            page(cut, MetadataLevel::Minimal, last, |_, _| Ok(true)).unwrap_err();
+        }
+        let two = r#"{"value":[{"RowKey":"1"}],"value":[]}"#;
+        page(two, MetadataLevel::Minimal, two.find(']').unwrap(), |_, _| Ok(true)).unwrap_err();
     }
 
     #[test]
@@ -346,7 +381,7 @@ mod tests {
             {"PartitionKey":"p","RowKey":"7","Gr\u00f6\u00dfe@odata.type":"Edm.Int64","Gr\u00f6\u00dfe":"1"},
             {"PartitionKey":"p","RowKey":"8","Gr\u00f6\u00dfe@odata.type":"Edm.Int64","Gr\u00f6\u00dfe":"1"}]}"#;
         let mut rows = Vec::new();
-        page(body.as_bytes(), MetadataLevel::Minimal, |row, _| {
+        page(body, MetadataLevel::Minimal, 0, |row, _| {
             let entity = DynamicEntity::read(row)?;
             rows.push(
                 entity
@@ -355,7 +390,7 @@ mod tests {
                     .map(|(name, value)| format!("{name} {value:?}"))
                     .collect::<Vec<_>>(),
             );
-            Ok(())
+            Ok(true)
         })
         .unwrap();
         let both = ["A Int32(1)", "B Int64(2)"];
@@ -378,7 +413,7 @@ mod tests {
     #[test]
     fn what_is_no_page_is_an_error_with_the_place() {
         for body in ["<html>", "{}", "[]", r#"{"value":{}}"#, r#"{"value":[1]}"#, ""] {
-            let error = page(body.as_bytes(), MetadataLevel::Minimal, |_, _| Ok(())).unwrap_err();
+            let error = page(body, MetadataLevel::Minimal, 0, |_, _| Ok(true)).unwrap_err();
             assert_eq!(error.kind(), crate::ErrorKind::InvalidResponse, "{body}");
         }
     }
@@ -386,8 +421,8 @@ mod tests {
     #[test]
     fn a_bad_row_is_named_by_its_keys() {
         let body = r#"{"value":[{"PartitionKey":"a","RowKey":"1","X@odata.type":"Edm.Int64","X":"no"}]}"#;
-        let error = page(body.as_bytes(), MetadataLevel::Minimal, |row, _| {
-            DynamicEntity::read(row).map(drop)
+        let error = page(body, MetadataLevel::Minimal, 0, |row, _| {
+            DynamicEntity::read(row).map(|_| true)
         })
         .unwrap_err();
         assert_eq!(error.entity(), Some(("a", "1")));

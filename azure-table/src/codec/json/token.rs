@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::str::Utf8Error;
 
 use crate::codec::json::scan::plain_length;
 use crate::model::edm::Token;
@@ -37,6 +38,12 @@ impl JsonError {
     }
 }
 
+impl From<Utf8Error> for JsonError {
+    fn from(error: Utf8Error) -> Self {
+        Self::new(error.valid_up_to(), "the text is not UTF-8")
+    }
+}
+
 impl fmt::Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at byte {}", self.0.what, self.0.at)
@@ -52,32 +59,27 @@ type Result<T> = std::result::Result<T, JsonError>;
 pub(crate) struct Reader<'a> {
     text: &'a str,
     at: usize,
-    /// The bytes before the text, which an earlier reader has read.
-    before: usize,
 }
 
 impl<'a> Reader<'a> {
     /// Starts at the beginning of `body`, after a byte order mark.
     pub(crate) fn new(body: &'a [u8]) -> Result<Self> {
-        let text = std::str::from_utf8(body).map_err(|e| JsonError::new(e.valid_up_to(), "the text is not UTF-8"))?;
+        Ok(Self::of_text(std::str::from_utf8(body)?))
+    }
+
+    /// Starts at the beginning of `text`, after a byte order mark.
+    pub(crate) fn of_text(text: &'a str) -> Self {
         let at = if text.starts_with('\u{feff}') {
             '\u{feff}'.len_utf8()
         } else {
             0
         };
-        Ok(Self { text, at, before: 0 })
+        Self { text, at }
     }
 
-    /// Continues after the bytes that an earlier reader of the same `body` has read.
-    pub(crate) fn resume(body: &'a [u8], position: usize) -> Result<Self> {
-        let rest = body.get(position..).unwrap_or_default();
-        let text = std::str::from_utf8(rest)
-            .map_err(|e| JsonError::new(position + e.valid_up_to(), "the text is not UTF-8"))?;
-        Ok(Self {
-            text,
-            at: 0,
-            before: position,
-        })
+    /// Continues at the [`position`](Self::position) that an earlier reader of the same text had.
+    pub(crate) fn resume(text: &'a str, position: usize) -> Self {
+        Self { text, at: position }
     }
 
     /// Enters an object. Its members follow by [`next_member`](Self::next_member).
@@ -194,12 +196,12 @@ impl<'a> Reader<'a> {
 
     /// Returns the number of bytes read.
     pub(crate) fn position(&self) -> usize {
-        self.before + self.at
+        self.at
     }
 
     #[cold]
     pub(crate) fn error(&self, what: impl Into<Cow<'static, str>>) -> JsonError {
-        JsonError::new(self.before + self.at, what)
+        JsonError::new(self.at, what)
     }
 
     /// Returns the next byte that is not white space, without consuming it.
