@@ -5,7 +5,7 @@
 //!
 //! A variant is identified by its type. The derive implements `VariantOf<Enum>` for each type that exactly one variant
 //! holds, so a slot that no row could fill does not compile. Children join their parents after all rows have arrived,
-//! since Cosmos DB promises no order.
+//! since Cosmos DB promises no order. They join in shares, between which other tasks have their turn.
 
 use crate::client::query::TableQuery;
 use crate::client::query::page_stream::Prefetch;
@@ -82,7 +82,18 @@ pub trait Gather<E>: Sized {
     /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): the row conflicts with an earlier row.
     fn take(state: &mut Self::State, key: Key<E>, entity: E) -> Result<Option<(Key<E>, E)>>;
 
-    /// Builds the result after the last row.
+    /// Does the next share of the work that is left after the last row. Returns `true` if there is more.
+    ///
+    /// Other tasks have their turn between two shares, so that none should take longer than a millisecond. By default
+    /// [`finish`](Self::finish) does everything.
+    ///
+    /// # Errors
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): a row is missing that other rows need.
+    fn advance(_state: &mut Self::State) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Builds the result, after the last row and the last share of work.
     ///
     /// # Errors
     /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): a row is missing that other rows need.
@@ -158,6 +169,9 @@ impl<E: TableEntity, P> TableQuery<E, P> {
                 drop(G::take(&mut state, key, entity).map_err(told)?);
             }
         }
+        while G::advance(&mut state).map_err(told)? {
+            tokio::task::yield_now().await;
+        }
         G::finish(state).map_err(told)
     }
 }
@@ -212,6 +226,13 @@ macro_rules! tuples {
                     return Ok(None);
                 };)+
                 Ok(Some((key, entity)))
+            }
+
+            fn advance(state: &mut Self::State) -> Result<bool> {
+                $(if $slot::advance(&mut state.$n)? {
+                    return Ok(true);
+                })+
+                Ok(false)
             }
 
             fn finish(state: Self::State) -> Result<Self> {

@@ -1,5 +1,6 @@
 //! Parents with their children, matched by the fields of their RowKeys.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Deref, DerefMut};
 use std::{slice, vec};
 
@@ -37,53 +38,119 @@ impl<A, B> Families<A, B> {
     }
 }
 
-impl<E, A: VariantOf<E>, B: VariantOf<E> + TableEntity> Gather<E> for Families<A, B> {
-    /// Parents and children. They are joined at the end, since Cosmos DB promises no order.
-    type State = (Vec<(Key<E>, A)>, Vec<(Key<E>, B)>);
+/// The rows that join in a share of the work: less than a millisecond.
+const SHARE: usize = 1_024;
 
-    fn take((parents, children): &mut Self::State, key: Key<E>, entity: E) -> Result<Option<(Key<E>, E)>> {
-        let entity = match A::of(entity) {
-            Ok(parent) => {
-                parents.push((key, parent));
-                return Ok(None);
-            }
-            Err(entity) => entity,
-        };
-        match B::of(entity) {
-            Ok(child) => children.push((key, child)),
-            Err(entity) => return Ok(Some((key, entity))),
+/// Rows that arrived, and the families of those that joined.
+#[derive(Debug)]
+pub struct FamilyRows<E, A, B> {
+    /// The rows whose key is not less than that of any earlier row: all of them, unless Cosmos DB mixes them.
+    ordered: VecDeque<(Key<E>, Member<A, B>)>,
+    /// The others, with their number: rows of one key stay as they arrived.
+    late: BTreeMap<(Key<E>, usize), Member<A, B>>,
+    families: Vec<(A, Vec<B>)>,
+    /// The parents whose RowKey is a prefix of the last joined key, with their indices. Once a key does not begin with
+    /// one of them, no later key does.
+    open: Vec<(Key<E>, usize)>,
+}
+
+#[derive(Debug)]
+enum Member<A, B> {
+    Parent(A),
+    Child(B),
+}
+
+impl<E, A, B> Default for FamilyRows<E, A, B> {
+    fn default() -> Self {
+        Self {
+            ordered: VecDeque::new(),
+            late: BTreeMap::new(),
+            families: Vec::new(),
+            open: Vec::new(),
         }
+    }
+}
+
+impl<E, A, B> FamilyRows<E, A, B> {
+    fn push(&mut self, key: Key<E>, row: Member<A, B>) {
+        match self.ordered.back() {
+            Some((last, _)) if key < *last => {
+                self.late.insert((key, self.late.len()), row);
+            }
+            _ => self.ordered.push_back((key, row)),
+        }
+    }
+
+    /// Removes the row of the least key.
+    fn pop(&mut self) -> Option<(Key<E>, Member<A, B>)> {
+        // Of one key, the row in order arrived first.
+        let is_late = match (self.ordered.front(), self.late.first_key_value()) {
+            (Some((ordered, _)), Some(((late, _), _))) => late < ordered,
+            (ordered, _) => ordered.is_none(),
+        };
+        match is_late {
+            true => self.late.pop_first().map(|((key, _), row)| (key, row)),
+            false => self.ordered.pop_front(),
+        }
+    }
+
+    /// Joins the next row. Returns the key of a child without a parent.
+    fn join(&mut self, key: Key<E>, row: Member<A, B>) -> Result<(), Key<E>>
+    where
+        B: TableEntity,
+    {
+        close(&mut self.open, &key);
+        let child = match row {
+            Member::Parent(parent) => {
+                self.open.push((key, self.families.len()));
+                self.families.push((parent, Vec::new()));
+                return Ok(());
+            }
+            Member::Child(child) => child,
+        };
+        let mut longest_first = self.open.iter().rev();
+        let parent = longest_first.find(|(of, _)| ends_at_field(&child, key.row_key(), of.row_key().len()));
+        match parent.and_then(|(_, at)| self.families.get_mut(*at)) {
+            Some((_, family)) => family.push(child),
+            None => return Err(key),
+        }
+        Ok(())
+    }
+}
+
+impl<E, A: VariantOf<E>, B: VariantOf<E> + TableEntity> Gather<E> for Families<A, B> {
+    /// Parents and children. They join after the last row, since Cosmos DB promises no order.
+    type State = FamilyRows<E, A, B>;
+
+    fn take(rows: &mut Self::State, key: Key<E>, entity: E) -> Result<Option<(Key<E>, E)>> {
+        let row = match A::of(entity) {
+            Ok(parent) => Member::Parent(parent),
+            Err(entity) => match B::of(entity) {
+                Ok(child) => Member::Child(child),
+                Err(entity) => return Ok(Some((key, entity))),
+            },
+        };
+        rows.push(key, row);
         Ok(None)
     }
 
-    fn finish((mut parents, mut children): Self::State) -> Result<Self> {
-        // Cheap if they arrived in order.
-        parents.sort_by(|(one, _), (other, _)| one.cmp(other));
-        children.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let mut parents = parents.into_iter().peekable();
-        let mut families: Vec<(A, Vec<B>)> = Vec::with_capacity(parents.len());
-        // The parents whose RowKey is a prefix of this child's key, with their indices. Once a key does not begin with
-        // one of them, no later key does.
-        let mut open: Vec<(Key<E>, usize)> = Vec::new();
-        for (key, child) in children {
-            while let Some((parent_key, parent)) = parents.next_if(|(parent_key, _)| *parent_key < key) {
-                close(&mut open, &parent_key);
-                open.push((parent_key, families.len()));
-                families.push((parent, Vec::new()));
-            }
-            close(&mut open, &key);
-            let mut longest_first = open.iter().rev();
-            let parent = longest_first.find(|(of, _)| ends_at_field(&child, key.row_key(), of.row_key().len()));
-            let family = parent.and_then(|(_, at)| families.get_mut(*at));
-            let Some((_, family)) = family else {
+    fn advance(rows: &mut Self::State) -> Result<bool> {
+        for _ in 0..SHARE {
+            let Some((key, row)) = rows.pop() else { return Ok(false) };
+            rows.join(key, row).map_err(|key| {
                 let (parent, child) = (A::VARIANT, B::VARIANT);
                 let message = format!("a `{child}` without its `{parent}`: its RowKey belongs to none that was read");
-                return Err(Error::invalid_response(message).at_entity(key.partition_key(), key.row_key()));
-            };
-            family.push(child);
+                Error::invalid_response(message).at_entity(key.partition_key(), key.row_key())
+            })?;
         }
-        families.extend(parents.map(|(_, parent)| (parent, Vec::new())));
-        Ok(Self { families })
+        Ok(true)
+    }
+
+    fn finish(mut rows: Self::State) -> Result<Self> {
+        while <Self as Gather<E>>::advance(&mut rows)? {}
+        Ok(Self {
+            families: rows.families,
+        })
     }
 }
 
