@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use crate::model::edm::EdmValue;
 
-    fn compare(name: &str, operator: Comparison) -> Expression {
+    fn compare(name: &'static str, operator: Comparison) -> Expression {
         Expression::comparison(name, operator, EdmValue::from("x"))
     }
 

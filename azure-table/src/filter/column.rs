@@ -266,7 +266,7 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
         match R::literal(&value.into_operand()) {
             Ok(literal) => {
                 let operator = if R::REVERSED { operator.mirrored() } else { operator };
-                Filter::from(Expression::comparison(&self.name.to_string(), operator, literal))
+                Filter::from(Expression::comparison(self.name.to_string(), operator, literal))
             }
             Err(e) => Filter::fault(format!("column `{}`: {e}", self.name)),
         }

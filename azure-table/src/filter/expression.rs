@@ -3,6 +3,7 @@
 //! A chain of `&` or of `|` is one flat list, whichever side it grows on. The depth that remains is bounded by
 //! [`MAX_DEPTH`]: the functions on a tree recurse, and so does its drop.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -17,7 +18,7 @@ pub(crate) const MAX_DEPTH: usize = 100;
 pub(crate) enum Expression {
     /// `name op value`.
     Comparison {
-        name: Box<str>,
+        name: Cow<'static, str>,
         operator: Comparison,
         value: EdmValue,
     },
@@ -74,7 +75,7 @@ impl Comparison {
 }
 
 impl Expression {
-    pub(crate) fn comparison(name: &str, operator: Comparison, value: EdmValue) -> Self {
+    pub(crate) fn comparison(name: impl Into<Cow<'static, str>>, operator: Comparison, value: EdmValue) -> Self {
         Self::Comparison {
             name: name.into(),
             operator,

@@ -167,9 +167,9 @@ impl<'f> Furthest<'f> {
 
 impl<'f> Limits<'f> {
     fn narrow(&mut self, operator: Comparison, key: &'f str) {
-        if matches!(operator, Comparison::Eq | Comparison::Ge | Comparison::Gt)
-            && ordinal::compare(key, self.from).is_gt()
-        {
+        let begins = matches!(operator, Comparison::Eq | Comparison::Ge | Comparison::Gt);
+        // Mostly nothing is known yet. Of thousands of keys, the comparisons with an empty text were half of the time.
+        if begins && (self.from.is_empty() || ordinal::compare(key, self.from).is_gt()) {
             self.from = key;
         }
         if matches!(operator, Comparison::Eq | Comparison::Le | Comparison::Lt) {

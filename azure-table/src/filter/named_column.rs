@@ -127,7 +127,7 @@ impl<E> NamedColumn<E> {
                 self.name
             ));
         }
-        Filter::from(Expression::comparison(&self.name, operator, value))
+        Filter::from(Expression::comparison(String::from(&*self.name), operator, value))
     }
 }
 

@@ -218,10 +218,12 @@ impl<'a> Parser<'a> {
             return Err(ParseError::Unsupported);
         }
         match (left, right) {
-            (Operand::Property(name), Operand::Literal(value)) => Ok(Expression::comparison(name, operator, value)),
+            (Operand::Property(name), Operand::Literal(value)) => {
+                Ok(Expression::comparison(name.to_owned(), operator, value))
+            }
             // Either order works (Azurite issue 1599, seen live).
             (Operand::Literal(value), Operand::Property(name)) => {
-                Ok(Expression::comparison(name, operator.mirrored(), value))
+                Ok(Expression::comparison(name.to_owned(), operator.mirrored(), value))
             }
             _ => Err(ParseError::Invalid),
         }
@@ -563,7 +565,7 @@ mod tests {
                 !["true", "false", "null", "NaN", "INF", "Infinity"].contains(&name.as_str())
             })
             .prop_map(|(name, operator, value)| {
-                Expression::comparison(&name, Comparison::from_name(operator).unwrap(), value)
+                Expression::comparison(name, Comparison::from_name(operator).unwrap(), value)
             })
     }
 

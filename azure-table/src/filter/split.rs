@@ -60,7 +60,7 @@ impl PartFilter {
 
 /// The parts, in the order of the keys; none if no row can meet the filter.
 pub(crate) fn parts(filter: Expression) -> Result<Vec<PartFilter>, TooMany> {
-    let is_of_keys = |one: &Expression| KeyRange::of([one]).is_narrow() || set_of_keys(one).is_some();
+    let is_of_keys = |one: &Expression| KeyRange::of([one]).is_narrow() || is_set_of_keys(one);
     let (own, shared): (Vec<_>, Vec<_>) = conditions(filter).into_iter().partition(is_of_keys);
     let shared = Arc::from(shared);
     let mut parts = Vec::new();
@@ -69,77 +69,116 @@ pub(crate) fn parts(filter: Expression) -> Result<Vec<PartFilter>, TooMany> {
 }
 
 /// Adds the parts of the rows that meet all conditions.
-fn split(own: Vec<Arc<Expression>>, shared: &Arc<[Expression]>, parts: &mut Vec<PartFilter>) -> Result<(), TooMany> {
-    if range(&own).is_empty() {
+fn split(
+    mut own: Vec<Arc<Expression>>,
+    shared: &Arc<[Expression]>,
+    parts: &mut Vec<PartFilter>,
+) -> Result<(), TooMany> {
+    let known = range(&own);
+    if known.is_empty() {
         return Ok(());
     }
+    let Some((index, members)) = cut(&own) else {
+        if parts.len() == MAX_PARTS {
+            return Err(TooMany);
+        }
+        let bounds = bounds(&own, &known);
+        own.splice(..0, bounds.into_iter().map(Arc::new));
+        parts.push(PartFilter {
+            own,
+            shared: Arc::clone(shared),
+        });
+        return Ok(());
+    };
+    // Each condition of the set moves to its part: a copy would be the most costly step of a large set.
+    let mut set = Vec::with_capacity(members.len());
+    flatten(Arc::unwrap_or_clone(own.remove(index)), &mut set);
+    for group in members.chunk_by(|_, next| !next.begins_group) {
+        let mut group = group.iter().filter_map(|member| set.get_mut(member.index)?.take());
+        let (before, behind) = own.split_at(index);
+        let mut part = Vec::with_capacity(own.len() + 1);
+        part.extend(before.iter().cloned());
+        match (group.next(), group.next()) {
+            (None, _) => {}
+            (Some(one), None) => match one {
+                Expression::And(all) => part.extend(all.into_iter().flat_map(conditions).map(Arc::new)),
+                one => part.push(Arc::new(one)),
+            },
+            (Some(one), Some(other)) => {
+                part.push(Arc::new(Expression::Or(
+                    [one, other].into_iter().chain(group).collect(),
+                )));
+            }
+        }
+        part.extend(behind.iter().cloned());
+        split(part, shared, parts)?;
+    }
+    Ok(())
+}
+
+/// Returns the index of the set to cut, and the members of its groups.
+fn cut(own: &[Arc<Expression>]) -> Option<(usize, Vec<Member>)> {
     // Sets of partitions first: only within one partition RowKeys have an order.
     for is_of_partitions in [true, false] {
         for (index, condition) in own.iter().enumerate() {
             let Some(set) = set_of_keys(condition) else { continue };
-            if set.iter().all(|one| KeyRange::of([*one]).names_partitions()) != is_of_partitions {
+            if set.iter().all(|(range, _)| range.names_partitions()) != is_of_partitions {
                 continue;
             }
-            let others = || own[..index].iter().chain(&own[index + 1..]).map(|one| &**one);
-            let groups = groups(&set, others);
-            if let [group] = &*groups
-                && group.len() == set.len()
-            {
-                continue;
+            let others = own[..index].iter().chain(&own[index + 1..]).map(|one| &**one);
+            let members = groups(&set, KeyRange::of(others));
+            let is_whole = members.len() == set.len() && !members.iter().skip(1).any(|member| member.begins_group);
+            if !is_whole {
+                return Some((index, members));
             }
-            for group in groups {
-                let chosen = match &*group {
-                    [one] => conditions((*one).clone()),
-                    several => vec![Expression::Or(several.iter().copied().cloned().collect())],
-                };
-                let before = own[..index].iter().cloned();
-                let behind = own[index + 1..].iter().cloned();
-                let own = before.chain(chosen.into_iter().map(Arc::new)).chain(behind).collect();
-                split(own, shared, parts)?;
-            }
-            return Ok(());
         }
     }
-    if parts.len() == MAX_PARTS {
-        return Err(TooMany);
-    }
-    let bounds = bounds(&own).into_iter().map(Arc::new);
-    parts.push(PartFilter {
-        own: bounds.chain(own.iter().cloned()).collect(),
-        shared: Arc::clone(shared),
-    });
-    Ok(())
+    None
 }
 
 fn range(own: &[Arc<Expression>]) -> KeyRange<'_> {
     KeyRange::of(own.iter().map(|one| &**one))
 }
 
-/// The conditions of a set of keys, those of sets within it too.
-fn set_of_keys(condition: &Expression) -> Option<Vec<&Expression>> {
-    fn flatten<'a>(any: &'a VecDeque<Expression>, set: &mut Vec<&'a Expression>) {
-        for one in any {
-            match one {
-                Expression::Or(any) => flatten(any, set),
-                other => set.push(other),
+/// Returns `true` if it is an `or` of conditions on keys.
+fn is_set_of_keys(condition: &Expression) -> bool {
+    let is_of_keys = |one| is_set_of_keys(one) || KeyRange::of([one]).is_narrow();
+    matches!(condition, Expression::Or(any) if any.iter().all(is_of_keys))
+}
+
+/// The conditions of a set of keys, those of sets within it too, with their ranges.
+fn set_of_keys(condition: &Expression) -> Option<Vec<(KeyRange<'_>, &Expression)>> {
+    fn flatten<'a>(any: &'a VecDeque<Expression>, set: &mut Vec<(KeyRange<'a>, &'a Expression)>) -> bool {
+        any.iter().all(|one| match one {
+            Expression::Or(any) => flatten(any, set),
+            other => {
+                let range = KeyRange::of([other]);
+                set.push((range, other));
+                range.is_narrow()
             }
-        }
+        })
     }
     let Expression::Or(any) = condition else { return None };
     let mut set = Vec::with_capacity(any.len());
-    flatten(any, &mut set);
-    set.iter().all(|one| KeyRange::of([*one]).is_narrow()).then_some(set)
+    flatten(any, &mut set).then_some(set)
+}
+
+/// Adds the conditions of a set, in the order of [`set_of_keys`].
+fn flatten(condition: Expression, set: &mut Vec<Option<Expression>>) {
+    match condition {
+        Expression::Or(any) => any.into_iter().for_each(|one| flatten(one, set)),
+        other => set.push(Some(other)),
+    }
 }
 
 /// What the sets that stayed together say of the PartitionKey as a whole. The service would not see it, and read the
 /// table.
-fn bounds(own: &[Arc<Expression>]) -> Vec<Expression> {
-    let known = range(own);
+fn bounds(own: &[Arc<Expression>], known: &KeyRange<'_>) -> Vec<Expression> {
     if known.is_one_partition() {
         return Vec::new();
     }
     let hull = own.iter().filter_map(|one| set_of_keys(one)).find_map(|set| {
-        let hull = KeyRange::hull(set.into_iter().map(|one| KeyRange::of([one])))?;
+        let hull = KeyRange::hull(set.into_iter().map(|(range, _)| range))?;
         hull.names_partitions().then(|| hull.partition_conditions())
     });
     match hull {
@@ -148,41 +187,48 @@ fn bounds(own: &[Arc<Expression>]) -> Vec<Expression> {
     }
 }
 
-/// The conditions of a set in groups that have no row in common, where the others hold too; in the order of the keys,
-/// each once.
-fn groups<'a, I>(set: &[&'a Expression], others: impl Fn() -> I) -> Vec<Vec<&'a Expression>>
-where
-    I: Iterator<Item = &'a Expression>,
-{
-    let others = KeyRange::of(others());
-    let mut ranges: Vec<(KeyRange<'a>, &'a Expression)> = set
+/// A condition of a set, in its place in the order of the keys.
+struct Member {
+    /// The place in the set.
+    index: usize,
+    /// `true` if it has no row in common with those before it.
+    begins_group: bool,
+}
+
+/// Returns the conditions of a set in groups that have no row in common, where the others hold too; in the order of the
+/// keys, each once.
+fn groups<'a>(set: &[(KeyRange<'a>, &'a Expression)], others: KeyRange<'a>) -> Vec<Member> {
+    let mut ranges: Vec<_> = set
         .iter()
-        .map(|one| (others.and(one), *one))
-        .filter(|(range, _)| !range.is_empty())
+        .enumerate()
+        .map(|(index, (range, one))| match others.is_narrow() {
+            true => (others.and(one), index, *one),
+            false => (*range, index, *one),
+        })
+        .filter(|(range, ..)| !range.is_empty())
         .collect();
-    ranges.sort_by(|(a, _), (b, _)| {
+    ranges.sort_by(|(a, ..), (b, ..)| {
         let ((a_partition, a_row), (b_partition, b_row)) = (a.start(), b.start());
         ordinal::compare(a_partition, b_partition).then_with(|| ordinal::compare(a_row, b_row))
     });
-    let mut groups: Vec<Vec<&'a Expression>> = Vec::new();
+    let mut members: Vec<Member> = Vec::with_capacity(ranges.len());
     let mut furthest = Furthest::default();
     // The texts of a group of several: an expression has no order and no hash.
     let mut known = HashSet::new();
-    for (range, one) in ranges {
-        match groups.last_mut() {
-            Some(last) if !furthest.ends_before(&range) => {
-                if let [first] = **last {
-                    known = HashSet::from([first.to_string()]);
-                }
-                if known.insert(one.to_string()) {
-                    last.push(one);
-                }
-            }
-            _ => groups.push(vec![one]),
+    let mut first = None;
+    for (range, index, one) in ranges {
+        let begins_group = members.is_empty() || furthest.ends_before(&range);
+        if begins_group {
+            first = Some(one);
+        } else if let Some(first) = first.take() {
+            known = HashSet::from([first.to_string()]);
+        }
+        if begins_group || known.insert(one.to_string()) {
+            members.push(Member { index, begins_group });
         }
         furthest.extend(range);
     }
-    groups
+    members
 }
 
 /// The conditions that all must hold, one by one.

@@ -8,12 +8,12 @@ use crate::model::key_start::{KeyStart, Start};
 const PARTITION_KEY: &str = "PartitionKey";
 const ROW_KEY: &str = "RowKey";
 
-fn compare(name: &str, operator: Comparison, text: &str) -> Expression {
+fn compare(name: &'static str, operator: Comparison, text: &str) -> Expression {
     Expression::comparison(name, operator, EdmValue::from(text))
 }
 
 /// Returns the condition that a key begins with `start`.
-pub(super) fn starts(name: &str, start: &Start) -> Expression {
+pub(super) fn starts(name: &'static str, start: &Start) -> Expression {
     match start {
         Start::Whole(text) => compare(name, Comparison::Eq, text),
         Start::Prefix(prefix) => {
@@ -27,7 +27,7 @@ pub(super) fn starts(name: &str, start: &Start) -> Expression {
 }
 
 /// Returns the condition that a key is not after those that begin with `start`, or `None` if no key is.
-fn end(name: &str, start: &Start) -> Option<Expression> {
+fn end(name: &'static str, start: &Start) -> Option<Expression> {
     match start {
         Start::Whole(text) => Some(compare(name, Comparison::Le, text)),
         Start::Prefix(prefix) => after_prefix(prefix).map(|end| compare(name, Comparison::Lt, &end)),

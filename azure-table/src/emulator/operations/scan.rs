@@ -74,7 +74,7 @@ impl RowFilter {
 
 fn names_in(filter: &Expression, names: &mut Vec<Box<str>>) {
     match filter {
-        Expression::Comparison { name, .. } => names.push(name.clone()),
+        Expression::Comparison { name, .. } => names.push((**name).into()),
         Expression::And(parts) | Expression::Or(parts) => parts.iter().for_each(|part| names_in(part, names)),
         Expression::Not(inner) => names_in(inner, names),
         Expression::Raw(_) => {}
