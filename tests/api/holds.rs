@@ -11,8 +11,7 @@ const MOST: Duration = Duration::from_millis(40 * 5);
 async fn no_future_holds_its_thread_for_long() {
     for hold in holds().await.iter().filter(|hold| !hold.is_synchronous) {
         assert!(hold.longest <= MOST, "{hold:?}");
-        // At most 512 KiB are decoded in one poll, whatever the machine.
-        let turns = hold.bytes / (512 << 10);
-        assert!(hold.polls >= turns, "{hold:?}");
+        // Whatever the machine.
+        assert!(hold.polls >= hold.turns, "{hold:?}");
     }
 }
