@@ -140,6 +140,7 @@ fn in_process() {
 fn of_medians(runs: &[Measured]) -> Measured {
     let of = |part: fn(&Measured) -> f64| median(runs.iter().map(part).collect());
     Measured {
+        p99_micros: of(|run| run.p99_micros),
         per_second: of(|run| run.per_second),
         cpu_micros: of(|run| run.cpu_micros),
         bytes: runs.first().map_or(0, |run| run.bytes),
