@@ -29,20 +29,13 @@ struct Account<'a> {
 }
 
 /// Returns the line for programs.
-///
-/// # Errors
-/// None that is known of: the text is JSON of plain strings.
 pub(crate) fn ready(
     server: &EmulatorServer,
     options: &Options,
     fingerprint: Option<&str>,
 ) -> serde_json::Result<String> {
     let own = options.accounts.iter().map(|account| account.name.as_str());
-    let has_development = options
-        .accounts
-        .iter()
-        .any(|account| account.name == DEVELOPMENT_ACCOUNT);
-    let public = (!has_development).then_some(DEVELOPMENT_ACCOUNT);
+    let public = (!options.has_own_development_key()).then_some(DEVELOPMENT_ACCOUNT);
     let accounts = public
         .into_iter()
         .map(|name| (name, false))
@@ -93,10 +86,7 @@ pub(crate) fn introduce(
             "           official clients know it as that at {scheme}://localhost:{port}/{DEVELOPMENT_ACCOUNT}"
         ));
     }
-    let is_changed = options
-        .accounts
-        .iter()
-        .any(|account| account.name == DEVELOPMENT_ACCOUNT);
+    let is_changed = options.has_own_development_key();
     if scheme == "http" && !is_changed && port == DEVELOPMENT_PORT {
         people.tell(format_args!(
             "account    {DEVELOPMENT_ACCOUNT}, also as UseDevelopmentStorage=true"

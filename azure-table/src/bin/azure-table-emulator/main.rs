@@ -1,4 +1,4 @@
-//! A Table service on a port of this machine, in memory: for any program that takes a connection string.
+//! A Table service on a port of this machine, in memory or in a folder: for any program that takes a connection string.
 //!
 //! ```text
 //! cargo run --release -p azure-table --features emulator-program -- --port 10002 --account contoso:@key.txt
@@ -133,7 +133,6 @@ async fn serve(options: Options) -> Result<()> {
             options.host
         );
     }
-
     if let Some(audience) = &options.token_audience {
         eprintln!("warning: every token for {audience} is accepted, whoever signed it: for tests only");
     }

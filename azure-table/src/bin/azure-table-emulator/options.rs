@@ -247,6 +247,11 @@ impl Options {
         Ok(Some(Command::Serve(Box::new(options))))
     }
 
+    /// Returns `true` if the account of all emulators has a key of its own, which is not public.
+    pub(crate) fn has_own_development_key(&self) -> bool {
+        self.accounts.iter().any(|account| account.name == DEVELOPMENT_ACCOUNT)
+    }
+
     fn add(&mut self, account: Account, source: &str) -> Result<(), lexopt::Error> {
         if self.accounts.iter().any(|known| known.name == account.name) {
             return Err(format!("{source} {}: it is given twice", account.name).into());
