@@ -13,8 +13,18 @@ use syn::{Attribute, FnArg, ItemFn, Meta, Pat, Token, Type};
 use crate::attr::suggestion;
 use crate::ctxt::Ctxt;
 
-/// What the attribute may say.
-const OPTIONS: [&str; 2] = ["start_paused", "cosmos"];
+/// The options of the attribute.
+const OPTIONS: [&str; 3] = ["start_paused", "cosmos", "explore"];
+
+/// The options of `explore`; `true` if one has a value.
+const EXPLORATION: [(&str, bool); 6] = [
+    ("isolated", false),
+    ("faults", true),
+    ("advance", true),
+    ("max_schedules", true),
+    ("max_time", true),
+    ("replay", true),
+];
 
 /// What other attributes of that kind call them, and what this one does not have.
 const OTHER_WORDS: [(&str, &str); 4] = [
@@ -68,6 +78,8 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
 struct Options {
     start_paused: bool,
     cosmos: bool,
+    /// The calls that set an exploration up.
+    explore: Option<TokenStream>,
 }
 
 impl Options {
@@ -86,6 +98,12 @@ impl Options {
             let option = match &*name {
                 "start_paused" => &mut options.start_paused,
                 "cosmos" => &mut options.cosmos,
+                "explore" => {
+                    if options.explore.replace(exploration(&meta, ctxt)).is_some() {
+                        ctxt.error(&meta, "`explore` is said twice");
+                    }
+                    continue;
+                }
                 _ => {
                     ctxt.error(&meta, unknown(&name));
                     continue;
@@ -101,8 +119,69 @@ impl Options {
                 );
             }
         }
+        if options.explore.is_some() && options.start_paused {
+            ctxt.error(
+                tokens,
+                "an exploration has a paused clock anyway: leave `start_paused` out",
+            );
+        }
         options
     }
+}
+
+/// Returns the calls that `explore` or `explore(...)` stands for.
+fn exploration(meta: &Meta, ctxt: &Ctxt) -> TokenStream {
+    let list = match meta {
+        Meta::Path(_) => return TokenStream::new(),
+        Meta::List(list) => list,
+        Meta::NameValue(_) => {
+            ctxt.error(
+                meta,
+                "`explore` stands alone, or has its options in parentheses: `explore(isolated, faults = 1)`",
+            );
+            return TokenStream::new();
+        }
+    };
+    let names = EXPLORATION.map(|(name, _)| name);
+    let parsed = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
+    let Ok(parsed) = parsed else {
+        ctxt.error(
+            meta,
+            "the options of `explore` have commas between: `explore(isolated, faults = 1)`",
+        );
+        return TokenStream::new();
+    };
+    let mut calls = TokenStream::new();
+    for option in &parsed {
+        let name = option.path().to_token_stream().to_string();
+        let known = EXPLORATION.iter().find(|(known, _)| *known == name);
+        let call = option.path();
+        match (known, option) {
+            (Some((_, false)), Meta::Path(_)) => calls.extend(quote!(.#call())),
+            (Some((_, true)), Meta::NameValue(pair)) => {
+                let value = &pair.value;
+                calls.extend(quote!(.#call(#value)));
+            }
+            (Some((_, false)), _) => ctxt.error(
+                option,
+                format!("`{name}` is a word of its own: leave out what follows it"),
+            ),
+            (Some((_, true)), _) => ctxt.error(option, format!("`{name}` has a value: `{name} = ...`")),
+            (None, _) => {
+                let meant = suggestion::similar(&name, names)
+                    .map(|meant| format!("did you mean `{meant}`? "))
+                    .unwrap_or_default();
+                ctxt.error(
+                    option,
+                    format!(
+                        "unknown option `{name}`: {meant}an exploration takes {}",
+                        suggestion::list(&names, "and")
+                    ),
+                );
+            }
+        }
+    }
+    calls
 }
 
 fn unknown(name: &str) -> String {
@@ -243,7 +322,11 @@ fn code(function: &ItemFn, options: &Options, arguments: &[Argument]) -> TokenSt
         attrs, vis, sig, block, ..
     } = function;
     let (name, inputs, output) = (&sig.ident, &sig.inputs, &sig.output);
-    let Options { start_paused, cosmos } = options;
+    let Options {
+        start_paused,
+        cosmos,
+        explore,
+    } = options;
     let place = Ident::new("place", proc_macro2::Span::mixed_site());
     let spies = arguments.iter().map(
         |Argument { of, .. }| quote_spanned!(of.span()=> <#of as ::azure_table::__private::test::TestArgument>::SPIES),
@@ -251,6 +334,22 @@ fn code(function: &ItemFn, options: &Options, arguments: &[Argument]) -> TokenSt
     let given = arguments.iter().map(|Argument { of, table }| {
         quote_spanned!(of.span()=> <#of as ::azure_table::__private::test::TestArgument>::given(&#place, #table).await)
     });
+    if let Some(calls) = explore {
+        let cosmos = cosmos.then(|| quote!(.cosmos()));
+        let given = arguments.iter().map(|Argument { of, table }| {
+            quote_spanned!(of.span()=> <#of as ::azure_table::__private::explore::ExploreArgument>::given(&#place, #table))
+        });
+        return quote! {
+            #[::core::prelude::v1::test]
+            #(#attrs)*
+            #vis fn #name() {
+                async fn #name(#inputs) #output #block
+                ::azure_table::testing::explore(async |#place: ::azure_table::testing::World| #name(#(#given),*).await)
+                    #cosmos #calls
+                    .prove();
+            }
+        };
+    }
     quote! {
         #[::core::prelude::v1::test]
         #(#attrs)*

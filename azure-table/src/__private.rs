@@ -5,9 +5,12 @@
 //! `__private/variant.rs`, projections `__private/projection.rs`, the types of properties `__private/property.rs`. What
 //! is asserted at compile time is `__private/assert.rs`, of the types of stored fields `__private/stored_field.rs`, of
 //! other fields `__private/field.rs`, of the functions that attributes name `__private/function.rs`. What becomes of
-//! absent values is `__private/value.rs`. What a test of `#[azure_table::test]` calls is `__private/test.rs`.
+//! absent values is `__private/value.rs`. What a test of `#[azure_table::test]` calls is `__private/test.rs`, and
+//! what it explores with `__private/explore.rs`.
 
 mod assert;
+#[cfg(all(feature = "test-util", feature = "emulator"))]
+pub mod explore;
 mod field;
 mod function;
 mod projection;

@@ -8,6 +8,7 @@
 //! | [`batches`] | How do I write several rows at once, or millions? |
 //! | [`retries`] | What happens when the network or the service fails, and what is known afterwards? |
 //! | `testing` (features `derive`, `emulator`, `test-util`) | How do I test code that uses tables? |
+//! | `explorations` (the same features) | Does my code hold in every order of its requests, and when one is lost? |
 //! | `emulator` (feature `emulator-durable`) | How do I keep tables in a folder? What survives a crash? |
 //!
 //! A first program is on the [front page](crate).
@@ -30,6 +31,10 @@ pub mod retries {}
 #[cfg(all(feature = "derive", feature = "test-util", feature = "emulator"))]
 #[doc = include_str!("../docs/testing.md")]
 pub mod testing {}
+
+#[cfg(all(feature = "derive", feature = "test-util", feature = "emulator"))]
+#[doc = include_str!("../docs/explorations.md")]
+pub mod explorations {}
 
 #[cfg(feature = "emulator-durable")]
 #[doc = include_str!("../docs/emulator.md")]

@@ -10,6 +10,8 @@
 //! | [`Spy`], [`Exchange`] | the requests that were sent, and their responses |
 //! | [`Recorder`], [`Replay`], [`mask_guids`], [`mask_times`] | a conversation in a file, without secrets |
 //! | [`error`], [`error_in_doubt`] | errors for mocks |
+//! | `explore`, `World`, `Explore`, `RunOutput` (feature `emulator`) | a test in every order of its requests |
+//! | `Exploration`, `FailedSchedule`, `Bound` (feature `emulator`) | what an exploration found |
 //!
 //! With the features `derive` and `emulator`, `#[azure_table::test]` gives each test a service of its own.
 //!
@@ -35,6 +37,8 @@
 mod address;
 mod error;
 mod exchange;
+#[cfg(feature = "emulator")]
+pub(crate) mod explore;
 mod fault;
 mod fault_rule;
 mod faults;
@@ -51,8 +55,12 @@ mod secrets;
 mod spy;
 mod verdict;
 
+#[cfg(feature = "emulator")]
+pub use crate::__private::explore::{Explore, RunOutput, World, explore};
 pub use crate::testing::error::{error, error_in_doubt};
 pub use crate::testing::exchange::Exchange;
+#[cfg(feature = "emulator")]
+pub use crate::testing::explore::outcome::{Bound, Exploration, FailedSchedule};
 pub use crate::testing::fault::Fault;
 pub use crate::testing::fault_rule::FaultRule;
 pub use crate::testing::faults::{AddedRule, FaultRecord, Faults};

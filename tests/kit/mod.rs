@@ -3,6 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 mod attribute;
+mod explorations;
+mod explore;
 mod recordings;
 mod scripts;
 mod secrets;

@@ -14,6 +14,7 @@ pub mod canned;
 pub mod entities;
 pub mod entity;
 pub mod errors;
+pub mod explorations;
 pub mod filters;
 pub mod fixtures;
 pub mod house;

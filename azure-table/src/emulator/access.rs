@@ -51,7 +51,7 @@ pub(crate) fn check(
             check_token(site, settings, token.trim(), (version, now)).map(|()| Grant::of(Rights::Token))
         }
         (_, None, _) if version >= CHALLENGES => Err(Refusal::NO_AUTHENTICATION),
-        _ => shared_key::check(site, key, head, now)
+        _ => shared_key::check(site, key, head, (!settings.accepts_old_requests).then_some(now))
             .map(|()| Grant::of(Rights::Key))
             .map_err(|why| Refusal::AUTHENTICATION_FAILED.because(why)),
     }

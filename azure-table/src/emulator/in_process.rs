@@ -110,6 +110,7 @@ impl Emulator {
             accounts: BTreeMap::from([(DEVELOPMENT_ACCOUNT.to_owned(), development)]),
             tokens: BTreeSet::new(),
             token_audiences: BTreeSet::new(),
+            accepts_old_requests: false,
             has_strict_versions: false,
             page_size: MAX_PAGE,
             page_ends: PageEnds::new(),
@@ -193,6 +194,13 @@ impl Emulator {
     #[must_use]
     pub fn with_strict_versions(mut self, strict: bool) -> Self {
         self.settings_mut().has_strict_versions = strict;
+        self
+    }
+
+    /// Accepts requests of any age.
+    #[cfg(feature = "test-util")]
+    pub(crate) fn accepting_old_requests(mut self) -> Self {
+        self.settings_mut().accepts_old_requests = true;
         self
     }
 

@@ -29,6 +29,8 @@ pub(crate) struct Settings {
     pub(crate) tokens: BTreeSet<String>,
     /// The audiences whose tokens are all accepted, without a slash at the end.
     pub(crate) token_audiences: BTreeSet<String>,
+    /// Requests of any age are accepted: clients sign with the system's time, and the clock may be far ahead.
+    pub(crate) accepts_old_requests: bool,
     /// Only known versions of the protocol are accepted.
     pub(crate) has_strict_versions: bool,
     pub(crate) page_size: usize,

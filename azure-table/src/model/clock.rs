@@ -22,6 +22,36 @@ pub(crate) async fn sleep(duration: Duration) {
     tokio::time::sleep(duration).await;
 }
 
+/// Waits for `duration` before a retry: its length matters only to the load on the service.
+///
+/// An exploration passes over it, as the retry may come at any time.
+pub(crate) async fn pause(duration: Duration) {
+    #[cfg(all(feature = "test-util", feature = "emulator"))]
+    if WITHOUT_PAUSES.get() {
+        return;
+    }
+    sleep(duration).await;
+}
+
+#[cfg(all(feature = "test-util", feature = "emulator"))]
+thread_local! {
+    static WITHOUT_PAUSES: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Runs `future` with everything on its thread that is polled meanwhile, without pauses.
+#[cfg(all(feature = "test-util", feature = "emulator"))]
+pub(crate) async fn without_pauses<F: Future>(future: F) -> F::Output {
+    struct Guard;
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            WITHOUT_PAUSES.set(false);
+        }
+    }
+    WITHOUT_PAUSES.set(true);
+    let _guard = Guard;
+    future.await
+}
+
 /// Gives `future` at most `limit`, from its first poll on; `None` when the time ran out.
 ///
 /// A future that is ready at once, such as a signature, sets no timer.

@@ -108,7 +108,7 @@ impl Pipeline {
                 Next::Resend { wait, location, .. } => {
                     notifications.retrying(state.attempt, wait);
                     (state.attempt, state.location) = (state.attempt + 1, location);
-                    clock::sleep(wait).await;
+                    clock::pause(wait).await;
                 }
                 // `AskPolicy` was replaced above; the other two act below.
                 Next::AskPolicy | Next::ReadBack | Next::Fail => {}

@@ -292,7 +292,7 @@ where
             let why = format!("the call's time is over after {} conflicting writes", self.conflicts);
             return Err(self.told(Error::new(ErrorKind::Timeout, why).with_source(error)));
         }
-        Ok(State::Waiting(Box::pin(clock::sleep(wait))))
+        Ok(State::Waiting(Box::pin(clock::pause(wait))))
     }
 
     fn step(&mut self, cx: &mut Context<'_>) -> Result<Poll<Versioned<E>>, R::Error> {

@@ -1,0 +1,278 @@
+//! Explorations: a body that runs again and again, each time with another order of its requests.
+//!
+//! Owns the settings of an exploration, and the arguments of `#[azure_table::test(explore)]`. One run is
+//! `explore/run.rs`, its service `explore/world.rs`. The search is `testing/explore`; it knows neither client nor
+//! emulator.
+
+mod run;
+mod world;
+
+use std::time::Duration;
+
+pub use crate::__private::explore::run::RunOutput;
+use crate::__private::explore::run::Runs;
+pub use crate::__private::explore::world::World;
+use crate::client::service::TableServiceClient;
+use crate::client::table::TableClient;
+use crate::emulator::in_process::Emulator;
+use crate::model::datetime::DateTime;
+use crate::testing::explore::dependence::Dependence;
+use crate::testing::explore::search::{self, Bounds};
+use crate::testing::explore::tree::Allowance;
+use crate::testing::{Bound, Exploration};
+
+/// The bounds where none is set.
+const MAX_SCHEDULES: u64 = 10_000;
+const MAX_TIME: Duration = Duration::from_secs(60);
+
+/// Returns an exploration of `body`: every order in which its concurrent requests can be carried out.
+///
+/// Write it as a test with `#[azure_table::test(explore)]` if you need no more than its success. This function returns
+/// the counts, and the story of a body that is meant to fail.
+///
+/// The body runs again and again, each time in a new [`World`], on one thread and a paused clock.
+///
+/// ```
+/// use azure_table::testing::{World, explore};
+/// use azure_table::{Result, TableClient, TableEntity};
+/// use futures::future::try_join;
+///
+/// #[derive(TableEntity)]
+/// struct Counter {
+///     #[table(partition_key)]
+///     page: String,
+///     #[table(row_key)]
+///     name: String,
+///     visits: i32,
+/// }
+///
+/// /// Wrong: two visitors may read the same number.
+/// async fn visit(counters: TableClient<Counter>) -> Result<()> {
+///     if let Some(mut counter) = counters.get(("home", "visits")).await? {
+///         counter.visits += 1;
+///         counters.replace(&counter).unconditionally().await?;
+///     }
+///     Ok(())
+/// }
+///
+/// let found = explore(async |world: World| -> Result<()> {
+///     let counters = world.table::<Counter>("Counters");
+///     counters.insert(&Counter { page: "home".into(), name: "visits".into(), visits: 0 }).await?;
+///     let visitor = |name| world.client(name).table("Counters");
+///     try_join(visit(visitor("a")?), visit(visitor("b")?)).await?;
+///     let counter = counters.get(("home", "visits")).await?;
+///     assert_eq!(counter.map(|counter| counter.visits), Some(2));
+///     Ok(())
+/// })
+/// .isolated()
+/// .run();
+///
+/// let failure = found.failure().unwrap();
+/// assert_eq!(failure.schedule(), "main a b*2 a main");
+/// println!("{failure}");
+/// ```
+///
+/// The guide `explorations` shows the story that it prints, and what an exploration proves.
+pub fn explore<B>(body: B) -> Explore<B> {
+    Explore {
+        body,
+        settings: Settings::default(),
+    }
+}
+
+/// An exploration to be made. See [`explore`](crate::testing::explore()).
+#[derive(Clone, Debug)]
+#[must_use = "nothing is explored before `run` is called"]
+pub struct Explore<B> {
+    body: B,
+    settings: Settings,
+}
+
+/// The settings of an exploration.
+#[derive(Clone, Debug, Default)]
+struct Settings {
+    is_isolated: bool,
+    is_cosmos: bool,
+    faults: usize,
+    advances: Vec<Duration>,
+    max_schedules: Option<u64>,
+    max_time: Option<Duration>,
+    replay: Option<String>,
+}
+
+impl<B> Explore<B> {
+    /// Says that tasks share nothing but the service, and each has a [client of its own](World::client).
+    ///
+    /// Orders that differ only in requests that commute are then run once: two requests commute if neither writes a row
+    /// that the other reads or writes. Without this word every order is run.
+    pub fn isolated(mut self) -> Self {
+        self.settings.is_isolated = true;
+        self
+    }
+
+    /// Sets the number of faults of one run: 0 by default.
+    ///
+    /// A fault is a request that never reaches the service, or a response that is lost. With 1, each request of each
+    /// order is tried with both.
+    pub fn faults(mut self, most: usize) -> Self {
+        self.settings.faults = most;
+        self
+    }
+
+    /// Lets the clock jump by `time` once in a run, at any point, while requests wait.
+    ///
+    /// Called twice, it jumps twice. Without it, timers fire only when no request waits.
+    pub fn advance(mut self, time: Duration) -> Self {
+        self.settings.advances.push(time);
+        self
+    }
+
+    /// Sets the number of runs after which the exploration stops: 10,000 by default.
+    pub fn max_schedules(mut self, most: u64) -> Self {
+        self.settings.max_schedules = Some(most);
+        self
+    }
+
+    /// Sets the time after which the exploration stops: a minute by default.
+    pub fn max_time(mut self, most: Duration) -> Self {
+        self.settings.max_time = Some(most);
+        self
+    }
+
+    /// Runs only this schedule, which a failed exploration printed.
+    pub fn replay(mut self, schedule: &str) -> Self {
+        self.settings.replay = Some(schedule.to_owned());
+        self
+    }
+
+    /// Explores on Cosmos DB for Table.
+    pub fn cosmos(mut self) -> Self {
+        self.settings.is_cosmos = true;
+        self
+    }
+
+    /// Runs the body in every order, until one fails or a bound is reached.
+    ///
+    /// # Panics
+    /// It is called in a tokio runtime, or the text of the [replay](Self::replay) cannot be read.
+    #[expect(clippy::panic, reason = "a test says what failed by panicking")]
+    pub fn run<T: RunOutput>(self) -> Exploration
+    where
+        B: AsyncFn(World) -> T,
+    {
+        let settings = &self.settings;
+        let bounds = Bounds {
+            dependence: Dependence {
+                is_isolated: settings.is_isolated,
+            },
+            allowance: Allowance {
+                faults: settings.faults,
+                clock: settings.advances.len(),
+            },
+            max_schedules: settings.max_schedules.unwrap_or(MAX_SCHEDULES),
+            max_time: settings.max_time.unwrap_or(MAX_TIME),
+        };
+        let mut runs = Runs {
+            body: &self.body,
+            is_cosmos: settings.is_cosmos,
+            advances: &settings.advances,
+            begun: DateTime::now(),
+        };
+        match &settings.replay {
+            None => search::search(&mut runs, &bounds),
+            Some(schedule) => match schedule.parse() {
+                Ok(schedule) => search::replay(&mut runs, &bounds, schedule),
+                Err(why) => panic!("the schedule of the replay cannot be read: {why}"),
+            },
+        }
+    }
+
+    /// Runs the body, and fails the test if it is not proven.
+    ///
+    /// # Panics
+    /// The body failed in some order, or a bound was reached that nobody set.
+    #[doc(hidden)]
+    #[expect(clippy::panic, reason = "a test says what failed by panicking")]
+    #[expect(clippy::print_stdout, reason = "the harness shows it where output is asked for")]
+    pub fn prove<T: RunOutput>(self)
+    where
+        B: AsyncFn(World) -> T,
+    {
+        let is_bounded = self.settings.max_schedules.is_some() || self.settings.max_time.is_some();
+        let found = self.run();
+        if let Some(why) = unproven(&found, is_bounded) {
+            panic!("{why}");
+        }
+        println!("{found}");
+    }
+}
+
+/// Returns the reason to fail a test, if there is one: a failed run, or a bound that the test did not set.
+fn unproven(found: &Exploration, is_bounded: bool) -> Option<String> {
+    match found.bound() {
+        _ if found.failure().is_some() => Some(found.to_string()),
+        None | Some(Bound::Replay) => None,
+        Some(_) if is_bounded => None,
+        Some(_) => Some(format!(
+            "{found}. Make the body smaller, give each task a client of its own and say `isolated`, or set a bound with \
+             `max_schedules = N` or `max_time = Duration`"
+        )),
+    }
+}
+
+/// An argument of `#[azure_table::test(explore)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not given to an exploration",
+    label = "not an argument of `#[azure_table::test(explore)]`",
+    note = "an exploration is given a World, a TableServiceClient, a TableClient<E> or an Emulator, by value, and as many of them as it wants"
+)]
+pub trait ExploreArgument: Sized {
+    /// Returns the argument; a table has this name.
+    fn given(world: &World, table: &str) -> Self;
+}
+
+impl ExploreArgument for World {
+    fn given(world: &World, _: &str) -> Self {
+        world.clone()
+    }
+}
+
+impl ExploreArgument for TableServiceClient {
+    fn given(world: &World, _: &str) -> Self {
+        world.service()
+    }
+}
+
+impl ExploreArgument for Emulator {
+    fn given(world: &World, _: &str) -> Self {
+        world.emulator().clone()
+    }
+}
+
+impl<E> ExploreArgument for TableClient<E> {
+    fn given(world: &World, table: &str) -> Self {
+        world.table(table)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::dynamic::DynamicEntity;
+
+    #[test]
+    fn bound_that_nobody_set_fails_a_test() {
+        let body = async |world: World| {
+            let get = || async { drop(world.table::<DynamicEntity>("Rows").exists(("p", "r")).await) };
+            futures_util::future::join(get(), get()).await;
+        };
+        let found = explore(body).max_schedules(1).run();
+        assert_eq!(unproven(&found, true), None);
+        let why = unproven(&found, false).unwrap();
+        assert!(
+            why.contains("stopped after 1 runs: not all orders were seen. Make the body smaller"),
+            "{why}"
+        );
+        assert_eq!(unproven(&explore(body).run(), false), None);
+    }
+}

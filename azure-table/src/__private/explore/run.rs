@@ -1,0 +1,155 @@
+//! One run of an exploration's body.
+//!
+//! Owns the runtime of a run, its paused clock, and its panics, which nobody prints: a failed run is told once, at the
+//! end.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::future::poll_fn;
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, Once};
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::runtime::Builder;
+
+use crate::__private::explore::world::World;
+use crate::emulator::EmulatorClock;
+use crate::emulator::in_process::Emulator;
+use crate::model::clock;
+use crate::model::datetime::DateTime;
+use crate::testing::explore::gate::{Chooser, Gate};
+use crate::testing::explore::search::{Finished, Runner};
+
+/// A timer that fires only if no other does, and no request waits.
+const NEVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// The seed of jitter, IDs and boundaries, equal in all runs.
+const SEED: u64 = 17;
+
+/// The output of an exploration's body: nothing, or a `Result` whose error fails the run.
+pub trait RunOutput {
+    /// Returns the error, if it is one.
+    #[doc(hidden)]
+    fn failure(self) -> Option<String>;
+}
+
+impl RunOutput for () {
+    fn failure(self) -> Option<String> {
+        None
+    }
+}
+
+impl<E: fmt::Debug> RunOutput for Result<(), E> {
+    fn failure(self) -> Option<String> {
+        self.err().map(|e| format!("the body returned the error {e:?}"))
+    }
+}
+
+/// The runs of a body.
+pub(super) struct Runs<'a, B> {
+    pub(super) body: &'a B,
+    pub(super) is_cosmos: bool,
+    /// The jumps of the clock, in order.
+    pub(super) advances: &'a [Duration],
+    /// The time of the service's clock at the start of each run.
+    pub(super) begun: DateTime,
+}
+
+impl<T: RunOutput, B: AsyncFn(World) -> T> Runner for Runs<'_, B> {
+    fn run(&mut self, chooser: Arc<Mutex<dyn Chooser>>, tells: bool) -> Finished {
+        let gate = Gate::new(chooser, tells);
+        let emulator = match self.is_cosmos {
+            true => Emulator::cosmos(),
+            false => Emulator::new(),
+        };
+        let emulator = emulator
+            .with_clock(EmulatorClock::fixed(self.begun))
+            .accepting_old_requests();
+        let outcome = quietly(|| {
+            let mut output = None;
+            fastrand::seed(SEED);
+            block_on(&gate, self.advances, async {
+                let world = World::new(emulator, gate.clone());
+                output = Some((self.body)(world).await);
+            });
+            output
+        });
+        let ran = gate.finish();
+        let failure = match outcome {
+            Err(message) => Some(message),
+            Ok(Some(output)) => output.failure(),
+            Ok(None) if ran.end.is_some() => None,
+            Ok(None) => Some("no task can go on: no request waits, and no timer is left".to_owned()),
+        };
+        Finished { ran, failure }
+    }
+}
+
+/// Runs `body` until it ends, the gate ends it, or nothing can go on.
+#[expect(clippy::panic, reason = "a test says what failed by panicking")]
+fn block_on(gate: &Gate, advances: &[Duration], body: impl Future<Output = ()>) {
+    let at_rest = gate.clone();
+    let mut builder = Builder::new_current_thread();
+    builder.enable_time().start_paused(true);
+    builder.on_thread_park(move || at_rest.at_rest());
+    let runtime = match builder.build() {
+        Ok(runtime) => runtime,
+        Err(e) => panic!("the runtime of the test cannot be made: {e}"),
+    };
+    runtime.block_on(async {
+        let (mut body, mut never) = (pin!(body), pin!(tokio::time::sleep(NEVER)));
+        let (mut advances, mut advance) = (advances.iter(), pin!(None));
+        clock::without_pauses(poll_fn(|cx| {
+            if gate.takes_clock() {
+                advance.set(advances.next().map(|time| tokio::time::advance(*time)));
+            }
+            if advance
+                .as_mut()
+                .as_pin_mut()
+                .is_some_and(|advance| advance.poll(cx).is_ready())
+            {
+                advance.set(None);
+            }
+            if gate.poll_end(cx).is_ready() || never.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(());
+            }
+            body.as_mut().poll(cx)
+        }))
+        .await;
+    });
+}
+
+thread_local! {
+    /// The text of the last panic of this thread, while a run keeps panics quiet.
+    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+    static IS_QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls `run` and returns the text of its panic, which nobody prints: a failed run is told once, at the end.
+fn quietly<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let others = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| match IS_QUIET.get() {
+            true => PANIC.set(Some(said(panic))),
+            false => others(panic),
+        }));
+    });
+    IS_QUIET.set(true);
+    let outcome = panic::catch_unwind(AssertUnwindSafe(run));
+    IS_QUIET.set(false);
+    outcome.map_err(|_| PANIC.take().unwrap_or_else(|| "the body panicked".to_owned()))
+}
+
+/// Returns the message of a panic and its place.
+fn said(panic: &PanicHookInfo<'_>) -> String {
+    let payload = panic.payload();
+    let text = payload.downcast_ref::<&str>().copied();
+    let message = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    let message = message.unwrap_or("the body panicked");
+    match panic.location() {
+        Some(place) => format!("{message}\n(panicked at {}:{})", place.file(), place.line()),
+        None => message.to_owned(),
+    }
+}

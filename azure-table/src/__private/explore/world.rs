@@ -1,0 +1,131 @@
+//! The service of one run, and its clients.
+//!
+//! Owns [`World`], and the emulator with a clock that follows tokio's.
+
+use std::fmt;
+use std::iter;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use tokio::time::Instant;
+
+use crate::client::service::TableServiceClient;
+use crate::client::table::TableClient;
+use crate::emulator::in_process::Emulator;
+use crate::model::datetime::DateTime;
+use crate::model::dynamic::DynamicEntity;
+use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
+use crate::protocol::profile::Profile;
+use crate::testing::explore::event::MAIN;
+use crate::testing::explore::gate::{Gate, GatedTransport};
+
+/// The service of one run of an exploration, and the clients of its tasks. Feature `test-util` with `emulator`.
+///
+/// Each request of its clients waits until every task rests; then the explorer chooses which goes on. The pauses of the
+/// clients before retries take no time. Other waits go by tokio's clock, which stands still: a timer fires when no
+/// request waits. The emulator's clock follows it, from the time at which the exploration began.
+///
+/// See [`explore`](crate::testing::explore()).
+#[derive(Clone, Debug)]
+pub struct World {
+    service: Arc<Service>,
+    gate: GateOfRun,
+}
+
+/// The gate, without what it holds in `Debug`.
+#[derive(Clone)]
+struct GateOfRun(Gate);
+
+impl fmt::Debug for GateOfRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Gate")
+    }
+}
+
+impl World {
+    /// Creates the world of a run that begins now, by tokio's clock.
+    pub(super) fn new(emulator: Emulator, gate: Gate) -> Self {
+        Self {
+            service: Arc::new(Service::begun(emulator)),
+            gate: GateOfRun(gate),
+        }
+    }
+
+    /// Returns the body's own client, called `main` in stories.
+    ///
+    /// Its requests wait as all do. In an exploration that is [`isolated`](crate::testing::Explore::isolated), use it
+    /// before the tasks start and after they end: its requests are ordered with all others.
+    pub fn service(&self) -> TableServiceClient {
+        self.client_named(MAIN)
+    }
+
+    /// Returns a client for one task, called so in stories.
+    ///
+    /// # Panics
+    /// The name is empty, `main` or `clock`, or has other characters than ASCII letters, digits, `-` and `_`.
+    #[expect(clippy::panic, reason = "a test says what failed by panicking")]
+    pub fn client(&self, name: &str) -> TableServiceClient {
+        let is_word = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+        if name.is_empty() || [MAIN, "clock"].contains(&name) || !name.chars().all(is_word) {
+            panic!(
+                "a client of an exploration has a name of ASCII letters, digits, `-` and `_`, other than `main` and `clock`: {name:?}"
+            );
+        }
+        self.client_named(name)
+    }
+
+    /// Returns a client for a table, and creates the table before, beside the gate.
+    ///
+    /// The client belongs to the body, as [`service`](Self::service).
+    ///
+    /// # Panics
+    /// The service rejects the name.
+    #[expect(clippy::panic, reason = "a test says what failed by panicking")]
+    pub fn table<E>(&self, name: &str) -> TableClient<E> {
+        let made = self.emulator().seed(name, iter::empty::<DynamicEntity>());
+        match made.and_then(|()| self.service().table(name)) {
+            Ok(table) => table,
+            Err(e) => panic!("the table of the test cannot be made: {e}"),
+        }
+    }
+
+    /// Returns the service itself, behind the gate: fill it and look into it without a request that waits.
+    pub fn emulator(&self) -> &Emulator {
+        &self.service.emulator
+    }
+
+    fn client_named(&self, name: &str) -> TableServiceClient {
+        TableServiceClient::on(GatedTransport {
+            gate: self.gate.0.clone(),
+            client: name.into(),
+            behind: Arc::clone(&self.service) as Arc<dyn Transport>,
+        })
+    }
+}
+
+/// The emulator of a run, with a clock that follows tokio's.
+#[derive(Debug)]
+struct Service {
+    emulator: Emulator,
+    begun: (DateTime, Instant),
+}
+
+impl Service {
+    fn begun(emulator: Emulator) -> Self {
+        let begun = (emulator.clock().now(), Instant::now());
+        Self { emulator, begun }
+    }
+}
+
+impl Transport for Service {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        let (at, instant) = self.begun;
+        self.emulator.clock().set(at + instant.elapsed());
+        self.emulator.send(request)
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        self.emulator.profile()
+    }
+}

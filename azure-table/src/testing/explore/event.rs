@@ -1,0 +1,112 @@
+//! The requests of a run: those that wait, and those that were chosen.
+//!
+//! Owns their identities. A request is known by its client and its number among that client's requests, which is equal
+//! in runs that differ only in the order of requests that commute.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::testing::explore::footprint::Footprint;
+
+/// The name of the body's own client.
+pub(crate) const MAIN: &str = "main";
+
+/// A request of a run: the client's name and the number of the request among those of the client, from 0.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct RequestId {
+    pub(crate) client: Arc<str>,
+    pub(crate) number: u32,
+}
+
+/// The fate of a chosen request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Outcome {
+    Delivered,
+    /// It never reaches the service.
+    RequestLost,
+    /// It is carried out, and its response is lost.
+    ResponseLost,
+}
+
+impl Outcome {
+    pub(crate) fn is_fault(self) -> bool {
+        self != Self::Delivered
+    }
+}
+
+/// A step of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Step {
+    Request(RequestId),
+    /// The clock goes on while requests wait.
+    Clock,
+}
+
+/// A step and its outcome.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Choice {
+    pub(crate) step: Step,
+    pub(crate) outcome: Outcome,
+}
+
+/// The events that had to happen before a request was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    Start,
+    /// This event of the run: everything rested before and after it.
+    Event(usize),
+    /// A timer, which fires when nothing else can go on: all of this many events.
+    AllOf(usize),
+}
+
+/// A request that waits at the gate.
+#[derive(Clone, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) id: RequestId,
+    /// Method, path and query, without the account.
+    pub(crate) line: Arc<str>,
+    pub(crate) footprint: Arc<Footprint>,
+    pub(crate) cause: Cause,
+}
+
+impl PartialEq for Waiting {
+    /// The cause is left out: a request may wait longer in one run than in another.
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id && self.line == other.line && self.footprint == other.footprint
+    }
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.id.client, self.line)
+    }
+}
+
+/// A step that was taken.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) choice: Choice,
+    /// The rows that it touched in the service: none if the request was lost.
+    pub(crate) footprint: Arc<Footprint>,
+    pub(crate) cause: Cause,
+    /// The place of the request among those of its client that waited, the oldest first.
+    pub(crate) place: usize,
+    /// The task of the event before could have gone on.
+    pub(crate) is_switch: bool,
+}
+
+impl Event {
+    /// Returns the client of the request, if it is one.
+    pub(crate) fn client(&self) -> Option<&Arc<str>> {
+        self.choice.step.client()
+    }
+}
+
+impl Step {
+    pub(crate) fn client(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Request(id) => Some(&id.client),
+            Self::Clock => None,
+        }
+    }
+}

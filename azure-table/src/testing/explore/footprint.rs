@@ -1,0 +1,264 @@
+//! The rows that a request reads and writes.
+//!
+//! Owns [`Footprint`]. Where a request cannot be read, it touches everything: the search then runs more orders than it
+//! needs, never fewer. A query reads the whole range of its filter, whatever page it asks for.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use http::{Method, Request};
+use serde::Deserialize;
+
+use crate::codec::multipart::HttpParts;
+use crate::codec::odata::path::{self, Resource};
+use crate::codec::url;
+use crate::filter::expression::Expression;
+use crate::filter::key_range::KeyRange;
+use crate::filter::parse;
+use crate::model::operation_kind::OperationKind;
+use crate::testing::address;
+use crate::testing::request_kind;
+
+/// The accesses of one request.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Footprint(Vec<Access>);
+
+/// One access.
+#[derive(Clone, Debug, PartialEq)]
+struct Access {
+    /// In lower case, as the service compares names; `None` for every table and the service itself.
+    table: Option<String>,
+    rows: Rows,
+    writes: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Rows {
+    All,
+    One { partition_key: String, row_key: String },
+    Matching(Expression),
+}
+
+impl Footprint {
+    /// Returns the footprint of a request that never reaches the service.
+    pub(crate) fn nothing() -> Self {
+        Self(Vec::new())
+    }
+
+    pub(crate) fn of(request: &Request<Bytes>) -> Self {
+        Self(of_request(request).unwrap_or_else(|| vec![Access::everything(true)]))
+    }
+
+    /// Returns `true` if the order of the two requests matters: one writes what the other reads or writes.
+    pub(crate) fn conflicts(&self, other: &Self) -> bool {
+        self.0.iter().any(|a| other.0.iter().any(|b| a.conflicts(b)))
+    }
+
+    pub(crate) fn writes(&self) -> bool {
+        self.0.iter().any(|access| access.writes)
+    }
+}
+
+impl Access {
+    fn everything(writes: bool) -> Self {
+        Self {
+            table: None,
+            rows: Rows::All,
+            writes,
+        }
+    }
+
+    fn table(table: &str, writes: bool) -> Self {
+        Self::rows(table, Rows::All, writes)
+    }
+
+    fn rows(table: &str, rows: Rows, writes: bool) -> Self {
+        Self {
+            table: Some(table.to_lowercase()),
+            rows,
+            writes,
+        }
+    }
+
+    fn conflicts(&self, other: &Self) -> bool {
+        (self.writes || other.writes) && self.shares_table(other) && self.rows.overlap(&other.rows)
+    }
+
+    fn shares_table(&self, other: &Self) -> bool {
+        self.table.is_none() || other.table.is_none() || self.table == other.table
+    }
+}
+
+impl Rows {
+    fn overlap(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::One { .. }, Self::One { .. }) => self == other,
+            (Self::One { partition_key, row_key }, Self::Matching(filter))
+            | (Self::Matching(filter), Self::One { partition_key, row_key }) => {
+                let range = KeyRange::of([filter]);
+                !range.is_empty()
+                    && (&**partition_key, &**row_key) >= range.start()
+                    && !range.is_past(partition_key, row_key)
+            }
+            (Self::All, _) | (_, Self::All) | (Self::Matching(_), Self::Matching(_)) => true,
+        }
+    }
+}
+
+fn of_request(request: &Request<Bytes>) -> Option<Vec<Access>> {
+    use OperationKind::{
+        Batch, CreateTable, Delete, DeleteTable, Get, GetAccessPolicies, GetTable, Insert, InsertOrMerge,
+        InsertOrReplace, ListTables, Merge, Query, Replace, SetAccessPolicies,
+    };
+    let (kind, table) = request_kind::of(request);
+    let accesses = match kind? {
+        ListTables => vec![Access::everything(false)],
+        GetTable | GetAccessPolicies => vec![Access::table(&table?, false)],
+        CreateTable | DeleteTable | SetAccessPolicies => vec![Access::table(&table?, true)],
+        Insert => vec![insert(&table?, request.body())?],
+        Get => vec![row(request.uri().path(), false)?],
+        Replace | InsertOrReplace | Merge | InsertOrMerge | Delete => vec![row(request.uri().path(), true)?],
+        Query => vec![Access::rows(
+            &table?,
+            matching(request.uri().query().unwrap_or_default()),
+            false,
+        )],
+        Batch => batch(request)?,
+        _ => return None,
+    };
+    Some(accesses)
+}
+
+/// Returns the rows that a query of this URL text can reach.
+fn matching(query: &str) -> Rows {
+    let filter = address::parameter(query, "$filter").and_then(|text| parse::parse_to(&text).ok());
+    filter.map_or(Rows::All, Rows::Matching)
+}
+
+/// Returns the row of an entity's path or whole address.
+fn row(address: &str, writes: bool) -> Option<Access> {
+    let (_, below) = path::split(address);
+    match Resource::read(&url::decode(below.trim_start_matches('/'))?).ok()? {
+        Resource::Entity {
+            table,
+            partition_key,
+            row_key,
+        } => Some(Access::rows(&table, Rows::One { partition_key, row_key }, writes)),
+        _ => None,
+    }
+}
+
+/// Returns the row that an insert adds.
+fn insert(table: &str, body: &[u8]) -> Option<Access> {
+    #[derive(Deserialize)]
+    struct Keys<'a> {
+        #[serde(rename = "PartitionKey", borrow)]
+        partition: Cow<'a, str>,
+        #[serde(rename = "RowKey", borrow)]
+        row: Cow<'a, str>,
+    }
+    let keys: Keys<'_> = serde_json::from_slice(body).ok()?;
+    let rows = Rows::One {
+        partition_key: keys.partition.into_owned(),
+        row_key: keys.row.into_owned(),
+    };
+    Some(Access::rows(table, rows, true))
+}
+
+/// Returns the rows of a batch's operations.
+fn batch(request: &Request<Bytes>) -> Option<Vec<Access>> {
+    let content_type = request.headers().get(http::header::CONTENT_TYPE)?.to_str().ok()?;
+    let parts = HttpParts::of(request.body(), content_type).ok()?;
+    let access = |message: crate::codec::multipart::Message<'_>| {
+        let mut words = message.start_line.split(' ');
+        let method: Method = words.next()?.parse().ok()?;
+        let address = words.next()?;
+        match method {
+            Method::POST => insert(&entities(address)?, message.body),
+            Method::GET => row(address, false),
+            _ => row(address, true),
+        }
+    };
+    parts.map(|part| access(part.ok()?)).collect()
+}
+
+/// Returns the table of the address that an insert goes to.
+fn entities(address: &str) -> Option<String> {
+    let (_, below) = path::split(address);
+    match Resource::read(&url::decode(below.trim_start_matches('/'))?).ok()? {
+        Resource::Entities(table) => Some(table),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn footprint(method: &str, address: &str, body: &'static str) -> Footprint {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("http://127.0.0.1:10002/devstoreaccount1/{address}"))
+            .header("content-type", "multipart/mixed; boundary=b");
+        Footprint::of(&request.body(Bytes::from_static(body.as_bytes())).unwrap())
+    }
+
+    #[test]
+    fn rows_conflict_where_one_is_written() {
+        let get = |row: &str| footprint("GET", &format!("Blogs(PartitionKey='a''b',RowKey='{row}')"), "");
+        let put = footprint("PUT", "blogs(PartitionKey='a%27%27b',RowKey='1')", "{}");
+        let insert = footprint("POST", "Blogs", r#"{"PartitionKey":"a'b","RowKey":"1"}"#);
+        assert!(put.conflicts(&put) && put.conflicts(&get("1")) && insert.conflicts(&get("1")));
+        assert!(put.conflicts(&insert));
+        assert!(!get("1").conflicts(&get("1")) && !put.conflicts(&get("2")));
+    }
+
+    #[test]
+    fn query_reads_the_range_of_its_filter() {
+        let of = |filter: &str| footprint("GET", &format!("Blogs()?$filter={}", filter.replace(' ', "%20")), "");
+        let put = footprint("PUT", "Blogs(PartitionKey='a',RowKey='5')", "{}");
+        for filter in [
+            "PartitionKey eq 'a'",
+            "PartitionKey eq 'a' and RowKey lt '6'",
+            "N gt 5",
+            "nonsense",
+        ] {
+            assert!(of(filter).conflicts(&put), "{filter}");
+        }
+        for filter in [
+            "PartitionKey eq 'b'",
+            "PartitionKey eq 'a' and RowKey lt '5'",
+            "PartitionKey gt 'a'",
+        ] {
+            assert!(!of(filter).conflicts(&put), "{filter}");
+        }
+        assert!(!of("N gt 5").conflicts(&of("N gt 5")));
+    }
+
+    #[test]
+    fn operation_on_a_table_touches_all_of_it() {
+        let put = footprint("PUT", "Blogs(PartitionKey='a',RowKey='5')", "{}");
+        let create = |name: &'static str| footprint("POST", "Tables", name);
+        assert!(create(r#"{"TableName":"blogs"}"#).conflicts(&put));
+        assert!(!create(r#"{"TableName":"Other"}"#).conflicts(&put));
+        assert!(footprint("PUT", "Blogs?comp=acl", "").conflicts(&put));
+        assert!(footprint("GET", "Tables", "").conflicts(&create(r#"{"TableName":"Other"}"#)));
+        assert!(
+            footprint("GET", "some/thing", "").conflicts(&put),
+            "what cannot be read touches everything"
+        );
+    }
+
+    #[test]
+    fn batch_touches_the_rows_of_its_operations() {
+        let body = "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n\
+            --c\r\nContent-Type: application/http\r\n\r\nPOST http://h/a/Blogs HTTP/1.1\r\n\r\n{\"PartitionKey\":\"p\",\"RowKey\":\"1\"}\r\n\
+            --c\r\nContent-Type: application/http\r\n\r\nDELETE http://h/a/Blogs(PartitionKey='p',RowKey='2') HTTP/1.1\r\n\r\n\r\n\
+            --c--\r\n--b--\r\n";
+        let batch = footprint("POST", "$batch", body);
+        let get = |row: &str| footprint("GET", &format!("Blogs(PartitionKey='p',RowKey='{row}')"), "");
+        assert!(batch.conflicts(&get("1")) && batch.conflicts(&get("2")));
+        assert!(!batch.conflicts(&get("3")));
+        assert!(batch.writes() && !get("3").writes());
+    }
+}

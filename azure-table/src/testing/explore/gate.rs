@@ -1,0 +1,294 @@
+//! The gate at which the requests of a run wait.
+//!
+//! Owns [`Gate`], and the transport of each client before it. The runtime calls [`Gate::at_rest`] if no task can go on.
+//! Then one waiting request is chosen, and everything runs until it rests again.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use http::{Request, Response};
+
+use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
+use crate::protocol::profile::Profile;
+use crate::testing::address::Address;
+use crate::testing::explore::event::{Cause, Choice, Event, Outcome, RequestId, Step, Waiting};
+use crate::testing::explore::footprint::Footprint;
+use crate::testing::explore::story::Told;
+use crate::testing::fault::Fault;
+
+/// The most requests of one run.
+const MOST_REQUESTS: usize = 10_000;
+
+/// Chooses what goes on.
+pub(crate) trait Chooser: Send {
+    /// Returns the next step of a run of which `events` are over. At least one request waits.
+    fn choose(&mut self, waiting: &[Waiting], events: &[Event]) -> Next;
+}
+
+/// The answer of a [`Chooser`].
+#[derive(Debug)]
+pub(crate) enum Next {
+    Take(Choice),
+    End(End),
+}
+
+/// Why a run ended before its body did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// All that could go on was run in another order.
+    Pruned,
+    /// The requests are not those of the run before, where the same was chosen: what differs.
+    Differs(String),
+    /// The choices of a replay name a request that does not wait.
+    NoSuchRequest(String),
+    TooLong,
+}
+
+/// The gate of one run. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Gate(Arc<Mutex<State>>);
+
+struct State {
+    chooser: Arc<Mutex<dyn Chooser>>,
+    waiting: Vec<Waiting>,
+    wakers: HashMap<RequestId, Waker>,
+    /// The requests that were chosen and do not know it yet, with the numbers of their events.
+    chosen: HashMap<RequestId, usize>,
+    sent: HashMap<Arc<str>, u32>,
+    events: Vec<Event>,
+    /// The lines of the story, if one is told.
+    told: Option<Vec<Told>>,
+    cause: Cause,
+    end: Option<End>,
+    body: Option<Waker>,
+    clock_is_chosen: bool,
+}
+
+/// The events of a run, and its end.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) events: Vec<Event>,
+    pub(crate) told: Vec<Told>,
+    pub(crate) end: Option<End>,
+}
+
+impl Gate {
+    pub(crate) fn new(chooser: Arc<Mutex<dyn Chooser>>, tells: bool) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            chooser,
+            waiting: Vec::new(),
+            wakers: HashMap::new(),
+            chosen: HashMap::new(),
+            sent: HashMap::new(),
+            events: Vec::new(),
+            told: tells.then(Vec::new),
+            cause: Cause::Start,
+            end: None,
+            body: None,
+            clock_is_chosen: false,
+        })))
+    }
+
+    /// Chooses what goes on. Called where no task can.
+    pub(crate) fn at_rest(&self) {
+        let mut state = self.state();
+        if state.end.is_some() {
+            return;
+        }
+        if state.waiting.is_empty() {
+            // The next timer fires, and what it leads to comes after all that was.
+            state.cause = Cause::AllOf(state.events.len());
+            return;
+        }
+        let next = match state.events.len() {
+            MOST_REQUESTS.. => Next::End(End::TooLong),
+            _ => {
+                let chooser = Arc::clone(&state.chooser);
+                let mut chooser = chooser.lock().unwrap_or_else(PoisonError::into_inner);
+                chooser.choose(&state.waiting, &state.events)
+            }
+        };
+        let waker = match next {
+            Next::Take(choice) => state.take(choice),
+            Next::End(end) => {
+                state.end = Some(end);
+                state.body.take()
+            }
+        };
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Returns the reason to end the run early, or asks to be woken when there is one.
+    pub(crate) fn poll_end(&self, cx: &Context<'_>) -> Poll<()> {
+        let mut state = self.state();
+        state.body = Some(cx.waker().clone());
+        match state.end {
+            Some(_) => Poll::Ready(()),
+            None => Poll::Pending,
+        }
+    }
+
+    /// Returns `true` once after each choice of the clock.
+    pub(crate) fn takes_clock(&self) -> bool {
+        std::mem::take(&mut self.state().clock_is_chosen)
+    }
+
+    /// Returns what the run was, and leaves nothing of it.
+    pub(crate) fn finish(&self) -> Ran {
+        let mut state = self.state();
+        Ran {
+            events: std::mem::take(&mut state.events),
+            told: state.told.take().unwrap_or_default(),
+            end: state.end.take(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the request is chosen. Returns the number of its event, and what becomes of it.
+    async fn pass(&self, client: &Arc<str>, request: &Request<Bytes>) -> (usize, Outcome) {
+        let pass = Pass {
+            gate: self,
+            id: self.state().arrive(client, request),
+        };
+        let (event, outcome) = poll_fn(|cx| {
+            let mut state = self.state();
+            let Some(event) = state.chosen.remove(&pass.id) else {
+                state.wakers.insert(pass.id.clone(), cx.waker().clone());
+                return Poll::Pending;
+            };
+            Poll::Ready((event, state.events[event].choice.outcome))
+        })
+        .await;
+        if let Some(told) = &mut self.state().told {
+            told[event].ask(request);
+        }
+        (event, outcome)
+    }
+
+    fn saw(&self, event: usize, outcome: Outcome, response: &Result<Response<Bytes>, TransportError>) {
+        if let Some(told) = self.state().told.as_mut().and_then(|told| told.get_mut(event)) {
+            told.hear(outcome, response);
+        }
+    }
+}
+
+impl State {
+    fn arrive(&mut self, client: &Arc<str>, request: &Request<Bytes>) -> RequestId {
+        let sent = self.sent.entry(Arc::clone(client)).or_default();
+        let id = RequestId {
+            client: Arc::clone(client),
+            number: *sent,
+        };
+        *sent += 1;
+        let address = Address::of(request.uri());
+        let query = if address.query.is_empty() { "" } else { "?" };
+        self.waiting.push(Waiting {
+            id: id.clone(),
+            line: format!("{} {}{query}{}", request.method(), address.path, address.query).into(),
+            footprint: Arc::new(Footprint::of(request)),
+            cause: self.cause,
+        });
+        id
+    }
+
+    /// Takes a choice. Returns who goes on.
+    fn take(&mut self, choice: Choice) -> Option<Waker> {
+        let number = self.events.len();
+        let last = self.events.last().and_then(Event::client);
+        let could_go_on = last.is_some_and(|last| self.waiting.iter().any(|waiting| waiting.id.client == *last));
+        let is_switch = could_go_on && last != choice.step.client();
+        let mut place = 0;
+        let (footprint, cause, waker) = match &choice.step {
+            Step::Clock => {
+                self.clock_is_chosen = true;
+                (Arc::new(Footprint::nothing()), Cause::Start, self.body.take())
+            }
+            Step::Request(id) => {
+                let at = self.waiting.iter().position(|waiting| waiting.id == *id)?;
+                place = self.waiting[..at]
+                    .iter()
+                    .filter(|waiting| waiting.id.client == id.client)
+                    .count();
+                let taken = self.waiting.remove(at);
+                self.chosen.insert(taken.id, number);
+                let footprint = match choice.outcome {
+                    Outcome::RequestLost => Arc::new(Footprint::nothing()),
+                    Outcome::Delivered | Outcome::ResponseLost => taken.footprint,
+                };
+                (footprint, taken.cause, self.wakers.remove(id))
+            }
+        };
+        if let Some(told) = &mut self.told {
+            told.push(Told::of(&choice));
+        }
+        self.events.push(Event {
+            choice,
+            footprint,
+            cause,
+            place,
+            is_switch,
+        });
+        self.cause = Cause::Event(number);
+        waker
+    }
+}
+
+/// A request at the gate, which leaves it when its task is gone.
+struct Pass<'g> {
+    gate: &'g Gate,
+    id: RequestId,
+}
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        let mut state = self.gate.state();
+        state.waiting.retain(|waiting| waiting.id != self.id);
+        state.wakers.remove(&self.id);
+        state.chosen.remove(&self.id);
+    }
+}
+
+/// The transport of one client: the gate, and the service behind it.
+pub(crate) struct GatedTransport {
+    pub(crate) gate: Gate,
+    pub(crate) client: Arc<str>,
+    pub(crate) behind: Arc<dyn Transport>,
+}
+
+impl Transport for GatedTransport {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        Box::pin(async move {
+            let (event, outcome) = self.gate.pass(&self.client, &request).await;
+            let response = match outcome {
+                Outcome::Delivered => self.behind.send(request).await,
+                Outcome::RequestLost => Fault::LoseRequest.happen(&*self.behind, request).await,
+                Outcome::ResponseLost => Fault::LoseResponse.happen(&*self.behind, request).await,
+            };
+            self.gate.saw(event, outcome, &response);
+            response
+        })
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        self.behind.profile()
+    }
+}
+
+impl fmt::Debug for GatedTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GatedTransport")
+            .field("client", &self.client)
+            .field("behind", &self.behind)
+            .finish_non_exhaustive()
+    }
+}

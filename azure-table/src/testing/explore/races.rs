@@ -1,0 +1,96 @@
+//! The races of a run: two steps in an order that could have been the other one.
+//!
+//! Owns the happens-before order of a run's events and the points to go back to, as source sets have them.
+//!
+//! Source: Abdulla, Aronis, Jonsson, Sagonas, "Optimal dynamic partial order reduction", POPL 2014, section 5.
+
+use crate::testing::explore::dependence::Dependence;
+use crate::testing::explore::event::{Cause, Event, Step};
+
+/// A point of a run at which another step is to be tried: one of these is enough.
+#[derive(Debug)]
+pub(crate) struct Reversal {
+    /// The number of the event before which another step comes.
+    pub(crate) at: usize,
+    pub(crate) initials: Vec<Step>,
+}
+
+/// Returns the points at which the races of a run are reversed.
+pub(crate) fn reversals(events: &[Event], dependence: Dependence) -> Vec<Reversal> {
+    let mut before = Order::default();
+    let mut reversals = Vec::new();
+    for (later, event) in events.iter().enumerate() {
+        let direct = direct(events, later, dependence);
+        before.add(&direct);
+        for &earlier in &direct {
+            if is_cause(event.cause, earlier) || before.has_between(earlier, later, &direct) {
+                continue;
+            }
+            // What neither needs the earlier event nor comes after it, and then the later one.
+            let mut others: Vec<usize> = (earlier + 1..later)
+                .filter(|&other| !before.is(earlier, other))
+                .collect();
+            others.push(later);
+            let is_initial = |&&one: &&usize| !others.iter().any(|&other| other < one && before.is(other, one));
+            let initials = others.iter().filter(is_initial);
+            reversals.push(Reversal {
+                at: earlier,
+                initials: initials.map(|&one| events[one].choice.step.clone()).collect(),
+            });
+        }
+    }
+    reversals
+}
+
+/// Returns the events that come before `later` in every order: its cause, and those that it does not commute with.
+fn direct(events: &[Event], later: usize, dependence: Dependence) -> Vec<usize> {
+    let event = &events[later];
+    let is_before = |earlier: &usize| {
+        let other = &events[*earlier];
+        is_cause(event.cause, *earlier)
+            || dependence.holds(
+                (&other.choice.step, &other.footprint),
+                (&event.choice.step, &event.footprint),
+            )
+    };
+    (0..later).filter(is_before).collect()
+}
+
+fn is_cause(cause: Cause, earlier: usize) -> bool {
+    match cause {
+        Cause::Start => false,
+        Cause::Event(event) => earlier == event,
+        Cause::AllOf(count) => earlier < count,
+    }
+}
+
+/// The happens-before order: for each event a set of bits, those before it.
+#[derive(Debug, Default)]
+struct Order(Vec<Vec<u64>>);
+
+impl Order {
+    /// Adds an event that comes directly after these.
+    fn add(&mut self, direct: &[usize]) {
+        let mut before = vec![0; self.0.len() / 64 + 1];
+        for &earlier in direct {
+            for (own, other) in before.iter_mut().zip(&self.0[earlier]) {
+                *own |= other;
+            }
+            before[earlier / 64] |= 1 << (earlier % 64);
+        }
+        self.0.push(before);
+    }
+
+    /// Returns `true` if `earlier` comes before `later` in every order.
+    fn is(&self, earlier: usize, later: usize) -> bool {
+        let before = self.0[later].get(earlier / 64).copied().unwrap_or_default();
+        before >> (earlier % 64) & 1 == 1
+    }
+
+    /// Returns `true` if something comes between the two in every order; `direct` are those directly before `later`.
+    fn has_between(&self, earlier: usize, later: usize, direct: &[usize]) -> bool {
+        direct
+            .iter()
+            .any(|&between| between < later && between > earlier && self.is(earlier, between))
+    }
+}

@@ -1,0 +1,199 @@
+//! One exploration: runs until every order was seen, a bound is reached, or one fails.
+//!
+//! Owns the order of the search: without faults first, then with one more each time. So the first failure has the
+//! fewest faults. The caller makes the runs.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::testing::explore::dependence::Dependence;
+use crate::testing::explore::event::{Event, Step};
+use crate::testing::explore::gate::{Chooser, End, Ran};
+use crate::testing::explore::outcome::{Bound, Exploration, FailedSchedule};
+use crate::testing::explore::schedule::{Replayed, Schedule};
+use crate::testing::explore::story::Story;
+use crate::testing::explore::switches::FewSwitches;
+use crate::testing::explore::tree::{Allowance, Tree};
+
+/// The most runs, and the most time, to shorten a failed run.
+const MOST_TO_SHORTEN: u64 = 5_000;
+const TIME_TO_SHORTEN: Duration = Duration::from_secs(5);
+
+/// The extent of a search.
+#[derive(Clone, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) dependence: Dependence,
+    pub(crate) allowance: Allowance,
+    pub(crate) max_schedules: u64,
+    pub(crate) max_time: Duration,
+}
+
+/// A run and its result.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) ran: Ran,
+    /// Why the body failed, if it did.
+    pub(crate) failure: Option<String>,
+}
+
+/// A maker of runs.
+pub(crate) trait Runner {
+    /// Runs the body with these choices, and tells its story if `tells` is set.
+    fn run(&mut self, chooser: Arc<Mutex<dyn Chooser>>, tells: bool) -> Finished;
+}
+
+/// Runs every order within the bounds.
+pub(crate) fn search(runner: &mut impl Runner, bounds: &Bounds) -> Exploration {
+    let begun = Instant::now();
+    let mut found = Exploration::default();
+    for faults in 0..=bounds.allowance.faults {
+        let allowance = Allowance {
+            faults,
+            ..bounds.allowance
+        };
+        // Orders without faults are among those with some.
+        found = Exploration::default();
+        walk(runner, bounds, allowance, begun, &mut found);
+        if found.failure.is_some() || found.bound.is_some() {
+            break;
+        }
+    }
+    found.elapsed = begun.elapsed();
+    found
+}
+
+/// Runs one schedule.
+pub(crate) fn replay(runner: &mut impl Runner, bounds: &Bounds, schedule: Schedule) -> Exploration {
+    let begun = Instant::now();
+    let failed = tell(runner, bounds, schedule);
+    Exploration {
+        schedules: 1,
+        failure: failed.map(Box::new),
+        bound: Some(Bound::Replay),
+        elapsed: begun.elapsed(),
+        ..Exploration::default()
+    }
+}
+
+fn walk(runner: &mut impl Runner, bounds: &Bounds, allowance: Allowance, begun: Instant, found: &mut Exploration) {
+    let tree = Arc::new(Mutex::new(Tree::new(bounds.dependence, allowance)));
+    loop {
+        let finished = runner.run(Arc::clone(&tree) as Arc<Mutex<dyn Chooser>>, false);
+        let events = &finished.ran.events;
+        found.requests += requests(events);
+        let failure = match finished.ran.end {
+            Some(End::Pruned) => {
+                found.pruned += 1;
+                None
+            }
+            _ => {
+                found.schedules += 1;
+                failure_of(&finished)
+            }
+        };
+        if let Some(why) = failure {
+            found.failure = Some(Box::new(failed(runner, bounds, allowance, &finished, why)));
+            return;
+        }
+        if !tree.lock().unwrap_or_else(PoisonError::into_inner).advance(events) {
+            return;
+        }
+        found.bound = match () {
+            () if found.schedules + found.pruned >= bounds.max_schedules => {
+                Some(Bound::Schedules(bounds.max_schedules))
+            }
+            () if begun.elapsed() >= bounds.max_time => Some(Bound::Time(bounds.max_time)),
+            () => continue,
+        };
+        return;
+    }
+}
+
+fn failure_of(finished: &Finished) -> Option<String> {
+    match &finished.ran.end {
+        None | Some(End::Pruned) => finished.failure.clone(),
+        Some(End::Differs(what)) => Some(format!(
+            "the body is not deterministic: after the same choices, {what}. Take times and random numbers from the \
+             service or from a seed, and share no state between runs"
+        )),
+        Some(End::NoSuchRequest(what)) => Some(format!("the replay does not fit the body: {what}")),
+        Some(End::TooLong) => Some("the run did not end within 10,000 requests".to_owned()),
+    }
+}
+
+/// Shortens a failed run, and tells it.
+fn failed(
+    runner: &mut impl Runner,
+    bounds: &Bounds,
+    allowance: Allowance,
+    found: &Finished,
+    why: String,
+) -> FailedSchedule {
+    let events = &found.ran.events;
+    let shortest = match found.ran.end {
+        // What differs between two runs cannot be shortened.
+        Some(_) => None,
+        None => shortest(runner, allowance, switches(events)),
+    };
+    let schedules = shortest.into_iter().chain([Schedule::of(events)]);
+    let told = schedules
+        .into_iter()
+        .find_map(|schedule| tell(runner, bounds, schedule));
+    told.unwrap_or_else(|| FailedSchedule {
+        message: match found.ran.end {
+            Some(_) => why,
+            None => format!("{why}\nThe same choices did not fail again: the body is not deterministic"),
+        },
+        story: String::new(),
+        schedule: Schedule::of(events).to_string(),
+        faults: faults(events),
+        is_isolated: bounds.dependence.is_isolated,
+    })
+}
+
+/// Returns the failed run with the fewest switches, if one has fewer than this.
+fn shortest(runner: &mut impl Runner, allowance: Allowance, switches: usize) -> Option<Schedule> {
+    let begun = Instant::now();
+    let mut runs = 0;
+    for most in 0..switches {
+        let few = Arc::new(Mutex::new(FewSwitches::new(allowance, most)));
+        loop {
+            let finished = runner.run(Arc::clone(&few) as Arc<Mutex<dyn Chooser>>, false);
+            if finished.ran.end.is_none() && finished.failure.is_some() {
+                return Some(Schedule::of(&finished.ran.events));
+            }
+            runs += 1;
+            if runs >= MOST_TO_SHORTEN || begun.elapsed() >= TIME_TO_SHORTEN {
+                return None;
+            }
+            if !few.lock().unwrap_or_else(PoisonError::into_inner).advance() {
+                break;
+            }
+        }
+    }
+    None
+}
+
+/// Runs a schedule and tells its story. Returns `None` if it does not fail.
+fn tell(runner: &mut impl Runner, bounds: &Bounds, schedule: Schedule) -> Option<FailedSchedule> {
+    let finished = runner.run(Arc::new(Mutex::new(Replayed(schedule))), true);
+    Some(FailedSchedule {
+        message: failure_of(&finished)?,
+        story: Story(&finished.ran.told).to_string(),
+        schedule: Schedule::of(&finished.ran.events).to_string(),
+        faults: faults(&finished.ran.events),
+        is_isolated: bounds.dependence.is_isolated,
+    })
+}
+
+fn faults(events: &[Event]) -> usize {
+    events.iter().filter(|event| event.choice.outcome.is_fault()).count()
+}
+
+fn switches(events: &[Event]) -> usize {
+    events.iter().filter(|event| event.is_switch).count()
+}
+
+fn requests(events: &[Event]) -> u64 {
+    events.iter().filter(|event| event.choice.step != Step::Clock).count() as u64
+}

@@ -1,0 +1,212 @@
+//! The tree of choices, walked depth first.
+//!
+//! Owns [`Tree`]: one node for each step of the run, with what is still to be tried there. A run follows the nodes that
+//! there are and adds those beyond. Orders that differ only in steps that commute are run once: a node gets
+//! another step only for a race (`races.rs`), and a step that was tried sleeps until one comes that it does not commute
+//! with.
+
+use std::sync::Arc;
+
+use crate::testing::explore::dependence::Dependence;
+use crate::testing::explore::event::{Choice, Event, Outcome, Step, Waiting};
+use crate::testing::explore::footprint::Footprint;
+use crate::testing::explore::gate::{Chooser, End, Next};
+use crate::testing::explore::races;
+
+/// The faults and jumps of the clock that one run may have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowance {
+    /// The most faults.
+    pub(crate) faults: usize,
+    /// The most steps of the clock.
+    pub(crate) clock: usize,
+}
+
+impl Allowance {
+    /// Returns what is left after a choice.
+    pub(crate) fn after(self, choice: &Choice) -> Self {
+        Self {
+            faults: self.faults - usize::from(choice.outcome.is_fault()),
+            clock: self.clock - usize::from(choice.step == Step::Clock),
+        }
+    }
+
+    /// Returns what may become of a request, the first to be tried last.
+    pub(crate) fn outcomes(self, footprint: &Footprint) -> &'static [Outcome] {
+        match (self.faults, footprint.writes()) {
+            (0, _) => &[Outcome::Delivered],
+            // A lost read is the same in both directions.
+            (_, false) => &[Outcome::RequestLost, Outcome::Delivered],
+            (_, true) => &[Outcome::ResponseLost, Outcome::RequestLost, Outcome::Delivered],
+        }
+    }
+}
+
+/// The tree of an exploration.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    nodes: Vec<Node>,
+    dependence: Dependence,
+    allowance: Allowance,
+}
+
+#[derive(Debug)]
+struct Node {
+    waiting: Vec<Waiting>,
+    /// Steps to be tried here, in part tried already.
+    wanted: Vec<Step>,
+    /// Steps that need not be tried: here, because they were; or what they lead to was run from an earlier node.
+    asleep: Vec<(Step, Arc<Footprint>)>,
+    chosen: Choice,
+    /// The other outcomes of the chosen step, the next one last.
+    outcomes: Vec<Outcome>,
+    /// The allowance before the step.
+    left: Allowance,
+}
+
+impl Tree {
+    pub(crate) fn new(dependence: Dependence, allowance: Allowance) -> Self {
+        Self {
+            nodes: Vec::new(),
+            dependence,
+            allowance,
+        }
+    }
+
+    /// Goes to the next run, after one with these events. Returns `false` after the last.
+    pub(crate) fn advance(&mut self, events: &[Event]) -> bool {
+        for reversal in races::reversals(events, self.dependence) {
+            if let Some(node) = self.nodes.get_mut(reversal.at) {
+                node.want(&reversal.initials);
+            }
+        }
+        while let Some(node) = self.nodes.last_mut() {
+            if node.turn() {
+                return true;
+            }
+            self.nodes.pop();
+        }
+        false
+    }
+
+    /// Returns the steps that sleep after the last event, and what is left.
+    fn heritage(&self, events: &[Event]) -> (Vec<(Step, Arc<Footprint>)>, Allowance) {
+        let (Some(node), Some(event)) = (self.nodes.last(), events.last()) else {
+            return (Vec::new(), self.allowance);
+        };
+        let sleeps = |(step, footprint): &&(Step, Arc<Footprint>)| {
+            !self
+                .dependence
+                .holds((&event.choice.step, &event.footprint), (step, footprint))
+        };
+        let asleep = node.asleep.iter().filter(sleeps).cloned().collect();
+        (asleep, node.left.after(&node.chosen))
+    }
+}
+
+impl Chooser for Tree {
+    fn choose(&mut self, waiting: &[Waiting], events: &[Event]) -> Next {
+        if let Some(node) = self.nodes.get(events.len()) {
+            return match difference(&node.waiting, waiting) {
+                None => Next::Take(node.chosen.clone()),
+                Some(difference) => Next::End(End::Differs(difference)),
+            };
+        }
+        let (asleep, left) = self.heritage(events);
+        let is_awake = |waiting: &&Waiting| !asleep.iter().any(|(step, _)| is(step, waiting));
+        // The task that went on goes on: few switches.
+        let last = events.last().and_then(Event::client);
+        let mut awake = waiting.iter().filter(is_awake);
+        let first = awake.clone().find(|waiting| last == Some(&waiting.id.client));
+        let Some(chosen) = first.or_else(|| awake.next()) else {
+            return Next::End(End::Pruned);
+        };
+        let step = Step::Request(chosen.id.clone());
+        let mut wanted = vec![step.clone()];
+        if left.clock > 0 {
+            wanted.push(Step::Clock);
+        }
+        let mut node = Node {
+            waiting: waiting.to_vec(),
+            wanted,
+            asleep,
+            chosen: Choice {
+                step: step.clone(),
+                outcome: Outcome::Delivered,
+            },
+            outcomes: Vec::new(),
+            left,
+        };
+        node.choose(step);
+        let choice = node.chosen.clone();
+        self.nodes.push(node);
+        Next::Take(choice)
+    }
+}
+
+impl Node {
+    /// Chooses a step, with all that may become of it.
+    fn choose(&mut self, step: Step) {
+        let request = self.waiting.iter().find(|waiting| is(&step, waiting));
+        let outcomes = request.map_or(&[Outcome::Delivered][..], |request| {
+            self.left.outcomes(&request.footprint)
+        });
+        self.outcomes = outcomes.to_vec();
+        let outcome = self.outcomes.pop().unwrap_or(Outcome::Delivered);
+        self.chosen = Choice { step, outcome };
+    }
+
+    /// Wants one of these steps tried, unless one is anyway.
+    fn want(&mut self, initials: &[Step]) {
+        let is_known = |step: &Step| self.wanted.contains(step) || self.asleep.iter().any(|(other, _)| other == step);
+        if initials.iter().any(is_known) {
+            return;
+        }
+        let waits = |step: &&Step| self.waiting.iter().any(|waiting| is(step, waiting));
+        match initials.iter().find(waits) {
+            Some(step) => self.wanted.push(step.clone()),
+            // None of them waits here: whatever does may lead to it.
+            None => {
+                let all = self.waiting.iter().map(|waiting| Step::Request(waiting.id.clone()));
+                let others: Vec<Step> = all.filter(|step| !self.wanted.contains(step)).collect();
+                self.wanted.extend(others);
+            }
+        }
+    }
+
+    /// Chooses what is still to be tried. Returns `false` if nothing is.
+    fn turn(&mut self) -> bool {
+        if let Some(outcome) = self.outcomes.pop() {
+            self.chosen.outcome = outcome;
+            return true;
+        }
+        let tried = self.chosen.step.clone();
+        let footprint = self.waiting.iter().find(|waiting| is(&tried, waiting));
+        let footprint = footprint.map_or_else(|| Arc::new(Footprint::nothing()), |it| Arc::clone(&it.footprint));
+        self.asleep.push((tried, footprint));
+        let is_awake = |step: &&Step| !self.asleep.iter().any(|(other, _)| other == *step);
+        match self.wanted.iter().find(is_awake).cloned() {
+            Some(step) => {
+                self.choose(step);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+fn is(step: &Step, waiting: &Waiting) -> bool {
+    matches!(step, Step::Request(id) if *id == waiting.id)
+}
+
+/// Returns the difference between what waited in an earlier run and what waits now.
+fn difference(earlier: &[Waiting], now: &[Waiting]) -> Option<String> {
+    let lacks = earlier.iter().find(|waiting| !now.contains(waiting));
+    let is_new = now.iter().find(|waiting| !earlier.contains(waiting));
+    match (lacks, is_new) {
+        (None, None) => None,
+        (Some(lacks), Some(is_new)) => Some(format!("`{lacks}` waited before, and now `{is_new}`")),
+        (Some(lacks), None) => Some(format!("`{lacks}` waited before, and now it does not")),
+        (None, Some(is_new)) => Some(format!("`{is_new}` waits, and did not before")),
+    }
+}

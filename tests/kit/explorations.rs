@@ -1,0 +1,35 @@
+//! Every operation and every mistake in the list of explorations.
+
+use azure_table_tests::explorations::{operations, wrong};
+use azure_table_tests::house::root;
+use std::time::Duration;
+
+#[test]
+fn operations_hold_in_every_order() {
+    for case in operations::ALL {
+        let found = (case.explore)(0);
+        assert!(found.is_proof(), "{}: {found}", case.name);
+    }
+}
+
+#[test]
+fn operations_hold_in_every_order_with_one_fault() {
+    // Three tasks take half a minute: `--example explorations` has them.
+    for case in operations::ALL.iter().filter(|case| !case.name.contains("three")) {
+        let found = (case.explore)(1);
+        assert!(found.is_proof(), "{}: {found}", case.name);
+    }
+}
+
+#[test]
+fn mistakes_are_found_within_a_second_with_the_stories_of_the_guide() {
+    let guide = std::fs::read_to_string(root().join("azure-table/docs/explorations.md")).unwrap();
+    for mistake in wrong::ALL {
+        let found = (mistake.wrong)();
+        let failure = found.failure().unwrap_or_else(|| panic!("{}: {found}", mistake.name));
+        assert!(guide.contains(failure.story()), "{}: {failure}", mistake.name);
+        assert!(found.elapsed() < Duration::from_secs(1), "{}: {found}", mistake.name);
+        let right = (mistake.right)();
+        assert!(right.is_proof(), "{}: {right}", mistake.name);
+    }
+}

@@ -1,0 +1,56 @@
+//! The explorations of this crate's own operations and patterns, and of programs that are wrong.
+//!
+//! Owns the list of all, for the tests (`tests/kit/explorations.rs`) and for the table of `--example explorations`.
+
+use azure_table::testing::Exploration;
+
+pub mod operations;
+pub mod wrong;
+
+/// One body, explored with up to this many faults in a run.
+#[derive(Debug)]
+pub struct Case {
+    /// The operations and their tasks.
+    pub name: &'static str,
+    /// Explores it.
+    pub explore: fn(faults: usize) -> Exploration,
+}
+
+/// The calls of several tasks that change one number.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// The calls that succeeded.
+    pub certain: i64,
+    /// The calls that failed and may have been applied.
+    pub perhaps: i64,
+}
+
+impl Tally {
+    /// Counts the results of calls. A call that failed may have been applied only where it says so.
+    pub fn of<T>(results: impl IntoIterator<Item = azure_table::Result<T>>) -> Self {
+        let mut tally = Self::default();
+        for result in results {
+            match result {
+                Ok(_) => tally.certain += 1,
+                Err(e) if e.may_have_applied() => tally.perhaps += 1,
+                // A read that was lost too often, or a conflict: nothing was written.
+                Err(_) => {}
+            }
+        }
+        tally
+    }
+
+    /// Checks the number that is stored.
+    ///
+    /// # Panics
+    /// The results do not allow it.
+    pub fn check(self, stored: i64) {
+        let most = self.certain + self.perhaps;
+        assert!(
+            (self.certain..=most).contains(&stored),
+            "{stored} is stored, {} calls succeeded and {} may have",
+            self.certain,
+            self.perhaps
+        );
+    }
+}

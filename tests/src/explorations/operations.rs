@@ -1,0 +1,215 @@
+//! Operations of the client against each other, in every order and with every fault.
+
+use azure_table::service::StoredAccessPolicy;
+use azure_table::testing::{World, explore};
+use azure_table::{Guid, TableClient, TableEntity};
+use futures::future::{join, join_all};
+
+use super::{Case, Tally};
+
+/// A number that says who wrote it last.
+#[derive(TableEntity, Clone, Debug)]
+struct Counter {
+    #[table(partition_key)]
+    group: String,
+    #[table(row_key)]
+    name: String,
+    count: i64,
+    #[table(write_id)]
+    write: Option<Guid>,
+}
+
+impl Counter {
+    fn new(name: &str) -> Self {
+        Self {
+            group: "g".into(),
+            name: name.into(),
+            count: 0,
+            write: None,
+        }
+    }
+}
+
+const TABLE: &str = "Counters";
+
+/// Every operation that coordinates with others.
+pub const ALL: [Case; 8] = [
+    Case {
+        name: "`modify` by two tasks",
+        explore: |faults| {
+            explore(async |world| modify(world, 2).await)
+                .isolated()
+                .faults(faults)
+                .run()
+        },
+    },
+    Case {
+        name: "`modify` by three tasks",
+        explore: |faults| {
+            explore(async |world| modify(world, 3).await)
+                .isolated()
+                .faults(faults)
+                .run()
+        },
+    },
+    Case {
+        name: "`modify(..).or_insert(..)` by two tasks",
+        explore: |faults| explore(modify_or_insert).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`insert_if_not_exists` by three tasks",
+        explore: |faults| explore(insert_if_not_exists).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`add_access_policy`, and a read of the policies",
+        explore: |faults| explore(access_policies).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`update_where` over two rows, against `modify` of one",
+        explore: |faults| explore(update_where).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`insert`, then `get` by the same task, beside a delete",
+        explore: |faults| explore(get_after_insert).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "a transfer by batch, and a reader of both rows",
+        explore: |faults| explore(transfer).isolated().faults(faults).run(),
+    },
+];
+
+/// Seeds counters, and returns a client of the table for each task.
+fn start(world: &World, counters: &[&str], tasks: &[&str]) -> (TableClient<Counter>, Vec<TableClient<Counter>>) {
+    let table = world.table(TABLE);
+    let seeds = counters.iter().map(|name| Counter::new(name));
+    world.emulator().seed(TABLE, seeds).unwrap();
+    let clients = tasks.iter().map(|name| world.client(name).table(TABLE).unwrap());
+    (table, clients.collect())
+}
+
+/// Returns what is stored, read beside the gate.
+async fn stored(world: &World, name: &str) -> Option<Counter> {
+    let behind = azure_table::TableServiceClient::on(world.emulator().clone());
+    let table = behind.table::<Counter>(TABLE).unwrap();
+    table.get(("g", name)).await.unwrap()
+}
+
+async fn count(world: &World, name: &str) -> i64 {
+    stored(world, name).await.map_or(0, |counter| counter.count)
+}
+
+async fn modify(world: World, tasks: usize) {
+    let (_, clients) = start(&world, &["n"], &["a", "b", "c"][..tasks]);
+    let done = clients
+        .iter()
+        .map(|table| async { table.modify(("g", "n"), |counter| counter.count += 1).await });
+    Tally::of(join_all(done).await).check(count(&world, "n").await);
+}
+
+async fn modify_or_insert(world: World) {
+    let (_, clients) = start(&world, &[], &["a", "b"]);
+    let done = clients.iter().map(|table| async {
+        let change = |counter: &mut Counter| counter.count += 1;
+        table.modify(("g", "n"), change).or_insert(|| Counter::new("n")).await
+    });
+    Tally::of(join_all(done).await).check(count(&world, "n").await);
+}
+
+async fn insert_if_not_exists(world: World) {
+    let (_, clients) = start(&world, &[], &["a", "b", "c"]);
+    let tasks = clients.iter().zip(1..).map(|(table, number)| async move {
+        let mut counter = Counter::new("n");
+        counter.count = number;
+        (number, table.insert_if_not_exists(&counter).await)
+    });
+    let done = join_all(tasks).await;
+    let inserted: Vec<i64> = done
+        .iter()
+        .filter(|(_, r)| matches!(r, Ok(Some(_))))
+        .map(|(n, _)| *n)
+        .collect();
+    let stored = count(&world, "n").await;
+    assert!(inserted.len() <= 1, "{inserted:?} were all first");
+    assert!(
+        inserted.iter().all(|number| *number == stored),
+        "{inserted:?} was first, {stored} is stored"
+    );
+    let is_sure = done.iter().all(|(_, result)| result.is_ok());
+    assert!(!is_sure || inserted.len() == 1, "nobody was first, {stored} is stored");
+}
+
+async fn access_policies(world: World) {
+    let (table, clients) = start(&world, &[], &["a", "b"]);
+    let (added, read) = join(
+        async { clients[0].add_access_policy(StoredAccessPolicy::new("one")).await },
+        async { clients[1].access_policies().await },
+    )
+    .await;
+    assert!(read.is_err() || read.is_ok_and(|policies| policies.len() <= 1));
+    let now = table.access_policies().await;
+    if let (Ok(_), Ok(now)) = (&added, &now) {
+        assert_eq!(now.len(), 1);
+    }
+    if let (Err(e), Ok(now)) = (&added, &now) {
+        assert!(e.may_have_applied() || now.is_empty(), "{e}");
+    }
+}
+
+async fn update_where(world: World) {
+    let (_, clients) = start(&world, &["m", "n"], &["a", "b"]);
+    let all = clients[0].query().partition("g");
+    let (updated, modified) = join(
+        async { clients[0].update_where(all, |counter| counter.count += 1).await },
+        async { clients[1].modify(("g", "n"), |counter| counter.count += 10).await },
+    )
+    .await;
+    let (m, n) = (count(&world, "m").await, count(&world, "n").await);
+    assert!([0, 1].contains(&m) && [0, 1, 10, 11].contains(&n), "{m} and {n}");
+    if let Ok(report) = &updated {
+        // A row that the other task wrote in between is reported, not overwritten.
+        assert!(m + n % 10 >= report.applied() as i64, "{m} and {n} after {report:?}");
+    }
+    if modified.is_ok() {
+        assert!(n >= 10, "the change of the other task is gone: {n}");
+    }
+}
+
+async fn get_after_insert(world: World) {
+    let (_, clients) = start(&world, &[], &["a", "b"]);
+    let (seen, _) = join(
+        async {
+            let inserted = clients[0].insert(&Counter::new("n")).await;
+            (inserted, clients[0].get(("g", "n")).await)
+        },
+        async { clients[1].get(("g", "n")).await },
+    )
+    .await;
+    match seen {
+        (Ok(_), Ok(row)) => assert!(row.is_some(), "an insert succeeded, and its row is not there"),
+        (Err(e), Ok(Some(_))) => assert!(e.may_have_applied(), "{e}, and its row is there"),
+        _ => {}
+    }
+}
+
+async fn transfer(world: World) {
+    let (_, clients) = start(&world, &["m", "n"], &["a", "b", "reader"]);
+    let sums = |rows: &[Counter]| rows.iter().map(|row| row.count).sum::<i64>();
+    let transfer = |table: TableClient<Counter>| async move {
+        let rows = table.query().partition("g").versioned().all().await?;
+        let mut batch = table.batch();
+        for mut row in rows {
+            row.count += if row.name == "m" { -1 } else { 1 };
+            batch.replace(&row)?;
+        }
+        batch.submit().await
+    };
+    let (done, read) = join(join_all(clients[..2].iter().cloned().map(transfer)), async {
+        clients[2].query().partition("g").all().await
+    })
+    .await;
+    if let Ok(rows) = read {
+        assert_eq!(sums(&rows), 0, "half of a batch was read");
+    }
+    Tally::of(done).check(count(&world, "n").await);
+    assert_eq!(count(&world, "m").await, -count(&world, "n").await);
+}

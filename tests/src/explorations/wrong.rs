@@ -1,0 +1,195 @@
+//! Programs that are wrong, each beside the right one.
+//!
+//! They are the classic mistakes of code that coordinates through rows. Every one works if its tasks run one after the
+//! other.
+
+use std::time::Duration;
+
+use azure_table::testing::{Exploration, World, explore};
+use azure_table::{ErrorKind, Result, TableClient, TableEntity};
+use futures::future::join;
+
+/// A mistake, and what mends it.
+#[derive(Debug)]
+pub struct Mistake {
+    /// The mistake.
+    pub name: &'static str,
+    /// Explores the wrong program.
+    pub wrong: fn() -> Exploration,
+    /// Explores the right one.
+    pub right: fn() -> Exploration,
+}
+
+/// The classic mistakes.
+pub const ALL: [Mistake; 4] = [
+    Mistake {
+        name: "a counter by read and unconditional replace",
+        wrong: || explore(counter::<false>).isolated().run(),
+        right: || explore(counter::<true>).isolated().run(),
+    },
+    Mistake {
+        name: "a lease whose holder writes without a fencing token",
+        wrong: || {
+            explore(lease::<false>)
+                .isolated()
+                .advance(Duration::from_secs(LEASE as u64))
+                .run()
+        },
+        right: || {
+            explore(lease::<true>)
+                .isolated()
+                .advance(Duration::from_secs(LEASE as u64))
+                .run()
+        },
+    },
+    Mistake {
+        name: "a unique value by check, then insert",
+        wrong: || explore(unique::<false>).isolated().run(),
+        right: || explore(unique::<true>).isolated().run(),
+    },
+    Mistake {
+        name: "a transaction over two rows without a batch",
+        wrong: || explore(transaction::<false>).isolated().run(),
+        right: || explore(transaction::<true>).isolated().run(),
+    },
+];
+
+#[derive(TableEntity, Clone, Debug)]
+struct Row {
+    #[table(partition_key)]
+    group: String,
+    #[table(row_key)]
+    name: String,
+    number: i32,
+    text: Option<String>,
+    /// In seconds of the run.
+    until: Option<i32>,
+}
+
+impl Row {
+    fn new(name: &str) -> Self {
+        Self {
+            group: "g".into(),
+            name: name.into(),
+            number: 0,
+            text: None,
+            until: None,
+        }
+    }
+}
+
+const TABLE: &str = "Rows";
+/// The time of a lease, in seconds.
+const LEASE: i32 = 30;
+
+fn start(world: &World, rows: &[&str]) -> (TableClient<Row>, TableClient<Row>, TableClient<Row>) {
+    let table = world.table(TABLE);
+    world
+        .emulator()
+        .seed(TABLE, rows.iter().map(|name| Row::new(name)))
+        .unwrap();
+    let client = |name| world.client(name).table(TABLE).unwrap();
+    (table, client("a"), client("b"))
+}
+
+/// Both count once. Wrong: the second write covers the first.
+async fn counter<const RIGHT: bool>(world: World) -> Result<()> {
+    async fn count<const RIGHT: bool>(table: TableClient<Row>) -> Result<()> {
+        if RIGHT {
+            table.modify(("g", "n"), |row| row.number += 1).await?;
+            return Ok(());
+        }
+        if let Some(mut row) = table.get(("g", "n")).await? {
+            row.number += 1;
+            table.replace(&row).unconditionally().await?;
+        }
+        Ok(())
+    }
+    let (table, a, b) = start(&world, &["n"]);
+    let (first, second) = join(count::<RIGHT>(a), count::<RIGHT>(b)).await;
+    first.and(second)?;
+    assert_eq!(table.get(("g", "n")).await?.map(|row| row.number), Some(2));
+    Ok(())
+}
+
+/// The holder of a lease writes a report. Wrong: the lease may have passed to the other in between.
+async fn lease<const RIGHT: bool>(world: World) -> Result<()> {
+    async fn work<const RIGHT: bool>(now: impl Fn() -> i32, table: TableClient<Row>, who: &str) -> Result<()> {
+        let Some(mut lease) = table.get(("g", "lease")).versioned().await? else {
+            return Ok(());
+        };
+        if lease.until > Some(now()) {
+            return Ok(());
+        }
+        lease.until = Some(now() + LEASE);
+        lease.number += 1;
+        let token = lease.number;
+        if let Err(e) = table.replace(&lease).await {
+            return if e.kind() == ErrorKind::ConditionNotMet {
+                Ok(())
+            } else {
+                Err(e)
+            };
+        }
+        // The work takes its time, and the lease may be over when its result is written.
+        let write = |report: &mut Row| {
+            let is_ours = token >= report.number;
+            if is_ours || !RIGHT {
+                (report.number, report.text) = (token, Some(who.into()));
+            }
+        };
+        table.modify(("g", "report"), write).await?;
+        Ok(())
+    }
+    let (table, a, b) = start(&world, &["lease", "report"]);
+    let clock = world.emulator().clock();
+    let begun = clock.now().unix_seconds();
+    let now = || (clock.now().unix_seconds() - begun) as i32;
+    let (first, second) = join(work::<RIGHT>(now, a, "a"), work::<RIGHT>(now, b, "b")).await;
+    first.and(second)?;
+    let lease = table.get(("g", "lease")).await?.map(|row| row.number);
+    let report = table.get(("g", "report")).await?.map(|row| row.number);
+    assert_eq!(report, lease, "the report is not by the last who held the lease");
+    Ok(())
+}
+
+/// Each takes the name if it is free. Wrong: both see that it is.
+async fn unique<const RIGHT: bool>(world: World) -> Result<()> {
+    async fn take<const RIGHT: bool>(table: TableClient<Row>, who: &str) -> Result<bool> {
+        let mut row = Row::new("nick");
+        row.text = Some(who.into());
+        if RIGHT {
+            return Ok(table.insert_if_not_exists(&row).await?.is_some());
+        }
+        if table.exists(("g", "nick")).await? {
+            return Ok(false);
+        }
+        table.insert_or_replace(&row).await?;
+        Ok(true)
+    }
+    let (_, a, b) = start(&world, &[]);
+    let (first, second) = join(take::<RIGHT>(a, "a"), take::<RIGHT>(b, "b")).await;
+    assert!(first? != second?, "both took the name");
+    Ok(())
+}
+
+/// One moves a number from one row to the other, one reads both. Wrong: the reader sees it in neither.
+async fn transaction<const RIGHT: bool>(world: World) -> Result<()> {
+    let (_, a, b) = start(&world, &["from", "to"]);
+    let (mut from, mut to) = (Row::new("from"), Row::new("to"));
+    (from.number, to.number) = (-1, 1);
+    let moved = async {
+        if RIGHT {
+            let mut batch = a.batch();
+            batch.insert_or_replace(&from)?.insert_or_replace(&to)?;
+            return batch.submit().await.map(|_| ());
+        }
+        a.insert_or_replace(&from).await?;
+        a.insert_or_replace(&to).await.map(|_| ())
+    };
+    let (moved, read) = join(moved, async { b.query().partition("g").all().await }).await;
+    moved?;
+    let sum: i32 = read?.iter().map(|row| row.number).sum();
+    assert_eq!(sum, 0, "the reader saw half of it");
+    Ok(())
+}
