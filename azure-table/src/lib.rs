@@ -45,6 +45,10 @@
 //! `otel`, `entra` and types of other crates are listed in the README.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+// The derives and the patterns name the crate as others do.
+#[cfg(feature = "patterns")]
+extern crate self as azure_table;
+
 /// Compiles the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -60,6 +64,8 @@ pub mod emulator;
 pub mod filter;
 pub mod guide;
 mod model;
+#[cfg(feature = "patterns")]
+pub mod patterns;
 mod pipeline;
 pub mod prelude;
 mod protocol;

@@ -5,6 +5,7 @@
 use azure_table::testing::Exploration;
 
 pub mod operations;
+pub mod patterns;
 pub mod wrong;
 
 /// One body, explored with up to this many faults in a run.

@@ -26,6 +26,7 @@ pub struct Attempt {
     pub(crate) code: Option<String>,
     pub(crate) failure: Option<String>,
     pub(crate) etag: Option<String>,
+    pub(crate) service_time: Option<SystemTime>,
     pub(crate) request_id: Option<String>,
     pub(crate) client_request_id: Arc<str>,
     pub(crate) bytes_sent: usize,
@@ -54,6 +55,13 @@ impl Attempt {
     /// Returns the location that the request was sent to.
     pub fn location(&self) -> Location {
         self.location
+    }
+
+    /// Returns the time of the response by the service's clock, cut to the second.
+    ///
+    /// Source: the header `Date` of the response.
+    pub fn service_time(&self) -> Option<SystemTime> {
+        self.service_time
     }
 
     /// Returns the start time, by the clock of this machine.

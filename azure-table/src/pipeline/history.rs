@@ -97,6 +97,7 @@ impl CallHistory {
             code: ended.rejection.as_ref().and_then(|rejection| rejection.code.clone()),
             failure: ended.outcome.as_ref().err().map(|(_, e)| e.to_string()),
             etag: response.and_then(answer::etag_text).map(str::to_owned),
+            service_time: response.and_then(|response| answer::date(response.headers())),
             request_id: response.and_then(answer::request_id),
             client_request_id: Arc::clone(&self.client_request_id),
             bytes_sent,

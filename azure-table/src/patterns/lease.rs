@@ -1,0 +1,248 @@
+//! Who may work: at most one at a time.
+//!
+//! Owns [`Leases`], [`Lease`] and the row of a lease.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use azure_table::telemetry::OperationContext;
+use azure_table::{DateTime, ErrorKind, Guid, Result, TableClient, TableEntity, Versioned};
+use futures_util::future::{Either, select};
+use tokio::time::Instant;
+
+/// The leases of a table, with their time.
+///
+/// **Promise.** At most one [`Lease`] on a row is [valid](Lease::is_valid) at a time, whatever the clocks of the machines
+/// show. Each has a higher [token](Lease::token) than the one before.
+///
+/// A lease is over by the service's clock, a [margin](Self::margin) after its time; its holder stops by its own clock, a
+/// margin before. So the promise needs clocks that run equally fast, within the margin: not clocks that are set equally. A
+/// process that stands still cannot stop in time. What it then writes must be rejected: store the token in what you write,
+/// and refuse a lower one.
+///
+/// **Cost.** [`acquire`](Self::acquire): one read, and one write if the lease is free. Each
+/// [`renew`](Lease::renew) and [`release`](Lease::release): one write. [`run`](Lease::run) renews at a third of the time.
+///
+/// **Crash.** The lease is free a margin after its time. A lost response to `acquire` or `renew` is read back.
+///
+/// ```
+/// use std::time::Duration;
+/// use azure_table::patterns::Leases;
+/// use azure_table::{Emulator, TableServiceClient};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// let shards = TableServiceClient::on(Emulator::new()).dynamic_table("Shards")?;
+/// shards.create_table().await?;
+/// let leases = Leases::new(&shards, Duration::from_secs(30));
+///
+/// let mut lease = leases.acquire("leases", "shard-7", "worker-1").await?.expect("it is free");
+/// assert!(leases.acquire("leases", "shard-7", "worker-2").await?.is_none());
+///
+/// let done = lease.run(async { 6 * 7 }).await?;
+/// assert_eq!(done, Some(42));
+/// lease.release().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Leases {
+    table: TableClient<LeaseRow>,
+    time: Duration,
+    margin: Duration,
+}
+
+/// A lease that was acquired. Dropped, it is free after its time; [`release`](Self::release) frees it at once.
+#[derive(Debug)]
+pub struct Lease {
+    of: Leases,
+    row: Versioned<LeaseRow>,
+    valid_until: Instant,
+}
+
+/// The row of a lease. Its Timestamp is the beginning of its time.
+#[derive(TableEntity, Clone, Debug)]
+struct LeaseRow {
+    #[table(partition_key)]
+    partition: String,
+    #[table(row_key)]
+    name: String,
+    #[table(rename = "Holder")]
+    holder: Option<String>,
+    #[table(rename = "Token")]
+    token: i64,
+    #[table(rename = "Milliseconds")]
+    milliseconds: i64,
+    #[table(write_id, rename = "Write")]
+    write: Option<Guid>,
+}
+
+impl Leases {
+    /// Creates the leases of a table, each of this time.
+    ///
+    /// The margin is a tenth of it.
+    pub fn new<E: TableEntity>(table: &TableClient<E>, time: Duration) -> Self {
+        Self {
+            table: table.typed(),
+            time,
+            margin: time / 10,
+        }
+    }
+
+    /// Sets the margin between the end for the holder and the end for others, on both sides.
+    #[must_use]
+    pub fn margin(mut self, margin: Duration) -> Self {
+        self.margin = margin;
+        self
+    }
+
+    /// Acquires the lease of this row, if nobody has it. Returns `None` if somebody has.
+    ///
+    /// `holder` is shown to those who look at the table. The row is inserted if it is missing.
+    ///
+    /// # Errors
+    /// - An error with [`may_have_applied`](crate::Error::may_have_applied): the lease may be held by nobody who knows,
+    ///   until its time is over.
+    pub async fn acquire(&self, partition_key: &str, row_key: &str, holder: &str) -> Result<Option<Lease>> {
+        let context = OperationContext::new();
+        let read = self
+            .table
+            .get((partition_key, row_key))
+            .versioned()
+            .context(&context)
+            .await?;
+        let Some(mut row) = read else {
+            return self.insert(partition_key, row_key, holder).await;
+        };
+        let now = context.attempts().last().and_then(|attempt| attempt.service_time());
+        let now = now.and_then(|now| DateTime::try_from(now).ok());
+        if row.holder.is_some() && !now.is_some_and(|now| self.is_over(&row, now)) {
+            return Ok(None);
+        }
+        row.holder = Some(holder.to_owned());
+        row.token += 1;
+        row.milliseconds = i64::try_from(self.time.as_millis()).unwrap_or(i64::MAX);
+        let mut lease = Lease {
+            of: self.clone(),
+            row,
+            valid_until: Instant::now(),
+        };
+        Ok(lease.write().await?.then_some(lease))
+    }
+
+    /// Inserts the row of a lease that nobody has had.
+    async fn insert(&self, partition_key: &str, row_key: &str, holder: &str) -> Result<Option<Lease>> {
+        let entity = LeaseRow {
+            partition: partition_key.to_owned(),
+            name: row_key.to_owned(),
+            holder: Some(holder.to_owned()),
+            token: 1,
+            milliseconds: i64::try_from(self.time.as_millis()).unwrap_or(i64::MAX),
+            write: None,
+        };
+        let valid_until = self.valid_until();
+        let etag = self.table.insert_if_not_exists(&entity).await?;
+        Ok(etag.map(|etag| Lease {
+            of: self.clone(),
+            row: Versioned {
+                entity,
+                etag,
+                timestamp: DateTime::MIN,
+            },
+            valid_until,
+        }))
+    }
+
+    /// Returns `true` if the time of the row's lease is over at `now`, by the service's clock.
+    fn is_over(&self, row: &Versioned<LeaseRow>, now: DateTime) -> bool {
+        let time = Duration::from_millis(row.milliseconds.unsigned_abs());
+        let age = now.duration_since(row.timestamp);
+        age.is_ok_and(|age| age >= time.saturating_add(self.margin))
+    }
+
+    /// Returns the end for a holder whose write is sent now.
+    fn valid_until(&self) -> Instant {
+        Instant::now() + self.time.saturating_sub(self.margin)
+    }
+}
+
+impl Lease {
+    /// Returns the number of this lease: higher than that of every lease before it.
+    ///
+    /// Store it in what you write, and refuse to replace a higher one.
+    pub fn token(&self) -> i64 {
+        self.row.token
+    }
+
+    /// Returns `true` while the lease is certainly nobody else's.
+    pub fn is_valid(&self) -> bool {
+        Instant::now() < self.valid_until
+    }
+
+    /// Begins the time of the lease anew. Returns `false` if it is somebody else's by now.
+    ///
+    /// # Errors
+    /// - Those of [`replace`](TableClient::replace). The lease is as valid as before.
+    pub async fn renew(&mut self) -> Result<bool> {
+        self.write().await
+    }
+
+    /// Frees the lease at once.
+    ///
+    /// # Errors
+    /// - Those of [`replace`](TableClient::replace). The lease is free after its time.
+    pub async fn release(mut self) -> Result<()> {
+        self.row.holder = None;
+        self.write().await.map(drop)
+    }
+
+    /// Runs `work`, and renews the lease at a third of its time.
+    ///
+    /// Returns `None` if the lease was lost first, or could not be renewed before its end. The work was dropped then, while
+    /// the lease was still valid: at an `await`, as every future.
+    ///
+    /// # Errors
+    /// None of its own. An error of a renewal is met by the next one, as long as there is time.
+    pub async fn run<T>(&mut self, work: impl Future<Output = T>) -> Result<Option<T>> {
+        let mut work = pin!(work);
+        loop {
+            let step = self.of.time / 3;
+            let next = (Instant::now() + step).min(self.valid_until);
+            match select(work.as_mut(), pin!(tokio::time::sleep_until(next))).await {
+                Either::Left((done, _)) => return Ok(Some(done)),
+                Either::Right(_) if !self.is_valid() => return Ok(None),
+                Either::Right(_) => {}
+            }
+            let renewed = {
+                let renewal = pin!(tokio::time::timeout_at(self.valid_until, self.write()));
+                match select(work.as_mut(), renewal).await {
+                    Either::Left((done, _)) => return Ok(Some(done)),
+                    Either::Right((renewed, _)) => renewed,
+                }
+            };
+            match renewed {
+                // Renewed, or to be tried once more.
+                Ok(Ok(true) | Err(_)) => {}
+                Ok(Ok(false)) => {
+                    self.valid_until = Instant::now();
+                    return Ok(None);
+                }
+                Err(_) => return Ok(None),
+            }
+        }
+    }
+
+    /// Writes the row under its ETag. Returns `false` if another write came first.
+    async fn write(&mut self) -> Result<bool> {
+        let valid_until = self.of.valid_until();
+        match self.of.table.replace(&self.row).await {
+            Ok(etag) => {
+                self.row.etag = etag;
+                self.valid_until = valid_until;
+                Ok(true)
+            }
+            Err(e) if e.kind() == ErrorKind::ConditionNotMet && !e.may_have_applied() => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Numbers that are never given twice.
+//!
+//! Owns [`Sequence`] and its row.
+
+use azure_table::{Guid, Result, TableClient, TableEntity};
+
+/// A source of numbers, from 1, shared by all who use the same row.
+///
+/// **Promise.** No number is given twice, by whatever processes, and the numbers of one `Sequence` value rise. Numbers may
+/// be skipped: the rest of a block when a process ends, and a block whose response was lost.
+///
+/// **Cost.** One read and one write for each [block](Self::block) of numbers; the same again in each conflict. No request
+/// for the other numbers.
+///
+/// **Crash.** What is left of the block is never given.
+///
+/// ```
+/// use azure_table::patterns::Sequence;
+/// use azure_table::{Emulator, TableServiceClient};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// let numbers = TableServiceClient::on(Emulator::new()).dynamic_table("Numbers")?;
+/// numbers.create_table().await?;
+/// let mut one = Sequence::new(&numbers, "sequences", "invoice").block(10);
+/// let mut other = Sequence::new(&numbers, "sequences", "invoice").block(10);
+/// assert_eq!((one.next().await?, other.next().await?, one.next().await?), (1, 11, 2));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Sequence {
+    table: TableClient<SequenceRow>,
+    key: (String, String),
+    block: u32,
+    /// The numbers of the current block that are left: the next one, and the last.
+    left: std::ops::RangeInclusive<i64>,
+}
+
+/// The row of a sequence: the last number of the last block.
+#[derive(TableEntity, Clone, Debug)]
+struct SequenceRow {
+    #[table(partition_key)]
+    partition: String,
+    #[table(row_key)]
+    name: String,
+    #[table(rename = "Last")]
+    last: i64,
+    #[table(write_id, rename = "Write")]
+    write: Option<Guid>,
+}
+
+impl Sequence {
+    /// Creates the sequence of the row with this key. The row is inserted with the first block.
+    pub fn new<E: TableEntity>(
+        table: &TableClient<E>,
+        partition_key: impl Into<String>,
+        row_key: impl Into<String>,
+    ) -> Self {
+        Self {
+            table: table.typed(),
+            key: (partition_key.into(), row_key.into()),
+            block: 100,
+            left: 1..=0,
+        }
+    }
+
+    /// Sets how many numbers are taken at once: 100 by default, at least 1.
+    #[must_use]
+    pub fn block(mut self, numbers: u32) -> Self {
+        self.block = numbers.max(1);
+        self
+    }
+
+    /// Returns the next number.
+    ///
+    /// # Errors
+    /// - Those of [`modify`](TableClient::modify). No number was given; a block may have been skipped.
+    pub async fn next(&mut self) -> Result<i64> {
+        if let Some(number) = self.left.next() {
+            return Ok(number);
+        }
+        self.left = self.take().await?;
+        self.left
+            .next()
+            .ok_or_else(|| azure_table::Error::invalid_input("the numbers of the sequence are used up"))
+    }
+
+    /// Takes the next block.
+    async fn take(&self) -> Result<std::ops::RangeInclusive<i64>> {
+        let (partition, name) = &self.key;
+        let none = || SequenceRow {
+            partition: partition.clone(),
+            name: name.clone(),
+            last: 0,
+            write: None,
+        };
+        let block = i64::from(self.block);
+        let take = |row: &mut SequenceRow| {
+            row.last = row.last.saturating_add(block);
+        };
+        loop {
+            match self.table.modify((partition, name), take).or_insert(none).await {
+                Ok(row) => return Ok(row.last - block + 1..=row.last),
+                // Taken perhaps, and then nobody has it: the next one is as good.
+                Err(e) if e.may_have_applied() && e.status().is_some() => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+}
