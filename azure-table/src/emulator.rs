@@ -9,6 +9,7 @@
 //! | [`ServiceModel`], [`RangeSplits`], [`ServiceLoad`] | latencies, throughput limits and partition servers, and the load they saw |
 //! | [`EmulatorSnapshot`] | save and restore all tables |
 //! | `Sync`, `EmulatorFolder` | when changes reach the disk, and what is there |
+//! | [`EmulatorTable`] | a table and the number of its entities |
 //! | [`EmulatorClock`] | a clock that tests move |
 //! | [`PageEnds`] | where pages end, for tests of continuations |
 //! | [`ResponseEvent`] | a request with its response, for an observer |
@@ -75,6 +76,7 @@ pub use crate::emulator::durable::Sync;
 pub use crate::emulator::durable::folder::EmulatorFolder;
 #[cfg(feature = "emulator-https")]
 pub use crate::emulator::http::ServerCertificate;
+pub use crate::emulator::in_process::contents::EmulatorTable;
 pub use crate::emulator::load::ServiceLoad;
 pub use crate::emulator::load::model::{RangeSplits, ServiceModel};
 pub use crate::emulator::response::observer::ResponseEvent;

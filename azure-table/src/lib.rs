@@ -69,7 +69,7 @@ pub mod patterns;
 mod pipeline;
 pub mod prelude;
 mod protocol;
-#[cfg(feature = "test-util")]
+#[cfg(feature = "faults")]
 pub mod testing;
 
 #[cfg(all(feature = "derive", feature = "test-util", feature = "emulator"))]

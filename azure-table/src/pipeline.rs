@@ -31,6 +31,8 @@ pub(crate) mod history;
 pub(crate) mod http;
 #[cfg(feature = "hyper-transport")]
 pub(crate) mod hyper_transport;
+#[cfg(feature = "faults")]
+pub(crate) mod injected_fault;
 pub(crate) mod location;
 pub(crate) mod meter;
 #[cfg(feature = "otel")]

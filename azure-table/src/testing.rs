@@ -1,4 +1,4 @@
-//! Test doubles for the service: faults, scripts, spies, recordings. Feature `test-util`.
+//! Test doubles for the service: faults, scripts, spies, recordings. Feature `test-util`; faults alone also `faults`.
 //!
 //! All are [`Transport`](crate::transport::Transport)s below the retry loop, so a client meets them as it would meet
 //! the network. They wrap each other, an `Emulator` or a real connection.
@@ -34,39 +34,59 @@
 
 // Imports `pipeline::transport`, `protocol`, `codec` and `model`; never the client or the emulator.
 
+#[cfg(feature = "test-util")]
 mod address;
+#[cfg(feature = "test-util")]
 mod error;
+#[cfg(feature = "test-util")]
 mod exchange;
-#[cfg(feature = "emulator")]
+#[cfg(all(feature = "test-util", feature = "emulator"))]
 pub(crate) mod explore;
 mod fault;
 mod fault_rule;
 mod faults;
+#[cfg(feature = "test-util")]
 mod fingerprint;
+#[cfg(feature = "test-util")]
 mod mask;
+#[cfg(feature = "test-util")]
 mod recorder;
+#[cfg(feature = "test-util")]
 mod recording;
+#[cfg(feature = "test-util")]
 mod redaction;
+#[cfg(feature = "test-util")]
 mod replay;
 mod request_kind;
 mod response_template;
+#[cfg(feature = "test-util")]
 mod script;
+#[cfg(feature = "test-util")]
 mod secrets;
+#[cfg(feature = "test-util")]
 mod spy;
+#[cfg(feature = "test-util")]
 mod verdict;
 
-#[cfg(feature = "emulator")]
+#[cfg(all(feature = "test-util", feature = "emulator"))]
 pub use crate::__private::explore::{Explore, RunOutput, World, explore};
+#[cfg(feature = "test-util")]
 pub use crate::testing::error::{error, error_in_doubt};
+#[cfg(feature = "test-util")]
 pub use crate::testing::exchange::Exchange;
-#[cfg(feature = "emulator")]
+#[cfg(all(feature = "test-util", feature = "emulator"))]
 pub use crate::testing::explore::outcome::{Bound, Exploration, FailedSchedule};
 pub use crate::testing::fault::Fault;
 pub use crate::testing::fault_rule::FaultRule;
 pub use crate::testing::faults::{AddedRule, FaultRecord, Faults};
+#[cfg(feature = "test-util")]
 pub use crate::testing::mask::{mask_guids, mask_times};
+#[cfg(feature = "test-util")]
 pub use crate::testing::recorder::Recorder;
+#[cfg(feature = "test-util")]
 pub use crate::testing::replay::Replay;
 pub use crate::testing::response_template::ResponseTemplate;
+#[cfg(feature = "test-util")]
 pub use crate::testing::script::Script;
+#[cfg(feature = "test-util")]
 pub use crate::testing::spy::Spy;

@@ -8,6 +8,7 @@ mod admission;
 #[cfg(feature = "emulator-https")]
 mod certificate;
 mod connection;
+mod outgoing;
 
 use std::fmt;
 use std::io;
@@ -26,6 +27,7 @@ use crate::emulator::http::admission::Admission;
 use crate::emulator::http::connection::{Connection, Tls};
 use crate::emulator::in_process::Emulator;
 use crate::model::clock;
+use crate::pipeline::transport::Transport;
 use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
 use crate::protocol::signature::DEVELOPMENT_KEY;
 
@@ -58,6 +60,8 @@ const GRACE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct EmulatorServer {
     emulator: Emulator,
+    /// The transport between the connections and the emulator.
+    front: Option<Arc<dyn Transport>>,
     listener: TcpListener,
     address: SocketAddr,
     read_timeout: Duration,
@@ -78,6 +82,7 @@ impl EmulatorServer {
         let address = listener.local_addr()?;
         Ok(Self {
             emulator,
+            front: None,
             listener,
             address,
             read_timeout: READ_TIMEOUT,
@@ -110,6 +115,37 @@ impl EmulatorServer {
     #[must_use]
     pub fn https(mut self, certificate: ServerCertificate) -> Self {
         self.tls = Tls::By(certificate);
+        self
+    }
+
+    /// Answers requests through another transport in front of the emulator, such as
+    /// [`Faults`](crate::testing::Faults).
+    ///
+    /// `wrap` gets the emulator without its observer: the server reports what its clients see. Where the transport
+    /// fails, the server closes the connection without a response, or within one that was cut.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use azure_table::testing::{Fault, Faults};
+    /// use azure_table::{Emulator, EmulatorServer, NoRetry, TableServiceClient};
+    /// let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await?;
+    /// let connection_string = server.connection_string();
+    /// let running = server.through(|emulator| {
+    ///     let faults = Faults::new(emulator);
+    ///     faults.add(Fault::LoseResponse);
+    ///     faults
+    /// });
+    /// let running = running.spawn();
+    /// let service = TableServiceClient::from_connection_string(&connection_string)?.retry(NoRetry);
+    /// let lost = service.dynamic_table("Blogs")?.create_table().await.unwrap_err();
+    /// assert!(lost.may_have_applied());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn through<T: Transport>(mut self, wrap: impl FnOnce(Emulator) -> T) -> Self {
+        self.front = Some(Arc::new(wrap(self.emulator.clone().without_observer())));
         self
     }
 
@@ -203,6 +239,7 @@ impl EmulatorServer {
                     let place = admission.admit();
                     let connection = Connection {
                         emulator: self.emulator.clone(),
+                        front: self.front.clone(),
                         peer,
                         timeout: self.read_timeout,
                         place: Arc::clone(&place),

@@ -1,8 +1,10 @@
 //! The in-process emulator and its setters.
 //!
 //! Owns [`Emulator`]: the setters `with_…`, the inspection of its state, and the transport. The setters of accounts and
-//! tokens are `in_process/credentials.rs`. The dispatch of requests begins in `dispatch`.
+//! tokens are `in_process/credentials.rs`, its tables
+//! `in_process/contents.rs`. The dispatch of requests begins in `dispatch`.
 
+pub(crate) mod contents;
 mod credentials;
 
 #[cfg(feature = "emulator-durable")]
@@ -36,6 +38,8 @@ use crate::emulator::snapshot::EmulatorSnapshot;
 use crate::emulator::store::SharedStore;
 use crate::model::entity::TableEntity;
 use crate::model::error::Result;
+#[cfg(feature = "emulator-http")]
+use crate::pipeline::injected_fault::InjectedFault;
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
 use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
 use crate::protocol::profile::Profile;
@@ -287,10 +291,12 @@ impl Emulator {
     /// # }
     /// ```
     ///
+    /// `None` removes the model.
+    ///
     /// Source: see [`ServiceModel`].
     #[must_use]
-    pub fn with_service_model(mut self, model: ServiceModel) -> Self {
-        self.service.stamp = Some(Arc::new(Stamp::new(model)));
+    pub fn with_service_model(mut self, model: impl Into<Option<ServiceModel>>) -> Self {
+        self.service.stamp = model.into().map(|model| Arc::new(Stamp::new(model)));
         self
     }
 
@@ -335,7 +341,7 @@ impl Emulator {
     /// blogs.create_table().await?;
     /// blogs.create_table().await.unwrap_err();
     /// let seen = seen.lock().unwrap();
-    /// assert_eq!((seen[0].method.as_str(), seen[0].status.as_u16(), seen[0].code), ("POST", 204, None));
+    /// assert_eq!((seen[0].method.as_str(), seen[0].status.unwrap().as_u16(), seen[0].code), ("POST", 204, None));
     /// assert_eq!(seen[1].code, Some("TableAlreadyExists"));
     /// # Ok(())
     /// # }
@@ -403,8 +409,39 @@ impl Emulator {
         };
         let seen = Seen::of(request.method(), request.uri(), self.clock().now());
         let response = self.service.answer(request).await;
-        seen.show(observe, &response);
+        seen.show(observe, &response, None);
         response
+    }
+
+    /// Answers a request through a transport in front of this emulator, and reports the outcome to the observer.
+    #[cfg(feature = "emulator-http")]
+    pub(crate) async fn answer_through(
+        &self,
+        front: &dyn Transport,
+        request: Request<Bytes>,
+    ) -> std::result::Result<Response<Bytes>, TransportError> {
+        let Some(observe) = &self.observer else {
+            return front.send(request).await;
+        };
+        let seen = Seen::of(request.method(), request.uri(), self.clock().now());
+        let outcome = front.send(request).await;
+        match &outcome {
+            Ok(response) => {
+                let fault = response.extensions().get::<InjectedFault>();
+                seen.show(observe, response, fault.map(InjectedFault::to_string));
+            }
+            Err(error) => {
+                let cause = std::error::Error::source(error);
+                seen.show_lost(observe, cause.map_or_else(|| error.to_string(), ToString::to_string));
+            }
+        }
+        outcome
+    }
+
+    /// Returns the emulator without its observer.
+    #[cfg(feature = "emulator-http")]
+    pub(crate) fn without_observer(self) -> Self {
+        Self { observer: None, ..self }
     }
 
     /// Rejects a request without reading its body.
@@ -417,7 +454,7 @@ impl Emulator {
     #[cfg(feature = "emulator-http")]
     pub(crate) fn show(&self, method: &Method, uri: &Uri, response: &Response<Bytes>) {
         if let Some(observe) = &self.observer {
-            Seen::of(method, uri, self.clock().now()).show(observe, response);
+            Seen::of(method, uri, self.clock().now()).show(observe, response, None);
         }
     }
 

@@ -200,6 +200,11 @@ impl EmulatorClock {
     pub fn set(&self, at: DateTime) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Time::Standing(at);
     }
+
+    /// Moves the clock back to the system's time and lets it run.
+    pub fn reset(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Time::Running { ahead: Duration::ZERO };
+    }
 }
 
 impl Default for EmulatorClock {

@@ -7,7 +7,7 @@
 //! ETag of a row follows from its Timestamp. A first pass finds the column of a fault. Account keys are settings and
 //! never in a file.
 
-mod entity;
+pub(crate) mod entity;
 pub(crate) mod line;
 
 use std::collections::BTreeMap;

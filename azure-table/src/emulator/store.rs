@@ -18,6 +18,7 @@ mod places;
 pub(crate) mod row;
 pub(crate) mod rows;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
@@ -262,6 +263,24 @@ impl Store {
         effects.push(Effect::Table(key, None));
         self.put(replica, effects, now);
         Ok(())
+    }
+
+    /// Deletes the tables of all accounts. Their names are free at once.
+    pub(crate) fn clear(&mut self, rules: &'static Rules, now: DateTime) {
+        let of = |(name, account): (&String, &Account)| {
+            let tables = account.tables.keys().map(|key| Effect::Table(key.clone(), None));
+            let leaving = (!account.leaving.is_empty()).then(|| Effect::Leaving(BTreeMap::new()));
+            (name.clone(), tables.chain(leaving).collect::<Vec<_>>())
+        };
+        let effects: Vec<_> = self.primary.iter().map(of).collect();
+        for (account, effects) in effects.into_iter().filter(|(_, effects)| !effects.is_empty()) {
+            let replica = Replica {
+                account: &account,
+                is_behind: false,
+                rules,
+            };
+            self.put(replica, effects, now);
+        }
     }
 
     /// Gives a table other policies.

@@ -12,6 +12,7 @@ use http::{Request, Response};
 
 use crate::model::clock;
 use crate::model::operation_kind::OperationKind;
+use crate::pipeline::injected_fault::CutResponse;
 use crate::pipeline::transport::{Delivery, Transport, TransportError};
 use crate::testing::response_template::ResponseTemplate;
 
@@ -68,6 +69,28 @@ impl Fault {
         !matches!(self, Self::FailBatchPart(_)) || kind == Some(OperationKind::Batch)
     }
 
+    /// Returns the name of the fault in logs.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::NoConnection => "no connection",
+            Self::LoseRequest => "lost request",
+            Self::Reset => "reset",
+            Self::LoseResponse => "lost response",
+            Self::CutResponse { .. } => "cut response",
+            Self::DelayRequest(_) => "delayed request",
+            Self::DelayResponse(_) => "delayed response",
+            Self::Drip { .. } => "dripping response",
+            Self::HangRequest => "hanging request",
+            Self::HangResponse => "hanging response",
+            Self::Respond(_) => "response of a rule",
+            Self::RespondAfterApplying(_) => "response of a rule, after the request was applied",
+            Self::FailBatchPart(_) => "failed operation of a batch",
+            Self::Instead(_) => "another transport",
+            Self::DateAhead(_) => "date ahead",
+            Self::DateBehind(_) => "date behind",
+        }
+    }
+
     /// Sends the request to the transport behind, or does not, and applies the fault.
     pub(crate) async fn happen(
         &self,
@@ -88,9 +111,12 @@ impl Fault {
                 Err(broken(Delivery::MaybeSent, UnexpectedEof, "the answer was lost"))
             }
             Self::CutResponse { at } => {
-                let length = behind.send(request).await?.into_body().len();
-                let why = format!("the answer broke off after {} of {length} bytes", length.min(*at));
-                Err(broken(Delivery::ResponseCut, UnexpectedEof, why))
+                let response = behind.send(request).await?;
+                let cut = CutResponse { response, at: *at };
+                Err(TransportError::new(
+                    Delivery::ResponseCut,
+                    io::Error::new(UnexpectedEof, cut),
+                ))
             }
             Self::DelayRequest(time) => {
                 clock::sleep(*time).await;

@@ -17,6 +17,7 @@ use http::{Request, Response};
 
 use crate::model::operation_kind::OperationKind;
 use crate::pipeline::connection_limit::ConnectionLimit;
+use crate::pipeline::injected_fault::InjectedFault;
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
 use crate::protocol::profile::Profile;
 use crate::testing::fault::Fault;
@@ -26,7 +27,8 @@ use crate::testing::request_kind;
 /// The longest log: beyond it the oldest requests are dropped.
 const MOST_RECORDS: usize = 1_024;
 
-/// A [`Transport`] in front of another one that injects faults by rules. Feature `test-util`.
+/// A [`Transport`] in front of another one that injects faults by rules. Feature `faults`, also in
+/// `test-util`.
 ///
 /// Rules are checked in the order in which they were added. The first that chooses a request acts; later rules do not
 /// see the request. For two faults on one request wrap `Faults` in `Faults`. Clones share rules and log.
@@ -121,6 +123,12 @@ impl Faults {
         AddedRule(counters)
     }
 
+    /// Removes a rule. It has no effect if the rule is already removed.
+    pub fn remove(&self, rule: &AddedRule) {
+        let is_other = |standing: &Standing| !Arc::ptr_eq(&standing.counters, &rule.0);
+        self.state().rules.retain(is_other);
+    }
+
     /// Removes all rules.
     pub fn clear(&self) {
         self.state().rules.clear();
@@ -186,7 +194,11 @@ impl Transport for Faults {
         Box::pin(async move {
             match self.decide(&request) {
                 None => self.behind.send(request).await,
-                Some(fault) => fault.happen(&*self.behind, request).await,
+                Some(fault) => {
+                    let mut response = fault.happen(&*self.behind, request).await?;
+                    response.extensions_mut().insert(InjectedFault(fault.name()));
+                    Ok(response)
+                }
             }
         })
     }

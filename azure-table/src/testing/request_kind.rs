@@ -49,6 +49,7 @@ pub(crate) fn of(request: &Request<Bytes>) -> (Option<OperationKind>, Option<Str
 }
 
 /// Returns the name of an operation in the texts of the test kit.
+#[cfg(feature = "test-util")]
 pub(crate) fn name(operation: Option<OperationKind>) -> String {
     operation.map_or_else(|| "Other".to_owned(), |operation| format!("{operation:?}"))
 }

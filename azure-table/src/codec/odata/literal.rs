@@ -21,7 +21,7 @@ impl fmt::Display for Doubled<'_> {
 
 /// Reads text in single quotes, with doubled quotes inside, from the opening quote on. Returns the text and the number
 /// of bytes that it took, quotes included.
-#[cfg(any(feature = "emulator", feature = "test-util"))]
+#[cfg(any(feature = "emulator", feature = "faults"))]
 pub(crate) fn quoted(text: &str) -> Option<(String, usize)> {
     let body = text.strip_prefix('\'')?;
     let mut value = String::new();

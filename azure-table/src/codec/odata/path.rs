@@ -4,7 +4,7 @@
 //!
 //! Source: REST "Addressing Table service resources".
 
-#[cfg(any(feature = "emulator", feature = "test-util"))]
+#[cfg(any(feature = "emulator", feature = "faults"))]
 use crate::codec::odata::literal::quoted;
 use crate::codec::url::encode;
 
@@ -40,7 +40,7 @@ pub(crate) fn table(name: &str) -> String {
 }
 
 /// A resource that a path names.
-#[cfg(any(feature = "emulator", feature = "test-util"))]
+#[cfg(any(feature = "emulator", feature = "faults"))]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Resource {
     Service,
@@ -57,7 +57,7 @@ pub(crate) enum Resource {
 }
 
 /// The fault of a path that names no resource.
-#[cfg(any(feature = "emulator", feature = "test-util"))]
+#[cfg(any(feature = "emulator", feature = "faults"))]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PathFault {
     Path,
@@ -66,7 +66,7 @@ pub(crate) enum PathFault {
     NumberOfKeys(String),
 }
 
-#[cfg(any(feature = "emulator", feature = "test-util"))]
+#[cfg(any(feature = "emulator", feature = "faults"))]
 impl Resource {
     /// Reads a path below the account's base, decoded.
     pub(crate) fn read(path: &str) -> Result<Self, PathFault> {
@@ -101,14 +101,14 @@ impl Resource {
 
 /// Cuts a path into the account's part and the resource's. No account and no table has a parenthesis, and a slash in a
 /// key is encoded.
-#[cfg(feature = "test-util")]
+#[cfg(feature = "faults")]
 pub(crate) fn split(path: &str) -> (&str, &str) {
     let head = path.split('(').next().unwrap_or_default();
     path.split_at(head.rfind('/').unwrap_or_default())
 }
 
 /// The keys between the parentheses: `Name='value'`, or a value alone, whose name is empty then.
-#[cfg(any(feature = "emulator", feature = "test-util"))]
+#[cfg(any(feature = "emulator", feature = "faults"))]
 fn key_values(mut text: &str) -> Option<Vec<(&str, String)>> {
     let mut keys = Vec::new();
     text = text.trim();
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(entity("T", "", ""), "T(PartitionKey='',RowKey='')");
     }
 
-    #[cfg(any(feature = "emulator", feature = "test-util"))]
+    #[cfg(any(feature = "emulator", feature = "faults"))]
     mod reading {
         use proptest::prelude::*;
 

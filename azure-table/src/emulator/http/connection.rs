@@ -3,7 +3,7 @@
 //! Owns the time and size limits of an incoming request. hyper answers invalid HTTP with 400, 414 or 431, or not at
 //! all. The emulator sees complete requests only, so an interrupted one changes nothing.
 
-use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http::header::{CONNECTION, HOST, HeaderValue};
 use http::uri::{Parts, Scheme, Uri};
 use http::{Request, Response, StatusCode};
-use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -25,10 +25,13 @@ use tokio_io_timeout::TimeoutStream;
 use crate::emulator::http::admission::Place;
 #[cfg(feature = "emulator-https")]
 use crate::emulator::http::certificate::ServerCertificate;
+use crate::emulator::http::outgoing::Outgoing;
 use crate::emulator::in_process::Emulator;
 use crate::emulator::rules::MAX_BODY_BYTES;
 use crate::emulator::rules::refusal::Refusal;
 use crate::model::clock;
+use crate::pipeline::injected_fault::CutResponse;
+use crate::pipeline::transport::{Transport, TransportError};
 
 /// The maximum head of a request, in bytes: the longest URL that is taken, and as much again for the headers.
 const MAX_HEAD_BYTES: usize = 64 << 10;
@@ -73,6 +76,8 @@ impl Tls {
 /// The values that all requests of a connection share.
 pub(super) struct Connection {
     pub(super) emulator: Emulator,
+    /// The transport between the connection and the emulator.
+    pub(super) front: Option<Arc<dyn Transport>>,
     pub(super) peer: SocketAddr,
     /// The time limit for the head of a request, for its body, and for each piece of its response.
     pub(super) timeout: Duration,
@@ -85,6 +90,7 @@ impl Connection {
     async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let Self {
             emulator,
+            front,
             peer,
             timeout,
             place,
@@ -95,11 +101,14 @@ impl Connection {
         let mut stream = Box::pin(TimeoutStream::new(stream));
         stream.as_mut().set_write_timeout_pinned(Some(timeout));
         let service = service_fn(move |request| {
-            let (emulator, scheme, place) = (emulator.clone(), scheme.clone(), Arc::clone(&place));
+            let (emulator, front) = (emulator.clone(), front.clone());
+            let (scheme, place) = (scheme.clone(), Arc::clone(&place));
             async move {
-                let response = answer(&emulator, request, (peer, scheme), timeout, &place).await;
+                let behind = (&emulator, front.as_deref());
+                // An error closes the connection without a response.
+                let response = answer(behind, request, (peer, scheme), timeout, &place).await;
                 place.waits();
-                Ok::<_, Infallible>(response)
+                response
             }
         });
         let connection = http1::Builder::new()
@@ -112,12 +121,12 @@ impl Connection {
 }
 
 async fn answer(
-    emulator: &Emulator,
+    (emulator, front): (&Emulator, Option<&dyn Transport>),
     request: Request<Incoming>,
     (peer, scheme): (SocketAddr, Scheme),
     timeout: Duration,
     place: &Place,
-) -> Response<Full<Bytes>> {
+) -> Result<Response<Outgoing>, TransportError> {
     let (mut head, body) = request.into_parts();
     // For signatures that are limited to IP addresses.
     head.extensions.insert(peer);
@@ -150,7 +159,7 @@ async fn answer(
             let close = HeaderValue::from_static("close");
             response.headers_mut().insert(CONNECTION, close);
             emulator.show(&head.method, &head.uri, &response);
-            return response.map(Full::new);
+            return Ok(response.map(Outgoing::complete));
         }
     };
     let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
@@ -158,7 +167,26 @@ async fn answer(
         head.uri = uri;
     }
     let request = Request::from_parts(head, body);
-    emulator.answer(request).await.map(Full::new)
+    match front {
+        None => Ok(emulator.answer(request).await.map(Outgoing::complete)),
+        Some(front) => match emulator.answer_through(front, request).await {
+            Ok(response) => Ok(response.map(Outgoing::complete)),
+            Err(error) => arrived(error),
+        },
+    }
+}
+
+/// Returns the part of a response that arrives before an injected fault cuts it.
+fn arrived(error: TransportError) -> Result<Response<Outgoing>, TransportError> {
+    let cause = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref::<io::Error>());
+    let cut = cause
+        .and_then(io::Error::get_ref)
+        .and_then(|cause| cause.downcast_ref::<CutResponse>());
+    let body = cut.and_then(|cut| Some((&cut.response, Outgoing::cut(cut.response.body(), cut.at)?)));
+    match body {
+        Some((response, body)) => Ok(response.clone().map(|_| body)),
+        None => Err(error),
+    }
 }
 
 /// Creates a response without the service's headers and error, for bytes that are not a request.

@@ -1,14 +1,17 @@
 //! Rows that are there before the first request.
 //!
-//! Owns [`seed`]. It goes past HTTP and signatures, and past nothing else: the rows are those that the same entities
+//! Owns [`seed`] and [`seed_lines`]. They go past HTTP and signatures, and past nothing else: the rows are those that the same entities
 //! would be after an upsert by a client.
 
 use crate::emulator::request::address::Site;
 use crate::emulator::request::body;
 use crate::emulator::settings::Settings;
+use crate::emulator::snapshot::entity;
+use crate::emulator::store::account::Replica;
 use crate::emulator::store::members::Properties;
 use crate::emulator::store::row::RowId;
 use crate::emulator::store::{Action, Change, SharedStore};
+use crate::model::datetime::DateTime;
 use crate::model::edm::Edm;
 use crate::model::entity::TableEntity;
 use crate::model::entity_key::key_texts;
@@ -72,6 +75,44 @@ pub(crate) fn seed<E: TableEntity>(
     shared
         .block_until_stored()
         .map_err(|refusal| Error::new(ErrorKind::ServerFault, refusal.message))
+}
+
+/// Puts the entities of JSON lines into a table, all or none, which is made if it is not there. See
+/// [`Emulator::seed_lines`](crate::Emulator::seed_lines).
+pub(crate) fn seed_lines(
+    shared: &SharedStore,
+    replica: Replica<'_>,
+    table: &str,
+    lines: &str,
+    now: DateTime,
+) -> Result<usize> {
+    if let Err(refusal) = replica.rules.table_names.check_new(table) {
+        // It says more.
+        TableName::new(table)?;
+        return Err(refused(table, &refusal.message));
+    }
+    let lines = lines.strip_prefix('\u{feff}').unwrap_or(lines);
+    let lines = (1..).zip(lines.lines()).filter(|(_, line)| !line.trim().is_empty());
+    let changes = lines.map(|(number, line)| {
+        let (id, properties, _) = entity::parse(line, replica.rules).map_err(|fault| fault.in_line(number, line))?;
+        let action = Action::Replace(properties, None);
+        Ok(Change { id, action })
+    });
+    let changes = changes.collect::<Result<Vec<_>>>()?;
+    let count = changes.len();
+    let mut store = shared.write();
+    let is_new = store.table(replica, table).is_none();
+    let created = is_new.then(|| store.create_table(replica, table, now));
+    let applied = created.unwrap_or(Ok(())).and_then(|()| {
+        let applied = store.apply(replica, table, changes, now);
+        applied.map(drop).map_err(|(_, refusal)| refusal)
+    });
+    drop(store);
+    applied.map_err(|refusal| refused(table, &refusal.message))?;
+    shared
+        .block_until_stored()
+        .map_err(|refusal| Error::new(ErrorKind::ServerFault, refusal.message))?;
+    Ok(count)
 }
 
 fn refused(table: &str, why: &str) -> Error {

@@ -38,8 +38,10 @@ pub struct ResponseEvent {
     pub method: Method,
     /// The path and the query in readable form: decoded, on one line, without signatures.
     pub target: String,
-    /// The status of the response.
-    pub status: StatusCode,
+    /// The status of the response; `None` if the connection was closed without a complete response.
+    ///
+    /// Only a fault of the transport that `EmulatorServer::through` puts in front of an emulator does so.
+    pub status: Option<StatusCode>,
     /// The error code of a rejection, `EntityAlreadyExists` for example.
     ///
     /// For a batch it is the code of the failed operation, though the status is 202.
@@ -63,7 +65,7 @@ impl fmt::Display for ResponseEvent {
             Millis(self.at),
             self.method,
             Cut(&self.target),
-            self.status.as_str()
+            self.status.as_ref().map_or("closed", StatusCode::as_str)
         )?;
         if let Some(code) = self.code {
             write!(f, " {code}")?;
@@ -163,15 +165,31 @@ impl Seen {
         }
     }
 
-    pub(crate) fn show(self, observe: &Observe, response: &Response<Bytes>) {
+    /// Reports a response, and the fault that was injected into it.
+    pub(crate) fn show(self, observe: &Observe, response: &Response<Bytes>, fault: Option<String>) {
         let note = response.extensions().get::<Note>().cloned().unwrap_or_default();
+        let why = note.why.map(|why| on_one_line(&why));
+        let why = fault
+            .into_iter()
+            .chain(why)
+            .reduce(|fault, why| format!("{fault}; {why}"));
+        self.report(observe, Some(response.status()), Note { why: None, ..note }, why);
+    }
+
+    /// Reports a request without a complete response.
+    #[cfg(feature = "emulator-http")]
+    pub(crate) fn show_lost(self, observe: &Observe, why: String) {
+        self.report(observe, None, Note::default(), Some(why));
+    }
+
+    fn report(self, observe: &Observe, status: Option<StatusCode>, note: Note, why: Option<String>) {
         observe(&ResponseEvent {
             at: self.at,
             method: self.method,
             target: self.target,
-            status: response.status(),
+            status,
             code: note.code,
-            why: note.why.map(|why| on_one_line(&why)),
+            why,
             operations: note.operations,
             duration: self.begun.elapsed(),
         });
@@ -240,7 +258,7 @@ mod tests {
             at: "2026-01-02T03:04:05.0067Z".parse().unwrap(),
             method: Method::POST,
             target: "/acct/Tables".to_owned(),
-            status: StatusCode::CONFLICT,
+            status: Some(StatusCode::CONFLICT),
             code: Some("TableAlreadyExists"),
             why: None,
             operations: None,
@@ -248,7 +266,7 @@ mod tests {
         };
         let line = "2026-01-02T03:04:05.006Z POST /acct/Tables 409 TableAlreadyExists 1.2 ms";
         assert_eq!(request.to_string(), line);
-        request.status = StatusCode::NO_CONTENT;
+        request.status = Some(StatusCode::NO_CONTENT);
         request.code = None;
         request.duration = Duration::from_nanos(999_900);
         request.operations = Some(100);

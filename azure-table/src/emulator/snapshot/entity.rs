@@ -11,6 +11,7 @@ use crate::emulator::request::body;
 use crate::emulator::rules::refusal::Refusal;
 use crate::emulator::rules::{MAX_PROPERTIES, Rules};
 use crate::emulator::snapshot::line::Fault;
+use crate::emulator::store::members::Properties;
 use crate::emulator::store::row::{Row, RowId, check_limits, is_key};
 use crate::model::datetime::DateTime;
 use crate::model::edm::{Token, WireValue};
@@ -23,7 +24,7 @@ const MOST_MEMBERS: usize = 4 * MAX_PROPERTIES;
 
 /// With the keys first, unless they have another place among the properties: then the Timestamp is first, so that no
 /// property is taken for the beginning of a table's line.
-pub(super) fn write(id: &RowId, row: &Row) -> Bytes {
+pub(crate) fn write(id: &RowId, row: &Row) -> Bytes {
     let places = KEYS.map(|key| row.properties().position(|(name, _)| name == key));
     let has_keys_within = !matches!(places, [None, None] | [Some(0), Some(1)]);
     let mut object = Object::new();
@@ -46,14 +47,20 @@ pub(super) fn read(
     rules: &Rules,
     next: impl FnOnce() -> DateTime,
 ) -> std::result::Result<(RowId, Row), Fault> {
+    let (id, properties, timestamp) = parse(line, rules)?;
+    let row = Row::new(&properties, timestamp.unwrap_or_else(next));
+    Ok((id, row))
+}
+
+/// Returns the keys, the properties and the Timestamp of a line.
+pub(crate) fn parse(line: &str, rules: &Rules) -> std::result::Result<(RowId, Properties, Option<DateTime>), Fault> {
     let timestamp = look(line)?;
     let refused = |refusal: Refusal| Fault::of_line(format!("{}: {}", refusal.code, refusal.message));
     let (id, properties) = body::insert(line.as_bytes(), rules).map_err(refused)?;
     check_limits(&id, &properties, rules)
         .map_err(refused)
         .map_err(|fault| fault.of_entity(&id.partition_key, &id.row_key))?;
-    let row = Row::new(&properties, timestamp.unwrap_or_else(next));
-    Ok((id, row))
+    Ok((id, properties, timestamp))
 }
 
 /// Finds what is wrong with a line, and its Timestamp.

@@ -1,0 +1,160 @@
+//! The tables of an emulator without a client: listed, read and filled as text, deleted.
+//!
+//! Owns [`EmulatorTable`] and the methods for any account. They take no time, whatever the service model. Entities as
+//! lines are those of a snapshot (`snapshot/entity.rs`).
+
+use crate::emulator::in_process::Emulator;
+use crate::emulator::operations::seed;
+use crate::emulator::rules::COSMOS;
+use crate::emulator::rules::refusal::Refusal;
+use crate::emulator::snapshot::entity;
+use crate::emulator::store::account::Replica;
+use crate::model::error::{Error, ErrorKind, Result};
+
+/// A table of an [`Emulator`]. Feature `emulator`.
+///
+/// See [`Emulator::tables`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EmulatorTable {
+    /// The account of the table.
+    pub account: String,
+    /// The name in the case in which the table was created.
+    pub name: String,
+    /// The number of entities.
+    pub entity_count: usize,
+}
+
+impl Emulator {
+    /// Returns the tables of all accounts, ordered by account and name.
+    ///
+    /// ```
+    /// # fn main() -> azure_table::Result<()> {
+    /// use azure_table::Emulator;
+    /// let emulator = Emulator::new();
+    /// emulator.seed_lines("devstoreaccount1", "Blogs", r#"{"PartitionKey":"Channel9","RowKey":"1","Rating":5}"#)?;
+    /// let tables = emulator.tables();
+    /// assert_eq!((tables[0].name.as_str(), tables[0].entity_count), ("Blogs", 1));
+    /// assert!(emulator.table_lines("devstoreaccount1", "Blogs", 10).is_some_and(|lines| lines.contains("\"Rating\":5")));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn tables(&self) -> Vec<EmulatorTable> {
+        let store = self.service.store.read();
+        let (accounts, _) = store.all();
+        let mut names: Vec<_> = accounts.keys().collect();
+        names.sort();
+        let tables = names.into_iter().flat_map(|name| {
+            let tables = accounts
+                .get(name)
+                .into_iter()
+                .flat_map(|account| account.tables.values());
+            tables.map(|table| EmulatorTable {
+                account: name.clone(),
+                name: table.name.clone(),
+                entity_count: table.rows.len(),
+            })
+        });
+        tables.collect()
+    }
+
+    /// Returns up to `limit` entities of a table as JSON lines, or `None` if the table does not exist.
+    ///
+    /// The lines have the form and order of an [`EmulatorSnapshot`](crate::emulator::EmulatorSnapshot).
+    pub fn table_lines(&self, account: &str, table: &str, limit: usize) -> Option<String> {
+        let replica = self.replica_of(account, table);
+        let store = self.service.store.read();
+        let rows = &store.table(replica, table)?.rows;
+        let mut lines = String::new();
+        for (id, row) in rows.in_order().take(limit) {
+            lines += &String::from_utf8_lossy(&entity::write(id, row));
+            lines.push('\n');
+        }
+        Some(lines)
+    }
+
+    /// Inserts or replaces the entities of JSON lines in a table, all or none. Returns their number.
+    ///
+    /// Creates the table if it is missing. A line has the form that it has in an
+    /// [`EmulatorSnapshot`](crate::emulator::EmulatorSnapshot). As in a client's write, the emulator sets the
+    /// Timestamp, whatever the line says. Empty lines are skipped.
+    ///
+    /// # Errors
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): no such account, or a name, key or value that the service
+    ///   would reject. The message names line and column. Nothing is stored.
+    /// - [`ServerFault`](crate::ErrorKind::ServerFault): the change could not be stored in the folder.
+    pub fn seed_lines(&self, account: &str, table: &str, lines: &str) -> Result<usize> {
+        if !self.settings().accounts.contains_key(account) {
+            let known: Vec<&str> = self.settings().accounts.keys().map(String::as_str).collect();
+            let known = known.join(", ");
+            return Err(Error::invalid_input(format!(
+                "account {account:?} does not exist, the accounts are {known}"
+            )));
+        }
+        let replica = self.replica_of(account, table);
+        seed::seed_lines(&self.service.store, replica, table, lines, self.clock().now())
+    }
+
+    /// Deletes a table. Returns `false` if it does not exist.
+    ///
+    /// Its name is free at once, whatever the [deletion time](Self::with_deletion_time).
+    ///
+    /// # Errors
+    /// - [`ServerFault`](crate::ErrorKind::ServerFault): the change could not be stored in the folder.
+    pub fn delete_table(&self, account: &str, table: &str) -> Result<bool> {
+        let replica = self.replica_of(account, table);
+        let now = self.clock().now();
+        let time = std::time::Duration::ZERO;
+        // The only refusal: the table is missing.
+        let is_deleted = self
+            .service
+            .store
+            .write()
+            .delete_table(replica, table, now, time)
+            .is_ok();
+        self.service.store.block_until_stored().map_err(not_stored)?;
+        Ok(is_deleted)
+    }
+
+    /// Deletes the tables of all accounts.
+    ///
+    /// Their names are free at once, and so are those of tables that were being deleted. Service properties stay.
+    ///
+    /// # Errors
+    /// - [`ServerFault`](crate::ErrorKind::ServerFault): the change could not be stored in the folder.
+    pub fn clear(&self) -> Result<()> {
+        let now = self.clock().now();
+        self.service.store.write().clear(self.settings().rules(), now);
+        self.service.store.block_until_stored().map_err(not_stored)
+    }
+
+    /// Checks that all changes so far could be stored.
+    ///
+    /// An emulator without a folder always passes.
+    ///
+    /// # Errors
+    /// - [`ServerFault`](crate::ErrorKind::ServerFault): a change could not be stored. The emulator has stopped.
+    pub fn check_storage(&self) -> Result<()> {
+        self.service.store.check().map_err(not_stored)
+    }
+
+    /// Returns the account at the rules of the table: those of Cosmos DB if it was created at such an address.
+    fn replica_of<'a>(&self, account: &'a str, table: &str) -> Replica<'a> {
+        let replica = Replica {
+            account,
+            is_behind: false,
+            rules: self.settings().rules(),
+        };
+        let other = Replica {
+            rules: &COSMOS,
+            ..replica
+        };
+        let store = self.service.store.read();
+        let is_other = store.table(replica, table).is_none() && store.table(other, table).is_some();
+        if is_other { other } else { replica }
+    }
+}
+
+fn not_stored(refusal: Refusal) -> Error {
+    Error::new(ErrorKind::ServerFault, refusal.message)
+}
