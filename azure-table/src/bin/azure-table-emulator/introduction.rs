@@ -6,6 +6,15 @@ use serde::Serialize;
 use crate::options::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_PORT, Options};
 use crate::{People, of};
 
+/// The ports that are open.
+pub(crate) struct Ports<'a> {
+    pub(crate) server: &'a EmulatorServer,
+    /// The URL of the control port.
+    pub(crate) control: Option<&'a str>,
+    /// Of the server's certificate.
+    pub(crate) fingerprint: Option<&'a str>,
+}
+
 /// The line for programs.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -17,6 +26,9 @@ struct Ready<'a> {
     profile: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     certificate_sha256: Option<&'a str>,
+    /// The URL of the control port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    control: Option<&'a str>,
     accounts: Vec<Account<'a>>,
 }
 
@@ -29,11 +41,8 @@ struct Account<'a> {
 }
 
 /// Returns the line for programs.
-pub(crate) fn ready(
-    server: &EmulatorServer,
-    options: &Options,
-    fingerprint: Option<&str>,
-) -> serde_json::Result<String> {
+pub(crate) fn ready(ports: &Ports<'_>, options: &Options) -> serde_json::Result<String> {
+    let server = ports.server;
     let own = options.accounts.iter().map(|account| account.name.as_str());
     let public = (!options.has_own_development_key()).then_some(DEVELOPMENT_ACCOUNT);
     let accounts = public
@@ -49,7 +58,8 @@ pub(crate) fn ready(
             Profile::Cosmos => "cosmos",
             _ => "storage",
         },
-        certificate_sha256: fingerprint,
+        certificate_sha256: ports.fingerprint,
+        control: ports.control,
         accounts: accounts
             .map(|(name, is_secret)| Account {
                 name,
@@ -60,13 +70,8 @@ pub(crate) fn ready(
 }
 
 /// Tells people where the service is, and how to reach it.
-pub(crate) fn introduce(
-    emulator: &Emulator,
-    server: &EmulatorServer,
-    options: &Options,
-    fingerprint: Option<&str>,
-    people: People,
-) {
+pub(crate) fn introduce(emulator: &Emulator, ports: &Ports<'_>, options: &Options, people: People) {
+    let server = ports.server;
     let service = match options.profile {
         Profile::Cosmos => "Azure Cosmos DB for Table",
         _ => "Azure Table storage",
@@ -116,8 +121,13 @@ pub(crate) fn introduce(
             ));
         }
     }
-    if let Some(fingerprint) = fingerprint {
+    if let Some(fingerprint) = ports.fingerprint {
         people.tell(format_args!("certificate SHA-256 {fingerprint}"));
+    }
+    if let Some(control) = ports.control {
+        let has_token = options.control.as_ref().is_some_and(|control| control.token.is_some());
+        let token = if has_token { ", with the token you gave" } else { "" };
+        people.tell(format_args!("control    {control}{token}"));
     }
     people.tell("Ctrl-C stops it.");
 }

@@ -5,10 +5,11 @@
 //! ```
 //!
 //! Owns the start and the end of the program. Its options are `options.rs`, its first lines `introduction.rs`, signals
-//! `stop.rs`, and the commands for a folder `folder.rs`. The service is the library's.
+//! `stop.rs`, the commands for a folder `folder.rs`, and the control port `control.rs`. The service is the library's.
 
 #![expect(clippy::print_stderr, reason = "a program for the command line")]
 
+mod control;
 mod folder;
 mod introduction;
 mod options;
@@ -25,6 +26,8 @@ use std::time::Duration;
 use azure_table::emulator::{EmulatorSnapshot, ServerCertificate};
 use azure_table::{Emulator, EmulatorServer, Profile};
 
+use crate::control::{Control, Preset, RequestLog};
+use crate::introduction::Ports;
 use crate::options::{Command, DEVELOPMENT_ACCOUNT, Options};
 
 /// The time limit for requests in flight after a signal. Containers are killed 10 s after they were told to stop, and
@@ -92,11 +95,19 @@ async fn serve(options: Options) -> Result<()> {
         .as_ref()
         .map(|(certificate, key)| read_certificate(certificate, key));
     let certificate = certificate.transpose()?;
-    let emulator = emulator(&options, people)?;
+    let log = RequestLog::new();
+    let emulator = emulator(&options, people, &log)?;
     let address = SocketAddr::new(options.host, options.port);
     let mut server = EmulatorServer::bind(emulator.clone(), address)
         .await
-        .map_err(|e| why_not(address, &e))?;
+        .map_err(|e| why_not(address, "--port", &e))?;
+    let control = match &options.control {
+        Some(control) => Some(Control::bind(control, log).await.map_err(|e| {
+            let address = SocketAddr::new(control.host, control.port);
+            format!("--control: {}", why_not(address, "--control", &e))
+        })?),
+        None => None,
+    };
     // Not before the port is had: no file is made for nothing. Who connects already waits.
     if let Some(path) = &options.snapshot {
         restore(&emulator, path)?;
@@ -116,9 +127,15 @@ async fn serve(options: Options) -> Result<()> {
     if let Some(timeout) = options.timeout {
         server = server.read_timeout(timeout);
     }
-    introduction::introduce(&emulator, &server, &options, fingerprint.as_deref(), people);
+    let control_url = control.as_ref().map(Control::url);
+    let ports = Ports {
+        server: &server,
+        control: control_url.as_deref(),
+        fingerprint: fingerprint.as_deref(),
+    };
+    introduction::introduce(&emulator, &ports, &options, people);
     if options.ready_json {
-        print(introduction::ready(&server, &options, fingerprint.as_deref())?);
+        print(introduction::ready(&ports, &options)?);
     }
     for name in &options.visible_keys {
         eprintln!(
@@ -133,10 +150,32 @@ async fn serve(options: Options) -> Result<()> {
             options.host
         );
     }
+    if let Some(control) = &options.control {
+        if control.is_token_visible {
+            eprintln!(
+                "warning: all users of this machine see the token of the control port in the list of processes: use \
+                 --control-token @FILE, or AZURE_TABLE_EMULATOR_CONTROL_TOKEN in the environment"
+            );
+        }
+        if !control.host.to_canonical().is_loopback() {
+            eprintln!(
+                "warning: other machines can reach the control port at {}, and its token is sent in clear over HTTP",
+                control.host
+            );
+        }
+    }
     if let Some(audience) = &options.token_audience {
         eprintln!("warning: every token for {audience} is accepted, whoever signed it: for tests only");
     }
 
+    let steering = match control {
+        Some(control) => {
+            let (through, control) = control.steer(emulator.clone(), server, options.model);
+            server = through;
+            Some(tokio::spawn(control))
+        }
+        None => None,
+    };
     let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
     let at_once = match options.snapshot {
         Some(_) => "at once, without the snapshot",
@@ -158,6 +197,11 @@ async fn serve(options: Options) -> Result<()> {
             tokio::time::sleep(GRACE).await;
         } => people.tell("what was still asked is not answered"),
     }
+    // It changes nothing any more that is then not in the snapshot.
+    if let Some(steering) = steering {
+        steering.abort();
+        let _ = steering.await;
+    }
     emulator.flush().await.map_err(|e| because("data", &e))?;
     if let Some(path) = &options.snapshot {
         let snapshot = emulator.snapshot();
@@ -171,7 +215,7 @@ async fn serve(options: Options) -> Result<()> {
     Ok(())
 }
 
-fn emulator(options: &Options, people: People) -> Result<Emulator> {
+fn emulator(options: &Options, people: People, log: &RequestLog) -> Result<Emulator> {
     let opened = match &options.data {
         Some(folder) => folder::open(folder, options.sync, options.profile)?,
         None if options.profile == Profile::Cosmos => Emulator::cosmos(),
@@ -188,11 +232,18 @@ fn emulator(options: &Options, people: People) -> Result<Emulator> {
         emulator = emulator.with_token_audience(audience);
     }
     emulator = emulator.with_strict_versions(options.strict_versions);
-    if let Some(model) = &options.model {
-        emulator = emulator.with_service_model(model.clone());
-    }
-    if !options.quiet {
-        emulator = emulator.with_observer(move |request| people.tell(request));
+    emulator = emulator.with_service_model(options.model.map(Preset::model));
+    let people = (!options.quiet).then_some(people);
+    let log = options.control.is_some().then(|| log.clone());
+    if people.is_some() || log.is_some() {
+        emulator = emulator.with_observer(move |request| {
+            if let Some(people) = people {
+                people.tell(request);
+            }
+            if let Some(log) = &log {
+                log.record(request);
+            }
+        });
     }
     Ok(emulator)
 }
@@ -246,14 +297,14 @@ fn contents(tables: usize, entities: usize) -> String {
     format!("{tables}, {entities}")
 }
 
-fn why_not(address: SocketAddr, error: &io::Error) -> String {
+fn why_not(address: SocketAddr, option: &str, error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::AddrInUse => format!(
-            "port {} is in use, perhaps by Azurite or another emulator; choose one with --port, 0 is any that is free",
+            "port {} is in use, perhaps by Azurite or another emulator; choose one with {option}, 0 is any that is free",
             address.port()
         ),
         ErrorKind::PermissionDenied => format!(
-            "port {} may not be used by this user; choose one with --port",
+            "port {} may not be used by this user; choose one with {option}",
             address.port()
         ),
         ErrorKind::AddrNotAvailable => format!("{} is no address of this machine", address.ip()),

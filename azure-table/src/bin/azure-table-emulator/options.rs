@@ -6,10 +6,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use azure_table::emulator::{ServiceModel, Sync};
+use azure_table::emulator::Sync;
 use azure_table::{Emulator, Profile};
 use lexopt::prelude::*;
 
+use crate::control::{Preset, Token};
 use crate::print;
 
 /// The account that all emulators have.
@@ -19,6 +20,8 @@ pub(crate) const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
 const INTERVAL: Duration = Duration::from_secs(1);
 /// The environment's accounts.
 const ACCOUNTS: &str = "AZURE_TABLE_EMULATOR_ACCOUNTS";
+/// The environment's token of the control port.
+const CONTROL_TOKEN: &str = "AZURE_TABLE_EMULATOR_CONTROL_TOKEN";
 /// The most that a number may be: a million connections, a tebibyte of bodies, eleven days.
 const MOST: usize = 1_000_000;
 
@@ -61,6 +64,13 @@ Options:
                         checking who signed it: for tests only; needs --certificate
   --strict-versions     Reject an x-ms-version after the newest known one, as the live service does
   --model <MODEL>       Take time and throttle as the service does: today or 2010 [default: neither]
+  --control <PORT>      Steer it by HTTP on this port, 0 for any that is free: tables, seeds, snapshots, faults, clock, load
+                        and the log of requests, in JSON; a browser shows them. The guide has each route with curl
+  --control-host <ADDRESS>
+                        Address of the control port [default: 127.0.0.1]; others need a token
+  --control-name <NAME> One more name by which clients reach the control port, such as emulator or emulator:8080
+  --control-token <@FILE>
+                        Only who sends this token as Authorization: Bearer may use the control port. The file has it
   --max-connections <N> Connections that are open at once [default: 10000]; one more takes the place of the one
                         that has waited longest for its client
   --max-bodies <MIB>    Request bodies that are read at once, together [default: 256]; others wait
@@ -73,6 +83,7 @@ Options:
   --help, -h            Print this text
 
 AZURE_TABLE_EMULATOR_ACCOUNTS in the environment has accounts as NAME:KEY, separated by semicolons.
+AZURE_TABLE_EMULATOR_CONTROL_TOKEN has the token of the control port.
 
 Exit codes: 0 after a signal, 1 if something failed, 2 if the options are wrong.";
 
@@ -110,7 +121,8 @@ pub(crate) struct Options {
     pub(crate) certificate: Option<(PathBuf, PathBuf)>,
     pub(crate) token_audience: Option<String>,
     pub(crate) strict_versions: bool,
-    pub(crate) model: Option<ServiceModel>,
+    pub(crate) model: Option<Preset>,
+    pub(crate) control: Option<ControlOptions>,
     pub(crate) max_connections: Option<usize>,
     pub(crate) max_body_bytes: Option<usize>,
     pub(crate) timeout: Option<Duration>,
@@ -118,6 +130,16 @@ pub(crate) struct Options {
     pub(crate) quiet: bool,
     /// Names of the accounts whose keys stand in the command line.
     pub(crate) visible_keys: Vec<String>,
+}
+
+/// The options of the control port.
+pub(crate) struct ControlOptions {
+    pub(crate) port: u16,
+    pub(crate) host: IpAddr,
+    pub(crate) names: Vec<String>,
+    pub(crate) token: Option<Token>,
+    /// The token stands in the command line.
+    pub(crate) is_token_visible: bool,
 }
 
 impl Options {
@@ -135,6 +157,7 @@ impl Options {
             token_audience: None,
             strict_versions: false,
             model: None,
+            control: None,
             max_connections: None,
             max_body_bytes: None,
             timeout: None,
@@ -147,6 +170,7 @@ impl Options {
             options.add(account(ACCOUNTS, text)?, ACCOUNTS)?;
         }
         let (mut port, mut certificate, mut key, mut sync) = (None, None, None, None);
+        let mut control = ControlArguments::default();
         let mut words: Vec<OsString> = Vec::new();
         while let Some(argument) = arguments.next()? {
             match argument {
@@ -172,15 +196,10 @@ impl Options {
                     options.timeout = Some(Duration::from_secs(seconds as u64));
                 }
                 Long("port") => {
-                    let number = text(arguments.value()?)?;
-                    let why = format!("--port {number}: it must be 0 to 65535");
-                    port = Some(number.parse().map_err(|_| why)?);
+                    port = Some(port_number("--port", arguments.value()?)?);
                 }
                 Long("host") => {
-                    let host = text(arguments.value()?)?;
-                    let host = if host == "localhost" { "127.0.0.1" } else { &host };
-                    let why = format!("--host {host}: it must be an address such as 127.0.0.1, or 0.0.0.0 for all");
-                    options.host = host.parse().map_err(|_| why)?;
+                    options.host = address("--host", arguments.value()?)?;
                 }
                 Long("account") => {
                     let text = text(arguments.value()?)?;
@@ -196,11 +215,8 @@ impl Options {
                     other => return Err(format!("--profile {other}: it must be storage or cosmos").into()),
                 },
                 Long("model") => {
-                    options.model = Some(match text(arguments.value()?)?.as_str() {
-                        "today" => ServiceModel::today(),
-                        "2010" => ServiceModel::in_2010(),
-                        other => return Err(format!("--model {other}: it must be today or 2010").into()),
-                    });
+                    let preset = Preset::of(&text(arguments.value()?)?);
+                    options.model = Some(preset.map_err(|why| format!("--model {why}"))?);
                 }
                 Long("data") => options.data = Some(arguments.value()?.into()),
                 Long("sync") => {
@@ -215,6 +231,10 @@ impl Options {
                 Long("snapshot") => options.snapshot = Some(arguments.value()?.into()),
                 Long("token-audience") => options.token_audience = Some(text(arguments.value()?)?),
                 Long("strict-versions") => options.strict_versions = true,
+                Long("control") => control.port = Some(port_number("--control", arguments.value()?)?),
+                Long("control-host") => control.host = Some(address("--control-host", arguments.value()?)?),
+                Long("control-name") => control.names.push(text(arguments.value()?)?),
+                Long("control-token") => control.token = Some(text(arguments.value()?)?),
                 Long("certificate") => certificate = Some(arguments.value()?.into()),
                 Long("key") => key = Some(arguments.value()?.into()),
                 other => return Err(other.unexpected()),
@@ -241,6 +261,7 @@ impl Options {
             (Some(_), None) => return Err("--certificate needs --key, the file of its private key".into()),
             (None, Some(_)) => return Err("--key needs --certificate, the file of what it is the key of".into()),
         };
+        options.control = control.options()?;
         if options.token_audience.is_some() && options.certificate.is_none() {
             return Err("--token-audience needs --certificate and --key: tokens are taken over HTTPS only".into());
         }
@@ -261,6 +282,52 @@ impl Options {
     }
 }
 
+/// The arguments of the control port.
+#[derive(Default)]
+struct ControlArguments {
+    port: Option<u16>,
+    host: Option<IpAddr>,
+    names: Vec<String>,
+    token: Option<String>,
+}
+
+impl ControlArguments {
+    /// The token stays out of all that is said.
+    fn options(self) -> Result<Option<ControlOptions>, lexopt::Error> {
+        let Some(port) = self.port else {
+            if self.host.is_some() || self.token.is_some() || !self.names.is_empty() {
+                return Err("--control-host, --control-name and --control-token need --control, the port".into());
+            }
+            return Ok(None);
+        };
+        let host = self.host.unwrap_or(Ipv4Addr::LOCALHOST.into());
+        let in_environment = std::env::var(CONTROL_TOKEN).ok();
+        let is_token_visible = self.token.as_ref().is_some_and(|token| !token.starts_with('@'));
+        let (source, token) = match self.token {
+            Some(token) => ("--control-token", Some(token)),
+            None => (CONTROL_TOKEN, in_environment),
+        };
+        let token = match token.as_deref().map(|token| (token.strip_prefix('@'), token)) {
+            Some((Some(file), _)) => Some(fs::read_to_string(file).map_err(|e| format!("{source}: {file}: {e}"))?),
+            Some((None, token)) => Some(token.to_owned()),
+            None => None,
+        };
+        let token = token.map(|token| Token::new(&token).map_err(|why| format!("{source}: {why}")));
+        let token = token.transpose()?;
+        if token.is_none() && !host.to_canonical().is_loopback() {
+            let why = format!("--control-host {host}: other machines reach it, so it needs --control-token @FILE");
+            return Err(why.into());
+        }
+        Ok(Some(ControlOptions {
+            port,
+            host,
+            names: self.names,
+            token,
+            is_token_visible,
+        }))
+    }
+}
+
 impl FolderCommand {
     fn parse(command: &OsStr, words: &[OsString]) -> Result<(Self, PathBuf), lexopt::Error> {
         let name = command.to_string_lossy();
@@ -275,6 +342,19 @@ impl FolderCommand {
         };
         Ok((command, words.first().map(PathBuf::from).unwrap_or_default()))
     }
+}
+
+fn port_number(option: &str, value: OsString) -> Result<u16, lexopt::Error> {
+    let number = text(value)?;
+    let why = format!("{option} {number}: it must be 0 to 65535");
+    Ok(number.parse().map_err(|_| why)?)
+}
+
+fn address(option: &str, value: OsString) -> Result<IpAddr, lexopt::Error> {
+    let host = text(value)?;
+    let host = if host == "localhost" { "127.0.0.1" } else { &host };
+    let why = format!("{option} {host}: it must be an address such as 127.0.0.1, or 0.0.0.0 for all");
+    Ok(host.parse().map_err(|_| why)?)
 }
 
 /// A number from 1 on.

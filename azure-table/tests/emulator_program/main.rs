@@ -3,6 +3,9 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
 
+mod control;
+mod control_access;
+
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -15,7 +18,10 @@ use azure_table::{DynamicEntity, Guid, TableServiceClient};
 
 fn emulator(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_azure-table-emulator"));
-    command.args(arguments).env_remove("AZURE_TABLE_EMULATOR_ACCOUNTS");
+    command
+        .args(arguments)
+        .env_remove("AZURE_TABLE_EMULATOR_ACCOUNTS")
+        .env_remove("AZURE_TABLE_EMULATOR_CONTROL_TOKEN");
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -41,7 +47,12 @@ struct Running {
 
 impl Running {
     fn start(arguments: &[&str]) -> Self {
-        let mut child = emulator(arguments).spawn().unwrap();
+        Self::of(emulator(arguments))
+    }
+
+    fn of(mut command: Command) -> Self {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut introduction = String::new();
         while !introduction.ends_with("Ctrl-C stops it.\n") {
@@ -59,6 +70,12 @@ impl Running {
             connection_string,
             introduction,
         }
+    }
+
+    /// Returns the address of its control port.
+    fn control(&self) -> &str {
+        let (_, rest) = self.introduction.split_once("control    http://").unwrap();
+        rest.split(['\n', ',']).next().unwrap()
     }
 
     /// Sends it a signal; gives the exit code and what it said since it was ready.

@@ -1,0 +1,149 @@
+//! The control port: a small HTTP API by which a program in any language, or a person, steers the emulator.
+//!
+//! Owns the listener and its connections. Who may ask is `control/access.rs`, the routes are `control/routes.rs`, the
+//! page for people is `control/page.rs`. It changes the emulator by the library's public methods alone.
+
+mod access;
+mod answer;
+mod fault_rules;
+mod load;
+mod page;
+mod request_log;
+mod routes;
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use azure_table::testing::Faults;
+use azure_table::{Emulator, EmulatorServer};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_io_timeout::TimeoutStream;
+
+use crate::control::access::Access;
+use crate::control::fault_rules::FaultRules;
+use crate::control::load::Load;
+use crate::options::ControlOptions;
+
+pub(crate) use crate::control::access::Token;
+pub(crate) use crate::control::load::Preset;
+pub(crate) use crate::control::request_log::RequestLog;
+
+/// The most connections; others wait. Each reader of the log in progress and each browser has some.
+const MAX_CONNECTIONS: usize = 64;
+/// The time for the head of a request, for its body, and for each piece of its answer.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// The longest head of a request, in bytes.
+const MAX_HEAD: usize = 16 << 10;
+/// The pause after a failed accept, for example when the process is out of file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// The control port, and what it steers.
+pub(crate) struct Control {
+    listener: TcpListener,
+    address: SocketAddr,
+    access: Access,
+    log: RequestLog,
+}
+
+/// The emulator that is steered.
+struct Steered {
+    access: Access,
+    emulator: Emulator,
+    faults: FaultRules,
+    load: Load,
+    log: RequestLog,
+}
+
+impl Control {
+    /// Binds the port. Connections wait until it serves.
+    pub(crate) async fn bind(options: &ControlOptions, log: RequestLog) -> io::Result<Self> {
+        let listener = TcpListener::bind(SocketAddr::new(options.host, options.port)).await?;
+        let address = listener.local_addr()?;
+        Ok(Self {
+            listener,
+            address,
+            access: Access::new(address, &options.names, options.token.clone()),
+            log,
+        })
+    }
+
+    /// Returns the URL that reaches the port from this machine.
+    pub(crate) fn url(&self) -> String {
+        let mut address = self.address;
+        match address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+            IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+            _ => {}
+        }
+        format!("http://{address}")
+    }
+
+    /// Puts faults and load in front of a server's emulator, and returns what serves the port.
+    pub(crate) fn steer(
+        self,
+        emulator: Emulator,
+        server: EmulatorServer,
+        model: Option<Preset>,
+    ) -> (EmulatorServer, impl Future<Output = Infallible> + Send + 'static) {
+        let load = Load::new(emulator.clone(), model);
+        let faults = Faults::new(load.clone());
+        let server = server.through(|behind| {
+            load.answer_by(behind);
+            faults.clone()
+        });
+        let steered = Steered {
+            access: self.access,
+            emulator,
+            faults: FaultRules::new(faults),
+            load,
+            log: self.log,
+        };
+        (server, serve(self.listener, Arc::new(steered)))
+    }
+}
+
+async fn serve(listener: TcpListener, steered: Arc<Steered>) -> Infallible {
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    // Dropping the set aborts its tasks: no connection outlives the port.
+    let mut connections = JoinSet::new();
+    loop {
+        // Nobody closes the semaphore.
+        let place = Arc::clone(&places).acquire_owned().await;
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let steered = Arc::clone(&steered);
+                connections.spawn(async move {
+                    connection(stream, steered).await;
+                    drop(place);
+                });
+            }
+            Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+        }
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn connection(stream: TcpStream, steered: Arc<Steered>) {
+    let _ = stream.set_nodelay(true);
+    let mut stream = Box::pin(TimeoutStream::new(stream));
+    stream.as_mut().set_write_timeout_pinned(Some(TIMEOUT));
+    let service = service_fn(move |request| {
+        let steered = Arc::clone(&steered);
+        async move { Ok::<_, Infallible>(routes::answer(&steered, request).await) }
+    });
+    // A failure concerns its client only.
+    let _ = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(TIMEOUT)
+        .max_buf_size(MAX_HEAD)
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
+}

@@ -1,0 +1,225 @@
+//! The load of the emulated service: a model that requests take their time by, set while the program runs.
+//!
+//! Owns the transport that answers by the current model, and the model as JSON. The models are the library's.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use azure_table::emulator::{ServiceLoad, ServiceModel};
+use azure_table::transport::{BoxFuture, Transport, TransportError};
+use azure_table::{Emulator, Profile};
+use bytes::Bytes;
+use http::{Request, Response};
+use serde::{Deserialize, Serialize};
+
+/// The longest time of a model, in milliseconds: a day.
+const MOST_MILLISECONDS: f64 = 86_400_000.0;
+
+/// The emulator with its current model; clones are one.
+#[derive(Clone, Debug)]
+pub(crate) struct Load(Arc<RwLock<Current>>);
+
+#[derive(Debug)]
+struct Current {
+    emulator: Emulator,
+    model: Option<ModelJson>,
+}
+
+/// A model that is known by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Preset {
+    Today,
+    In2010,
+}
+
+impl Preset {
+    /// Returns the preset of a name, or which names there are.
+    pub(crate) fn of(name: &str) -> Result<Self, String> {
+        match name {
+            "today" => Ok(Self::Today),
+            "2010" => Ok(Self::In2010),
+            other => Err(format!("{other}: it must be today or 2010")),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Today => "today",
+            Self::In2010 => "2010",
+        }
+    }
+
+    pub(crate) fn model(self) -> ServiceModel {
+        match self {
+            Self::Today => ServiceModel::today(),
+            Self::In2010 => ServiceModel::in_2010(),
+        }
+    }
+}
+
+/// A model: a preset, numbers, or a preset with other numbers.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(super) struct ModelJson {
+    model: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    write_latency_milliseconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_latency_milliseconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_per_request_milliseconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_per_entity_milliseconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_per_entity_read_milliseconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_wait_milliseconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    burst_milliseconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partition_entities_per_second: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    account_entities_per_second: Option<u32>,
+    /// The load that the answer has, so that it can be sent back.
+    #[serde(skip_serializing)]
+    load: serde::de::IgnoredAny,
+}
+
+/// The model and the load since it was set.
+#[derive(Serialize)]
+pub(super) struct LoadJson {
+    #[serde(flatten)]
+    model: ModelJson,
+    load: Counts,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Counts {
+    accepted_requests: u64,
+    accepted_entities: u64,
+    throttled_requests: u64,
+    throttled_entities: u64,
+}
+
+impl Load {
+    /// Creates the transport of an emulator that has the model of the command line.
+    pub(crate) fn new(emulator: Emulator, model: Option<Preset>) -> Self {
+        let model = model.map(|preset| ModelJson {
+            model: Some(preset.name().to_owned()),
+            ..ModelJson::default()
+        });
+        Self(Arc::new(RwLock::new(Current { emulator, model })))
+    }
+
+    /// Answers by this emulator from now on.
+    pub(super) fn answer_by(&self, emulator: Emulator) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).emulator = emulator;
+    }
+
+    pub(super) fn json(&self) -> LoadJson {
+        let current = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let ServiceLoad {
+            accepted_requests,
+            accepted_entities,
+            throttled_requests,
+            throttled_entities,
+            ..
+        } = current.emulator.load();
+        LoadJson {
+            model: current.model.clone().unwrap_or_default(),
+            load: Counts {
+                accepted_requests,
+                accepted_entities,
+                throttled_requests,
+                throttled_entities,
+            },
+        }
+    }
+
+    /// Sets another model, or none. Requests in flight keep theirs.
+    pub(super) fn set(&self, json: Option<ModelJson>) -> Result<(), String> {
+        let model = json.as_ref().map(ModelJson::model).transpose()?;
+        let mut current = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        current.emulator = current.emulator.clone().with_service_model(model);
+        current.model = json;
+        Ok(())
+    }
+}
+
+impl ModelJson {
+    fn model(&self) -> Result<ServiceModel, String> {
+        let preset = self.model.as_deref().map(Preset::of).transpose();
+        let preset = preset.map_err(|why| format!("model: {why}"))?;
+        let mut model = preset.map_or_else(ServiceModel::new, Preset::model);
+        type Set = fn(ServiceModel, Duration) -> ServiceModel;
+        let times: [(&str, Option<f64>, Set); 7] = [
+            (
+                "writeLatencyMilliseconds",
+                self.write_latency_milliseconds,
+                ServiceModel::write_latency,
+            ),
+            (
+                "readLatencyMilliseconds",
+                self.read_latency_milliseconds,
+                ServiceModel::read_latency,
+            ),
+            (
+                "timePerRequestMilliseconds",
+                self.time_per_request_milliseconds,
+                ServiceModel::time_per_request,
+            ),
+            (
+                "timePerEntityMilliseconds",
+                self.time_per_entity_milliseconds,
+                ServiceModel::time_per_entity,
+            ),
+            (
+                "timePerEntityReadMilliseconds",
+                self.time_per_entity_read_milliseconds,
+                ServiceModel::time_per_entity_read,
+            ),
+            (
+                "maxWaitMilliseconds",
+                self.max_wait_milliseconds,
+                ServiceModel::max_wait,
+            ),
+            ("burstMilliseconds", self.burst_milliseconds, ServiceModel::burst),
+        ];
+        for (name, value, set) in times {
+            let Some(value) = value else { continue };
+            if !(0.0..=MOST_MILLISECONDS).contains(&value) {
+                return Err(format!("{name}: {value}, it must be 0 to {MOST_MILLISECONDS}"));
+            }
+            model = set(model, Duration::from_secs_f64(value / 1_000.0));
+        }
+        for (name, value) in [
+            ("partitionEntitiesPerSecond", self.partition_entities_per_second),
+            ("accountEntitiesPerSecond", self.account_entities_per_second),
+        ] {
+            if value == Some(0) {
+                return Err(format!("{name}: 0, it must be 1 to {}", u32::MAX));
+            }
+        }
+        if let Some(rate) = self.partition_entities_per_second {
+            model = model.partition_entities_per_second(rate);
+        }
+        if let Some(rate) = self.account_entities_per_second {
+            model = model.account_entities_per_second(rate);
+        }
+        Ok(model)
+    }
+}
+
+impl Transport for Load {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        let current = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let emulator = current.emulator.clone();
+        Box::pin(async move { emulator.send(request).await })
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        let current = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        current.emulator.profile()
+    }
+}

@@ -1,0 +1,173 @@
+//! Who may use the control port: hosts, origins and the token, in raw requests.
+
+use std::fs;
+use std::io::Read as _;
+
+use azure_table::Guid;
+
+use crate::control::ask;
+use crate::{Running, emulator, failed};
+
+const TOKEN: &str = "0123456789abcdef-token";
+
+#[test]
+fn foreign_hosts_and_origins_are_rejected() {
+    let running = Running::start(&["--port=0", "--control=0", "-q", "--control-name=emulator"]);
+    let address = running.control();
+    let (_, port) = address.split_once(':').unwrap();
+    let own = [
+        address.to_owned(),
+        format!("localhost:{port}"),
+        format!("[::1]:{port}"),
+        format!("emulator:{port}"),
+    ];
+    for host in &own {
+        let origin = format!("http://{host}");
+        for headers in [
+            &[("Host", host.as_str())][..],
+            &[("Host", host), ("Origin", &origin), ("Sec-Fetch-Site", "same-origin")],
+            &[("Host", host), ("Sec-Fetch-Site", "none")],
+        ] {
+            assert_eq!(ask(address, "GET /tables", headers, "").0, 200, "{headers:?}");
+        }
+    }
+    let evil = format!("evil.example:{port}");
+    let foreign_origin = format!("http://{evil}");
+    let https = format!("https://{address}");
+    for headers in [
+        &[("Host", evil.as_str())][..],
+        &[("Host", "127.0.0.1")],
+        &[("Host", "127.0.0.1:1")],
+        &[("Host", "")],
+        &[("Host", address), ("Host", &evil)],
+        &[("Host", address), ("Origin", &foreign_origin)],
+        &[("Host", address), ("Origin", "null")],
+        &[("Host", address), ("Origin", "http://localhost:3000")],
+        &[("Host", address), ("Origin", &https)],
+        &[("Host", address), ("Sec-Fetch-Site", "cross-site")],
+        &[("Host", address), ("Sec-Fetch-Site", "same-site")],
+    ] {
+        for request in ["GET /tables", "DELETE /tables", "GET /health"] {
+            let (status, _, body) = ask(address, request, headers, "");
+            assert_eq!(status, 403, "{request} {headers:?}");
+            assert!(
+                body.starts_with("{\"error\":\"Host: ") || body.starts_with("{\"error\":\"Origin: "),
+                "{body}"
+            );
+        }
+    }
+    // A link of another site leads to the page.
+    assert_eq!(ask(address, "GET /", &[("Sec-Fetch-Site", "cross-site")], "").0, 200);
+    // An address in the request line counts in place of the header.
+    assert_eq!(ask(address, &format!("GET {foreign_origin}/tables"), &[], "").0, 403);
+}
+
+#[test]
+fn only_the_token_opens_the_port() {
+    let file = std::env::temp_dir().join(format!("azure-table-{}.token", Guid::random()));
+    fs::write(&file, format!("{TOKEN}\n")).unwrap();
+    let in_file = format!("--control-token=@{}", file.display());
+    let mut in_environment = emulator(&["--port=0", "--control=0", "-q"]);
+    in_environment.env("AZURE_TABLE_EMULATOR_CONTROL_TOKEN", TOKEN);
+    for mut running in [
+        Running::start(&["--port=0", "--control=0", "-q", &in_file]),
+        Running::start(&["--port=0", "--control=0", "--control-host=0.0.0.0", "-q", &in_file]),
+        Running::of(in_environment),
+    ] {
+        let address = running.control().to_owned();
+        let of = |authorization: &str| ask(&address, "GET /tables", &[("Authorization", authorization)], "");
+        assert_eq!(of(&format!("Bearer {TOKEN}")).0, 200);
+        assert_eq!(of(&format!("bearer {TOKEN}")).0, 200);
+        for wrong in [
+            "Bearer",
+            "Bearer ",
+            "Bearer 0123456789abcdef-tokem",
+            "Basic MDEyMw==",
+            TOKEN,
+            &format!("Bearer {TOKEN}0"),
+        ] {
+            let (status, head, body) = of(wrong);
+            assert_eq!(status, 401, "{wrong}");
+            assert!(head.contains("www-authenticate: bearer"), "{head}");
+            assert!(
+                body.starts_with("{\"error\":\"Authorization: ") && !body.contains("0123456789abcdef"),
+                "{body}"
+            );
+        }
+        for (request, status) in [
+            ("GET /tables", 401),
+            ("DELETE /tables", 401),
+            ("GET /requests?follow", 401),
+            ("GET /nothing", 401),
+            ("GET /", 200),
+            ("GET /health", 200),
+        ] {
+            assert_eq!(ask(&address, request, &[], "").0, status, "{request}");
+        }
+        // Before anything else: another site learns nothing about the token.
+        let evil = [("Host", "evil.example"), ("Authorization", "Bearer x")];
+        assert_eq!(ask(&address, "GET /tables", &evil, "").0, 403);
+        assert!(running.introduction.contains(", with the token you gave\n"));
+        assert!(!running.introduction.contains(TOKEN));
+        let mut stderr = running.child.stderr.take().unwrap();
+        let (_, said) = running.end("-TERM");
+        let mut warned = String::new();
+        stderr.read_to_string(&mut warned).unwrap();
+        assert!(!said.contains(TOKEN) && !warned.contains(TOKEN), "{said}{warned}");
+    }
+    fs::remove_file(&file).unwrap();
+}
+
+#[test]
+fn token_on_the_command_line_and_an_open_port_are_warned_of() {
+    let token = format!("--control-token={TOKEN}");
+    let mut running = Running::start(&["--port=0", "--control=0", "--control-host=0.0.0.0", "-q", &token]);
+    let mut stderr = running.child.stderr.take().unwrap();
+    running.end("-TERM");
+    let mut said = String::new();
+    stderr.read_to_string(&mut said).unwrap();
+    assert_eq!(
+        said,
+        "warning: all users of this machine see the token of the control port in the list of processes: use --control-token \
+         @FILE, or AZURE_TABLE_EMULATOR_CONTROL_TOKEN in the environment\n\
+         warning: other machines can reach the control port at 0.0.0.0, and its token is sent in clear over HTTP\n"
+    );
+}
+
+#[test]
+fn options_of_the_port_that_are_wrong_end_the_program() {
+    let running = Running::start(&["--port=0", "--control=0", "-q"]);
+    let taken = running.control().split(':').nth(1).unwrap();
+    for (arguments, code, why) in [
+        (&["--control=x"][..], 2, "--control x: it must be 0 to 65535"),
+        (&["--control-host=127.0.0.1"], 2, "need --control, the port"),
+        (
+            &["--control=0", "--control-host=nowhere"],
+            2,
+            "--control-host nowhere: it must be an address",
+        ),
+        (
+            &["--control=0", "--control-host=0.0.0.0"],
+            2,
+            "--control-host 0.0.0.0: other machines reach it, so it needs --control-token @FILE",
+        ),
+        (
+            &["--control=0", "--control-token=@/no/token"],
+            2,
+            "--control-token: /no/token: ",
+        ),
+        (
+            &["--control=0", "--control-token=SECRET"],
+            2,
+            "--control-token: it has 6 bytes, it must have 16 or more",
+        ),
+        (&["--port=0", "--control", taken], 1, "is in use"),
+    ] {
+        let (found, said) = failed(arguments);
+        assert!(
+            found == Some(code) && said.contains(why),
+            "{arguments:?}: {found:?} {said}"
+        );
+        assert!(!said.contains("SECRET"), "{said}");
+    }
+}
