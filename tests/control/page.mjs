@@ -2,9 +2,9 @@
 //
 // The browser is driven over a pipe by its own protocol, so this needs no package.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -148,13 +148,23 @@ async function asksForTheToken(page) {
   await page.screenshot("token");
 }
 
+// Runs the curl lines of the guide one after the other. `?follow` ends by a time limit, and that is right.
+async function everyCurlOfTheGuideSucceeds() {
+  const { control } = await startEmulator();
+  const guide = readFileSync(new URL("../../azure-table/docs/emulator.md", import.meta.url), "utf8");
+  const commands = guide.split("\n").filter(line => /^(curl|echo) /.test(line));
+  assert.ok(commands.length > 20, `${commands.length} lines found`);
+  const script = ["curl() { command curl -sS --fail-with-body --max-time 3 \"$@\" || [ $? = 28 ]; }", "set -e", ...commands].join("\n");
+  execFileSync("bash", ["-c", script], { cwd: profile, env: { ...process.env, CONTROL: control }, encoding: "utf8" });
+}
+
 const limit = setTimeout(() => { console.error("control: not done after 90 s"); process.exit(1); }, 90_000);
 process.on("exit", () => {
   children.forEach(child => child.kill("SIGKILL"));
   try { rmSync(profile, { recursive: true, force: true, maxRetries: 5 }); } catch { /* The browser still ends. */ }
 });
 const page = await startBrowser();
-for (const test of [showsTablesRequestsAndFaults, asksForTheToken]) {
+for (const test of [showsTablesRequestsAndFaults, asksForTheToken, everyCurlOfTheGuideSucceeds]) {
   await test(page);
   console.log(`ok ${test.name}`);
 }

@@ -1,4 +1,4 @@
-//! The control port as a program in any language uses it: each route over raw HTTP, and what a client of the tables sees.
+//! The control port as a program in any language uses it: each route over raw HTTP, and what a client of tables sees.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

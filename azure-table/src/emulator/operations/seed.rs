@@ -1,7 +1,7 @@
 //! Rows that are there before the first request.
 //!
-//! Owns [`seed`] and [`seed_lines`]. They go past HTTP and signatures, and past nothing else: the rows are those that the same entities
-//! would be after an upsert by a client.
+//! Owns [`seed`] and [`seed_lines`]. They go past HTTP and signatures, and past nothing else: the rows are those that
+//! the same entities would be after an upsert by a client.
 
 use crate::emulator::request::address::Site;
 use crate::emulator::request::body;

@@ -1,7 +1,7 @@
 //! The rules of faults as JSON.
 //!
-//! Owns the form of a rule and its limits. The faults and their rules are the test kit's (`azure_table::testing`): those
-//! that a client of a port can tell apart.
+//! Owns the form of a rule and its limits. The faults and their rules are the test kit's (`azure_table::testing`). Here
+//! are those that a client of a port can tell apart.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -128,7 +128,7 @@ pub(super) struct RuleJson {
     chance: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     at_most: Option<u64>,
-    // What an answer has besides, so that it can be sent back.
+    // Members of the answer, so that it can be sent back.
     #[serde(default, rename = "id", skip_serializing)]
     _id: IgnoredAny,
     #[serde(default, rename = "matched", skip_serializing)]

@@ -49,7 +49,7 @@ struct ClockJson {
 #[serde(deny_unknown_fields)]
 struct SetClock {
     now: String,
-    /// What an answer has besides, so that it can be sent back.
+    /// A member of the answer, so that it can be sent back.
     #[serde(default, rename = "system")]
     _system: serde::de::IgnoredAny,
 }
