@@ -3,6 +3,7 @@
 //!
 //! `replay` compares it with the live service. Byte by byte tests of single rules stand beside the rules.
 
+mod contents;
 mod foreign;
 mod https;
 mod isolation;

@@ -1,0 +1,109 @@
+//! The tables of an emulator without a client: listed, filled as text, deleted.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use azure_table::emulator::EmulatorClock;
+use azure_table::testing::{Fault, Faults};
+use azure_table::{DateTime, Emulator, EmulatorServer, ErrorKind, NoRetry, TableServiceClient};
+
+const ACCOUNT: &str = "devstoreaccount1";
+
+const ROWS: &str = "{\"PartitionKey\":\"p\",\"RowKey\":\"1\",\"Rating\":5}\n{\"PartitionKey\":\"p\",\"RowKey\":\"2\"}";
+
+fn names(emulator: &Emulator) -> Vec<(String, usize)> {
+    let tables = emulator.tables().into_iter();
+    tables.map(|table| (table.name, table.entity_count)).collect()
+}
+
+#[test]
+fn lines_are_stored_all_or_none_and_read_back() {
+    let emulator = Emulator::new();
+    assert_eq!(emulator.seed_lines(ACCOUNT, "Blogs", ROWS).unwrap(), 2);
+    let lines = emulator.table_lines(ACCOUNT, "blogs", 10).unwrap();
+    assert_eq!(emulator.seed_lines(ACCOUNT, "Copy", &lines).unwrap(), 2);
+    let wrong = format!("{ROWS}\n\n{{\"PartitionKey\":\"p\"}}");
+    let error = emulator.seed_lines(ACCOUNT, "New", &wrong).unwrap_err();
+    assert_eq!(error.to_string(), "line 4: RowKey is missing");
+    let error = emulator.seed_lines("other", "New", ROWS).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(names(&emulator), [("Blogs".to_owned(), 2), ("Copy".to_owned(), 2)]);
+    assert!(emulator.table_lines("other", "Blogs", 10).is_none());
+    emulator.check_storage().unwrap();
+}
+
+#[tokio::test]
+async fn deleted_names_are_free_at_once() {
+    let emulator = Emulator::new().with_deletion_time(Duration::from_secs(40));
+    emulator.seed_lines(ACCOUNT, "Blogs", ROWS).unwrap();
+    let service = TableServiceClient::on(emulator.clone());
+    let blogs = service.dynamic_table("Blogs").unwrap();
+    blogs.delete_table().await.unwrap();
+    assert_eq!(
+        blogs.create_table().await.unwrap_err().code(),
+        Some("TableBeingDeleted")
+    );
+    emulator.clear().unwrap();
+    blogs.create_table().await.unwrap();
+    assert!(emulator.delete_table(ACCOUNT, "BLOGS").unwrap());
+    assert!(!emulator.delete_table(ACCOUNT, "Blogs").unwrap());
+    blogs.create_table().await.unwrap();
+}
+
+#[tokio::test]
+async fn tables_that_were_created_at_an_address_of_cosmos_db_are_found() {
+    let emulator = Emulator::new().with_account("contoso", "AAAA").unwrap();
+    let connection = "AccountName=contoso;AccountKey=AAAA;TableEndpoint=https://contoso.table.cosmos.azure.com:443/;";
+    let service = TableServiceClient::from_connection_string(connection).unwrap();
+    let service = service.transport(emulator.clone());
+    service.dynamic_table("Blogs").unwrap().create_table().await.unwrap();
+    assert_eq!(emulator.seed_lines("contoso", "Blogs", ROWS).unwrap(), 2);
+    let lines = emulator.table_lines("contoso", "Blogs", 1).unwrap();
+    assert_eq!(lines.lines().count(), 1);
+    assert!(emulator.delete_table("contoso", "Blogs").unwrap());
+    assert_eq!(names(&emulator), []);
+}
+
+#[test]
+fn clock_returns_to_the_time_of_the_system() {
+    let clock = EmulatorClock::fixed("2030-01-01T00:00:00Z".parse().unwrap());
+    clock.reset();
+    let now = clock.now();
+    assert!(now <= DateTime::now() && now + Duration::from_secs(60) > DateTime::now());
+}
+
+#[tokio::test]
+async fn server_answers_through_faults_and_its_observer_sees_what_clients_see() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&seen);
+    let emulator = Emulator::new().with_observer(move |request| {
+        let status = request.status.map(|status| status.as_u16());
+        sink.lock()
+            .unwrap()
+            .push((status, request.why.clone().unwrap_or_default()));
+    });
+    let server = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap();
+    let mut added = None;
+    let server = server.through(|emulator| {
+        let faults = Faults::new(emulator);
+        added = Some((faults.add(Fault::LoseResponse), faults.clone()));
+        faults
+    });
+    let (rule, faults) = added.unwrap();
+    let running = server.spawn();
+    let service = TableServiceClient::from_connection_string(running.connection_string()).unwrap();
+    let blogs = service.retry(NoRetry).dynamic_table("Blogs").unwrap();
+    let lost = blogs.create_table().await.unwrap_err();
+    assert!(lost.may_have_applied(), "{lost}");
+    faults.remove(&rule);
+    assert_eq!(blogs.create_table().await.unwrap_err().status(), Some(409));
+    faults.add(Fault::DateAhead(Duration::from_secs(1)));
+    blogs.delete_table().await.unwrap();
+    let none = String::new();
+    let expected = [
+        (None, "injected fault: the answer was lost".to_owned()),
+        (Some(409), none),
+        (Some(204), "injected fault: date ahead".to_owned()),
+    ];
+    assert_eq!(*seen.lock().unwrap(), expected);
+}
