@@ -287,6 +287,7 @@ impl Emulator {
     /// blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
     /// assert!((40..60).contains(&begun.elapsed().as_millis()));
     /// assert_eq!(emulator.load_of("Blogs", "Channel9").accepted_entities, 1);
+    /// # let _ = emulator.with_service_model(None);
     /// # Ok(())
     /// # }
     /// ```

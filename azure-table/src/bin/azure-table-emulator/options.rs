@@ -64,20 +64,21 @@ Options:
                         checking who signed it: for tests only; needs --certificate
   --strict-versions     Reject an x-ms-version after the newest known one, as the live service does
   --model <MODEL>       Take time and throttle as the service does: today or 2010 [default: neither]
-  --control <PORT>      Steer it by HTTP on this port, 0 for any that is free: tables, seeds, snapshots, faults, clock, load
-                        and the log of requests, in JSON; a browser shows them. The guide has each route with curl
+  --control <PORT>      Steer it by HTTP on this port, 0 for any that is free: tables, snapshots, faults, the clock, the
+                        load and the log of requests, in JSON; a browser shows them. The guide has each route with curl
   --control-host <ADDRESS>
                         Address of the control port [default: 127.0.0.1]; others need a token
   --control-name <NAME> One more name by which clients reach the control port, such as emulator or emulator:8080
   --control-token <@FILE>
-                        Only who sends this token as Authorization: Bearer may use the control port. The file has it
+                        The control port takes requests with this token alone, as Authorization: Bearer
   --max-connections <N> Connections that are open at once [default: 10000]; one more takes the place of the one
                         that has waited longest for its client
   --max-bodies <MIB>    Request bodies that are read at once, together [default: 256]; others wait
   --timeout <SECONDS>   Time for the head of a request, for its body, and for each piece of its response
                         [default: 30]
   --ready-json          One line of JSON on standard output when the port listens: address, port, connection
-                        string and the certificate's fingerprint. All else goes to standard error
+                        strings, the certificate's fingerprint and the URL of the control port. All else goes to
+                        standard error
   --quiet, -q           No line for each request
   --version             Print the version
   --help, -h            Print this text
