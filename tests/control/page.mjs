@@ -155,7 +155,7 @@ async function everyCurlOfTheGuideSucceeds() {
   const commands = guide.split("\n").filter(line => /^(curl|echo) /.test(line));
   assert.ok(commands.length > 20, `${commands.length} lines found`);
   const script = ["curl() { command curl -sS --fail-with-body --max-time 3 \"$@\" || [ $? = 28 ]; }", "set -e", ...commands].join("\n");
-  execFileSync("bash", ["-c", script], { cwd: profile, env: { ...process.env, CONTROL: control }, encoding: "utf8" });
+  execFileSync("bash", ["-c", script], { cwd: profile, env: { ...process.env, CONTROL: control }, stdio: "pipe" });
 }
 
 const limit = setTimeout(() => { console.error("control: not done after 90 s"); process.exit(1); }, 90_000);
