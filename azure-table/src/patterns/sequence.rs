@@ -2,6 +2,8 @@
 //!
 //! Owns [`Sequence`] and its row.
 
+use std::ops::RangeInclusive;
+
 use azure_table::{Guid, Result, TableClient, TableEntity};
 
 /// A source of numbers, from 1, shared by all who use the same row.
@@ -34,8 +36,12 @@ pub struct Sequence {
     key: (String, String),
     block: u32,
     /// The numbers of the current block that are left: the next one, and the last.
-    left: std::ops::RangeInclusive<i64>,
+    left: RangeInclusive<i64>,
 }
+
+/// No numbers.
+#[expect(clippy::reversed_empty_ranges, reason = "it is meant to be empty")]
+const NONE: RangeInclusive<i64> = 1..=0;
 
 /// The row of a sequence: the last number of the last block.
 #[derive(TableEntity, Clone, Debug)]
@@ -61,7 +67,7 @@ impl Sequence {
             table: table.typed(),
             key: (partition_key.into(), row_key.into()),
             block: 100,
-            left: 1..=0,
+            left: NONE,
         }
     }
 
@@ -87,7 +93,7 @@ impl Sequence {
     }
 
     /// Takes the next block.
-    async fn take(&self) -> Result<std::ops::RangeInclusive<i64>> {
+    async fn take(&self) -> Result<RangeInclusive<i64>> {
         let (partition, name) = &self.key;
         let none = || SequenceRow {
             partition: partition.clone(),
