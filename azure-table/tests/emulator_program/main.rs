@@ -205,7 +205,7 @@ fn key_that_others_can_see_or_use_is_warned_of() {
         (
             &["--port=0", "--host=0.0.0.0"],
             "warning: other machines can reach 0.0.0.0, and the key of devstoreaccount1 is public: use --host 127.0.0.1, or \
-             --account devstoreaccount1:KEY with a key of your own\n",
+             --account devstoreaccount1:@FILE with a key of your own\n",
         ),
         (
             &["--port=0", "--host=0.0.0.0", "--account=devstoreaccount1:AAECAwQFBgc="],
@@ -363,6 +363,18 @@ async fn program_reads_one_line_and_can_connect() {
     let mut rest = String::new();
     stdout.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "", "all else goes to standard error");
+}
+
+#[test]
+fn account_of_a_snapshot_that_has_no_key_is_named_with_the_option_that_gives_it_one() {
+    let file = std::env::temp_dir().join(format!("azure-table-{}.json", Guid::random()));
+    let text = "{\"azure-table-snapshot\":1}\n{\"account\":\"contoso\"}\n{\"table\":\"Blogs\"}\n";
+    fs::write(&file, text).unwrap();
+    let running = Running::start(&["--port", "0", "--snapshot", file.to_str().unwrap()]);
+    let line = "it has account contoso, which needs --account contoso:@FILE to be reached\n";
+    assert!(running.introduction.contains(line), "{}", running.introduction);
+    running.end("-TERM");
+    fs::remove_file(&file).unwrap();
 }
 
 #[tokio::test]

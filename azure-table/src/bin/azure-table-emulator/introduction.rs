@@ -117,7 +117,7 @@ pub(crate) fn introduce(emulator: &Emulator, ports: &Ports<'_>, options: &Option
         let is_known = |name: &&str| *name != DEVELOPMENT_ACCOUNT && !options.accounts.iter().any(|a| a.name == **name);
         for name in snapshot.accounts().filter(is_known) {
             people.tell(format_args!(
-                "           it has account {name}, which needs --account {name}:KEY to be reached"
+                "           it has account {name}, which needs --account {name}:@FILE to be reached"
             ));
         }
     }

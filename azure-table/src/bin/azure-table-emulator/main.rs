@@ -146,7 +146,7 @@ async fn serve(options: Options) -> Result<()> {
     if server.is_open_to_network() {
         eprintln!(
             "warning: other machines can reach {}, and the key of {DEVELOPMENT_ACCOUNT} is public: use --host 127.0.0.1, or \
-             --account {DEVELOPMENT_ACCOUNT}:KEY with a key of your own",
+             --account {DEVELOPMENT_ACCOUNT}:@FILE with a key of your own",
             options.host
         );
     }
