@@ -315,3 +315,30 @@ async fn random_bytes_do_not_stop_the_server() {
     assert!(sent > 20, "{sent} connections");
     server.is_as_before().await;
 }
+
+/// The clients for Python and Node.js write the whole body before they look at the response.
+#[tokio::test]
+async fn body_far_beyond_the_limit_is_rejected_after_the_client_has_written_it() {
+    const MIB: usize = 1 << 20;
+    let server = Server::start_with(|server| server.read_timeout(BOUND)).await;
+    for (body, is_answered) in [(5 * MIB + 1, true), (32 * MIB, true), (200 * MIB, false)] {
+        let mut stream = server.connect(&format!("{HEAD}Content-Length: {body}\r\n\r\n")).await;
+        let piece = vec![b' '; MIB];
+        let mut left = body;
+        while left > 0 {
+            let next = left.min(MIB);
+            if stream.write_all(&piece[..next]).await.is_err() {
+                break;
+            }
+            left -= next;
+        }
+        assert_eq!(left == 0, is_answered, "{body} bytes, {left} left");
+        let mut answer = Vec::new();
+        let _ = timeout(BOUND, stream.read_to_end(&mut answer)).await.unwrap();
+        if is_answered {
+            assert_eq!(status(&answer), 413, "{body} bytes");
+            assert!(String::from_utf8_lossy(&answer).contains("RequestBodyTooLarge"));
+        }
+    }
+    server.is_as_before().await;
+}

@@ -3,6 +3,7 @@
 //! Owns the time and size limits of an incoming request. hyper answers invalid HTTP with 400, 414 or 431, or not at
 //! all. The emulator sees complete requests only, so an interrupted one changes nothing.
 
+use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -35,9 +36,11 @@ use crate::pipeline::transport::{Transport, TransportError};
 
 /// The maximum head of a request, in bytes: the longest URL that is taken, and as much again for the headers.
 const MAX_HEAD_BYTES: usize = 64 << 10;
-/// The bytes beyond the service's limit that are still read, so that the client gets a rejection, not a broken
-/// connection.
+/// The bytes beyond the service's limit that are kept, so that the emulator itself rejects the request.
 const BODY_MARGIN: usize = 1 << 20;
+/// The bytes that are read and dropped beyond those. A client that writes its request before it reads the response
+/// would find a broken connection otherwise, not the rejection.
+const MAX_DROPPED_BYTES: usize = 64 << 20;
 
 /// The encryption of a connection.
 #[derive(Clone, Debug)]
@@ -127,7 +130,7 @@ async fn answer(
     timeout: Duration,
     place: &Place,
 ) -> Result<Response<Outgoing>, TransportError> {
-    let (mut head, body) = request.into_parts();
+    let (mut head, mut body) = request.into_parts();
     // For signatures that are limited to IP addresses.
     head.extensions.insert(peer);
     let body = match body.is_end_stream() {
@@ -136,23 +139,24 @@ async fn answer(
         false => {
             let most = MAX_BODY_BYTES + BODY_MARGIN;
             let announced = body.size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
-            let body = async {
+            let read = async {
                 let _held = place.body(announced.unwrap_or(most).min(most)).await;
-                Limited::new(body, most).collect().await
+                Limited::new(&mut body, most).collect().await
             };
-            let body = clock::within(timeout, body).await;
-            body.map(|body| body.map(|body| body.to_bytes()))
+            let read = clock::within(timeout, read).await;
+            if read.as_ref().is_some_and(is_too_long) && announced.is_none_or(|bytes| bytes <= MAX_DROPPED_BYTES) {
+                clock::within(timeout, drop_rest(body)).await;
+            }
+            read.map(|body| body.map(|body| body.to_bytes()))
         }
     };
     place.answers();
     let body = match body {
         Some(Ok(body)) => body,
         failed => {
-            // The rest of the body is not read in any of these cases.
+            // What is still to come of the body is not read in any of these cases.
             let mut response = match failed {
-                Some(Err(why)) if why.is::<LengthLimitError>() => {
-                    emulator.refuse(&head.headers, &Refusal::BODY_TOO_LARGE)
-                }
+                Some(read) if is_too_long(&read) => emulator.refuse(&head.headers, &Refusal::BODY_TOO_LARGE),
                 Some(_) => bare(StatusCode::BAD_REQUEST),
                 None => bare(StatusCode::REQUEST_TIMEOUT),
             };
@@ -186,6 +190,21 @@ fn arrived(error: TransportError) -> Result<Response<Outgoing>, TransportError> 
     match body {
         Some((response, body)) => Ok(response.clone().map(|_| body)),
         None => Err(error),
+    }
+}
+
+fn is_too_long<T>(read: &Result<T, Box<dyn Error + Send + Sync>>) -> bool {
+    read.as_ref().is_err_and(|why| why.is::<LengthLimitError>())
+}
+
+/// Reads the rest of a body, up to `MAX_DROPPED_BYTES`, and keeps nothing of it.
+async fn drop_rest(mut body: Incoming) {
+    let mut dropped = 0;
+    while let Some(Ok(frame)) = body.frame().await {
+        dropped += frame.data_ref().map_or(0, Bytes::len);
+        if dropped > MAX_DROPPED_BYTES {
+            break;
+        }
     }
 }
 
