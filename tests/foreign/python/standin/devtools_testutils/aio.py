@@ -1,0 +1,2 @@
+def recorded_by_proxy_async(test):
+    return test
