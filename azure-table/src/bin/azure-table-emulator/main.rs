@@ -164,7 +164,7 @@ async fn serve(options: Options) -> Result<()> {
             );
         }
     }
-    if let Some(audience) = &options.token_audience {
+    for audience in &options.token_audiences {
         eprintln!("warning: every token for {audience} is accepted, whoever signed it: for tests only");
     }
 
@@ -228,7 +228,7 @@ fn emulator(options: &Options, people: People, log: &RequestLog) -> Result<Emula
             .with_account(&account.name, &account.key)
             .unwrap_or(emulator)
     });
-    if let Some(audience) = &options.token_audience {
+    for audience in &options.token_audiences {
         emulator = emulator.with_token_audience(audience);
     }
     emulator = emulator.with_strict_versions(options.strict_versions);

@@ -61,7 +61,7 @@ Options:
   --key <FILE>          The certificate's private key, in PEM
   --token-audience <URL>
                         Accept every token of Entra ID for this audience, such as https://storage.azure.com, without
-                        checking who signed it: for tests only; needs --certificate
+                        checking who signed it: for tests only; may be given several times; needs --certificate
   --strict-versions     Reject an x-ms-version after the newest known one, as the live service does
   --model <MODEL>       Take time and throttle as the service does: today or 2010 [default: neither]
   --control <PORT>      Steer it by HTTP on this port, 0 for any that is free: tables, snapshots, faults, the clock, the
@@ -120,7 +120,7 @@ pub(crate) struct Options {
     pub(crate) snapshot: Option<PathBuf>,
     /// The certificate's file, and its key's.
     pub(crate) certificate: Option<(PathBuf, PathBuf)>,
-    pub(crate) token_audience: Option<String>,
+    pub(crate) token_audiences: Vec<String>,
     pub(crate) strict_versions: bool,
     pub(crate) model: Option<Preset>,
     pub(crate) control: Option<ControlOptions>,
@@ -155,7 +155,7 @@ impl Options {
             profile: Profile::Storage,
             snapshot: None,
             certificate: None,
-            token_audience: None,
+            token_audiences: Vec::new(),
             strict_versions: false,
             model: None,
             control: None,
@@ -230,7 +230,7 @@ impl Options {
                 }
                 Value(word) => words.push(word),
                 Long("snapshot") => options.snapshot = Some(arguments.value()?.into()),
-                Long("token-audience") => options.token_audience = Some(text(arguments.value()?)?),
+                Long("token-audience") => options.token_audiences.push(text(arguments.value()?)?),
                 Long("strict-versions") => options.strict_versions = true,
                 Long("control") => control.port = Some(port_number("--control", arguments.value()?)?),
                 Long("control-host") => control.host = Some(address("--control-host", arguments.value()?)?),
@@ -263,7 +263,7 @@ impl Options {
             (None, Some(_)) => return Err("--key needs --certificate, the file of what it is the key of".into()),
         };
         options.control = control.options()?;
-        if options.token_audience.is_some() && options.certificate.is_none() {
+        if !options.token_audiences.is_empty() && options.certificate.is_none() {
             return Err("--token-audience needs --certificate and --key: tokens are taken over HTTPS only".into());
         }
         Ok(Some(Command::Serve(Box::new(options))))
@@ -386,4 +386,20 @@ fn account(source: &str, text: &str) -> Result<Account, lexopt::Error> {
 
 fn text(value: OsString) -> Result<String, lexopt::Error> {
     value.string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn audiences_of_tokens_add_up() {
+        let arguments =
+            "azure-table-emulator --certificate c --key k --token-audience https://a --token-audience https://b";
+        let parsed = Options::parse(lexopt::Parser::from_iter(arguments.split(' ')));
+        assert!(matches!(
+            parsed,
+            Ok(Some(Command::Serve(options))) if options.token_audiences == ["https://a", "https://b"]
+        ));
+    }
 }
