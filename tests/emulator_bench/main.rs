@@ -4,7 +4,8 @@
 //! tests/azurite/run true && cargo bench -p azure-table-tests --bench emulator
 //! ```
 //!
-//! Arguments select what is measured: `memory`, `start`, `insert`, `read`, `page`, `batch`, `in-process`, `slow`.
+//! Arguments select what is measured: `memory`, `start`, `insert`, `read`, `page`, `batch`, `in-process`, `slow`,
+//! `disk`.
 //!
 //! The first command installs Azurite. Each server is a process of its own on the second core, the requests come from this
 //! process on the first: ready made and signed, over connections that stay open, the answers read to their end and their
@@ -19,6 +20,7 @@
     reason = "a bench prints figures and stops where it stands"
 )]
 
+mod disk;
 mod load;
 mod memory;
 mod process;
@@ -59,6 +61,9 @@ fn main() {
     }
     if is_wanted("slow") {
         slow::print();
+    }
+    if is_wanted("disk") {
+        disk::print();
     }
 }
 

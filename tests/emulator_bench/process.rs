@@ -25,16 +25,30 @@ pub(crate) struct Server {
 impl Server {
     /// The emulator as the program that users start.
     pub(crate) fn emulator() -> Self {
+        Self::emulator_with(&[])
+    }
+
+    /// The same with options.
+    pub(crate) fn emulator_with(options: &[&str]) -> Self {
         let program = built_emulator();
         Self::start(|port| {
             let mut command = pinned(&program);
-            command.args(["--port", &port.to_string()]);
+            command.args(["--port", &port.to_string()]).args(options);
             command
         })
     }
 
     /// Azurite, in memory, as `tests/azurite/run` starts it.
     pub(crate) fn azurite() -> Self {
+        Self::azurite_with(&["--inMemoryPersistence"])
+    }
+
+    /// Azurite with its files in this folder, as its users start it.
+    pub(crate) fn azurite_on_disk(folder: &Path) -> Self {
+        Self::azurite_with(&["--location", folder.to_str().unwrap()])
+    }
+
+    fn azurite_with(options: &[&str]) -> Self {
         let main = Path::new(env!("CARGO_MANIFEST_DIR")).join("azurite/node_modules/azurite/dist/src/table/main.js");
         assert!(
             main.exists(),
@@ -43,12 +57,8 @@ impl Server {
         Self::start(|port| {
             let mut command = pinned(Path::new("node"));
             command.arg(&main);
-            command.args([
-                "--silent",
-                "--disableTelemetry",
-                "--inMemoryPersistence",
-                "--skipApiVersionCheck",
-            ]);
+            command.args(["--silent", "--disableTelemetry", "--skipApiVersionCheck"]);
+            command.args(options);
             command.args(["--tableHost", "127.0.0.1", "--tablePort", &port.to_string()]);
             command
         })
