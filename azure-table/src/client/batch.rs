@@ -78,7 +78,11 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// - [`RejectedOperation`]: the operation breaks a rule of batches, or cannot be sent at all.
     pub fn insert(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.push(TableOperation::insert(&self.written(entity)))
+        let written = self.written(entity);
+        match self.change_set.insert(&written) {
+            true => Ok(self),
+            false => self.push(TableOperation::insert(&written)),
+        }
     }
 
     /// Adds an insert that returns the entity as stored, in its [result](crate::TableResult::entity).

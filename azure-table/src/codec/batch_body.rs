@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use crate::model::error::Result;
+
 /// An operation inside of a batch: an HTTP request in text form.
 #[derive(Debug)]
 pub(crate) struct InnerRequest<'a> {
@@ -69,34 +71,54 @@ impl BatchBody {
         self.text.reserve(operations * AROUND + bytes);
     }
 
-    /// Adds what is added if the whole then has at most so many bytes; else gives how many it would have.
-    pub(crate) fn within<T>(&mut self, limit: usize, add: impl FnOnce(&mut Self) -> T) -> Result<T, usize> {
+    /// Keeps what `add` appends, unless the body then has more than `limit` bytes: returns their number in that case.
+    ///
+    /// # Errors
+    /// Returns the error of `add`. Nothing is appended then.
+    pub(crate) fn within<T>(
+        &mut self,
+        limit: usize,
+        add: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<Result<T, usize>> {
         let before = self.text.len();
         let added = add(self);
         let bytes = self.len();
-        if bytes > limit {
+        let is_over = bytes > limit;
+        if is_over || added.is_err() {
             self.text.truncate(before);
-            return Err(bytes);
         }
-        Ok(added)
+        added.map(|added| if is_over { Err(bytes) } else { Ok(added) })
     }
 
-    /// Adds an operation of which all but its body is that of another.
-    pub(crate) fn add_alike(&mut self, other: &Place, body: &[u8]) -> Place {
+    /// Adds an operation with the head of another, whose body `write` appends.
+    ///
+    /// # Errors
+    /// Returns the error of `write`. A part of the operation is appended then.
+    pub(crate) fn add_alike<T>(
+        &mut self,
+        other: &Place,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<T>,
+    ) -> Result<(Place, T)> {
         let begin = self.text.len();
         self.text.extend_from_within(other.head.clone());
-        self.end(begin, body)
+        let at = self.text.len();
+        let written = write(&mut self.text)?;
+        Ok((self.end(begin, at), written))
     }
 
-    /// Ends an operation whose head is written.
-    fn end(&mut self, begin: usize, body: &[u8]) -> Place {
-        let at = self.text.len();
-        self.text.extend_from_slice(body);
+    /// Ends an operation whose head and body are written, the body from `at` on.
+    fn end(&mut self, begin: usize, at: usize) -> Place {
+        let end = self.text.len();
         self.text.extend_from_slice(b"\r\n");
         Place {
             head: begin..at,
-            body: at..at + body.len(),
+            body: at..end,
         }
+    }
+
+    /// The operation's own body.
+    pub(crate) fn body_of(&self, place: &Place) -> &[u8] {
+        self.text.get(place.body.clone()).unwrap_or_default()
     }
 
     /// Adds an operation.
@@ -119,7 +141,9 @@ impl BatchBody {
             write(&[name, ": ", value, "\r\n"]);
         }
         write(&["\r\n"]);
-        self.end(begin, body)
+        let at = self.text.len();
+        self.text.extend_from_slice(body);
+        self.end(begin, at)
     }
 
     /// The whole text.

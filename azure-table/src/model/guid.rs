@@ -50,6 +50,8 @@ impl Guid {
 
 impl Guid {
     /// Returns the text, in ASCII.
+    // Inlined into the code of other values it takes twice the instructions.
+    #[inline(never)]
     pub(crate) fn ascii(&self) -> [u8; 36] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut text = [b'-'; 36];

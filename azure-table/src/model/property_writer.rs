@@ -40,6 +40,9 @@ pub(crate) trait PropertySink {
     }
 }
 
+/// The number of characters around the name in `"Name":`.
+const MEMBER_MARKS: usize = 3;
+
 /// Returns the name in `"Name":`.
 fn name_of(member: &str) -> &str {
     member.get(1..member.len().saturating_sub(2)).unwrap_or_default()
@@ -108,16 +111,15 @@ impl<'a> PropertyWriter<'a> {
     }
 
     fn converted_named(&mut self, member: &'static str, value: &Result<Option<Edm<'_>>, ValueError>) -> Result<()> {
-        let name = name_of(member);
         match value {
             Ok(None) => Ok(()),
             Ok(Some(value)) if self.prefix.is_empty() => {
-                self.count(name, name.len(), value)?;
+                self.count(|| name_of(member), member.len().saturating_sub(MEMBER_MARKS), value)?;
                 self.sink.put_member(member, value);
                 Ok(())
             }
-            Ok(Some(value)) => self.value(name, value),
-            Err(e) => Err(refused(&self.whole(name), e)),
+            Ok(Some(value)) => self.value(name_of(member), value),
+            Err(e) => Err(refused(&self.whole(name_of(member)), e)),
         }
     }
 
@@ -199,30 +201,39 @@ impl<'a> PropertyWriter<'a> {
         if let Some(fault) = property_name_fault(name) {
             return Err(Error::invalid_input(format!("property name {name:?}: {fault}")));
         }
-        self.count(name, utf16_len(name), value)
+        self.count(|| name, utf16_len(name), value)
     }
 
-    /// Checks the value of a property whose name is allowed, and has `units` UTF-16 units.
-    fn count(&mut self, name: &str, units: usize, value: &Edm<'_>) -> Result<()> {
-        if self.tag == Some(name) {
-            return Err(refused(name, "the entity has it, and it tells the variant of the enum"));
+    /// Checks the value of a property whose name is allowed, and has `units` UTF-16 units. Few need the name itself.
+    #[inline]
+    fn count<'n>(&mut self, name: impl Fn() -> &'n str, units: usize, value: &Edm<'_>) -> Result<()> {
+        if self.tag.is_some_and(|tag| tag == name()) {
+            return Err(refused(
+                name(),
+                "the entity has it, and it tells the variant of the enum",
+            ));
         }
         match value {
             // At most as many UTF-16 units as bytes: only long text is counted.
             Edm::String(text) if text.len() > MAX_STRING_UNITS && utf16_len(text) > MAX_STRING_UNITS => {
                 let units = utf16_len(text);
-                let why =
-                    format!("property `{name}`: the text has {units} UTF-16 units, the limit is {MAX_STRING_UNITS}");
+                let why = format!(
+                    "property `{}`: the text has {units} UTF-16 units, the limit is {MAX_STRING_UNITS}",
+                    name()
+                );
                 self.rare().exceed(why);
             }
             Edm::Binary(bytes) if bytes.len() > MAX_BINARY_BYTES => {
                 let bytes = bytes.len();
-                let why = format!("property `{name}`: it has {bytes} bytes, the limit is {MAX_BINARY_BYTES}");
+                let why = format!(
+                    "property `{}`: it has {bytes} bytes, the limit is {MAX_BINARY_BYTES}",
+                    name()
+                );
                 self.rare().exceed(why);
             }
             Edm::DateTime(time) if *time < DateTime::MIN_STORED => {
                 return Err(refused(
-                    name,
+                    name(),
                     format!("{time} is before the earliest date stored, {}", DateTime::MIN_STORED),
                 ));
             }

@@ -16,20 +16,29 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request};
 
 use crate::codec::batch_body::{BatchBody, InnerRequest, Place};
-use crate::model::entity::MetadataLevel;
+use crate::codec::json::write::append_entity;
+use crate::model::entity::{MetadataLevel, TableEntity};
+use crate::model::entity_key::key_texts;
 use crate::model::error::{Error, Result};
 use crate::model::guid::Guid;
 use crate::model::operation_kind::OperationKind;
+use crate::model::property_writer::Rare;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::http_request::{JSON, header_value, odata};
 use crate::protocol::operation::{OperationParts, TableOperation};
 use crate::protocol::request::{Call, RowWrites};
 use crate::protocol::row_hash::{RowHash, RowHashes};
+use crate::protocol::row_write::{RowWrite, WriteFacts};
 use crate::protocol::sent_batch::{Operations, Placed, SentBatch};
 use crate::protocol::table_result::Asked;
 
 /// The maximum number of operations in a batch.
 pub const MAX_BATCH_OPERATIONS: usize = 100;
+
+/// The number of operations after which room for a full batch is reserved.
+const SOME_OPERATIONS: usize = 8;
+/// The maximum number of bytes reserved so.
+const MOST_EXPECTED: usize = 256 << 10;
 
 /// The operations of one transaction with the body of its request, or a single get.
 #[derive(Debug)]
@@ -220,7 +229,8 @@ impl ChangeSet {
             .rows
             .as_ref()
             .map(|_| RowHash::of(operation.keys().map_or("", |(_, row_key)| row_key)));
-        if let Some((rule, why)) = self.broken(operation, row) {
+        let keys = operation.keys().unwrap_or_default();
+        if let Some((rule, why)) = self.broken(operation.kind(), keys, row) {
             return Err(self.rejected(rule, why, operation));
         }
         let limit = self.most_bytes();
@@ -232,20 +242,84 @@ impl ChangeSet {
             }
             Err(e) => return Err(self.invalid(e)),
         };
+        if let Some(written) = operation.row() {
+            self.placed(&written, row, place);
+        }
+        Ok(())
+    }
+
+    /// Adds an insert by writing the entity straight into the body, behind the head of the first insert.
+    ///
+    /// Returns `false`, and leaves the batch unchanged, if that is impossible for any reason:
+    /// [`add`](Self::add) then adds the operation, or reports the rule that it breaks.
+    pub(crate) fn insert<E: TableEntity + ?Sized>(&mut self, entity: &E) -> bool {
+        key_texts(entity).is_ok_and(|keys| {
+            let write = |bytes: &mut Vec<u8>| append_entity(bytes, entity, keys.pair());
+            let is_added = self.insert_alike(keys.pair(), write).is_some();
+            keys.done();
+            is_added
+        })
+    }
+
+    fn insert_alike(
+        &mut self,
+        keys: (&str, &str),
+        write: impl FnOnce(&mut Vec<u8>) -> Result<Option<Box<Rare>>>,
+    ) -> Option<()> {
+        let kind = OperationKind::Insert;
+        let (_, first) = self.insert.as_ref().filter(|(asked, _)| !asked.entity)?;
+        let (partition_key, row_key) = keys;
+        let row = self.rows.as_ref().map(|_| RowHash::of(row_key));
+        if self.len() == MAX_BATCH_OPERATIONS || self.broken(kind, keys, row).is_some() {
+            return None;
+        }
+        let profile = self.endpoint.profile();
+        let limit = self.most_bytes();
+        let add = |body: &mut BatchBody| {
+            let (place, rare) = body.add_alike(first, write)?;
+            let rare = rare.map(|rare| *rare).unwrap_or_default();
+            let entity = body.body_of(&place);
+            profile.check_size(entity.len(), rare.exceeds.as_deref())?;
+            profile.check_entity(partition_key, row_key, entity)?;
+            Ok((place, rare.write_id))
+        };
+        let (place, write_id) = self.body.within(limit, add).ok()?.ok()?;
+        let written = RowWrite {
+            kind,
+            partition_key,
+            row_key,
+            // It is in the body of the batch only.
+            body: b"",
+            write_id,
+            facts: WriteFacts::default(),
+        };
+        self.placed(&written, row, place);
+        Some(())
+    }
+
+    /// Records an operation that is in the body.
+    fn placed(&mut self, written: &RowWrite<'_>, row: Option<RowHash>, place: Place) {
         if let (Some(rows), Some(row)) = (&mut self.rows, row) {
             rows.insert(row);
         }
-        if let Some(row) = operation.row() {
-            self.operations.add(&row, place.body);
+        let bytes = place.body.len();
+        self.operations.add(written, place.body);
+        // A batch with some operations will probably be full, of operations like the last one.
+        if self.rows.is_some() && self.len() == SOME_OPERATIONS {
+            let more = MAX_BATCH_OPERATIONS - SOME_OPERATIONS;
+            self.reserve(more, (more * bytes).min(MOST_EXPECTED));
         }
-        Ok(())
     }
 
     /// Writes the operation into the body and returns its place, or the size of the body if that exceeds the limit.
     fn write(&mut self, operation: &TableOperation, limit: usize) -> Result<Result<Place, usize>> {
         if let Some((_, insert)) = self.insert.iter().find(|(asked, _)| *asked == operation.asked()) {
-            let add = |body: &mut BatchBody| body.add_alike(insert, operation.body());
-            return Ok(self.body.within(limit, add));
+            let write = |bytes: &mut Vec<u8>| {
+                bytes.extend_from_slice(operation.body());
+                Ok(())
+            };
+            let add = |body: &mut BatchBody| Ok(body.add_alike(insert, write)?.0);
+            return self.body.within(limit, add);
         }
         let parts = operation.parts(&self.table, self.endpoint.profile())?;
         let (headers, count) = parts.inner_headers()?;
@@ -260,7 +334,7 @@ impl ChangeSet {
         if is_retrieve {
             self.body = BatchBody::of_query(batch_boundary());
         }
-        Ok(match self.body.within(limit, |body| body.add(&request)) {
+        Ok(match self.body.within(limit, |body| Ok(body.add(&request)))? {
             Ok(place) => {
                 if operation.kind() == OperationKind::Insert {
                     self.insert = Some((operation.asked(), place.clone()));
@@ -277,8 +351,12 @@ impl ChangeSet {
     }
 
     /// Returns the rule that the operation would break, with a message.
-    fn broken(&self, operation: &TableOperation, row: Option<RowHash>) -> Option<(BatchRule, String)> {
-        let (partition_key, row_key) = operation.keys().unwrap_or_default();
+    fn broken(
+        &self,
+        kind: OperationKind,
+        (partition_key, row_key): (&str, &str),
+        row: Option<RowHash>,
+    ) -> Option<(BatchRule, String)> {
         let of_other_partition = |first: &str| {
             let why = format!("all operations of a batch have one PartitionKey, this batch has {first:?}");
             (BatchRule::OnePartition, why)
@@ -288,7 +366,7 @@ impl ChangeSet {
             return own.map(of_other_partition);
         }
         let first = &*self.operations.partition_key;
-        if self.is_retrieve() || operation.kind() == OperationKind::Get {
+        if self.is_retrieve() || kind == OperationKind::Get {
             let why = match self.is_retrieve() {
                 true => "the batch is a get, which must be alone",
                 false => "a get must be alone in a batch",
@@ -489,6 +567,38 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn entity_is_inserted_into_the_body_as_its_operation_would_be(
+            is_cosmos in any::<bool>(),
+            entities in proptest::collection::vec(("[a-c/]?", any::<String>()), 1..130),
+        ) {
+            let profile = if is_cosmos { Profile::Cosmos } else { Profile::Storage };
+            let (mut straight, mut by_operation) = (set_of(profile), set_of(profile));
+            for (n, (row, text)) in entities.into_iter().enumerate() {
+                // Some rows are repeated or have an invalid key, some are of another partition or have a reserved name.
+                let row = if row.is_empty() { n.to_string() } else { row };
+                let mut entity = DynamicEntity::new(if n % 7 == 6 { "q" } else { "p" }, row);
+                entity.insert(if n % 11 == 10 { "id" } else { "Text" }, text.as_str());
+                let is_straight = straight.insert(&entity);
+                let result = match is_straight {
+                    true => Ok(()),
+                    false => straight.add(TableOperation::insert(&entity)),
+                };
+                let expected = by_operation.add(TableOperation::insert(&entity));
+                prop_assert_eq!(is_straight, expected.is_ok() && by_operation.len() > 1);
+                prop_assert_eq!(result.map_err(|e| format!("{e:?}")), expected.map_err(|e| format!("{e:?}")));
+            }
+            prop_assert_eq!(straight.bytes(), by_operation.bytes());
+            if straight.len() == 0 {
+                return Ok(());
+            }
+            let shown = |set: ChangeSet| {
+                let (_, sent) = set.into_call().unwrap();
+                sent.row_writes().map(|row| format!("{row:?}")).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(shown(straight), shown(by_operation));
+        }
+
         #[test]
         fn what_is_sent_is_read_byte_for_byte(
             is_cosmos in any::<bool>(),

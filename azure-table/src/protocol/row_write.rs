@@ -22,7 +22,7 @@ pub(crate) struct RowWrite<'a> {
 }
 
 /// The rest of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WriteFacts {
     /// Whether its answer was to have the entity.
     pub(crate) is_echoed: bool,

@@ -35,22 +35,14 @@ pub(crate) fn entity<E: TableEntity + ?Sized>(entity: &E, (partition_key, row_ke
 
 /// Encodes properties that a closure writes, with their keys.
 pub(crate) fn properties(
-    (partition_key, row_key): (&str, &str),
+    keys: (&str, &str),
     write: impl FnOnce(&mut PropertyWriter<'_>) -> Result<()>,
 ) -> Result<Written> {
-    let mut object = Object::within(SCRATCH.try_with(Cell::take).unwrap_or_default());
-    object.string(&Quoted("\"PartitionKey\":"), partition_key);
-    object.string(&Quoted("\"RowKey\":"), row_key);
-    let mut writer = PropertyWriter::new(&mut object, partition_key, row_key);
-    write(&mut writer)?;
-    let rare = writer.finish()?;
-    let mut scratch = object.end();
+    let mut scratch = SCRATCH.try_with(Cell::take).unwrap_or_default();
+    scratch.clear();
+    let rare = append(&mut scratch, keys, write)?;
     let body = scratch.len();
-    if scratch.len() > MOST_ENCODED {
-        return Err(Error::invalid_input(format!(
-            "the entity has {body} bytes of JSON, the limit is {MOST_ENCODED}"
-        )));
-    }
+    let (partition_key, row_key) = keys;
     scratch.extend_from_slice(partition_key.as_bytes());
     scratch.extend_from_slice(row_key.as_bytes());
     let text = str::from_utf8(&scratch).map_err(|e| Error::invalid_input(format!("the entity's JSON: {e}")))?;
@@ -60,6 +52,38 @@ pub(crate) fn properties(
         let _ = SCRATCH.try_with(|spare| spare.set(scratch));
     }
     Ok(Written { text, body, rare })
+}
+
+/// Appends an entity with its keys to `bytes`.
+///
+/// # Errors
+/// `bytes` may then end with a part of the entity.
+pub(crate) fn append_entity<E: TableEntity + ?Sized>(
+    bytes: &mut Vec<u8>,
+    entity: &E,
+    keys: (&str, &str),
+) -> Result<Option<Box<Rare>>> {
+    append(bytes, keys, |writer| entity.write_properties(writer))
+}
+
+fn append(
+    bytes: &mut Vec<u8>,
+    (partition_key, row_key): (&str, &str),
+    write: impl FnOnce(&mut PropertyWriter<'_>) -> Result<()>,
+) -> Result<Option<Box<Rare>>> {
+    let before = bytes.len();
+    let mut object = Object::after(std::mem::take(bytes));
+    object.string(&Quoted("\"PartitionKey\":"), partition_key);
+    object.string(&Quoted("\"RowKey\":"), row_key);
+    let mut writer = PropertyWriter::new(&mut object, partition_key, row_key);
+    let rare = write(&mut writer).and_then(|()| writer.finish());
+    *bytes = object.end();
+    match bytes.len() - before {
+        body if body > MOST_ENCODED => Err(Error::invalid_input(format!(
+            "the entity has {body} bytes of JSON, the limit is {MOST_ENCODED}"
+        ))),
+        _ => rare,
+    }
 }
 
 thread_local! {
@@ -84,12 +108,11 @@ pub(crate) struct Object {
 
 impl Object {
     pub(crate) fn new() -> Self {
-        Self::within(Vec::new())
+        Self::after(Vec::new())
     }
 
-    /// Starts an object in an existing buffer.
-    fn within(mut bytes: Vec<u8>) -> Self {
-        bytes.clear();
+    /// Starts an object behind the bytes of an existing buffer.
+    fn after(mut bytes: Vec<u8>) -> Self {
         bytes.reserve(INITIAL_CAPACITY);
         bytes.push(b'{');
         Self { bytes }
