@@ -37,6 +37,22 @@ fn imports_point_downwards() {
     }
 }
 
+/// They could be a crate of their own.
+#[test]
+fn patterns_use_the_public_interface_alone() {
+    let house = House::read(root());
+    let patterns = house.files.iter().filter(|file| file.path.contains("/src/patterns/"));
+    let inner: Vec<_> = patterns
+        .clone()
+        .filter(|file| file.skeleton.contains("crate::"))
+        .collect();
+    assert!(
+        patterns.count() > 3 && inner.is_empty(),
+        "{:?}",
+        inner.iter().map(|file| &file.path).collect::<Vec<_>>()
+    );
+}
+
 #[test]
 fn files_import_each_other_in_no_circle() {
     let house = House::read(root());

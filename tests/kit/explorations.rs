@@ -1,6 +1,6 @@
 //! Every operation and every mistake in the list of explorations.
 
-use azure_table_tests::explorations::{operations, wrong};
+use azure_table_tests::explorations::{operations, patterns, wrong};
 use azure_table_tests::house::root;
 use std::time::Duration;
 
@@ -17,6 +17,14 @@ fn operations_hold_in_every_order_with_one_fault() {
     // Three tasks take half a minute: `--example explorations` has them.
     for case in operations::ALL.iter().filter(|case| !case.name.contains("three")) {
         let found = (case.explore)(1);
+        assert!(found.is_proof(), "{}: {found}", case.name);
+    }
+}
+
+#[test]
+fn patterns_hold_in_every_order() {
+    for case in patterns::ALL {
+        let found = (case.explore)(0);
         assert!(found.is_proof(), "{}: {found}", case.name);
     }
 }

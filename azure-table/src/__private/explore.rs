@@ -103,8 +103,8 @@ struct Settings {
 impl<B> Explore<B> {
     /// Says that tasks share nothing but the service, and each has a [client of its own](World::client).
     ///
-    /// Orders that differ only in requests that commute are then run once: two requests commute if neither writes a row
-    /// that the other reads or writes. Without this word every order is run.
+    /// Orders that differ only in requests that commute are then run once: two requests commute if neither writes a
+    /// row that the other reads or writes. Without this word every order is run.
     pub fn isolated(mut self) -> Self {
         self.settings.is_isolated = true;
         self

@@ -201,13 +201,6 @@ impl Emulator {
         self
     }
 
-    /// Accepts requests of any age.
-    #[cfg(feature = "test-util")]
-    pub(crate) fn accepting_old_requests(mut self) -> Self {
-        self.settings_mut().accepts_old_requests = true;
-        self
-    }
-
     /// Sets the clock.
     #[must_use]
     pub fn with_clock(mut self, clock: EmulatorClock) -> Self {

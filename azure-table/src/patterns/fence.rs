@@ -6,18 +6,18 @@ use azure_table::{ErrorKind, ReadEntity, Result, TableClient, TableEntity, Table
 
 /// A header row whose ETag guards every batch of its partition.
 ///
-/// **Promise.** All transactions through fences on the same header happen one after the other, and each is made from the
-/// header that the one before left. So whatever the header says of the partition (a balance, a length, a state) is true
-/// of every state of the partition that anyone can read.
+/// **Promise.** All transactions through fences on the same header happen one after the other, and each is made from
+/// the header that the one before left. So whatever the header says of the partition (a balance, a length, a state)
+/// is true of every state of the partition that anyone can read.
 ///
 /// The header is your entity, in the partition and the table of the rows that it guards. Give it a
-/// [`write_id`](macro@crate::TableEntity): after a lost response it shows whether the transaction was applied. Without
-/// one, such a call fails with [`may_have_applied`](crate::Error::may_have_applied). Writes of the partition that do not
-/// go through a fence are not guarded.
+/// [`write_id`](macro@crate::TableEntity): after a lost response it shows whether the transaction was applied.
+/// Without one, such a call fails with [`may_have_applied`](crate::Error::may_have_applied). Writes of the partition
+/// that do not go through a fence are not guarded.
 ///
-/// **Cost.** [`open`](Self::open): one read; two requests more for a new header. [`transact`](Self::transact): one batch
-/// of the operations and the header; in each conflict one read and one batch more. A batch has 99 operations besides the
-/// header.
+/// **Cost.** [`open`](Self::open): one read; two requests more for a new header. [`transact`](Self::transact): one
+/// batch of the operations and the header; in each conflict one read and one batch more. A batch has 99 operations
+/// besides the header.
 ///
 /// **Crash.** A batch is applied as a whole or not at all, so nothing needs repair.
 ///
@@ -125,15 +125,15 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
 
     /// Changes the header and writes it with the operations that the closure returns, as one transaction.
     ///
-    /// If another transaction came first, the header is read again, and the closure is called again: it must do nothing
-    /// but compute. It may run several times.
+    /// If another transaction came first, the header is read again, and the closure is called again: it must do
+    /// nothing but compute. It may run several times.
     ///
     /// # Errors
     /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): more conflicts than [`conflicts`](Self::conflicts) allows.
-    /// - The error of an operation, with its [`batch_index`](crate::Error::batch_index): the header is 0, the operations
-    ///   follow from 1. Nothing was written.
-    /// - [`InvalidInput`](ErrorKind::InvalidInput): an operation is of another partition, there are more than 99, or two
-    ///   are of one row.
+    /// - The error of an operation, with its [`batch_index`](crate::Error::batch_index): the header is 0, the
+    ///   operations follow from 1. Nothing was written.
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): an operation is of another partition, there are more than 99, or
+    ///   two are of one row.
     /// - The error that the closure returns. Nothing was written.
     pub async fn transact<F>(&mut self, mut change: F) -> Result<()>
     where

@@ -1,4 +1,4 @@
-//! Who may work: at most one at a time.
+//! Leases: at most one holder at a time.
 //!
 //! Owns [`Leases`], [`Lease`] and the row of a lease.
 
@@ -12,16 +12,16 @@ use tokio::time::Instant;
 
 /// The leases of a table, with their time.
 ///
-/// **Promise.** At most one [`Lease`] on a row is [valid](Lease::is_valid) at a time, whatever the clocks of the machines
-/// show. Each has a higher [token](Lease::token) than the one before.
+/// **Promise.** At most one [`Lease`] on a row is [valid](Lease::is_valid) at a time, whatever the clocks of the
+/// machines show. Each has a higher [token](Lease::token) than the one before.
 ///
-/// A lease is over by the service's clock, a [margin](Self::margin) after its time; its holder stops by its own clock, a
-/// margin before. So the promise needs clocks that run equally fast, within the margin: not clocks that are set equally. A
-/// process that stands still cannot stop in time. What it then writes must be rejected: store the token in what you write,
-/// and refuse a lower one.
+/// A lease is over by the service's clock, a [margin](Self::margin) after its time; its holder stops by its own
+/// clock, a margin before. So the promise needs clocks that run equally fast, within the margin: not clocks that are
+/// set equally. A process that stands still cannot stop in time. What it then writes must be rejected: store the
+/// token in what you write, and refuse a lower one.
 ///
-/// **Cost.** [`acquire`](Self::acquire): one read, and one write if the lease is free. Each
-/// [`renew`](Lease::renew) and [`release`](Lease::release): one write. [`run`](Lease::run) renews at a third of the time.
+/// **Cost.** [`acquire`](Self::acquire): one read, and one write if the lease is free. Each [`renew`](Lease::renew)
+/// and [`release`](Lease::release): one write. [`run`](Lease::run) renews at a third of the time.
 ///
 /// **Crash.** The lease is free a margin after its time. A lost response to `acquire` or `renew` is read back.
 ///
@@ -101,8 +101,8 @@ impl Leases {
     /// `holder` is shown to those who look at the table. The row is inserted if it is missing.
     ///
     /// # Errors
-    /// - An error with [`may_have_applied`](crate::Error::may_have_applied): the lease may be held by nobody who knows,
-    ///   until its time is over.
+    /// - An error with [`may_have_applied`](crate::Error::may_have_applied): the lease may be held by nobody who
+    ///   knows, until its time is over.
     pub async fn acquire(&self, partition_key: &str, row_key: &str, holder: &str) -> Result<Option<Lease>> {
         let context = OperationContext::new();
         let read = self
@@ -198,8 +198,8 @@ impl Lease {
 
     /// Runs `work`, and renews the lease at a third of its time.
     ///
-    /// Returns `None` if the lease was lost first, or could not be renewed before its end. The work was dropped then, while
-    /// the lease was still valid: at an `await`, as every future.
+    /// Returns `None` if the lease was lost first, or could not be renewed before its end. The work was dropped then,
+    /// while the lease was still valid: at an `await`, as every future.
     ///
     /// # Errors
     /// None of its own. An error of a renewal is met by the next one, as long as there is time.

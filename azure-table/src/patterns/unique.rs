@@ -8,11 +8,12 @@ use azure_table::{ErrorKind, Guid, Result, TableClient, TableEntity, TableOperat
 ///
 /// **Promise.** In each partition at most one entity has a value, and the entity with a value is found by one read.
 ///
-/// The row of a value has the RowKey `{prefix}{value}` in the partition of its entity: choose a prefix that no entity's
-/// RowKey begins with, and leave its range out of your queries. All writes that change the value go through this type.
+/// The row of a value has the RowKey `{prefix}{value}` in the partition of its entity: choose a prefix that no
+/// entity's RowKey begins with, and leave its range out of your queries. All writes that change the value go through
+/// this type.
 ///
-/// **Cost.** [`insert`](Self::insert), [`replace`](Self::replace) and [`delete`](Self::delete): one batch of two or three
-/// operations. [`find`](Self::find): one read, and yours for the entity.
+/// **Cost.** [`insert`](Self::insert), [`replace`](Self::replace) and [`delete`](Self::delete): one batch of two or
+/// three operations. [`find`](Self::find): one read, and yours for the entity.
 ///
 /// **Crash.** Entity and value are written in one transaction, so nothing needs repair.
 ///
@@ -82,8 +83,8 @@ impl<E: TableEntity> Unique<E> {
             .await
     }
 
-    /// Replaces the entity, whose value changes from `old` to `new`. Returns `false` if another entity has the new value;
-    /// nothing is written then.
+    /// Replaces the entity, whose value changes from `old` to `new`. Returns `false` if another entity has the new
+    /// value; nothing is written then.
     ///
     /// # Errors
     /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): the entity was written since it was read.

@@ -22,9 +22,9 @@ use crate::testing::explore::gate::{Gate, GatedTransport};
 
 /// The service of one run of an exploration, and the clients of its tasks. Feature `test-util` with `emulator`.
 ///
-/// Each request of its clients waits until every task rests; then the explorer chooses which goes on. The pauses of the
-/// clients before retries take no time. Other waits go by tokio's clock, which stands still: a timer fires when no
-/// request waits. The emulator's clock follows it, from the time at which the exploration began.
+/// Each request of its clients waits until every task rests; then the explorer chooses which goes on. The pauses of
+/// the clients before retries take no time. Other waits go by tokio's clock, which stands still: a timer fires when
+/// no request waits. The emulator's clock follows it, from the time at which the exploration began.
 ///
 /// See [`explore`](crate::testing::explore()).
 #[derive(Clone, Debug)]

@@ -82,4 +82,11 @@ impl Emulator {
         self.settings_mut().token_audiences.insert(audience);
         self
     }
+
+    /// Accepts requests of any age.
+    #[cfg(feature = "test-util")]
+    pub(crate) fn accepting_old_requests(mut self) -> Self {
+        self.settings_mut().accepts_old_requests = true;
+        self
+    }
 }

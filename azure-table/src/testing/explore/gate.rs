@@ -1,7 +1,7 @@
 //! The gate at which the requests of a run wait.
 //!
-//! Owns [`Gate`], and the transport of each client before it. The runtime calls [`Gate::at_rest`] if no task can go on.
-//! Then one waiting request is chosen, and everything runs until it rests again.
+//! Owns [`Gate`], and the transport of each client before it. The runtime calls [`Gate::at_rest`] if no task can go
+//! on. Then one waiting request is chosen, and everything runs until it rests again.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,7 +1,7 @@
 //! A run as a story: one line for each request.
 //!
-//! Owns [`Told`], the line of an event, and the table of all lines. Bodies are shortened; a condition names the line in
-//! which the task saw the ETag.
+//! Owns [`Told`], the line of an event, and the table of all lines. Bodies are shortened; a condition names the line
+//! in which the task saw the ETag.
 
 use std::fmt::{self, Write as _};
 

@@ -1,9 +1,9 @@
 //! The tree of choices, walked depth first.
 //!
-//! Owns [`Tree`]: one node for each step of the run, with what is still to be tried there. A run follows the nodes that
-//! there are and adds those beyond. Orders that differ only in steps that commute are run once: a node gets
-//! another step only for a race (`races.rs`), and a step that was tried sleeps until one comes that it does not commute
-//! with.
+//! Owns [`Tree`]: one node for each step of the run, with what is still to be tried there. A run follows the nodes
+//! that there are and adds those beyond. Orders that differ only in steps that commute are run once: a node gets
+//! another step only for a race (`races.rs`), and a step that was tried sleeps until one comes that it does not
+//! commute with.
 
 use std::sync::Arc;
 
