@@ -1,11 +1,12 @@
 //! The in-process emulator and its setters.
 //!
 //! Owns [`Emulator`]: the setters `with_…`, the inspection of its state, and the transport. The setters of accounts and
-//! tokens are `in_process/credentials.rs`, its tables
-//! `in_process/contents.rs`. The dispatch of requests begins in `dispatch`.
+//! tokens are `in_process/credentials.rs`, its tables `in_process/contents.rs`, and what its observer sees is
+//! `in_process/observed.rs`. The dispatch of requests begins in `dispatch`.
 
 pub(crate) mod contents;
 mod credentials;
+mod observed;
 
 #[cfg(feature = "emulator-durable")]
 mod open;
@@ -15,8 +16,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-#[cfg(feature = "emulator-http")]
-use ::http::{HeaderMap, Method, Uri};
 use ::http::{Request, Response};
 use bytes::Bytes;
 
@@ -27,10 +26,8 @@ use crate::emulator::load::ServiceLoad;
 use crate::emulator::load::model::ServiceModel;
 use crate::emulator::load::stamp::Stamp;
 use crate::emulator::operations::seed;
+use crate::emulator::response::observer::Observe;
 use crate::emulator::response::observer::ResponseEvent;
-use crate::emulator::response::observer::{Observe, Seen};
-#[cfg(feature = "emulator-http")]
-use crate::emulator::rules::refusal::Refusal;
 use crate::emulator::rules::{COSMOS, MAX_PAGE};
 use crate::emulator::settings::{Account, Settings};
 use crate::emulator::settings::{EmulatorClock, PageEnds};
@@ -38,8 +35,6 @@ use crate::emulator::snapshot::EmulatorSnapshot;
 use crate::emulator::store::SharedStore;
 use crate::model::entity::TableEntity;
 use crate::model::error::Result;
-#[cfg(feature = "emulator-http")]
-use crate::pipeline::injected_fault::InjectedFault;
 use crate::pipeline::transport::{BoxFuture, Transport, TransportError};
 use crate::protocol::endpoint::DEVELOPMENT_ACCOUNT;
 use crate::protocol::profile::Profile;
@@ -394,62 +389,6 @@ impl Emulator {
     ///   emulator is not, or the other way round.
     pub fn restore(&self, snapshot: &EmulatorSnapshot) -> Result<()> {
         snapshot.restore_to(&self.service.store, self.settings().rules())
-    }
-
-    /// Answers a request and reports it to the observer.
-    pub(crate) async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
-        let Some(observe) = &self.observer else {
-            return self.service.answer(request).await;
-        };
-        let seen = Seen::of(request.method(), request.uri(), self.clock().now());
-        let response = self.service.answer(request).await;
-        seen.show(observe, &response, None);
-        response
-    }
-
-    /// Answers a request through a transport in front of this emulator, and reports the outcome to the observer.
-    #[cfg(feature = "emulator-http")]
-    pub(crate) async fn answer_through(
-        &self,
-        front: &dyn Transport,
-        request: Request<Bytes>,
-    ) -> std::result::Result<Response<Bytes>, TransportError> {
-        let Some(observe) = &self.observer else {
-            return front.send(request).await;
-        };
-        let seen = Seen::of(request.method(), request.uri(), self.clock().now());
-        let outcome = front.send(request).await;
-        match &outcome {
-            Ok(response) => {
-                let fault = response.extensions().get::<InjectedFault>();
-                seen.show(observe, response, fault.map(InjectedFault::to_string));
-            }
-            Err(error) => {
-                let cause = std::error::Error::source(error);
-                seen.show_lost(observe, cause.map_or_else(|| error.to_string(), ToString::to_string));
-            }
-        }
-        outcome
-    }
-
-    /// Returns the emulator without its observer.
-    #[cfg(feature = "emulator-http")]
-    pub(crate) fn without_observer(self) -> Self {
-        Self { observer: None, ..self }
-    }
-
-    /// Rejects a request without reading its body.
-    #[cfg(feature = "emulator-http")]
-    pub(crate) fn refuse(&self, headers: &HeaderMap, refusal: &Refusal) -> Response<Bytes> {
-        self.service.refuse(headers, refusal)
-    }
-
-    /// Reports a response that did not come from the service.
-    #[cfg(feature = "emulator-http")]
-    pub(crate) fn show(&self, method: &Method, uri: &Uri, response: &Response<Bytes>) {
-        if let Some(observe) = &self.observer {
-            Seen::of(method, uri, self.clock().now()).show(observe, response, None);
-        }
     }
 
     pub(crate) fn settings(&self) -> &Settings {

@@ -504,6 +504,36 @@ async fn requests_are_logged_and_followed() {
 }
 
 #[test]
+fn request_is_logged_when_its_client_gives_up() {
+    let (running, port) = Port::start();
+    port.ok("PUT /faults", "{\"fault\":\"hangRequest\"}");
+    let (_, address) = running.connection_string.split_once("TableEndpoint=http://").unwrap();
+    let (address, _) = address.split_once('/').unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request = format!("GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    while port.lines("GET /faults")[0]["hits"] == 0 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(port.ok("GET /requests", ""), "");
+    drop(stream);
+    let logged = loop {
+        if let Some(line) = port.lines("GET /requests").pop() {
+            break line;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert_eq!(
+        (&logged["target"], &logged["status"], &logged["why"]),
+        (
+            &"/devstoreaccount1/Tables".into(),
+            &Value::Null,
+            &"the connection closed before the response".into()
+        )
+    );
+}
+
+#[test]
 fn changes_through_the_port_survive_a_kill() {
     let folder = std::env::temp_dir().join(format!("azure-table-{}", Guid::random()));
     let arguments = ["--port=0", "--control=0", "-q", "--data", folder.to_str().unwrap()];

@@ -40,7 +40,8 @@ pub struct ResponseEvent {
     pub target: String,
     /// The status of the response; `None` if the connection was closed without a complete response.
     ///
-    /// Only a fault of the transport that `EmulatorServer::through` puts in front of an emulator does so.
+    /// Only with a transport that `EmulatorServer::through` puts in front of an emulator: by its fault, or because the
+    /// client gave up.
     pub status: Option<StatusCode>,
     /// The error code of a rejection, `EntityAlreadyExists` for example.
     ///

@@ -1,0 +1,99 @@
+//! The answers of an emulator with an observer.
+//!
+//! Owns the report of each outcome, also of a request that nobody waits for any more. The event is
+//! `response/observer.rs`.
+
+#[cfg(feature = "emulator-http")]
+use ::http::{HeaderMap, Method, Uri};
+use ::http::{Request, Response};
+use bytes::Bytes;
+
+use crate::emulator::in_process::Emulator;
+#[cfg(feature = "emulator-http")]
+use crate::emulator::response::observer::Observe;
+use crate::emulator::response::observer::Seen;
+#[cfg(feature = "emulator-http")]
+use crate::emulator::rules::refusal::Refusal;
+#[cfg(feature = "emulator-http")]
+use crate::pipeline::injected_fault::InjectedFault;
+#[cfg(feature = "emulator-http")]
+use crate::pipeline::transport::{Transport, TransportError};
+
+/// A request whose response is pending. Dropped then, it is reported without one: a fault may hold it for good.
+#[cfg(feature = "emulator-http")]
+struct Pending<'a> {
+    observe: &'a Observe,
+    seen: Option<Seen>,
+}
+
+#[cfg(feature = "emulator-http")]
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        if let Some(seen) = self.seen.take() {
+            seen.show_lost(self.observe, "the connection closed before the response".to_owned());
+        }
+    }
+}
+
+impl Emulator {
+    /// Answers a request and reports it to the observer.
+    pub(crate) async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
+        let Some(observe) = &self.observer else {
+            return self.service.answer(request).await;
+        };
+        let seen = Seen::of(request.method(), request.uri(), self.clock().now());
+        let response = self.service.answer(request).await;
+        seen.show(observe, &response, None);
+        response
+    }
+
+    /// Answers a request through a transport in front of this emulator, and reports the outcome to the observer.
+    #[cfg(feature = "emulator-http")]
+    pub(crate) async fn answer_through(
+        &self,
+        front: &dyn Transport,
+        request: Request<Bytes>,
+    ) -> std::result::Result<Response<Bytes>, TransportError> {
+        let Some(observe) = &self.observer else {
+            return front.send(request).await;
+        };
+        let mut pending = Pending {
+            observe,
+            seen: Some(Seen::of(request.method(), request.uri(), self.clock().now())),
+        };
+        let outcome = front.send(request).await;
+        if let Some(seen) = pending.seen.take() {
+            match &outcome {
+                Ok(response) => {
+                    let fault = response.extensions().get::<InjectedFault>();
+                    seen.show(observe, response, fault.map(InjectedFault::to_string));
+                }
+                Err(error) => {
+                    let cause = std::error::Error::source(error);
+                    seen.show_lost(observe, cause.map_or_else(|| error.to_string(), ToString::to_string));
+                }
+            }
+        }
+        outcome
+    }
+
+    /// Returns the emulator without its observer.
+    #[cfg(feature = "emulator-http")]
+    pub(crate) fn without_observer(self) -> Self {
+        Self { observer: None, ..self }
+    }
+
+    /// Rejects a request without reading its body.
+    #[cfg(feature = "emulator-http")]
+    pub(crate) fn refuse(&self, headers: &HeaderMap, refusal: &Refusal) -> Response<Bytes> {
+        self.service.refuse(headers, refusal)
+    }
+
+    /// Reports a response that did not come from the service.
+    #[cfg(feature = "emulator-http")]
+    pub(crate) fn show(&self, method: &Method, uri: &Uri, response: &Response<Bytes>) {
+        if let Some(observe) = &self.observer {
+            Seen::of(method, uri, self.clock().now()).show(observe, response, None);
+        }
+    }
+}
