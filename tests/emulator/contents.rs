@@ -51,6 +51,34 @@ async fn deleted_names_are_free_at_once() {
 }
 
 #[tokio::test]
+async fn tables_of_one_account_or_of_all_are_deleted() {
+    let emulator = Emulator::new().with_account("contoso", "AAAA").unwrap();
+    for account in ["contoso", ACCOUNT] {
+        for table in ["Blogs", "Posts"] {
+            emulator.seed_lines(account, table, ROWS).unwrap();
+        }
+    }
+    let snapshot = emulator.snapshot();
+    emulator.clear_account("contoso").unwrap();
+    let left: Vec<_> = emulator.tables().into_iter().map(|table| table.account).collect();
+    assert_eq!(left, [ACCOUNT, ACCOUNT]);
+    let error = emulator.clear_account("nobody").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(
+        error.to_string(),
+        "account \"nobody\" does not exist, the accounts are contoso, devstoreaccount1"
+    );
+    emulator.clear().unwrap();
+    assert_eq!(emulator.tables(), []);
+    emulator.settle().await.unwrap();
+    // An account of a snapshot, whose key this emulator does not have.
+    let other = Emulator::new();
+    other.restore(&snapshot).unwrap();
+    other.clear_account("contoso").unwrap();
+    assert_eq!(names(&other).len(), 2);
+}
+
+#[tokio::test]
 async fn tables_that_were_created_at_an_address_of_cosmos_db_are_found() {
     let emulator = Emulator::new().with_account("contoso", "AAAA").unwrap();
     let connection = "AccountName=contoso;AccountKey=AAAA;TableEndpoint=https://contoso.table.cosmos.azure.com:443/;";

@@ -265,22 +265,27 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes the tables of all accounts. Their names are free at once.
-    pub(crate) fn clear(&mut self, rules: &'static Rules, now: DateTime) {
-        let of = |(name, account): (&String, &Account)| {
-            let tables = account.tables.keys().map(|key| Effect::Table(key.clone(), None));
-            let leaving = (!account.leaving.is_empty()).then(|| Effect::Leaving(BTreeMap::new()));
-            (name.clone(), tables.chain(leaving).collect::<Vec<_>>())
-        };
-        let effects: Vec<_> = self.primary.iter().map(of).collect();
-        for (account, effects) in effects.into_iter().filter(|(_, effects)| !effects.is_empty()) {
-            let replica = Replica {
-                account: &account,
-                is_behind: false,
-                rules,
+    /// Deletes the tables of all accounts, in one change. Their names are free at once.
+    pub(crate) fn clear(&mut self) {
+        let emptied = |(name, account): (&String, &Account)| {
+            let account = Account {
+                properties: account.properties.clone(),
+                ..Account::default()
             };
-            self.put(replica, effects, now);
-        }
+            (name.clone(), account)
+        };
+        let accounts = self.primary.iter().map(emptied).collect();
+        self.replace_all(accounts, self.last_write);
+    }
+
+    /// Deletes the tables of an account, in one change. Their names are free at once.
+    pub(crate) fn clear_account(&mut self, replica: Replica<'_>, now: DateTime) {
+        let Some(account) = self.primary.get(replica.account) else {
+            return;
+        };
+        let tables = account.tables.keys().map(|key| Effect::Table(key.clone(), None));
+        let effects = tables.chain([Effect::Leaving(BTreeMap::new())]).collect();
+        self.put(replica, effects, now);
     }
 
     /// Gives a table other policies.

@@ -86,11 +86,7 @@ impl Emulator {
     /// - [`ServerFault`](crate::ErrorKind::ServerFault): the change could not be stored in the folder.
     pub fn seed_lines(&self, account: &str, table: &str, lines: &str) -> Result<usize> {
         if !self.settings().accounts.contains_key(account) {
-            let known: Vec<&str> = self.settings().accounts.keys().map(String::as_str).collect();
-            let known = known.join(", ");
-            return Err(Error::invalid_input(format!(
-                "account {account:?} does not exist, the accounts are {known}"
-            )));
+            return Err(self.no_account(account));
         }
         let replica = self.replica_of(account, table);
         seed::seed_lines(&self.service.store, replica, table, lines, self.clock().now())
@@ -117,16 +113,50 @@ impl Emulator {
         Ok(is_deleted)
     }
 
-    /// Deletes the tables of all accounts.
+    /// Deletes the tables of all accounts, all or none.
     ///
     /// Their names are free at once, and so are those of tables that were being deleted. Service properties stay.
     ///
     /// # Errors
     /// - [`ServerFault`](crate::ErrorKind::ServerFault): the change could not be stored in the folder.
     pub fn clear(&self) -> Result<()> {
-        let now = self.clock().now();
-        self.service.store.write().clear(self.settings().rules(), now);
+        self.service.store.write().clear();
         self.service.store.block_until_stored().map_err(not_stored)
+    }
+
+    /// Deletes the tables of one account, all or none.
+    ///
+    /// Their names are free at once, and so are those of tables that were being deleted. Service properties stay.
+    ///
+    /// # Errors
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): no such account. Tables of an account without a key, such as
+    ///   one of a snapshot, can be deleted.
+    /// - [`ServerFault`](crate::ErrorKind::ServerFault): the change could not be stored in the folder.
+    pub fn clear_account(&self, account: &str) -> Result<()> {
+        let replica = Replica {
+            account,
+            is_behind: false,
+            rules: self.settings().rules(),
+        };
+        let mut store = self.service.store.write();
+        if store.account(replica).is_none() && !self.settings().accounts.contains_key(account) {
+            return Err(self.no_account(account));
+        }
+        store.clear_account(replica, self.clock().now());
+        drop(store);
+        self.service.store.block_until_stored().map_err(not_stored)
+    }
+
+    /// Waits until everything that was read or written so far is as durable as the policy of the folder promises.
+    ///
+    /// [`tables`](Self::tables), [`table_lines`](Self::table_lines) and [`snapshot`](Self::snapshot) return
+    /// immediately, so they can have changes that a crash would still undo. Wait before you show them to anybody. An
+    /// emulator without a folder does not wait.
+    ///
+    /// # Errors
+    /// - [`ServerFault`](crate::ErrorKind::ServerFault): a change could not be stored. The emulator has stopped.
+    pub async fn settle(&self) -> Result<()> {
+        self.service.store.settled().await.map_err(not_stored)
     }
 
     /// Checks that all changes so far could be stored.
@@ -137,6 +167,12 @@ impl Emulator {
     /// - [`ServerFault`](crate::ErrorKind::ServerFault): a change could not be stored. The emulator has stopped.
     pub fn check_storage(&self) -> Result<()> {
         self.service.store.check().map_err(not_stored)
+    }
+
+    fn no_account(&self, account: &str) -> Error {
+        let known: Vec<&str> = self.settings().accounts.keys().map(String::as_str).collect();
+        let known = known.join(", ");
+        Error::invalid_input(format!("account {account:?} does not exist, the accounts are {known}"))
     }
 
     /// Returns the account at the rules of the table: those of Cosmos DB if it was created at such an address.

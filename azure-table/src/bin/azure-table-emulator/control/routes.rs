@@ -1,7 +1,8 @@
 //! The routes of the control port.
 //!
 //! Owns paths, methods and parameters. Lists are lines of JSON, anything else is one object. What blocks, since it
-//! copies all tables or waits for the disk, runs on another thread.
+//! copies all tables or waits for the disk, runs on another thread. An answer leaves when everything that it shows is
+//! durable.
 
 use std::time::Duration;
 
@@ -99,14 +100,16 @@ async fn checked(steered: &Steered, request: Request<Incoming>) -> Answer {
                 version: env!("CARGO_PKG_VERSION"),
             })
         }
-        ("GET", ["tables"]) => tables(steered, &asked),
+        ("GET", ["tables"]) => tables(steered, &asked).await,
         ("DELETE", ["tables"]) => delete_tables(steered, &asked).await,
         ("GET", ["tables", table]) => rows(steered, &asked, table).await,
         ("POST", ["tables", table]) => seed(steered, asked, table).await,
         ("DELETE", ["tables", table]) => delete_table(steered, &asked, table).await,
         ("GET", ["snapshot"]) => {
             let emulator = steered.emulator.clone();
-            lines(blocking(move || emulator.snapshot().to_string()).await?)
+            let text = blocking(move || emulator.snapshot().to_string()).await?;
+            steered.emulator.settle().await?;
+            lines(text)
         }
         ("PUT", ["snapshot"]) => restore(steered, asked).await,
         ("GET", ["faults"]) => lines(steered.faults.lines()),
@@ -196,7 +199,7 @@ fn parameters(method: &Method, segments: &[&str]) -> &'static [&'static str] {
     }
 }
 
-fn tables(steered: &Steered, asked: &Asked) -> Answer {
+async fn tables(steered: &Steered, asked: &Asked) -> Answer {
     let account = asked.parameter("account");
     let mut text = String::new();
     for table in steered.emulator.tables() {
@@ -211,6 +214,7 @@ fn tables(steered: &Steered, asked: &Asked) -> Answer {
             );
         }
     }
+    steered.emulator.settle().await?;
     lines(text)
 }
 
@@ -219,10 +223,7 @@ async fn delete_tables(steered: &Steered, asked: &Asked) -> Answer {
     let emulator = steered.emulator.clone();
     let deleted = blocking(move || match account {
         None => emulator.clear(),
-        Some(account) => {
-            let mut tables = emulator.tables().into_iter().filter(|table| table.account == account);
-            tables.try_for_each(|table| emulator.delete_table(&table.account, &table.name).map(drop))
-        }
+        Some(account) => emulator.clear_account(&account),
     });
     deleted.await??;
     nothing()
@@ -239,6 +240,7 @@ async fn rows(steered: &Steered, asked: &Asked, table: &str) -> Answer {
     let missing = no_table(&account, table);
     let (emulator, table) = (steered.emulator.clone(), table.to_owned());
     let text = blocking(move || emulator.table_lines(&account, &table, limit)).await?;
+    steered.emulator.settle().await?;
     lines(text.ok_or(missing)?)
 }
 
