@@ -149,6 +149,12 @@ async fn tables_are_seeded_listed_read_and_deleted() {
             "table \"Nope\" of account \"devstoreaccount1\" does not exist",
         ),
         ("DELETE /tables/Nope", "", 404, "does not exist"),
+        (
+            "DELETE /tables?account=nobody",
+            "",
+            400,
+            "account \"nobody\" does not exist, the accounts are contoso, devstore",
+        ),
         ("GET /tables/Blogs?limit=x", "", 400, "limit: \"x\""),
         (
             "GET /tables/Blogs?limt=1",
@@ -306,6 +312,23 @@ fn faults_that_mean_nothing_are_rejected() {
     for (rule, why) in [
         ("", "body: it has no rule"),
         ("{}", "rule 1: missing field `fault`"),
+        (
+            "[{\"fault\":\"loseRequest\"}]",
+            "rule 1: expected a JSON object, found an array",
+        ),
+        (
+            "{\"fault\":\"loseRequest\"}\n{\"fault\":\"respond\",\"status\":\"503\"}",
+            "rule 2: status: invalid type: string \"503\", expected u16",
+        ),
+        (
+            "{\"fault\":\"loseRequest\",\"operations\":[\"insert\",1]}",
+            "operations[1]: invalid type",
+        ),
+        (
+            "{\"fault\":\"respond\",\"status\":500,\"headers\":{\"a\":1}}",
+            "headers.a: invalid type",
+        ),
+        ("{\"fault\":\"loseRequest\"} {", "rule 2: EOF while parsing"),
         (
             "{\"fault\":\"loseRequest\"} {\"fault\":\"reset\"}",
             "rule 2: fault: \"reset\" is none of loseRequest, lose",
@@ -590,6 +613,14 @@ fn port_is_not_ready_after_a_failed_write_to_the_disk() {
         status == 503 && error.contains("its folder could not be written"),
         "{status} {error}"
     );
+    // As clients' reads: no answer shows what is not stored.
+    for request in ["GET /tables", "GET /tables/Big", "GET /snapshot"] {
+        let (status, error) = port.refused(request, "");
+        assert!(
+            status == 503 && error.contains("could not be written"),
+            "{request}: {status} {error}"
+        );
+    }
     assert_eq!(port.json("GET /health", "")["status"], "alive");
     drop(running);
     fs::remove_dir_all(&folder).unwrap();

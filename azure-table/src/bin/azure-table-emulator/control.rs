@@ -6,6 +6,7 @@
 mod access;
 mod answer;
 mod fault_rules;
+mod json;
 mod load;
 mod page;
 mod request_log;

@@ -14,6 +14,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::control::answer::push_line;
+use crate::control::json;
 
 /// The most rules at once: each request passes all of them.
 const MOST_RULES: usize = 100;
@@ -173,8 +174,9 @@ impl FaultRules {
     /// Adds rules after the others, or in their place. All of them, or none.
     pub(super) fn add(&self, text: &str, replace: bool) -> Result<(), String> {
         let mut rules = Vec::new();
-        for (number, json) in (1..).zip(serde_json::Deserializer::from_str(text).into_iter::<RuleJson>()) {
-            let json = json.map_err(|e| format!("rule {number}: {e}"))?;
+        let parts = json::values(text).map_err(|(number, why)| format!("rule {number}: {why}"))?;
+        for (number, part) in (1..).zip(parts) {
+            let json: RuleJson = json::object(part).map_err(|why| format!("rule {number}: {why}"))?;
             let rule = json.rule().map_err(|why| format!("rule {number}: {why}"))?;
             rules.push((json, rule));
         }

@@ -19,6 +19,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::control::answer::{self, Answer, Body, LINES, Refused, json, lines, nothing, push_line};
+use crate::control::json::object;
 use crate::control::{Steered, TIMEOUT, page};
 use crate::options::DEVELOPMENT_ACCOUNT;
 
@@ -372,7 +373,7 @@ impl Asked {
 
     async fn json<T: DeserializeOwned>(self) -> Result<T, Refused> {
         let text = self.text().await?;
-        serde_json::from_str(&text).map_err(|e| Refused::bad_request(format_args!("body: {e}")))
+        object(&text).map_err(|why| Refused::bad_request(format_args!("body: {why}")))
     }
 }
 
