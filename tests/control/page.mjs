@@ -97,7 +97,8 @@ async function showsTablesRequestsAndFaults(page) {
   const orders = Array.from({ length: 250 }, (_, n) => ({ PartitionKey: "2026-11", RowKey: String(n + 1000), Customer: "Contoso",
     "Total@odata.type": "Edm.Int64", Total: String(n * 17), Note: n ? "" : "<img src=x onerror=document.title=1>" }));
   await seed(control, "Orders", orders);
-  await seed(control, "Customers", [{ PartitionKey: "c", RowKey: "Contoso", City: "Zürich" }]);
+  await seed(control, "Customers", [{ PartitionKey: "c", RowKey: "Contoso", City: "Zürich" },
+    { PartitionKey: "c", RowKey: "Fabrikam", constructor: "a name of all objects" }]);
   await page.open(control);
   await page.shows("state", "ready");
   await page.shows("tables", "Orders");
@@ -105,6 +106,9 @@ async function showsTablesRequestsAndFaults(page) {
   await page.click("tables", "Orders");
   await page.shows("rows", "<img src=x onerror=document.title=1>");
   await page.shows("table-note", "the first 200 of 250 rows");
+  await page.click("tables", "Customers");
+  await page.shows("rows", "a name of all objects");
+  assert.doesNotMatch(await page.text("rows"), /native code/);
 
   assert.equal((await listTables(port)).status, 200);
   await page.shows("requests", "/devstoreaccount1/Tables");
