@@ -417,6 +417,15 @@ async fn clock_is_set_advanced_and_reset() {
     );
     let advanced = port.json("POST /clock/advance", "{\"seconds\":1.5}");
     assert_eq!(advanced["now"], "2030-01-01T00:00:01.5Z");
+    // At the last time of all, rows would keep their ETags.
+    let (status, error) = port.refused("PUT /clock", "{\"now\":\"9999-12-31T23:59:59Z\"}");
+    assert!(
+        status == 400 && error.contains("9999-12-31T23:59:59Z, the limit is 9000-01-01"),
+        "{error}"
+    );
+    port.ok("PUT /clock", "{\"now\":\"8999-12-31T23:59:59Z\"}");
+    let (status, error) = port.refused("POST /clock/advance", "{\"seconds\":2}");
+    assert!(status == 400 && error.contains("9000-01-01T00:00:01Z"), "{error}");
     // What is read can be sent back.
     port.ok("PUT /clock", &advanced.to_string());
     port.ok("DELETE /clock", "");

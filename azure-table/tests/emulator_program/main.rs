@@ -178,7 +178,7 @@ fn a_request_that_does_not_end_leaves_time_for_the_snapshot() {
     assert!(begun.elapsed() < Duration::from_secs(7), "{:?}", begun.elapsed());
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("again to stop at once, without the snapshot\n"), "{said}");
-    assert!(said.contains("what was still asked is not answered\n"), "{said}");
+    assert!(said.contains("requests in flight were not answered\n"), "{said}");
     EmulatorSnapshot::read(&file).unwrap();
     fs::remove_file(&file).unwrap();
 }

@@ -195,7 +195,7 @@ async fn serve(options: Options) -> Result<()> {
         () = async {
             let _ = stopped.await;
             tokio::time::sleep(GRACE).await;
-        } => people.tell("what was still asked is not answered"),
+        } => people.tell("requests in flight were not answered"),
     }
     // It changes nothing any more that is then not in the snapshot.
     if let Some(steering) = steering {

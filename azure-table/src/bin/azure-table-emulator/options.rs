@@ -52,10 +52,10 @@ Options:
                         localhost with any port but 10002, the one for Go by localhost with 8902;
                         none of them has to, merges that are not tunnelled are taken
   --data <DIR>          Keep the tables in this folder; in memory only without it
-  --sync <WHEN>         What has a response survives [default: always]
-                          always    a power cut: synced before the response
-                          interval  the end of the program: stored each second
-                          never     a kill: written before the response, synced by the system
+  --sync <WHEN>         When a change reaches the disk [default: always]
+                          always    synced before its response: it survives a power cut
+                          interval  each second: a kill loses up to the last second
+                          never     written before its response: it survives a kill, but no power cut
   --snapshot <FILE>     Begin with the tables of this file, and write it at the end; not with --data
   --certificate <FILE>  Serve HTTPS with this certificate, in PEM; needs --key
   --key <FILE>          The certificate's private key, in PEM
@@ -65,7 +65,7 @@ Options:
   --strict-versions     Reject an x-ms-version after the newest known one, as the live service does
   --model <MODEL>       Take time and throttle as the service does: today or 2010 [default: neither]
   --control <PORT>      Steer it by HTTP on this port, 0 for any that is free: tables, snapshots, faults, the clock, the
-                        load and the log of requests, in JSON; a browser shows them. The guide has each route with curl
+                        load and the log of requests, in JSON; a browser shows them. The guide has each route
   --control-host <ADDRESS>
                         Address of the control port [default: 127.0.0.1]; others need a token
   --control-name <NAME> One more name by which clients reach the control port, such as emulator or emulator:8080
@@ -86,7 +86,9 @@ Options:
 AZURE_TABLE_EMULATOR_ACCOUNTS in the environment has accounts as NAME:KEY, separated by semicolons.
 AZURE_TABLE_EMULATOR_CONTROL_TOKEN has the token of the control port.
 
-Exit codes: 0 after a signal, 1 if something failed, 2 if the options are wrong.";
+Exit codes: 0 after a signal, 1 if something failed, 2 if the options are wrong.
+
+Guide, with curl lines: https://docs.rs/azure-table/latest/azure_table/guide/emulator/";
 
 /// An account besides the one that all emulators have.
 pub(crate) struct Account {

@@ -27,6 +27,9 @@ use crate::options::DEVELOPMENT_ACCOUNT;
 const MAX_BODY: usize = 256 << 20;
 /// The most seconds by which the clock is moved at once: a hundred years.
 const MOST_SECONDS: f64 = 3_155_760_000.0;
+/// The end of the clock, the year 9000. Timestamps differ as long as they can grow, and never go back: a row that was
+/// written at the last time of all would have the same ETag from then on.
+const LAST: DateTime = DateTime::from_unix_seconds(221_845_392_000);
 
 #[derive(Serialize)]
 struct Health {
@@ -134,6 +137,7 @@ async fn checked(steered: &Steered, request: Request<Incoming>) -> Answer {
             let SetClock { now, .. } = asked.json().await?;
             let now = now.parse();
             let now = now.map_err(|e: ValueError| Refused::bad_request(format_args!("now: {e}")))?;
+            check_time("now", now)?;
             steered.emulator.clock().set(now);
             clock(steered)
         }
@@ -147,7 +151,9 @@ async fn checked(steered: &Steered, request: Request<Incoming>) -> Answer {
                 let why = format!("seconds: {seconds}, it must be 0 to {MOST_SECONDS}");
                 return Err(Refused::bad_request(why));
             }
-            steered.emulator.clock().advance(Duration::from_secs_f64(seconds));
+            let by = Duration::from_secs_f64(seconds);
+            check_time("seconds", steered.emulator.clock().now() + by)?;
+            steered.emulator.clock().advance(by);
             clock(steered)
         }
         ("GET", ["load"]) => json(&steered.load.json()),
@@ -277,6 +283,15 @@ async fn restore(steered: &Steered, asked: Asked) -> Answer {
     let restored = blocking(move || emulator.restore(&text.parse::<EmulatorSnapshot>()?));
     restored.await??;
     nothing()
+}
+
+/// Rejects a time after the end of the clock.
+fn check_time(member: &str, time: DateTime) -> Result<(), Refused> {
+    if time > LAST {
+        let why = format!("{member}: the clock would show {time}, the limit is {LAST}");
+        return Err(Refused::bad_request(why));
+    }
+    Ok(())
 }
 
 fn clock(steered: &Steered) -> Answer {
