@@ -246,7 +246,7 @@ fn what_is_wrong_is_said_in_a_line_and_by_the_exit_code() {
         (
             &["extra"],
             2,
-            "\"extra\" is no command: check, upgrade, import or export",
+            "\"extra\" is no command: check, upgrade, import or export; --data DIR serves a folder\nTry --help for the options.",
         ),
         (&["check"], 2, "check needs one folder"),
         (&["export", "/no/folder"], 2, "export needs a folder and a snapshot"),
@@ -297,6 +297,11 @@ fn what_is_wrong_is_said_in_a_line_and_by_the_exit_code() {
             "/no/c.pem: ",
         ),
         (&["--port", taken], 1, "is in use"),
+        (
+            &["--port", "0", "--data", file.to_str().unwrap()],
+            1,
+            ".json: it is a file, --data needs a folder",
+        ),
         (
             &["--port", "0", "--snapshot", "/no/tables.json"],
             1,

@@ -10,6 +10,10 @@ use crate::{Result, because, contents, of, print};
 
 /// Opens a folder, which is created if it is missing.
 pub(crate) fn open(folder: &Path, sync: Sync, profile: Profile) -> Result<Emulator> {
+    // The system's own text is that the file exists.
+    if folder.is_file() {
+        return Err(format!("data: {}: it is a file, --data needs a folder", folder.display()).into());
+    }
     let opened = match profile {
         Profile::Cosmos => Emulator::open_cosmos(folder, sync),
         _ => Emulator::open(folder, sync),

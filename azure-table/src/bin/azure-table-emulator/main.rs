@@ -49,7 +49,7 @@ async fn main() -> ExitCode {
         },
         Ok(None) => ExitCode::SUCCESS,
         Err(why) => {
-            eprintln!("error: {why}\nTry --help for what there is.");
+            eprintln!("error: {why}\nTry --help for the options.");
             ExitCode::from(2)
         }
     }

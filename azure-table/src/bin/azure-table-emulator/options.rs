@@ -341,7 +341,10 @@ impl FolderCommand {
             ("export", [_, snapshot]) => Self::Export(snapshot.into()),
             ("check" | "upgrade", _) => return Err(format!("{name} needs one folder").into()),
             ("import" | "export", _) => return Err(format!("{name} needs a folder and a snapshot").into()),
-            _ => return Err(format!("{name:?} is no command: check, upgrade, import or export").into()),
+            _ => {
+                let why = "is no command: check, upgrade, import or export; --data DIR serves a folder";
+                return Err(format!("{name:?} {why}").into());
+            }
         };
         Ok((command, words.first().map(PathBuf::from).unwrap_or_default()))
     }
