@@ -566,6 +566,35 @@ fn request_is_logged_when_its_client_gives_up() {
 }
 
 #[test]
+fn large_bodies_wait_for_each_other_and_small_ones_do_not() {
+    let (_running, port) = Port::start();
+    let announce = |mib: usize| {
+        let mut stream = TcpStream::connect(&port.0).unwrap();
+        let head = format!(
+            "POST /tables/Big HTTP/1.1\r\nHost: {}\r\nExpect: 100-continue\r\nContent-Length: {}\r\n\r\n",
+            port.0,
+            mib << 20
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    };
+    let is_read = |stream: &mut TcpStream, within: u64| {
+        stream.set_read_timeout(Some(Duration::from_millis(within))).unwrap();
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).map(|()| answer).ok()
+    };
+    let mut first = announce(200);
+    assert_eq!(is_read(&mut first, 10_000).as_ref(), Some(b"HTTP/1.1 100"));
+    port.ok("POST /tables/Small", ROWS);
+    let mut second = announce(100);
+    assert_eq!(is_read(&mut second, 200), None);
+    drop(first);
+    assert_eq!(is_read(&mut second, 10_000).as_ref(), Some(b"HTTP/1.1 100"));
+    let mut too_long = announce(257);
+    assert_eq!(is_read(&mut too_long, 10_000).as_ref(), Some(b"HTTP/1.1 413"));
+}
+
+#[test]
 fn changes_through_the_port_survive_a_kill() {
     let folder = std::env::temp_dir().join(format!("azure-table-{}", Guid::random()));
     let arguments = ["--port=0", "--control=0", "-q", "--data", folder.to_str().unwrap()];

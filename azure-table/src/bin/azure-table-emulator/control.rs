@@ -61,6 +61,8 @@ struct Steered {
     faults: FaultRules,
     load: Load,
     log: RequestLog,
+    /// The memory of request bodies, in KiB.
+    bodies: Semaphore,
 }
 
 impl Control {
@@ -106,6 +108,7 @@ impl Control {
             faults: FaultRules::new(faults),
             load,
             log: self.log,
+            bodies: Semaphore::new(routes::MAX_BODIES as usize),
         };
         (server, serve(self.listener, Arc::new(steered)))
     }

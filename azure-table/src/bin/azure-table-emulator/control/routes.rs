@@ -13,10 +13,11 @@ use futures_util::StreamExt as _;
 use futures_util::stream;
 use http::{Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited, StreamBody};
-use hyper::body::{Frame, Incoming};
+use hyper::body::{Body as _, Frame, Incoming};
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use tokio::sync::SemaphorePermit;
 
 use crate::control::answer::{self, Answer, Body, LINES, Refused, json, lines, nothing, push_line};
 use crate::control::json::object;
@@ -25,6 +26,8 @@ use crate::options::DEVELOPMENT_ACCOUNT;
 
 /// The longest body of a request, in bytes.
 const MAX_BODY: usize = 256 << 20;
+/// The request bodies that are read and processed at once, together, in KiB; others wait.
+pub(super) const MAX_BODIES: u32 = 256 << 10;
 /// The most seconds by which the clock is moved at once: a hundred years.
 const MOST_SECONDS: f64 = 3_155_760_000.0;
 /// The end of the clock, the year 9000. Timestamps differ as long as they can grow, and never go back: a row that was
@@ -70,7 +73,7 @@ struct Asked {
     method: Method,
     path: String,
     parameters: Vec<(String, String)>,
-    body: Option<Incoming>,
+    body: Incoming,
 }
 
 pub(super) async fn answer(steered: &Steered, request: Request<Incoming>) -> Response<Body> {
@@ -119,7 +122,7 @@ async fn checked(steered: &Steered, request: Request<Incoming>) -> Answer {
         ("GET", ["faults"]) => lines(steered.faults.lines()),
         ("PUT" | "POST", ["faults"]) => {
             let replace = asked.method == Method::PUT;
-            let text = asked.text().await?;
+            let (text, _place) = asked.text(steered).await?;
             steered.faults.add(&text, replace).map_err(Refused::bad_request)?;
             lines(steered.faults.lines())
         }
@@ -134,7 +137,7 @@ async fn checked(steered: &Steered, request: Request<Incoming>) -> Answer {
         }
         ("GET", ["clock"]) => clock(steered),
         ("PUT", ["clock"]) => {
-            let SetClock { now, .. } = asked.json().await?;
+            let SetClock { now, .. } = asked.json(steered).await?;
             let now = now.parse();
             let now = now.map_err(|e: ValueError| Refused::bad_request(format_args!("now: {e}")))?;
             check_time("now", now)?;
@@ -146,7 +149,7 @@ async fn checked(steered: &Steered, request: Request<Incoming>) -> Answer {
             nothing()
         }
         ("POST", ["clock", "advance"]) => {
-            let Advance { seconds } = asked.json().await?;
+            let Advance { seconds } = asked.json(steered).await?;
             if !(0.0..=MOST_SECONDS).contains(&seconds) {
                 let why = format!("seconds: {seconds}, it must be 0 to {MOST_SECONDS}");
                 return Err(Refused::bad_request(why));
@@ -158,7 +161,7 @@ async fn checked(steered: &Steered, request: Request<Incoming>) -> Answer {
         }
         ("GET", ["load"]) => json(&steered.load.json()),
         ("PUT", ["load"]) => {
-            let model = asked.json().await?;
+            let model = asked.json(steered).await?;
             steered.load.set(Some(model)).map_err(Refused::bad_request)?;
             json(&steered.load.json())
         }
@@ -253,7 +256,7 @@ async fn rows(steered: &Steered, asked: &Asked, table: &str) -> Answer {
 
 async fn seed(steered: &Steered, asked: Asked, table: &str) -> Answer {
     let account = asked.account();
-    let text = asked.text().await?;
+    let (text, _place) = asked.text(steered).await?;
     let (emulator, name, of) = (steered.emulator.clone(), table.to_owned(), account.clone());
     let entities = blocking(move || emulator.seed_lines(&of, &name, &text)).await??;
     json(&TableJson {
@@ -278,7 +281,7 @@ fn no_table(account: &str, table: &str) -> Refused {
 }
 
 async fn restore(steered: &Steered, asked: Asked) -> Answer {
-    let text = asked.text().await?;
+    let (text, _place) = asked.text(steered).await?;
     let emulator = steered.emulator.clone();
     let restored = blocking(move || emulator.restore(&text.parse::<EmulatorSnapshot>()?));
     restored.await??;
@@ -341,7 +344,7 @@ impl Asked {
             method: if method == Method::HEAD { Method::GET } else { method },
             path: uri.path().to_owned(),
             parameters: parameters.collect::<Result<_, Refused>>()?,
-            body: Some(body),
+            body,
         })
     }
 
@@ -366,28 +369,37 @@ impl Asked {
         })
     }
 
-    async fn text(mut self) -> Result<String, Refused> {
-        let Some(body) = self.body.take() else {
-            return Ok(String::new());
+    /// Reads the body. Its memory counts until the permit is dropped.
+    async fn text(self, steered: &Steered) -> Result<(String, SemaphorePermit<'_>), Refused> {
+        let too_long = || {
+            let why = format_args!("body: more than {MAX_BODY} bytes, the limit").to_string();
+            Refused::new(StatusCode::PAYLOAD_TOO_LARGE, why)
         };
+        let body = self.body;
+        let announced = body.size_hint().exact().map_or(Ok(MAX_BODY), usize::try_from);
+        let length = announced
+            .ok()
+            .filter(|length| *length <= MAX_BODY)
+            .ok_or_else(too_long)?;
+        let kib = u32::try_from(length.div_ceil(1 << 10)).unwrap_or(MAX_BODIES);
+        let place = steered.bodies.acquire_many(kib).await;
+        let place = place.map_err(|e| Refused::new(StatusCode::SERVICE_UNAVAILABLE, e))?;
         let body = tokio::time::timeout(TIMEOUT, Limited::new(body, MAX_BODY).collect()).await;
         let body = body.map_err(|_| {
             let why = format!("body: it did not arrive within {} s", TIMEOUT.as_secs());
             Refused::new(StatusCode::REQUEST_TIMEOUT, why)
         })?;
         let body = body.map_err(|error| match error.is::<LengthLimitError>() {
-            true => Refused::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                format_args!("body: more than {MAX_BODY} bytes, the limit"),
-            ),
+            true => too_long(),
             false => Refused::bad_request(format_args!("body: {error}")),
         })?;
         let text = String::from_utf8(Vec::from(body.to_bytes()));
-        text.map_err(|e| Refused::bad_request(format_args!("body: it is not UTF-8: {e}")))
+        let text = text.map_err(|e| Refused::bad_request(format_args!("body: it is not UTF-8: {e}")))?;
+        Ok((text, place))
     }
 
-    async fn json<T: DeserializeOwned>(self) -> Result<T, Refused> {
-        let text = self.text().await?;
+    async fn json<T: DeserializeOwned>(self, steered: &Steered) -> Result<T, Refused> {
+        let (text, _place) = self.text(steered).await?;
         object(&text).map_err(|why| Refused::bad_request(format_args!("body: {why}")))
     }
 }
