@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`Fence`] | all batches of a partition in one order, none on the base of an old state |
 //! | [`Leases`], [`Lease`] | at most one holder at a time, with a token that orders their writes |
+//! | [`Log`] | events in one order without a gap, each append applied at most once |
 //! | [`Sequence`] | numbers that are never given twice |
 //! | [`Unique`] | at most one entity of a partition with a value |
 //!
@@ -32,10 +33,12 @@
 
 mod fence;
 mod lease;
+mod log;
 mod sequence;
 mod unique;
 
 pub use self::fence::Fence;
 pub use self::lease::{Lease, Leases};
+pub use self::log::Log;
 pub use self::sequence::Sequence;
 pub use self::unique::Unique;

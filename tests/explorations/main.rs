@@ -1,19 +1,32 @@
 //! Every exploration as a table: its orders, without and with one fault, and the time that they took.
 //!
-//! `cargo run --release -p azure-table-tests --example explorations` takes about a minute. It ends with exit code 1 if
-//! something is not proven.
+//! `cargo run --release -p azure-table-tests --example explorations` takes some minutes. Behind `--`
+//! it takes `operations` or `patterns`, and a word that the names have. It ends with exit code 1 if something is not proven.
 
 #![expect(clippy::print_stdout, reason = "a program for the command line")]
 
 use std::process::ExitCode;
 
-use azure_table_tests::explorations::operations;
+use azure_table_tests::explorations::{Case, operations, patterns};
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let mut cases: Vec<&Case> = match arguments.next().as_deref() {
+        None => operations::ALL.iter().chain(patterns::all()).collect(),
+        Some("operations") => operations::ALL.iter().collect(),
+        Some("patterns") => patterns::all().collect(),
+        Some(other) => {
+            println!("{other:?} is not a list of explorations: expected `operations` or `patterns`");
+            return ExitCode::from(2);
+        }
+    };
+    if let Some(word) = arguments.next() {
+        cases.retain(|case| case.name.to_lowercase().contains(&word));
+    }
     println!("| exploration | faults | orders | pruned | requests | time | |");
     println!("|---|--:|--:|--:|--:|--:|---|");
     let mut is_proven = true;
-    for case in operations::ALL {
+    for case in cases {
         for faults in 0..=1 {
             let found = (case.explore)(faults);
             let verdict = match (found.failure(), found.bound()) {

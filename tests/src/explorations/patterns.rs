@@ -1,4 +1,8 @@
 //! The promises of the patterns, in every order and with every fault.
+//!
+//! Owns those of `Fence`, `Sequence`, `Unique` and `Leases`, and what all of them share.
+
+mod log;
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -10,8 +14,12 @@ use futures::future::{join, join_all};
 
 use super::{Case, Tally};
 
-/// Every pattern.
-pub const ALL: [Case; 7] = [
+/// Returns the cases of every pattern.
+pub fn all() -> impl Iterator<Item = &'static Case> {
+    ALL.iter().chain(&log::ALL)
+}
+
+const ALL: [Case; 7] = [
     Case {
         name: "`Fence`: two transactions",
         explore: |faults| explore(fence).isolated().faults(faults).run(),
@@ -56,7 +64,7 @@ pub const ALL: [Case; 7] = [
 const TABLE: &str = "Rows";
 const TIME: Duration = Duration::from_secs(30);
 /// The time for the explorations that cannot be pruned.
-const MOST: Duration = Duration::from_secs(20);
+const MOST: Duration = Duration::from_secs(60);
 
 /// Creates the table, and returns a client of it for each task.
 fn clients<E>(world: &World) -> [TableClient<E>; 2] {

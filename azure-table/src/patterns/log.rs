@@ -1,0 +1,315 @@
+//! Events in one order, with a number each.
+//!
+//! Owns [`Log`], its header and its rows. The transactions are those of `fence.rs`.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use azure_table::patterns::Fence;
+use azure_table::{Error, ErrorKind, Guid, Result, TableClient, TableEntity, TableOperation};
+use futures_core::Stream;
+use futures_util::StreamExt;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The events of one partition, numbered from 0 without a gap.
+///
+/// **Promise.** An append is applied as a whole or not at all, and its events have consecutive positions. A reader sees
+/// the events in the order of their positions, and none is missing before the last one that it sees. An append with a
+/// [key](Self::append_once) is applied at most once, however often it is called, by whatever processes.
+///
+/// The events are any type with serde's traits, stored as JSON. The log has a partition for itself: the header
+/// `$log`, a row per event whose RowKey is the position in 20 digits, and a row `~{key}` per append with a key. Cosmos DB
+/// promises no order of rows, so a log is for Table storage.
+///
+/// **Cost.** [`open`](Self::open): one read; two requests more for a new log. [`append`](Self::append) and
+/// [`append_at`](Self::append_at): one batch of the events and the header; in each conflict one read and one batch more.
+/// [`append_once`](Self::append_once): the same with one row more; two batches at most and one read if it was appended
+/// before. [`position`](Self::position): one read. [`read_from`](Self::read_from): one request per 1,000 events.
+/// [`trim`](Self::trim): one batch for the header, one request per 1,000 rows to find them, one batch per 100 to delete
+/// them.
+///
+/// **Crash.** A batch is applied as a whole or not at all. After a lost response the events show whether they were
+/// appended. If that cannot be read either, the error has [`may_have_applied`](crate::Error::may_have_applied), and an
+/// append with a key can be called again. A `trim` that ends early is completed by the next one.
+///
+/// ```
+/// use azure_table::patterns::Log;
+/// use azure_table::{Emulator, TableServiceClient};
+/// use futures::TryStreamExt;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// let logs = TableServiceClient::on(Emulator::new()).dynamic_table("Logs")?;
+/// logs.create_table().await?;
+///
+/// let mut orders = Log::<String>::open(&logs, "orders").await?;
+/// assert_eq!(orders.append(&["placed".into(), "paid".into()]).await?, 0..2);
+/// assert_eq!(orders.append_once("shipping-7", &["shipped".into()]).await?, 2..3);
+/// assert_eq!(orders.append_once("shipping-7", &["shipped".into()]).await?, 2..3);
+///
+/// let read: Vec<(u64, String)> = orders.read_from(1).try_collect().await?;
+/// assert_eq!(read, [(1, "paid".into()), (2, "shipped".into())]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Log<T> {
+    fence: Fence<LogRow>,
+    table: TableClient<EventRow>,
+    event: PhantomData<fn() -> T>,
+}
+
+/// The header.
+#[derive(TableEntity, Clone, Debug)]
+#[table(row_key = "$log")]
+struct LogRow {
+    #[table(partition_key)]
+    partition: String,
+    /// The position of the first event that was not trimmed.
+    #[table(rename = "First")]
+    first: i64,
+    /// The position of the next event.
+    #[table(rename = "Next")]
+    next: i64,
+    #[table(write_id, rename = "Write")]
+    write: Option<Guid>,
+}
+
+/// An event.
+#[derive(TableEntity, Clone, Debug)]
+struct EventRow {
+    #[table(partition_key)]
+    partition: String,
+    #[table(row_key)]
+    position: u64,
+    #[table(rename = "Event", chunked)]
+    event: String,
+    #[table(write_id, rename = "Write")]
+    write: Option<Guid>,
+}
+
+/// The key of an append, with the positions of its events.
+#[derive(TableEntity, Clone, Debug)]
+struct AppendRow {
+    #[table(partition_key)]
+    partition: String,
+    #[table(row_key)]
+    key: String,
+    #[table(rename = "First")]
+    first: i64,
+    #[table(rename = "Next")]
+    next: i64,
+    #[table(write_id, rename = "Write")]
+    write: Option<Guid>,
+}
+
+/// The operations of a batch besides the header.
+const MOST_EVENTS: usize = 99;
+/// The beginning of the RowKeys of keys: behind all digits.
+const KEYS: &str = "~";
+
+impl<T> Log<T> {
+    /// Opens the log of a partition, or creates an empty one.
+    ///
+    /// # Errors
+    /// - Those of [`Fence::open`].
+    pub async fn open<E: TableEntity>(table: &TableClient<E>, partition_key: impl Into<String>) -> Result<Self> {
+        let new = LogRow {
+            partition: partition_key.into(),
+            first: 0,
+            next: 0,
+            write: None,
+        };
+        Ok(Self {
+            fence: Fence::open(&table.typed(), &new).await?,
+            table: table.typed(),
+            event: PhantomData,
+        })
+    }
+
+    /// Reads the positions of the first event that is kept, and of the next event.
+    ///
+    /// # Errors
+    /// - Those of [`Fence::refresh`].
+    pub async fn position(&mut self) -> Result<Range<u64>> {
+        self.fence.refresh().await?;
+        let header = self.fence.header();
+        Ok(header.first.unsigned_abs()..header.next.unsigned_abs())
+    }
+
+    /// Deletes the events before a position, and the keys of appends that end before it. Returns how many rows it deleted.
+    ///
+    /// An append whose key was deleted would be applied again: keep events for longer than callers retry.
+    ///
+    /// # Errors
+    /// - Those of [`Fence::transact`] and [`delete_where`](TableClient::delete_where). Rows may be left for the next call.
+    pub async fn trim(&mut self, before: u64) -> Result<u64> {
+        // The header first: no event is missing behind the first position.
+        self.fence
+            .transact(|header| {
+                let before = i64::try_from(before).unwrap_or(i64::MAX).min(header.next);
+                header.first = header.first.max(before);
+                Ok(Vec::new())
+            })
+            .await?;
+        let LogRow { partition, first, .. } = self.fence.header();
+        let events = self.table.query().partition(partition);
+        let events = events.filter(EventRow::POSITION.lt(first.unsigned_abs()) & EventRow::POSITION.ge(0));
+        let keys = self.table.typed::<AppendRow>();
+        let old = keys.query().partition(partition);
+        let old = old.filter(AppendRow::KEY.ge(KEYS) & AppendRow::NEXT.le(*first));
+        let deleted = self.table.delete_where(events).await?.applied();
+        Ok(deleted + keys.delete_where(old).await?.applied())
+    }
+}
+
+impl<T: Serialize> Log<T> {
+    /// Appends 1 to 99 events. Returns their positions.
+    ///
+    /// # Errors
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): no event, more than 99, or one that is not JSON.
+    /// - Those of [`Fence::transact`].
+    pub async fn append(&mut self, events: &[T]) -> Result<Range<u64>> {
+        let appended = self.transact(events, Condition::None).await?;
+        appended.ok_or_else(|| Error::invalid_input("an append without a position was at another one"))
+    }
+
+    /// Appends 1 to 99 events if the next position is this one. Returns `false` if it is not; nothing is written then.
+    ///
+    /// # Errors
+    /// - Those of [`append`](Self::append).
+    pub async fn append_at(&mut self, position: u64, events: &[T]) -> Result<bool> {
+        if position > self.fence.header().next.unsigned_abs() {
+            self.fence.refresh().await?;
+        }
+        let appended = self.transact(events, Condition::Position(position)).await?;
+        Ok(appended.is_some())
+    }
+
+    /// Appends 1 to 98 events, unless an append with this key was applied before. Returns their positions in both cases.
+    ///
+    /// The key is the caller's, such as the ID of an order, and fit for a RowKey.
+    ///
+    /// # Errors
+    /// - Those of [`append`](Self::append). Call it again if the error has
+    ///   [`may_have_applied`](crate::Error::may_have_applied).
+    pub async fn append_once(&mut self, key: &str, events: &[T]) -> Result<Range<u64>> {
+        let appended = self.transact(events, Condition::Once(key)).await;
+        match appended {
+            Ok(Some(positions)) => Ok(positions),
+            Err(e) if !is_known_key(&e) => Err(e),
+            Ok(None) | Err(_) => self.appended(key).await,
+        }
+    }
+
+    /// Returns the positions of the append with this key.
+    async fn appended(&self, key: &str) -> Result<Range<u64>> {
+        let rows = self.table.typed::<AppendRow>();
+        let partition = &self.fence.header().partition;
+        let row = rows.get((partition, format!("{KEYS}{key}"))).await?;
+        let row =
+            row.ok_or_else(|| Error::invalid_input(format!("the key {key:?} of the log was trimmed meanwhile")))?;
+        Ok(row.first.unsigned_abs()..row.next.unsigned_abs())
+    }
+
+    /// Appends the events under a condition. Returns `None` if the log is at another position.
+    async fn transact(&mut self, events: &[T], condition: Condition<'_>) -> Result<Option<Range<u64>>> {
+        let most = match condition {
+            Condition::Once(_) => MOST_EVENTS - 1,
+            Condition::None | Condition::Position(_) => MOST_EVENTS,
+        };
+        if events.is_empty() || events.len() > most {
+            let count = events.len();
+            return Err(Error::invalid_input(format!(
+                "{count} events in one append, the limits are 1 and {most}: split them"
+            )));
+        }
+        let texts = events.iter().map(serde_json::to_string);
+        let texts: Vec<String> = texts
+            .collect::<serde_json::Result<_>>()
+            .map_err(|e| Error::invalid_input(format!("an event is not JSON: {e}")))?;
+        let mut positions = 0..0;
+        let mut is_elsewhere = false;
+        let written = self
+            .fence
+            .transact(|header| {
+                let first = header.next.unsigned_abs();
+                is_elsewhere = matches!(condition, Condition::Position(position) if position != first);
+                if is_elsewhere {
+                    return Err(Error::invalid_input("the log is at another position"));
+                }
+                positions = first..first + texts.len() as u64;
+                header.next = positions.end.cast_signed();
+                Ok(rows(&header.partition, &positions, &texts, condition))
+            })
+            .await;
+        match written {
+            Ok(()) => Ok(Some(positions)),
+            Err(_) if is_elsewhere => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+impl<T: DeserializeOwned> Log<T> {
+    /// Reads the events from a position on, each with its position, until the last one.
+    ///
+    /// # Errors
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): the event at the position was trimmed.
+    /// - [`Other`](ErrorKind::Other): an event is not a `T`.
+    /// - Those of [`TableQuery`](crate::TableQuery).
+    pub fn read_from(&self, position: u64) -> impl Stream<Item = Result<(u64, T)>> + use<T> {
+        let query = self.table.query().partition(&self.fence.header().partition);
+        let events = query.filter(EventRow::POSITION.ge(position) & EventRow::POSITION.le(u64::MAX));
+        let mut next = position;
+        events.stream().map(move |row| {
+            let row = row?;
+            if row.position != next {
+                return Err(Error::invalid_input(format!(
+                    "the event {next} of the log was trimmed: read from {} on",
+                    row.position
+                )));
+            }
+            next += 1;
+            let event = serde_json::from_str(&row.event).map_err(Error::other)?;
+            Ok((row.position, event))
+        })
+    }
+}
+
+/// The condition of an append.
+#[derive(Clone, Copy)]
+enum Condition<'a> {
+    None,
+    Position(u64),
+    Once(&'a str),
+}
+
+/// Returns the operations that append events at these positions.
+fn rows(partition: &str, positions: &Range<u64>, texts: &[String], condition: Condition<'_>) -> Vec<TableOperation> {
+    let mut operations = Vec::with_capacity(texts.len() + 1);
+    if let Condition::Once(key) = condition {
+        operations.push(TableOperation::insert(&AppendRow {
+            partition: partition.to_owned(),
+            key: format!("{KEYS}{key}"),
+            first: positions.start.cast_signed(),
+            next: positions.end.cast_signed(),
+            write: None,
+        }));
+    }
+    operations.extend(positions.clone().zip(texts).map(|(position, event)| {
+        TableOperation::insert(&EventRow {
+            partition: partition.to_owned(),
+            position,
+            event: event.clone(),
+            write: None,
+        })
+    }));
+    operations
+}
+
+/// Returns `true` if the key of the append exists: its row is the first operation behind the header.
+fn is_known_key(error: &Error) -> bool {
+    error.kind() == ErrorKind::AlreadyExists && error.batch_index() == Some(1) && !error.may_have_applied()
+}

@@ -1,0 +1,154 @@
+//! The promises of logs.
+
+use azure_table::patterns::Log;
+use azure_table::testing::{World, explore};
+use azure_table::{DynamicEntity, Result, TableClient, TableServiceClient};
+use futures::TryStreamExt;
+use futures::future::join;
+
+use super::{Case, TABLE, Tally, clients};
+
+pub(super) const ALL: [Case; 5] = [
+    Case {
+        name: "`Log`: two appends",
+        explore: |faults| explore(append).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`Log`: two appends with one key, each called twice",
+        explore: |faults| explore(append_once).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`Log`: two appends at one position",
+        explore: |faults| explore(append_at).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`Log`: a reader beside an append and a trim",
+        explore: |faults| explore(read).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`Log`: an append beside a trim",
+        explore: |faults| explore(trim).isolated().faults(faults).run(),
+    },
+];
+
+/// Opens the log beside the gate.
+async fn behind(world: &World) -> Log<String> {
+    let table = TableServiceClient::on(world.emulator().clone());
+    Log::open(&table.dynamic_table(TABLE).unwrap(), "g").await.unwrap()
+}
+
+async fn opened(table: &TableClient<DynamicEntity>) -> Result<Log<String>> {
+    Log::open(table, "g").await
+}
+
+fn events(name: &str) -> Vec<String> {
+    vec![format!("{name}1"), format!("{name}2")]
+}
+
+/// Returns the events that are stored, and checks that the header counts them.
+async fn checked(world: &World) -> Vec<String> {
+    let mut log = behind(world).await;
+    let positions = log.position().await.unwrap();
+    let read: Vec<(u64, String)> = log.read_from(positions.start).try_collect().await.unwrap();
+    assert_eq!(
+        read.len() as u64,
+        positions.end - positions.start,
+        "the header counts others: {read:?}"
+    );
+    let read: Vec<String> = read.into_iter().map(|(_, event)| event).collect();
+    for pair in read.windows(2).filter(|pair| pair[0].ends_with('1')) {
+        assert_eq!(pair[0][..1], pair[1][..1], "an append is torn: {read:?}");
+    }
+    read
+}
+
+async fn append(world: World) {
+    let [a, b] = clients(&world);
+    let add = async |table, name: &str| {
+        let mut log = opened(&table).await?;
+        let positions = log.append(&events(name)).await?;
+        let first = log.read_from(positions.start).try_next().await.ok().flatten();
+        assert!(first.is_none_or(|(_, event)| event == events(name)[0]));
+        Ok(positions)
+    };
+    let (a, b) = join(add(a, "a"), add(b, "b")).await;
+    let stored = checked(&world).await.len() / 2;
+    Tally::of([a, b]).check(stored as i64);
+}
+
+async fn append_once(world: World) {
+    let [a, b] = clients(&world);
+    behind(&world).await;
+    let add = async |table| {
+        let mut appended = Vec::new();
+        for _ in 0..2 {
+            let positions = async { opened(&table).await?.append_once("key", &events("a")).await };
+            appended.extend(positions.await);
+        }
+        appended
+    };
+    let (a, b) = join(add(a), add(b)).await;
+    let stored = checked(&world).await;
+    assert_eq!(stored, events("a"), "{a:?} and {b:?}");
+    assert!(!a.is_empty() && !b.is_empty(), "the second call fails too");
+    assert!(
+        a.iter().chain(&b).all(|positions| *positions == (0..2)),
+        "{a:?} and {b:?}"
+    );
+}
+
+async fn append_at(world: World) {
+    let [a, b] = clients(&world);
+    behind(&world).await;
+    let add = async |table, name: &str| opened(&table).await?.append_at(0, &events(name)).await;
+    let (a, b) = join(add(a, "a"), add(b, "b")).await;
+    let stored = checked(&world).await;
+    assert!(stored.len() <= 2, "both are at the position 0: {stored:?}");
+    for (result, name) in [(a, "a"), (b, "b")] {
+        match result {
+            Ok(is_appended) => assert_eq!(is_appended, stored.contains(&events(name)[0]), "{name}: {stored:?}"),
+            Err(e) => assert!(e.may_have_applied() || !stored.contains(&events(name)[0]), "{e}"),
+        }
+    }
+}
+
+async fn read(world: World) {
+    let [a, b] = clients(&world);
+    behind(&world).await.append(&events("z")).await.unwrap();
+    let write = async {
+        let mut log = opened(&a).await?;
+        log.append(&events("a")).await?;
+        log.trim(1).await
+    };
+    let read = async {
+        let log = opened(&b).await?;
+        let read: Result<Vec<(u64, String)>> = log.read_from(0).try_collect().await;
+        // An error says that events are missing.
+        if let Ok(read) = read {
+            let all = [events("z"), events("a")].concat();
+            let names: Vec<_> = read.into_iter().map(|(_, event)| event).collect();
+            assert_eq!(names, all[..names.len()], "an event is missing");
+            assert!(names.len() >= 2);
+        }
+        Ok::<_, azure_table::Error>(())
+    };
+    let (_, _) = join(write, read).await;
+    checked(&world).await;
+}
+
+async fn trim(world: World) {
+    let [a, b] = clients(&world);
+    behind(&world).await.append_once("z", &events("z")).await.unwrap();
+    let trim = async { opened(&a).await?.trim(2).await };
+    let append = async { opened(&b).await?.append_once("z", &events("z")).await };
+    let (trimmed, appended) = join(trim, append).await;
+    let stored = checked(&world).await;
+    if trimmed.is_ok() {
+        // Appended again after its key was trimmed, or not at all.
+        let is_again = appended.is_ok_and(|positions| positions == (2..4));
+        assert!(stored.is_empty() || is_again || stored == events("z"), "{stored:?}");
+    }
+    // The next one removes what this one left.
+    behind(&world).await.trim(u64::MAX).await.unwrap();
+    assert!(checked(&world).await.is_empty());
+}
