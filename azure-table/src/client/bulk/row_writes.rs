@@ -325,6 +325,14 @@ macro_rules! row_writes {
                 self
             }
 
+            /// Limits the rows written per second across all partitions, to leave room for other clients.
+            ///
+            /// No limit by default: the sending rate adapts to the service's throttling responses.
+            pub fn max_rate(mut self, rows_per_second: u32) -> Self {
+                self.rows.settings.max_rate = Some(f64::from(rows_per_second.max(1)));
+                self
+            }
+
             /// Calls `hear` with the report so far, after each batch and after each page.
             ///
             /// Store its [`position`](crate::bulk::WriteReport::position) to resume after the end of the process. Rows
