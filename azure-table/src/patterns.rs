@@ -4,9 +4,12 @@
 //! |---|---|
 //! | [`Fence`] | all batches of a partition in one order, none on the base of an old state |
 //! | [`Leases`], [`Lease`] | at most one holder at a time, with a token that orders their writes |
-//! | [`Log`] | events in one order without a gap, each append applied at most once |
+//! | [`Log`] | events in one order without a gap, an append with a key applied at most once |
+//! | [`Queue`], [`Item`] | work that is delivered until it is completed, to one worker at a time |
 //! | [`Sequence`] | numbers that are never given twice |
 //! | [`Unique`] | at most one entity of a partition with a value |
+//! | [`Expiring`] | no row is read after its deadline; a sweep deletes it |
+//! | [`Periodic`] | a table for each month or day, dropped as a whole |
 //!
 //! Each is tested in every order of its requests, without and with a lost request or response (`testing::explore`). The
 //! pages say what each operation costs in requests, and what happens in a crash.
@@ -31,14 +34,18 @@
 
 // Imports the crate by its own name, as another crate would.
 
+mod expiry;
 mod fence;
 mod lease;
 mod log;
+mod queue;
 mod sequence;
 mod unique;
 
+pub use self::expiry::{Expiring, Periodic};
 pub use self::fence::Fence;
 pub use self::lease::{Lease, Leases};
 pub use self::log::Log;
+pub use self::queue::{Item, Queue};
 pub use self::sequence::Sequence;
 pub use self::unique::Unique;

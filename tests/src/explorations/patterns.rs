@@ -2,7 +2,9 @@
 //!
 //! Owns those of `Fence`, `Sequence`, `Unique` and `Leases`, and what all of them share.
 
+mod expiry;
 mod log;
+mod queue;
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -16,7 +18,7 @@ use super::{Case, Tally};
 
 /// Returns the cases of every pattern.
 pub fn all() -> impl Iterator<Item = &'static Case> {
-    ALL.iter().chain(&log::ALL)
+    ALL.iter().chain(&log::ALL).chain(&queue::ALL).chain(&expiry::ALL)
 }
 
 const ALL: [Case; 7] = [
@@ -72,13 +74,16 @@ fn clients<E>(world: &World) -> [TableClient<E>; 2] {
     ["a", "b"].map(|name| world.client(name).table(TABLE).unwrap())
 }
 
-/// Returns the rows that are stored, read beside the gate.
+/// Returns the rows that are stored and match, read beside the gate.
 async fn stored<E: TableEntity + azure_table::ReadEntity>(world: &World, filter: &str) -> Vec<E> {
     let table = TableServiceClient::on(world.emulator().clone())
         .table::<E>(TABLE)
         .unwrap();
-    let filter = azure_table::Filter::raw(filter.to_owned());
-    table.query().filter(filter).allow_table_scan().all().await.unwrap()
+    let mut query = table.query().allow_table_scan();
+    if !filter.is_empty() {
+        query = query.filter(azure_table::Filter::raw(filter.to_owned()));
+    }
+    query.all().await.unwrap()
 }
 
 #[derive(TableEntity, Clone, Debug)]

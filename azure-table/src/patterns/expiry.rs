@@ -1,0 +1,247 @@
+//! Rows with an end: one by one, or a table at a time.
+//!
+//! Owns [`Expiring`] and [`Periodic`].
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use azure_table::bulk::DeleteWhere;
+use azure_table::filter::NamedColumn;
+use azure_table::key::IntoKey;
+use azure_table::{
+    Column, DateTime, EdmType, ReadEntity, Result, TableClient, TableEntity, TableQuery, TableServiceClient,
+};
+
+/// The rows of a table with a deadline each.
+///
+/// **Promise.** No row is read at its deadline or after it, swept or not. A sweep deletes no row whose deadline was
+/// extended before the delete.
+///
+/// The deadline is a property of your entity. Every method takes the time from you: [`DateTime::now`], or the same for
+/// several calls. A machine whose clock is wrong by a minute reads and sweeps a minute off. Rows without the property are
+/// neither found by [`query`](Self::query) nor swept.
+///
+/// **Cost.** [`get`](Self::get): one read. [`query`](Self::query): that of the query; rows past their deadline are
+/// filtered out by the service. [`sweep`](Self::sweep): one request per 1,000 expired rows to find them, more where the
+/// service reads many others, and one batch for up to 100 rows of a partition.
+///
+/// **Crash.** A sweep that ended early is completed by the next one: deleted rows are not found again.
+///
+/// ```
+/// use std::time::Duration;
+/// use azure_table::patterns::Expiring;
+/// use azure_table::{DateTime, Emulator, TableEntity, TableServiceClient};
+///
+/// #[derive(TableEntity)]
+/// struct Session {
+///     #[table(partition_key)]
+///     user: String,
+///     #[table(row_key)]
+///     id: String,
+///     expires: DateTime,
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// let table = TableServiceClient::on(Emulator::new()).table::<Session>("Sessions")?;
+/// table.create_table().await?;
+/// let sessions = Expiring::new(&table, Session::EXPIRES);
+///
+/// let now = DateTime::now();
+/// let hour = Duration::from_secs(3_600);
+/// table.insert(&Session { user: "ada".into(), id: "1".into(), expires: now + hour }).await?;
+/// assert!(sessions.get(("ada", "1"), now).await?.is_some());
+/// assert!(sessions.get(("ada", "1"), now + hour).await?.is_none());
+///
+/// let minutes = Duration::from_secs(300);
+/// let report = sessions.sweep(now + hour).max_rate(500).total_timeout(minutes).await?;
+/// assert_eq!(report.applied(), 1);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Expiring<E> {
+    table: TableClient<E>,
+    deadline: NamedColumn<E>,
+}
+
+impl<E: TableEntity> Expiring<E> {
+    /// Names the property with the deadline: a [`DateTime`], or a type that converts to it.
+    pub fn new<T>(table: &TableClient<E>, deadline: Column<E, T>) -> Self
+    where
+        DateTime: TryFrom<T>,
+    {
+        Self {
+            table: table.clone(),
+            deadline: Column::named(deadline.name(), EdmType::DateTime),
+        }
+    }
+
+    /// Returns a query for the rows whose deadline is after `now`.
+    pub fn query(&self, now: DateTime) -> TableQuery<E>
+    where
+        E: ReadEntity,
+    {
+        self.table.query().filter(self.deadline.gt(now))
+    }
+
+    /// Reads the entity of this key. Returns `None` if there is no entity, or its deadline is not after `now`.
+    ///
+    /// # Errors
+    /// - Those of [`get`](TableClient::get).
+    pub async fn get(&self, key: impl IntoKey<E>, now: DateTime) -> Result<Option<E>>
+    where
+        E: ReadEntity,
+    {
+        let Some(entity) = self.table.get(key).await? else {
+            return Ok(None);
+        };
+        let is_alive = self.deadline.gt(now).matches(&entity)?;
+        Ok(is_alive.then_some(entity))
+    }
+
+    /// Deletes the rows whose deadline is not after `now`, each under its ETag.
+    ///
+    /// Limit its rate with [`max_rate`](DeleteWhere::max_rate) and its time with
+    /// [`total_timeout`](DeleteWhere::total_timeout), and follow it with [`on_progress`](DeleteWhere::on_progress). A
+    /// position resumes it behind the rows that were read, and a new sweep does from the beginning.
+    ///
+    /// # Errors
+    /// - Those of [`delete_where`](TableClient::delete_where). The report counts a row that was written meanwhile as
+    ///   [`rejected`](azure_table::bulk::WriteReport::rejected).
+    pub fn sweep(&self, now: DateTime) -> DeleteWhere<'static, E> {
+        self.table.delete_where(self.deadline.le(now))
+    }
+}
+
+/// A table for each month or day, dropped as a whole.
+///
+/// **Promise.** All rows of one period are in one table. [`drop_before`](Self::drop_before) deletes no table whose period
+/// ends after the time.
+///
+/// The name of a table is the prefix and the period in UTC: `Events202601` or `Events20260131`. Other tables with this
+/// prefix and as many digits would be dropped too. A table is created with the first write that needs it.
+///
+/// **Cost.** [`at`](Self::at): no request; the first write of a period takes two more. [`drop_before`](Self::drop_before):
+/// one request per 1,000 tables, and one for each table that it deletes, however many rows that has.
+///
+/// **Crash.** The next `drop_before` deletes the tables that are left. A late write to a period that was dropped creates
+/// its table again.
+///
+/// ```
+/// use azure_table::patterns::Periodic;
+/// use azure_table::{DateTime, DynamicEntity, Emulator, TableServiceClient};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// let service = TableServiceClient::on(Emulator::new());
+/// let events = Periodic::<DynamicEntity>::monthly(&service, "Events");
+/// let time = |text: &str| text.parse::<DateTime>().unwrap();
+///
+/// let january = events.at(time("2026-01-31T23:59:59Z"))?;
+/// january.insert(&DynamicEntity::new("p", "1")).await?;
+/// events.at(time("2026-02-01T00:00:00Z"))?.insert(&DynamicEntity::new("p", "2")).await?;
+///
+/// assert_eq!(events.drop_before(time("2026-02-14T00:00:00Z")).await?, ["Events202601"]);
+/// assert!(!january.table_exists().await?);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Periodic<E> {
+    service: TableServiceClient,
+    prefix: String,
+    period: Period,
+    entity: PhantomData<fn() -> E>,
+}
+
+/// The time of one table.
+#[derive(Clone, Copy, Debug)]
+enum Period {
+    Month,
+    Day,
+}
+
+impl<E: TableEntity> Periodic<E> {
+    /// Creates the tables of a prefix, one for each month.
+    pub fn monthly(service: &TableServiceClient, prefix: impl Into<String>) -> Self {
+        Self::new(service, prefix.into(), Period::Month)
+    }
+
+    /// Creates the tables of a prefix, one for each day.
+    pub fn daily(service: &TableServiceClient, prefix: impl Into<String>) -> Self {
+        Self::new(service, prefix.into(), Period::Day)
+    }
+
+    fn new(service: &TableServiceClient, prefix: String, period: Period) -> Self {
+        Self {
+            service: service.clone(),
+            prefix,
+            period,
+            entity: PhantomData,
+        }
+    }
+
+    /// Returns the table of the period that a time is in. Its first write creates it.
+    ///
+    /// # Errors
+    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the name is not one of a table, since the prefix does not
+    ///   begin with a letter, has other characters than letters and digits, or is too long.
+    pub fn at(&self, time: DateTime) -> Result<TableClient<E>> {
+        let table = self.service.table(self.name(time))?;
+        Ok(table.create_on_not_found())
+    }
+
+    /// Deletes the tables of the periods that end at this time or before it. Returns their names.
+    ///
+    /// # Errors
+    /// - Those of [`list_tables`](TableServiceClient::list_tables) and [`delete_table`](TableClient::delete_table). Tables
+    ///   may be left for the next call.
+    pub async fn drop_before(&self, time: DateTime) -> Result<Vec<String>> {
+        let current = self.name(time);
+        let is_older = |name: &String| {
+            let digits = name.get(self.prefix.len()..).unwrap_or_default();
+            name.len() == current.len() && digits.bytes().all(|byte| byte.is_ascii_digit()) && *name < current
+        };
+        let mut names = self.service.list_tables().starting_with(&self.prefix).stream();
+        let mut old = Vec::new();
+        while let Some(name) = names.try_next().await? {
+            old.extend(Some(name).filter(is_older));
+        }
+        for name in &old {
+            self.service.dynamic_table(name)?.delete_table_if_exists().await?;
+        }
+        Ok(old)
+    }
+
+    /// Returns the name of the table of a time.
+    fn name(&self, time: DateTime) -> String {
+        // 2026-01-31T…
+        let length = match self.period {
+            Period::Month => 7,
+            Period::Day => 10,
+        };
+        let date = time.to_string();
+        let digits = date.chars().take(length).filter(char::is_ascii_digit);
+        format!("{}{}", self.prefix, digits.collect::<String>())
+    }
+}
+
+impl<E> Clone for Periodic<E> {
+    fn clone(&self) -> Self {
+        Self {
+            service: self.service.clone(),
+            prefix: self.prefix.clone(),
+            period: self.period,
+            entity: PhantomData,
+        }
+    }
+}
+
+impl<E> fmt::Debug for Periodic<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Periodic")
+            .field("prefix", &self.prefix)
+            .field("period", &self.period)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,320 @@
+//! Work that waits in rows, and who works on it.
+//!
+//! Owns [`Queue`], [`Item`] and the row of an item. The rule of its times is that of `lease.rs`.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use azure_table::telemetry::OperationContext;
+use azure_table::{DateTime, Error, ErrorKind, Guid, Result, TableClient, TableEntity, TableOperation, Versioned};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::time::Instant;
+
+/// The items of work in one partition. Also an outbox, beside the rows of your own.
+///
+/// **Promise.** An item that was pushed is delivered until somebody completes it: at least once. At most one worker at a
+/// time has an item that is [valid](Item::is_valid), whatever the clocks of the machines show. Items are taken in the order
+/// of their [IDs](Item::id), as long as nobody abandons one. The ID is equal in every delivery: refuse work that was done
+/// under it.
+///
+/// An item is free again by the service's clock, a tenth behind its visibility time; its worker stops by its own clock, a
+/// tenth before. So the promise needs clocks that run equally fast, within a tenth: not clocks that are set equally.
+///
+/// The items are any type with serde's traits, stored as JSON, in rows whose RowKey is `{prefix}{id}`. As an
+/// [`operation`](Self::operation) an item rides in your own batch: written if the batch is, and only then.
+///
+/// **Cost.** [`push`](Self::push): one write. [`take`](Self::take): one query of up to 32 rows and one write; one write more
+/// for each item that another worker takes meanwhile, one query more for every 32 items in work.
+/// [`complete`](Item::complete), [`abandon`](Item::abandon) and [`extend`](Item::extend): one write.
+///
+/// **Crash.** The item of a worker that ended is free a tenth behind its visibility time. A lost response to `push`, `take`
+/// or `extend` is read back. If that fails as well, an item that nobody knows to have is delivered later.
+///
+/// ```
+/// use std::time::Duration;
+/// use azure_table::patterns::Queue;
+/// use azure_table::{DynamicEntity, Emulator, TableOperation, TableServiceClient};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// let orders = TableServiceClient::on(Emulator::new()).dynamic_table("Orders")?;
+/// orders.create_table().await?;
+/// let mails = Queue::<String>::new(&orders, "customer-7", "~mail;");
+///
+/// // The order and the mail about it, or neither.
+/// let mut batch = orders.batch();
+/// batch.insert(&DynamicEntity::new("customer-7", "order-1"))?;
+/// batch.push(mails.operation("order-1", &"thank you".to_owned())?)?;
+/// batch.submit().await?;
+///
+/// let mail = mails.take(Duration::from_secs(30)).await?.expect("one waits");
+/// assert_eq!((mail.id(), mail.payload().as_str()), ("order-1", "thank you"));
+/// assert!(mails.take(Duration::from_secs(30)).await?.is_none(), "it is in work");
+/// assert!(mail.complete().await?);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Queue<T> {
+    table: TableClient<ItemRow>,
+    partition: String,
+    prefix: String,
+    payload: PhantomData<fn() -> T>,
+}
+
+/// An item in work. Dropped, it is free after its visibility time; [`abandon`](Self::abandon) frees it at once.
+pub struct Item<T> {
+    table: TableClient<ItemRow>,
+    row: Versioned<ItemRow>,
+    /// The length of the prefix in the RowKey.
+    prefix: usize,
+    payload: T,
+    valid_until: Instant,
+}
+
+/// The row of an item. Its Timestamp is the beginning of its visibility time, if it has one.
+#[derive(TableEntity, Clone, Debug)]
+struct ItemRow {
+    #[table(partition_key)]
+    partition: String,
+    #[table(row_key)]
+    key: String,
+    #[table(rename = "Payload", chunked)]
+    payload: String,
+    #[table(rename = "Deliveries")]
+    deliveries: i32,
+    /// The visibility time of the worker that has the item.
+    #[table(rename = "Milliseconds")]
+    milliseconds: Option<i64>,
+    #[table(write_id, rename = "Write")]
+    write: Option<Guid>,
+}
+
+/// The rows of one query.
+const PAGE: usize = 32;
+
+impl<T> Queue<T> {
+    /// Creates the queue of a partition. Its rows begin with `prefix`, which no other row of the partition may begin with.
+    pub fn new<E: TableEntity>(
+        table: &TableClient<E>,
+        partition_key: impl Into<String>,
+        prefix: impl Into<String>,
+    ) -> Self {
+        Self {
+            table: table.typed(),
+            partition: partition_key.into(),
+            prefix: prefix.into(),
+            payload: PhantomData,
+        }
+    }
+
+    /// Creates an ID that sorts by time, by this machine's clock.
+    pub fn new_id() -> String {
+        format!("{:019}-{}", DateTime::now().ticks(), Guid::random())
+    }
+}
+
+impl<T: Serialize> Queue<T> {
+    /// Adds an item under a [new ID](Self::new_id). Returns the ID.
+    ///
+    /// # Errors
+    /// - Those of [`push_with_id`](Self::push_with_id).
+    pub async fn push(&self, payload: &T) -> Result<String> {
+        let id = Self::new_id();
+        self.push_with_id(&id, payload).await?;
+        Ok(id)
+    }
+
+    /// Adds an item under an ID of your own, fit for a RowKey. Returns `false` if an item waits or is in work under it.
+    ///
+    /// # Errors
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): the payload is not JSON, or the ID not fit for a RowKey.
+    /// - Those of [`insert`](TableClient::insert). Call it again with the same ID if the error has
+    ///   [`may_have_applied`](crate::Error::may_have_applied).
+    pub async fn push_with_id(&self, id: &str, payload: &T) -> Result<bool> {
+        let row = self.row(id, payload)?;
+        Ok(self.table.insert_if_not_exists(&row).await?.is_some())
+    }
+
+    /// Returns the operation that adds an item, for a batch of the same partition.
+    ///
+    /// # Errors
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): the payload is not JSON.
+    pub fn operation(&self, id: &str, payload: &T) -> Result<TableOperation> {
+        Ok(TableOperation::insert(&self.row(id, payload)?))
+    }
+
+    fn row(&self, id: &str, payload: &T) -> Result<ItemRow> {
+        let payload = serde_json::to_string(payload);
+        Ok(ItemRow {
+            partition: self.partition.clone(),
+            key: format!("{}{id}", self.prefix),
+            payload: payload.map_err(|e| Error::invalid_input(format!("the item {id:?} is not JSON: {e}")))?,
+            deliveries: 0,
+            milliseconds: None,
+            write: None,
+        })
+    }
+}
+
+impl<T: DeserializeOwned> Queue<T> {
+    /// Takes the first item that nobody has, for this time. Returns `None` if there is none.
+    ///
+    /// # Errors
+    /// - [`Other`](ErrorKind::Other): the payload is not a `T`. The item is taken all the same, and free after its time.
+    /// - An error with [`may_have_applied`](crate::Error::may_have_applied): an item may be taken by nobody who knows, until
+    ///   its time is over.
+    pub async fn take(&self, visibility: Duration) -> Result<Option<Item<T>>> {
+        let context = OperationContext::new();
+        let query = self.table.query().partition(&self.partition);
+        let query = query.filter(ItemRow::KEY.starts_with(&self.prefix)).versioned();
+        let mut rows = query.page_size(PAGE).prefetch(0).context(&context).stream();
+        while let Some(mut row) = rows.try_next().await? {
+            let now = context.attempts().last().and_then(|attempt| attempt.service_time());
+            let now = now.and_then(|now| DateTime::try_from(now).ok());
+            if !is_free(&row, now) {
+                continue;
+            }
+            row.deliveries = row.deliveries.saturating_add(1);
+            let Some(valid_until) = write(&self.table, &mut row, Some(visibility)).await? else {
+                continue;
+            };
+            return Ok(Some(Item {
+                payload: serde_json::from_str(&row.payload).map_err(Error::other)?,
+                table: self.table.clone(),
+                row,
+                prefix: self.prefix.len(),
+                valid_until,
+            }));
+        }
+        Ok(None)
+    }
+}
+
+impl<T> Item<T> {
+    /// Returns the ID: equal in every delivery of the item.
+    pub fn id(&self) -> &str {
+        self.row.key.get(self.prefix..).unwrap_or_default()
+    }
+
+    /// Returns what was pushed.
+    pub fn payload(&self) -> &T {
+        &self.payload
+    }
+
+    /// Returns the number of deliveries, with this one. Use it to put an item aside that fails again and again.
+    pub fn deliveries(&self) -> i32 {
+        self.row.deliveries
+    }
+
+    /// Returns `true` while certainly no other worker has the item.
+    pub fn is_valid(&self) -> bool {
+        Instant::now() < self.valid_until
+    }
+
+    /// Runs `work` while the item is [valid](Self::is_valid). Returns `None` if it was dropped at the end of that time.
+    pub async fn run<W>(&self, work: impl Future<Output = W>) -> Option<W> {
+        tokio::time::timeout_at(self.valid_until, work).await.ok()
+    }
+
+    /// Begins a new visibility time. Returns `false` if another worker has the item by now, or it is complete.
+    ///
+    /// # Errors
+    /// - Those of [`replace`](TableClient::replace). The item is as valid as before.
+    pub async fn extend(&mut self, visibility: Duration) -> Result<bool> {
+        let written = write(&self.table, &mut self.row, Some(visibility)).await?;
+        self.valid_until = written.unwrap_or_else(Instant::now);
+        Ok(written.is_some())
+    }
+
+    /// Deletes the item. Returns `false` if another worker has it by now, or it is complete.
+    ///
+    /// # Errors
+    /// - Those of [`delete`](TableClient::delete). If it was not applied, the item is delivered again.
+    pub async fn complete(self) -> Result<bool> {
+        was_unchanged(self.table.delete(&self.row).await)
+    }
+
+    /// Returns the operation that [completes](Self::complete) the item, for a batch of the same partition.
+    ///
+    /// The rows of that batch are then written once, however often the item is delivered. The batch fails with
+    /// [`ConditionNotMet`](ErrorKind::ConditionNotMet) if another worker has the item by now.
+    pub fn completion(&self) -> TableOperation {
+        TableOperation::delete::<ItemRow>(&self.row)
+    }
+
+    /// Frees the item at once. Returns `false` if another worker has it by now, or it is complete.
+    ///
+    /// # Errors
+    /// - Those of [`replace`](TableClient::replace). The item is free after its time.
+    pub async fn abandon(mut self) -> Result<bool> {
+        Ok(write(&self.table, &mut self.row, None).await?.is_some())
+    }
+}
+
+/// Returns `true` if nobody has the item at `now`, by the service's clock.
+fn is_free(row: &Versioned<ItemRow>, now: Option<DateTime>) -> bool {
+    let Some(milliseconds) = row.milliseconds else {
+        return true;
+    };
+    let time = Duration::from_millis(milliseconds.unsigned_abs());
+    let age = now.and_then(|now| now.duration_since(row.timestamp).ok());
+    age.is_some_and(|age| age >= time + time / 10)
+}
+
+/// Writes the row under its ETag, for a worker or for none. Returns the end for the worker, or `None` if another write
+/// came first.
+async fn write(
+    table: &TableClient<ItemRow>,
+    row: &mut Versioned<ItemRow>,
+    visibility: Option<Duration>,
+) -> Result<Option<Instant>> {
+    let time = visibility.unwrap_or_default();
+    let valid_until = Instant::now() + (time - time / 10);
+    row.milliseconds = visibility.map(|time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
+    let written = table.replace(&*row).await.map(|etag| row.etag = etag);
+    Ok(was_unchanged(written)?.then_some(valid_until))
+}
+
+/// Returns `false` if another write came first, and this one was certainly not applied.
+fn was_unchanged(written: Result<()>) -> Result<bool> {
+    match written {
+        Ok(()) => Ok(true),
+        Err(e) => match e.kind() {
+            ErrorKind::ConditionNotMet | ErrorKind::NotFound if !e.may_have_applied() => Ok(false),
+            _ => Err(e),
+        },
+    }
+}
+
+impl<T> Clone for Queue<T> {
+    fn clone(&self) -> Self {
+        Self {
+            table: self.table.clone(),
+            partition: self.partition.clone(),
+            prefix: self.prefix.clone(),
+            payload: PhantomData,
+        }
+    }
+}
+
+impl<T> fmt::Debug for Queue<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue")
+            .field("table", &self.table)
+            .field("partition", &self.partition)
+            .field("prefix", &self.prefix)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Without the payload, which may be large.
+impl<T> fmt::Debug for Item<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Item")
+            .field("id", &self.id())
+            .field("deliveries", &self.row.deliveries)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,173 @@
+//! The promises of queues.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use azure_table::patterns::Queue;
+use azure_table::testing::{World, explore};
+use azure_table::{DynamicEntity, Result, TableClient, TableOperation, TableServiceClient};
+use futures::future::{join, join_all};
+
+use super::{Case, MOST, TABLE, TIME, Working, clients};
+
+pub(super) const ALL: [Case; 5] = [
+    Case {
+        name: "`Queue`: two workers and two items",
+        explore: |faults| explore(take).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`Queue`: a worker ends without completing",
+        explore: |faults| explore(crash).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`Queue`: the clock jumps over the visibility time",
+        explore: |faults| {
+            let past = TIME + TIME / 2;
+            explore(work).advance(past).faults(faults).max_time(MOST).run()
+        },
+    },
+    Case {
+        name: "`Queue`: an item is completed with what it causes",
+        explore: |faults| {
+            let past = TIME + TIME / 2;
+            let jumping = explore(complete_in_batch).isolated().advance(past);
+            jumping.faults(faults).max_time(MOST).run()
+        },
+    },
+    Case {
+        name: "`Queue`: an outbox, pushed to twice",
+        explore: |faults| explore(outbox).isolated().faults(faults).run(),
+    },
+];
+
+fn queue(table: &TableClient<DynamicEntity>) -> Queue<String> {
+    Queue::new(table, "p", "~")
+}
+
+fn table_behind(world: &World) -> TableClient<DynamicEntity> {
+    let service = TableServiceClient::on(world.emulator().clone());
+    service.dynamic_table(TABLE).unwrap()
+}
+
+async fn push(world: &World, ids: &[&str]) {
+    let queue = queue(&table_behind(world));
+    for id in ids {
+        assert!(queue.push_with_id(id, &format!("of {id}")).await.unwrap());
+    }
+}
+
+/// Takes and completes all items that are left, when the time of every worker is over. Returns their IDs.
+async fn drain(world: &World) -> Vec<String> {
+    tokio::time::sleep(TIME * 3).await;
+    let queue = queue(&world.service().dynamic_table(TABLE).unwrap());
+    let mut left = Vec::new();
+    // A request that is lost is sent again. If its response is lost, another one may be the first.
+    for _ in 0..4 {
+        match queue.take(TIME).await {
+            Ok(Some(item)) => {
+                left.push(item.id().to_owned());
+                let _ = item.complete().await;
+            }
+            Ok(None) => break,
+            Err(_) => tokio::time::sleep(TIME * 3).await,
+        }
+    }
+    left
+}
+
+/// No item is given to two, and none is lost.
+async fn take(world: World) {
+    let [a, b] = clients(&world);
+    push(&world, &["1", "2"]).await;
+    let work = async |table| {
+        let item = queue(&table).take(TIME).await.ok()??;
+        assert_eq!((item.payload(), item.is_valid()), (&format!("of {}", item.id()), true));
+        let id = item.id().to_owned();
+        let _ = item.complete().await;
+        Some(id)
+    };
+    let (a, b) = join(work(a), work(b)).await;
+    assert!(a.is_none() || a != b, "both had the item {a:?}");
+    let done = [a.into_iter().collect(), b.into_iter().collect(), drain(&world).await].concat();
+    assert!(
+        ["1", "2"].iter().all(|id| done.iter().any(|of| of == id)),
+        "an item is lost: {done:?}"
+    );
+}
+
+async fn crash(world: World) {
+    let [a, b] = clients(&world);
+    push(&world, &["1"]).await;
+    let take = async |table| queue(&table).take(TIME).await.ok().flatten();
+    let (a, b) = join(take(a), take(b)).await;
+    assert!(a.is_none() || b.is_none(), "both have the item");
+    let deliveries = a.or(b).map(|item| item.deliveries());
+    assert!(deliveries.is_none_or(|deliveries| deliveries == 1));
+    assert!(drain(&world).await.contains(&"1".to_owned()), "the item is lost");
+}
+
+/// Workers that notice each other in memory, at an item that takes a while.
+async fn work(world: World) {
+    let [a, b] = clients(&world);
+    push(&world, &["1"]).await;
+    let (working, most) = (Cell::new(0), Cell::new(0));
+    let done = Cell::new(0);
+    let work = async |table: TableClient<DynamicEntity>| {
+        let Ok(Some(item)) = queue(&table).take(TIME).await else {
+            return;
+        };
+        let work = async {
+            let _working = Working::begin(&working);
+            most.set(most.get().max(working.get()));
+            let _ = table.exists(("p", "work")).await;
+        };
+        if item.run(work).await.is_some() && item.complete().await.is_ok_and(|is_mine| is_mine) {
+            done.set(done.get() + 1);
+        }
+    };
+    join(work(a), work(b)).await;
+    assert!(most.get() <= 1, "{} work at once", most.get());
+    assert!(done.get() <= 1, "completed {} times", done.get());
+}
+
+/// What an item causes is written once.
+async fn complete_in_batch(world: World) {
+    let [a, b] = clients(&world);
+    push(&world, &["1"]).await;
+    let work = async |(table, name): (TableClient<DynamicEntity>, &str)| -> Result<()> {
+        let Some(item) = queue(&table).take(TIME).await? else {
+            return Ok(());
+        };
+        let mut batch = table.batch();
+        batch.push(item.completion())?;
+        batch.insert(&DynamicEntity::new("p", name))?;
+        batch.submit().await.map(drop)
+    };
+    let (_, _) = join(work((a, "a")), work((b, "b"))).await;
+    let rows: Vec<DynamicEntity> = table_behind(&world).query().partition("p").all().await.unwrap();
+    assert_eq!(rows.len(), 1, "the item and what it causes: {rows:?}");
+}
+
+/// The row and its item are written together and once, whoever repeats the push.
+async fn outbox(world: World) {
+    let [a, b] = clients(&world);
+    let write = [a, b].map(|table| async move {
+        let queue = queue(&table);
+        for _ in 0..2 {
+            let mut batch = table.batch();
+            batch.push(TableOperation::insert(&DynamicEntity::new("p", "order")))?;
+            batch.push(queue.operation("order", &"mail".to_owned())?)?;
+            let _ = batch.submit().await;
+        }
+        Ok::<_, azure_table::Error>(())
+    });
+    for written in join_all(write).await {
+        written.unwrap();
+    }
+    let table = table_behind(&world);
+    assert!(table.exists(("p", "order")).await.unwrap(), "every batch failed");
+    let item = queue(&table).take(Duration::from_secs(1)).await.unwrap().unwrap();
+    assert_eq!((item.id(), item.payload().as_str()), ("order", "mail"));
+    assert!(queue(&table).take(Duration::from_secs(1)).await.unwrap().is_none());
+    assert!(item.complete().await.unwrap());
+}
